@@ -1,0 +1,126 @@
+"""The record that describes a unit: its formats, its K, its parameters, and where all that is published."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+from mmaproof.designs.errors import DesignError
+from mmaproof.designs.formats import Format
+from mmaproof.designs.parameters import DEFINITIONS, Parameters, format_parameter, parse_parameter
+
+
+@dataclass(frozen=True)
+class Design:
+    """One complete description of how a unit computes one output element ``d = c + sum_k a_k*b_k``.
+
+    ``k`` is the K of one instruction, ``m`` and ``n`` its other sizes. A step fuses ``parameters.L`` products;
+    an instruction with larger K is a chain of steps in which the d of one is the c of the next.
+
+    Raises DesignError where the parts do not fit together.
+    """
+
+    architecture: str
+    instruction: str
+    family: str
+    a_format: Format
+    b_format: Format
+    c_format: Format
+    d_format: Format
+    m: int
+    n: int
+    k: int
+    parameters: Parameters
+    source: str
+    changed: tuple[str, ...] = field(default=())
+    """names of the parameters that differ from the catalogue's row"""
+
+    def __post_init__(self) -> None:
+        p = self.parameters
+        if self.k % p.L:
+            raise DesignError(
+                f"{self.architecture}/{self.instruction}: L = {p.L} does not divide K = {self.k}: "
+                f"choose a divisor of K"
+            )
+        if p.conversion.target is not self.d_format:
+            raise DesignError(
+                f"{self.architecture}/{self.instruction}: rho = {p.rho} does not convert to its output format "
+                f"{self.d_format.name}"
+            )
+
+    @property
+    def base_name(self) -> str:
+        """ARCHITECTURE/INSTRUCTION, without changed parameters."""
+        return f"{self.architecture}/{self.instruction}"
+
+    @property
+    def name(self) -> str:
+        """The full name, changed parameters included; ``find_design`` reads it back."""
+        if not self.changed:
+            return self.base_name
+        settings = (f"{n}={format_parameter(n, getattr(self.parameters, n))}" for n in self.changed)
+        return f"{self.base_name}@{','.join(settings)}"
+
+    @property
+    def formats(self) -> tuple[Format, Format, Format, Format]:
+        """The formats of a, b, c and d."""
+        return self.a_format, self.b_format, self.c_format, self.d_format
+
+    def change(self, **settings: Any) -> Design:
+        """Return the same design with parameters changed; a changed one is part of the name.
+
+        Raises DesignError for an unknown parameter or a value that is not allowed.
+        """
+        for name in settings:
+            if name not in DEFINITIONS:
+                raise DesignError(f"unknown parameter {name!r}: one of {', '.join(DEFINITIONS)}")
+        changed = tuple(n for n in DEFINITIONS if n in self.changed or n in settings)
+        return replace(self, parameters=replace(self.parameters, **settings), changed=changed)
+
+    def change_by_text(self, settings: str) -> Design:
+        """Return the design changed by ``parameter=value,...`` as written on the command line."""
+        parsed: dict[str, Any] = {}
+        for setting in settings.split(","):
+            name, equals, value = setting.partition("=")
+            name = name.strip()
+            if not equals:
+                raise DesignError(f"{setting!r} is no parameter setting: write NAME@parameter=value,...")
+            if name in parsed:
+                raise DesignError(f"parameter {name} is set twice in {settings!r}")
+            parsed[name] = parse_parameter(name, value)
+        return self.change(**parsed)
+
+    def padded_length(self, length: int) -> int:
+        """Return the number of elements that a dot product of ``length`` runs over, +0 elements included.
+
+        Below K it is K, above K ``length`` must be a multiple of K (a chain of whole instructions).
+        Raises DesignError otherwise.
+        """
+        if length < 1:
+            raise DesignError(f"k = {length}: a dot product has at least one element")
+        if length > self.k and length % self.k:
+            raise DesignError(
+                f"k = {length} is above the K = {self.k} of {self.base_name} and no multiple of it: "
+                f"choose {length - length % self.k} or {length - length % self.k + self.k}"
+            )
+        return max(length, self.k)
+
+    def record(self) -> dict[str, Any]:
+        """Return the design as plain data (for JSON): formats in short form, parameters as text."""
+        return {
+            "name": self.name,
+            "architecture": self.architecture,
+            "instruction": self.instruction,
+            "family": self.family,
+            **{f"{x}_format": f.name for x, f in zip("abcd", self.formats, strict=True)},
+            "m": self.m,
+            "n": self.n,
+            "k": self.k,
+            "parameters": {
+                f.name: getattr(self.parameters, f.name)
+                if isinstance(getattr(self.parameters, f.name), int)
+                else format_parameter(f.name, getattr(self.parameters, f.name))
+                for f in fields(self.parameters)
+            },
+            "source": self.source,
+        }

@@ -1,0 +1,123 @@
+"""The array interpretation: many elements at once, NumPy arrays.
+
+A word's data is its value, as in the integer interpretation: int64 where every value of the width fits 63 bits,
+an array of Python integers (dtype object, exact, some fifty times slower) where it does not. Constants stay
+NumPy scalars and broadcast.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from mmaproof.designs.operands import Patterns
+from mmaproof.smt.algebra.protocol import Algebra, Word
+
+FAST_BITS = 63
+"""Widest word that int64 holds, read as signed or as unsigned."""
+
+Data = Any
+"""np.ndarray of int64 or object, or a scalar of either kind."""
+
+
+class ArrayAlgebra(Algebra[Data, Any]):
+    """Words are int64 (or object) arrays of values, truth values are bool arrays."""
+
+    def from_patterns(self, patterns: Patterns, width: int) -> Word[Data]:
+        """Return an array of bit patterns as an unsigned word."""
+        return Word(patterns.astype(np.int64 if width <= FAST_BITS else object), width, False)
+
+    def _constant(self, value: int, width: int) -> Data:
+        return np.int64(value) if width <= FAST_BITS else value
+
+    def _truth(self, value: bool) -> Any:
+        return np.bool_(value)
+
+    def _known(self, x: Any) -> bool | None:
+        return bool(x) if np.ndim(x) == 0 else None
+
+    def _extend(self, x: Data, width: int, to_width: int, signed: bool) -> Data:
+        if width <= FAST_BITS < to_width:
+            return x.astype(object) if np.ndim(x) else int(x)
+        return x
+
+    def _shorten(self, x: Data, width: int, to_width: int) -> Data:
+        if to_width <= FAST_BITS < width:
+            return x.astype(np.int64) if isinstance(x, np.ndarray) else np.int64(x)
+        return x
+
+    def _add(self, x: Data, y: Data) -> Data:
+        return x + y
+
+    def _subtract(self, x: Data, y: Data, width: int) -> Data:
+        return x - y
+
+    def _negate(self, x: Data, width: int) -> Data:
+        return -x
+
+    def _magnitude(self, x: Data, negative: Any, width: int) -> Data:
+        return np.abs(x)
+
+    def _multiply(self, x: Data, y: Data) -> Data:
+        return x * y
+
+    def _shift_left(self, x: Data, places: int, width: int) -> Data:
+        return x << places
+
+    def _shift_right(self, x: Data, width: int, signed: bool, amount: Data, amount_width: int) -> Data:
+        # beyond the width the result is 0 or -1 as it is at the width; int64 shifts end at 63
+        places = self._shorten(np.minimum(amount, width), amount_width, FAST_BITS)
+        return x >> (places if width <= FAST_BITS else self._extend(places, FAST_BITS, width, False))
+
+    def _concatenate(self, high: Data, low: Data, high_width: int, low_width: int) -> Data:
+        width = high_width + low_width
+        return self._extend(high, high_width, width, False) << low_width | self._extend(
+            low, low_width, width, False
+        )
+
+    def _extract(self, x: Data, width: int, high: int, low: int) -> Data:
+        part = x >> low if low else x
+        part = part & ((1 << (high - low + 1)) - 1)
+        return self._shorten(part, width, high - low + 1)
+
+    def _to_signed(self, x: Data, width: int) -> Data:
+        half = 1 << (width - 1)
+        return (x ^ half) - half
+
+    def _narrow(self, x: Data, width: int, to_width: int, signed: bool) -> Data:
+        return self._shorten(x, width, to_width)
+
+    def _add_up(self, xs: list[Data], widths: list[int], width: int, wraps: bool) -> Data:
+        # len(xs) terms add at most bit_length(len(xs) - 1) bits to the widest one
+        needed = max(max(widths) + (len(xs) - 1).bit_length(), width)
+        total = reduce(np.add, (self._extend(x, w, needed, True) for x, w in zip(xs, widths, strict=True)))
+        if wraps and width < needed:
+            half = 1 << (width - 1)
+            total = ((total + half) & ((1 << width) - 1)) - half
+        return self._shorten(total, needed, width)
+
+    def _equal(self, x: Data, y: Data) -> Any:
+        return np.equal(x, y)
+
+    def _less(self, x: Data, y: Data, signed: bool) -> Any:
+        return np.less(x, y)
+
+    def _ite(self, condition: Any, x: Data, y: Data) -> Data:
+        return np.where(condition, x, y)
+
+    def _maximum(self, x: Data, y: Data, signed: bool) -> Data:
+        return np.maximum(x, y)
+
+    def _not(self, x: Any) -> Any:
+        return np.logical_not(x)
+
+    def _and(self, xs: list[Any]) -> Any:
+        return reduce(np.logical_and, xs)
+
+    def _or(self, xs: list[Any]) -> Any:
+        return reduce(np.logical_or, xs)
+
+    def _xor(self, x: Any, y: Any) -> Any:
+        return np.logical_xor(x, y)

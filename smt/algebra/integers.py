@@ -1,0 +1,96 @@
+"""The integer interpretation: one element, Python integers, every width claim checked.
+
+A word's data is its value (negative where the word is signed), so expanding operations are Python's own.
+"""
+
+from __future__ import annotations
+
+from mmaproof.smt.algebra.protocol import Algebra
+
+
+class WidthClaimError(ArithmeticError):
+    """A width argument of the semantics is wrong: a value was said to fit and does not (an internal error)."""
+
+
+def _wrap(value: int, width: int, signed: bool) -> int:
+    value &= (1 << width) - 1
+    return value - (1 << width) if signed and value >> (width - 1) else value
+
+
+class IntegerAlgebra(Algebra[int, bool]):
+    """Words are Python integers, truth values are Python bools."""
+
+    def _constant(self, value: int, width: int) -> int:
+        return value
+
+    def _truth(self, value: bool) -> bool:
+        return value
+
+    def _known(self, x: bool) -> bool | None:
+        return x
+
+    def _extend(self, x: int, width: int, to_width: int, signed: bool) -> int:
+        return x
+
+    def _add(self, x: int, y: int) -> int:
+        return x + y
+
+    def _subtract(self, x: int, y: int, width: int) -> int:
+        return x - y
+
+    def _negate(self, x: int, width: int) -> int:
+        return -x
+
+    def _magnitude(self, x: int, negative: bool, width: int) -> int:
+        return abs(x)
+
+    def _multiply(self, x: int, y: int) -> int:
+        return x * y
+
+    def _shift_left(self, x: int, places: int, width: int) -> int:
+        return x << places
+
+    def _shift_right(self, x: int, width: int, signed: bool, amount: int, amount_width: int) -> int:
+        return x >> min(amount, width)
+
+    def _concatenate(self, high: int, low: int, high_width: int, low_width: int) -> int:
+        return high << low_width | low
+
+    def _extract(self, x: int, width: int, high: int, low: int) -> int:
+        return (x >> low) & ((1 << (high - low + 1)) - 1)
+
+    def _to_signed(self, x: int, width: int) -> int:
+        return _wrap(x, width, True)
+
+    def _narrow(self, x: int, width: int, to_width: int, signed: bool) -> int:
+        if _wrap(x, to_width, signed) != x:
+            raise WidthClaimError(f"{x} does not fit {to_width} {'signed' if signed else 'unsigned'} bits")
+        return x
+
+    def _add_up(self, xs: list[int], widths: list[int], width: int, wraps: bool) -> int:
+        total = sum(xs)
+        return _wrap(total, width, True) if wraps else self._narrow(total, width, width, True)
+
+    def _equal(self, x: int, y: int) -> bool:
+        return x == y
+
+    def _less(self, x: int, y: int, signed: bool) -> bool:
+        return x < y
+
+    def _ite(self, condition: bool, x: int, y: int) -> int:
+        return x if condition else y
+
+    def _maximum(self, x: int, y: int, signed: bool) -> int:
+        return max(x, y)
+
+    def _not(self, x: bool) -> bool:
+        return not x
+
+    def _and(self, xs: list[bool]) -> bool:
+        return all(xs)
+
+    def _or(self, xs: list[bool]) -> bool:
+        return any(xs)
+
+    def _xor(self, x: bool, y: bool) -> bool:
+        return x is not y

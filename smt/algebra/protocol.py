@@ -1,0 +1,349 @@
+"""The algebra that the semantics of a unit is written over: fixed-width words and truth values.
+
+A ``Word`` is a bit-vector of a stated width, read as unsigned or as two's complement. The name of an operation
+says what happens to the extra bits: ``add``, ``subtract``, ``multiply``, ``negate``, ``shift_left`` and ``extend``
+expand, so that nothing is lost; the ones that lose bits say so (``modular_sum``, ``shift_right``, ``extract``); and
+those that claim that nothing is lost (``narrow``, ``bounded_sum``) are checked by the integer interpretation.
+
+There is no branch on data: ``ite`` chooses, and a ``Truth`` raises when it is used as a bool. Widths and
+signedness are Python values and are decided here, once, for every interpretation; an interpretation supplies
+the primitives below, whose arguments already have the right width.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Generic, NoReturn, TypeVar
+
+D = TypeVar("D")
+"""Data of a word in an interpretation."""
+T = TypeVar("T")
+"""Data of a truth value in an interpretation."""
+
+
+class Word(Generic[D]):
+    """A bit-vector of ``width`` bits (at least 1)."""
+
+    __slots__ = ("data", "signed", "width")
+
+    def __init__(self, data: D, width: int, signed: bool) -> None:
+        self.data = data
+        self.width = width
+        self.signed = signed
+
+    def __repr__(self) -> str:
+        return f"{'s' if self.signed else 'u'}{self.width}:{self.data}"
+
+    def __bool__(self) -> NoReturn:
+        raise TypeError("a word of the algebra is no Python bool: compare it and choose with ite")
+
+
+class Truth(Generic[T]):
+    """A truth value of an interpretation."""
+
+    __slots__ = ("data",)
+
+    def __init__(self, data: T) -> None:
+        self.data = data
+
+    def __repr__(self) -> str:
+        return f"truth:{self.data}"
+
+    def __bool__(self) -> NoReturn:
+        raise TypeError("a truth value of the algebra is no Python bool: choose with ite")
+
+
+class Algebra(ABC, Generic[D, T]):
+    """Operations on words and truth values, with their width rules; see the module text."""
+
+    # --- words from outside --------------------------------------------------------------------------------------
+
+    def unsigned(self, value: int, width: int) -> Word[D]:
+        """Return the constant ``value`` as an unsigned word."""
+        if not 0 <= value < 1 << width:
+            raise OverflowError(f"{value} does not fit {width} unsigned bits")
+        return Word(self._constant(value, width), width, False)
+
+    def signed(self, value: int, width: int | None = None) -> Word[D]:
+        """Return the constant ``value`` as a two's complement word (of the least width by default)."""
+        least = (value if value >= 0 else ~value).bit_length() + 1
+        width = width or least
+        if width < least:
+            raise OverflowError(f"{value} does not fit {width} signed bits")
+        return Word(self._constant(value, width), width, True)
+
+    def truth(self, value: bool) -> Truth[T]:
+        """Return a constant truth value."""
+        return Truth(self._truth(value))
+
+    # --- expanding arithmetic ------------------------------------------------------------------------------------
+
+    def extend(self, x: Word[D], width: int) -> Word[D]:
+        """Return the same value in at least as many bits."""
+        if width == x.width:
+            return x
+        if width < x.width:
+            raise ValueError(f"extend from {x.width} to {width} bits would lose bits")
+        return Word(self._extend(x.data, x.width, width, x.signed), width, x.signed)
+
+    def as_signed(self, x: Word[D]) -> Word[D]:
+        """Return an unsigned value as a two's complement word of one more bit."""
+        if x.signed:
+            return x
+        return Word(self._extend(x.data, x.width, x.width + 1, False), x.width + 1, True)
+
+    def add(self, x: Word[D], y: Word[D]) -> Word[D]:
+        """Return x + y in one bit more than the wider one."""
+        x, y = self._alike(x, y, extra=1)
+        return Word(self._add(x.data, y.data), x.width, x.signed)
+
+    def subtract(self, x: Word[D], y: Word[D]) -> Word[D]:
+        """Return x - y, signed, in one bit more than the wider one."""
+        x, y = self._alike(x, y, extra=1)
+        return Word(self._subtract(x.data, y.data, x.width), x.width, True)
+
+    def negate(self, x: Word[D]) -> Word[D]:
+        """Return -x, signed, in one bit more."""
+        wide = self.extend(x, x.width + 1)
+        return Word(self._negate(wide.data, wide.width), wide.width, True)
+
+    def multiply(self, x: Word[D], y: Word[D]) -> Word[D]:
+        """Return x * y in the sum of the two widths (unsigned words)."""
+        self._need_unsigned(x, y)
+        width = x.width + y.width
+        return Word(self._multiply(self.extend(x, width).data, self.extend(y, width).data), width, False)
+
+    def shift_left(self, x: Word[D], places: int) -> Word[D]:
+        """Return x * 2**places in ``places`` bits more."""
+        if not places:
+            return x
+        wide = self.extend(x, x.width + places)
+        return Word(self._shift_left(wide.data, places, wide.width), wide.width, x.signed)
+
+    def concatenate(self, high: Word[D], low: Word[D]) -> Word[D]:
+        """Return the bits of ``high`` above those of ``low`` (unsigned words)."""
+        self._need_unsigned(high, low)
+        width = high.width + low.width
+        return Word(self._concatenate(high.data, low.data, high.width, low.width), width, False)
+
+    def magnitude(self, x: Word[D]) -> Word[D]:
+        """Return |x| of a signed word as an unsigned one of the same width (the most negative value fits)."""
+        if not x.signed:
+            return x
+        negative = self._less(x.data, self._constant(0, x.width), True)
+        return Word(self._magnitude(x.data, negative, x.width), x.width, False)
+
+    # --- operations that lose bits, or claim that none are lost --------------------------------------------------
+
+    def extract(self, x: Word[D], high: int, low: int) -> Word[D]:
+        """Return bits ``high`` to ``low`` (both included, 0 the lowest) as an unsigned word."""
+        if not 0 <= low <= high < x.width:
+            raise ValueError(f"bits {high}..{low} of a word of {x.width} bits")
+        if low == 0 and high == x.width - 1 and not x.signed:
+            return x
+        return Word(self._extract(x.data, x.width, high, low), high - low + 1, False)
+
+    def drop_low(self, x: Word[D], places: int) -> Word[D]:
+        """Return floor(x / 2**places), with signedness kept (places less than the width)."""
+        if not places:
+            return x
+        part = self._extract(x.data, x.width, x.width - 1, places)
+        width = x.width - places
+        return Word(self._to_signed(part, width) if x.signed else part, width, x.signed)
+
+    def shift_right(self, x: Word[D], amount: Word[D]) -> Word[D]:
+        """Return floor(x / 2**amount) for an unsigned ``amount`` of any size; low bits are lost."""
+        self._need_unsigned(amount)
+        return Word(
+            self._shift_right(x.data, x.width, x.signed, amount.data, amount.width), x.width, x.signed
+        )
+
+    def narrow(self, x: Word[D], width: int) -> Word[D]:
+        """Return the same value in fewer bits; that it fits is claimed by the caller."""
+        if width >= x.width:
+            return self.extend(x, width)
+        return Word(self._narrow(x.data, x.width, width, x.signed), width, x.signed)
+
+    def narrow_to_unsigned(self, x: Word[D], width: int) -> Word[D]:
+        """Return a signed value, claimed to be >= 0 and to fit, as an unsigned word of ``width`` bits."""
+        if width >= x.width:
+            x = self.extend(x, width + 1)
+        return Word(self._narrow(x.data, x.width, width, False), width, False)
+
+    def bounded_sum(self, words: Sequence[Word[D]], width: int) -> Word[D]:
+        """Return the sum of signed words in ``width`` bits; that it fits is claimed by the caller."""
+        return self._sum(words, width, wraps=False)
+
+    def modular_sum(self, words: Sequence[Word[D]], width: int) -> Word[D]:
+        """Return the sum of signed words as a two's complement register of ``width`` bits holds it."""
+        return self._sum(words, width, wraps=True)
+
+    # --- comparison and choice -----------------------------------------------------------------------------------
+
+    def equal(self, x: Word[D], y: Word[D]) -> Truth[T]:
+        """Return x = y (words of the same signedness)."""
+        x, y = self._alike(x, y)
+        return Truth(self._equal(x.data, y.data))
+
+    def less(self, x: Word[D], y: Word[D]) -> Truth[T]:
+        """Return x < y (words of the same signedness)."""
+        x, y = self._alike(x, y)
+        return Truth(self._less(x.data, y.data, x.signed))
+
+    def is_value(self, x: Word[D], value: int) -> Truth[T]:
+        """Return x = value for a constant that fits the word."""
+        constant = self.signed(value, x.width) if x.signed else self.unsigned(value, x.width)
+        return Truth(self._equal(x.data, constant.data))
+
+    def is_bit_set(self, x: Word[D], position: int) -> Truth[T]:
+        """Return whether the bit at ``position`` (0 the lowest) is one."""
+        return self.is_value(self.extract(x, position, position), 1)
+
+    def ite(self, condition: Truth[T], x: Word[D], y: Word[D]) -> Word[D]:
+        """Return x where ``condition`` holds and y elsewhere, in the wider one's width."""
+        known = self._known(condition.data)
+        x, y = self._alike(x, y)
+        if known is not None:
+            return x if known else y
+        return Word(self._ite(condition.data, x.data, y.data), x.width, x.signed)
+
+    def maximum(self, words: Sequence[Word[D]]) -> Word[D]:
+        """Return the largest of one or more words of the same signedness, in the widest one's width."""
+        if len(words) == 1:
+            return words[0]
+        half = len(words) // 2
+        x, y = self._alike(self.maximum(words[:half]), self.maximum(words[half:]))
+        return Word(self._maximum(x.data, y.data, x.signed), x.width, x.signed)
+
+    def conditional_negate(self, condition: Truth[T], x: Word[D]) -> Word[D]:
+        """Return -x where ``condition`` holds and x elsewhere, signed, in one bit more (unsigned word)."""
+        self._need_unsigned(x)
+        return self.ite(condition, self.negate(x), self.as_signed(x))
+
+    # --- truth values --------------------------------------------------------------------------------------------
+
+    def all_of(self, truths: Sequence[Truth[T]]) -> Truth[T]:
+        """Return the conjunction (true for none)."""
+        return self._junction(truths, neutral=True)
+
+    def any_of(self, truths: Sequence[Truth[T]]) -> Truth[T]:
+        """Return the disjunction (false for none)."""
+        return self._junction(truths, neutral=False)
+
+    def negation(self, x: Truth[T]) -> Truth[T]:
+        """Return not x."""
+        known = self._known(x.data)
+        return Truth(self._not(x.data)) if known is None else self.truth(not known)
+
+    def exclusive_or(self, x: Truth[T], y: Truth[T]) -> Truth[T]:
+        """Return whether exactly one of the two holds."""
+        return Truth(self._xor(x.data, y.data))
+
+    def _junction(self, truths: Sequence[Truth[T]], neutral: bool) -> Truth[T]:
+        open_truths = []
+        for x in truths:
+            known = self._known(x.data)
+            if known is None:
+                open_truths.append(x.data)
+            elif known is not neutral:
+                return self.truth(not neutral)
+        if not open_truths:
+            return self.truth(neutral)
+        return Truth(self._and(open_truths) if neutral else self._or(open_truths))
+
+    # --- helpers of the width rules ------------------------------------------------------------------------------
+
+    def _alike(self, x: Word[D], y: Word[D], extra: int = 0) -> tuple[Word[D], Word[D]]:
+        if x.signed is not y.signed:
+            raise TypeError("a signed word meets an unsigned one: say as_signed")
+        width = max(x.width, y.width) + extra
+        return self.extend(x, width), self.extend(y, width)
+
+    @staticmethod
+    def _need_unsigned(*words: Word[D]) -> None:
+        if any(w.signed for w in words):
+            raise TypeError("unsigned words are needed here")
+
+    def _sum(self, words: Sequence[Word[D]], width: int, wraps: bool) -> Word[D]:
+        if not all(w.signed for w in words):
+            raise TypeError("a sum is of signed words")
+        return Word(
+            self._add_up([w.data for w in words], [w.width for w in words], width, wraps), width, True
+        )
+
+    # --- primitives of an interpretation -------------------------------------------------------------------------
+
+    @abstractmethod
+    def _constant(self, value: int, width: int) -> D: ...
+
+    @abstractmethod
+    def _truth(self, value: bool) -> T: ...
+
+    @abstractmethod
+    def _known(self, x: T) -> bool | None:
+        """Return the value of a truth that is the same for all data, None where it is not known."""
+
+    @abstractmethod
+    def _extend(self, x: D, width: int, to_width: int, signed: bool) -> D: ...
+
+    @abstractmethod
+    def _add(self, x: D, y: D) -> D: ...
+
+    @abstractmethod
+    def _subtract(self, x: D, y: D, width: int) -> D: ...
+
+    @abstractmethod
+    def _negate(self, x: D, width: int) -> D: ...
+
+    @abstractmethod
+    def _magnitude(self, x: D, negative: T, width: int) -> D: ...
+
+    @abstractmethod
+    def _multiply(self, x: D, y: D) -> D: ...
+
+    @abstractmethod
+    def _shift_left(self, x: D, places: int, width: int) -> D: ...
+
+    @abstractmethod
+    def _shift_right(self, x: D, width: int, signed: bool, amount: D, amount_width: int) -> D: ...
+
+    @abstractmethod
+    def _concatenate(self, high: D, low: D, high_width: int, low_width: int) -> D: ...
+
+    @abstractmethod
+    def _extract(self, x: D, width: int, high: int, low: int) -> D: ...
+
+    @abstractmethod
+    def _to_signed(self, x: D, width: int) -> D:
+        """Read an unsigned pattern of ``width`` bits as two's complement."""
+
+    @abstractmethod
+    def _narrow(self, x: D, width: int, to_width: int, signed: bool) -> D: ...
+
+    @abstractmethod
+    def _add_up(self, xs: list[D], widths: list[int], width: int, wraps: bool) -> D: ...
+
+    @abstractmethod
+    def _equal(self, x: D, y: D) -> T: ...
+
+    @abstractmethod
+    def _less(self, x: D, y: D, signed: bool) -> T: ...
+
+    @abstractmethod
+    def _ite(self, condition: T, x: D, y: D) -> D: ...
+
+    @abstractmethod
+    def _maximum(self, x: D, y: D, signed: bool) -> D: ...
+
+    @abstractmethod
+    def _not(self, x: T) -> T: ...
+
+    @abstractmethod
+    def _and(self, xs: list[T]) -> T: ...
+
+    @abstractmethod
+    def _or(self, xs: list[T]) -> T: ...
+
+    @abstractmethod
+    def _xor(self, x: T, y: T) -> T: ...

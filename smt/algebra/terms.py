@@ -1,0 +1,115 @@
+"""The symbolic interpretation: pySMT bit-vector terms (QF_BV).
+
+A word's data is a term of exactly its width. Constants are folded by pySMT's own construction rules and by the
+solvers; only choices with a constant condition are folded here.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pysmt.environment import get_env
+from pysmt.fnode import FNode
+from pysmt.typing import BVType
+
+from mmaproof.smt.algebra.protocol import Algebra, Word
+
+
+class TermAlgebra(Algebra[FNode, FNode]):
+    """Words are bit-vector terms, truth values are Boolean terms, of pySMT's current environment."""
+
+    def __init__(self) -> None:
+        self._terms: Any = get_env().formula_manager
+
+    def symbol(self, name: str, width: int) -> Word[FNode]:
+        """Return the unsigned variable ``name``."""
+        return Word(self._terms.Symbol(name, BVType(width)), width, False)
+
+    def _constant(self, value: int, width: int) -> FNode:
+        return self._terms.BV(value % (1 << width), width)
+
+    def _truth(self, value: bool) -> FNode:
+        return self._terms.Bool(value)
+
+    def _known(self, x: FNode) -> bool | None:
+        return bool(x.is_true()) if x.is_bool_constant() else None
+
+    def _extend(self, x: FNode, width: int, to_width: int, signed: bool) -> FNode:
+        more = to_width - width
+        return self._terms.BVSExt(x, more) if signed else self._terms.BVZExt(x, more)
+
+    def _add(self, x: FNode, y: FNode) -> FNode:
+        return self._terms.BVAdd(x, y)
+
+    def _subtract(self, x: FNode, y: FNode, width: int) -> FNode:
+        return self._terms.BVSub(x, y)
+
+    def _negate(self, x: FNode, width: int) -> FNode:
+        return self._terms.BVNeg(x)
+
+    def _magnitude(self, x: FNode, negative: FNode, width: int) -> FNode:
+        return self._terms.Ite(negative, self._terms.BVNeg(x), x)
+
+    def _multiply(self, x: FNode, y: FNode) -> FNode:
+        return self._terms.BVMul(x, y)
+
+    def _shift_left(self, x: FNode, places: int, width: int) -> FNode:
+        return self._terms.BVLShl(x, self._constant(places, width))
+
+    def _shift_right(self, x: FNode, width: int, signed: bool, amount: FNode, amount_width: int) -> FNode:
+        shift = self._terms.BVAShr if signed else self._terms.BVLShr
+        if amount_width <= width:
+            return shift(
+                x, self._extend(amount, amount_width, width, False) if amount_width < width else amount
+            )
+        # SMT-LIB wants an amount of the operand's width; one that does not fit shifts everything out
+        beyond = self._terms.BVUGE(amount, self._constant(width, amount_width))
+        most = self._constant(min(width, (1 << width) - 1), width)
+        return shift(x, self._terms.Ite(beyond, most, self._terms.BVExtract(amount, 0, width - 1)))
+
+    def _concatenate(self, high: FNode, low: FNode, high_width: int, low_width: int) -> FNode:
+        return self._terms.BVConcat(high, low)
+
+    def _extract(self, x: FNode, width: int, high: int, low: int) -> FNode:
+        return self._terms.BVExtract(x, low, high)
+
+    def _to_signed(self, x: FNode, width: int) -> FNode:
+        return x
+
+    def _narrow(self, x: FNode, width: int, to_width: int, signed: bool) -> FNode:
+        return self._terms.BVExtract(x, 0, to_width - 1)
+
+    def _add_up(self, xs: list[FNode], widths: list[int], width: int, wraps: bool) -> FNode:
+        total = None
+        for x, w in zip(xs, widths, strict=True):
+            same = (
+                x
+                if w == width
+                else (self._extend(x, w, width, True) if w < width else self._narrow(x, w, width, True))
+            )
+            total = same if total is None else self._terms.BVAdd(total, same)
+        return total
+
+    def _equal(self, x: FNode, y: FNode) -> FNode:
+        return self._terms.Equals(x, y)
+
+    def _less(self, x: FNode, y: FNode, signed: bool) -> FNode:
+        return self._terms.BVSLT(x, y) if signed else self._terms.BVULT(x, y)
+
+    def _ite(self, condition: FNode, x: FNode, y: FNode) -> FNode:
+        return x if x is y else self._terms.Ite(condition, x, y)
+
+    def _maximum(self, x: FNode, y: FNode, signed: bool) -> FNode:
+        return self._terms.Ite(self._less(x, y, signed), y, x)
+
+    def _not(self, x: FNode) -> FNode:
+        return self._terms.Not(x)
+
+    def _and(self, xs: list[FNode]) -> FNode:
+        return self._terms.And(xs)
+
+    def _or(self, xs: list[FNode]) -> FNode:
+        return self._terms.Or(xs)
+
+    def _xor(self, x: FNode, y: FNode) -> FNode:
+        return self._terms.Xor(x, y)

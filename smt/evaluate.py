@@ -1,0 +1,59 @@
+"""A design evaluated on concrete operands: one element on integers, many elements on arrays."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mmaproof.designs.design import Design
+from mmaproof.designs.operands import OperandBatch, Operands, Patterns, pattern_dtype
+from mmaproof.smt.algebra.arrays import ArrayAlgebra
+from mmaproof.smt.algebra.integers import IntegerAlgebra
+from mmaproof.smt.semantics import DotProduct, dot_product_accumulate
+
+_INTEGERS = IntegerAlgebra()
+_ARRAYS = ArrayAlgebra()
+
+CHUNK_ROWS = 8192
+"""Rows evaluated at once: intermediate arrays of 64 KiB stay in the second-level cache."""
+
+
+def trace(design: Design, operands: Operands) -> DotProduct[int, bool]:
+    """Return result and signals of ``design`` on one element, computed on integers.
+
+    Raises OperandError where the operands do not fit the design.
+    """
+    operands.check(design)
+    a, b, c, _ = design.formats
+    return dot_product_accumulate(
+        design,
+        _INTEGERS,
+        [_INTEGERS.unsigned(x, a.bits) for x in operands.a],
+        [_INTEGERS.unsigned(x, b.bits) for x in operands.b],
+        _INTEGERS.unsigned(operands.c, c.bits),
+    )
+
+
+def evaluate(design: Design, operands: Operands) -> int:
+    """Return the pattern of d of ``design`` on one element, computed on integers."""
+    return trace(design, operands).d.data
+
+
+def evaluate_batch(design: Design, batch: OperandBatch) -> Patterns:
+    """Return the patterns of d, shape (rows,), computed on arrays.
+
+    Raises OperandError where shapes or widths do not fit the design.
+    """
+    batch.check(design)
+    a, b, c, d = design.formats
+    result = np.empty(len(batch), dtype=pattern_dtype(d))
+    for first in range(0, len(batch), CHUNK_ROWS):
+        rows = slice(first, first + CHUNK_ROWS)
+        chunk = dot_product_accumulate(
+            design,
+            _ARRAYS,
+            [_ARRAYS.from_patterns(column, a.bits) for column in batch.a[rows].T],
+            [_ARRAYS.from_patterns(column, b.bits) for column in batch.b[rows].T],
+            _ARRAYS.from_patterns(batch.c[rows], c.bits),
+        )
+        result[rows] = chunk.d.data.astype(result.dtype)
+    return result

@@ -1,0 +1,1 @@
+"""mmaproof: a formal model and test generator for matrix-multiply-accumulate units."""
