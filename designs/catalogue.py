@@ -55,9 +55,7 @@ class Catalogue:
             return self.designs[name]
         architecture, slash, wanted = name.partition("/")
         if not slash or not wanted:
-            raise DesignError(
-                f"{name!r} is no design name: write ARCHITECTURE/INSTRUCTION ({self._examples()})"
-            )
+            raise DesignError(f"{name!r} is no design name: write ARCHITECTURE/INSTRUCTION ({self._examples()})")
         if architecture not in self.architectures:
             raise DesignError(
                 f"unknown architecture {architecture!r}: one of {', '.join(self.architectures)}"
@@ -152,9 +150,7 @@ class _Row:
     def fail(self, name: str, problem: str) -> CatalogueError:
         return CatalogueError(f"{self.path}: unit {self.number}: {name}: {problem}")
 
-    def designs(
-        self, architectures: dict[str, Architecture], families: dict[str, dict[str, Any]]
-    ) -> Iterator[Design]:
+    def designs(self, architectures: dict[str, Architecture], families: dict[str, dict[str, Any]]) -> Iterator[Design]:
         for name in self.row:
             if name not in _ROW_FIELDS + _ROW_OPTIONAL:
                 raise self.fail(name, f"unknown field: one of {', '.join(_ROW_FIELDS + _ROW_OPTIONAL)}")
@@ -162,9 +158,7 @@ class _Row:
             if name not in self.row:
                 raise self.fail(name, "is missing")
         if self.row["architecture"] not in architectures:
-            raise self.fail(
-                "architecture", f"unknown {self.row['architecture']!r}: one of {', '.join(architectures)}"
-            )
+            raise self.fail("architecture", f"unknown {self.row['architecture']!r}: one of {', '.join(architectures)}")
         if self.row["family"] not in families:
             raise self.fail("family", f"unknown {self.row['family']!r}: one of {', '.join(families)}")
         settings = {**families[self.row["family"]], **self.row}
@@ -181,16 +175,12 @@ class _Row:
         except InputError as error:
             raise self.fail(column, str(error)) from error
 
-    def design(
-        self, template: str, formats: tuple[Format, Format, Format, Format], settings: dict[str, Any]
-    ) -> Design:
+    def design(self, template: str, formats: tuple[Format, Format, Format, Format], settings: dict[str, Any]) -> Design:
         spelled = dict(zip("abcd", (f.isa_name for f in formats), strict=True))
         try:
             instruction = template.format(**spelled)
         except (KeyError, IndexError, ValueError) as error:
-            raise self.fail(
-                "instructions", f"{template!r}: only {{a}} {{b}} {{c}} {{d}} are replaced"
-            ) from error
+            raise self.fail("instructions", f"{template!r}: only {{a}} {{b}} {{c}} {{d}} are replaced") from error
         shape = _SHAPE.search(instruction)
         if shape is None:
             raise self.fail("instructions", f"{instruction!r} states no shape such as m16n8k16")

@@ -39,8 +39,7 @@ class Design:
         p = self.parameters
         if self.k % p.L:
             raise DesignError(
-                f"{self.architecture}/{self.instruction}: L = {p.L} does not divide K = {self.k}: "
-                f"choose a divisor of K"
+                f"{self.architecture}/{self.instruction}: L = {p.L} does not divide K = {self.k}: choose a divisor of K"
             )
         if p.conversion.target is not self.d_format:
             raise DesignError(

@@ -44,9 +44,7 @@ class Operands:
         for (column, patterns), fmt in zip(columns, design.formats, strict=False):
             for index, pattern in enumerate(patterns):
                 if not 0 <= pattern < 1 << fmt.bits:
-                    raise OperandError(
-                        f"{column}[{index}] = {pattern:#x} is too wide for {fmt.name} ({fmt.bits} bits)"
-                    )
+                    raise OperandError(f"{column}[{index}] = {pattern:#x} is too wide for {fmt.name} ({fmt.bits} bits)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +72,9 @@ class OperandBatch:
         return OperandBatch(self.a[rows], self.b[rows], self.c[rows])
 
     @classmethod
-    def of_rows(cls, design: Design, rows: Sequence[Operands]) -> OperandBatch:
-        """Return a batch of equally long rows in the pattern types of ``design``."""
-        a, b, c, _ = map(pattern_dtype, design.formats)
+    def of_rows(cls, formats: Sequence[Format], rows: Sequence[Operands]) -> OperandBatch:
+        """Return a batch of equally long rows in the pattern types of ``formats`` (of a, b, c)."""
+        a, b, c = map(pattern_dtype, formats[:3])
         return cls(
             np.array([r.a for r in rows], dtype=a),
             np.array([r.b for r in rows], dtype=b),

@@ -168,9 +168,7 @@ class Definition:
             case tuple():
                 return ", ".join(self.values)
             case readings:
-                return ", ".join(
-                    f"{letter} = {r.value}" for letter, r in zip("ABCDEF", readings, strict=False)
-                )
+                return ", ".join(f"{letter} = {r.value}" for letter, r in zip("ABCDEF", readings, strict=False))
 
 
 def _parameter(default: Any, values: Any, meaning: str, source: str) -> Any:
@@ -220,9 +218,7 @@ class Parameters:
     floor: int | None = _parameter(
         None, IntegerRange(-2000, 2000, otherwise="none"), "least value of e_max", _POINTS + "3 and 4"
     )
-    c_subnormal: SubnormalC = _parameter(
-        SubnormalC.E_MIN, SubnormalC, "exponent of a subnormal c", _POINTS + "5"
-    )
+    c_subnormal: SubnormalC = _parameter(SubnormalC.E_MIN, SubnormalC, "exponent of a subnormal c", _POINTS + "5")
     overflow: Overflow = _parameter(
         Overflow.INFINITY, Overflow, "result of a truncating conversion that overflows", _POINTS + "6"
     )
@@ -235,9 +231,7 @@ class Parameters:
     zero_sum: ZeroSum = _parameter(
         ZeroSum.POSITIVE, ZeroSum, "sign of an exactly zero sum", "Xie et al. 2026; IEEE 754 for FMA chains"
     )
-    nan_code: NanCode = _parameter(
-        NanCode.ALL_ONES, NanCode, "pattern of a NaN result", "Xie et al. 2026, section 4.2"
-    )
+    nan_code: NanCode = _parameter(NanCode.ALL_ONES, NanCode, "pattern of a NaN result", "Xie et al. 2026, section 4.2")
 
     def __post_init__(self) -> None:
         for f in fields(self):

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from mmaproof.designs.design import Design
+from mmaproof.designs.formats import Format
 from mmaproof.designs.operands import OperandBatch, Operands, Patterns, pattern_dtype
 from mmaproof.smt.algebra.arrays import ArrayAlgebra
 from mmaproof.smt.algebra.integers import IntegerAlgebra
-from mmaproof.smt.semantics import DotProduct, dot_product_accumulate
+from mmaproof.smt.semantics import DotProduct, dot_product_accumulate, equal_results
 
 _INTEGERS = IntegerAlgebra()
 _ARRAYS = ArrayAlgebra()
@@ -57,3 +59,12 @@ def evaluate_batch(design: Design, batch: OperandBatch) -> Patterns:
         )
         result[rows] = chunk.d.data.astype(result.dtype)
     return result
+
+
+def equal_patterns(fmt: Format, x: Patterns, y: Patterns, *, nan_codes: bool = False) -> npt.NDArray[np.bool_]:
+    """Return which results are equal, shape (rows,); see ``equal_results``."""
+    words = (_ARRAYS.from_patterns(p, fmt.bits) for p in (x, y))
+    equal: npt.NDArray[np.bool_] = (
+        np.zeros(len(x), dtype=bool) | equal_results(_ARRAYS, fmt, *words, nan_codes=nan_codes).data
+    )
+    return equal

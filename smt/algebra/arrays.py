@@ -73,9 +73,7 @@ class ArrayAlgebra(Algebra[Data, Any]):
 
     def _concatenate(self, high: Data, low: Data, high_width: int, low_width: int) -> Data:
         width = high_width + low_width
-        return self._extend(high, high_width, width, False) << low_width | self._extend(
-            low, low_width, width, False
-        )
+        return self._extend(high, high_width, width, False) << low_width | self._extend(low, low_width, width, False)
 
     def _extract(self, x: Data, width: int, high: int, low: int) -> Data:
         part = x >> low if low else x
@@ -105,6 +103,8 @@ class ArrayAlgebra(Algebra[Data, Any]):
         return np.less(x, y)
 
     def _ite(self, condition: Any, x: Data, y: Data) -> Data:
+        # np.where would give a wide constant a fixed-width type
+        x, y = (np.array(v, dtype=object) if isinstance(v, int) else v for v in (x, y))
         return np.where(condition, x, y)
 
     def _maximum(self, x: Data, y: Data, signed: bool) -> Data:

@@ -57,7 +57,7 @@ class Truth(Generic[T]):
 class Algebra(ABC, Generic[D, T]):
     """Operations on words and truth values, with their width rules; see the module text."""
 
-    # --- words from outside --------------------------------------------------------------------------------------
+    # --- words from outside ---------------------------------------------------------------------------------
 
     def unsigned(self, value: int, width: int) -> Word[D]:
         """Return the constant ``value`` as an unsigned word."""
@@ -77,7 +77,7 @@ class Algebra(ABC, Generic[D, T]):
         """Return a constant truth value."""
         return Truth(self._truth(value))
 
-    # --- expanding arithmetic ------------------------------------------------------------------------------------
+    # --- expanding arithmetic -------------------------------------------------------------------------------
 
     def extend(self, x: Word[D], width: int) -> Word[D]:
         """Return the same value in at least as many bits."""
@@ -134,7 +134,7 @@ class Algebra(ABC, Generic[D, T]):
         negative = self._less(x.data, self._constant(0, x.width), True)
         return Word(self._magnitude(x.data, negative, x.width), x.width, False)
 
-    # --- operations that lose bits, or claim that none are lost --------------------------------------------------
+    # --- operations that lose bits, or claim that none are lost ---------------------------------------------
 
     def extract(self, x: Word[D], high: int, low: int) -> Word[D]:
         """Return bits ``high`` to ``low`` (both included, 0 the lowest) as an unsigned word."""
@@ -155,9 +155,7 @@ class Algebra(ABC, Generic[D, T]):
     def shift_right(self, x: Word[D], amount: Word[D]) -> Word[D]:
         """Return floor(x / 2**amount) for an unsigned ``amount`` of any size; low bits are lost."""
         self._need_unsigned(amount)
-        return Word(
-            self._shift_right(x.data, x.width, x.signed, amount.data, amount.width), x.width, x.signed
-        )
+        return Word(self._shift_right(x.data, x.width, x.signed, amount.data, amount.width), x.width, x.signed)
 
     def narrow(self, x: Word[D], width: int) -> Word[D]:
         """Return the same value in fewer bits; that it fits is claimed by the caller."""
@@ -179,7 +177,7 @@ class Algebra(ABC, Generic[D, T]):
         """Return the sum of signed words as a two's complement register of ``width`` bits holds it."""
         return self._sum(words, width, wraps=True)
 
-    # --- comparison and choice -----------------------------------------------------------------------------------
+    # --- comparison and choice ------------------------------------------------------------------------------
 
     def equal(self, x: Word[D], y: Word[D]) -> Truth[T]:
         """Return x = y (words of the same signedness)."""
@@ -221,7 +219,7 @@ class Algebra(ABC, Generic[D, T]):
         self._need_unsigned(x)
         return self.ite(condition, self.negate(x), self.as_signed(x))
 
-    # --- truth values --------------------------------------------------------------------------------------------
+    # --- truth values ---------------------------------------------------------------------------------------
 
     def all_of(self, truths: Sequence[Truth[T]]) -> Truth[T]:
         """Return the conjunction (true for none)."""
@@ -252,7 +250,7 @@ class Algebra(ABC, Generic[D, T]):
             return self.truth(neutral)
         return Truth(self._and(open_truths) if neutral else self._or(open_truths))
 
-    # --- helpers of the width rules ------------------------------------------------------------------------------
+    # --- helpers of the width rules -------------------------------------------------------------------------
 
     def _alike(self, x: Word[D], y: Word[D], extra: int = 0) -> tuple[Word[D], Word[D]]:
         if x.signed is not y.signed:
@@ -268,11 +266,9 @@ class Algebra(ABC, Generic[D, T]):
     def _sum(self, words: Sequence[Word[D]], width: int, wraps: bool) -> Word[D]:
         if not all(w.signed for w in words):
             raise TypeError("a sum is of signed words")
-        return Word(
-            self._add_up([w.data for w in words], [w.width for w in words], width, wraps), width, True
-        )
+        return Word(self._add_up([w.data for w in words], [w.width for w in words], width, wraps), width, True)
 
-    # --- primitives of an interpretation -------------------------------------------------------------------------
+    # --- primitives of an interpretation --------------------------------------------------------------------
 
     @abstractmethod
     def _constant(self, value: int, width: int) -> D: ...

@@ -59,9 +59,7 @@ class TermAlgebra(Algebra[FNode, FNode]):
     def _shift_right(self, x: FNode, width: int, signed: bool, amount: FNode, amount_width: int) -> FNode:
         shift = self._terms.BVAShr if signed else self._terms.BVLShr
         if amount_width <= width:
-            return shift(
-                x, self._extend(amount, amount_width, width, False) if amount_width < width else amount
-            )
+            return shift(x, self._extend(amount, amount_width, width, False) if amount_width < width else amount)
         # SMT-LIB wants an amount of the operand's width; one that does not fit shifts everything out
         beyond = self._terms.BVUGE(amount, self._constant(width, amount_width))
         most = self._constant(min(width, (1 << width) - 1), width)
@@ -83,9 +81,7 @@ class TermAlgebra(Algebra[FNode, FNode]):
         total = None
         for x, w in zip(xs, widths, strict=True):
             same = (
-                x
-                if w == width
-                else (self._extend(x, w, width, True) if w < width else self._narrow(x, w, width, True))
+                x if w == width else (self._extend(x, w, width, True) if w < width else self._narrow(x, w, width, True))
             )
             total = same if total is None else self._terms.BVAdd(total, same)
         return total

@@ -32,9 +32,7 @@ def align(
     significand with more than F fraction bits before the variable shift loses the same bits.
     """
     distance = algebra.subtract(e_max, term.exponent)
-    amount = algebra.narrow_to_unsigned(
-        algebra.ite(term.present, distance, algebra.signed(0)), distance.width - 1
-    )
+    amount = algebra.narrow_to_unsigned(algebra.ite(term.present, distance, algebra.signed(0)), distance.width - 1)
     surplus = term.fraction_bits - parameters.fraction_bits
     significand = algebra.shift_left(term.significand, max(-surplus, 0))
     magnitude_bits = integer_bits + parameters.fraction_bits

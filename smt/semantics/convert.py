@@ -35,9 +35,7 @@ def convert(
     below_min = algebra.less(above_min, algebra.signed(0))
     zero = algebra.signed(0)
     field = algebra.narrow_to_unsigned(algebra.ite(below_min, zero, above_min), above_min.width - 1)
-    down = algebra.narrow_to_unsigned(
-        algebra.ite(below_min, algebra.negate(above_min), zero), above_min.width
-    )
+    down = algebra.narrow_to_unsigned(algebra.ite(below_min, algebra.negate(above_min), zero), above_min.width)
     kept = _round(algebra, rho.rounding, top, down, precision)
 
     # e8m13 is held in an fp32 word: the fraction bits it does not use stay zero
@@ -64,9 +62,7 @@ def convert(
     return pattern, overflowed
 
 
-def _round(
-    algebra: Algebra[D, T], rounding: Rounding, top: Word[D], down: Word[D], precision: int
-) -> Word[D]:
+def _round(algebra: Algebra[D, T], rounding: Rounding, top: Word[D], down: Word[D], precision: int) -> Word[D]:
     """Return the ``precision`` highest bits of ``top`` moved ``down`` places, rounded (one bit wider for RNE)."""
     if rounding is Rounding.RZ:
         top = algebra.shift_left(top, max(precision - top.width, 0))

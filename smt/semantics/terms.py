@@ -28,11 +28,11 @@ class Term(Generic[D, T]):
     present: Truth[T]
 
 
-def product_term(
-    algebra: Algebra[D, T], parameters: Parameters, a: Unpacked[D, T], b: Unpacked[D, T]
-) -> Term[D, T]:
-    """Return the exact product of two numbers; the exponent is the sum of both unless ``product_exponent``
-    says that the product is normalised first."""
+def product_term(algebra: Algebra[D, T], parameters: Parameters, a: Unpacked[D, T], b: Unpacked[D, T]) -> Term[D, T]:
+    """Return the exact product of two numbers.
+
+    Its exponent is the sum of both unless ``product_exponent`` says that the product is normalised first.
+    """
     zero = algebra.any_of([a.zero, b.zero])
     present = algebra.truth(True)
     exponents = [a.exponent, b.exponent]

@@ -55,13 +55,10 @@ def dot_product_accumulate(
     """
     length = design.padded_length(len(a))
     pairs = [
-        (unpack(algebra, design.a_format, x), unpack(algebra, design.b_format, y))
-        for x, y in zip(a, b, strict=True)
+        (unpack(algebra, design.a_format, x), unpack(algebra, design.b_format, y)) for x, y in zip(a, b, strict=True)
     ]
     if length > len(pairs):
-        nothing = [
-            unpack(algebra, f, algebra.unsigned(0, f.bits)) for f in (design.a_format, design.b_format)
-        ]
+        nothing = [unpack(algebra, f, algebra.unsigned(0, f.bits)) for f in (design.a_format, design.b_format)]
         pairs += [(nothing[0], nothing[1])] * (length - len(pairs))
     steps: list[StepSignals[D, T]] = []
     d, d_format = c, design.c_format

@@ -1,1 +1,77 @@
-"""mmaproof: a formal model and test generator for matrix-multiply-accumulate units."""
+"""mmaproof: a formal model and test generator for matrix-multiply-accumulate units.
+
+The names below are the public interface; each is loaded when it is first used, so that ``import mmaproof`` is
+cheap and loads no solver.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mmaproof.designs.catalogue import find_design, load_catalogue
+    from mmaproof.designs.design import Design
+    from mmaproof.designs.formats import FORMATS, Format, find_format
+    from mmaproof.designs.operands import OperandBatch, Operands
+    from mmaproof.generators.compare import Comparison, compare
+    from mmaproof.hardware_replay.recordings import read_recording
+    from mmaproof.hardware_replay.replay import replay
+    from mmaproof.hardware_replay.targets import find_target
+    from mmaproof.properties.preconditions import parse_precondition
+    from mmaproof.smt.evaluate import evaluate, evaluate_batch, trace
+    from mmaproof.smt.solving.limits import Limits
+
+_HOME = {
+    "FORMATS": "designs.formats",
+    "Comparison": "generators.compare",
+    "Design": "designs.design",
+    "Format": "designs.formats",
+    "Limits": "smt.solving.limits",
+    "OperandBatch": "designs.operands",
+    "Operands": "designs.operands",
+    "compare": "generators.compare",
+    "evaluate": "smt.evaluate",
+    "evaluate_batch": "smt.evaluate",
+    "find_design": "designs.catalogue",
+    "find_format": "designs.formats",
+    "find_target": "hardware_replay.targets",
+    "load_catalogue": "designs.catalogue",
+    "parse_precondition": "properties.preconditions",
+    "read_recording": "hardware_replay.recordings",
+    "replay": "hardware_replay.replay",
+    "trace": "smt.evaluate",
+}
+
+__all__ = [
+    "FORMATS",
+    "Comparison",
+    "Design",
+    "Format",
+    "Limits",
+    "OperandBatch",
+    "Operands",
+    "compare",
+    "evaluate",
+    "evaluate_batch",
+    "find_design",
+    "find_format",
+    "find_target",
+    "load_catalogue",
+    "parse_precondition",
+    "read_recording",
+    "replay",
+    "trace",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'mmaproof' has no attribute {name!r}")
+    value = getattr(import_module(f"mmaproof.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,129 @@
+# `make` alone lists the targets. Everything runs in a virtual environment of the project's own, which the first
+# target that needs it creates. GNU make 3.81 or newer.
+
+# The interpreter that creates the environment; empty: the first Python >= 3.11 among the usual names.
+PYTHON ?=
+# Handed to pytest: make test PYTEST_ARGS="-k formats"
+PYTEST_ARGS ?=
+
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+INSTALLED_DEV := $(VENV)/.installed-dev
+CANDIDATES = $(or $(PYTHON),python3 python3.14 python3.13 python3.12 python3.11 python)
+IS_SUPPORTED := import sys; sys.exit(sys.version_info < (3, 11))
+
+.DEFAULT_GOAL := help
+.PHONY: help venv demo test test-slow lint types format notebooks bench wheel clean
+# Two targets at once would run two pips in one environment.
+.NOTPARALLEL:
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+venv: $(INSTALLED_DEV) ## create the virtual environment with everything for development
+
+demo: $(INSTALLED) ## show a difference between two GPU generations, proved and replayed
+	@if [ -t 1 ]; then FORCE_COLOR=1; export FORCE_COLOR; fi; \
+	status=0; \
+	output=$$($(BIN)/mmaproof compare volta/mma.m8n8k4.f32.f16.f16.f32 turing/mma.m16n8k8.f32.f16.f16.f32) \
+	    || status=$$?; \
+	printf '%s\n' "$$output"; \
+	if [ "$$status" -eq 0 ]; then \
+	    echo "make demo: compare found no difference (exit status 0); Volta and Turing differ, so 1 was expected" >&2; \
+	    exit 1; \
+	elif [ "$$status" -ne 1 ]; then \
+	    echo "make demo: compare ended with exit status $$status; 1 (different) was expected" >&2; \
+	    exit 1; \
+	fi; \
+	case "$$output" in \
+	*different*) ;; \
+	*) echo "make demo: compare ended with exit status 1 but reported no difference" >&2; exit 1 ;; \
+	esac
+	@$(BIN)/python -m mmaproof.cli.demo
+
+test: $(INSTALLED_DEV) ## run the tests that take seconds (PYTEST_ARGS="..." is passed on)
+	$(BIN)/pytest $(PYTEST_ARGS)
+
+test-slow: $(INSTALLED_DEV) ## run all tests, those that take minutes or hours too
+	$(BIN)/pytest --slow $(PYTEST_ARGS)
+
+lint: $(INSTALLED_DEV) ## check format and lint rules
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+
+types: $(INSTALLED_DEV) ## check types (mypy, strict)
+	$(BIN)/mypy
+
+format: $(INSTALLED_DEV) ## rewrite the sources in the project's format
+	$(BIN)/ruff check --fix-only .
+	$(BIN)/ruff format .
+
+notebooks: $(INSTALLED_DEV) ## run every notebook from top to bottom (their files stay as they are)
+	@if ls notebooks/*.ipynb > /dev/null 2>&1; then \
+	    $(BIN)/jupyter-execute notebooks/*.ipynb; \
+	else \
+	    echo "notebooks/ holds no notebook"; \
+	fi
+
+bench: $(INSTALLED_DEV) ## run the benchmarks
+	@if ls benchmarks/*.py > /dev/null 2>&1; then \
+	    for file in benchmarks/*.py; do echo "== $$file"; $(BIN)/python "$$file" || exit; done; \
+	else \
+	    echo "benchmarks/ holds no benchmark"; \
+	fi
+
+# A build folder left by an earlier wheel would put modules that were deleted since into the new one.
+wheel: $(INSTALLED) ## build the wheel into dist/
+	rm -rf build
+	$(BIN)/python -m pip wheel --quiet --quiet --disable-pip-version-check --no-input --no-deps --wheel-dir dist .
+
+clean: ## remove what was built and cached (the environment .venv stays)
+	rm -rf build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find . -path ./$(VENV) -prune -o -type d \( -name __pycache__ -o -name .ipynb_checkpoints \) -exec rm -rf {} +
+
+# The stamps are newer than pyproject.toml once its packages and dependencies are installed; sources need no
+# new installation, because it is editable.
+define install
+@$(BIN)/python -c '$(IS_SUPPORTED)' || { \
+    echo "$(VENV) holds a Python older than 3.11: remove that folder and run make again" >&2; exit 1; }
+@$(BIN)/python -c 'import pip' 2> /dev/null || { \
+    echo "$(VENV) holds no pip (was its creation interrupted?): remove that folder and run make again" >&2; exit 1; }
+@echo "installing .$(1) into $(VENV) (a minute or two the first time)" >&2
+@$(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --no-input --editable '.$(1)'
+endef
+
+$(INSTALLED): pyproject.toml | $(BIN)/python
+	$(call install,)
+	@touch $@
+
+$(INSTALLED_DEV): pyproject.toml | $(BIN)/python
+	$(call install,[dev])
+	@touch $(INSTALLED) $@
+
+# A name may be there and not run (a version manager's stand-in), so each candidate is tried, not looked up.
+$(BIN)/python:
+	@old=''; lacking=''; \
+	for candidate in $(CANDIDATES); do \
+	    version=$$("$$candidate" -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2> /dev/null) || continue; \
+	    if ! "$$candidate" -c '$(IS_SUPPORTED)'; then \
+	        old="$$old $$candidate ($$version)"; continue; \
+	    fi; \
+	    if ! "$$candidate" -c 'import ensurepip, venv' 2> /dev/null; then \
+	        lacking="$$lacking python$$version-venv"; continue; \
+	    fi; \
+	    echo "creating $(VENV) with $$candidate (Python $$version)" >&2; \
+	    exec "$$candidate" -m venv $(VENV); \
+	done; \
+	if [ -n "$$lacking" ]; then \
+	    set -- $$lacking; \
+	    echo "This Python cannot create virtual environments (its module ensurepip is missing)." >&2; \
+	    echo "On Debian and Ubuntu: apt install $$1" >&2; \
+	elif [ -n "$$old" ]; then \
+	    echo "mmaproof needs Python 3.11 or newer; found:$$old." >&2; \
+	    echo "Name another one: make PYTHON=/path/to/python3" >&2; \
+	else \
+	    echo "mmaproof needs Python 3.11 or newer; none of these runs: $(CANDIDATES)." >&2; \
+	    echo "Name one: make PYTHON=/path/to/python3" >&2; \
+	fi; \
+	exit 1

@@ -1,0 +1,158 @@
+"""`mmaproof compare`: are two designs equivalent, and if not, on what input do they differ."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from mmaproof.cli.operands import operands_record
+from mmaproof.cli.options import (
+    Json,
+    Length,
+    Memory,
+    NanCodes,
+    Output,
+    Search,
+    Seed,
+    Solver,
+    Timeout,
+    Where,
+)
+from mmaproof.cli.output import EXIT_HOLDS, EXIT_REFUTED, EXIT_UNKNOWN, print_json, progress, results, say
+from mmaproof.cli.version import tool_version
+
+if TYPE_CHECKING:
+    from mmaproof.generators.compare import Comparison
+    from mmaproof.generators.vectors import Vector
+
+EXIT_STATUS = {
+    "equivalent": EXIT_HOLDS,
+    "different": EXIT_REFUTED,
+    "unknown": EXIT_UNKNOWN,
+    "vacuous": EXIT_UNKNOWN,
+}
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to ``app``."""
+    app.command("compare")(compare)
+
+
+def compare(
+    first: Annotated[str, typer.Argument(metavar="DESIGN", show_default=False)],
+    second: Annotated[str, typer.Argument(metavar="DESIGN", show_default=False)],
+    k: Length = None,
+    where: Where = None,
+    nan_codes: NanCodes = False,
+    search: Search = True,
+    solver: Solver = "bitwuzla",
+    timeout: Timeout = "60s",
+    memory: Memory = "4G",
+    seed: Seed = 0,
+    picture: Annotated[bool, typer.Option("--picture/--no-picture", help="Draw the witness bit by bit.")] = True,
+    output: Output = None,
+    json: Json = False,
+) -> int:
+    """Decide whether two designs return equal results for all operands.
+
+    Exit status 0: equivalent (proved); 1: different (a vector is shown); 3: unknown or vacuous.
+    """
+    from mmaproof.designs.catalogue import find_design
+    from mmaproof.generators.compare import DEFAULT_BUDGET
+    from mmaproof.generators.compare import compare as decide
+    from mmaproof.generators.vectors import write_vectors
+    from mmaproof.properties.preconditions import parse_precondition
+    from mmaproof.smt.solving.limits import Limits, parse_memory, parse_seconds
+
+    designs = find_design(first), find_design(second)
+    with progress(f"comparing {designs[0].name} and {designs[1].name}"):
+        answer = decide(
+            *designs,
+            solver=solver,
+            limits=Limits(parse_seconds(timeout), parse_memory(memory)),
+            k=k,
+            where=[parse_precondition(w) for w in where or ()],
+            nan_codes=nan_codes,
+            budget=DEFAULT_BUDGET if search else None,
+            seed=seed,
+        )
+    if output is not None and answer.witness is not None:
+        write_vectors(output, [witness_vector(answer)])
+    if json:
+        print_json(comparison_record(answer))
+    else:
+        print_comparison(answer, picture)
+    return EXIT_STATUS[answer.verdict]
+
+
+def comparison_record(answer: Comparison) -> dict[str, Any]:
+    """Return the answer as the JSON object of the command-line contract."""
+    question = answer.question
+    d = question.designs[0].d_format
+    record: dict[str, Any] = {
+        "verdict": answer.verdict,
+        "designs": [x.name for x in question.designs],
+        "k": question.k,
+        "where": [str(p) for p in question.where],
+        "seconds": round(answer.seconds, 3),
+        "solver": None if answer.solver is None else {"name": answer.solver.name, "version": answer.solver.version},
+        "reason": answer.reason,
+        "origin": origin(answer),
+    }
+    if answer.witness is not None:
+        record["witness"] = {
+            **operands_record(question.formats, answer.witness),
+            "outputs": {name: d.hex(x) for name, x in answer.outputs.items()},
+        }
+    return record
+
+
+def origin(answer: Comparison) -> str:
+    """Return where the answer came from, in words."""
+    if answer.witness is not None and answer.solver is None and answer.searched is not None:
+        s = answer.searched
+        return f"search (seed {s.seed}, {s.rows} operand sets tried, {s.seconds:.2f} s)"
+    searched = "" if answer.searched is None else f" after a search of {answer.searched.rows} operand sets"
+    return f"{answer.solver}{searched}"
+
+
+def witness_vector(answer: Comparison) -> Vector:
+    """Return the witness of a comparison as a vector for a file."""
+    from mmaproof.generators.vectors import Vector
+
+    assert answer.witness is not None
+    first, second = answer.question.designs
+    return Vector(
+        answer.witness,
+        first.formats,
+        answer.outputs,
+        why=f"distinguishes {first.name} from {second.name}",
+        origin=origin(answer),
+        version=tool_version(),
+    )
+
+
+def print_comparison(answer: Comparison, picture: bool) -> None:
+    """Print the answer for a person."""
+    question = answer.question
+    say(f"{answer.verdict}: {' and '.join(d.name for d in question.designs)}")
+    asked = [f"k = {question.k}", *(f"where {p}" for p in question.where)]
+    say(f"  asked for {', '.join(asked)}; answered by {origin(answer)}, {answer.seconds:.2f} s in all")
+    if answer.reason is not None:
+        say(f"  reason: {answer.reason}")
+    if answer.verdict == "vacuous":
+        say("  no operands satisfy the preconditions")
+    if answer.witness is None:
+        return
+    record = operands_record(question.formats, answer.witness)
+    say(f"  a = {','.join(record['a'])}")
+    say(f"  b = {','.join(record['b'])}")
+    say(f"  c = {record['c']}")
+    for design in question.designs:
+        say(f"  d = {design.d_format.hex(answer.outputs[design.name])} on {design.name}")
+    if picture:
+        from mmaproof.cli.picture import explain
+
+        say("")
+        results().print(explain(question.designs, answer.witness))

@@ -1,0 +1,79 @@
+"""`mmaproof designs` and `mmaproof show`: what the catalogue holds."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from mmaproof.cli.options import DesignName, Json
+from mmaproof.cli.output import print_json, results, say
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to ``app``."""
+    app.command("designs")(list_designs)
+    app.command("show")(show)
+
+
+def list_designs(
+    architecture: Annotated[
+        str | None, typer.Argument(metavar="[ARCHITECTURE]", help="List one architecture only.", show_default=False)
+    ] = None,
+    json: Json = False,
+) -> None:
+    """List the catalogue: every design with its K and main parameters."""
+    from mmaproof.designs.catalogue import load_catalogue
+    from mmaproof.designs.errors import DesignError
+    from mmaproof.designs.parameters import format_parameter
+
+    catalogue = load_catalogue()
+    if architecture is not None and architecture not in catalogue.architectures:
+        raise DesignError(f"unknown architecture {architecture!r}: one of {', '.join(catalogue.architectures)}")
+    chosen = [d for d in catalogue.designs.values() if architecture in (None, d.architecture)]
+    if json:
+        print_json({"designs": [d.record() for d in chosen]})
+        return
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in ("design", "K", "L", "F", "rho", "family"):
+        table.add_column(heading, justify="right" if heading in "KLF" else "left", no_wrap=True)
+    for d in chosen:
+        p = d.parameters
+        table.add_row(d.name, str(d.k), str(p.L), format_parameter("fraction_bits", p.fraction_bits), p.rho, d.family)
+    console = results()
+    console.print(table, width=None if console.is_terminal else 120)
+
+
+def show(design: DesignName, json: Json = False) -> None:
+    """Show one design: formats, every parameter with its meaning, widths, and source."""
+    from mmaproof.designs.catalogue import find_design, load_catalogue
+    from mmaproof.designs.parameters import DEFINITIONS
+    from mmaproof.smt.semantics.widths import sum_widths
+
+    found = find_design(design)
+    if json:
+        print_json(found.record())
+        return
+    title = load_catalogue().architectures[found.architecture]
+    widths = sum_widths(found)
+    say(found.name)
+    say(f"  {title.title} ({', '.join(title.targets)}), family {found.family}")
+    say(f"  source: {found.source}")
+    say("  formats: " + ", ".join(f"{x} {f.name}" for x, f in zip("abcd", found.formats, strict=True)))
+    steps = found.k // found.parameters.L
+    say(f"  M, N, K: {found.m}, {found.n}, {found.k}: {steps} step{'s' * (steps > 1)} of {found.parameters.L} products")
+    wraps = f", wraps: {widths.sufficient_carry_bits} would suffice" if widths.may_wrap else ""
+    say(
+        f"  sum register: {widths.register} bits = sign + {widths.carry_bits} carry + {widths.integer_bits} integer"
+        f" + {widths.fraction_bits} fraction{wraps}"
+    )
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    for heading in ("parameter", "value", "meaning", "allowed"):
+        table.add_column(heading, overflow="fold")
+    for name, value in found.parameters.as_text().items():
+        changed = "*" if name in found.changed else ""
+        table.add_row(name + changed, value, DEFINITIONS[name].meaning, DEFINITIONS[name].allowed())
+    results().print(table)
+    if found.changed:
+        say("* changed from the catalogue's row")

@@ -1,0 +1,76 @@
+"""`mmaproof doctor`: which solvers, targets and extras are here, and what is missing."""
+
+from __future__ import annotations
+
+import os
+import platform
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import typer
+from rich.table import Table
+
+from mmaproof.cli.options import Json
+from mmaproof.cli.output import EXIT_HOLDS, EXIT_UNKNOWN, print_json, results, say
+from mmaproof.cli.version import tool_version
+
+RECORDINGS_VARIABLE = "MMAPROOF_RECORDINGS"
+_PACKAGES = ("pysmt", "numpy", "ml_dtypes", "typer", "rich")
+_EXTRAS = {"notebooks": ("matplotlib", "nbclient"), "dev": ("pytest", "hypothesis", "mypy", "ruff")}
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to ``app``."""
+    app.command("doctor")(doctor)
+
+
+def doctor(json: Json = False) -> int:
+    """Report what is installed and what is missing. Exit status 3 where a solver is missing."""
+    from mmaproof.smt.solving.backends import available_solvers
+
+    solvers = {n: {"version": s.version, "missing": s.missing} for n, s in available_solvers().items()}
+    report: dict[str, Any] = {
+        "version": tool_version(),
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "solvers": solvers,
+        "packages": {name: _version(name) for name in _PACKAGES},
+        "extras": {extra: {name: _version(name) for name in names} for extra, names in _EXTRAS.items()},
+        "targets": {"model": "every design of the catalogue", "recording": _recordings()},
+    }
+    if json:
+        print_json(report)
+    else:
+        _print(report)
+    return EXIT_UNKNOWN if any(s["missing"] for s in solvers.values()) else EXIT_HOLDS
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def _recordings() -> str:
+    folder = os.environ.get(RECORDINGS_VARIABLE)
+    if not folder:
+        return f"any file; {RECORDINGS_VARIABLE} names no folder of them"
+    found = len(list(Path(folder).glob("*.npz")))
+    return f"{found} files in {folder} ({RECORDINGS_VARIABLE})"
+
+
+def _print(report: dict[str, Any]) -> None:
+    say(f"mmaproof {report['version']}, Python {report['python']}, {report['platform']}")
+    table = Table(box=None, pad_edge=False, show_header=False)
+    for name, solver in report["solvers"].items():
+        table.add_row("solver", name, solver["version"] or f"missing: {solver['missing']}")
+    for name, found in report["packages"].items():
+        table.add_row("package", name, found or "missing")
+    for extra, packages in report["extras"].items():
+        for name, found in packages.items():
+            table.add_row(f"extra [{extra}]", name, found or f"missing: pip install 'mmaproof[{extra}]'")
+    for name, text in report["targets"].items():
+        table.add_row("target", name, text)
+    results().print(table)

@@ -1,0 +1,114 @@
+"""`mmaproof replay`: run the rows of a file on a target and compare with what the file holds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from mmaproof.cli.operands import operands_record
+from mmaproof.cli.options import Json, NanCodes
+from mmaproof.cli.output import EXIT_HOLDS, EXIT_INPUT, EXIT_REFUTED, EXIT_UNKNOWN, complain, print_json, results, say
+
+if TYPE_CHECKING:
+    from mmaproof.hardware_replay.answers import Answers
+    from mmaproof.hardware_replay.replay import Mismatch, Replay
+    from mmaproof.hardware_replay.targets import Target
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to ``app``."""
+    app.command("replay")(replay)
+
+
+def replay(
+    source: Annotated[Path, typer.Argument(help="A recording (.npz) or a vector file (.jsonl).", show_default=False)],
+    target: Annotated[str, typer.Argument(help="model:DESIGN or recording:FILE.", show_default=False)],
+    expect: Annotated[
+        str | None, typer.Option("--expect", metavar="DESIGN", help="Whose outputs of a vector file to compare with.")
+    ] = None,
+    nan_codes: NanCodes = False,
+    json: Json = False,
+) -> int:
+    """Run the operands of SOURCE on TARGET and compare with the outputs that SOURCE holds.
+
+    Exit status 0: every row is equal; 1: some differ; 2: SOURCE is malformed; 3: rows were not answered.
+    """
+    from mmaproof.hardware_replay.replay import replay as run_all
+    from mmaproof.hardware_replay.targets import find_target
+
+    runner = find_target(target)
+    answers, problems = read_source(source, expect, runner)
+    report = run_all(answers, runner, nan_codes=nan_codes)
+    for problem in problems:
+        complain(f"error: {problem}")
+    if json:
+        print_json(replay_record(source, runner, report))
+    else:
+        print_replay(source, runner, report)
+    if problems:
+        return EXIT_INPUT
+    if report.mismatches:
+        return EXIT_REFUTED
+    return EXIT_UNKNOWN if report.unanswered or not report.rows else EXIT_HOLDS
+
+
+def read_source(source: Path, expect: str | None, target: Target) -> tuple[list[Answers], list[str]]:
+    """Return the rows of a recording or vector file, and a message for each malformed line."""
+    from mmaproof.designs.catalogue import find_design
+    from mmaproof.designs.errors import InputError
+    from mmaproof.generators.vectors import answers_of, read_vectors
+    from mmaproof.hardware_replay.recordings import read_recording
+
+    if source.suffix == ".npz":
+        if expect is not None:
+            raise InputError("--expect chooses among the outputs of a vector file; a recording holds one output a row")
+        return [read_recording(source)], []
+    if source.suffix != ".jsonl":
+        raise InputError(f"{source}: a recording ends in .npz, a vector file in .jsonl")
+    file = read_vectors(source)
+    wanted = find_design(expect) if expect is not None else target.design
+    name = None if wanted is None else wanted.name
+    return answers_of(file, name), file.problems
+
+
+def replay_record(source: Path, target: Target, report: Replay) -> dict[str, Any]:
+    """Return the report as the JSON object of the command-line contract."""
+    return {
+        "source": str(source),
+        "target": target.name,
+        "rows": report.rows,
+        "mismatches": report.mismatches,
+        "unanswered": report.unanswered,
+        "examples": [_example(x) for x in report.examples],
+    }
+
+
+def _example(x: Mismatch) -> dict[str, Any]:
+    d = x.formats[3]
+    return {
+        "row": x.label,
+        **operands_record(x.formats, x.operands),
+        "expected": d.hex(x.expected),
+        "returned": d.hex(x.returned),
+    }
+
+
+def print_replay(source: Path, target: Target, report: Replay) -> None:
+    """Print the report for a person; the first mismatch on a model is drawn."""
+    say(f"{source} on {target.name}")
+    say(f"  {report.rows} rows run, {report.mismatches} differ")
+    if report.unanswered:
+        say(f"  {report.unanswered} rows not answered by the target")
+    for x in report.examples:
+        shown = _example(x)
+        say(f"  {x.label}: expected {shown['expected']}, returned {shown['returned']}")
+        say(f"    a = {','.join(shown['a'])}")
+        say(f"    b = {','.join(shown['b'])}")
+        say(f"    c = {shown['c']}")
+    if report.examples and target.design is not None:
+        from mmaproof.cli.picture import explain
+
+        say("")
+        results().print(explain([target.design], report.examples[0].operands))

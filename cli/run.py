@@ -1,0 +1,45 @@
+"""`mmaproof run`: one dot product on one design."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from mmaproof.cli.operands import operands_record, parse_operands
+from mmaproof.cli.options import DesignName, Json, Length
+from mmaproof.cli.output import print_json, results, say
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to ``app``."""
+    app.command("run")(run)
+
+
+_PATTERNS = "bit patterns in hexadecimal, separated by commas: 0x3c00,0x0000,..."
+
+
+def run(
+    design: DesignName,
+    a: Annotated[str, typer.Option("--a", metavar="LIST", help=f"Elements of a, {_PATTERNS}")],
+    b: Annotated[str, typer.Option("--b", metavar="LIST", help="Elements of b, likewise.")],
+    c: Annotated[str, typer.Option("--c", metavar="HEX", help="The accumulator.")],
+    k: Length = None,
+    explain: Annotated[bool, typer.Option("--explain", help="Draw what happens, bit by bit.")] = False,
+    json: Json = False,
+) -> None:
+    """Compute d = c + sum a[k]*b[k] as a design does."""
+    from mmaproof.cli.picture import explain as draw
+    from mmaproof.designs.catalogue import find_design
+    from mmaproof.smt.evaluate import evaluate
+
+    found = find_design(design)
+    operands = parse_operands(found, a, b, c, k)
+    d = found.d_format.hex(evaluate(found, operands))
+    if json:
+        print_json({"design": found.name, "k": len(operands), **operands_record(found.formats, operands), "d": d})
+        return
+    if explain:
+        results().print(draw([found], operands))
+    else:
+        say(d)

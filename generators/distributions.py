@@ -1,0 +1,156 @@
+"""Random operands: named distributions of bit patterns, seeded and vectorised.
+
+The five that designs are checked on are ``normal``, ``uniform-bits``, ``edges``, ``with-zeros`` and ``subnormal``;
+``aligned`` and ``cancelling`` put the terms of a dot product within reach of each other, where designs differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import ml_dtypes
+import numpy as np
+
+from mmaproof.designs.design import Design
+from mmaproof.designs.errors import InputError
+from mmaproof.designs.formats import Format
+from mmaproof.designs.operands import OperandBatch, Patterns, pattern_dtype
+
+Draw = Callable[[Design, int, int, np.random.Generator], OperandBatch]
+"""design, rows, k, generator -> operands"""
+
+
+def _column(draw: Callable[[Format, tuple[int, ...], np.random.Generator], Patterns]) -> Draw:
+    def batch(design: Design, rows: int, k: int, rng: np.random.Generator) -> OperandBatch:
+        a, b, c, _ = design.formats
+        return OperandBatch(draw(a, (rows, k), rng), draw(b, (rows, k), rng), draw(c, (rows,), rng))
+
+    return batch
+
+
+def from_float64(fmt: Format, values: np.ndarray) -> Patterns:
+    """Return the patterns of ``values`` rounded to ``fmt`` (tf32: the ignored low bits are zero)."""
+    if fmt.ml_dtypes_name is None:
+        single: Patterns = values.astype(np.float32).view(np.uint32)
+        return single & np.uint32(~((1 << fmt.ignored_bits) - 1) & 0xFFFFFFFF)
+    dtype = np.dtype(getattr(ml_dtypes, fmt.ml_dtypes_name, fmt.ml_dtypes_name))
+    with np.errstate(over="ignore"):
+        patterns: Patterns = values.astype(dtype).view(pattern_dtype(fmt))
+    return patterns
+
+
+def assemble(fmt: Format, negative: np.ndarray, field: np.ndarray, fraction: np.ndarray) -> Patterns:
+    """Return patterns from sign, exponent field and fraction field."""
+    dtype = pattern_dtype(fmt)
+    bits = (field.astype(dtype) << dtype.type(fmt.fraction_bits)) | fraction.astype(dtype)
+    bits = bits << dtype.type(fmt.ignored_bits)
+    patterns: Patterns = bits | (negative.astype(dtype) << dtype.type(fmt.sign_position))
+    return patterns
+
+
+def _normal(fmt: Format, shape: tuple[int, ...], rng: np.random.Generator) -> Patterns:
+    return from_float64(fmt, rng.standard_normal(shape))
+
+
+def _uniform_bits(fmt: Format, shape: tuple[int, ...], rng: np.random.Generator) -> Patterns:
+    return rng.integers(0, (1 << fmt.bits) - 1, shape, dtype=pattern_dtype(fmt), endpoint=True)
+
+
+def edge_patterns(fmt: Format) -> list[int]:
+    """Return the positive patterns at which something changes, zero, infinity and NaNs included."""
+    low = fmt.ignored_bits
+    one = fmt.bias << fmt.fraction_bits
+    min_normal = 1 << fmt.fraction_bits
+    finite = [0, 1, 2, min_normal - 1, min_normal, min_normal + 1, one - 1, one, one + 1, one + min_normal]
+    special = [p for p in (fmt.infinity, fmt.quiet_nan, (1 << fmt.sign_position) - 1) if p is not None]
+    largest = fmt.max_finite >> low
+    return sorted({p << low for p in [*finite, largest - 1, largest]} | set(special))
+
+
+def _edges(fmt: Format, shape: tuple[int, ...], rng: np.random.Generator) -> Patterns:
+    patterns = rng.choice(np.array(edge_patterns(fmt), dtype=pattern_dtype(fmt)), shape)
+    return _with_random_sign(fmt, patterns, rng)
+
+
+def _with_random_sign(fmt: Format, patterns: Patterns, rng: np.random.Generator) -> Patterns:
+    sign = rng.integers(0, 2, patterns.shape, dtype=patterns.dtype)
+    return patterns ^ (sign << patterns.dtype.type(fmt.sign_position))
+
+
+def _with_zeros(fmt: Format, shape: tuple[int, ...], rng: np.random.Generator) -> Patterns:
+    patterns = np.where(rng.random(shape) < 0.5, _normal(fmt, shape, rng), pattern_dtype(fmt).type(0))
+    return _with_random_sign(fmt, patterns, rng)
+
+
+def _subnormal(fmt: Format, shape: tuple[int, ...], rng: np.random.Generator) -> Patterns:
+    fields = rng.integers(0, 4, shape)
+    fractions = rng.integers(0, 1 << fmt.fraction_bits, shape)
+    return assemble(fmt, rng.integers(0, 2, shape), fields, fractions)
+
+
+def _sparse_fractions(fmt: Format, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
+    """Fractions with few bits set: none, one, all from some bit on, or any."""
+    f = fmt.fraction_bits
+    one = np.int64(1) << rng.integers(0, f, shape)
+    kinds = rng.integers(0, 4, shape)
+    anything = rng.integers(0, 1 << f, shape)
+    return np.choose(kinds, [np.zeros(shape, dtype=np.int64), one, (1 << f) - one, anything])
+
+
+def _around(fmt: Format, exponent: np.ndarray, rng: np.random.Generator) -> Patterns:
+    field = np.clip(exponent - fmt.e_min + 1, 0, fmt.e_max - fmt.e_min + 1)
+    fraction = _sparse_fractions(fmt, exponent.shape, rng)
+    fraction = np.minimum(fraction, np.where(field == fmt.e_max - fmt.e_min + 1, _top_fraction(fmt), fraction))
+    return assemble(fmt, rng.integers(0, 2, exponent.shape), field, fraction)
+
+
+def _top_fraction(fmt: Format) -> int:
+    return (fmt.max_finite >> fmt.ignored_bits) & ((1 << fmt.fraction_bits) - 1)
+
+
+def _aligned(design: Design, rows: int, k: int, rng: np.random.Generator) -> OperandBatch:
+    """Terms whose exponents lie at most about F + 3 below the largest, so that alignment cuts some of their bits."""
+    a, b, c, _ = design.formats
+    reach = design.parameters.fraction_bits + 3
+    lowest, highest = a.e_min + b.e_min, a.e_max + b.e_max
+    top = rng.integers(lowest + 1, highest + 1, (rows, 1))
+    wanted = np.maximum(top - rng.integers(0, reach, (rows, k)), lowest)
+    for_a = np.clip(rng.integers(a.e_min, a.e_max + 1, (rows, k)), wanted - b.e_max, wanted - b.e_min)
+    for_c = top[:, 0] - rng.integers(-2, reach, rows)
+    batch = OperandBatch(_around(a, for_a, rng), _around(b, wanted - for_a, rng), _around(c, for_c, rng))
+    # few products, so that what one of them does is seen in the result
+    mask = rng.random((rows, k)) < rng.random((rows, 1))
+    nothing = batch.a.dtype.type(0)
+    return OperandBatch(np.where(mask, batch.a, nothing), batch.b, batch.c)
+
+
+def _cancelling(design: Design, rows: int, k: int, rng: np.random.Generator) -> OperandBatch:
+    """As ``aligned``, with products repeated under the opposite sign, so that what alignment cut shows."""
+    batch = _aligned(design, rows, k, rng)
+    partner = rng.permuted(np.tile(np.arange(k), (rows, 1)), axis=1)
+    repeated = rng.random((rows, k)) < 0.5
+    a = np.where(repeated, np.take_along_axis(batch.a, partner, 1), batch.a)
+    b = np.where(repeated, np.take_along_axis(batch.b, partner, 1), batch.b)
+    flip = a.dtype.type(1 << design.a_format.sign_position)
+    return OperandBatch(np.where(repeated, a ^ flip, a), b, batch.c)
+
+
+DISTRIBUTIONS: dict[str, Draw] = {
+    "normal": _column(_normal),
+    "uniform-bits": _column(_uniform_bits),
+    "edges": _column(_edges),
+    "with-zeros": _column(_with_zeros),
+    "subnormal": _column(_subnormal),
+    "aligned": _aligned,
+    "cancelling": _cancelling,
+}
+
+BASIC = ("normal", "uniform-bits", "edges", "with-zeros", "subnormal")
+"""The distributions that every design is checked on."""
+
+
+def draw(name: str, design: Design, rows: int, k: int, rng: np.random.Generator) -> OperandBatch:
+    """Return ``rows`` operand sets of length ``k`` from the distribution ``name``; InputError if unknown."""
+    if name not in DISTRIBUTIONS:
+        raise InputError(f"unknown distribution {name!r}: one of {', '.join(DISTRIBUTIONS)}")
+    return DISTRIBUTIONS[name](design, rows, k, rng)

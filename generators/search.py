@@ -1,0 +1,109 @@
+"""The search that runs before any solver: random operands, many at once, until one violates the claim."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from mmaproof.designs.design import Design
+from mmaproof.designs.formats import Format
+from mmaproof.designs.operands import OperandBatch, Operands, Patterns
+from mmaproof.generators.distributions import DISTRIBUTIONS, assemble, draw
+from mmaproof.properties.preconditions import Exponents, Finite, Normal, Positive, Precondition, ZeroAccumulator
+from mmaproof.properties.question import Question
+
+FIRST_ROWS, LARGEST_ROWS = 64, 8192
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """How long a search may go on: rows tried, and seconds (whichever ends first)."""
+
+    rows: int = 200_000
+    seconds: float = 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """``witness`` (None if none was found), rows tried, seconds, and whether any row satisfied the preconditions."""
+
+    witness: Operands | None
+    rows: int
+    seconds: float
+    precondition_met: bool
+    seed: int
+
+
+def search(question: Question, design: Design, *, seed: int, budget: Budget) -> SearchResult:
+    """Look for a witness against ``question`` among random operands shaped for ``design``.
+
+    Batches grow, so that an easy witness is found at once and a hard question is not slowed by small arrays.
+    The rows tried are the same for the same seed; only where the search ends may depend on the clock.
+    """
+    rng = np.random.default_rng(seed)
+    started = time.monotonic()
+    tried, rows, met = 0, FIRST_ROWS, False
+    while tried < budget.rows and time.monotonic() - started < budget.seconds:
+        for name in DISTRIBUTIONS:
+            batch = steer(draw(name, design, rows, question.k, rng), question, rng)
+            meant, refuted = question.examine(batch)
+            tried += rows
+            met = met or bool(meant.any())
+            if refuted.any():
+                witness = batch.row(int(_simplest(batch, np.flatnonzero(refuted))))
+                return SearchResult(witness, tried, time.monotonic() - started, True, seed)
+        rows = min(rows * 4, LARGEST_ROWS)
+    return SearchResult(None, tried, time.monotonic() - started, met, seed)
+
+
+def _simplest(batch: OperandBatch, rows: npt.NDArray[np.intp]) -> np.intp:
+    """Return the row with the fewest one bits."""
+    columns = (batch.a, batch.b, batch.c)
+    ones = sum(np.bitwise_count(x[rows]).reshape(len(rows), -1).sum(axis=1, dtype=int) for x in columns)
+    return np.intp(rows[np.argmin(ones)])
+
+
+def steer(batch: OperandBatch, question: Question, rng: np.random.Generator) -> OperandBatch:
+    """Return the batch moved towards the preconditions of the question; rows may still miss them."""
+    if not question.where:
+        return batch
+    a, b, c = question.formats
+    return OperandBatch(
+        _steer_column(a, batch.a, question.where, rng),
+        _steer_column(b, batch.b, question.where, rng),
+        np.zeros_like(batch.c)
+        if ZeroAccumulator() in question.where
+        else _steer_column(c, batch.c, question.where, rng),
+    )
+
+
+def _steer_column(
+    fmt: Format, patterns: Patterns, where: tuple[Precondition, ...], rng: np.random.Generator
+) -> Patterns:
+    word = patterns.dtype.type
+    fraction_mask = (1 << fmt.fraction_bits) - 1
+    fields = ((patterns >> word(fmt.fraction_bits + fmt.ignored_bits)) & word((1 << fmt.exponent_bits) - 1)).astype(int)
+    fractions = ((patterns >> word(fmt.ignored_bits)) & word(fraction_mask)).astype(np.int64)
+    signs = (patterns >> word(fmt.sign_position)).astype(np.int64)
+    low, high = fmt.e_min, fmt.e_max - 1
+    for precondition in where:
+        if isinstance(precondition, Exponents):
+            low, high = max(low, precondition.low), min(high, precondition.high)
+    windowed = any(isinstance(p, Exponents) for p in where)
+    bounded = windowed or any(isinstance(p, Normal | Finite) for p in where)
+    nonzero = any(isinstance(p, Normal | Positive) for p in where)
+    zeros = (fields == 0) & (fractions == 0)
+    if bounded and low <= high:
+        window = rng.integers(low, high + 1, fields.shape) - fmt.e_min + 1
+        outside = (fields - 1 + fmt.e_min > high) | ((fields - 1 + fmt.e_min < low) & (windowed & ~zeros))
+        if any(isinstance(p, Normal) for p in where):
+            outside |= fields == 0
+        fields = np.where(outside, window, fields)
+    if nonzero:
+        fractions = np.where((fields == 0) & (fractions == 0), 1, fractions)
+    if any(isinstance(p, Positive) for p in where):
+        signs = np.zeros_like(signs)
+    return assemble(fmt, signs, fields, fractions)

@@ -1,0 +1,149 @@
+"""Vector files: operands and what designs return for them, one JSON object per line (JSON Lines).
+
+A line holds ``a``, ``b`` (lists of hexadecimal patterns), ``c``, the four formats, ``outputs`` (design name -> d),
+``why`` (what the vector shows), ``origin`` (search with its seed, or a solver with its version) and ``version`` of
+the tool. Only the operands, formats and outputs are needed to read one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mmaproof.designs.errors import InputError
+from mmaproof.designs.files import write_atomically
+from mmaproof.designs.formats import Format, find_format
+from mmaproof.designs.operands import OperandBatch, Operands, pattern_dtype
+from mmaproof.hardware_replay.answers import Answers
+
+
+@dataclass(frozen=True)
+class Vector:
+    """Operands in formats a, b, c, and the patterns (format d) that designs return for them."""
+
+    operands: Operands
+    formats: tuple[Format, Format, Format, Format]
+    outputs: Mapping[str, int]
+    why: str = ""
+    origin: str = ""
+    version: str = ""
+
+
+@dataclass(frozen=True)
+class VectorFile:
+    """The good lines of a file with their line numbers, and a message for each bad one."""
+
+    path: Path
+    vectors: dict[int, Vector]
+    problems: list[str] = field(default_factory=list)
+
+
+def vector_line(vector: Vector) -> str:
+    """Return ``vector`` as one line of JSON, without the newline."""
+    a, b, c, d = vector.formats
+    record: dict[str, Any] = {f"{x}_format": f.name for x, f in zip("abcd", vector.formats, strict=True)}
+    record |= {
+        "a": [a.hex(x) for x in vector.operands.a],
+        "b": [b.hex(x) for x in vector.operands.b],
+        "c": c.hex(vector.operands.c),
+        "outputs": {name: d.hex(x) for name, x in vector.outputs.items()},
+    }
+    record |= {n: getattr(vector, n) for n in ("why", "origin", "version") if getattr(vector, n)}
+    return json.dumps(record)
+
+
+def write_vectors(path: Path, vectors: list[Vector]) -> None:
+    """Write a vector file whole or not at all. Raises InputError where the path cannot be written."""
+    write_atomically(path, "".join(vector_line(v) + "\n" for v in vectors))
+
+
+def read_vectors(path: Path) -> VectorFile:
+    """Read a vector file; a malformed line becomes a problem that names it and loses no other line.
+
+    Raises InputError where the file cannot be read at all.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not a vector file: it is not UTF-8 text (JSON Lines)") from error
+    found = VectorFile(path, {})
+    for number, line in enumerate(text.splitlines(), start=1):
+        if not line.strip():
+            continue
+        try:
+            found.vectors[number] = parse_vector(line)
+        except InputError as error:
+            found.problems.append(f"{path}:{number}: {error}")
+    if not found.vectors and not found.problems:
+        raise InputError(f"{path}: holds no vector")
+    return found
+
+
+def parse_vector(line: str) -> Vector:
+    """Return the vector that a line of JSON spells; InputError says what is wrong with it."""
+    try:
+        record = json.loads(line)
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise InputError(f"not JSON: {error}") from error
+    if not isinstance(record, dict):
+        raise InputError("not a JSON object")
+    formats = tuple(find_format(_text(record, f"{x}_format")) for x in "abcd")
+    a, b, c, d = formats
+    operands = Operands(_patterns(record, "a", a), _patterns(record, "b", b), c.parse(_text(record, "c")))
+    if len(operands.a) != len(operands.b) or not operands.a:
+        raise InputError(f"a has {len(operands.a)} elements, b has {len(operands.b)}: as many, at least one")
+    outputs = record.get("outputs")
+    if not isinstance(outputs, dict) or not outputs or not all(isinstance(x, str) for x in outputs.values()):
+        raise InputError("'outputs' maps each design's name to its d in hexadecimal")
+    notes = {n: str(record.get(n, "")) for n in ("why", "origin", "version")}
+    return Vector(operands, (a, b, c, d), {str(n): d.parse(x) for n, x in outputs.items()}, **notes)
+
+
+def _text(record: dict[str, Any], name: str) -> str:
+    if not isinstance(record.get(name), str):
+        raise InputError(f"{name!r} is missing or no text")
+    return str(record[name])
+
+
+def _patterns(record: dict[str, Any], name: str, fmt: Format) -> tuple[int, ...]:
+    values = record.get(name)
+    if not isinstance(values, list) or not all(isinstance(x, str) for x in values):
+        raise InputError(f"{name!r} is missing or no list of hexadecimal texts")
+    return tuple(fmt.parse(x) for x in values)
+
+
+def answers_of(file: VectorFile, name: str | None) -> list[Answers]:
+    """Return the vectors with one output of each, grouped by formats and length.
+
+    The output is that of the design called ``name``, or the only one where ``name`` is None or not there.
+    Raises InputError where that leaves a choice.
+    """
+    groups: dict[tuple[Any, ...], list[tuple[int, Vector, int]]] = {}
+    for number, vector in file.vectors.items():
+        if name is not None and name in vector.outputs:
+            output = vector.outputs[name]
+        elif len(vector.outputs) == 1:
+            output = next(iter(vector.outputs.values()))
+        else:
+            raise InputError(
+                f"{file.path}:{number}: holds outputs of {', '.join(vector.outputs)}, none of {name or 'the target'}: "
+                f"choose one with --expect DESIGN"
+            )
+        groups.setdefault((vector.formats, len(vector.operands)), []).append((number, vector, output))
+    return [_answers(file, formats, rows) for (formats, _), rows in groups.items()]
+
+
+def _answers(
+    file: VectorFile, formats: tuple[Format, Format, Format, Format], rows: list[tuple[int, Vector, int]]
+) -> Answers:
+    operands = [vector.operands for _, vector, _ in rows]
+    d = np.array([output for _, _, output in rows], dtype=pattern_dtype(formats[3]))
+    labels = tuple(f"line {number}" for number, _, _ in rows)
+    return Answers(OperandBatch.of_rows(formats, operands), d, formats, labels, str(file.path))

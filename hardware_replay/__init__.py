@@ -1,0 +1,1 @@
+"""Targets that run operands, recordings of real ones, and the replay that compares."""

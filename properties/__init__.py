@@ -1,0 +1,1 @@
+"""Questions about designs: what is asked, for which operands, and what a witness means."""

@@ -1,0 +1,50 @@
+"""Equivalence of two designs: the same d for the same operands."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from mmaproof.designs.design import Design
+from mmaproof.designs.errors import DesignError
+from mmaproof.properties.preconditions import Precondition
+from mmaproof.properties.question import OperandWords, Question
+from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
+from mmaproof.smt.semantics import dot_product_accumulate, equal_results
+
+
+class Equivalence(Question):
+    """``first`` and ``second`` return equal d: both NaN, or the same bits (+0 and -0 differ).
+
+    With ``nan_codes`` two NaNs are equal only if their bits are. ``k`` is the length of the dot product, by
+    default the least common multiple of the two K.
+
+    Raises DesignError where the designs take or return different formats, or ``k`` fits one of them not.
+    """
+
+    def __init__(
+        self,
+        first: Design,
+        second: Design,
+        *,
+        k: int | None = None,
+        where: Sequence[Precondition] = (),
+        nan_codes: bool = False,
+    ) -> None:
+        for x, f, g in zip("abcd", first.formats, second.formats, strict=True):
+            if f is not g:
+                raise DesignError(
+                    f"{first.name} and {second.name} are not comparable: {x} is {f.name} in one, {g.name} in the other"
+                )
+        self.designs = (first, second)
+        self.formats = first.formats[:3]
+        self.k = math.lcm(first.k, second.k) if k is None else k
+        self.where = tuple(where)
+        self.nan_codes = nan_codes
+        for design in self.designs:
+            design.padded_length(self.k)
+
+    def claim(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Truth[T]:
+        """Return whether both designs return equal d."""
+        d, e = (dot_product_accumulate(x, algebra, operands.a, operands.b, operands.c).d for x in self.designs)
+        return equal_results(algebra, self.designs[0].d_format, d, e, nan_codes=self.nan_codes)

@@ -1,0 +1,118 @@
+"""The solvers, by name: which are here, and how each is called so that it is fast on these queries.
+
+Nothing is imported of a solver until its ``load`` is called, which only a solver process does.
+"""
+
+import importlib.util
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from mmaproof.smt.solving.errors import SolverNotInstalledError, UnknownSolverError
+from mmaproof.smt.solving.verdict import SolverIdentity
+
+DEFAULT_SOLVER: Final = "bitwuzla"
+
+
+@dataclass(frozen=True)
+class Backend:
+    """One solver: its Python package, and how a solver process uses it.
+
+    ``load(environment)`` imports it and returns a pySMT solver for one QF_BV query; ``why_unknown(solver)`` says
+    why that solver gave no answer.
+    """
+
+    name: str
+    module: str
+    distribution: str
+    load: Callable[[Any], Any]
+    why_unknown: Callable[[Any], str] = lambda solver: "no reason given"
+
+
+@dataclass(frozen=True)
+class Availability:
+    """Whether a solver is installed: its version, or the reason why it is missing; one of them is None."""
+
+    name: str
+    version: str | None
+    missing: str | None
+
+
+# The imports below are inside functions on purpose: a solver process loads the one solver that it needs.
+def _load_bitwuzla(environment: Any) -> Any:
+    from pysmt.logics import QF_BV  # noqa: PLC0415
+
+    from mmaproof.smt.solving.bitwuzla_solver import BitwuzlaSolver  # noqa: PLC0415
+
+    return BitwuzlaSolver(environment, QF_BV)
+
+
+def _load_cvc5(environment: Any) -> Any:
+    from pysmt.logics import QF_BV  # noqa: PLC0415
+    from pysmt.solvers.cvcfive import CVC5Solver  # noqa: PLC0415
+
+    # The default, lazy bit-blasting did not answer in a minute what eager bit-blasting answers in seconds; it
+    # needs the logic by name and a solver that is not incremental.
+    options = {"bitblast": "eager"}
+    return CVC5Solver(environment, QF_BV, incremental=False, solver_options=options)
+
+
+def _load_z3(environment: Any) -> Any:
+    from pysmt.logics import QF_BV  # noqa: PLC0415
+    from pysmt.solvers.z3 import Z3Solver  # noqa: PLC0415
+
+    # With the logic pySMT takes Z3's bit-vector tactic instead of its general solver, 50 to 90 times slower here.
+    return Z3Solver(environment, QF_BV)
+
+
+BACKENDS: Final[Mapping[str, Backend]] = {
+    backend.name: backend
+    for backend in (
+        Backend("bitwuzla", "bitwuzla", "bitwuzla", _load_bitwuzla),
+        Backend("cvc5", "cvc5", "cvc5", _load_cvc5),
+        Backend("z3", "z3", "z3-solver", _load_z3, lambda solver: str(solver.z3.reason_unknown())),
+    )
+}
+
+
+def available_solvers() -> dict[str, Availability]:
+    """Return name -> version, or the reason why it is missing, for every back end; imports none of them."""
+    return {name: _availability(backend) for name, backend in BACKENDS.items()}
+
+
+def require_solver(name: str) -> SolverIdentity:
+    """Return the identity of an installed solver.
+
+    Raises ``UnknownSolverError`` for a name that is no back end, ``SolverNotInstalledError`` for one that is
+    missing here.
+    """
+    backend = BACKENDS.get(name)
+    if backend is None:
+        raise UnknownSolverError(
+            f"unknown solver {name!r}: allowed are {', '.join(BACKENDS)}; installed: {_installed()}"
+        )
+    availability = _availability(backend)
+    if availability.version is None:
+        raise SolverNotInstalledError(
+            f"solver {name!r} is not available: {availability.missing}; installed: {_installed()}"
+        )
+    return SolverIdentity(name, availability.version)
+
+
+def _availability(backend: Backend) -> Availability:
+    # 30 ms, which a solver process, that never asks this, need not pay.
+    from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415
+
+    if importlib.util.find_spec(backend.module) is None:
+        reason = f"no Python package {backend.module!r}: pip install {backend.distribution}"
+        return Availability(backend.name, None, reason)
+    try:
+        return Availability(backend.name, version(backend.distribution), None)
+    except PackageNotFoundError:
+        # Importable, but not installed by a package manager: usable, and only the library knows its version.
+        return Availability(backend.name, "of unknown version", None)
+
+
+def _installed() -> str:
+    present = [f"{a.name} {a.version}" for a in available_solvers().values() if a.version is not None]
+    return ", ".join(present) or "none"

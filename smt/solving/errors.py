@@ -1,0 +1,52 @@
+"""What this package raises: one tree, whose leaves are also the built-in exception they resemble.
+
+A solver which times out, runs out of memory or crashes raises nothing: that is an answer (unknown), with a
+reason. Exceptions are for questions that cannot be asked and for contradictions inside mmaproof.
+"""
+
+from collections.abc import Mapping
+
+
+class SolvingError(Exception):
+    """Base of everything that ``mmaproof.smt.solving`` raises."""
+
+
+class LimitError(SolvingError, ValueError):
+    """A time or memory limit that cannot be read or is out of range."""
+
+
+class UnknownSolverError(SolvingError, ValueError):
+    """A solver name that is not one of the back ends."""
+
+
+class SolverNotInstalledError(SolvingError, RuntimeError):
+    """A back end whose Python package is missing."""
+
+
+class UnsupportedFormulaError(SolvingError, ValueError):
+    """A formula outside quantifier-free bit-vector logic (QF_BV), or one that is not a truth value."""
+
+
+class MalformedQueryError(SolvingError, ValueError):
+    """A text that is no query in the canonical form."""
+
+
+class MalformedReplyError(SolvingError, ValueError):
+    """What a worker wrote is not an answer."""
+
+
+class WitnessDoesNotReplay(SolvingError, RuntimeError):  # noqa: N818 - named for what happened
+    """A witness of the formula is no violation when evaluated concretely: formula and evaluation disagree.
+
+    Attributes: ``model`` (symbol name -> value) and ``query`` (the query as an SMT-LIB 2 script).
+    """
+
+    def __init__(self, model: Mapping[str, int], query: str) -> None:
+        values = ", ".join(f"{name}={value:#x}" for name, value in model.items())
+        super().__init__(
+            f"internal error: the witness {values} satisfies the formula but is no violation when evaluated "
+            "concretely; the formula and the concrete evaluation disagree (the attribute `query` holds the "
+            "formula as SMT-LIB)"
+        )
+        self.model = dict(model)
+        self.query = query

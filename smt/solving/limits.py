@@ -1,0 +1,76 @@
+"""Limits of a question, and how people write them on a command line."""
+
+import math
+import re
+from dataclasses import dataclass
+
+from mmaproof.smt.solving.errors import LimitError
+
+# poll(2), on which waiting for a process rests, takes milliseconds as a signed 32-bit number: 24.8 days.
+MAX_SECONDS = 14 * 24 * 3600.0
+# Far above any machine, and far below what setrlimit(2) would read as a negative number.
+MAX_MEMORY_BYTES = 1 << 50
+
+_SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
+_BYTES = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+_TIME = re.compile(r"(\d+(?:\.\d+)?|\.\d+)\s*([a-zA-Z]*)", re.ASCII)
+_MEMORY = re.compile(r"(\d+(?:\.\d+)?|\.\d+)\s*([a-zA-Z]?)(?:i?B)?", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one question may take.
+
+    ``seconds`` is wall-clock time and includes starting the solver; ``memory_bytes`` is the address space that
+    a solver process may add to what it has when the solver is loaded (enforced on Linux).
+
+    Raises ``LimitError`` when a number is not positive or is beyond ``MAX_SECONDS`` or ``MAX_MEMORY_BYTES``.
+    """
+
+    seconds: float
+    memory_bytes: int
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.seconds) and 0 < self.seconds <= MAX_SECONDS):
+            raise LimitError(
+                f"time limit {self.seconds!r} s is out of range: more than 0 and at most {MAX_SECONDS:.0f} s "
+                "(14 days), for example 30s"
+            )
+        if not (isinstance(self.memory_bytes, int) and 0 < self.memory_bytes <= MAX_MEMORY_BYTES):
+            raise LimitError(
+                f"memory limit {self.memory_bytes!r} bytes is out of range: a whole number, more than 0 and at "
+                f"most {MAX_MEMORY_BYTES} (1024T), for example 4G"
+            )
+
+
+def parse_seconds(text: str) -> float:
+    """Read a time limit such as ``30s``, ``2m``, ``1.5h`` or ``0.01s``; a bare number is seconds.
+
+    Raises ``LimitError`` for anything else and for times outside what ``Limits`` allows.
+    """
+    match = _TIME.fullmatch(text.strip())
+    if match is None or match[2] not in _SECONDS:
+        raise LimitError(
+            f"time limit {text!r} cannot be read: a number of seconds, or a number with s, m or h, "
+            "for example 30s, 2m or 1.5h"
+        )
+    seconds = float(match[1]) * _SECONDS[match[2]]
+    return Limits(seconds, MAX_MEMORY_BYTES).seconds
+
+
+def parse_memory(text: str) -> int:
+    """Read a memory limit such as ``4G``, ``512M`` or ``1.5GiB`` in bytes; K, M, G, T are powers of 1024.
+
+    A number needs a unit: "4" would be four bytes, which nobody means.
+
+    Raises ``LimitError`` for anything else and for sizes outside what ``Limits`` allows.
+    """
+    match = _MEMORY.fullmatch(text.strip())
+    if match is None or match[2].upper() not in _BYTES:
+        raise LimitError(
+            f"memory limit {text!r} cannot be read: a number with K, M, G or T (powers of 1024), for example 4G or 512M"
+        )
+    memory = float(match[1]) * _BYTES[match[2].upper()]
+    if not math.isfinite(memory):
+        memory = MAX_MEMORY_BYTES + 1
+    return Limits(MAX_SECONDS, int(memory)).memory_bytes

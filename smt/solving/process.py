@@ -1,0 +1,107 @@
+"""One process of a solver: started, waited for, and gone when its ``with`` block ends, however it ends."""
+
+import contextlib
+import math
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Final, Self
+
+from mmaproof.smt.solving.limits import Limits
+from mmaproof.smt.solving.protocol import is_out_of_memory
+from mmaproof.smt.solving.verdict import Cause
+
+# -P keeps the current directory out of the import path: a file named z3.py there must not become the solver.
+WORKER: Final = (sys.executable, "-P", "-m", "mmaproof.smt.solving.worker")
+
+# CPU time is only the backstop for a process which nobody watches any more; the parent ends it by the clock.
+_SPARE_CPU_SECONDS: Final = 5
+_SENT_BY_OTHERS: Final = frozenset({signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT})
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a process ended: exit status (negative: the signal), and what it wrote."""
+
+    returncode: int
+    output: bytes
+    errors: bytes
+
+
+class SolverProcess:
+    """A solver process in a session of its own.
+
+    Starting raises ``OSError`` when the system starts no process. ``stop`` may be called from another thread
+    while ``finish`` waits.
+    """
+
+    def __init__(self, command: Sequence[str], solver: str, limits: Limits) -> None:
+        cpu_seconds = math.ceil(limits.seconds) + _SPARE_CPU_SECONDS
+        self._process = subprocess.Popen(
+            [*command, solver, str(limits.memory_bytes), str(cpu_seconds), str(os.getpid())],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            self.stop()
+        except KeyboardInterrupt:
+            # It came between the end of the waiting and the kill.
+            self.stop()
+            raise
+        for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
+            if pipe is not None:
+                pipe.close()
+
+    def finish(self, text: str, seconds: float) -> Ended | None:
+        """Send the query, and wait for the end at most so many seconds; None: it still runs."""
+        try:
+            output, errors = self._process.communicate(text.encode(), timeout=max(0.0, seconds))
+        except subprocess.TimeoutExpired:
+            return None
+        return Ended(self._process.returncode, output, errors)
+
+    def stop(self) -> None:
+        """Kill the whole group of the process and wait for its end; does nothing after the end."""
+        # Once it is reaped its number may belong to another process.
+        if self._process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+
+
+def reason_of_death(ended: Ended, limits: Limits) -> str:
+    """Say why a process which ended without an answer did so; begins with a ``Cause``."""
+    said = ended.errors.decode(errors="replace").strip().rpartition("\n")[2][-200:]
+    died = _manner(ended.returncode)
+    if is_out_of_memory(ended.errors.decode(errors="replace")):
+        return Cause.MEMORY.reason(f"{died} within the limit of {limits.memory_bytes} bytes: {said}")
+    if ended.returncode == -signal.SIGXCPU:
+        return Cause.TIMEOUT.reason(f"{died}: CPU time beyond {limits.seconds} s")
+    if -ended.returncode in _SENT_BY_OTHERS:
+        whom = "; someone ended it, or the system did because memory ran out"
+        return Cause.INTERRUPTED.reason(died + whom)
+    # A library that does not look at what malloc returns dies of it; its death looks like any other crash.
+    perhaps = f" (perhaps of the memory limit, {limits.memory_bytes} bytes)" if ended.returncode < 0 else ""
+    return Cause.SOLVER_ERROR.reason(f"{died} without an answer{perhaps}{f': {said}' if said else ''}")
+
+
+def _manner(returncode: int) -> str:
+    if returncode >= 0:
+        return f"the solver process ended with exit status {returncode}"
+    try:
+        return f"the solver process was ended by {signal.Signals(-returncode).name}"
+    except ValueError:
+        return f"the solver process was ended by signal {-returncode}"

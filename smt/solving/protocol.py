@@ -1,0 +1,92 @@
+"""What a solver process writes to its parent: one JSON object on one line, and nothing else.
+
+``{"status": "sat", "model": {NAME: "0x..."}, "seconds": SECONDS}`` with the value of every symbol of the query;
+``{"status": "unsat", "seconds": SECONDS}``; or ``{"status": "unknown", "reason": REASON}``.
+
+Nothing here imports pySMT: a process that fails while it loads can still say so.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from mmaproof.smt.solving.errors import MalformedReplyError
+from mmaproof.smt.solving.hexadecimal import from_hexadecimal, to_hexadecimal
+from mmaproof.smt.solving.verdict import Cause, Outcome
+
+_KEYS: Final = {
+    Outcome.SAT: {"status", "model", "seconds"},
+    Outcome.UNSAT: {"status", "seconds"},
+    Outcome.UNKNOWN: {"status", "reason"},
+}
+
+# What libraries say when an allocation fails, in lower case.
+_OUT_OF_MEMORY: Final = (
+    "bad_alloc",
+    "memoryerror",
+    "out of memory",
+    "cannot allocate memory",
+    "failed to map segment",
+)
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What a solver process found out; see ``Answer`` for the fields. ``seconds`` is spent in the solver."""
+
+    outcome: Outcome
+    model: Mapping[str, int] | None = None
+    reason: str | None = None
+    seconds: float | None = None
+
+
+def is_out_of_memory(text: str) -> bool:
+    """Return whether an error text is about a failed allocation."""
+    return any(sign in text.lower() for sign in _OUT_OF_MEMORY)
+
+
+def encode(reply: Reply, symbols: Mapping[str, int]) -> bytes:
+    """Return the line of a reply; ``symbols`` are the query's, name -> width in bits."""
+    message: dict[str, Any] = {"status": reply.outcome.value}
+    if reply.outcome is Outcome.UNKNOWN:
+        message |= {"reason": reply.reason}
+    else:
+        message |= {"seconds": reply.seconds}
+    if reply.model is not None:
+        message |= {"model": {name: to_hexadecimal(reply.model[name], width) for name, width in symbols.items()}}
+    return json.dumps(message).encode() + b"\n"
+
+
+def decode(output: bytes, symbols: Mapping[str, int]) -> Reply:
+    """Read a reply to a query with these symbols (name -> width in bits).
+
+    Raises ``MalformedReplyError`` for anything that ``encode`` does not write.
+    """
+    try:
+        message = json.loads(output.decode())
+        outcome = Outcome(message["status"])
+        if output.count(b"\n") != 1 or message.keys() != _KEYS[outcome]:
+            raise ValueError("not one line with the keys of its status")
+        return _reply(outcome, message, symbols)
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as problem:
+        start = output[:120].decode(errors="replace")
+        raise MalformedReplyError(f"the solver process wrote no answer but {start!r}: {problem}") from None
+
+
+def _reply(outcome: Outcome, message: Mapping[str, Any], symbols: Mapping[str, int]) -> Reply:
+    if outcome is Outcome.UNKNOWN:
+        reason = message["reason"]
+        if not (isinstance(reason, str) and reason.startswith(tuple(f"{cause.value}:" for cause in Cause))):
+            raise ValueError(f"reason {reason!r} names no cause")
+        return Reply(outcome, reason=reason)
+    seconds = message["seconds"]
+    if type(seconds) is not float:
+        raise ValueError(f"seconds {seconds!r} is no float")
+    if outcome is Outcome.UNSAT:
+        return Reply(outcome, seconds=seconds)
+    values = message["model"]
+    if values.keys() != symbols.keys():
+        raise ValueError("the model does not have the symbols of the query")
+    model = {name: from_hexadecimal(values[name], width) for name, width in symbols.items()}
+    return Reply(outcome, model=model, seconds=seconds)

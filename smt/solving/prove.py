@@ -1,0 +1,74 @@
+"""From a claim to a verdict: can the precondition be met, and does a witness violate the claim."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Protocol
+
+from pysmt.environment import get_env
+from pysmt.fnode import FNode
+
+from mmaproof.smt.solving.errors import WitnessDoesNotReplay
+from mmaproof.smt.solving.limits import Limits
+from mmaproof.smt.solving.query import Query
+from mmaproof.smt.solving.smtlib import to_smtlib
+from mmaproof.smt.solving.solve import solve
+from mmaproof.smt.solving.verdict import Answer, Cause, Outcome, SolverIdentity, Status, Verdict
+
+
+class Ask(Protocol):
+    """How one query is answered: by ``solve``, or by something around it (a store, several solvers at once)."""
+
+    def __call__(self, formula: FNode, symbols: Sequence[FNode], /, *, solver: str, limits: Limits) -> Answer:
+        """Answer the query; see ``solve``."""
+
+
+def prove(
+    claim: FNode,
+    *,
+    precondition: FNode | None,
+    symbols: Sequence[FNode],
+    confirm: Callable[[Mapping[str, int]], bool],
+    solver: str,
+    limits: Limits,
+    precondition_witnessed: bool = False,
+    ask: Ask = solve,
+) -> Verdict:
+    """Decide whether the claim holds for all values of its symbols that meet the precondition.
+
+    First, unless ``precondition_witnessed`` says that an input is known to meet it, the precondition must be
+    satisfiable (else VACUOUS). Then ``precondition and not claim`` is asked: PROVED when nothing satisfies it.
+    A witness is given to ``confirm`` as symbol name -> unsigned value (0 or 1 for a truth value; 0 for a symbol
+    which does not occur), which evaluates it without a solver and returns whether it violates the claim:
+    REFUTED. The time limit is for both queries together.
+
+    Raises ``WitnessDoesNotReplay`` when ``confirm`` denies the witness, and what ``solve`` raises.
+    """
+    started = time.monotonic()
+    manager = get_env().formula_manager
+    if precondition is not None and not precondition_witnessed:
+        answer = ask(precondition, (), solver=solver, limits=limits)
+        seconds = time.monotonic() - started
+        if answer.outcome is Outcome.UNSAT:
+            return Verdict(Status.VACUOUS, seconds, solver=answer.solver)
+        if answer.outcome is Outcome.UNKNOWN:
+            return _unknown(f"{answer.reason} (is the precondition satisfiable?)", seconds, answer.solver)
+        if seconds >= limits.seconds:
+            reason = Cause.TIMEOUT.reason(f"{limits.seconds:.6g} s went into the precondition")
+            return _unknown(reason, seconds, answer.solver)
+        limits = replace(limits, seconds=limits.seconds - seconds)
+    violation = manager.Not(claim)
+    if precondition is not None:
+        violation = manager.And(precondition, violation)
+    answer = ask(violation, symbols, solver=solver, limits=limits)
+    if answer.model is not None and not confirm(answer.model):
+        raise WitnessDoesNotReplay(answer.model, to_smtlib(Query.of(violation)))
+    seconds = time.monotonic() - started
+    if answer.reason is not None:
+        return _unknown(answer.reason, seconds, answer.solver)
+    status = Status.PROVED if answer.outcome is Outcome.UNSAT else Status.REFUTED
+    return Verdict(status, seconds, model=answer.model, solver=answer.solver)
+
+
+def _unknown(reason: str, seconds: float, solver: SolverIdentity) -> Verdict:
+    return Verdict(Status.UNKNOWN, seconds, reason=reason, solver=solver)

@@ -1,0 +1,234 @@
+"""A query: a formula as a list of nodes, each after its operands, with one canonical text.
+
+The text crosses to the solver process and is fit to be the key of a result store: it depends on the structure of
+the formula alone (never on the order in which its parts were built) and holds everything, symbols with their
+widths included. Its order is the first visit of a walk that takes operands from left to right.
+
+The text is one JSON array: the name of the form, then one row a node. A row is ``["symbol", WIDTH, NAME]``,
+``["const", WIDTH, "0x..."]`` or ``[OPERATOR, INDEX..., OPERAND...]``, where an operand is the position of an
+earlier row (counted from 0) and WIDTH is in bits, 0 for a truth value. The last row is the query.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final, NamedTuple
+
+from pysmt import operators as op
+from pysmt.fnode import FNode
+from pysmt.formula import FormulaManager
+from pysmt.typing import BOOL, BVType
+
+from mmaproof.smt.solving.errors import MalformedQueryError, UnsupportedFormulaError
+from mmaproof.smt.solving.hexadecimal import from_hexadecimal, to_hexadecimal
+from mmaproof.smt.solving.operators import BY_NAME, BY_NODE_TYPE, TRUTH
+
+FORM: Final = "mmaproof-query-1"
+SYMBOL: Final = "symbol"
+CONST: Final = "const"
+
+
+class Node(NamedTuple):
+    """One node: a symbol (with ``name``), a constant (with ``value``), or an operator on earlier nodes."""
+
+    operator: str
+    width: int
+    """In bits; 0 for a truth value."""
+    indices: tuple[int, ...] = ()
+    operands: tuple[int, ...] = ()
+    name: str = ""
+    value: int = 0
+
+
+@dataclass(frozen=True)
+class Query:
+    """A formula as nodes, each after its operands; the last one, a truth value, is asked about."""
+
+    nodes: tuple[Node, ...]
+
+    @classmethod
+    def of(cls, formula: FNode) -> "Query":
+        """Return the query of a pySMT formula; the walk keeps its own stack, so depth is no limit.
+
+        Raises ``UnsupportedFormulaError`` for a formula that is no truth value, or has a node outside QF_BV.
+        """
+        positions: dict[FNode, int] = {}
+        nodes: list[Node] = []
+        pending: list[FNode] = [formula]
+        while pending:
+            node = pending[-1]
+            missing = [operand for operand in node.args() if operand not in positions]
+            if missing:
+                pending.extend(reversed(missing))
+                continue
+            pending.pop()
+            if node not in positions:
+                positions[node] = len(nodes)
+                nodes.append(_node_of(node, nodes, positions))
+        if nodes[-1].width != TRUTH:
+            raise UnsupportedFormulaError(
+                f"a query is a truth value, and this formula is a bit-vector of {nodes[-1].width} bits; "
+                "compare it with something"
+            )
+        return cls(tuple(nodes))
+
+    @classmethod
+    def parse(cls, text: str) -> "Query":
+        """Read the canonical text.
+
+        Raises ``MalformedQueryError``, which names the row.
+        """
+        try:
+            form, *rows = json.loads(text)
+        except (ValueError, TypeError, RecursionError) as problem:
+            raise MalformedQueryError(f"a query is a JSON array that begins with {FORM!r}: {problem}") from None
+        if form != FORM or not rows:
+            raise MalformedQueryError(f"a query begins with {FORM!r} and has rows, this one begins with {form!r}")
+        nodes: list[Node] = []
+        for number, row in enumerate(rows):
+            try:
+                nodes.append(_node_of_row(row, nodes))
+            except (ValueError, TypeError) as problem:
+                raise MalformedQueryError(f"row {number} of the query, {str(row)[:80]}: {problem}") from None
+        if nodes[-1].width != TRUTH:
+            raise MalformedQueryError("the last row of a query is a truth value")
+        query = cls(tuple(nodes))
+        if sum(node.operator == SYMBOL for node in nodes) != len(query.symbols):
+            raise MalformedQueryError("a symbol of the query has two rows")
+        return query
+
+    @cached_property
+    def text(self) -> str:
+        """The canonical text."""
+        return json.dumps([FORM, *map(_row_of, self.nodes)], separators=(",", ":"))
+
+    @cached_property
+    def symbols(self) -> Mapping[str, int]:
+        """The symbols in order of first visit: name -> width in bits, 0 for a truth value."""
+        return {node.name: node.width for node in self.nodes if node.operator == SYMBOL}
+
+    def formula(self, manager: FormulaManager) -> FNode:
+        """Build the pySMT formula.
+
+        Raises pySMT's ``PysmtTypeError`` when the manager already has one of the symbols with another type.
+        """
+        built: list[FNode] = []
+        for node in self.nodes:
+            built.append(_build(node, built, manager))
+        return built[-1]
+
+    def evaluate(self, model: Mapping[str, int]) -> bool:
+        """Return whether the values (symbol name -> unsigned value, 0 or 1 for a truth value) satisfy the query.
+
+        Raises ``KeyError`` for a symbol without a value.
+        """
+        values: list[int] = []
+        for node in self.nodes:
+            if node.operator == SYMBOL:
+                value = model[node.name]
+            elif node.operator == CONST:
+                value = node.value
+            else:
+                operands = [values[position] for position in node.operands]
+                widths = [self.nodes[position].width for position in node.operands]
+                value = BY_NAME[node.operator].evaluate(operands, widths, node.indices)
+            values.append(value & ((1 << max(1, node.width)) - 1))
+        return values[-1] == 1
+
+
+def _node_of(formula: FNode, nodes: list[Node], positions: Mapping[FNode, int]) -> Node:
+    node_type = formula.node_type()
+    if node_type == op.SYMBOL:
+        return Node(SYMBOL, _width_of_symbol(formula), name=formula.symbol_name())
+    if node_type == op.BV_CONSTANT:
+        return Node(CONST, formula.bv_width(), value=formula.constant_value())
+    if node_type == op.BOOL_CONSTANT:
+        return Node(CONST, TRUTH, value=int(formula.constant_value()))
+    operator = BY_NODE_TYPE.get(node_type)
+    if operator is None:
+        raise UnsupportedFormulaError(
+            f"{op.op_to_str(node_type)} is not of quantifier-free bit-vector logic (QF_BV); allowed are symbols, "
+            f"constants and {', '.join(BY_NAME)}"
+        )
+    indices = tuple(_indices_of(formula))
+    operands = tuple(positions[operand] for operand in formula.args())
+    width = operator.result_width([nodes[position].width for position in operands], indices)
+    return Node(operator.name, width, indices, operands)
+
+
+def _width_of_symbol(symbol: FNode) -> int:
+    """Return the width in bits, 0 for a truth value; raise ``UnsupportedFormulaError`` for another type."""
+    kind = symbol.symbol_type()
+    if kind.is_bool_type():
+        return TRUTH
+    if kind.is_bv_type():
+        return int(kind.width)
+    raise UnsupportedFormulaError(
+        f"symbol {symbol.symbol_name()!r} has type {kind}; quantifier-free bit-vector logic (QF_BV) has Bool and "
+        "bit-vectors, such as BV{16}"
+    )
+
+
+def _indices_of(formula: FNode) -> Iterator[int]:
+    if formula.is_bv_extract():
+        yield formula.bv_extract_end()
+        yield formula.bv_extract_start()
+    elif formula.is_bv_rol() or formula.is_bv_ror():
+        yield formula.bv_rotation_step()
+    elif formula.is_bv_zext() or formula.is_bv_sext():
+        yield formula.bv_extend_step()
+
+
+def _row_of(node: Node) -> tuple[str | int, ...]:
+    if node.operator == SYMBOL:
+        return (SYMBOL, node.width, node.name)
+    if node.operator == CONST:
+        return (CONST, node.width, to_hexadecimal(node.value, node.width))
+    return (node.operator, *node.indices, *node.operands)
+
+
+def _node_of_row(row: list[Any], nodes: list[Node]) -> Node:
+    """Return the node of a row; raise ``ValueError`` or ``TypeError`` when the row is none."""
+    name, *numbers = row
+    if name in (SYMBOL, CONST):
+        width, payload = numbers
+        _require_naturals([width])
+        if name == CONST:
+            return Node(CONST, width, value=from_hexadecimal(payload, width))
+        if not isinstance(payload, str) or not payload:
+            raise ValueError(f"a symbol's name is a text that is not empty, not {payload!r}")
+        return Node(SYMBOL, width, name=payload)
+    operator = BY_NAME.get(name)
+    if operator is None:
+        raise ValueError(f"unknown operator {name!r}; known are {SYMBOL}, {CONST}, {', '.join(BY_NAME)}")
+    _require_naturals(numbers)
+    indices, operands = tuple(numbers[: operator.indices]), tuple(numbers[operator.indices :])
+    if max(operands, default=0) >= len(nodes):
+        raise ValueError("an operand is the position of an earlier row")
+    width = operator.result_width([nodes[position].width for position in operands], indices)
+    return Node(name, width, indices, operands)
+
+
+def _require_naturals(numbers: list[Any]) -> None:
+    # JSON's true and false are ints to Python.
+    if not all(type(number) is int and number >= 0 for number in numbers):
+        raise ValueError(f"widths, indices and operands are whole numbers from 0, not {numbers}")
+
+
+def _build(node: Node, built: list[FNode], manager: FormulaManager) -> FNode:
+    if node.operator == SYMBOL:
+        return manager.Symbol(node.name, BOOL if node.width == TRUTH else BVType(node.width))
+    if node.operator == CONST:
+        return manager.Bool(bool(node.value)) if node.width == TRUTH else manager.BV(node.value, node.width)
+    operator = BY_NAME[node.operator]
+    operands = tuple(built[position] for position in node.operands)
+    return manager.create_node(operator.node_type, operands, _payload(operator.node_type, node))
+
+
+def _payload(node_type: int, node: Node) -> tuple[int, ...] | None:
+    """Return what pySMT keeps in a node beside its operands: none, the width, or the width and the indices."""
+    if node_type in op.BV_RELATIONS or node_type not in op.BV_OPERATORS:
+        return None
+    # pySMT names the low end of an extraction first, SMT-LIB the high one.
+    return (node.width, *reversed(node.indices))

@@ -1,0 +1,89 @@
+"""The query as an SMT-LIB 2 script, for people and for solvers outside this project."""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from typing import Final
+
+from mmaproof.smt.solving.errors import UnsupportedFormulaError
+from mmaproof.smt.solving.hexadecimal import to_hexadecimal
+from mmaproof.smt.solving.operators import TRUTH
+from mmaproof.smt.solving.query import CONST, SYMBOL, Node, Query
+
+# A term used once is written where it is used as long as it stays readable; everything else gets a name, so that
+# no reader of the script, person or parser, meets deep nesting.
+_INLINE_CHARACTERS: Final = 80
+_SIMPLE = re.compile(r"[A-Za-z~!$%^&*_+=<>?/-][A-Za-z0-9~!@$%^&*_+=<>.?/-]*", re.ASCII)
+_INDEXED: Final = frozenset({"extract", "rotate_left", "rotate_right", "zero_extend", "sign_extend"})
+# Words that a script may not use as plain symbols.
+_RESERVED: Final = frozenset(
+    {"!", "_", "as", "BINARY", "DECIMAL", "exists", "HEXADECIMAL", "forall", "let", "match", "NUMERAL", "par"}
+    | {"STRING", "true", "false", "assert", "check-sat", "declare-const", "define-fun", "set-logic", "and", "or"}
+    | {"not", "ite", "xor", "distinct", "concat", "extract", "Bool", "BitVec", "=>", "="}
+)
+
+
+def to_smtlib(query: Query, *, comments: Sequence[str] = ()) -> str:
+    """Return a script which declares, asserts and asks for satisfiability and the values of all symbols.
+
+    ``comments`` become comment lines at the top.
+
+    Raises ``UnsupportedFormulaError`` when a symbol's name contains ``|`` or a backslash, which SMT-LIB cannot
+    write, or begins with ``@`` or ``.``, which it reserves for solvers.
+    """
+    uses = Counter(position for node in query.nodes for position in node.operands)
+    prefix = _unused_prefix(query)
+    lines = [f"; {line}" for comment in comments for line in comment.splitlines()]
+    lines.append("(set-logic QF_BV)")
+    lines += [f"(declare-const {_quoted(name)} {_sort(width)})" for name, width in query.symbols.items()]
+    terms: list[str] = []
+    for position, node in enumerate(query.nodes):
+        term = _term(node, terms)
+        leaf = node.operator in (SYMBOL, CONST)
+        if not leaf and (uses[position] > 1 or len(term) > _INLINE_CHARACTERS):
+            lines.append(f"(define-fun {prefix}{position} () {_sort(node.width)} {term})")
+            term = f"{prefix}{position}"
+        terms.append(term)
+    lines += [f"(assert {terms[-1]})", "(check-sat)"]
+    if query.symbols:
+        lines.append(f"(get-value ({' '.join(map(_quoted, query.symbols))}))")
+    return "\n".join(lines) + "\n"
+
+
+def _term(node: Node, terms: Sequence[str]) -> str:
+    if node.operator == SYMBOL:
+        return _quoted(node.name)
+    if node.operator == CONST:
+        return _constant(node.value, node.width)
+    operator = "=" if node.operator == "iff" else node.operator
+    if operator in _INDEXED:
+        operator = f"(_ {operator} {' '.join(map(str, node.indices))})"
+    return f"({operator} {' '.join(terms[position] for position in node.operands)})"
+
+
+def _constant(value: int, width: int) -> str:
+    if width == TRUTH:
+        return "true" if value else "false"
+    # Hexadecimal has four bits a digit; other widths can only be written in binary.
+    return f"#{to_hexadecimal(value, width)[1:]}" if width % 4 == 0 else f"#b{value:0{width}b}"
+
+
+def _sort(width: int) -> str:
+    return "Bool" if width == TRUTH else f"(_ BitVec {width})"
+
+
+def _quoted(name: str) -> str:
+    if "|" in name or "\\" in name or name.startswith(("@", ".")):
+        raise UnsupportedFormulaError(
+            f"symbol {name!r} cannot be written in SMT-LIB: no | and no backslash, and no @ or . at the beginning"
+        )
+    plain = _SIMPLE.fullmatch(name) and name not in _RESERVED and not name.startswith("bv")
+    return name if plain else f"|{name}|"
+
+
+def _unused_prefix(query: Query) -> str:
+    """Return a beginning for the names of terms that no symbol of the query has."""
+    prefix = "t"
+    while any(name.startswith(prefix) for name in query.symbols):
+        prefix += "_"
+    return prefix

@@ -1,0 +1,38 @@
+"""What all tests share: the slow tier, the recordings, and one Hypothesis profile."""
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+# The same examples on every run and machine; a solver call has no natural deadline.
+settings.register_profile("mmaproof", derandomize=True, deadline=None)
+settings.load_profile("mmaproof")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--slow", action="store_true", help="run the tests marked slow too (minutes to hours)")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--slow"):
+        return
+    skip = pytest.mark.skip(reason="slow: run with --slow")
+    for item in items:
+        if item.get_closest_marker("slow"):
+            item.add_marker(skip)
+
+
+@pytest.fixture(scope="session")
+def recordings() -> Path:
+    """The folder with recorded outputs of real units and its index.json."""
+    named = os.environ.get("MMAPROOF_RECORDINGS")
+    if not named:
+        pytest.skip("MMAPROOF_RECORDINGS names no folder of recordings")
+    folder = Path(named).resolve()
+    # A name that is wrong is a mistake, not a wish to skip.
+    index = folder / "index.json"
+    if not index.is_file():
+        pytest.fail(f"MMAPROOF_RECORDINGS is {named!r}, but there is no {index}", pytrace=False)
+    return folder

@@ -1,0 +1,199 @@
+"""Layers point one way, and solvers are imported in one folder only: read from the sources, nothing runs."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE_ROOT = "src/mmaproof"
+
+# Folder -> the other folders it may import.
+MAY_IMPORT: dict[str, set[str]] = {
+    "designs": set(),
+    "smt": {"designs"},
+    "properties": {"designs", "smt"},
+    "algorithms": {"designs", "smt"},
+    "hardware_replay": {"designs", "smt"},
+    "generators": {"designs", "smt", "properties", "algorithms", "hardware_replay"},
+    "cli": {"designs", "smt", "properties", "algorithms", "hardware_replay", "generators"},
+}
+# The package root holds the public API, which is everything but the command line; only the command line may
+# ask the root for anything (its version), because anywhere else that would be a circle.
+MAY_IMPORT[PACKAGE_ROOT] = set(MAY_IMPORT) - {"cli"}
+MAY_IMPORT_ROOT = {"cli", PACKAGE_ROOT}
+
+SOLVER_FOLDER = "smt/solving"
+# pySMT's solver modules import the solvers they wrap.
+SOLVERS = ("bitwuzla", "cvc5", "z3", "pysmt.solvers")
+
+# Inside smt/ the table above says nothing; what is written once must not know who asks about it. smt/proving
+# imports the solvers' folder, so it counts as that.
+_REACHES_SOLVERS = ("mmaproof.smt.solving", "mmaproof.smt.proving")
+NEVER: dict[str, tuple[str, ...]] = {
+    "hardware_replay": _REACHES_SOLVERS,
+    "smt/semantics": _REACHES_SOLVERS,
+    "smt/algebra": _REACHES_SOLVERS,
+}
+
+
+def _is_within(name: str, parent: str, separator: str) -> bool:
+    return name == parent or name.startswith(parent + separator)
+
+
+def _imports(tree: ast.AST) -> Iterator[tuple[ast.AST, str]]:
+    """Every absolute import with the dotted name it reaches; ``from a import b`` reaches ``a.b``."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Import(names=names):
+                for alias in names:
+                    yield node, alias.name
+            case ast.ImportFrom(module=str(module), names=names, level=0):
+                for alias in names:
+                    yield node, f"{module}.{alias.name}"
+            case ast.Call(
+                func=ast.Name(id="import_module" | "__import__") | ast.Attribute(attr="import_module"),
+                args=[ast.Constant(value=str(module)), *_],
+            ):
+                yield node, module
+
+
+def _is_banned_form(node: ast.AST) -> str | None:
+    match node:
+        case ast.ImportFrom(level=level) if level:
+            return "relative import"
+        case ast.ImportFrom(names=[ast.alias(name="*")]):
+            return "import *"
+    return None
+
+
+def _complaint(folder: str, name: str) -> str | None:
+    """What is wrong with a file in `folder` importing `name`, or None."""
+    layer = folder if folder == PACKAGE_ROOT else folder.partition("/")[0]
+    top, *rest = name.split(".")
+    if top in MAY_IMPORT:
+        return f"{name}: folders are imported as mmaproof.{name}"
+    if top == "mmaproof":
+        target = rest[0] if rest and rest[0] in MAY_IMPORT else None
+        if target is None and layer not in MAY_IMPORT_ROOT:
+            return f"{name}: {layer}/ may not import the package root"
+        if target not in {None, layer, *MAY_IMPORT[layer]}:
+            return f"{name}: {layer}/ may not import {target}/"
+    for part, names in NEVER.items():
+        if _is_within(folder, part, "/") and any(_is_within(name, never, ".") for never in names):
+            return f"{name}: {part}/ never reaches the solvers"
+    is_solver = any(_is_within(name, solver, ".") for solver in SOLVERS)
+    if is_solver and not _is_within(folder, SOLVER_FOLDER, "/"):
+        return f"{name}: solvers are imported in {SOLVER_FOLDER}/ only"
+    return None
+
+
+def violations(source: str, folder: str) -> list[str]:
+    """The complaints about a file with this source in this folder, a path from the repository's root."""
+    tree = ast.parse(source)
+    banned = [(node, form) for node in ast.walk(tree) if (form := _is_banned_form(node))]
+    wrong = [(node, found) for node, name in _imports(tree) if (found := _complaint(folder, name))]
+    return [f"line {getattr(node, 'lineno', 0)}: {text}" for node, text in (*banned, *wrong)]
+
+
+def _files(folder: str) -> list[Path]:
+    top = ROOT / folder
+    return sorted(top.glob("*.py") if folder == PACKAGE_ROOT else top.rglob("*.py"))
+
+
+def _existing_folders() -> list[str]:
+    """The package root and every top-level folder of the package, whether the table knows it or not."""
+    links = (entry.name for entry in (ROOT / PACKAGE_ROOT).iterdir() if entry.is_symlink())
+    return [PACKAGE_ROOT, *sorted(links)]
+
+
+@pytest.mark.parametrize("folder", _existing_folders())
+def test_folder_imports_only_what_it_may(folder: str) -> None:
+    assert folder in MAY_IMPORT, f"{folder}/ is new: say in MAY_IMPORT what it may import"
+    files = _files(folder)
+    assert files
+    found = [
+        f"{file.relative_to(ROOT)}: {complaint}"
+        for file in files
+        for complaint in violations(file.read_text(encoding="utf-8"), file.parent.relative_to(ROOT).as_posix())
+    ]
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    ("folder", "source"),
+    [
+        ("designs", "from mmaproof.smt.algebra import Algebra"),
+        ("designs", "import mmaproof.smt"),
+        ("designs", "from mmaproof import smt"),
+        ("designs", "from mmaproof import __version__"),
+        ("designs", "import mmaproof"),
+        ("smt/algebra", "from mmaproof.properties import symmetry"),
+        ("smt/algebra", "from mmaproof.smt.solving import Verdict"),
+        ("smt/semantics", "from mmaproof.smt import solving"),
+        ("smt/semantics", "import mmaproof.smt.proving.lemmas"),
+        ("smt/proving", "from mmaproof.generators import suite"),
+        ("properties", "from mmaproof.algorithms import gemm"),
+        ("properties", "from mmaproof.hardware_replay import targets"),
+        ("algorithms", "from mmaproof.properties import symmetry"),
+        ("algorithms", "import mmaproof.cli.main as main"),
+        ("hardware_replay", "from mmaproof.smt.solving import Verdict"),
+        ("hardware_replay", "from mmaproof.smt.solving.verdict import Verdict"),
+        ("hardware_replay", "from mmaproof.smt import solving"),
+        ("hardware_replay", "import mmaproof.smt.solving"),
+        ("hardware_replay", "from mmaproof.generators import files"),
+        ("hardware_replay/cuda", "from mmaproof.smt import semantics, solving"),
+        ("generators", "from mmaproof.cli import picture"),
+        ("src/mmaproof", "from mmaproof.cli.main import main"),
+        # solvers outside smt/solving
+        ("smt", "import z3"),
+        ("smt/algebra", "import bitwuzla"),
+        ("smt/semantics", "import cvc5.pythonic"),
+        ("smt/proving", "from bitwuzla import TermManager"),
+        ("smt/solving_helpers", "import z3"),
+        ("cli", "from z3 import Solver as S"),
+        ("cli", "def late() -> None:\n    import cvc5"),
+        ("cli", "import importlib\nimportlib.import_module('z3')"),
+        ("generators", "from importlib import import_module\nimport_module('bitwuzla')"),
+        ("generators", "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import bitwuzla"),
+        ("properties", "from pysmt.solvers.z3 import Z3Solver"),
+        # forms
+        ("designs", "from . import formats"),
+        ("smt/solving", "from .verdict import Verdict"),
+        ("cli", "from ..designs import formats"),
+        ("cli", "from mmaproof.designs.formats import *"),
+        ("properties", "from math import *"),
+        ("designs", "import smt.algebra"),
+        ("generators", "from designs.formats import Format"),
+    ],
+)
+def test_planted_violation_is_found(folder: str, source: str) -> None:
+    assert len(violations(source, folder)) == 1
+
+
+@pytest.mark.parametrize(
+    ("folder", "source"),
+    [
+        ("designs", "import math\nfrom mmaproof.designs.formats import Format"),
+        ("smt/algebra", "from mmaproof.designs.formats import Format\nimport pysmt.shortcuts"),
+        ("smt/semantics", "from mmaproof.smt.algebra.protocol import Algebra"),
+        ("smt/solving", "import bitwuzla, cvc5, z3\nfrom pysmt.solvers.solver import Solver"),
+        ("smt/solving/bitwuzla", "import bitwuzla"),
+        ("smt/proving", "from mmaproof.smt.solving import Verdict"),
+        ("properties", "from mmaproof.smt.solving import Verdict\nfrom mmaproof.designs import formats"),
+        ("algorithms", "from mmaproof.smt import semantics"),
+        ("hardware_replay", "from mmaproof.smt.semantics import dot_product_accumulate"),
+        ("generators", "from mmaproof import hardware_replay, properties, algorithms"),
+        ("generators", "import z3_like_name"),
+        ("cli", "from mmaproof import __version__\nfrom mmaproof.generators import suite"),
+        ("src/mmaproof", "from mmaproof.smt.solving import Verdict"),
+    ],
+)
+def test_what_is_allowed_is_not_reported(folder: str, source: str) -> None:
+    assert violations(source, folder) == []
+
+
+def test_complaint_names_the_line_and_the_rule() -> None:
+    found = violations("import math\n\nimport z3\n", "cli")
+    assert found == ["line 3: z3: solvers are imported in smt/solving/ only"]

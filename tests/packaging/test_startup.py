@@ -1,0 +1,35 @@
+"""The command line starts without loading a solver: `--help` and completion stay quick and need no solver."""
+
+import subprocess
+import sys
+
+import pytest
+
+SCRIPT = """
+import sys
+from mmaproof.cli.main import main
+
+sys.argv = ["mmaproof", *sys.argv[1:]]
+try:
+    status = main()
+except SystemExit as stop:
+    status = stop.code
+loaded = sorted({"bitwuzla", "cvc5", "z3", "pysmt"} & sys.modules.keys())
+print("loaded:", *loaded, file=sys.stderr)
+sys.exit(status)
+"""
+
+
+@pytest.mark.parametrize("option", ["--help", "--version"])
+def test_option_answers_without_loading_a_solver(option: str) -> None:
+    ended = subprocess.run(
+        [sys.executable, "-c", SCRIPT, option],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stdout.strip()
+    assert ended.stderr.splitlines()[-1] == "loaded:", ended.stderr

@@ -1,0 +1,1 @@
+"""An independent exact model, used by the tests alone."""
