@@ -24,22 +24,6 @@ help: ## list the targets
 venv: $(INSTALLED_DEV) ## create the virtual environment with everything for development
 
 demo: $(INSTALLED) ## show a difference between two GPU generations, proved and replayed
-	@if [ -t 1 ]; then FORCE_COLOR=1; export FORCE_COLOR; fi; \
-	status=0; \
-	output=$$($(BIN)/mmaproof compare volta/mma.m8n8k4.f32.f16.f16.f32 turing/mma.m16n8k8.f32.f16.f16.f32) \
-	    || status=$$?; \
-	printf '%s\n' "$$output"; \
-	if [ "$$status" -eq 0 ]; then \
-	    echo "make demo: compare found no difference (exit status 0); Volta and Turing differ, so 1 was expected" >&2; \
-	    exit 1; \
-	elif [ "$$status" -ne 1 ]; then \
-	    echo "make demo: compare ended with exit status $$status; 1 (different) was expected" >&2; \
-	    exit 1; \
-	fi; \
-	case "$$output" in \
-	*different*) ;; \
-	*) echo "make demo: compare ended with exit status 1 but reported no difference" >&2; exit 1 ;; \
-	esac
 	@$(BIN)/python -m mmaproof.cli.demo
 
 test: $(INSTALLED_DEV) ## run the tests that take seconds (PYTEST_ARGS="..." is passed on)

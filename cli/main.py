@@ -14,7 +14,15 @@ from typing import Annotated
 import typer
 
 from mmaproof.cli import compare, designs, doctor, replay, run
-from mmaproof.cli.output import EXIT_BROKEN_PIPE, EXIT_INPUT, EXIT_INTERNAL, EXIT_INTERRUPTED, EXIT_UNKNOWN, complain
+from mmaproof.cli.output import (
+    EXIT_BROKEN_PIPE,
+    EXIT_HOLDS,
+    EXIT_INPUT,
+    EXIT_INTERNAL,
+    EXIT_INTERRUPTED,
+    EXIT_UNKNOWN,
+    complain,
+)
 from mmaproof.cli.version import tool_version
 
 app = typer.Typer(
@@ -63,7 +71,9 @@ def main(arguments: list[str] | None = None) -> int:
         return EXIT_BROKEN_PIPE
     except Exception as error:
         return _status_of(error)
-    return status if isinstance(status, int) else 0
+    if status == EXIT_INTERRUPTED:  # the parser catches a Ctrl-C itself
+        complain("interrupted")
+    return status if isinstance(status, int) else EXIT_HOLDS
 
 
 def _status_of(error: Exception) -> int:

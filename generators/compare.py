@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from mmaproof.designs.design import Design
 from mmaproof.designs.operands import Operands
 from mmaproof.generators.search import Budget, SearchResult, search
-from mmaproof.generators.simplify import simplify
+from mmaproof.generators.simplify import simplest
 from mmaproof.properties.equivalence import Equivalence
 from mmaproof.properties.preconditions import Precondition
 from mmaproof.smt.evaluate import evaluate
@@ -82,8 +82,8 @@ def compare(
     if budget is not None:
         allowed = Budget(budget.rows, min(budget.seconds, limits.seconds / 2))
         searched = search(question, _finer(first, second), seed=seed, budget=allowed)
-        if searched.witness is not None:
-            return _different(question, searched.witness, started, searched, None)
+        if searched.witnesses:
+            return _different(question, searched.witnesses, started, searched, None)
     left = max(limits.seconds - (time.monotonic() - started), 1e-3)
     formula = question.formula
     verdict = prove(
@@ -96,7 +96,7 @@ def compare(
         precondition_witnessed=searched is not None and searched.precondition_met,
     )
     if verdict.model is not None:
-        return _different(question, question.operands(verdict.model), started, searched, verdict.solver)
+        return _different(question, [question.operands(verdict.model)], started, searched, verdict.solver)
     return Comparison(
         question,
         verdict.status,
@@ -114,12 +114,12 @@ def _finer(first: Design, second: Design) -> Design:
 
 def _different(
     question: Equivalence,
-    witness: Operands,
+    witnesses: Sequence[Operands],
     started: float,
     searched: SearchResult | None,
     solver: SolverIdentity | None,
 ) -> Comparison:
-    simple = simplify(question, witness)
+    simple = simplest(question, witnesses)
     return Comparison(
         question, Status.REFUTED, time.monotonic() - started, witness=simple, solver=solver, searched=searched
     )

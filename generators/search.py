@@ -16,6 +16,8 @@ from mmaproof.properties.preconditions import Exponents, Finite, Normal, Positiv
 from mmaproof.properties.question import Question
 
 FIRST_ROWS, LARGEST_ROWS = 64, 8192
+WITNESSES = 8
+"""At most so many of a batch are returned: a person is shown the one that simplifies best."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +30,12 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """``witness`` (None if none was found), rows tried, seconds, and whether any row satisfied the preconditions."""
+    """``witnesses`` (a few simple ones of the first batch that has any), rows tried, and the seconds that took.
 
-    witness: Operands | None
+    ``precondition_met`` says whether any row satisfied the preconditions.
+    """
+
+    witnesses: tuple[Operands, ...]
     rows: int
     seconds: float
     precondition_met: bool
@@ -53,17 +58,17 @@ def search(question: Question, design: Design, *, seed: int, budget: Budget) -> 
             tried += rows
             met = met or bool(meant.any())
             if refuted.any():
-                witness = batch.row(int(_simplest(batch, np.flatnonzero(refuted))))
-                return SearchResult(witness, tried, time.monotonic() - started, True, seed)
+                witnesses = _simplest(batch, np.flatnonzero(refuted))
+                return SearchResult(witnesses, tried, time.monotonic() - started, True, seed)
         rows = min(rows * 4, LARGEST_ROWS)
-    return SearchResult(None, tried, time.monotonic() - started, met, seed)
+    return SearchResult((), tried, time.monotonic() - started, met, seed)
 
 
-def _simplest(batch: OperandBatch, rows: npt.NDArray[np.intp]) -> np.intp:
-    """Return the row with the fewest one bits."""
+def _simplest(batch: OperandBatch, rows: npt.NDArray[np.intp]) -> tuple[Operands, ...]:
+    """Return the few rows with the fewest one bits."""
     columns = (batch.a, batch.b, batch.c)
     ones = sum(np.bitwise_count(x[rows]).reshape(len(rows), -1).sum(axis=1, dtype=int) for x in columns)
-    return np.intp(rows[np.argmin(ones)])
+    return tuple(batch.row(int(i)) for i in rows[np.argsort(ones, kind="stable")[:WITNESSES]])
 
 
 def steer(batch: OperandBatch, question: Question, rng: np.random.Generator) -> OperandBatch:

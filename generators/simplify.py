@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from mmaproof.designs.formats import Format
@@ -20,6 +20,16 @@ def simplify(question: Question, witness: Operands) -> Operands:
     for step in (_without_products, _without_c, _shorter):
         found = step(question, found)
     return found
+
+
+def simplest(question: Question, witnesses: Sequence[Operands]) -> Operands:
+    """Return the simplest of the simplified ``witnesses``: fewest nonzero operands, then fewest one bits."""
+    return min((simplify(question, w) for w in witnesses), key=_complexity)
+
+
+def _complexity(operands: Operands) -> tuple[int, int]:
+    patterns = (*operands.a, *operands.b, operands.c)
+    return sum(p != 0 for p in patterns), sum(p.bit_count() for p in patterns)
 
 
 def _keep(question: Question, found: Operands, candidate: Operands) -> Operands:

@@ -88,7 +88,7 @@ def read_recording(path: Path) -> Answers:
 
 def _column(path: Path, name: str, fmt: Format) -> Patterns:
     try:
-        with np.load(path, allow_pickle=False) as data:
+        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as data:
             column: Patterns = data[name]
     except KeyError:
         raise InputError(f"{path}: has no array {name!r}; a recording holds a, b, c and d") from None

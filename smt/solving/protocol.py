@@ -7,6 +7,7 @@ Nothing here imports pySMT: a process that fails while it loads can still say so
 """
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -66,7 +67,7 @@ def decode(output: bytes, symbols: Mapping[str, int]) -> Reply:
     try:
         message = json.loads(output.decode())
         outcome = Outcome(message["status"])
-        if output.count(b"\n") != 1 or message.keys() != _KEYS[outcome]:
+        if output.find(b"\n") != len(output) - 1 or message.keys() != _KEYS[outcome]:
             raise ValueError("not one line with the keys of its status")
         return _reply(outcome, message, symbols)
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as problem:
@@ -81,8 +82,8 @@ def _reply(outcome: Outcome, message: Mapping[str, Any], symbols: Mapping[str, i
             raise ValueError(f"reason {reason!r} names no cause")
         return Reply(outcome, reason=reason)
     seconds = message["seconds"]
-    if type(seconds) is not float:
-        raise ValueError(f"seconds {seconds!r} is no float")
+    if type(seconds) is not float or not 0 <= seconds < math.inf:
+        raise ValueError(f"seconds {seconds!r} is no time")
     if outcome is Outcome.UNSAT:
         return Reply(outcome, seconds=seconds)
     values = message["model"]

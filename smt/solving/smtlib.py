@@ -5,7 +5,6 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
-from mmaproof.smt.solving.errors import UnsupportedFormulaError
 from mmaproof.smt.solving.hexadecimal import to_hexadecimal
 from mmaproof.smt.solving.operators import TRUTH
 from mmaproof.smt.solving.query import CONST, SYMBOL, Node, Query
@@ -26,10 +25,9 @@ _RESERVED: Final = frozenset(
 def to_smtlib(query: Query, *, comments: Sequence[str] = ()) -> str:
     """Return a script which declares, asserts and asks for satisfiability and the values of all symbols.
 
-    ``comments`` become comment lines at the top.
-
-    Raises ``UnsupportedFormulaError`` when a symbol's name contains ``|`` or a backslash, which SMT-LIB cannot
-    write, or begins with ``@`` or ``.``, which it reserves for solvers.
+    ``comments`` become comment lines at the top. Characters of a symbol's name that SMT-LIB cannot write (``|``, the
+    backslash, unprintable ones) or reserves for solvers (``@`` or ``.`` at the beginning) are percent-encoded,
+    and so is the percent sign.
     """
     uses = Counter(position for node in query.nodes for position in node.operands)
     prefix = _unused_prefix(query)
@@ -73,12 +71,15 @@ def _sort(width: int) -> str:
 
 
 def _quoted(name: str) -> str:
-    if "|" in name or "\\" in name or name.startswith(("@", ".")):
-        raise UnsupportedFormulaError(
-            f"symbol {name!r} cannot be written in SMT-LIB: no | and no backslash, and no @ or . at the beginning"
-        )
+    name = "".join(_encoded(character, first=position == 0) for position, character in enumerate(name))
     plain = _SIMPLE.fullmatch(name) and name not in _RESERVED and not name.startswith("bv")
     return name if plain else f"|{name}|"
+
+
+def _encoded(character: str, *, first: bool) -> str:
+    if character.isprintable() and character not in "|\\%" and not (first and character in "@."):
+        return character
+    return "".join(f"%{byte:02X}" for byte in character.encode(errors="surrogatepass"))
 
 
 def _unused_prefix(query: Query) -> str:

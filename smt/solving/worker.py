@@ -36,6 +36,8 @@ def main(arguments: list[str]) -> None:
     _set_soft(resource.RLIMIT_CORE, 0)
     # Terms are acyclic and the process is short: collections would only walk millions of live objects.
     gc.disable()
+    # pySMT writes constants for Z3 in decimal, of which Python allows 4300 digits.
+    sys.set_int_max_str_digits(0)
     # Solver libraries may print; only the answer goes to the parent.
     answer_to = os.dup(1)
     os.dup2(2, 1)
@@ -47,6 +49,7 @@ def main(arguments: list[str]) -> None:
 
 
 def _die_with_parent(parent: int) -> None:
+    # To Linux the parent is the thread that started this process, and that thread waits for the answer.
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     # The parent may have gone before the line above.

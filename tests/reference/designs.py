@@ -2,7 +2,6 @@
 
 from mmaproof.designs.design import Design
 from mmaproof.designs.operands import Operands
-
 from reference.exact import dot, fma_chain
 
 

@@ -1,0 +1,285 @@
+"""The command line as a person meets it: what it prints, its exit status, and its errors."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from reference.designs import reference_result
+
+from mmaproof.cli.main import main
+from mmaproof.designs.catalogue import find_design
+from mmaproof.designs.operands import Operands
+
+VOLTA = "volta/f32.f16.f16.f32"
+TURING = "turing/f32.f16.f16.f32"
+
+
+@pytest.fixture
+def run(capsys, monkeypatch):
+    """Run a command; return exit status, stdout, stderr."""
+    monkeypatch.setenv("COLUMNS", "80")
+
+    def call(*arguments):
+        status = main([str(x) for x in arguments])
+        out, err = capsys.readouterr()
+        return status, out, err
+
+    return call
+
+
+def only_json(out):
+    record, end = json.JSONDecoder().raw_decode(out)
+    assert not out[end:].strip()
+    return record
+
+
+def operands_of(witness):
+    return Operands(
+        tuple(int(x, 16) for x in witness["a"]), tuple(int(x, 16) for x in witness["b"]), int(witness["c"], 16)
+    )
+
+
+def test_compare_different(run):
+    status, out, _ = run("compare", VOLTA, TURING, "--json")
+    assert status == 1
+    record = only_json(out)
+    assert record["verdict"] == "different"
+    assert record["k"] == 8
+    assert record["origin"].startswith("search (seed 0")
+    witness = record["witness"]
+    assert list(witness["outputs"]) == record["designs"]
+    for name, d in witness["outputs"].items():
+        assert reference_result(find_design(name), operands_of(witness)) == int(d, 16)
+    assert len(set(witness["outputs"].values())) == 2
+    assert all(len(x) == 6 for x in witness["a"] + witness["b"])
+
+
+def test_compare_prints_vector_results_and_picture(run):
+    status, out, _ = run("compare", VOLTA, TURING)
+    assert status == 1
+    assert out.startswith("different: ")
+    for expected in ("a = 0x", "b = 0x", "c = 0x", "e_max", "F = 23", "F = 24"):
+        assert expected in out
+    assert "F = 23" not in run("compare", VOLTA, TURING, "--no-picture")[1]
+
+
+def test_compare_equivalent(run):
+    status, out, _ = run("compare", "hopper/wgmma.f32.f16.f16", "blackwell/tcgen05.mma.f32.f16.f16", "--json")
+    record = only_json(out)
+    assert (status, record["verdict"], record["solver"]["name"]) == (0, "equivalent", "bitwuzla")
+    assert "witness" not in record
+    assert record["reason"] is None
+
+
+def test_compare_vacuous_and_unknown_exit_3(run):
+    status, out, _ = run("compare", VOLTA, TURING, "--where", "normal", "--where", "c=0", "--json")
+    record = only_json(out)
+    assert (status, record["verdict"], record["where"]) == (3, "vacuous", ["normal", "c=0"])
+    status, out, _ = run("compare", VOLTA, TURING, "--timeout", "0.01s", "--no-search", "--json")
+    record = only_json(out)
+    assert (status, record["verdict"]) == (3, "unknown")
+    assert record["reason"].startswith("timeout")
+
+
+def test_compare_writes_a_vector_file_that_replays(run, tmp_path):
+    path = tmp_path / "witness.jsonl"
+    assert run("compare", VOLTA, TURING, "-o", path)[0] == 1
+    assert run("replay", path, f"model:{VOLTA}")[0] == 0
+    status, out, _ = run("replay", path, f"model:{TURING}", "--json")
+    assert (status, only_json(out)["rows"]) == (0, 1)
+    status, out, _ = run("replay", path, f"model:{TURING}", "--expect", VOLTA, "--json")
+    record = only_json(out)
+    assert (status, record["mismatches"], len(record["examples"])) == (1, 1, 1)
+    assert record["examples"][0]["row"] == "line 1"
+
+
+def test_run(run):
+    arguments = (
+        "run",
+        "hopper/wgmma.f32.f16.f16",
+        "--k",
+        2,
+        "--a",
+        "0x3c00,0x4000",
+        "--b",
+        "0x3c00 0x3C00",
+        "--c",
+        "0x0",
+    )
+    assert run(*arguments)[:2] == (0, "0x40400000\n")
+    status, out, _ = run(*arguments, "--json")
+    assert only_json(out) == {
+        "design": "hopper/wgmma.m64n8k16.f32.f16.f16",
+        "k": 2,
+        "a": ["0x3c00", "0x4000"],
+        "b": ["0x3c00", "0x3c00"],
+        "c": "0x00000000",
+        "d": "0x40400000",
+    }
+    assert status == 0
+    status, out, _ = run(*arguments, "--explain")
+    assert status == 0
+    assert "0x40400000" in out
+    assert max(map(len, out.splitlines())) <= 80
+
+
+def test_designs_and_show(run):
+    status, out, _ = run("designs", "--json")
+    designs = only_json(out)["designs"]
+    assert status == 0
+    assert len(designs) > 100
+    for field in ("name", "architecture", "instruction", "a_format", "d_format", "k", "parameters", "source"):
+        assert all(field in d for d in designs)
+    status, out, _ = run("designs", "volta")
+    assert status == 0
+    assert "volta/mma.m8n8k4.f32.f16.f16.f32" in out
+    assert "turing" not in out
+    status, out, _ = run("show", "hopper/wgmma.f32.e4m3.e4m3@fraction_bits=14")
+    assert status == 0
+    for expected in ("fraction_bits*", "14", "rz-e8m13", "table 4", "5 carry"):
+        assert expected in out
+
+
+def test_version_doctor_and_help(run):
+    status, out, _ = run("--version")
+    assert (status, out.split()[0]) == (0, "mmaproof")
+    status, out, _ = run("doctor", "--json")
+    assert status == 0
+    assert set(only_json(out)["solvers"]) == {"bitwuzla", "cvc5", "z3"}
+    assert run("doctor")[0] == 0
+    status, out, _ = run("--help")
+    assert status == 0
+    assert "replay" in out
+
+
+FOUR = "0x0,0x0,0x0,0x0"
+BAD_INPUT = [
+    (["compare", "volta/x", TURING], "no instruction"),
+    (["compare", VOLTA, "hopper/f32.f16.f16"], "ambiguous"),
+    (["compare", VOLTA, "volta/f32.f16.f16.f16"], "not comparable"),
+    (["compare", VOLTA, TURING, "--k", "9"], "multiple"),
+    (["compare", VOLTA, TURING, "--k", "0"], "--k"),
+    (["compare", VOLTA, TURING, "--where", "even"], "unknown precondition"),
+    (["compare", VOLTA, TURING, "--timeout", "soon"], "time limit"),
+    (["compare", VOLTA, TURING, "--memory", "4"], "memory limit"),
+    (["compare", VOLTA, TURING, "--solver", "yices"], "unknown solver"),
+    (["compare", VOLTA], "Missing argument"),
+    (["compare", f"{VOLTA}@fraction_bits=999", TURING], "fraction_bits"),
+    (["compare", VOLTA, TURING, "-o", "/nowhere/at/all.jsonl"], "cannot be written"),
+    (["run", VOLTA, "--a", FOUR, "--b", FOUR, "--c", "0x100000000"], "too wide"),
+    (["run", VOLTA, "--a", "0x0,0x10000,0x0,0x0", "--b", FOUR, "--c", "0x0"], r"a[1]: 0x10000 is too wide"),
+    (["run", VOLTA, "--a", "0x0", "--b", FOUR, "--c", "0x0"], "add --k 1"),
+    (["run", VOLTA, "--a", FOUR, "--b", FOUR, "--c", "0x0,0x0"], "one pattern"),
+    (["run", VOLTA, "--a", FOUR, "--b", FOUR, "--c", "1.5"], "hexadecimal"),
+    (["run", VOLTA, "--a", "", "--b", FOUR, "--c", "0x0"], "0 elements"),
+    (["run", VOLTA, "--k", "6", "--a", FOUR, "--b", FOUR, "--c", "0x0"], "multiple"),
+    (["show", "nothing"], "ARCHITECTURE/INSTRUCTION"),
+    (["designs", "nothing"], "unknown architecture"),
+    (["replay", "none.npz", f"model:{VOLTA}"], "no such file"),
+    (["replay", "none.txt", f"model:{VOLTA}"], ".npz"),
+    (["replay", "none.jsonl", f"model:{VOLTA}"], "No such file"),
+    (["replay", "none.npz", "gpu:0"], "unknown target"),
+    (["frobnicate"], "frobnicate"),
+    (["compare", VOLTA, TURING, "--frobnicate"], "frobnicate"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "problem"), BAD_INPUT, ids=[" ".join(a)[:60] for a, _ in BAD_INPUT])
+def test_bad_input_is_one_line_on_stderr_and_status_2(run, arguments, problem):
+    status, out, err = run(*arguments)
+    assert status == 2
+    assert out == ""
+    assert problem in err
+    assert len(err.splitlines()) == 1
+    assert "Traceback" not in err
+
+
+def test_a_bad_line_of_a_vector_file(run, tmp_path):
+    path = tmp_path / "v.jsonl"
+    assert run("compare", VOLTA, TURING, "-o", path)[0] == 1
+    path.write_text(path.read_text() + "{broken\n")
+    status, out, err = run("replay", path, f"model:{VOLTA}", "--json")
+    assert status == 2
+    assert only_json(out)["rows"] == 1
+    assert "v.jsonl:2: not JSON" in err
+
+
+def test_an_internal_error_is_no_result(run, monkeypatch):
+    import mmaproof.smt.evaluate as evaluation
+
+    def broken(*_):
+        raise ZeroDivisionError("of all things")
+
+    monkeypatch.setattr(evaluation, "evaluate", broken)
+    status, out, err = run("run", VOLTA, "--a", FOUR, "--b", FOUR, "--c", "0x0")
+    assert (status, out) == (70, "")
+    assert "internal error: ZeroDivisionError" in err
+    assert len(err.splitlines()) == 1
+
+
+HARD = [
+    "hopper/wgmma.f32.f16.f16@alignment=floor",
+    "hopper/wgmma.f32.f16.f16@alignment=floor,carry_bits=6",
+    "--no-search",
+]
+
+
+def children_of(pid):
+    listed = subprocess.run(["ps", "-o", "pid=", "--ppid", str(pid)], capture_output=True, text=True, check=False)
+    return [int(x) for x in listed.stdout.split()]
+
+
+def alive(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def test_interruption_ends_the_solver_and_is_no_verdict():
+    command = [sys.executable, "-m", "mmaproof.cli.main", "compare", *HARD, "--timeout", "10m", "--solver", "z3"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    workers = []
+    for _ in range(600):
+        workers = children_of(process.pid)
+        if workers:
+            break
+        time.sleep(0.1)
+    assert workers, process.communicate()
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out) == (130, "")
+    assert err == "interrupted\n"
+    assert not any(alive(w) for w in workers)
+
+
+def test_a_killed_solver_is_unknown():
+    command = [
+        sys.executable,
+        "-m",
+        "mmaproof.cli.main",
+        "compare",
+        *HARD,
+        "--timeout",
+        "10m",
+        "--solver",
+        "z3",
+        "--json",
+    ]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    for _ in range(600):
+        for worker in children_of(process.pid):
+            os.kill(worker, signal.SIGKILL)
+            out, err = process.communicate(timeout=60)
+            record = only_json(out)
+            assert (process.returncode, record["verdict"], err) == (3, "unknown", "")
+            assert record["reason"].split(":")[0] in ("interrupted", "solver error", "memory")
+            return
+        time.sleep(0.1)
+    process.kill()
+    pytest.fail(f"no solver process was seen: {process.communicate()}")

@@ -1,0 +1,187 @@
+"""The catalogue: complete, found by name, and errors that say where."""
+
+import pytest
+
+from mmaproof.designs.catalogue import find_design, load_catalogue, read_catalogue
+from mmaproof.designs.errors import CatalogueError, DesignError
+
+# Xie et al. 2026, table 4, typed a second time on purpose: (architecture, a, d) -> (L_max, F, rho)
+TABLE_4 = {
+    ("volta", "fp16", "fp32"): (4, 23, "rz-fp32"),
+    ("volta", "fp16", "fp16"): (4, 23, "rne-fp16"),
+    ("turing", "fp16", "fp32"): (8, 24, "rz-fp32"),
+    ("turing", "fp16", "fp16"): (8, 24, "rne-fp16"),
+    **{(x, "tf32", "fp32"): (4, 24, "rz-fp32") for x in ("ampere", "ada")},
+    **{(x, "bf16", "fp32"): (8, 24, "rz-fp32") for x in ("ampere", "ada")},
+    **{(x, "fp16", "fp32"): (8, 24, "rz-fp32") for x in ("ampere", "ada")},
+    **{(x, "fp16", "fp16"): (8, 24, "rne-fp16") for x in ("ampere", "ada")},
+    **{("ada", x, "fp32"): (16, 13, "rz-e8m13") for x in ("e4m3", "e5m2")},
+    **{("ada", x, "fp16"): (16, 13, "rne-fp16") for x in ("e4m3", "e5m2")},
+    **{(x, "tf32", "fp32"): (8, 25, "rz-fp32") for x in ("hopper", "blackwell", "rtx-blackwell")},
+    **{(x, "bf16", "fp32"): (16, 25, "rz-fp32") for x in ("hopper", "blackwell", "rtx-blackwell")},
+    **{(x, "fp16", "fp32"): (16, 25, "rz-fp32") for x in ("hopper", "blackwell", "rtx-blackwell")},
+    **{(x, "fp16", "fp16"): (16, 25, "rne-fp16") for x in ("hopper", "blackwell", "rtx-blackwell")},
+    **{("hopper", x, "fp32"): (32, 13, "rz-e8m13") for x in ("e4m3", "e5m2")},
+    **{("hopper", x, "fp16"): (32, 13, "rne-fp16") for x in ("e4m3", "e5m2")},
+    **{(y, x, "fp32"): (32, 25, "rz-fp32") for x in ("e4m3", "e5m2") for y in ("blackwell", "rtx-blackwell")},
+    **{(y, x, "fp16"): (32, 25, "rne-fp16") for x in ("e4m3", "e5m2") for y in ("blackwell", "rtx-blackwell")},
+}
+
+
+def test_every_row_of_table_4_and_nothing_else():
+    seen = set()
+    for design in load_catalogue().designs.values():
+        if design.family != "t-fdpa":
+            continue
+        key = (design.architecture, design.a_format.name, design.d_format.name)
+        l_max, fraction_bits, rho = TABLE_4[key]
+        p = design.parameters
+        assert (p.L, p.fraction_bits, p.rho) == (min(design.k, l_max), fraction_bits, rho), design.name
+        assert "table 4" in design.source
+        seen.add(key)
+    assert seen == set(TABLE_4)
+
+
+@pytest.mark.parametrize("architecture", ["ampere", "ada", "hopper", "blackwell", "rtx-blackwell"])
+def test_fp64_rows_are_fma_chains(architecture):
+    design = find_design(f"{architecture}/f64.f64.f64.f64")
+    assert (design.family, design.parameters.L, design.parameters.rho) == ("fma-chain", 1, "rne-fp64")
+
+
+def test_shapes_with_native_fp8_only_where_the_hardware_has_it():
+    for architecture in ("hopper", "blackwell"):
+        names = [d.instruction for d in load_catalogue().designs.values() if d.architecture == architecture]
+        assert not [n for n in names if n.startswith("mma.") and "e4m3" in n]
+        assert [n for n in names if "e4m3" in n]
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("volta/mma.m8n8k4.f32.f16.f16.f32", "volta/mma.m8n8k4.f32.f16.f16.f32"),
+        ("volta/f32.f16.f16.f32", "volta/mma.m8n8k4.f32.f16.f16.f32"),
+        ("ampere/f32.f16.f16.f32", "ampere/mma.m16n8k16.f32.f16.f16.f32"),
+        ("ampere/m16n8k8.f32.f16.f16.f32", "ampere/mma.m16n8k8.f32.f16.f16.f32"),
+        ("hopper/wgmma.f32.e4m3.e4m3", "hopper/wgmma.m64n8k32.f32.e4m3.e4m3"),
+        ("blackwell/tcgen05.mma.f32.f16.f16", "blackwell/tcgen05.mma.m64n8k16.f32.f16.f16"),
+        ("hopper/wgmma.f32.f16.f16@fraction_bits=24", "hopper/wgmma.m64n8k16.f32.f16.f16@fraction_bits=24"),
+        ("hopper/wgmma.f32.f16.f16@zero_c=B, L=8", "hopper/wgmma.m64n8k16.f32.f16.f16@L=8,zero_c=absent"),
+    ],
+)
+def test_names_are_found_and_read_back(text, name):
+    design = find_design(text)
+    assert design.name == name
+    assert find_design(name) == design
+
+
+def test_ambiguity_lists_the_candidates():
+    with pytest.raises(DesignError, match=r"ambiguous.*hopper/mma\.m16n8k16.*hopper/wgmma"):
+        find_design("hopper/f32.f16.f16")
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("volta", "ARCHITECTURE/INSTRUCTION"),
+        ("", "ARCHITECTURE/INSTRUCTION"),
+        ("volta/", "ARCHITECTURE/INSTRUCTION"),
+        ("vlta/mma", "did you mean volta"),
+        ("volta/f32.f16", "ambiguous"),
+        ("volta/f33.f16.f16.f32", "no instruction"),
+        ("volta/f32.f16.f16.f3", "no instruction"),
+        ("volta/f32.f16.f16.f32@", "no parameter setting"),
+        ("volta/f32.f16.f16.f32@L", "no parameter setting"),
+        ("volta/f32.f16.f16.f32@L=3", "does not divide"),
+        ("volta/f32.f16.f16.f32@L=0", "1..1024"),
+        ("volta/f32.f16.f16.f32@L=2,L=4", "set twice"),
+        ("volta/f32.f16.f16.f32@F=2", "unknown parameter 'F'"),
+        ("volta/f32.f16.f16.f32@fraction_bits=1.5", "integer"),
+        ("volta/f32.f16.f16.f32@zero_c=D", "minus-126"),
+        ("volta/f32.f16.f16.f32@rho=rne-fp16", "rho"),
+        ("volta/f32.f16.f16.f32@carry_bits=65", "sufficient"),
+    ],
+)
+def test_bad_names_and_parameters(text, problem):
+    with pytest.raises(DesignError, match=problem):
+        find_design(text)
+
+
+def test_changing_a_parameter_changes_no_other():
+    base = find_design("hopper/wgmma.f32.f16.f16")
+    texts = base.parameters.as_text()
+    changed = find_design("hopper/wgmma.f32.f16.f16@fraction_bits=24").parameters.as_text()
+    assert {n for n in texts if texts[n] != changed[n]} == {"fraction_bits"}
+
+
+GOOD = """
+[architectures]
+paper = { title = "Paper", targets = [] }
+[families.f]
+alignment = "truncate"
+[[unit]]
+architecture = "paper"
+family = "f"
+a = ["fp16"]
+b = ["fp16"]
+c = ["fp32"]
+d = "fp32"
+L_max = 4
+fraction_bits = 23
+rho = "rz-fp32"
+instructions = ["dot.m1n1k4.{d}.{a}.{b}.{c}"]
+source = "here"
+"""
+
+
+def test_a_catalogue_of_ones_own(tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text(GOOD)
+    assert read_catalogue(path).find("paper/f32.f16.f16.f32").k == 4
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "field"),
+    [
+        ("L_max = 4\n", "", "L_max"),
+        ("L_max = 4", "L_max = 3", "L_max"),
+        ("L_max = 4", 'L_max = "x"', "L_max"),
+        ("fraction_bits = 23", "fraction_bits = 0", "fraction_bits"),
+        ("fraction_bits = 23", "fractionbits = 23", "fractionbits"),
+        ('rho = "rz-fp32"', 'rho = "rz-fp33"', "rho"),
+        ('rho = "rz-fp32"', 'rho = "rne-fp16"', "rho"),
+        ('a = ["fp16"]', 'a = ["half"]', "a"),
+        ('source = "here"\n', "", "source"),
+        ('architecture = "paper"', 'architecture = "rock"', "architecture"),
+        ('family = "f"', 'family = "g"', "family"),
+        ("m1n1k4", "mnk", "instructions"),
+        ("{c}", "{e}", "instructions"),
+        ('["dot.m1n1k4.{d}.{a}.{b}.{c}"]', '["dot.m1n1k4.x", "dot.m1n1k4.x"]', "instructions"),
+    ],
+)
+def test_a_bad_row_names_file_row_and_field(tmp_path, old, new, field):
+    path = tmp_path / "bad.toml"
+    assert old in GOOD
+    path.write_text(GOOD.replace(old, new))
+    with pytest.raises(CatalogueError, match=rf"bad\.toml: unit 1: {field}: "):
+        read_catalogue(path)
+
+
+@pytest.mark.parametrize("text", ["", "[[unit", "[architectures]\npaper = 3"])
+def test_what_is_no_catalogue(tmp_path, text):
+    path = tmp_path / "bad.toml"
+    path.write_text(text)
+    with pytest.raises(CatalogueError, match=r"bad\.toml"):
+        read_catalogue(path)
+
+
+def test_a_missing_catalogue(tmp_path):
+    with pytest.raises(CatalogueError, match="none.toml"):
+        read_catalogue(tmp_path / "none.toml")
+
+
+def test_records_rebuild_the_design():
+    for design in load_catalogue().designs.values():
+        record = design.record()
+        settings = ",".join(f"{n}={v}" for n, v in record["parameters"].items())
+        rebuilt = find_design(f"{record['name']}@{settings}")
+        assert rebuilt.parameters == design.parameters

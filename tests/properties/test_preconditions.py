@@ -1,0 +1,81 @@
+"""Preconditions mean what their names say, on every pattern of a small format and on edges of wide ones."""
+
+import math
+
+import numpy as np
+import pytest
+
+from mmaproof.designs.catalogue import find_design
+from mmaproof.designs.errors import DesignError, InputError
+from mmaproof.designs.formats import find_format
+from mmaproof.designs.operands import OperandBatch, Operands
+from mmaproof.generators.distributions import from_float64
+from mmaproof.properties.equivalence import Equivalence
+from mmaproof.properties.preconditions import parse_precondition
+
+E5M2 = "hopper/wgmma.f32.e5m2.e5m2"
+
+
+def meant(where, a=0, b=0, c=0):
+    """Whether one product a*b with accumulator c satisfies the preconditions."""
+    question = Equivalence(find_design(E5M2), find_design(E5M2), k=1, where=[parse_precondition(w) for w in where])
+    rows, _ = question.examine(OperandBatch.of_rows(question.formats, [Operands((a,), (b,), c)]))
+    return bool(rows[0])
+
+
+def values_of_e5m2():
+    import ml_dtypes
+
+    return enumerate(np.arange(256, dtype=np.uint8).view(ml_dtypes.float8_e5m2).astype(np.float64).tolist())
+
+
+PLAIN = {
+    "finite": math.isfinite,
+    "positive": lambda x: x > 0,
+    "normal": lambda x: math.isfinite(x) and abs(x) >= 2.0**-14,
+    "exponents=-15..3": lambda x: x == 0 or (math.isfinite(x) and -15 <= math.floor(math.log2(abs(x))) <= 3),
+}
+
+
+@pytest.mark.parametrize("where", PLAIN)
+def test_every_pattern_of_e5m2(where):
+    one = 0x3C
+    for pattern, value in values_of_e5m2():
+        assert meant([where], a=pattern, b=one, c=0x3F800000) is PLAIN[where](value), hex(pattern)
+
+
+def test_the_accumulator_counts_too():
+    assert not meant(["finite"], c=0x7F800000)
+    assert not meant(["normal"], a=0x3C, b=0x3C, c=0)
+    assert meant(["c=0"], c=0x80000000)
+    assert not meant(["c=0"], c=1)
+    tiny = int(from_float64(find_format("fp32"), np.array([2.0**-140]))[0])
+    assert meant(["exponents=-140..-140"], c=tiny)
+    assert not meant(["exponents=-139..0"], c=tiny)
+
+
+def test_several_hold_together():
+    assert meant(["positive", "normal"], a=0x3C, b=0x3C, c=0x3F800000)
+    assert not meant(["positive", "c=0"], a=0x3C, b=0x3C, c=0)
+
+
+@pytest.mark.parametrize("text", ["", "finit", "exponents", "exponents=1", "exponents=3..1", "c=1", "exponents=a..b"])
+def test_unknown_ones_are_refused(text):
+    with pytest.raises(InputError):
+        parse_precondition(text)
+
+
+def test_text_is_read_back():
+    for text in ("finite", "positive", "normal", "c=0", "exponents=-14..15"):
+        assert str(parse_precondition(text)) == text
+
+
+def test_designs_with_other_formats_are_not_comparable():
+    with pytest.raises(DesignError, match="not comparable: c is fp32 in one, fp16 in the other"):
+        Equivalence(find_design("volta/f32.f16.f16.f32"), find_design("volta/f32.f16.f16.f16"))
+
+
+def test_default_length_is_the_least_common_multiple():
+    assert Equivalence(find_design("volta/f32.f16.f16.f32"), find_design("turing/f32.f16.f16.f32")).k == 8
+    with pytest.raises(DesignError, match="multiple"):
+        Equivalence(find_design("volta/f32.f16.f16.f32"), find_design("turing/f32.f16.f16.f32"), k=12)

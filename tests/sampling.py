@@ -1,0 +1,34 @@
+"""Operands and designs that tests share."""
+
+import dataclasses
+
+import numpy as np
+
+from mmaproof.designs.catalogue import load_catalogue
+from mmaproof.designs.design import Design
+from mmaproof.designs.operands import OperandBatch
+from mmaproof.generators.distributions import BASIC, draw
+
+
+def distinct_designs() -> list[Design]:
+    """One design of the catalogue for each set of formats, K and parameters: the others are the same arithmetic."""
+    distinct: dict[tuple, Design] = {}
+    for design in load_catalogue().designs.values():
+        distinct.setdefault((design.formats, design.k, design.parameters), design)
+    return list(distinct.values())
+
+
+def basic_operands(design: Design, rows: int, *, seed: int = 0, k: int | None = None) -> dict[str, OperandBatch]:
+    """``rows`` operand sets in all, in equal parts from each of the five named distributions."""
+    rng = np.random.default_rng(seed)
+    each = -(-rows // len(BASIC))
+    return {name: draw(name, design, each, k or design.k, rng) for name in BASIC}
+
+
+def fp16_design(length: int, **settings: object) -> Design:
+    """A design of one step of ``length`` fp16 products into fp32 (no published unit has every length)."""
+    from mmaproof.designs.catalogue import find_design
+
+    base = find_design("hopper/wgmma.f32.f16.f16")
+    design = dataclasses.replace(base, k=length, parameters=dataclasses.replace(base.parameters, L=length))
+    return design.change(**settings)

@@ -1,0 +1,275 @@
+"""Limits, crashes and nonsense: each is an unknown with its reason, and never an answer."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+from pysmt.fnode import FNode
+from pysmt.formula import FormulaManager
+from pysmt.typing import REAL, BVType
+
+from mmaproof.smt.solving.backends import BACKENDS
+from mmaproof.smt.solving.errors import UnknownSolverError, UnsupportedFormulaError
+from mmaproof.smt.solving.limits import Limits
+from mmaproof.smt.solving.process import WORKER
+from mmaproof.smt.solving.solve import solve
+from mmaproof.smt.solving.verdict import Answer, Outcome
+
+
+@pytest.fixture
+def hard(manager: FormulaManager) -> FNode:
+    """A question that takes every solver far longer than any limit here: factors of a 127-bit semiprime."""
+    x, y = (manager.BVZExt(manager.Symbol(name, BVType(64)), 64) for name in "xy")
+    one = manager.BV(1, 128)
+    product = manager.Equals(manager.BVMul(x, y), manager.BV(((1 << 64) - 59) * ((1 << 63) - 25), 128))
+    return manager.And(product, manager.BVULT(one, x), manager.BVULT(one, y))
+
+
+@pytest.fixture
+def easy(manager: FormulaManager) -> FNode:
+    return manager.Equals(manager.Symbol("a", BVType(8)), manager.BV(5, 8))
+
+
+def _fake(script: str) -> list[str]:
+    return [sys.executable, "-c", f"import json, os, signal, subprocess, sys, time\nsys.stdin.read()\n{script}"]
+
+
+def _children(pid: int) -> set[int]:
+    found = set()
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            # After the name, which is in parentheses: the state and the parent.
+            state, parent = stat.read_text().rpartition(")")[2].split()[:2]
+        except OSError:
+            continue
+        if int(parent) == pid and state != "Z":
+            found.add(int(stat.parent.name))
+    return found
+
+
+def _reason(answer: Answer) -> str:
+    assert answer.outcome is Outcome.UNKNOWN
+    assert answer.reason is not None
+    assert not _children(os.getpid())
+    return answer.reason
+
+
+@pytest.mark.parametrize("solver", BACKENDS)
+def test_answers_carry_the_wanted_values(manager: FormulaManager, easy: FNode, limits: Limits, solver: str) -> None:
+    a, absent, p = manager.Symbol("a", BVType(8)), manager.Symbol("absent", BVType(4)), manager.Symbol("p")
+    formula = manager.And(easy, p, manager.Or(manager.Symbol("q"), manager.Symbol("r")))
+    answer = solve(formula, [p, absent, a], solver=solver, limits=limits)
+    assert answer.outcome is Outcome.SAT
+    assert list((answer.model or {}).items()) == [("p", 1), ("absent", 0), ("a", 5)]
+    assert answer.solver.name == solver
+    assert answer.solver_seconds is not None
+    assert answer.seconds >= answer.solver_seconds
+    answer = solve(manager.And(formula, manager.Not(p)), [a], solver=solver, limits=limits)
+    assert (answer.outcome, answer.model, answer.reason) == (Outcome.UNSAT, None, None)
+
+
+@pytest.mark.parametrize("solver", BACKENDS)
+def test_symbols_may_have_any_name(manager: FormulaManager, limits: Limits, solver: str) -> None:
+    names = ["@a", ".b", "|c|", "é", "d e", "let", "bv5", "f\ng", '"h"', "0", "i\\j", "-1", "true"]
+    symbols = [manager.Symbol(name, BVType(8)) for name in names]
+    formula = manager.And([manager.Equals(x, manager.BV(3 * n, 8)) for n, x in enumerate(symbols)])
+    answer = solve(formula, symbols, solver=solver, limits=limits)
+    assert answer.model == {name: 3 * n for n, name in enumerate(names)}
+
+
+@pytest.mark.parametrize("solver", BACKENDS)
+def test_wide_and_deep_questions_are_answered(manager: FormulaManager, limits: Limits, solver: str) -> None:
+    x, p = manager.Symbol("x", BVType(20_000)), manager.Symbol("p")
+    value = (1 << 19_999) + 1
+    deep = p
+    # Deep enough for a recursion to overflow the usual stack of 8 MiB.
+    for n in range(20_000):
+        deep = manager.Not(manager.And(deep, manager.Symbol(f"q{n % 3}")))
+    formula = manager.And(manager.Equals(x, manager.BV(value, 20_000)), deep)
+    answer = solve(formula, [x], solver=solver, limits=limits)
+    assert answer.reason is None
+    assert answer.model == {"x": value}
+
+
+@pytest.mark.parametrize("solver", BACKENDS)
+@pytest.mark.parametrize("seconds", [0.01, 0.5])
+def test_the_time_limit_gives_unknown(hard: FNode, solver: str, seconds: float) -> None:
+    answer = solve(hard, [], solver=solver, limits=Limits(seconds, 4 << 30))
+    assert _reason(answer) == f"timeout: no answer within {seconds} s"
+    assert answer.seconds >= seconds
+    assert answer.solver.name == solver
+
+
+def test_a_time_limit_that_passes_before_the_start_gives_unknown(easy: FNode) -> None:
+    answer = solve(easy, [], solver="z3", limits=Limits(1e-9, 4 << 30), command=["/nonexistent"])
+    assert _reason(answer).startswith("timeout: ")
+
+
+@pytest.mark.parametrize("solver", BACKENDS)
+def test_the_memory_limit_gives_unknown(hard: FNode, solver: str) -> None:
+    reason = _reason(solve(hard, [], solver=solver, limits=Limits(300.0, 16 << 20)))
+    # A library that dies of it without a word leaves only the guess.
+    assert reason.startswith("memory: ") or f"perhaps of the memory limit, {16 << 20} bytes" in reason
+
+
+def test_memory_that_runs_out_in_python_gives_unknown(easy: FNode) -> None:
+    assert _reason(solve(easy, [], solver="z3", limits=Limits(300.0, 1))).startswith("memory: ")
+
+
+@pytest.mark.parametrize(
+    ("script", "reason"),
+    [
+        ("print('Segmentation fault')", "solver error: the solver process wrote no answer but 'Segmentation fault"),
+        ("", "solver error: the solver process wrote no answer but ''"),
+        ("sys.exit(3)", "solver error: the solver process ended with exit status 3 without an answer"),
+        ("sys.exit('broken pipe')", "solver error: the solver process ended with exit status 1 without an answer: br"),
+        ("os.kill(os.getpid(), signal.SIGKILL)", "interrupted: the solver process was ended by SIGKILL"),
+        ("os.kill(os.getpid(), signal.SIGTERM)", "interrupted: the solver process was ended by SIGTERM"),
+        ("os.kill(os.getpid(), signal.SIGSEGV)", "solver error: the solver process was ended by SIGSEGV"),
+        ("os.kill(os.getpid(), signal.SIGXCPU)", "timeout: the solver process was ended by SIGXCPU"),
+        ("os.kill(os.getpid(), 40)", "solver error: the solver process was ended by signal 40"),
+        ("sys.stderr.write('std::bad_alloc'); sys.stderr.flush(); os.abort()", "memory: the solver process was ended"),
+        ("raise MemoryError", "memory: the solver process ended with exit status 1"),
+        ("os.write(1, bytes(range(256)))", "solver error: the solver process wrote no answer"),
+        ("print('[' * 100000)", "solver error: the solver process wrote no answer"),
+    ],
+)
+def test_a_process_that_fails_gives_unknown(easy: FNode, limits: Limits, script: str, reason: str) -> None:
+    answer = solve(easy, [], solver="z3", limits=limits, command=_fake(script))
+    assert _reason(answer).startswith(reason)
+    assert "\n" not in _reason(answer)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        None,
+        [],
+        "sat",
+        {},
+        {"status": "sat"},
+        {"status": "maybe", "seconds": 1.0},
+        {"status": "unsat"},
+        {"status": "unsat", "seconds": 1},
+        {"status": "unsat", "seconds": "1.0"},
+        {"status": "unsat", "seconds": -1.0},
+        {"status": "unsat", "seconds": float("nan")},
+        {"status": "unsat", "seconds": 1.0, "model": {}},
+        {"status": "unsat", "seconds": 1.0, "reason": "timeout: none"},
+        {"status": "unknown", "reason": "tired"},
+        {"status": "unknown", "reason": None},
+        {"status": "sat", "seconds": 1.0, "model": None},
+        {"status": "sat", "seconds": 1.0, "model": {}},
+        {"status": "sat", "seconds": 1.0, "model": {"b": "0x05"}},
+        {"status": "sat", "seconds": 1.0, "model": {"a": "0x05", "b": "0x05"}},
+        {"status": "sat", "seconds": 1.0, "model": {"a": 5}},
+        {"status": "sat", "seconds": 1.0, "model": {"a": "5"}},
+        {"status": "sat", "seconds": 1.0, "model": {"a": "0x5"}},
+        {"status": "sat", "seconds": 1.0, "model": {"a": "0x105"}},
+        {"status": "sat", "seconds": 1.0, "model": ["a"]},
+    ],
+)
+def test_a_reply_of_unexpected_form_gives_unknown(easy: FNode, limits: Limits, reply: object) -> None:
+    command = _fake(f"print({json.dumps(reply)!r})")
+    answer = solve(easy, [], solver="z3", limits=limits, command=command)
+    assert _reason(answer).startswith("solver error: the solver process wrote no answer but ")
+
+
+def test_only_one_line_and_exit_status_zero_are_believed(easy: FNode, limits: Limits) -> None:
+    unsat = json.dumps({"status": "unsat", "seconds": 0.5})
+    for script in (
+        f"print({unsat!r}); print({unsat!r})",
+        f"print({unsat!r}, end='')",
+        f"print(); print({unsat!r})",
+        f"print(); print({unsat!r}, end='')",
+        f"print({unsat!r}, flush=True); sys.exit(1)",
+        f"print({unsat!r}, flush=True); os.abort()",
+    ):
+        answer = solve(easy, [], solver="z3", limits=limits, command=_fake(script))
+        assert _reason(answer).startswith("solver error: ")
+    answer = solve(easy, [], solver="z3", limits=limits, command=_fake(f"print({unsat!r})"))
+    assert answer.outcome is Outcome.UNSAT
+
+
+def test_a_model_that_does_not_satisfy_the_query_is_not_believed(easy: FNode, limits: Limits) -> None:
+    reply = {"status": "sat", "seconds": 0.5, "model": {"a": "0x06"}}
+    answer = solve(easy, [], solver="z3", limits=limits, command=_fake(f"print({json.dumps(reply)!r})"))
+    assert _reason(answer) == "solver error: the values that z3 gave do not satisfy the query"
+
+
+def test_a_process_that_hangs_is_killed_with_its_children(easy: FNode) -> None:
+    script = "child = subprocess.Popen(['sleep', '1000']); print(child.pid, flush=True); time.sleep(1000)"
+    answer = solve(easy, [], solver="z3", limits=Limits(1.0, 4 << 30), command=_fake(script))
+    assert _reason(answer) == "timeout: no answer within 1 s"
+
+
+def test_a_process_that_does_not_read_is_killed(manager: FormulaManager) -> None:
+    # More than a pipe holds.
+    symbols = [manager.Symbol(f"{'x' * 1000}{n}") for n in range(1000)]
+    command = [sys.executable, "-c", "import time; time.sleep(1000)"]
+    answer = solve(manager.And(symbols), [], solver="z3", limits=Limits(1.0, 4 << 30), command=command)
+    assert _reason(answer).startswith("timeout: ")
+    answer = solve(manager.And(symbols), [], solver="z3", limits=Limits(60.0, 4 << 30), command=["true"])
+    assert _reason(answer).startswith("solver error: ")
+
+
+def test_a_command_that_does_not_start_gives_unknown(easy: FNode, limits: Limits) -> None:
+    answer = solve(easy, [], solver="z3", limits=limits, command=["/nonexistent/solver"])
+    assert _reason(answer).startswith("solver error: the solver process does not start: ")
+
+
+def test_a_worker_killed_from_outside_gives_unknown(hard: FNode) -> None:
+    answers: list[Answer] = []
+    asking = threading.Thread(
+        target=lambda: answers.append(solve(hard, [], solver="bitwuzla", limits=Limits(600.0, 4 << 30)))
+    )
+    asking.start()
+    while not (workers := _children(os.getpid())):
+        pass
+    for worker in workers:
+        os.kill(worker, signal.SIGKILL)
+    asking.join()
+    assert _reason(answers[0]).startswith("interrupted: the solver process was ended by SIGKILL")
+
+
+def test_files_in_the_current_directory_are_not_imported(
+    easy: FNode, limits: Limits, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in ("bitwuzla", "json", "pysmt", "mmaproof"):
+        (tmp_path / f"{module}.py").write_text("raise SystemExit(7)")
+    monkeypatch.chdir(tmp_path)
+    assert solve(easy, [], solver="bitwuzla", limits=limits).outcome is Outcome.SAT
+
+
+def test_a_worker_whose_parent_is_gone_answers_nothing() -> None:
+    somebody_else = 1
+    arguments = ["z3", str(1 << 30), "60", str(somebody_else)]
+    ended = subprocess.run([*WORKER, *arguments], input=b"", capture_output=True, check=False)
+    assert (ended.returncode, ended.stdout) == (1, b"")
+
+
+def test_what_a_library_prints_does_not_reach_the_answer(easy: FNode, limits: Limits) -> None:
+    noisy = (
+        "import sys\n"
+        "from mmaproof.smt.solving import bitwuzla_solver as b\n"
+        "solve = b.BitwuzlaSolver._solve\n"
+        "b.BitwuzlaSolver._solve = lambda self, **k: (print('noise', flush=True), solve(self, **k))[1]\n"
+        "from mmaproof.smt.solving.worker import main; main(sys.argv[1:])"
+    )
+    answer = solve(easy, [], solver="bitwuzla", limits=limits, command=[sys.executable, "-c", noisy])
+    assert answer.outcome is Outcome.SAT
+
+
+def test_questions_that_cannot_be_asked_raise(manager: FormulaManager, easy: FNode, limits: Limits) -> None:
+    with pytest.raises(UnknownSolverError):
+        solve(easy, [], solver="yices", limits=limits)
+    with pytest.raises(UnsupportedFormulaError):
+        solve(manager.LT(manager.Symbol("r", REAL), manager.Real(1)), [], solver="z3", limits=limits)
+    for wanted in (manager.Symbol("r", REAL), manager.BVNot(manager.Symbol("a", BVType(8)))):
+        with pytest.raises(UnsupportedFormulaError, match="no value to ask for"):
+            solve(easy, [wanted], solver="z3", limits=limits)

@@ -1,0 +1,143 @@
+"""The three interpretations of every operation agree, and misuse is refused."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pysmt.environment import get_env
+
+from mmaproof.smt.algebra.arrays import ArrayAlgebra
+from mmaproof.smt.algebra.integers import IntegerAlgebra, WidthClaimError
+from mmaproof.smt.algebra.protocol import Algebra, Truth, Word
+from mmaproof.smt.algebra.terms import TermAlgebra
+from mmaproof.smt.semantics.shifts import normalise, shift_right_jam
+
+INTEGERS, ARRAYS = IntegerAlgebra(), ArrayAlgebra()
+
+UNSIGNED = {
+    "add": lambda g, x, y: g.add(x, y),
+    "subtract": lambda g, x, y: g.subtract(x, y),
+    "multiply": lambda g, x, y: g.multiply(x, y),
+    "negate": lambda g, x, y: g.negate(x),
+    "shift_left": lambda g, x, y: g.shift_left(x, 5),
+    "shift_right": lambda g, x, y: g.shift_right(x, y),
+    "concatenate": lambda g, x, y: g.concatenate(x, y),
+    "extract": lambda g, x, y: g.extract(x, x.width - 1, x.width // 2),
+    "equal": lambda g, x, y: g.equal(x, y),
+    "less": lambda g, x, y: g.less(x, y),
+    "ite": lambda g, x, y: g.ite(g.less(x, y), x, y),
+    "maximum": lambda g, x, y: g.maximum([x, y, x]),
+    "conditional_negate": lambda g, x, y: g.conditional_negate(g.is_bit_set(y, 0), x),
+    "drop_low": lambda g, x, y: g.drop_low(x, x.width - 1),
+    "normalise": lambda g, x, y: normalise(g, x)[0],
+    "shift_right_jam": lambda g, x, y: shift_right_jam(g, x, y),
+    "xor": lambda g, x, y: g.exclusive_or(g.less(x, y), g.is_bit_set(x, 0)),
+    "junctions": lambda g, x, y: g.any_of([g.less(x, y), g.all_of([g.negation(g.less(y, x)), g.is_bit_set(x, 0)])]),
+}
+SIGNED = {
+    "add": UNSIGNED["add"],
+    "subtract": UNSIGNED["subtract"],
+    "negate": UNSIGNED["negate"],
+    "less": UNSIGNED["less"],
+    "maximum": UNSIGNED["maximum"],
+    "magnitude": lambda g, x, y: g.magnitude(x),
+    "modular_sum": lambda g, x, y: g.modular_sum([x, y, x, x], x.width),
+    "bounded_sum": lambda g, x, y: g.bounded_sum([x, y, x], max(x.width, y.width) + 2),
+    "shift_right": lambda g, x, y: g.shift_right(x, g.magnitude(y)),
+    "drop_low": UNSIGNED["drop_low"],
+    "is_value": lambda g, x, y: g.is_value(x, -1),
+}
+
+
+def plain(value: Word | Truth) -> object:
+    data = value.data
+    if hasattr(data, "simplify"):
+        data = data.simplify()
+        if data.is_bool_constant():
+            return data.is_true()
+        data = data.bv_signed_value() if value.signed else data.bv_unsigned_value()
+    return data.tolist()[0] if isinstance(data, np.ndarray) else data
+
+
+def word(algebra: Algebra, value: int, width: int, signed: bool) -> Word:
+    made = algebra.signed(value, width) if signed else algebra.unsigned(value, width)
+    if algebra is ARRAYS:
+        return Word(np.array([made.data, made.data], dtype=np.int64 if width <= 63 else object), width, signed)
+    return made
+
+
+@st.composite
+def pairs(draw, signed):
+    widths = [draw(st.sampled_from([1, 2, 7, 16, 33, 62, 63, 64, 100])) for _ in range(2)]
+    low = [-(1 << (w - 1)) if signed else 0 for w in widths]
+    high = [(1 << (w - 1)) - 1 if signed else (1 << w) - 1 for w in widths]
+    values = [draw(st.integers(x, y) | st.sampled_from([x, y, 0])) for x, y in zip(low, high, strict=True)]
+    return list(zip(values, widths, strict=True))
+
+
+def agree(operation, operands, signed):
+    results = []
+    for algebra in (INTEGERS, ARRAYS, TermAlgebra()):
+        x, y = (word(algebra, value, width, signed) for value, width in operands)
+        value = operation(algebra, x, y)
+        results.append((plain(value), getattr(value, "width", None), getattr(value, "signed", None)))
+    assert results[0] == results[1] == results[2]
+
+
+@pytest.mark.parametrize("name", UNSIGNED)
+@given(operands=pairs(signed=False))
+def test_unsigned_operations_agree(name, operands):
+    agree(UNSIGNED[name], operands, signed=False)
+
+
+@pytest.mark.parametrize("name", SIGNED)
+@given(operands=pairs(signed=True))
+def test_signed_operations_agree(name, operands):
+    agree(SIGNED[name], operands, signed=True)
+
+
+@given(value=st.integers(1, 2**40 - 1), amount=st.integers(0, 63))
+def test_jamming_is_rounding_to_odd(value, amount):
+    x, y = INTEGERS.unsigned(value, 40), INTEGERS.unsigned(amount, 6)
+    exact = value >> amount
+    assert shift_right_jam(INTEGERS, x, y).data == exact | (exact << amount != value)
+
+
+@given(value=st.integers(1, 2**37 - 1))
+def test_normalising_keeps_the_value(value):
+    shifted, places = normalise(INTEGERS, INTEGERS.unsigned(value, 37))
+    assert shifted.data == value << places.data
+    assert shifted.data >> 36 == 1
+
+
+@pytest.mark.parametrize("algebra", [INTEGERS, ARRAYS, TermAlgebra()], ids=["integers", "arrays", "terms"])
+def test_neither_words_nor_truths_are_bools(algebra):
+    with pytest.raises(TypeError, match="ite"):
+        bool(algebra.truth(True))
+    with pytest.raises(TypeError, match="ite"):
+        bool(algebra.unsigned(1, 1))
+
+
+@pytest.mark.parametrize("algebra", [INTEGERS, ARRAYS, TermAlgebra()], ids=["integers", "arrays", "terms"])
+def test_signed_and_unsigned_do_not_mix(algebra):
+    with pytest.raises(TypeError, match="as_signed"):
+        algebra.add(algebra.unsigned(1, 4), algebra.signed(1, 4))
+
+
+def test_a_false_width_claim_is_an_error_on_integers():
+    with pytest.raises(WidthClaimError):
+        INTEGERS.narrow(INTEGERS.unsigned(8, 5), 3)
+    with pytest.raises(WidthClaimError):
+        INTEGERS.bounded_sum([INTEGERS.signed(3, 3)] * 2, 3)
+    with pytest.raises(WidthClaimError):
+        INTEGERS.narrow_to_unsigned(INTEGERS.signed(-1, 3), 3)
+    with pytest.raises(OverflowError):
+        INTEGERS.unsigned(8, 3)
+
+
+def test_shift_amounts_wider_than_the_operand_shift_everything_out():
+    algebra = TermAlgebra()
+    x = algebra.symbol("narrow_operand", 3)
+    shifted = algebra.shift_right(x, algebra.unsigned(200, 9)).data
+    value = shifted.substitute({x.data: get_env().formula_manager.BV(7, 3)}).simplify()
+    assert value.constant_value() == 0

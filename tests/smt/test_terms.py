@@ -1,0 +1,51 @@
+"""The symbolic interpretation, with constants substituted, against the integer one."""
+
+import pytest
+from pysmt.environment import get_env
+from sampling import basic_operands, distinct_designs
+
+from mmaproof.designs.catalogue import find_design
+from mmaproof.designs.design import Design
+from mmaproof.smt.algebra.terms import TermAlgebra
+from mmaproof.smt.evaluate import evaluate
+from mmaproof.smt.semantics import dot_product_accumulate
+
+SETTINGS = (
+    "zero_c=B,zero_product=B,floor=-132",
+    "zero_c=C,zero_product=C,e_zero=-20,c_subnormal=B",
+    "alignment=jam,fraction_bits=10,overflow=B",
+    "alignment=floor,carry_bits=0,negative_zero=B",
+    "product_exponent=normalised,carry_bits=1,chain_infinity=B,L=2",
+)
+
+
+def check(design: Design, rows: int) -> None:
+    algebra = TermAlgebra()
+    a, b, c, d = design.formats
+    words = [
+        [algebra.symbol(f"{x}{i}_{f.name}", f.bits) for i in range(n)]
+        for x, f, n in (("a", a, design.k), ("b", b, design.k), ("c", c, 1))
+    ]
+    result = dot_product_accumulate(design, algebra, words[0], words[1], words[2][0]).d
+    assert result.width == d.bits
+    terms = get_env().formula_manager
+    for batch in basic_operands(design, rows).values():
+        for i in range(len(batch)):
+            operands = batch.row(i)
+            values = [*operands.a, *operands.b, operands.c]
+            symbols = [w.data for column in words for w in column]
+            constants = {s: terms.BV(v, s.symbol_type().width) for s, v in zip(symbols, values, strict=True)}
+            value = result.data.substitute(constants).simplify()
+            assert value.is_bv_constant()
+            assert value.constant_value() == evaluate(design, operands), operands
+
+
+@pytest.mark.parametrize("design", distinct_designs(), ids=lambda d: d.name)
+def test_constants_give_what_integers_give(design):
+    check(design, 10)
+
+
+@pytest.mark.parametrize("settings", SETTINGS)
+@pytest.mark.parametrize("name", ["ampere/f32.bf16.bf16.f32", "turing/f16.f16.f16.f16", "ada/f32.e4m3.e5m2.f32"])
+def test_readings_too(name, settings):
+    check(find_design(name).change_by_text(settings), 10)
