@@ -71,14 +71,14 @@ def _units(value: Fraction, weight: int) -> int:
 
 
 def _names(labels: Sequence[str]) -> str:
-    """Return p0, p1, p2, c as ``p0..p2, c``."""
+    """Return p0, p1, p2, p8, c as ``p0..p2, p8, c``."""
     runs: list[list[str]] = []
     for label in labels:
         if runs and label != "c" and int(label[1:]) == int(runs[-1][-1][1:]) + 1:
             runs[-1].append(label)
         else:
             runs.append([label])
-    return ", ".join(run[0] + (f"..{run[-1]}" if len(run) > 1 else "") for run in runs)
+    return ", ".join(f"{run[0]}..{run[-1]}" if len(run) > 2 else ", ".join(run) for run in runs)
 
 
 # --- a step ----------------------------------------------------------------------------------------------------------

@@ -12,7 +12,6 @@ from pysmt.fnode import FNode
 from pysmt.formula import FormulaManager
 from pysmt.typing import BVType
 
-from mmaproof.smt.solving import backends
 from mmaproof.smt.solving.backends import BACKENDS, DEFAULT_SOLVER, available_solvers, require_solver
 from mmaproof.smt.solving.errors import SolverNotInstalledError, UnknownSolverError
 from mmaproof.smt.solving.limits import Limits
@@ -134,7 +133,7 @@ def test_an_unknown_solver_is_refused_with_the_list() -> None:
 
 def test_a_missing_solver_is_refused_with_the_way_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     find_spec = importlib.util.find_spec
-    monkeypatch.setattr(backends.importlib.util, "find_spec", lambda name: None if name == "z3" else find_spec(name))
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "z3" else find_spec(name))
     assert available_solvers()["z3"].version is None
     assert "pip install z3-solver" in str(available_solvers()["z3"].missing)
     with pytest.raises(SolverNotInstalledError, match=r"'z3' is not available.*pip install z3-solver.*installed: bit"):

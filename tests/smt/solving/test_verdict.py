@@ -35,12 +35,13 @@ def test_only_refuted_verdicts_have_a_model(status: Status) -> None:
 def test_only_the_matching_outcome_has_a_model_or_a_reason() -> None:
     Answer(Outcome.SAT, SOLVER, 1.0, model={})
     Answer(Outcome.UNKNOWN, SOLVER, 1.0, reason="interrupted: by hand")
-    for outcome, model, reason in [
+    wrong: list[tuple[Outcome, dict[str, int] | None, str | None]] = [
         (Outcome.SAT, None, None),
         (Outcome.UNSAT, {}, None),
         (Outcome.UNKNOWN, None, None),
         (Outcome.UNSAT, None, "timeout: 1 s"),
-    ]:
+    ]
+    for outcome, model, reason in wrong:
         with pytest.raises(ValueError, match="inconsistent"):
             Answer(outcome, SOLVER, 1.0, model=model, reason=reason)
 
