@@ -44,7 +44,9 @@ def _load_bitwuzla(environment: Any) -> Any:
 
     from mmaproof.smt.solving.bitwuzla_solver import BitwuzlaSolver  # noqa: PLC0415
 
-    return BitwuzlaSolver(environment, QF_BV)
+    # Local search before bit-blasting: a witness that separates one fraction bit at 32 products takes 0.3 s instead
+    # of 10, and a proof no longer than without.
+    return BitwuzlaSolver(environment, QF_BV, solver_options={"bv-solver": "preprop"})
 
 
 def _load_cvc5(environment: Any) -> Any:

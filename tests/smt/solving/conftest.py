@@ -15,6 +15,8 @@ from mmaproof.smt.solving.limits import Limits
 WIDTHS = (1, 2, 3, 8, 13)
 
 MakeFormula = Callable[[int, int], FNode]
+Operation = Callable[[FNode, FNode], FNode]
+Operations = dict[str, Operation]
 
 
 @pytest.fixture(autouse=True)
@@ -41,6 +43,40 @@ def limits() -> Limits:
 def make_formula(manager: FormulaManager) -> MakeFormula:
     """Build a random truth value from a seed and a number of steps, over symbols of all WIDTHS."""
     return lambda seed, steps: _random_formula(manager, random.Random(seed), steps)
+
+
+@pytest.fixture
+def make_operations(manager: FormulaManager) -> Callable[[int], Operations]:
+    """Build, for a width of 2 bits or more, every operator of QF_BV as a function of two bit-vectors."""
+    return lambda width: _operations(manager, width)
+
+
+def _operations(m: FormulaManager, width: int) -> Operations:
+    def bit(relation: Operation) -> Operation:
+        return lambda x, y: m.Ite(relation(x, y), m.BV(1, 1), m.BV(0, 1))
+
+    def top(x: FNode) -> FNode:
+        return m.Equals(m.BVExtract(x, width - 1, width - 1), m.BV(1, 1))
+
+    return {
+        **{f: getattr(m, f) for f in ("BVAnd", "BVOr", "BVXor", "BVAdd", "BVSub", "BVMul", "BVConcat", "BVComp")},
+        **{f: getattr(m, f) for f in ("BVUDiv", "BVURem", "BVSDiv", "BVSRem", "BVLShl", "BVLShr", "BVAShr")},
+        **{f: bit(getattr(m, f)) for f in ("BVULT", "BVULE", "BVSLT", "BVSLE", "Equals")},
+        "And": bit(lambda x, y: m.And(top(x), top(y))),
+        "Or": bit(lambda x, y: m.Or(top(x), top(y))),
+        "Not": bit(lambda x, y: m.Not(top(x))),
+        "Implies": bit(lambda x, y: m.Implies(top(x), top(y))),
+        "Iff": bit(lambda x, y: m.Iff(top(x), top(y))),
+        "BVNot": lambda x, y: m.BVNot(x),
+        "BVNeg": lambda x, y: m.BVNeg(x),
+        **{f"BVRol {n}": (lambda x, y, n=n: m.BVRol(x, n)) for n in range(width + 1)},
+        **{f"BVRor {n}": (lambda x, y, n=n: m.BVRor(x, n)) for n in range(width + 1)},
+        **{f"BVZExt {n}": (lambda x, y, n=n: m.BVZExt(x, n)) for n in range(2)},
+        **{f"BVSExt {n}": (lambda x, y, n=n: m.BVSExt(x, n)) for n in range(3)},
+        "BVExtract low": lambda x, y: m.BVExtract(x, 0, width - 2),
+        "BVExtract high": lambda x, y: m.BVExtract(x, 1, width - 1),
+        "Ite": lambda x, y: m.Ite(m.BVULT(x, y), x, m.BVNot(y)),
+    }
 
 
 def _random_formula(manager: FormulaManager, rng: random.Random, steps: int) -> FNode:

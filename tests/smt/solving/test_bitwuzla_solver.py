@@ -189,7 +189,7 @@ def test_options_reach_bitwuzla(environment: Environment, manager: FormulaManage
     impatient = BitwuzlaSolver(environment, QF_BV, random_seed=7, solver_options={"time-limit-per": 1})
     x, y = (manager.BVZExt(manager.Symbol(name, BVType(48)), 48) for name in "xy")
     one = manager.BV(1, 96)
-    semiprime = manager.BV(((1 << 47) - 115) * ((1 << 46) - 21), 96)
+    semiprime = manager.BV(0xD48AB43D4319 * 0xC63DBB3A6A07, 96)
     impatient.add_assertion(
         manager.And(manager.Equals(manager.BVMul(x, y), semiprime), manager.BVULT(one, x), manager.BVULT(one, y))
     )

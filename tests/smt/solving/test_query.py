@@ -1,3 +1,4 @@
+import itertools
 import json
 import random
 import subprocess
@@ -62,6 +63,22 @@ def test_evaluation_agrees_with_the_simplifier_of_pysmt(
         model = _random_model(query, rng)
         expected = formula.substitute(_constants(manager, query, model)).simplify()
         assert query.evaluate(model) is expected.constant_value()
+
+
+@pytest.mark.parametrize("width", [2, 3])
+def test_every_operator_evaluates_to_the_table_of_the_simplifier(
+    manager: FormulaManager, make_operations: Callable[[int], dict[str, Callable[[FNode, FNode], FNode]]], width: int
+) -> None:
+    symbols = manager.Symbol("x", BVType(width)), manager.Symbol("y", BVType(width))
+    for name, operation in make_operations(width).items():
+        symbolic = operation(*symbols)
+        result = manager.Symbol(f"r{symbolic.bv_width()}", BVType(symbolic.bv_width()))
+        query = Query.of(manager.And(manager.Equals(symbolic, result), *map(manager.Equals, symbols, symbols)))
+        for x, y in itertools.product(range(1 << width), repeat=2):
+            expected = operation(manager.BV(x, width), manager.BV(y, width)).simplify().constant_value()
+            for value in range(1 << symbolic.bv_width()):
+                model = {"x": x, "y": y, result.symbol_name(): value}
+                assert query.evaluate(model) is (value == expected), (name, model)
 
 
 def test_the_random_formulas_use_every_operator(make_formula: MakeFormula) -> None:

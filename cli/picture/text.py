@@ -1,0 +1,222 @@
+"""The picture as styled text for a rich console, and ``explain``, which makes it from designs and operands."""
+
+from __future__ import annotations
+
+import itertools
+import textwrap
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from rich.console import Console, ConsoleOptions, Group, RenderResult
+from rich.table import Table
+from rich.text import Text
+
+from mmaproof.cli.picture.blocks import Block, Row, RowKind, idle_block, step_block
+from mmaproof.cli.picture.layout import Column, Layout, Mark, count, fit
+from mmaproof.cli.picture.steps import Step, first_difference, paired
+from mmaproof.designs.design import Design
+from mmaproof.designs.operands import Operands
+from mmaproof.smt.evaluate import trace
+
+SIDE_BY_SIDE = 150
+"""Width of a console from which on two designs stand side by side."""
+
+
+class Glyphs(NamedTuple):
+    """Characters of the drawing: no bit, the cut, folded columns, and the rule above the sum."""
+
+    outside: str
+    cut: str
+    fold: str
+    rule: str
+
+
+UNICODE = Glyphs("·", "┆", "⋯", "─")
+ASCII = Glyphs("_", "|", "~", "-")
+
+# nothing is said by a style alone
+_TITLE, _FAINT, _VALUE, _RESULT = "bold", "dim", "cyan", "bold green"
+_ONE, _CARRY, _LOST = "bold", "bold yellow", "dim red"
+
+
+def block_text(block: Block, layout: Layout | None, width: int, glyphs: Glyphs, head_lines: int = 0) -> Iterator[Text]:
+    """Give the lines of a block, its bits after at least ``head_lines``; a block without rows needs no layout."""
+    head = _head(block, width)
+    yield from head
+    yield from [Text()] * (head_lines - len(head))
+    if layout and block.rows:
+        for band in layout.bands:
+            yield from _ruler(block, layout, band, glyphs)
+            for row in block.rows:
+                if row.kind is RowKind.SUM:
+                    yield Text(" " * layout.offset + glyphs.rule * sum(c.width for c in band), _FAINT)
+                yield _row_text(block, row, layout, band, glyphs)
+        for row in block.rows if not layout.values else ():
+            if row.kind is not RowKind.RESULT:
+                words = f"{row.label} = {row.operands} = {row.value}" if row.operands else f"{row.label} = {row.value}"
+                yield from _wrapped(words, width, _VALUE)
+    for words in block.after[:-1]:
+        yield from _wrapped(words, width)
+    yield from _wrapped(block.after[-1], width, _RESULT)
+
+
+def _head(block: Block, width: int) -> list[Text]:
+    title = _wrapped(block.title, width, _TITLE)
+    return title + [line for words in (block.heading, *block.before) for line in _wrapped(words, width)]
+
+
+def _row_text(block: Block, row: Row, layout: Layout, band: Sequence[Column], glyphs: Glyphs) -> Text:
+    text = Text(f"{row.label:<{layout.labels}} {row.sign} ")
+    for column in band:
+        text.append(*_cell(block, row, column, glyphs))
+    if band is layout.bands[-1]:
+        hidden = count(row, layout.lowest)
+        text.append(f"{glyphs.fold + hidden if hidden else '':<{layout.hidden}}", _LOST)
+    if layout.values:
+        text.append(f"  {row.value:<{layout.values}}", _VALUE)
+    if layout.operands:
+        text.append(f"  {row.operands}", _FAINT)
+    text.rstrip()
+    return text
+
+
+def _cell(block: Block, row: Row, column: Column, glyphs: Glyphs) -> tuple[str, str]:
+    """Return the characters of a row in a column, and their style."""
+    if column.mark is not Mark.BITS:
+        here = {Mark.POINT: (block.e_max, "."), Mark.CUT: (block.cut, glyphs.cut)}.get(column.mark)
+        return (here[1] if here and here[0] == column.weight else " "), _ONE
+    bit, kept = row.bit(column.weight), column.weight >= block.cut
+    if column.weight > max(block.register_top, row.top) or (not kept and row.kind is not RowKind.TERM):
+        return " " * column.width, ""
+    if column.folded:
+        return glyphs.fold * column.width, _FAINT
+    if bit is None:
+        return glyphs.outside, _FAINT
+    if not kept or row.kind is RowKind.DROPPED:
+        return str(bit), _LOST
+    carry = column.weight > block.integer_top and row.kind is RowKind.SUM
+    return str(bit), "" if not bit else _CARRY if carry else _ONE
+
+
+def _ruler(block: Block, layout: Layout, band: Sequence[Column], glyphs: Glyphs) -> Iterator[Text]:
+    """Give a line that names the parts of the register, and one with weights and the sizes of folds."""
+    places = list(zip(band, itertools.accumulate((c.width for c in band), initial=layout.offset), strict=False))
+    at = {column.weight: x for column, x in places if column.mark is Mark.BITS}
+    cut = next((x for c, x in places if c == Column(block.cut, Mark.CUT)), layout.width)
+    names, weights = ([" "] * layout.width for _ in range(2))
+
+    def put(line: list[str], start: int, text: str, end: int = layout.width) -> bool:
+        around = "".join(line[max(start - 1, 0) : start + len(text) + 1])
+        free = start >= 0 and start + len(text) <= end and not around.strip(f"{glyphs.cut} ")
+        if free:
+            line[start : start + len(text)] = text
+        return free
+
+    if cut < layout.width:
+        names[cut] = weights[cut] = glyphs.cut
+        if min(at) < block.cut or layout.hidden:
+            put(names, cut + 1, "lost")
+    for column, x in places:
+        if column.folded:
+            put(weights, x, f"{glyphs.fold}{column.folded}{glyphs.fold}")
+    for weight in (block.e_max, block.cut, min(at)):
+        start = at.get(weight, -1) + 1 - len(f"2^{weight}")
+        if not start <= cut < start + len(f"2^{weight}"):
+            put(weights, start, f"2^{weight}")
+    if carries := [x for weight, x in at.items() if block.integer_top < weight <= block.register_top]:
+        put(names, max(carries) + 1 - len("carry"), "carry")
+    if block.integer_top in at:
+        put(names, at[block.integer_top], "int")
+    starts = [x for weight, x in at.items() if block.cut <= weight < block.e_max][:3]
+    texts = (f"F = {block.e_max - block.cut} fraction bits", "fraction bits", "fraction", "F")
+    any(put(names, x, text, cut) for text in texts for x in starts)
+    yield from (Text("".join(line).rstrip(), _FAINT) for line in (names, weights))
+
+
+def _wrapped(words: str, width: int, style: str = "") -> list[Text]:
+    """Return lines of words; an exact value stays in one piece where it can."""
+    lines = textwrap.wrap(words.replace(" * 2^", "\xa0*\xa02^"), width, subsequent_indent="  ")
+    return [Text(line.replace("\xa0", " "), style) for line in lines]
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """What ``explain`` found; it is drawn when a rich console prints it, as wide as the console.
+
+    A section holds blocks that share their columns, one of each design; where the console is wide enough they stand
+    side by side.
+    """
+
+    sections: tuple[tuple[Block, ...], ...]
+    closing: tuple[str, ...] = ()
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Give the sections, the closing lines and a legend."""
+        width, glyphs, gap = options.max_width, ASCII if options.ascii_only else UNICODE, 3
+        layouts = []
+        for number, section in enumerate(self.sections):
+            if number:
+                yield Text()
+            beside = width >= SIDE_BY_SIDE and len(section) > 1
+            room = (width - gap * (len(section) - 1)) // len(section) if beside else width
+            drawn = [block for block in section if block.rows]
+            layout = fit(drawn, room) if drawn else None
+            layouts += [layout] if layout else []
+            head = max(len(_head(block, room)) for block in section) if beside and len(drawn) > 1 else 0
+            cells = [Group(*block_text(block, layout, room, glyphs, head)) for block in section]
+            if beside:
+                table = Table.grid(padding=(0, gap, 0, 0))
+                for _ in cells:
+                    table.add_column(width=room)
+                table.add_row(*cells)
+                yield table
+            else:
+                for i, cell in enumerate(cells):
+                    yield from ([Text()] if i else [])
+                    yield cell
+        closing = [line for words in self.closing for line in _wrapped(words, width, _RESULT)]
+        closing += _wrapped(_legend(layouts, glyphs), width, _FAINT) if layouts else []
+        yield from ([Text(), *closing] if closing else [])
+
+
+def _legend(layouts: Sequence[Layout], glyphs: Glyphs) -> str:
+    legend = f"0 and 1 are bits of a significand, {glyphs.outside} is outside it; right of {glyphs.cut} is what is lost"
+    if any(column.folded for layout in layouts for band in layout.bands for column in band):
+        legend += f"; {glyphs.fold}n{glyphs.fold}: n columns without a 1"
+    return legend + (f"; {glyphs.fold}+n bits: so many more" if any(layout.hidden for layout in layouts) else "")
+
+
+def explain(designs: Sequence[Design], operands: Operands) -> Picture:
+    """Return the picture of what each design does with the operands, and of two designs where they first differ.
+
+    Neighbouring steps that return their c unchanged make one block. Steps of two designs that add the same
+    products share a section. Raises OperandError where the operands do not fit a design.
+    """
+    walks: list[list[Step]] = []
+    for number, design in enumerate(designs):
+        steps = trace(design, operands).steps
+        title = f"{chr(ord('A') + number)}  {design.name}" if len(designs) > 1 else design.name
+        walks.append([Step(title, design, operands, steps, i) for i in range(len(steps))])
+    pairs = paired(*walks) if len(walks) == 2 else None
+    groups = [(step,) for walk in walks for step in walk] if pairs is None else pairs
+    sections: list[tuple[Block, ...]] = []
+    for (_, idle), run in itertools.groupby(groups, key=_kind):
+        found = list(run)
+        if idle:
+            sections.append(tuple(idle_block(x, y) for x, y in zip(found[0], found[-1], strict=True)))
+        else:
+            sections += [tuple(step_block(step) for step in group) for group in found]
+    if len(walks) == 1:
+        sections[1:] = [(replace(block, title=""),) for (block,) in sections[1:]]
+    closing: tuple[str, ...] = ()
+    if len(walks) == 2:
+        results = (f"{letter}: d = {walk[-1].result}" for letter, walk in zip("AB", walks, strict=True))
+        closing = (*results, first_difference(*walks))
+    return Picture(tuple(sections), closing)
+
+
+def _kind(group: tuple[Step, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the designs of a section, and why all its steps return their c; empty unless all do."""
+    reasons = tuple(step.idle() for step in group)
+    return tuple(step.title for step in group), reasons if all(reasons) else ()
