@@ -145,14 +145,16 @@ def print_comparison(answer: Comparison, picture: bool) -> None:
         say("  no operands satisfy the preconditions")
     if answer.witness is None:
         return
+    from mmaproof.cli.picture import explain
+    from mmaproof.cli.picture.values import pattern_value
+
     record = operands_record(question.formats, answer.witness)
     say(f"  a = {','.join(record['a'])}")
     say(f"  b = {','.join(record['b'])}")
     say(f"  c = {record['c']}")
     for design in question.designs:
-        say(f"  d = {design.d_format.hex(answer.outputs[design.name])} on {design.name}")
+        fmt, d = design.d_format, answer.outputs[design.name]
+        say(f"  d = {fmt.hex(d)} = {pattern_value(fmt, d)} on {design.name}")
     if picture:
-        from mmaproof.cli.picture import explain
-
         say("")
         results().print(explain(question.designs, answer.witness))

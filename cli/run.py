@@ -30,16 +30,18 @@ def run(
 ) -> None:
     """Compute d = c + sum a[k]*b[k] as a design does."""
     from mmaproof.cli.picture import explain as draw
+    from mmaproof.cli.picture.values import pattern_value
     from mmaproof.designs.catalogue import find_design
     from mmaproof.smt.evaluate import evaluate
 
     found = find_design(design)
     operands = parse_operands(found, a, b, c, k)
-    d = found.d_format.hex(evaluate(found, operands))
+    result = evaluate(found, operands)
+    d = found.d_format.hex(result)
     if json:
         print_json({"design": found.name, "k": len(operands), **operands_record(found.formats, operands), "d": d})
         return
     if explain:
         results().print(draw([found], operands))
     else:
-        say(d)
+        say(f"{d} = {pattern_value(found.d_format, result)}")

@@ -31,15 +31,18 @@ def pattern_value(fmt: Format, pattern: int) -> str:
 
 
 def unpacked(fmt: Format, pattern: int) -> Unpacked[int, bool]:
+    """Return the parts of a bit pattern."""
     algebra = IntegerAlgebra()
     return unpack(algebra, fmt, algebra.unsigned(pattern, fmt.bits))
 
 
 def finite(x: Unpacked[int, bool]) -> Fraction:
+    """Return the value of an unpacked pattern that is neither NaN nor infinite."""
     return scaled((-1) ** x.negative.data * x.significand.data, x.exponent.data - x.fraction_bits)
 
 
 def scaled(integer: int, weight: int) -> Fraction:
+    """Return ``integer * 2**weight``."""
     return Fraction(integer) * Fraction(2) ** weight
 
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -64,7 +65,11 @@ def test_compare_prints_vector_results_and_picture(run):
     assert out.startswith("different: ")
     for expected in ("a = 0x", "b = 0x", "c = 0x", "e_max", "F = 23", "F = 24"):
         assert expected in out
-    assert "F = 23" not in run("compare", VOLTA, TURING, "--no-picture")[1]
+    plain = run("compare", VOLTA, TURING, "--no-picture")[1]
+    assert "F = 23" not in plain
+    results = re.findall(r"^  d = (0x[0-9a-f]{8}) = [+-]\d+ \* 2\^-?\d+ on (.+)$", plain, re.MULTILINE)
+    assert [name for _, name in results] == [find_design(name).name for name in (VOLTA, TURING)]
+    assert all(f"d = {d} = " in out for d, _ in results)
 
 
 def test_compare_equivalent(run):
@@ -110,7 +115,7 @@ def test_run(run):
         "--c",
         "0x0",
     )
-    assert run(*arguments)[:2] == (0, "0x40400000\n")
+    assert run(*arguments)[:2] == (0, "0x40400000 = +3 * 2^0\n")
     status, out, _ = run(*arguments, "--json")
     assert only_json(out) == {
         "design": "hopper/wgmma.m64n8k16.f32.f16.f16",
