@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from mmaproof.designs.errors import DesignError
 from mmaproof.designs.formats import Format
 from mmaproof.designs.parameters import DEFINITIONS, Parameters, format_parameter, parse_parameter
+from mmaproof.designs.readings import Summation
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,10 @@ class Design:
     k: int
     parameters: Parameters
     source: str
+    scale_format: Format | None = None
+    """format of the scales of a and b, None where the unit has none"""
+    block: int | None = None
+    """K_block: elements of a (and of b) that share one scale"""
     changed: tuple[str, ...] = field(default=())
     """names of the parameters that differ from the catalogue's row"""
 
@@ -46,6 +51,25 @@ class Design:
                 f"{self.architecture}/{self.instruction}: rho = {p.rho} does not convert to its output format "
                 f"{self.d_format.name}"
             )
+        p.k_order.permutation(self.k)
+        self._check_groups()
+
+    def _check_groups(self) -> None:
+        p, problem = self.parameters, None
+        if (self.block is None) is not (self.scale_format is None):
+            problem = "scales need both a format and a block length"
+        elif self.block is not None and (self.k % self.block or (self.block % p.L and p.L % self.block)):
+            problem = f"blocks of {self.block} do not divide K = {self.k} and fit L = {p.L}"
+        elif p.group_size is not None and self.block is None:
+            problem = f"group_size = {p.group_size} is of scaled groups, and this unit has no scales"
+        elif p.group_size is not None and self.block is not None and (p.L % p.group_size or self.block % p.group_size):
+            problem = f"group_size = {p.group_size} does not divide L = {p.L} and blocks of {self.block}"
+        elif p.group_size is None and self.block is not None and self.block % p.L:
+            problem = f"a block of {self.block} is shorter than a step of L = {p.L} products; set group_size"
+        elif p.summation is Summation.PAIRWISE and p.L & (p.L - 1):
+            problem = f"pairwise summation needs L = {p.L} to be a power of two"
+        if problem:
+            raise DesignError(f"{self.architecture}/{self.instruction}: {problem}")
 
     @property
     def base_name(self) -> str:
@@ -104,6 +128,10 @@ class Design:
             )
         return max(length, self.k)
 
+    def blocks(self, length: int) -> int:
+        """Return the number of scales of a (and of b) of a dot product of ``length``, 0 where there are none."""
+        return 0 if self.block is None else self.padded_length(length) // self.block
+
     def record(self) -> dict[str, Any]:
         """Return the design as plain data (for JSON): formats in short form, parameters as text."""
         return {
@@ -112,14 +140,15 @@ class Design:
             "instruction": self.instruction,
             "family": self.family,
             **{f"{x}_format": f.name for x, f in zip("abcd", self.formats, strict=True)},
+            "scale_format": None if self.scale_format is None else self.scale_format.name,
+            "block": self.block,
             "m": self.m,
             "n": self.n,
             "k": self.k,
-            "parameters": {
-                f.name: getattr(self.parameters, f.name)
-                if isinstance(getattr(self.parameters, f.name), int)
-                else format_parameter(f.name, getattr(self.parameters, f.name))
-                for f in fields(self.parameters)
-            },
+            "parameters": {n: _plain(n, getattr(self.parameters, n)) for n in DEFINITIONS},
             "source": self.source,
         }
+
+
+def _plain(name: str, value: object) -> object:
+    return value if isinstance(value, int) else format_parameter(name, value)

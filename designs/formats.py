@@ -3,7 +3,8 @@
 Names in short form are those of the command line (``fp16``, ``e4m3``); ``ml_dtypes_name`` is the name of the
 same format in ml_dtypes or NumPy where there is one; ``isa_name`` is the spelling inside instruction names.
 A format is sign, exponent field, fraction field, and ``ignored_bits`` below them that hardware does not read
-(tf32 lives in a 32-bit word).
+(tf32 lives in a 32-bit word). Integers have no exponent field: all bits but the sign are fraction bits, and the
+pattern is two's complement.
 """
 
 from __future__ import annotations
@@ -20,14 +21,21 @@ class Specials(StrEnum):
     IEEE = "ieee"
     """exponent field all ones: fraction 0 is an infinity, anything else a NaN"""
     NAN_ONLY = "nan-only"
-    """no infinity; exponent and fraction all ones is NaN (OCP FP8 E4M3)"""
+    """no infinity; exponent and fraction all ones is NaN (OCP FP8 E4M3, E8M0)"""
+    FNUZ = "fnuz"
+    """no infinity and no negative zero; its pattern is the only NaN, and the bias is one larger than IEEE 754's"""
+    NONE = "none"
+    """neither infinity nor NaN (OCP MX FP4, FP6)"""
+    INTEGER = "integer"
+    """an integer"""
 
 
 @dataclass(frozen=True, slots=True)
 class Format:
     """One binary floating-point format; all sizes are in bits.
 
-    A value is ``significand * 2**(exponent - fraction_bits)``; subnormals read the exponent ``e_min``.
+    A value is ``significand * 2**(exponent - fraction_bits)``; subnormals read the exponent ``e_min``. With no
+    fraction bits at all (E8M0) every pattern but NaN is a power of two, and there is no zero.
     """
 
     name: str
@@ -38,11 +46,21 @@ class Format:
     specials: Specials
     source: str
     ignored_bits: int = 0
+    """low bits that are not read"""
+    signed: bool = True
+    """whether there is a sign that is read"""
+    ignored_sign: bool = False
+    """whether there is a sign bit that is not read (UE4M3)"""
 
     @property
     def bits(self) -> int:
-        """Width of a bit pattern, ignored low bits included."""
-        return 1 + self.exponent_bits + self.fraction_bits + self.ignored_bits
+        """Width of a bit pattern, ignored bits included."""
+        return (self.signed or self.ignored_sign) + self.exponent_bits + self.fraction_bits + self.ignored_bits
+
+    @property
+    def is_integer(self) -> bool:
+        """Whether patterns are two's complement (or unsigned) integers."""
+        return self.specials is Specials.INTEGER
 
     @property
     def hex_digits(self) -> int:
@@ -56,19 +74,22 @@ class Format:
 
     @property
     def bias(self) -> int:
-        """What is taken from the exponent field; IEEE 754's for every format so far."""
-        return (1 << (self.exponent_bits - 1)) - 1
+        """What is taken from the exponent field (0 for integers)."""
+        if self.is_integer:
+            return 0
+        return (1 << (self.exponent_bits - 1)) - (0 if self.specials is Specials.FNUZ else 1)
 
     @property
     def e_min(self) -> int:
         """Exponent of the smallest normal number, and of every subnormal."""
-        return 1 - self.bias
+        return (1 if self.fraction_bits else 0) - self.bias
 
     @property
     def e_max(self) -> int:
         """Exponent of the largest finite number."""
         top_field = (1 << self.exponent_bits) - 1
-        return top_field - self.bias - (1 if self.specials is Specials.IEEE else 0)
+        top_is_special = self.specials is Specials.IEEE or not self.fraction_bits
+        return top_field - self.bias - (1 if top_is_special else 0)
 
     @property
     def max_significand(self) -> int:
@@ -94,16 +115,22 @@ class Format:
     def max_finite(self) -> int:
         """Pattern of the largest finite number (ignored bits zero)."""
         top = (1 << (self.exponent_bits + self.fraction_bits)) - 1
-        below = top - (1 << self.fraction_bits) if self.specials is Specials.IEEE else top - 1
-        return below << self.ignored_bits
+        special = {Specials.IEEE: 1 << self.fraction_bits, Specials.NAN_ONLY: 1}
+        return (top - special.get(self.specials, 0)) << self.ignored_bits
 
     @property
-    def quiet_nan(self) -> int:
-        """Pattern of the positive quiet NaN with no payload (the only positive one where there is but one)."""
+    def quiet_nan(self) -> int | None:
+        """Pattern of the positive quiet NaN with no payload, the only one where there is but one; None without."""
         exponent = ((1 << self.exponent_bits) - 1) << (self.fraction_bits + self.ignored_bits)
-        if self.specials is Specials.NAN_ONLY:
-            return exponent | ((1 << self.fraction_bits) - 1) << self.ignored_bits
-        return exponent | 1 << (self.fraction_bits - 1 + self.ignored_bits)
+        match self.specials:
+            case Specials.NAN_ONLY:
+                return exponent | ((1 << self.fraction_bits) - 1) << self.ignored_bits
+            case Specials.FNUZ:
+                return 1 << self.sign_position
+            case Specials.IEEE:
+                return exponent | 1 << (self.fraction_bits - 1 + self.ignored_bits)
+            case _:
+                return None
 
     def hex(self, pattern: int) -> str:
         """Return ``pattern`` as fixed-width lower-case hexadecimal."""
@@ -130,17 +157,32 @@ class Format:
 
 _IEEE = "IEEE 754-2019, table 3.5"
 _OCP8 = "OCP 8-bit floating point specification 1.0"
+_OCPMX = "OCP microscaling formats (MX) specification 1.0"
+_PTX = "PTX ISA, alternate formats"
+_FNUZ = "AMD CDNA3 instruction set"
+_IS_IEEE, _NAN_ONLY, _NONE, _INTEGER = Specials.IEEE, Specials.NAN_ONLY, Specials.NONE, Specials.INTEGER
 
 FORMATS: dict[str, Format] = {
     f.name: f
     for f in (
-        Format("fp64", "f64", "float64", 11, 52, Specials.IEEE, _IEEE),
-        Format("fp32", "f32", "float32", 8, 23, Specials.IEEE, _IEEE),
-        Format("tf32", "tf32", None, 8, 10, Specials.IEEE, "PTX ISA, alternate formats", ignored_bits=13),
-        Format("bf16", "bf16", "bfloat16", 8, 7, Specials.IEEE, "PTX ISA, alternate formats"),
-        Format("fp16", "f16", "float16", 5, 10, Specials.IEEE, _IEEE),
-        Format("e5m2", "e5m2", "float8_e5m2", 5, 2, Specials.IEEE, _OCP8),
-        Format("e4m3", "e4m3", "float8_e4m3fn", 4, 3, Specials.NAN_ONLY, _OCP8),
+        Format("fp64", "f64", "float64", 11, 52, _IS_IEEE, _IEEE),
+        Format("fp32", "f32", "float32", 8, 23, _IS_IEEE, _IEEE),
+        Format("tf32", "tf32", None, 8, 10, _IS_IEEE, _PTX, ignored_bits=13),
+        Format("bf16", "bf16", "bfloat16", 8, 7, _IS_IEEE, _PTX),
+        Format("fp16", "f16", "float16", 5, 10, _IS_IEEE, _IEEE),
+        Format("e5m2", "e5m2", "float8_e5m2", 5, 2, _IS_IEEE, _OCP8),
+        Format("e4m3", "e4m3", "float8_e4m3fn", 4, 3, _NAN_ONLY, _OCP8),
+        Format("e5m2fnuz", "bf8", "float8_e5m2fnuz", 5, 2, Specials.FNUZ, _FNUZ),
+        Format("e4m3fnuz", "fp8", "float8_e4m3fnuz", 4, 3, Specials.FNUZ, _FNUZ),
+        Format("e3m2", "e3m2", "float6_e3m2fn", 3, 2, _NONE, _OCPMX),
+        Format("e2m3", "e2m3", "float6_e2m3fn", 2, 3, _NONE, _OCPMX),
+        Format("e2m1", "e2m1", "float4_e2m1fn", 2, 1, _NONE, _OCPMX),
+        Format("e8m0", "ue8m0", "float8_e8m0fnu", 8, 0, _NAN_ONLY, _OCPMX, signed=False),
+        Format("ue4m3", "ue4m3", "float8_e4m3fn", 4, 3, _NAN_ONLY, "PTX ISA", signed=False, ignored_sign=True),
+        Format("int32", "s32", "int32", 0, 31, _INTEGER, "two's complement"),
+        Format("int8", "s8", "int8", 0, 7, _INTEGER, "two's complement"),
+        Format("uint8", "u8", "uint8", 0, 8, _INTEGER, "unsigned", signed=False),
+        Format("int4", "s4", "int4", 0, 3, _INTEGER, "two's complement"),
     )
 }
 

@@ -26,11 +26,16 @@ def pattern_dtype(fmt: Format) -> np.dtype[np.unsignedinteger]:
 
 @dataclass(frozen=True, slots=True)
 class Operands:
-    """Operands of one output element: patterns of ``a`` and ``b`` (k = 0, 1, ...) and of ``c``."""
+    """Operands of one output element: patterns of ``a`` and ``b`` (k = 0, 1, ...) and of ``c``.
+
+    ``scale_a`` and ``scale_b`` hold one scale for each block of a design that has scales.
+    """
 
     a: tuple[int, ...]
     b: tuple[int, ...]
     c: int
+    scale_a: tuple[int, ...] = ()
+    scale_b: tuple[int, ...] = ()
 
     def __len__(self) -> int:
         return len(self.a)
@@ -40,20 +45,40 @@ class Operands:
         if len(self.a) != len(self.b):
             raise OperandError(f"a has {len(self.a)} elements and b has {len(self.b)}: they must be as many")
         design.padded_length(len(self.a))
-        columns = (("a", self.a), ("b", self.b), ("c", (self.c,)))
-        for (column, patterns), fmt in zip(columns, design.formats, strict=False):
+        _check_scales(design, len(self.a), len(self.scale_a), len(self.scale_b))
+        columns = [("a", self.a, design.a_format), ("b", self.b, design.b_format), ("c", (self.c,), design.c_format)]
+        if design.scale_format is not None:
+            columns += [(f"scale_{x}", s, design.scale_format) for x, s in (("a", self.scale_a), ("b", self.scale_b))]
+        for column, patterns, fmt in columns:
             for index, pattern in enumerate(patterns):
                 if not 0 <= pattern < 1 << fmt.bits:
                     raise OperandError(f"{column}[{index}] = {pattern:#x} is too wide for {fmt.name} ({fmt.bits} bits)")
 
 
+def _check_scales(design: Design, length: int, of_a: int, of_b: int) -> None:
+    blocks = design.blocks(length)
+    if of_a == of_b == blocks:
+        return
+    if blocks == 0:
+        raise OperandError(f"{design.name} has no scales, {of_a or of_b} given")
+    raise OperandError(
+        f"{design.name} takes {blocks} scales of a and of b (one for each {design.block} elements), "
+        f"{of_a} and {of_b} given"
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class OperandBatch:
-    """Operands of many output elements: ``a`` and ``b`` of shape (rows, k), ``c`` of shape (rows,)."""
+    """Operands of many output elements: ``a`` and ``b`` of shape (rows, k), ``c`` of shape (rows,).
+
+    ``scale_a`` and ``scale_b`` have shape (rows, blocks), None where the design has no scales.
+    """
 
     a: Patterns
     b: Patterns
     c: Patterns
+    scale_a: Patterns | None = None
+    scale_b: Patterns | None = None
 
     def __len__(self) -> int:
         return len(self.c)
@@ -65,20 +90,25 @@ class OperandBatch:
 
     def row(self, index: int) -> Operands:
         """Return one row as plain integers."""
-        return Operands(tuple(self.a[index].tolist()), tuple(self.b[index].tolist()), int(self.c[index]))
+        scales = [() if s is None else tuple(s[index].tolist()) for s in (self.scale_a, self.scale_b)]
+        return Operands(tuple(self.a[index].tolist()), tuple(self.b[index].tolist()), int(self.c[index]), *scales)
 
     def select(self, rows: npt.NDArray[np.bool_] | slice | npt.NDArray[np.intp]) -> OperandBatch:
         """Return the rows that the mask, slice or index array ``rows`` picks."""
-        return OperandBatch(self.a[rows], self.b[rows], self.c[rows])
+        scales = [None if s is None else s[rows] for s in (self.scale_a, self.scale_b)]
+        return OperandBatch(self.a[rows], self.b[rows], self.c[rows], *scales)
 
     @classmethod
     def of_rows(cls, formats: Sequence[Format], rows: Sequence[Operands]) -> OperandBatch:
         """Return a batch of equally long rows in the pattern types of ``formats`` (of a, b, c)."""
         a, b, c = map(pattern_dtype, formats[:3])
+        scaled = bool(rows and rows[0].scale_a)
         return cls(
             np.array([r.a for r in rows], dtype=a),
             np.array([r.b for r in rows], dtype=b),
             np.array([r.c for r in rows], dtype=c),
+            np.array([r.scale_a for r in rows], dtype=np.uint8) if scaled else None,
+            np.array([r.scale_b for r in rows], dtype=np.uint8) if scaled else None,
         )
 
     def check(self, design: Design) -> None:
@@ -88,7 +118,21 @@ class OperandBatch:
                 f"shapes a {self.a.shape}, b {self.b.shape}, c {self.c.shape}: (rows, k), (rows, k), (rows,) needed"
             )
         design.padded_length(self.k)
-        for column, patterns, fmt in zip("abc", (self.a, self.b, self.c), design.formats, strict=False):
+        for scale in (self.scale_a, self.scale_b):
+            if scale is not None and (scale.ndim != 2 or len(scale) != len(self.c)):
+                raise OperandError(f"scales have shape {scale.shape}: (rows, blocks) needed")
+        counts = [0 if s is None else int(s.shape[1]) for s in (self.scale_a, self.scale_b)]
+        _check_scales(design, self.k, counts[0], counts[1])
+        columns: list[tuple[str, Patterns | None, Format | None]] = [
+            ("a", self.a, design.a_format),
+            ("b", self.b, design.b_format),
+            ("c", self.c, design.c_format),
+            ("scale_a", self.scale_a, design.scale_format),
+            ("scale_b", self.scale_b, design.scale_format),
+        ]
+        for column, patterns, fmt in columns:
+            if patterns is None or fmt is None:
+                continue
             if patterns.dtype.kind != "u":
                 raise OperandError(f"{column} has type {patterns.dtype}: bit patterns are unsigned integers")
             if patterns.size and int(patterns.max()) >> fmt.bits:

@@ -2,9 +2,6 @@
 
 A parameter's field holds its default, its metadata what it means, where it comes from and which values it takes.
 Parsing from text (command line, catalogue file), validation and the tables that people see all read this list.
-
-Points on which publications disagree ("open points") are parameters whose values are named readings. The first
-member of a reading's enumeration is reading A, the second B, the third C, and the letters are accepted as text.
 """
 
 from __future__ import annotations
@@ -14,133 +11,34 @@ from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from typing import Any
 
+from mmaproof.designs.conversions import RHO, Conversion
 from mmaproof.designs.errors import DesignError
-from mmaproof.designs.formats import FORMATS, Format
-
-
-class Alignment(StrEnum):
-    """What happens to the bits of an aligned term below the last kept one."""
-
-    TRUNCATE = "truncate"
-    """dropped from the magnitude, each term by itself"""
-    FLOOR = "floor"
-    """each term is rounded towards minus infinity"""
-    JAM = "jam"
-    """dropped, and the last kept bit is set if any of them was nonzero (round to odd)"""
-
-
-class ProductExponent(StrEnum):
-    """Which exponent a product enters the alignment with."""
-
-    SUMMED = "summed"
-    """Exp(a) + Exp(b); the significand lies in [0, 4)"""
-    NORMALISED = "normalised"
-    """floor(log2|a*b|); the significand lies in [1, 2)"""
-
-
-class ZeroC(StrEnum):
-    """Open point 1: the exponent of c = 0 in e_max."""
-
-    MINUS_126 = "minus-126"
-    """reads -126, whatever the format"""
-    ABSENT = "absent"
-    """takes no part"""
-    E_ZERO = "e-zero"
-    """reads e_zero"""
-
-
-class ZeroProduct(StrEnum):
-    """Open point 2: the exponent of a product with a zero operand in e_max."""
-
-    OPERAND_MINUS_126 = "operand-minus-126"
-    """the zero operand's exponent reads -126 and is added to the other operand's"""
-    ABSENT = "absent"
-    """takes no part"""
-    E_ZERO = "e-zero"
-    """the product reads e_zero"""
-
-
-class SubnormalC(StrEnum):
-    """Open point 5: the exponent of a subnormal c."""
-
-    E_MIN = "e-min"
-    """that of its format's smallest normal number"""
-    NORMALISED = "normalised"
-    """that of the value normalised"""
-
-
-class Overflow(StrEnum):
-    """Open point 6: what a truncating conversion returns beyond the largest finite number."""
-
-    INFINITY = "infinity"
-    """infinity"""
-    LARGEST_FINITE = "largest-finite"
-    """the largest finite number of the conversion"""
-
-
-class NegativeZero(StrEnum):
-    """Open point 7: a negative sum that converts to zero."""
-
-    POSITIVE = "positive"
-    """gives +0"""
-    NEGATIVE = "negative"
-    """gives -0"""
-
-
-class ZeroSum(StrEnum):
-    """The sign of a sum that is exactly zero."""
-
-    POSITIVE = "positive"
-    """always +0"""
-    IEEE = "ieee"
-    """-0 if every term is -0, else +0 (IEEE 754, round to nearest)"""
-
-
-class ChainInfinity(StrEnum):
-    """Open point 8: an infinity that an earlier step of a chain produced from finite operands."""
-
-    INFINITE = "infinite"
-    """stays an infinity"""
-    FINITE = "finite"
-    """behaves as the finite number 2**(e_max + 1) of the output format (2**128 for fp32)"""
-
-
-class NanCode(StrEnum):
-    """The pattern of a NaN result."""
-
-    ALL_ONES = "all-ones"
-    """every bit but the sign: 0x7fffffff, 0x7fff"""
-    QUIET = "quiet"
-    """exponent and top fraction bit: 0x7fc00000"""
-
-    def pattern(self, fmt: Format) -> int:
-        """Return the code in ``fmt``."""
-        return fmt.quiet_nan if self is NanCode.QUIET else (1 << (fmt.bits - 1)) - 1
-
-
-class Rounding(StrEnum):
-    """Rounding of the conversion; truncation of the magnitude is the papers' RZ."""
-
-    RZ = "rz"
-    RNE = "rne"
-
-
-@dataclass(frozen=True, slots=True)
-class Conversion:
-    """rho: how ``S * 2**e_max`` becomes a number of ``target`` with ``fraction_bits`` of its fraction used."""
-
-    rounding: Rounding
-    target: Format
-    fraction_bits: int
-
-
-RHO: dict[str, Conversion] = {
-    "rz-fp32": Conversion(Rounding.RZ, FORMATS["fp32"], 23),
-    "rz-e8m13": Conversion(Rounding.RZ, FORMATS["fp32"], 13),
-    "rne-fp32": Conversion(Rounding.RNE, FORMATS["fp32"], 23),
-    "rne-fp16": Conversion(Rounding.RNE, FORMATS["fp16"], 10),
-    "rne-fp64": Conversion(Rounding.RNE, FORMATS["fp64"], 52),
-}
+from mmaproof.designs.k_order import CONSECUTIVE, KOrder
+from mmaproof.designs.readings import (
+    Alignment,
+    ChainInfinity,
+    FarC,
+    First,
+    Grouping,
+    IntegerOverflow,
+    Join,
+    LateRounding,
+    NanCode,
+    NegativeZero,
+    Normalises,
+    Overflow,
+    ProductExponent,
+    ProductInfinity,
+    SubnormalC,
+    Subnormals,
+    Summation,
+    Truncates,
+    Widening,
+    ZeroC,
+    ZeroGroup,
+    ZeroProduct,
+    ZeroSum,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +56,7 @@ class Definition:
 
     meaning: str
     source: str
-    values: IntegerRange | type[StrEnum] | tuple[str, ...]
+    values: IntegerRange | type[StrEnum] | tuple[str, ...] | type[KOrder]
 
     def allowed(self) -> str:
         """Return the allowed values as a person reads them."""
@@ -167,8 +65,10 @@ class Definition:
                 return f"an integer {low}..{high}" + (f" or {otherwise}" if otherwise else "")
             case tuple():
                 return ", ".join(self.values)
-            case readings:
+            case readings if issubclass(readings, StrEnum):
                 return ", ".join(f"{letter} = {r.value}" for letter, r in zip("ABCDEF", readings, strict=False))
+            case _:
+                return KOrder.ALLOWED
 
 
 def _parameter(default: Any, values: Any, meaning: str, source: str) -> Any:
@@ -188,10 +88,59 @@ class Parameters:
 
     L: int = _parameter(1, IntegerRange(1, 1024), "products fused in one step", _XIE7 + ", L")
     fraction_bits: int = _parameter(
-        23, IntegerRange(1, 400), "F: fraction bits kept below 2**e_max after alignment", _XIE7 + ", F"
+        23, IntegerRange(1, 1000), "F: fraction bits kept below 2**e_max after alignment", _XIE7 + ", F"
     )
     rho: str = _parameter(
         "rz-fp32", tuple(RHO), "conversion of the sum to the output format", "Xie et al. 2026, table 2"
+    )
+    k_order: KOrder = _parameter(CONSECUTIVE, KOrder, "order in which products enter the steps", "reference recordings")
+    widening: Widening = _parameter(
+        Widening.NONE, Widening, "conversion of a and b before they are multiplied", "FP8 mma.sync as recorded"
+    )
+    subnormals: Subnormals = _parameter(
+        Subnormals.KEPT, Subnormals, "subnormal operands and results", "Xie et al. 2026, algorithms 1 and 2"
+    )
+    summation: Summation = _parameter(
+        Summation.FUSED, Summation, "how the terms of a step are added", "Xie et al. 2026, section 4.1"
+    )
+    grouping: Grouping = _parameter(
+        Grouping.ALL, Grouping, "products that are aligned with each other", "Xie et al. 2026, algorithm 11"
+    )
+    group_size: int | None = _parameter(
+        None,
+        IntegerRange(1, 1024, otherwise="none"),
+        "G: products whose exact sum is scaled as one term",
+        "Xie et al. 2026, algorithm 9",
+    )
+    join: Join = _parameter(
+        Join.FUSED, Join, "how the accumulator joins the products", "Xie et al. 2026, algorithms 7 and 10"
+    )
+    late_bits: int = _parameter(
+        31, IntegerRange(1, 400), "F2: fraction bits of the products' sum where c joins rounded down", "algorithm 10"
+    )
+    late_rounding: LateRounding = _parameter(
+        LateRounding.ONCE, LateRounding, "final rounding where c joins rounded down", _POINTS + "11"
+    )
+    far_c: FarC = _parameter(FarC.ROUNDED, FarC, "a far smaller c that joins rounded down", "algorithm 11, line 24")
+    product_limit: int | None = _parameter(
+        None,
+        IntegerRange(0, 4096, otherwise="none"),
+        "a product of magnitude 2**product_limit or more is an infinity",
+        "Xie et al. 2026, section 4.2",
+    )
+    product_infinity: ProductInfinity = _parameter(
+        ProductInfinity.NAN, ProductInfinity, "such a product against an infinite c of the other sign", _POINTS + "12"
+    )
+    zero_group: ZeroGroup = _parameter(
+        ZeroGroup.SCALES, ZeroGroup, "exponent of a scaled group that is zero", _POINTS + "15"
+    )
+    first: First = _parameter(First.EXPONENT, First, "term a sequential sum starts with", "Fasi et al. 2021")
+    truncates: Truncates = _parameter(Truncates.ADDEND, Truncates, "what a sequential sum cuts", "Fasi et al. 2021")
+    normalises: Normalises = _parameter(
+        Normalises.NO, Normalises, "whether a sequential sum normalises", "Fasi et al. 2021"
+    )
+    integer_overflow: IntegerOverflow = _parameter(
+        IntegerOverflow.WRAP, IntegerOverflow, "overflow of an integer register", "PTX ISA, .satfinite"
     )
     alignment: Alignment = _parameter(
         Alignment.TRUNCATE, Alignment, "what happens to bits below the last kept one", _XIE7 + ", line 10"
@@ -258,8 +207,8 @@ def _check(name: str, value: object, definition: Definition) -> None:
             )
         case tuple():
             good = value in definition.values
-        case readings:
-            good = isinstance(value, readings)
+        case kind:
+            good = isinstance(value, kind)
     if not good:
         raise DesignError(f"parameter {name} = {value}: allowed is {definition.allowed()}")
 
@@ -282,13 +231,15 @@ def parse_parameter(name: str, text: str) -> Any:
                 value = int(text)
         case tuple():
             value = text.lower()
-        case readings:
+        case readings if issubclass(readings, StrEnum):
             members = list(readings)
             letter = "ABCDEF".find(text) if len(text) == 1 else -1
             if 0 <= letter < len(members):
                 value = members[letter]
             elif text.lower() in [m.value for m in members]:
                 value = readings(text.lower())
+        case _:
+            value = KOrder(text.lower())
     _check(name, value, definition)
     return value
 

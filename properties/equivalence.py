@@ -7,10 +7,11 @@ from collections.abc import Sequence
 
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError
+from mmaproof.designs.formats import Format
 from mmaproof.properties.preconditions import Precondition
-from mmaproof.properties.question import OperandWords, Question
+from mmaproof.properties.question import Question
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
-from mmaproof.smt.semantics import dot_product_accumulate, equal_results
+from mmaproof.smt.semantics import OperandWords, dot_product_accumulate, equal_results
 
 
 class Equivalence(Question):
@@ -36,15 +37,29 @@ class Equivalence(Question):
                 raise DesignError(
                     f"{first.name} and {second.name} are not comparable: {x} is {f.name} in one, {g.name} in the other"
                 )
+        for what, x, y in (
+            ("scales", _name(first.scale_format), _name(second.scale_format)),
+            ("blocks", str(first.block), str(second.block)),
+        ):
+            if x != y:
+                raise DesignError(
+                    f"{first.name} and {second.name} are not comparable: {what} are {x} in one, {y} in the other"
+                )
         self.designs = (first, second)
+        self.scale_format = first.scale_format
         self.formats = first.formats[:3]
         self.k = math.lcm(first.k, second.k) if k is None else k
         self.where = tuple(where)
         self.nan_codes = nan_codes
         for design in self.designs:
             design.padded_length(self.k)
+        self.blocks = first.blocks(self.k)
 
     def claim(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Truth[T]:
         """Return whether both designs return equal d."""
-        d, e = (dot_product_accumulate(x, algebra, operands.a, operands.b, operands.c).d for x in self.designs)
+        d, e = (dot_product_accumulate(x, algebra, operands).d for x in self.designs)
         return equal_results(algebra, self.designs[0].d_format, d, e, nan_codes=self.nan_codes)
+
+
+def _name(fmt: Format | None) -> str:
+    return "absent" if fmt is None else fmt.name

@@ -10,7 +10,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Generic
 
 import numpy as np
 import numpy.typing as npt
@@ -23,24 +22,16 @@ from mmaproof.smt.algebra.arrays import ArrayAlgebra
 from mmaproof.smt.algebra.integers import IntegerAlgebra
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.algebra.terms import TermAlgebra
+from mmaproof.smt.semantics import OperandWords
 from mmaproof.smt.semantics.unpack import unpack
 
 _INTEGERS = IntegerAlgebra()
 _ARRAYS = ArrayAlgebra()
 
 
-@dataclass(frozen=True, slots=True)
-class OperandWords(Generic[D]):
-    """The operands of a question as words of an algebra: patterns of a, b (``k`` each) and c."""
-
-    a: Sequence[Word[D]]
-    b: Sequence[Word[D]]
-    c: Word[D]
-
-
 @dataclass(frozen=True)
 class Formula:
-    """A question as pySMT formulas; ``symbols`` are the operands in the order a, b, c."""
+    """A question as pySMT formulas; ``symbols`` are the operands in the order a, b, c, scale_a, scale_b."""
 
     symbols: tuple[FNode, ...]
     precondition: FNode | None
@@ -52,7 +43,10 @@ class Question(ABC):
 
     formats: tuple[Format, Format, Format]
     """of a, b and c"""
+    scale_format: Format | None
     k: int
+    blocks: int
+    """number of scales of a, and of b"""
     where: tuple[Precondition, ...]
 
     @abstractmethod
@@ -61,8 +55,12 @@ class Question(ABC):
 
     def precondition(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Truth[T]:
         """Return whether the operands satisfy every precondition."""
+        if not self.where:
+            return algebra.truth(True)
         a, b, c = self.formats
         products = [unpack(algebra, a, x) for x in operands.a] + [unpack(algebra, b, x) for x in operands.b]
+        if self.scale_format is not None:
+            products += [unpack(algebra, self.scale_format, x) for x in (*operands.scale_a, *operands.scale_b)]
         accumulator = unpack(algebra, c, operands.c)
         return algebra.all_of([p.holds(algebra, products, accumulator) for p in self.where])
 
@@ -70,39 +68,52 @@ class Question(ABC):
     def formula(self) -> Formula:
         """The question as formulas over symbols that no other format or width shares."""
         algebra = TermAlgebra()
+        words = [[algebra.symbol(f"{n}{i}_{f.name}", f.bits) for i in range(count)] for n, f, count in self._columns()]
+        symbols = tuple(w.data for column in words for w in column)
+        operands = _operand_words(words)
+        precondition = self.precondition(algebra, operands).data if self.where else None
+        return Formula(symbols, precondition, self.claim(algebra, operands).data)
+
+    def _columns(self) -> list[tuple[str, Format, int]]:
+        """Name, format and number of words of each column of operands, in the order of ``Formula.symbols``."""
         a, b, c = self.formats
-        words = OperandWords(
-            [algebra.symbol(f"a{i}_{a.name}", a.bits) for i in range(self.k)],
-            [algebra.symbol(f"b{i}_{b.name}", b.bits) for i in range(self.k)],
-            algebra.symbol(f"c_{c.name}", c.bits),
-        )
-        symbols = tuple(w.data for w in (*words.a, *words.b, words.c))
-        precondition = self.precondition(algebra, words).data if self.where else None
-        return Formula(symbols, precondition, self.claim(algebra, words).data)
+        columns = [("a", a, self.k), ("b", b, self.k), ("c", c, 1)]
+        if self.scale_format is not None:
+            columns += [("scale_a", self.scale_format, self.blocks), ("scale_b", self.scale_format, self.blocks)]
+        return columns
 
     def operands(self, model: Mapping[str, int]) -> Operands:
         """Return the operands that a solver's model of ``formula`` assigns."""
-        values = [model[symbol.symbol_name()] for symbol in self.formula.symbols]
-        return Operands(tuple(values[: self.k]), tuple(values[self.k : -1]), values[-1])
+        values = iter([model[symbol.symbol_name()] for symbol in self.formula.symbols])
+        a, b, c, *scales = (tuple(next(values) for _ in range(count)) for _, _, count in self._columns())
+        return Operands(a, b, c[0], *scales)
 
     def is_refuted_by(self, operands: Operands) -> bool:
         """Return whether the operands satisfy the preconditions and violate the claim, computed on integers."""
-        a, b, c = self.formats
-        words = OperandWords(
-            [_INTEGERS.unsigned(x, a.bits) for x in operands.a],
-            [_INTEGERS.unsigned(x, b.bits) for x in operands.b],
-            _INTEGERS.unsigned(operands.c, c.bits),
+        held = (operands.a, operands.b, (operands.c,), operands.scale_a, operands.scale_b)
+        words = _operand_words(
+            [
+                [_INTEGERS.unsigned(x, f.bits) for x in column]
+                for (_, f, _), column in zip(self._columns(), held, strict=False)
+            ]
         )
         return self.precondition(_INTEGERS, words).data and not self.claim(_INTEGERS, words).data
 
     def examine(self, batch: OperandBatch) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
         """Return which rows satisfy the preconditions, and which of them violate the claim; on arrays."""
-        a, b, c = self.formats
-        words: OperandWords[Any] = OperandWords(
-            [_ARRAYS.from_patterns(x, a.bits) for x in batch.a.T],
-            [_ARRAYS.from_patterns(x, b.bits) for x in batch.b.T],
-            _ARRAYS.from_patterns(batch.c, c.bits),
+        held = [*(x.T for x in (batch.a, batch.b)), batch.c[np.newaxis]]
+        held += [x.T for x in (batch.scale_a, batch.scale_b) if x is not None]
+        words = _operand_words(
+            [
+                [_ARRAYS.from_patterns(x, f.bits) for x in column]
+                for (_, f, _), column in zip(self._columns(), held, strict=False)
+            ]
         )
         rows = np.zeros(len(batch), dtype=bool)
         meant = rows | self.precondition(_ARRAYS, words).data
         return meant, meant & ~(rows | self.claim(_ARRAYS, words).data)
+
+
+def _operand_words(columns: Sequence[Sequence[Word[D]]]) -> OperandWords[D]:
+    a, b, c, *scales = columns
+    return OperandWords(a, b, c[0], *scales)

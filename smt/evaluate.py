@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
@@ -10,7 +12,8 @@ from mmaproof.designs.formats import Format
 from mmaproof.designs.operands import OperandBatch, Operands, Patterns, pattern_dtype
 from mmaproof.smt.algebra.arrays import ArrayAlgebra
 from mmaproof.smt.algebra.integers import IntegerAlgebra
-from mmaproof.smt.semantics import DotProduct, dot_product_accumulate, equal_results
+from mmaproof.smt.algebra.protocol import Word
+from mmaproof.smt.semantics import DotProduct, OperandWords, dot_product_accumulate, equal_results
 
 _INTEGERS = IntegerAlgebra()
 _ARRAYS = ArrayAlgebra()
@@ -26,13 +29,15 @@ def trace(design: Design, operands: Operands) -> DotProduct[int, bool]:
     """
     operands.check(design)
     a, b, c, _ = design.formats
-    return dot_product_accumulate(
-        design,
-        _INTEGERS,
+    scale_bits = 0 if design.scale_format is None else design.scale_format.bits
+    words = OperandWords(
         [_INTEGERS.unsigned(x, a.bits) for x in operands.a],
         [_INTEGERS.unsigned(x, b.bits) for x in operands.b],
         _INTEGERS.unsigned(operands.c, c.bits),
+        [_INTEGERS.unsigned(x, scale_bits) for x in operands.scale_a],
+        [_INTEGERS.unsigned(x, scale_bits) for x in operands.scale_b],
     )
+    return dot_product_accumulate(design, _INTEGERS, words)
 
 
 def evaluate(design: Design, operands: Operands) -> int:
@@ -49,16 +54,23 @@ def evaluate_batch(design: Design, batch: OperandBatch) -> Patterns:
     a, b, c, d = design.formats
     result = np.empty(len(batch), dtype=pattern_dtype(d))
     for first in range(0, len(batch), CHUNK_ROWS):
-        rows = slice(first, first + CHUNK_ROWS)
-        chunk = dot_product_accumulate(
-            design,
-            _ARRAYS,
-            [_ARRAYS.from_patterns(column, a.bits) for column in batch.a[rows].T],
-            [_ARRAYS.from_patterns(column, b.bits) for column in batch.b[rows].T],
-            _ARRAYS.from_patterns(batch.c[rows], c.bits),
+        chunk = batch.select(slice(first, first + CHUNK_ROWS))
+        words = OperandWords(
+            [_ARRAYS.from_patterns(column, a.bits) for column in chunk.a.T],
+            [_ARRAYS.from_patterns(column, b.bits) for column in chunk.b.T],
+            _ARRAYS.from_patterns(chunk.c, c.bits),
+            _scale_words(design, chunk.scale_a),
+            _scale_words(design, chunk.scale_b),
         )
-        result[rows] = chunk.d.data.astype(result.dtype)
+        returned = dot_product_accumulate(design, _ARRAYS, words).d.data
+        result[first : first + CHUNK_ROWS] = returned.astype(result.dtype)
     return result
+
+
+def _scale_words(design: Design, scales: Patterns | None) -> list[Word[Any]]:
+    if scales is None or design.scale_format is None:
+        return []
+    return [_ARRAYS.from_patterns(column, design.scale_format.bits) for column in scales.T]
 
 
 def equal_patterns(fmt: Format, x: Patterns, y: Patterns, *, nan_codes: bool = False) -> npt.NDArray[np.bool_]:

@@ -10,7 +10,8 @@ from fractions import Fraction
 
 from mmaproof.cli.picture.steps import Step
 from mmaproof.cli.picture.values import exact, names, pattern_value, scaled, units
-from mmaproof.designs.parameters import Alignment, Rounding
+from mmaproof.designs.conversions import Rounding
+from mmaproof.designs.readings import Alignment
 from mmaproof.smt.semantics.widths import sum_widths
 
 

@@ -9,8 +9,8 @@ from mmaproof.cli.picture.values import exact, finite, names, pattern_value, sca
 from mmaproof.designs.design import Design
 from mmaproof.designs.formats import Format
 from mmaproof.designs.operands import Operands
-from mmaproof.designs.parameters import Alignment, ChainInfinity
-from mmaproof.smt.semantics.unit import StepSignals
+from mmaproof.designs.readings import Alignment, ChainInfinity
+from mmaproof.smt.semantics.signals import StepSignals
 
 
 class Step:

@@ -114,6 +114,18 @@ class Algebra(ABC, Generic[D, T]):
         width = x.width + y.width
         return Word(self._multiply(self.extend(x, width).data, self.extend(y, width).data), width, False)
 
+    def multiply_signed(self, x: Word[D], y: Word[D]) -> Word[D]:
+        """Return x * y of two signed words in the sum of the two widths."""
+        if not x.signed or not y.signed:
+            raise TypeError("signed words are needed here")
+        width = x.width + y.width
+        return Word(self._multiply(self.extend(x, width).data, self.extend(y, width).data), width, True)
+
+    def twos_complement(self, x: Word[D]) -> Word[D]:
+        """Return an unsigned pattern read as a two's complement word of the same width."""
+        self._need_unsigned(x)
+        return Word(self._to_signed(x.data, x.width), x.width, True)
+
     def shift_left(self, x: Word[D], places: int) -> Word[D]:
         """Return x * 2**places in ``places`` bits more."""
         if not places:

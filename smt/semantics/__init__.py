@@ -1,6 +1,11 @@
-"""The stages of a unit, written once over the algebra: unpack, terms, align, sum, convert; ``unit`` joins them."""
+"""The stages of a unit, written once over the algebra; ``unit`` joins them.
+
+unpack -> terms -> align -> fused_sum -> convert are the stages; ``fused_step``, ``pairwise_step``, ``sequential_step``
+and ``integer_step`` are what steps are composed of; ``specials`` decides infinities and NaNs.
+"""
 
 from mmaproof.smt.semantics.equality import equal_results
-from mmaproof.smt.semantics.unit import DotProduct, StepSignals, dot_product_accumulate
+from mmaproof.smt.semantics.signals import StepSignals
+from mmaproof.smt.semantics.unit import DotProduct, OperandWords, dot_product_accumulate
 
-__all__ = ["DotProduct", "StepSignals", "dot_product_accumulate", "equal_results"]
+__all__ = ["DotProduct", "OperandWords", "StepSignals", "dot_product_accumulate", "equal_results"]

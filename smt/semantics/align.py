@@ -1,16 +1,34 @@
-"""Stage 3: the largest exponent, and every term cut to F fraction bits below it."""
+"""Stage 3: the largest exponent, and every term cut to some fraction bits below it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from mmaproof.designs.parameters import Alignment, Parameters
+from mmaproof.designs.readings import Alignment
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Word
 from mmaproof.smt.semantics.shifts import shift_right_jam
 from mmaproof.smt.semantics.terms import Term
 
 
-def largest_exponent(algebra: Algebra[D, T], parameters: Parameters, terms: Sequence[Term[D, T]]) -> Word[D]:
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """How many fraction bits below the largest exponent are kept, and what happens to the others."""
+
+    fraction_bits: int
+    alignment: Alignment = Alignment.TRUNCATE
+
+    def bound(self, largest: int, fraction_bits: int) -> int:
+        """Return a bound of the magnitude of a cut significand that is at most ``largest``.
+
+        Its exponent is at most the one aligned at, so it only moves down. Truncation keeps the whole part;
+        rounding towards minus infinity adds one unit to a negative magnitude, jamming at most sets the last bit.
+        """
+        whole = (largest << self.fraction_bits) >> fraction_bits
+        return whole if self.alignment is Alignment.TRUNCATE else whole + 1
+
+
+def largest_exponent(algebra: Algebra[D, T], terms: Sequence[Term[D, T]], floor: int | None = None) -> Word[D]:
     """Return e_max (signed): the largest exponent of the terms that are present, and at least ``floor``.
 
     Where no term is present it is the least value of the word: every term is zero then.
@@ -18,39 +36,43 @@ def largest_exponent(algebra: Algebra[D, T], parameters: Parameters, terms: Sequ
     width = max(t.exponent.width for t in terms)
     least = algebra.signed(-(1 << (width - 1)), width)
     exponents = [algebra.ite(t.present, t.exponent, least) for t in terms]
-    if parameters.floor is not None:
-        exponents.append(algebra.signed(parameters.floor))
+    if floor is not None:
+        exponents.append(algebra.signed(floor))
     return algebra.maximum(exponents)
 
 
-def align(
-    algebra: Algebra[D, T], parameters: Parameters, term: Term[D, T], e_max: Word[D], integer_bits: int
-) -> Word[D]:
-    """Return the signed multiple of ``2**(e_max - F)`` that ``term`` is cut to, ``integer_bits + F + 1`` wide.
+def align(algebra: Algebra[D, T], term: Term[D, T], e_max: Word[D], cut: Cut) -> Word[D]:
+    """Return the signed multiple of ``2**(e_max - F)`` that ``term`` is cut to; e_max is at least its exponent.
 
     Bits further than F below e_max are lost however far down they are, so dropping the fixed surplus of a
     significand with more than F fraction bits before the variable shift loses the same bits.
     """
     distance = algebra.subtract(e_max, term.exponent)
     amount = algebra.narrow_to_unsigned(algebra.ite(term.present, distance, algebra.signed(0)), distance.width - 1)
-    surplus = term.fraction_bits - parameters.fraction_bits
+    surplus = term.fraction_bits - cut.fraction_bits
     significand = algebra.shift_left(term.significand, max(-surplus, 0))
-    magnitude_bits = integer_bits + parameters.fraction_bits
-    if parameters.alignment is Alignment.FLOOR:
-        value = algebra.conditional_negate(term.negative, significand)
-        value = algebra.shift_right(algebra.drop_low(value, max(surplus, 0)), amount)
-        return algebra.extend(value, magnitude_bits + 1)
-    if parameters.alignment is Alignment.JAM:
-        # one bit below the surplus is kept as the sticky bit, the rest is jammed into it
-        significand = _drop_low_jam(algebra, significand, max(surplus, 0))
-        magnitude = shift_right_jam(algebra, significand, amount)
-    else:
-        magnitude = algebra.shift_right(algebra.drop_low(significand, max(surplus, 0)), amount)
-    return algebra.extend(algebra.conditional_negate(term.negative, magnitude), magnitude_bits + 1)
+    width = cut.bound(term.largest, term.fraction_bits).bit_length() + 1
+    match cut.alignment:
+        case Alignment.FLOOR:
+            value = algebra.conditional_negate(term.negative, significand)
+            value = algebra.shift_right(_drop_low(algebra, value, surplus), amount)
+        case Alignment.JAM:
+            magnitude = shift_right_jam(algebra, _drop_low_jam(algebra, significand, surplus), amount)
+            value = algebra.conditional_negate(term.negative, magnitude)
+        case Alignment.TRUNCATE:
+            magnitude = algebra.shift_right(_drop_low(algebra, significand, surplus), amount)
+            value = algebra.conditional_negate(term.negative, magnitude)
+    return algebra.narrow(value, width)
+
+
+def _drop_low(algebra: Algebra[D, T], x: Word[D], places: int) -> Word[D]:
+    """Return ``x`` without its lowest bits, one bit wide at least (the sign of a signed word stays)."""
+    return algebra.drop_low(algebra.extend(x, max(x.width, places + 1)), max(places, 0))
 
 
 def _drop_low_jam(algebra: Algebra[D, T], x: Word[D], places: int) -> Word[D]:
-    if not places:
+    if places <= 0:
         return x
+    x = algebra.extend(x, max(x.width, places + 1))
     amount = algebra.unsigned(places, places.bit_length())
     return algebra.narrow(shift_right_jam(algebra, x, amount), x.width - places)

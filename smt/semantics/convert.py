@@ -2,19 +2,44 @@
 
 from __future__ import annotations
 
-from mmaproof.designs.parameters import NegativeZero, Overflow, Parameters, Rounding
+from dataclasses import dataclass
+
+from mmaproof.designs.conversions import Conversion, Rounding
+from mmaproof.designs.formats import Format
+from mmaproof.designs.parameters import Parameters
+from mmaproof.designs.readings import NegativeZero, Overflow
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.semantics.shifts import normalise, shift_right_jam
 
 
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What a conversion does: rho, and the readings of its overflow and of negative results that become zero."""
+
+    rho: Conversion
+    overflow: Overflow
+    negative_zero: NegativeZero
+
+    @classmethod
+    def of(cls, parameters: Parameters) -> Rules:
+        """Return the rules that a design's parameters state."""
+        return cls(parameters.conversion, parameters.overflow, parameters.negative_zero)
+
+    @classmethod
+    def ieee(cls, fmt: Format) -> Rules:
+        """Return the rules of an IEEE 754 operation in round to nearest, ties to even."""
+        return cls(Conversion(Rounding.RNE, fmt, fmt.fraction_bits), Overflow.INFINITY, NegativeZero.NEGATIVE)
+
+
 def convert(
     algebra: Algebra[D, T],
-    parameters: Parameters,
+    rules: Rules,
     total: Word[D],
     e_max: Word[D],
+    fraction_bits: int,
     zero_negative: Truth[T],
 ) -> tuple[Word[D], Truth[T]]:
-    """Return the pattern of ``rho(total * 2**(e_max - F))`` and whether it overflowed to infinity.
+    """Return the pattern of ``rho(total * 2**(e_max - fraction_bits))`` and whether it overflowed to infinity.
 
     ``zero_negative`` is the sign of the result where ``total`` is zero. The magnitude is normalised so that its
     top bit has the exponent E, moved down where E < e_min (gradual underflow), and cut to the precision p of the
@@ -22,13 +47,13 @@ def convert(
     field, the integer bit of a normal number adds the missing one, and a carry out of the rounded significand
     adds one more, as does a subnormal that rounds up to the smallest normal number.
     """
-    rho = parameters.conversion
+    rho = rules.rho
     fmt, precision = rho.target, rho.fraction_bits + 1
     negative = algebra.less(total, algebra.signed(0))
     magnitude = algebra.magnitude(total)
     is_zero = algebra.is_value(magnitude, 0)
     top, places = normalise(algebra, magnitude)
-    top_weight = algebra.signed(magnitude.width - 1 - parameters.fraction_bits)
+    top_weight = algebra.signed(magnitude.width - 1 - fraction_bits)
     exponent = algebra.subtract(algebra.add(e_max, top_weight), algebra.as_signed(places))
 
     above_min = algebra.subtract(exponent, algebra.signed(fmt.e_min))
@@ -43,7 +68,7 @@ def convert(
     packed = algebra.add(algebra.shift_left(field, rho.fraction_bits), kept)
     largest = algebra.unsigned(fmt.max_finite >> (fmt.ignored_bits + unused), packed.width + 1)
     beyond = algebra.all_of([algebra.negation(is_zero), algebra.less(largest, packed)])
-    saturates = rho.rounding is Rounding.RZ and parameters.overflow is Overflow.LARGEST_FINITE
+    saturates = rho.rounding is Rounding.RZ and rules.overflow is Overflow.LARGEST_FINITE
     instead = fmt.max_finite if saturates or fmt.infinity is None else fmt.infinity
     limit = algebra.unsigned(instead >> (fmt.ignored_bits + unused), packed.width + 1)
     absent = algebra.unsigned(0, packed.width + 1)
@@ -52,7 +77,7 @@ def convert(
     overflowed = algebra.truth(False) if saturates else beyond
 
     result_negative = negative
-    if parameters.negative_zero is NegativeZero.POSITIVE:
+    if rules.negative_zero is NegativeZero.POSITIVE:
         result_negative = algebra.all_of([negative, algebra.negation(algebra.is_value(bits, 0))])
     result_negative = algebra.any_of([result_negative, algebra.all_of([is_zero, zero_negative])])
     sign = algebra.ite(result_negative, algebra.unsigned(1, 1), algebra.unsigned(0, 1))

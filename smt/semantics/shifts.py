@@ -1,4 +1,4 @@
-"""Shifts that stages share: normalisation, and the right shift that jams lost bits."""
+"""Shifts that stages share: normalisation, a variable left shift, and the right shift that jams lost bits."""
 
 from __future__ import annotations
 
@@ -37,6 +37,14 @@ def shift_right_jam(algebra: Algebra[D, T], x: Word[D], amount: Word[D]) -> Word
             _shift_right_by(algebra, x, places),
             _set_lowest(algebra, _shift_right_by(algebra, x, places)),
         )
+        x = algebra.ite(algebra.is_bit_set(amount, step), moved, x)
+    return x
+
+
+def shift_left_by(algebra: Algebra[D, T], x: Word[D], amount: Word[D]) -> Word[D]:
+    """Return ``x * 2**amount`` (unsigned both), expanded by the largest amount that the word holds."""
+    for step in range(amount.width):
+        moved = algebra.shift_left(x, 1 << step)
         x = algebra.ite(algebra.is_bit_set(amount, step), moved, x)
     return x
 

@@ -7,8 +7,11 @@ from dataclasses import dataclass
 from typing import Generic
 
 from mmaproof.designs.formats import Format
-from mmaproof.designs.parameters import NanCode
+from mmaproof.designs.parameters import Parameters
+from mmaproof.designs.readings import NanCode, ProductInfinity
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
+from mmaproof.smt.semantics.shifts import normalise
+from mmaproof.smt.semantics.terms import Factors, product_sign
 from mmaproof.smt.semantics.unpack import Unpacked
 
 
@@ -22,22 +25,43 @@ class SpecialResult(Generic[T]):
 
 
 def special_result(
-    algebra: Algebra[D, T], pairs: Sequence[tuple[Unpacked[D, T], Unpacked[D, T]]], c: Unpacked[D, T]
+    algebra: Algebra[D, T],
+    products: Sequence[Factors[D, T]],
+    addends: Sequence[Unpacked[D, T]],
+    parameters: Parameters | None = None,
 ) -> SpecialResult[T]:
-    """Return NaN for a NaN operand, infinity times zero, or infinities of both signs; else an infinity's sign."""
-    nans, positives, negatives = [c.nan], [], []
+    """Return NaN for a NaN operand, infinity times zero, or infinities of both signs; else an infinity's sign.
 
-    def collect(infinite: Truth[T], negative: Truth[T]) -> None:
-        positives.append(algebra.all_of([infinite, algebra.negation(negative)]))
-        negatives.append(algebra.all_of([infinite, negative]))
-
-    collect(c.infinite, c.negative)
-    for a, b in pairs:
-        nans += [a.nan, b.nan, algebra.all_of([a.infinite, b.zero]), algebra.all_of([a.zero, b.infinite])]
-        collect(algebra.any_of([a.infinite, b.infinite]), algebra.exclusive_or(a.negative, b.negative))
-    positive, negative = algebra.any_of(positives), algebra.any_of(negatives)
+    ``addends`` are the accumulator, or both operands of an addition. With ``parameters``, a product at or beyond
+    2**product_limit is an infinity too; ``product_infinity`` says what one does beside an infinite operand.
+    """
+    nans = [x.nan for x in addends]
+    infinities = [(x.infinite, x.negative) for x in addends]
+    operand_infinite = algebra.any_of([x.infinite for x in (*addends, *(f for x in products for f in (x.a, x.b)))])
+    for x in products:
+        a, b = x.a, x.b
+        nans += [a.nan, b.nan, *(s.nan for s in x.scales)]
+        nans += [algebra.all_of([a.infinite, b.zero]), algebra.all_of([a.zero, b.infinite])]
+        infinities.append((algebra.any_of([a.infinite, b.infinite]), product_sign(algebra, x)))
+        if parameters is not None and parameters.product_limit is not None:
+            beyond = _beyond(algebra, x, parameters.product_limit)
+            if parameters.product_infinity is ProductInfinity.OPERAND:
+                beyond = algebra.all_of([beyond, algebra.negation(operand_infinite)])
+            infinities.append((beyond, product_sign(algebra, x)))
+    positive = algebra.any_of([algebra.all_of([i, algebra.negation(n)]) for i, n in infinities])
+    negative = algebra.any_of([algebra.all_of([i, n]) for i, n in infinities])
     nan = algebra.any_of([*nans, algebra.all_of([positive, negative])])
     return SpecialResult(nan, algebra.any_of([positive, negative]), negative)
+
+
+def _beyond(algebra: Algebra[D, T], x: Factors[D, T], limit: int) -> Truth[T]:
+    """Return whether the finite product of two elements has a magnitude of ``2**limit`` or more."""
+    significand, places = normalise(algebra, algebra.multiply(x.a.significand, x.b.significand))
+    exponent = algebra.subtract(algebra.add(x.a.exponent, x.b.exponent), algebra.as_signed(places))
+    top_weight = significand.width - 1 - x.a.fraction_bits - x.b.fraction_bits
+    large = algebra.negation(algebra.less(exponent, algebra.signed(limit - top_weight)))
+    special = algebra.any_of([x.a.zero, x.b.zero, x.a.infinite, x.b.infinite])
+    return algebra.all_of([large, algebra.negation(special)])
 
 
 def choose_special(

@@ -1,14 +1,16 @@
-"""Stage 2: products and the accumulator become terms, each a signed significand with an exponent."""
+"""Stage 2: products, scaled groups of products and the accumulator become terms, to be aligned and added."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Generic
 
-from mmaproof.designs.parameters import Parameters, ProductExponent, SubnormalC, ZeroC, ZeroProduct
+from mmaproof.designs.parameters import Parameters
+from mmaproof.designs.readings import ProductExponent, SubnormalC, ZeroC, ZeroGroup, ZeroProduct
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.semantics.shifts import normalise
-from mmaproof.smt.semantics.unpack import Unpacked
+from mmaproof.smt.semantics.unpack import Unpacked, normalised
 
 ZERO_EXPONENT = -126
 """What the exponent of a zero reads under reading A of open points 1 and 2, whatever the format."""
@@ -18,7 +20,7 @@ ZERO_EXPONENT = -126
 class Term(Generic[D, T]):
     """``(-1)**negative * significand * 2**(exponent - fraction_bits)``, to be aligned.
 
-    A term that is not ``present`` takes no part in e_max; it is zero.
+    A term that is not ``present`` takes no part in e_max; it is zero. The significand never exceeds ``largest``.
     """
 
     fraction_bits: int
@@ -26,41 +28,67 @@ class Term(Generic[D, T]):
     exponent: Word[D]
     significand: Word[D]
     present: Truth[T]
+    largest: int
 
 
-def product_term(algebra: Algebra[D, T], parameters: Parameters, a: Unpacked[D, T], b: Unpacked[D, T]) -> Term[D, T]:
-    """Return the exact product of two numbers.
+@dataclass(frozen=True, slots=True)
+class Factors(Generic[D, T]):
+    """The elements of a and b at one k, with the scales of their blocks where the unit has scales."""
 
-    Its exponent is the sum of both unless ``product_exponent`` says that the product is normalised first.
+    a: Unpacked[D, T]
+    b: Unpacked[D, T]
+    scales: tuple[Unpacked[D, T], ...] = ()
+
+
+def product_term(algebra: Algebra[D, T], parameters: Parameters, x: Factors[D, T]) -> Term[D, T]:
+    """Return the exact product of two elements and of their scales.
+
+    Its exponent is the sum of all exponents unless ``product_exponent`` says that the product is normalised first.
     """
-    zero = algebra.any_of([a.zero, b.zero])
+    a, b = x.a, x.b
+    zero = algebra.any_of([f.zero for f in (a, b, *x.scales)])
     present = algebra.truth(True)
     exponents = [a.exponent, b.exponent]
     if parameters.zero_product is ZeroProduct.OPERAND_MINUS_126:
-        exponents = [algebra.ite(x.zero, algebra.signed(ZERO_EXPONENT), x.exponent) for x in (a, b)]
-    exponent = algebra.add(*exponents)
+        exponents = [algebra.ite(f.zero, algebra.signed(ZERO_EXPONENT), f.exponent) for f in (a, b)]
+    exponent = algebra.add(exponents[0], exponents[1])
+    significand = algebra.multiply(a.significand, b.significand)
+    fraction_bits, largest = a.fraction_bits + b.fraction_bits, a.largest * b.largest
+    for scale in x.scales:
+        exponent = algebra.add(exponent, scale.exponent)
+        if scale.fraction_bits:
+            significand = algebra.multiply(significand, scale.significand)
+        fraction_bits, largest = fraction_bits + scale.fraction_bits, largest * scale.largest
     if parameters.zero_product is ZeroProduct.E_ZERO:
         exponent = algebra.ite(zero, algebra.signed(parameters.e_zero), exponent)
     elif parameters.zero_product is ZeroProduct.ABSENT:
         present = algebra.negation(zero)
-    significand = algebra.multiply(a.significand, b.significand)
-    fraction_bits = a.fraction_bits + b.fraction_bits
     if parameters.product_exponent is ProductExponent.NORMALISED:
-        significand, places = normalise(algebra, significand)
-        # the top bit of the product has weight 2: normalised, it is the integer bit of exponent + 1
-        up = algebra.subtract(algebra.unsigned(1, places.width), places)
-        exponent = algebra.ite(zero, exponent, algebra.add(exponent, up))
-        fraction_bits += 1
-    return Term(fraction_bits, algebra.exclusive_or(a.negative, b.negative), exponent, significand, present)
+        significand, exponent, fraction_bits = _normalise_product(algebra, zero, significand, exponent, fraction_bits)
+        largest = (1 << significand.width) - 1
+    return Term(fraction_bits, product_sign(algebra, x), exponent, significand, present, largest)
+
+
+def _normalise_product(
+    algebra: Algebra[D, T], zero: Truth[T], significand: Word[D], exponent: Word[D], fraction_bits: int
+) -> tuple[Word[D], Word[D], int]:
+    """Return significand (top bit set), exponent and fraction bits of a product normalised to [1, 2)."""
+    top_weight = significand.width - 1 - fraction_bits
+    significand, places = normalise(algebra, significand)
+    up = algebra.subtract(algebra.unsigned(top_weight, max(places.width, top_weight.bit_length(), 1)), places)
+    return significand, algebra.ite(zero, exponent, algebra.add(exponent, up)), significand.width - 1
+
+
+def product_sign(algebra: Algebra[D, T], x: Factors[D, T]) -> Truth[T]:
+    """Return the sign of the product of two elements (scales have none)."""
+    return algebra.exclusive_or(x.a.negative, x.b.negative)
 
 
 def accumulator_term(algebra: Algebra[D, T], parameters: Parameters, c: Unpacked[D, T]) -> Term[D, T]:
     """Return the accumulator as a term."""
-    exponent, significand = c.exponent, c.significand
     if parameters.c_subnormal is SubnormalC.NORMALISED:
-        significand, places = normalise(algebra, significand)
-        exponent = algebra.subtract(exponent, algebra.as_signed(places))
-    present = algebra.truth(True)
+        c = normalised(algebra, c)
+    exponent, present = c.exponent, algebra.truth(True)
     match parameters.zero_c:
         case ZeroC.MINUS_126:
             exponent = algebra.ite(c.zero, algebra.signed(ZERO_EXPONENT), exponent)
@@ -68,4 +96,38 @@ def accumulator_term(algebra: Algebra[D, T], parameters: Parameters, c: Unpacked
             exponent = algebra.ite(c.zero, algebra.signed(parameters.e_zero), exponent)
         case ZeroC.ABSENT:
             present = algebra.negation(c.zero)
-    return Term(c.fraction_bits, c.negative, exponent, significand, present)
+    return Term(c.fraction_bits, c.negative, exponent, c.significand, present, c.largest)
+
+
+def scaled_term(
+    algebra: Algebra[D, T],
+    parameters: Parameters,
+    group: Sequence[Factors[D, T]],
+    exact: Word[D],
+    fraction_bits: int,
+    largest: int,
+) -> Term[D, T]:
+    """Return a group of products as one scaled term (Xie et al. 2026, algorithm 9, lines 4 and 5).
+
+    ``exact`` is the signed sum of the group's products in units of ``2**-fraction_bits``, of magnitude at most
+    ``largest``. The significand is its magnitude times those of the scales, the exponent is the scales' alone.
+    """
+    scales = group[0].scales
+    significand = algebra.magnitude(exact)
+    exponent = algebra.add(scales[0].exponent, scales[1].exponent)
+    for scale in scales:
+        if scale.fraction_bits:
+            significand = algebra.multiply(significand, scale.significand)
+        fraction_bits, largest = fraction_bits + scale.fraction_bits, largest * scale.largest
+    is_zero = algebra.is_value(significand, 0)
+    present = algebra.truth(True)
+    match parameters.zero_group:
+        case ZeroGroup.ABSENT:
+            present = algebra.negation(is_zero)
+        case ZeroGroup.E_ZERO:
+            empty = algebra.any_of(
+                [algebra.all_of([algebra.any_of([x.a.zero, x.b.zero]) for x in group]), *(s.zero for s in scales)]
+            )
+            exponent = algebra.ite(empty, algebra.signed(parameters.e_zero), exponent)
+    negative = algebra.less(exact, algebra.signed(0))
+    return Term(fraction_bits, negative, exponent, significand, present, largest)

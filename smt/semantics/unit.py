@@ -1,4 +1,4 @@
-"""The unit as a whole: one step is stages 1 to 5, an instruction or a long dot product is a chain of steps."""
+"""The unit as a whole: operands become factors, and an instruction or a long dot product is a chain of steps."""
 
 from __future__ import annotations
 
@@ -7,34 +7,28 @@ from dataclasses import dataclass, replace
 from typing import Generic
 
 from mmaproof.designs.design import Design
-from mmaproof.designs.formats import Format
-from mmaproof.designs.parameters import ChainInfinity, ZeroSum
-from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
-from mmaproof.smt.semantics.align import align, largest_exponent
-from mmaproof.smt.semantics.convert import convert
-from mmaproof.smt.semantics.specials import SpecialResult, choose_special, special_result
-from mmaproof.smt.semantics.terms import Term, accumulator_term, product_term
-from mmaproof.smt.semantics.unpack import Unpacked, unpack
-from mmaproof.smt.semantics.widths import sum_widths
+from mmaproof.designs.formats import FORMATS, Format
+from mmaproof.designs.readings import ChainInfinity, Join, Subnormals, Summation, Widening
+from mmaproof.smt.algebra.protocol import Algebra, D, T, Word
+from mmaproof.smt.semantics import ieee
+from mmaproof.smt.semantics.fused_step import fused_step
+from mmaproof.smt.semantics.integer_step import integer_step, read_integer
+from mmaproof.smt.semantics.pairwise_step import pairwise_step
+from mmaproof.smt.semantics.sequential_step import sequential_step
+from mmaproof.smt.semantics.signals import StepSignals
+from mmaproof.smt.semantics.terms import Factors
+from mmaproof.smt.semantics.unpack import Unpacked, unpack, widen
 
 
 @dataclass(frozen=True, slots=True)
-class StepSignals(Generic[D, T]):
-    """The named signals of one step.
+class OperandWords(Generic[D]):
+    """Operands as words of an algebra: unsigned patterns of a, b (one for each k), c, and the scales of blocks."""
 
-    ``terms`` are the L products and then c; ``aligned`` are signed multiples of ``2**(e_max - F)``, as is
-    ``total`` (the register, wrapped if its carry bits are too few); ``converted`` is the pattern of rho of the
-    sum, ``d`` the result after special values; ``overflowed`` says that rho gave an infinity.
-    """
-
-    terms: tuple[Term[D, T], ...]
-    e_max: Word[D]
-    aligned: tuple[Word[D], ...]
-    total: Word[D]
-    converted: Word[D]
-    overflowed: Truth[T]
-    special: SpecialResult[T]
-    d: Word[D]
+    a: Sequence[Word[D]]
+    b: Sequence[Word[D]]
+    c: Word[D]
+    scale_a: Sequence[Word[D]] = ()
+    scale_b: Sequence[Word[D]] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,57 +39,115 @@ class DotProduct(Generic[D, T]):
     steps: tuple[StepSignals[D, T], ...]
 
 
-def dot_product_accumulate(
-    design: Design, algebra: Algebra[D, T], a: Sequence[Word[D]], b: Sequence[Word[D]], c: Word[D]
-) -> DotProduct[D, T]:
+def dot_product_accumulate(design: Design, algebra: Algebra[D, T], operands: OperandWords[D]) -> DotProduct[D, T]:
     """Return ``c + sum_k a[k]*b[k]`` as ``design`` computes it (Xie et al. 2026, algorithm 5).
 
-    ``a``, ``b`` and ``c`` are bit patterns as unsigned words of their formats' widths. Fewer elements than K are
-    padded with +0; more must be a multiple of K. Raises DesignError where they are not.
+    Fewer elements than K are padded with +0; more must be a multiple of K. Every instruction takes its products in
+    the order that ``k_order`` states. Raises DesignError where the length does not fit.
     """
-    length = design.padded_length(len(a))
-    pairs = [
-        (unpack(algebra, design.a_format, x), unpack(algebra, design.b_format, y)) for x, y in zip(a, b, strict=True)
-    ]
-    if length > len(pairs):
-        nothing = [unpack(algebra, f, algebra.unsigned(0, f.bits)) for f in (design.a_format, design.b_format)]
-        pairs += [(nothing[0], nothing[1])] * (length - len(pairs))
+    length = design.padded_length(len(operands.a))
+    order = design.parameters.k_order.permutation(design.k)
     steps: list[StepSignals[D, T]] = []
-    d, d_format = c, design.c_format
-    for first in range(0, length, design.parameters.L):
-        accumulator = _chained(design, algebra, d_format, d, steps[-1] if steps else None)
-        steps.append(_step(design, algebra, pairs[first : first + design.parameters.L], accumulator))
-        d, d_format = steps[-1].d, design.d_format
+    d, d_format = operands.c, design.c_format
+    for first in range(0, length, design.k):
+        ks = [first + k for k in order]
+        if design.parameters.join is Join.IEEE_ONCE:
+            start = algebra.unsigned(0, design.d_format.bits)
+            inner = _chain(design, algebra, operands, ks, start, design.d_format)
+            steps += inner
+            d = _late_addition(design, algebra, d, inner[-1].d)
+            steps[-1] = replace(steps[-1], rounded=(("sum", inner[-1].d),), d=d)
+        else:
+            steps += _chain(design, algebra, operands, ks, d, d_format, steps[-1] if steps else None)
+            d = steps[-1].d
+        d_format = design.d_format
     return DotProduct(d, tuple(steps))
 
 
-def _chained(
-    design: Design, algebra: Algebra[D, T], fmt: Format, c: Word[D], before: StepSignals[D, T] | None
+def _chain(
+    design: Design,
+    algebra: Algebra[D, T],
+    operands: OperandWords[D],
+    ks: Sequence[int],
+    c: Word[D],
+    c_format: Format,
+    before: StepSignals[D, T] | None = None,
+) -> list[StepSignals[D, T]]:
+    """Return the steps that take the products at ``ks`` in this order, the d of one being the c of the next."""
+    steps: list[StepSignals[D, T]] = []
+    for i in range(0, len(ks), design.parameters.L):
+        step = _step(design, algebra, operands, ks[i : i + design.parameters.L], c, c_format, before)
+        steps.append(step)
+        c, c_format, before = step.d, design.d_format, step
+    return steps
+
+
+def _step(
+    design: Design,
+    algebra: Algebra[D, T],
+    operands: OperandWords[D],
+    ks: Sequence[int],
+    c: Word[D],
+    c_format: Format,
+    before: StepSignals[D, T] | None,
+) -> StepSignals[D, T]:
+    """Return one step over the products at ``ks``."""
+    p = design.parameters
+    if design.d_format.is_integer:
+        a, b = (
+            [read_integer(algebra, f, _element(algebra, f, x, k)) for k in ks] for f, x in _columns(design, operands)
+        )
+        return integer_step(design, algebra, a, b, c)
+    products = [_factors(design, algebra, operands, k) for k in ks]
+    labels = [f"p{k}" for k in ks]
+    if p.summation is Summation.PAIRWISE:
+        return pairwise_step(design, algebra, products, labels, c)
+    if p.join is Join.IEEE:
+        zero = unpack(algebra, design.d_format, algebra.unsigned(0, design.d_format.bits))
+        step = fused_step(design, algebra, products, labels, zero)
+        return replace(step, rounded=(("sum", step.d),), d=_late_addition(design, algebra, c, step.d))
+    accumulator = _accumulator(design, algebra, c, c_format, before)
+    if p.summation is Summation.SEQUENTIAL:
+        return sequential_step(design, algebra, products, accumulator)
+    return fused_step(design, algebra, products, labels, accumulator)
+
+
+def _columns(design: Design, operands: OperandWords[D]) -> tuple[tuple[Format, Sequence[Word[D]]], ...]:
+    return (design.a_format, operands.a), (design.b_format, operands.b)
+
+
+def _element(algebra: Algebra[D, T], fmt: Format, column: Sequence[Word[D]], k: int) -> Word[D]:
+    return column[k] if k < len(column) else algebra.unsigned(0, fmt.bits)
+
+
+def _factors(design: Design, algebra: Algebra[D, T], operands: OperandWords[D], k: int) -> Factors[D, T]:
+    """Return the elements at ``k``, read as the unit reads them, and the scales of their block."""
+    p = design.parameters
+    elements: list[Unpacked[D, T]] = []
+    for fmt, column in _columns(design, operands):
+        x = ieee.read(algebra, fmt, _element(algebra, fmt, column, k), p.subnormals)
+        if p.widening is Widening.FP16:
+            x = widen(algebra, fmt, FORMATS["fp16"], x)
+        elements.append(x)
+    scales: tuple[Unpacked[D, T], ...] = ()
+    if design.scale_format is not None and design.block is not None:
+        block = k // design.block
+        words = (operands.scale_a[block], operands.scale_b[block])
+        scales = tuple(unpack(algebra, design.scale_format, w) for w in words)
+    return Factors(elements[0], elements[1], scales)
+
+
+def _accumulator(
+    design: Design, algebra: Algebra[D, T], c: Word[D], fmt: Format, before: StepSignals[D, T] | None
 ) -> Unpacked[D, T]:
     """Unpack the accumulator; under ``chain_infinity`` finite, an infinity that rho produced is a number."""
-    accumulator = unpack(algebra, fmt, c)
+    accumulator = ieee.read(algebra, fmt, c, design.parameters.subnormals)
     if before is None or design.parameters.chain_infinity is ChainInfinity.INFINITE:
         return accumulator
     produced = algebra.all_of([before.overflowed, algebra.negation(before.special.infinite)])
     return replace(accumulator, infinite=algebra.all_of([accumulator.infinite, algebra.negation(produced)]))
 
 
-def _step(
-    design: Design,
-    algebra: Algebra[D, T],
-    pairs: Sequence[tuple[Unpacked[D, T], Unpacked[D, T]]],
-    c: Unpacked[D, T],
-) -> StepSignals[D, T]:
-    p = design.parameters
-    terms = [product_term(algebra, p, a, b) for a, b in pairs] + [accumulator_term(algebra, p, c)]
-    e_max = largest_exponent(algebra, p, terms)
-    widths = sum_widths(design)
-    aligned = [align(algebra, p, t, e_max, widths.integer_bits) for t in terms]
-    add_up = algebra.modular_sum if widths.may_wrap else algebra.bounded_sum
-    total = add_up(aligned, widths.register)
-    every_sign = [t.negative for t in terms]
-    zero_negative = algebra.all_of(every_sign) if p.zero_sum is ZeroSum.IEEE else algebra.truth(False)
-    converted, overflowed = convert(algebra, p, total, e_max, zero_negative)
-    special = special_result(algebra, pairs, c)
-    d = choose_special(algebra, design.d_format, p.nan_code, special, converted)
-    return StepSignals(tuple(terms), e_max, tuple(aligned), total, converted, overflowed, special, d)
+def _late_addition(design: Design, algebra: Algebra[D, T], c: Word[D], total: Word[D]) -> Word[D]:
+    """Return ``c + total``, rounded to nearest in the output format."""
+    return ieee.add(algebra, design.d_format, c, total, design.parameters.nan_code, Subnormals.KEPT)

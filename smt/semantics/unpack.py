@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Generic
 
+from mmaproof.designs.errors import DesignError
 from mmaproof.designs.formats import Format, Specials
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
+from mmaproof.smt.semantics.shifts import normalise
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,30 +28,75 @@ class Unpacked(Generic[D, T]):
     infinite: Truth[T]
     nan: Truth[T]
 
+    @property
+    def largest(self) -> int:
+        """Largest significand."""
+        return (1 << self.significand.width) - 1
+
 
 def unpack(algebra: Algebra[D, T], fmt: Format, pattern: Word[D]) -> Unpacked[D, T]:
-    """Take ``pattern`` (``fmt.bits`` wide, unsigned) apart."""
-    f, low = fmt.fraction_bits, fmt.ignored_bits
+    """Take ``pattern`` (``fmt.bits`` wide, unsigned) of a floating-point format apart."""
+    f, low, exponent_bits = fmt.fraction_bits, fmt.ignored_bits, fmt.exponent_bits
+    field = algebra.extract(pattern, low + f + exponent_bits - 1, low + f)
+    top_field = algebra.is_value(field, (1 << exponent_bits) - 1)
+    negative = algebra.is_bit_set(pattern, fmt.sign_position) if fmt.signed else algebra.truth(False)
+    no = algebra.truth(False)
+    if not f:
+        # a power of two: no zero, no subnormals, all ones is NaN
+        power = algebra.subtract(field, algebra.unsigned(fmt.bias, exponent_bits))
+        return Unpacked(0, negative, power, algebra.unsigned(1, 1), no, no, no, top_field)
     fraction = algebra.extract(pattern, low + f - 1, low)
-    field = algebra.extract(pattern, fmt.sign_position - 1, low + f)
     no_fraction = algebra.is_value(fraction, 0)
     low_field = algebra.is_value(field, 0)
-    top_field = algebra.is_value(field, (1 << fmt.exponent_bits) - 1)
+    zero = algebra.all_of([low_field, no_fraction])
+    infinite, nan = no, no
+    match fmt.specials:
+        case Specials.IEEE:
+            infinite = algebra.all_of([top_field, no_fraction])
+            nan = algebra.all_of([top_field, algebra.negation(no_fraction)])
+        case Specials.NAN_ONLY:
+            nan = algebra.all_of([top_field, algebra.is_value(fraction, (1 << f) - 1)])
+        case Specials.FNUZ:
+            nan = algebra.all_of([zero, negative])
     integer_bit = algebra.ite(low_field, algebra.unsigned(0, 1), algebra.unsigned(1, 1))
-    read_field = algebra.ite(low_field, algebra.unsigned(1, fmt.exponent_bits), field)
-    if fmt.specials is Specials.IEEE:
-        infinite = algebra.all_of([top_field, no_fraction])
-        nan = algebra.all_of([top_field, algebra.negation(no_fraction)])
-    else:
-        infinite = algebra.truth(False)
-        nan = algebra.all_of([top_field, algebra.is_value(fraction, (1 << f) - 1)])
+    read_field = algebra.ite(low_field, algebra.unsigned(1, exponent_bits), field)
     return Unpacked(
         fraction_bits=f,
-        negative=algebra.is_bit_set(pattern, fmt.sign_position),
-        exponent=algebra.subtract(read_field, algebra.unsigned(fmt.bias, fmt.exponent_bits)),
+        negative=negative,
+        exponent=algebra.subtract(read_field, algebra.unsigned(fmt.bias, exponent_bits)),
         significand=algebra.concatenate(integer_bit, fraction),
-        zero=algebra.all_of([low_field, no_fraction]),
+        zero=zero,
         subnormal=algebra.all_of([low_field, algebra.negation(no_fraction)]),
         infinite=infinite,
         nan=nan,
     )
+
+
+def flush_subnormal(algebra: Algebra[D, T], x: Unpacked[D, T]) -> Unpacked[D, T]:
+    """Return +0 for a subnormal, anything else as it is (Xie et al. 2026, algorithm 2, lines 1 to 3)."""
+    return replace(
+        x,
+        negative=algebra.all_of([x.negative, algebra.negation(x.subnormal)]),
+        significand=algebra.ite(x.subnormal, algebra.unsigned(0, x.significand.width), x.significand),
+        zero=algebra.any_of([x.zero, x.subnormal]),
+        subnormal=algebra.truth(False),
+    )
+
+
+def widen(algebra: Algebra[D, T], fmt: Format, target: Format, x: Unpacked[D, T]) -> Unpacked[D, T]:
+    """Return ``x`` of format ``fmt`` as the same number of the format ``target``: its subnormals are target's.
+
+    Raises DesignError where some subnormals of ``fmt`` would be normal in ``target`` and others not.
+    """
+    if fmt.e_min == target.e_min:
+        return x
+    if fmt.e_min - fmt.fraction_bits < target.e_min:
+        raise DesignError(f"{fmt.name} cannot be widened to {target.name}: its range of subnormals is not covered")
+    return normalised(algebra, x)
+
+
+def normalised(algebra: Algebra[D, T], x: Unpacked[D, T]) -> Unpacked[D, T]:
+    """Return ``x`` with subnormal significands shifted up and their exponents below e_min."""
+    significand, places = normalise(algebra, x.significand)
+    exponent = algebra.subtract(x.exponent, algebra.as_signed(places))
+    return replace(x, significand=significand, exponent=exponent, subnormal=algebra.truth(False))

@@ -1,7 +1,8 @@
-"""Widths of the fixed-point stages of a step, computed from the parameters of a design, each with its argument.
+"""Widths of the register that adds the terms of a step, computed from the parameters of a design.
 
-Terminology: the aligned terms of a step are multiples of ``2**(e_max - F)``; the integer bits of a term are those
-at and above ``2**e_max`` of its magnitude.
+Terminology: aligned terms are multiples of ``2**(e_max - F)``; the integer bits of a term are those of its magnitude
+at and above ``2**e_max``. Every width inside the semantics follows from bounds that the terms carry with them; the
+counts below are what people call carry bits.
 """
 
 from __future__ import annotations
@@ -9,7 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mmaproof.designs.design import Design
-from mmaproof.designs.parameters import Alignment, ProductExponent
+from mmaproof.designs.formats import Format
+from mmaproof.designs.readings import Grouping, Join, ProductExponent
+from mmaproof.smt.semantics.align import Cut
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,42 +38,50 @@ class SumWidths:
         return self.carry_bits < self.sufficient_carry_bits
 
 
-def product_integer_bits(design: Design) -> int:
-    """Return the integer bits of a product: [0, 4) un-normalised takes two, [1, 2) normalised one."""
-    return 1 if design.parameters.product_exponent is ProductExponent.NORMALISED else 2
+def _product_bound(design: Design, cut: Cut) -> int:
+    """Bound of one product term (or scaled group), cut."""
+    a, b = design.a_format, design.b_format
+    largest, point = a.max_significand * b.max_significand, a.fraction_bits + b.fraction_bits
+    if design.parameters.group_size is not None:
+        # the exact sum of a group: its products lie up to 2**(e_max(a) + e_max(b)) above its fixed point
+        largest = (largest << (a.e_max + b.e_max)) * design.parameters.group_size
+    if design.scale_format is not None:
+        largest *= design.scale_format.max_significand**2
+        point += 2 * design.scale_format.fraction_bits
+    if design.parameters.product_exponent is ProductExponent.NORMALISED:
+        return cut.bound(2, 0) - 1  # below 2
+    return cut.bound(largest, point)
+
+
+def _bound(fmt: Format, cut: Cut) -> int:
+    return cut.bound(fmt.max_significand, fmt.fraction_bits)
 
 
 def largest_sum(design: Design) -> int:
-    """Return a bound that the sum attains when every term does, in units of ``2**(e_max - F)``.
+    """Return a bound of the products' sum (and c, where it joins fused), in units of ``2**(e_max - F)``.
 
-    A term is at most its largest significand, cut to F fraction bits (jamming never exceeds the next multiple
-    below it; rounding towards minus infinity adds one unit to the magnitude of a negative term). No term exceeds
-    that, since every exponent is at most e_max. The largest significand occurs at every exponent but possibly the
-    top one, so the bound is attained for formats that span more than one exponent.
+    It is attained when every term is at its largest and all have the same exponent; the largest significand occurs
+    at every exponent but possibly the top one, so truncating formats of more than one exponent do attain it.
     """
     p = design.parameters
-    point = 1 << p.fraction_bits
-    a, b, c = (fmt.max_significand for fmt in (design.a_format, design.b_format, design.c_format))
-    fa, fb, fc = (fmt.fraction_bits for fmt in (design.a_format, design.b_format, design.c_format))
-    product, product_point = a * b, fa + fb
-    if p.product_exponent is ProductExponent.NORMALISED:
-        product, product_point = (1 << (fa + fb + 2)) - 1, fa + fb + 1
+    cut = Cut(p.fraction_bits, p.alignment)
+    terms = p.L // (p.group_size or 1) // (2 if p.grouping is Grouping.EVEN_ODD else 1)
+    total = max(terms, 1) * _product_bound(design, cut)
+    if p.join is Join.ROUND_DOWN or p.grouping is Grouping.EVEN_ODD:
+        return total
     # from the second step of a chain on, c is the d of the step before
-    c, fc = max((c, fc), (design.d_format.max_significand, design.d_format.fraction_bits), key=lambda x: x[1])
-    up = 1 if p.alignment is not Alignment.TRUNCATE else 0
-    return p.L * (product * point // (1 << product_point) + up) + c * point // (1 << fc) + up
+    return total + max(_bound(design.c_format, cut), _bound(design.d_format, cut))
 
 
 def sum_widths(design: Design) -> SumWidths:
     """Return the sizes of the sum of one step of ``design``.
 
     The sufficient number of carry bits is what the magnitude of ``largest_sum`` needs above the integer bits of
-    one product. Two's complement of that many bits and a sign holds every sum of either sign. Partial sums are
-    bounded by the same argument over fewer terms, so the order of additions does not matter.
+    one product: two for [0, 4), one where products are normalised to [1, 2). Two's complement of that many bits and
+    a sign holds every sum of either sign.
     """
     p = design.parameters
-    integer_bits = product_integer_bits(design)
-    needed = largest_sum(design).bit_length() - p.fraction_bits - integer_bits
-    sufficient = max(needed, 0)
+    integer_bits = 1 if p.product_exponent is ProductExponent.NORMALISED else 2
+    sufficient = max(largest_sum(design).bit_length() - p.fraction_bits - integer_bits, 0)
     carry = sufficient if p.carry_bits is None else p.carry_bits
     return SumWidths(integer_bits, carry, p.fraction_bits, sufficient)

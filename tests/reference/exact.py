@@ -5,114 +5,19 @@ al. 2026 (MMA-Sim), with its algorithms, tables and sections; "point n" is row n
 where publications disagree and every reading is a parameter.
 
 Every magnitude is ``integer * 2**scale`` in unbounded integers, so nothing is rounded except where the text
-says so. Formats, readings and conversions are named by the strings in the tables below; operands are bit
-patterns.
+says so. Formats, readings and conversions are named by the strings of the tables here and in formats.py;
+operands are bit patterns. The other families are in families.py and accumulators.py.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
+
+from reference.formats import CONVERSIONS, FORMATS, Number, convert, decode, floor_log2
 
 ZERO_EXPONENT = -126
 """What a zero reads as its exponent under 1A and 2A, whatever its format."""
-
-
-@dataclass(frozen=True)
-class Format:
-    """Sign, exponent field, fraction field and, below them, bits that are ignored.
-
-    ``special`` says which patterns are reserved, in ml_dtypes' words: "ieee" (infinities and NaNs in the
-    highest exponent), "fn" (no infinity, NaN is all ones below the sign), "fnuz" (NaN in the place of -0),
-    "none".
-    """
-
-    exponent_bits: int
-    fraction_bits: int
-    bias: int
-    special: str = "ieee"
-    ignored_bits: int = 0
-
-    @property
-    def width(self) -> int:
-        """Bits of a stored pattern."""
-        return 1 + self.exponent_bits + self.fraction_bits + self.ignored_bits
-
-    @property
-    def e_min(self) -> int:
-        """Exponent of the smallest normal number and of all subnormal numbers."""
-        return 1 - self.bias
-
-    @property
-    def e_infinity(self) -> int:
-        """One above the largest exponent (of an "ieee" format): 128 for fp32."""
-        return (1 << self.exponent_bits) - 1 - self.bias
-
-    @property
-    def infinity(self) -> int:
-        """Pattern of +infinity (of an "ieee" format)."""
-        return ((1 << self.exponent_bits) - 1) << self.fraction_bits
-
-
-FORMATS = {
-    "fp64": Format(11, 52, 1023),
-    "fp32": Format(8, 23, 127),
-    "tf32": Format(8, 10, 127, ignored_bits=13),
-    "bf16": Format(8, 7, 127),
-    "fp16": Format(5, 10, 15),
-    "e5m2": Format(5, 2, 15),
-    "e4m3": Format(4, 3, 7, "fn"),
-    "e5m2fnuz": Format(5, 2, 16, "fnuz"),
-    "e4m3fnuz": Format(4, 3, 8, "fnuz"),
-    "e3m2": Format(3, 2, 3, "none"),
-    "e2m3": Format(2, 3, 1, "none"),
-    "e2m1": Format(2, 1, 1, "none"),
-}
-
-
-@dataclass(frozen=True)
-class Conversion:
-    """A row of Xie, table 2: where the result is stored, how many fraction bits it keeps, RNE or RZ."""
-
-    format: str
-    fraction_bits: int
-    nearest: bool
-
-
-CONVERSIONS = {
-    "rz-fp32": Conversion("fp32", 23, nearest=False),
-    "rz-e8m13": Conversion("fp32", 13, nearest=False),
-    "rne-fp32": Conversion("fp32", 23, nearest=True),
-    "rne-fp16": Conversion("fp16", 10, nearest=True),
-    "rne-fp64": Conversion("fp64", 52, nearest=True),
-}
-
-
-@dataclass(frozen=True)
-class Number:
-    """A decoded operand: kind "nan", "inf", "zero" or "finite" and ``(-1)**sign * integer * 2**scale``.
-
-    ``exponent`` is Exp(x) of Xie, algorithm 7: that of the field, for subnormal numbers e_min. It means
-    nothing for NaN and infinity, and for zero the readings of points 1 and 2 take its place.
-    """
-
-    kind: str
-    sign: int
-    integer: int
-    scale: int
-    exponent: int
-
-    @property
-    def signed(self) -> int:
-        """The integer with its sign."""
-        return -self.integer if self.sign else self.integer
-
-    @property
-    def magnitude(self) -> Fraction:
-        """The absolute value."""
-        return Fraction(self.integer) * Fraction(2) ** self.scale
-
 
 Pair = tuple[Number, Number]
 
@@ -169,35 +74,6 @@ class Design:
             raise ValueError("reading C of a zero needs e_zero")
 
 
-def decode(pattern: int, format: str) -> Number:
-    """What a bit pattern stands for."""
-    layout = FORMATS[format]
-    if not 0 <= pattern < 1 << layout.width:
-        raise ValueError(f"{pattern:#x} does not fit the {layout.width} bits of {format}")
-    bits = pattern >> layout.ignored_bits
-    highest_field = (1 << layout.exponent_bits) - 1
-    highest_fraction = (1 << layout.fraction_bits) - 1
-    fraction = bits & highest_fraction
-    field = bits >> layout.fraction_bits & highest_field
-    sign = bits >> (layout.fraction_bits + layout.exponent_bits)
-    if layout.special == "ieee" and field == highest_field:
-        return Number("nan" if fraction else "inf", sign, 0, 0, 0)
-    if layout.special == "fn" and field == highest_field and fraction == highest_fraction:
-        return Number("nan", sign, 0, 0, 0)
-    if layout.special == "fnuz" and sign == 1 and field == 0 and fraction == 0:
-        return Number("nan", sign, 0, 0, 0)
-    if field == 0:
-        exponent, integer = layout.e_min, fraction
-    else:
-        exponent, integer = field - layout.bias, fraction + (1 << layout.fraction_bits)
-    return Number("finite" if integer else "zero", sign, integer, exponent - layout.fraction_bits, exponent)
-
-
-def floor_log2(integer: int, scale: int) -> int:
-    """Floor of log2 of ``|integer| * 2**scale``, which is not zero."""
-    return abs(integer).bit_length() - 1 + scale
-
-
 def special_value(pairs: Sequence[Pair], c: Number, infinity: int, nan_code: int) -> int | None:
     """Xie, section 4.2: the result where NaNs and infinities decide it, None where all is finite.
 
@@ -215,38 +91,6 @@ def special_value(pairs: Sequence[Pair], c: Number, infinity: int, nan_code: int
     if c.kind == "nan" or len(signs) == 2:
         return nan_code
     return infinity | signs.pop() << infinity.bit_length() if signs else None
-
-
-def convert(total: int, scale: int, rho: str, *, overflow: str = "A", negative_zero: str = "A") -> int:
-    """Xie, table 2: ``total * 2**scale`` rounded once, with gradual underflow, to its bit pattern.
-
-    RNE overflows as in IEEE 754. RZ overflows to infinity or, under 6B, to its largest finite number. A
-    zero is +0; a negative number that rounds to zero is +0 or, under 7B, -0.
-    """
-    conversion = CONVERSIONS[rho]
-    layout = FORMATS[conversion.format]
-    if total == 0:
-        return 0
-    # The result is a multiple of 2**unit, fraction_bits below its exponent (below e_min where subnormal).
-    exponent = max(floor_log2(total, scale), layout.e_min)
-    unit = exponent - conversion.fraction_bits
-    if scale >= unit:
-        kept = abs(total) << (scale - unit)
-    else:
-        kept, lost = divmod(abs(total), 1 << (unit - scale))
-        half = 1 << (unit - scale - 1)
-        if conversion.nearest and (lost > half or (lost == half and kept % 2 == 1)):
-            kept += 1
-    # The leading one of a normal number adds one to the exponent field; a subnormal number has none: field 0.
-    # So a carry into the next binade, or from the largest finite number into infinity, is right as well.
-    unstored = layout.fraction_bits - conversion.fraction_bits
-    pattern = (((exponent - layout.e_min) << conversion.fraction_bits) + kept) << unstored
-    if pattern >= layout.infinity:
-        saturates = overflow == "B" and not conversion.nearest
-        pattern = layout.infinity - (1 << unstored) if saturates else layout.infinity
-    if total > 0 or (pattern == 0 and negative_zero == "A"):
-        return pattern
-    return pattern | 1 << (layout.width - 1)
 
 
 def product_term(x: Number, y: Number, design: Design) -> Term:
@@ -298,12 +142,8 @@ def wrap(total: int, width: int) -> int:
     return (total + half) % (2 * half) - half
 
 
-def t_fdpa(pairs: Sequence[Pair], c: Number, design: Design) -> int:
-    """Xie, algorithm 7: one step, as a bit pattern of the format in which rho stores it."""
-    special = special_value(pairs, c, FORMATS[CONVERSIONS[design.rho].format].infinity, design.nan_code)
-    if special is not None:
-        return special
-    terms = [product_term(x, y, design) for x, y in pairs] + [c_term(c, design)]
+def fused_sum(terms: Sequence[Term], design: Design) -> int:
+    """Xie, algorithm 7, lines 8 to 13: aligned at e_max, cut off, summed exactly and converted."""
     exponents = [term.exponent for term in terms if term.exponent is not None]
     if not exponents:
         return 0  # only zeros take no part in e_max, so all terms are zero
@@ -318,23 +158,57 @@ def t_fdpa(pairs: Sequence[Pair], c: Number, design: Design) -> int:
     return convert(total, unit, design.rho, overflow=design.overflow, negative_zero=design.negative_zero)
 
 
-def chain(a: Sequence[int], b: Sequence[int], c: int, *, c_format: str, length: int, design: Design) -> int:
-    """Xie, algorithm 5, for one element: steps of ``length`` products, the d of one being the c of the next.
+def t_fdpa(pairs: Sequence[Pair], c: Number, design: Design) -> int:
+    """Xie, algorithm 7: one step, as a bit pattern of the format in which rho stores it."""
+    special = special_value(pairs, c, FORMATS[CONVERSIONS[design.rho].format].infinity, design.nan_code)
+    if special is not None:
+        return special
+    return fused_sum([product_term(x, y, design) for x, y in pairs] + [c_term(c, design)], design)
 
-    Point 8: under B an infinity that a step made of finite operands enters the next step as 2**(largest
-    exponent + 1); that step then has finite operands too, and what it makes of them is treated alike.
-    """
+
+def decode_pairs(a: Sequence[int], b: Sequence[int], a_format: str, b_format: str, length: int) -> list[Pair]:
+    """The operands of the products, which must be whole steps of ``length``."""
     if len(a) != len(b) or len(a) == 0 or len(a) % length != 0:
         raise ValueError(f"{len(a)} and {len(b)} operands are not steps of {length}")
-    pairs = [(decode(x, design.a_format), decode(y, design.b_format)) for x, y in zip(a, b, strict=True)]
-    d_format = CONVERSIONS[design.rho].format
+    return [(decode(x, a_format), decode(y, b_format)) for x, y in zip(a, b, strict=True)]
+
+
+def check_nan(nan_code: int, d_format: str) -> None:
+    """Refuse a NaN pattern that would not read as one in the next step."""
+    if decode(nan_code, d_format).kind != "nan":
+        raise ValueError(f"{nan_code:#x} is no NaN of {d_format}")
+
+
+def check_output(design: Design, d_format: str) -> None:
+    """Refuse an output format that rho does not store, and a NaN pattern that is none of it."""
+    if CONVERSIONS[design.rho].format != d_format:
+        raise ValueError(f"{design.rho} does not store {d_format}")
+    check_nan(design.nan_code, d_format)
+
+
+def chain(
+    pairs: Sequence[Pair],
+    c: int,
+    step: Callable[[int, Sequence[Pair], Number], int],
+    *,
+    c_format: str,
+    d_format: str,
+    length: int,
+    chain_infinity: str = "A",
+) -> int:
+    """Xie, algorithm 5, for one element: steps of ``length`` products, the d of one being the c of the next.
+
+    A step gets the index of its first product, its products and its c. Point 8: under B an infinity that a
+    step made of finite operands enters the next step as 2**(largest exponent + 1); that step then has finite
+    operands too, and what it makes of them is treated alike.
+    """
     accumulator, d = decode(c, c_format), 0
     for start in range(0, len(pairs), length):
-        step = pairs[start : start + length]
-        d = t_fdpa(step, accumulator, design)
-        made_of_infinity = accumulator.kind == "inf" or any("inf" in (x.kind, y.kind) for x, y in step)
+        of_step = pairs[start : start + length]
+        d = step(start, of_step, accumulator)
+        made_of_infinity = accumulator.kind == "inf" or any("inf" in (x.kind, y.kind) for x, y in of_step)
         accumulator = decode(d, d_format)
-        if design.chain_infinity == "B" and accumulator.kind == "inf" and not made_of_infinity:
+        if chain_infinity == "B" and accumulator.kind == "inf" and not made_of_infinity:
             e_infinity = FORMATS[d_format].e_infinity
             accumulator = Number("finite", accumulator.sign, 1, e_infinity, e_infinity)
     return d
@@ -389,22 +263,30 @@ def dot(
         negative_zero=negative_zero,
         chain_infinity=chain_infinity,
     )
-    if CONVERSIONS[rho].format != d_format:
-        raise ValueError(f"{rho} does not store {d_format}")
-    if decode(nan_code, d_format).kind != "nan":
-        raise ValueError(f"{nan_code:#x} is no NaN of {d_format}")
-    return chain(a, b, c, c_format=c_format, length=L, design=design)
+    check_output(design, d_format)
+    return chain(
+        decode_pairs(a, b, a_format, b_format, L),
+        c,
+        lambda _, pairs, accumulator: t_fdpa(pairs, accumulator, design),
+        c_format=c_format,
+        d_format=d_format,
+        length=L,
+        chain_infinity=chain_infinity,
+    )
 
 
-def fma(a: int, b: int, c: int, format: str, nan_code: int) -> int:
-    """Xie, algorithm 3: IEEE 754 ``a*b + c`` rounded once, RNE."""
-    x, y, z = (decode(pattern, format) for pattern in (a, b, c))
+def exact_sum(terms: Sequence[tuple[int, int]]) -> tuple[int, int]:
+    """The sum of ``integer * 2**scale`` terms, as such a term."""
+    scale = min(scale for _, scale in terms)
+    return sum(integer << (own - scale) for integer, own in terms), scale
+
+
+def fused_multiply_add(x: Number, y: Number, z: Number, format: str, nan_code: int) -> int:
+    """Xie, algorithm 3: IEEE 754 ``x*y + z`` rounded once, RNE, to a format; x, y, z may be of any other."""
     special = special_value([(x, y)], z, FORMATS[format].infinity, nan_code)
     if special is not None:
         return special
-    product_scale = x.scale + y.scale
-    scale = min(product_scale, z.scale)
-    total = (x.signed * y.signed << (product_scale - scale)) + (z.signed << (z.scale - scale))
+    total, scale = exact_sum([(x.signed * y.signed, x.scale + y.scale), (z.signed, z.scale)])
     if total == 0:  # opposite numbers have different signs and give +0; two zeros give -0 only if both are -0
         negative = (x.sign ^ y.sign) & z.sign
         return negative << (FORMATS[format].width - 1)
@@ -415,5 +297,5 @@ def fma_chain(a: Sequence[int], b: Sequence[int], c: int, format: str, nan_code:
     """Xie, algorithm 4, for one element: one FMA after the other."""
     d = c
     for x, y in zip(a, b, strict=True):
-        d = fma(x, y, d, format, nan_code)
+        d = fused_multiply_add(decode(x, format), decode(y, format), decode(d, format), format, nan_code)
     return d

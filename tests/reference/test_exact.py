@@ -15,24 +15,10 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from reference.exact import FORMATS, convert, decode, dot, fma_chain, wrap
+from reference.exact import dot, fma_chain, wrap
+from reference.formats import FORMATS, convert, decode
+from reference.patterns import DTYPES, NAN, UINTS, bits
 
-DTYPES: dict[str, Any] = {
-    "fp64": np.float64,
-    "fp32": np.float32,
-    "tf32": np.float32,
-    "fp16": np.float16,
-    "bf16": ml_dtypes.bfloat16,
-    "e5m2": ml_dtypes.float8_e5m2,
-    "e4m3": ml_dtypes.float8_e4m3fn,
-    "e5m2fnuz": ml_dtypes.float8_e5m2fnuz,
-    "e4m3fnuz": ml_dtypes.float8_e4m3fnuz,
-    "e3m2": ml_dtypes.float6_e3m2fn,
-    "e2m3": ml_dtypes.float6_e2m3fn,
-    "e2m1": ml_dtypes.float4_e2m1fn,
-}
-UINTS: dict[int, Any] = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
-NAN = {"fp32": 0x7FFFFFFF, "fp16": 0x7FFF, "fp64": 0x7FFFFFFFFFFFFFFF}
 INF = {"fp32": 0x7F800000, "fp16": 0x7C00}
 
 # Xie et al., table 4: (L_max, F) by architecture and operand format
@@ -57,15 +43,6 @@ TABLE_4 = {
     ("Blackwell", "fp16"): (16, 25),
     ("Blackwell", "e5m2"): (32, 25),
 }
-
-
-def bits(value: float, format: str) -> int:
-    """The pattern of a value that the format holds exactly."""
-    array = np.array(value, dtype=DTYPES[format])
-    assert math.isnan(value) or float(array) == value, f"{value} is no {format}"
-    pattern = int(array.view(UINTS[array.itemsize]))
-    assert format != "tf32" or pattern % 2**13 == 0, f"{value} is no tf32"
-    return pattern
 
 
 def parameters(architecture: str, format: str, output: str = "fp32") -> dict[str, Any]:

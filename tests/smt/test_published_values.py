@@ -149,7 +149,7 @@ def test_point_3_under_readings_1b_and_2b():
 
 @pytest.mark.parametrize(("length", "carry_bits"), [(4, 3), (8, 4), (16, 5), (32, 6)])
 def test_sufficient_carry_bits_of_fp16(length, carry_bits):
-    from mmaproof.designs.parameters import ProductExponent
+    from mmaproof.designs.readings import ProductExponent
 
     assert sum_widths(fp16_design(length)).sufficient_carry_bits == carry_bits
     normalised = fp16_design(length, product_exponent=ProductExponent.NORMALISED)

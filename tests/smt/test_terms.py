@@ -8,7 +8,7 @@ from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.design import Design
 from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.evaluate import evaluate
-from mmaproof.smt.semantics import dot_product_accumulate
+from mmaproof.smt.semantics import OperandWords, dot_product_accumulate
 
 SETTINGS = (
     "zero_c=B,zero_product=B,floor=-132",
@@ -26,7 +26,7 @@ def check(design: Design, rows: int) -> None:
         [algebra.symbol(f"{x}{i}_{f.name}", f.bits) for i in range(n)]
         for x, f, n in (("a", a, design.k), ("b", b, design.k), ("c", c, 1))
     ]
-    result = dot_product_accumulate(design, algebra, words[0], words[1], words[2][0]).d
+    result = dot_product_accumulate(design, algebra, OperandWords(words[0], words[1], words[2][0])).d
     assert result.width == d.bits
     terms = get_env().formula_manager
     for batch in basic_operands(design, rows).values():

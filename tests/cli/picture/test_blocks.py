@@ -11,7 +11,7 @@ from mmaproof.cli.picture.blocks import Block, RowKind
 from mmaproof.cli.picture.steps import Step
 from mmaproof.designs.design import Design
 from mmaproof.designs.operands import Operands
-from mmaproof.designs.parameters import Alignment, Overflow
+from mmaproof.designs.readings import Alignment, Overflow
 
 
 def pieces(design: Design, operands: Operands) -> Iterator[tuple[Step, Block]]:

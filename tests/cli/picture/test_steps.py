@@ -6,7 +6,7 @@ from mmaproof.cli.picture import explain
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.design import Design
 from mmaproof.designs.operands import Operands
-from mmaproof.designs.parameters import Alignment, ChainInfinity, Overflow
+from mmaproof.designs.readings import Alignment, ChainInfinity, Overflow
 from mmaproof.smt.evaluate import trace
 
 

@@ -1,0 +1,48 @@
+"""The order over k in which the products of an instruction enter its steps."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from mmaproof.designs.errors import DesignError
+
+
+@dataclass(frozen=True, slots=True)
+class KOrder:
+    """The order in which the products of an instruction enter its steps.
+
+    ``text`` is ``consecutive``, ``reversed``, or groups of residues: ``mod4:01/23`` takes first the k with
+    k mod 4 in {0, 1}, then those in {2, 3}, each group in rising order.
+    """
+
+    text: str
+
+    ALLOWED = "consecutive, reversed, or groups of residues such as mod4:01/23"
+
+    def __post_init__(self) -> None:
+        self.permutation(self._period())
+
+    def __str__(self) -> str:
+        return self.text
+
+    def _period(self) -> int:
+        spelled = re.fullmatch(r"mod([1-9]):[0-9]+(/[0-9]+)*", self.text)
+        if spelled is None and self.text not in ("consecutive", "reversed"):
+            raise DesignError(f"k_order {self.text!r}: allowed is {self.ALLOWED}")
+        return int(spelled[1]) if spelled else 1
+
+    def permutation(self, length: int) -> list[int]:
+        """Return the k in the order in which they are taken; DesignError where the residues are not a partition."""
+        if self.text == "consecutive":
+            return list(range(length))
+        if self.text == "reversed":
+            return list(reversed(range(length)))
+        period, groups = self._period(), self.text.partition(":")[2].split("/")
+        residues = [int(r) for group in groups for r in group]
+        if sorted(residues) != list(range(period)):
+            raise DesignError(f"k_order {self.text!r}: each residue 0..{period - 1} must occur once")
+        return [k for group in groups for k in range(length) if str(k % period) in group]
+
+
+CONSECUTIVE = KOrder("consecutive")

@@ -1,0 +1,240 @@
+"""Named values of the parameters of a design.
+
+Points on which publications disagree ("open points") are parameters whose values are named readings. The first
+member of an enumeration is reading A, the second B, the third C, and the letters are accepted as text.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from mmaproof.designs.formats import Format
+
+
+class Alignment(StrEnum):
+    """What happens to the bits of an aligned term below the last kept one."""
+
+    TRUNCATE = "truncate"
+    """dropped from the magnitude, each term by itself"""
+    FLOOR = "floor"
+    """each term is rounded towards minus infinity"""
+    JAM = "jam"
+    """dropped, and the last kept bit is set if any of them was nonzero (round to odd)"""
+
+
+class ProductExponent(StrEnum):
+    """Which exponent a product enters the alignment with."""
+
+    SUMMED = "summed"
+    """Exp(a) + Exp(b); the significand lies in [0, 4)"""
+    NORMALISED = "normalised"
+    """floor(log2|a*b|); the significand lies in [1, 2)"""
+
+
+class ZeroC(StrEnum):
+    """Open point 1: the exponent of c = 0 in e_max."""
+
+    MINUS_126 = "minus-126"
+    """reads -126, whatever the format"""
+    ABSENT = "absent"
+    """takes no part"""
+    E_ZERO = "e-zero"
+    """reads e_zero"""
+
+
+class ZeroProduct(StrEnum):
+    """Open point 2: the exponent of a product with a zero operand in e_max."""
+
+    OPERAND_MINUS_126 = "operand-minus-126"
+    """the zero operand's exponent reads -126 and is added to the other operand's"""
+    ABSENT = "absent"
+    """takes no part"""
+    E_ZERO = "e-zero"
+    """the product reads e_zero"""
+
+
+class SubnormalC(StrEnum):
+    """Open point 5: the exponent of a subnormal c."""
+
+    E_MIN = "e-min"
+    """that of its format's smallest normal number"""
+    NORMALISED = "normalised"
+    """that of the value normalised"""
+
+
+class Widening(StrEnum):
+    """Whether the elements of a and b are converted, exactly, to a wider format before anything else."""
+
+    NONE = "none"
+    """used as they are"""
+    FP16 = "fp16"
+    """converted to fp16: subnormals of a narrower format become normal"""
+
+
+class Subnormals(StrEnum):
+    """What becomes of subnormal operands and results (of every rounded operation)."""
+
+    KEPT = "kept"
+    """used and produced"""
+    FLUSHED = "flushed"
+    """operands become +0, results a zero of their sign"""
+
+
+class Summation(StrEnum):
+    """How the terms of a step are added."""
+
+    FUSED = "fused"
+    """aligned at the largest exponent, cut, and added exactly"""
+    PAIRWISE = "pairwise"
+    """products, then sums of neighbours, then the sum with c: each rounded by rho (an adder tree)"""
+    SEQUENTIAL = "sequential"
+    """one after the other into one accumulator (Fasi et al. 2021)"""
+
+
+class Grouping(StrEnum):
+    """Which products are aligned with each other in a fused sum."""
+
+    ALL = "all"
+    """all of the step"""
+    EVEN_ODD = "even-odd"
+    """those of even and those of odd index apart; then both sums"""
+
+
+class Join(StrEnum):
+    """How the accumulator c joins the products of a step."""
+
+    FUSED = "fused"
+    """as one more term of the sum"""
+    ROUND_DOWN = "round-down"
+    """late: the sum of the products is rounded down to late_bits, c to fraction_bits, below the larger exponent"""
+    IEEE = "ieee"
+    """late: the converted sum of the products is added to c in IEEE round to nearest, in every step"""
+    IEEE_ONCE = "ieee-once"
+    """late: the chain of steps of an instruction starts at +0; its result is added to c, once, likewise"""
+
+
+class LateRounding(StrEnum):
+    """Open point 11: the final rounding where c joins late and rounded down."""
+
+    ONCE = "once"
+    """the sum of the products is rounded down once, at late_bits"""
+    TWICE = "twice"
+    """it is rounded down at late_bits + 1, c added, the sum renormalised and rounded down at late_bits"""
+
+
+class FarC(StrEnum):
+    """A c that lies further than fraction_bits + 1 below the larger exponent, where it joins rounded down."""
+
+    ROUNDED = "rounded"
+    """is rounded down like any other (a negative one to one unit)"""
+    DROPPED = "dropped"
+    """becomes zero (the special truncation of GTR-FDPA)"""
+
+
+class ProductInfinity(StrEnum):
+    """Open point 12: a product beyond product_limit beside an infinite operand, in particular c, of the other sign."""
+
+    NAN = "nan"
+    """NaN, as infinity minus infinity"""
+    OPERAND = "operand"
+    """the operand's infinity: such a product counts only where no operand is infinite"""
+
+
+class ZeroGroup(StrEnum):
+    """Open point 15: the exponent of a scaled group whose value is zero, in e_max."""
+
+    SCALES = "scales"
+    """the group keeps its scale exponents"""
+    ABSENT = "absent"
+    """takes no part"""
+    E_ZERO = "e-zero"
+    """reads e_zero, but only if every product or a scale is zero"""
+
+
+class First(StrEnum):
+    """Which term a sequential sum starts with; the others follow in index order, c last."""
+
+    EXPONENT = "exponent"
+    """the one with the largest exponent (the first of several)"""
+    MAGNITUDE = "magnitude"
+    """the one with the largest magnitude (the first of several)"""
+    INDEX = "index"
+    """the first product"""
+
+
+class Truncates(StrEnum):
+    """What a sequential sum cuts to fraction_bits."""
+
+    ADDEND = "addend"
+    """each addend, before it is added"""
+    PARTIAL_SUM = "partial-sum"
+    """each partial sum, after an exact addition"""
+
+
+class Normalises(StrEnum):
+    """Whether a sequential sum normalises its partial sums."""
+
+    NO = "no"
+    """they stay aligned at the first term's exponent"""
+    YES = "yes"
+    """each is normalised and cut to fraction_bits below its own exponent"""
+
+
+class IntegerOverflow(StrEnum):
+    """What an integer register does with a sum that it cannot hold."""
+
+    WRAP = "wrap"
+    """keeps its low bits"""
+    SATURATE = "saturate"
+    """holds the nearest integer that it can, once for each step"""
+
+
+class Overflow(StrEnum):
+    """Open point 6: what a truncating conversion returns beyond the largest finite number."""
+
+    INFINITY = "infinity"
+    """infinity"""
+    LARGEST_FINITE = "largest-finite"
+    """the largest finite number of the conversion"""
+
+
+class NegativeZero(StrEnum):
+    """Open point 7: a negative sum that converts to zero."""
+
+    POSITIVE = "positive"
+    """gives +0"""
+    NEGATIVE = "negative"
+    """gives -0"""
+
+
+class ZeroSum(StrEnum):
+    """The sign of a sum that is exactly zero."""
+
+    POSITIVE = "positive"
+    """always +0"""
+    IEEE = "ieee"
+    """-0 if every term is -0, else +0 (IEEE 754, round to nearest)"""
+
+
+class ChainInfinity(StrEnum):
+    """Open point 8: an infinity that an earlier step of a chain produced from finite operands."""
+
+    INFINITE = "infinite"
+    """stays an infinity"""
+    FINITE = "finite"
+    """behaves as the finite number 2**(e_max + 1) of the output format (2**128 for fp32)"""
+
+
+class NanCode(StrEnum):
+    """The pattern of a NaN result."""
+
+    ALL_ONES = "all-ones"
+    """every bit but the sign: 0x7fffffff, 0x7fff"""
+    QUIET = "quiet"
+    """exponent and top fraction bit: 0x7fc00000"""
+
+    def pattern(self, fmt: Format) -> int:
+        """Return the code in ``fmt``."""
+        if self is NanCode.QUIET and fmt.quiet_nan is not None:
+            return fmt.quiet_nan
+        return (1 << fmt.sign_position) - 1

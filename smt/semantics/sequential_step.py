@@ -1,0 +1,194 @@
+"""A step that adds its terms one after the other into one accumulator, as Fasi et al. 2021 describe tensor cores.
+
+The accumulator is a signed multiple of ``2**(exponent - W)``, of which the F highest fraction bits are in use; those
+below them hold what a truncation of the partial sum needs to know of an addend that is not cut itself (jammed).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Generic
+
+from mmaproof.designs.design import Design
+from mmaproof.designs.readings import First, Normalises, Truncates, ZeroSum
+from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
+from mmaproof.smt.semantics.convert import Rules, convert
+from mmaproof.smt.semantics.shifts import normalise, shift_left_by, shift_right_jam
+from mmaproof.smt.semantics.signals import StepSignals
+from mmaproof.smt.semantics.specials import choose_special, special_result
+from mmaproof.smt.semantics.terms import Factors, Term, accumulator_term, product_term
+from mmaproof.smt.semantics.unpack import Unpacked
+
+GUARD_BITS = 3
+"""Bits below F at which an addend is jammed: truncating the sum at F sees it as the exact one (see ``_add``)."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Accumulator(Generic[D, T]):
+    """``value * 2**(exponent - fraction)``; where it is not ``present`` it is nothing yet."""
+
+    value: Word[D]
+    exponent: Word[D]
+    present: Truth[T]
+
+
+def sequential_step(
+    design: Design, algebra: Algebra[D, T], products: Sequence[Factors[D, T]], c: Unpacked[D, T]
+) -> StepSignals[D, T]:
+    """Return the result of one step (its sums are no fused sums and are not among the signals)."""
+    p = design.parameters
+    terms = [product_term(algebra, p, x) for x in products] + [accumulator_term(algebra, p, c)]
+    chosen = _first(design, algebra, terms)
+    fraction = max(p.fraction_bits, *(t.fraction_bits for t in terms)) + GUARD_BITS
+    state = _start(algebra, terms, chosen, fraction)
+    state = _cut(algebra, design, state, fraction)
+    for term, taken in zip(terms, chosen, strict=True):
+        rest = algebra.all_of([term.present, algebra.negation(taken)])
+        state = _add(design, algebra, state, term, rest, fraction)
+    zero_negative = algebra.truth(False)
+    if p.zero_sum is ZeroSum.IEEE:
+        zero_negative = algebra.all_of([t.negative for t in terms])
+    converted, overflowed = convert(algebra, Rules.of(p), state.value, state.exponent, fraction, zero_negative)
+    special = special_result(algebra, products, (c,), p)
+    d = choose_special(algebra, design.d_format, p.nan_code, special, converted)
+    return StepSignals((), (), converted, overflowed, special, d)
+
+
+def _first(design: Design, algebra: Algebra[D, T], terms: Sequence[Term[D, T]]) -> list[Truth[T]]:
+    """Return for each term whether the sum starts with it: the first of the largest present ones."""
+    by_magnitude = design.parameters.first is First.MAGNITUDE
+    keys = [_magnitude_key(algebra, terms, t) if by_magnitude else (t.exponent,) for t in terms]
+    chosen: list[Truth[T]] = []
+    for i, term in enumerate(terms):
+        beaten = [algebra.any_of(chosen)]
+        if design.parameters.first is not First.INDEX:
+            beaten += [
+                algebra.all_of([other.present, _precedes(algebra, keys[i], keys[j])])
+                for j, other in enumerate(terms)
+                if j > i
+            ]
+        chosen.append(algebra.all_of([term.present, *(algebra.negation(x) for x in beaten)]))
+    return chosen
+
+
+def _magnitude_key(algebra: Algebra[D, T], terms: Sequence[Term[D, T]], term: Term[D, T]) -> tuple[Word[D], ...]:
+    """Return what orders magnitudes: exponent of the top bit, then the significand below it; a zero is least."""
+    width = max(t.significand.width for t in terms)
+    significand, places = normalise(algebra, term.significand)
+    top_weight = algebra.signed(term.significand.width - 1 - term.fraction_bits)
+    exponent = algebra.subtract(algebra.add(term.exponent, top_weight), algebra.as_signed(places))
+    zero = algebra.is_value(term.significand, 0)
+    least = algebra.signed(-(1 << (exponent.width - 1)), exponent.width)
+    return algebra.ite(zero, least, exponent), algebra.shift_left(significand, width - term.significand.width)
+
+
+def _precedes(algebra: Algebra[D, T], mine: tuple[Word[D], ...], other: tuple[Word[D], ...]) -> Truth[T]:
+    """Return whether ``other`` is larger than ``mine``, compared part by part."""
+    larger = algebra.less(mine[-1], other[-1])
+    for x, y in reversed(list(zip(mine[:-1], other[:-1], strict=True))):
+        larger = algebra.any_of([algebra.less(x, y), algebra.all_of([algebra.equal(x, y), larger])])
+    return larger
+
+
+def _start(
+    algebra: Algebra[D, T], terms: Sequence[Term[D, T]], chosen: Sequence[Truth[T]], fraction: int
+) -> _Accumulator[D, T]:
+    """Return the term that is ``chosen`` as the accumulator, uncut."""
+    value, exponent = algebra.signed(0), algebra.signed(0)
+    for term, taken in zip(terms, chosen, strict=True):
+        exact = algebra.shift_left(term.significand, fraction - term.fraction_bits)
+        value = algebra.ite(taken, algebra.conditional_negate(term.negative, exact), value)
+        exponent = algebra.ite(taken, term.exponent, exponent)
+    return _Accumulator(value, exponent, algebra.any_of(list(chosen)))
+
+
+def _cut(algebra: Algebra[D, T], design: Design, state: _Accumulator[D, T], fraction: int) -> _Accumulator[D, T]:
+    """Return the accumulator with the magnitude truncated to F fraction bits."""
+    lost = fraction - design.parameters.fraction_bits
+    negative = algebra.less(state.value, algebra.signed(0))
+    magnitude = algebra.magnitude(state.value)
+    magnitude = algebra.shift_left(
+        algebra.drop_low(algebra.extend(magnitude, max(magnitude.width, lost + 1)), lost), lost
+    )
+    return _Accumulator(algebra.conditional_negate(negative, magnitude), state.exponent, state.present)
+
+
+def _add(
+    design: Design,
+    algebra: Algebra[D, T],
+    state: _Accumulator[D, T],
+    term: Term[D, T],
+    taken: Truth[T],
+    fraction: int,
+) -> _Accumulator[D, T]:
+    """Return the accumulator after ``term``, unchanged where the term is not ``taken``.
+
+    Whichever of the two lies lower is moved down and jammed at GUARD_BITS or more below F; the other keeps every bit.
+    The jammed value lies strictly between the same multiples of 2**-(F + 2) as the exact one, and so does the sum, so
+    cutting it at F gives the same. Where addends are cut, both are multiples of 2**-F before they are added.
+    """
+    p = design.parameters
+    starts = algebra.all_of([taken, algebra.negation(state.present)])
+    exponent = algebra.ite(starts, term.exponent, state.exponent)
+    if p.normalises is Normalises.YES:
+        exponent = algebra.maximum([exponent, algebra.ite(taken, term.exponent, exponent)])
+    significand = algebra.shift_left(term.significand, fraction - term.fraction_bits)
+    distance = algebra.ite(taken, algebra.subtract(exponent, term.exponent), algebra.signed(0))
+    addend = _moved(
+        algebra, significand, distance, may_rise=p.normalises is Normalises.NO and p.first is not First.EXPONENT
+    )
+    if p.truncates is Truncates.ADDEND:
+        addend = _truncated(algebra, addend, fraction - p.fraction_bits)
+    addend = algebra.ite(taken, addend, algebra.unsigned(0, addend.width))
+    value = state.value
+    if p.normalises is Normalises.YES:
+        value = _lowered(design, algebra, state, exponent, fraction)
+    total = algebra.add(value, algebra.conditional_negate(term.negative, addend))
+    after = _Accumulator(total, exponent, algebra.any_of([state.present, taken]))
+    after = _cut(algebra, design, after, fraction)
+    if p.normalises is Normalises.YES:
+        after = _normalised(design, algebra, after, fraction)
+    return after
+
+
+def _lowered(
+    design: Design, algebra: Algebra[D, T], state: _Accumulator[D, T], exponent: Word[D], fraction: int
+) -> Word[D]:
+    """Return the accumulator's value in units of a higher exponent."""
+    distance = algebra.ite(state.present, algebra.subtract(exponent, state.exponent), algebra.signed(0))
+    negative = algebra.less(state.value, algebra.signed(0))
+    magnitude = _moved(algebra, algebra.magnitude(state.value), distance, may_rise=False)
+    if design.parameters.truncates is Truncates.ADDEND:
+        magnitude = _truncated(algebra, magnitude, fraction - design.parameters.fraction_bits)
+    return algebra.conditional_negate(negative, magnitude)
+
+
+def _truncated(algebra: Algebra[D, T], magnitude: Word[D], places: int) -> Word[D]:
+    magnitude = algebra.extend(magnitude, max(magnitude.width, places + 1))
+    return algebra.shift_left(algebra.drop_low(magnitude, places), places)
+
+
+def _moved(algebra: Algebra[D, T], magnitude: Word[D], distance: Word[D], *, may_rise: bool) -> Word[D]:
+    """Return ``magnitude / 2**distance``, jammed; a negative distance moves it up, where that can be."""
+    down = algebra.narrow_to_unsigned(algebra.maximum([distance, algebra.signed(0)]), distance.width - 1)
+    moved = shift_right_jam(algebra, magnitude, down)
+    if not may_rise:
+        return moved
+    up = algebra.narrow_to_unsigned(algebra.maximum([algebra.negate(distance), algebra.signed(0)]), distance.width)
+    return shift_left_by(algebra, moved, up)
+
+
+def _normalised(design: Design, algebra: Algebra[D, T], state: _Accumulator[D, T], fraction: int) -> _Accumulator[D, T]:
+    """Return the accumulator with its top bit at its exponent, cut to F fraction bits; a zero is not present."""
+    negative = algebra.less(state.value, algebra.signed(0))
+    magnitude = algebra.magnitude(state.value)
+    zero = algebra.is_value(magnitude, 0)
+    top, places = normalise(algebra, magnitude)
+    top_weight = algebra.signed(top.width - 1 - fraction)
+    exponent = algebra.subtract(algebra.add(state.exponent, top_weight), algebra.as_signed(places))
+    surplus = top.width - 1 - fraction
+    value = algebra.drop_low(top, surplus) if surplus > 0 else algebra.shift_left(top, -surplus)
+    value = _truncated(algebra, value, fraction - design.parameters.fraction_bits)
+    present = algebra.all_of([state.present, algebra.negation(zero)])
+    return _Accumulator(algebra.conditional_negate(negative, value), exponent, present)

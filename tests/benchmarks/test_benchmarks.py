@@ -1,0 +1,92 @@
+"""The benchmarks run and report; how long anything takes is no test's business."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+FOLDER = Path(__file__).parents[2] / "benchmarks"
+
+
+def run(script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(FOLDER / script), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def report(script: str, *arguments: str) -> Any:
+    done = run(script, *arguments, "--json")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_every_benchmark_is_tried_here() -> None:
+    assert sorted(path.name for path in FOLDER.glob("*.py")) == ["machine.py", "separation.py", "throughput.py"]
+
+
+def test_machine_says_what_numbers_depend_on() -> None:
+    done = run("machine.py")
+    assert done.returncode == 0, done.stderr
+    assert all(name in done.stdout for name in ("cpu: ", "python: ", "numpy: "))
+
+
+DESIGNS = ("hopper/wgmma.m64n8k16.f32.f16.f16", "volta/mma.m8n8k4.f32.f16.f16.f32")
+TINY = ("--rows", "8", "--repeats", "2", "--seconds", "0.001", "--designs", *DESIGNS)
+
+
+def test_throughput_reports_both_interpretations() -> None:
+    found = report("throughput.py", *TINY)
+    assert found["baseline"] == "integers"
+    assert {"cpu", "python", "numpy"} <= set(found["machine"])
+    assert [row["design"] for row in found["rows"]] == list(DESIGNS)
+    for row in found["rows"]:
+        for interpretation in ("arrays", "integers"):
+            assert 1 <= row[interpretation]["rows"] <= 8
+            assert row[interpretation]["per_second"] > 0
+            assert row[interpretation]["spread"] >= 0
+        assert row["ratio"] == row["arrays"]["per_second"] / row["integers"]["per_second"]
+
+
+def test_throughput_prints_a_row_for_each_design() -> None:
+    done = run("throughput.py", *TINY)
+    assert done.returncode == 0, done.stderr
+    assert [line.split()[0] for line in done.stdout.splitlines()[-2:]] == list(DESIGNS)
+
+
+@pytest.mark.parametrize("wrong", [("--rows", "0"), ("--designs", "hopper/nothing")])
+def test_throughput_refuses_what_it_cannot_measure(wrong: tuple[str, ...]) -> None:
+    done = run("throughput.py", *wrong)
+    assert done.returncode == 2
+    assert "error:" in done.stderr
+
+
+def test_separation_reports_a_verdict_and_a_ratio() -> None:
+    found = report("separation.py", "--cases", "fp16-L4", "--solvers", "bitwuzla")
+    assert found["fraction_bits"] == [24, 25]
+    assert "bitwuzla" in found["machine"]
+    (row,) = found["rows"]
+    assert (row["case"], row["solver"], row["verdict"], row["ratio"]) == ("fp16-L4", "bitwuzla", "different", 1.0)
+    assert row["reason"] is None
+
+
+def test_separation_reports_a_time_limit_as_unknown() -> None:
+    found = report("separation.py", "--cases", "e4m3-L32", "--solvers", "bitwuzla", "z3", "--timeout", "0.05s")
+    assert [row["solver"] for row in found["rows"]] == ["bitwuzla", "z3"]
+    for row in found["rows"]:
+        assert row["verdict"] == "unknown"
+        assert row["reason"].startswith("timeout")
+        assert row["ratio"] is None
+
+
+def test_separation_prints_a_row_for_each_solver() -> None:
+    done = run("separation.py", "--cases", "fp16-L4", "--solvers", "bitwuzla", "--timeout", "60s")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1].split()[:3] == ["fp16-L4", "bitwuzla", "different"]
+
+
+def test_separation_refuses_a_limit_without_meaning() -> None:
+    done = run("separation.py", "--timeout", "soon")
+    assert done.returncode == 2
+    assert "soon" in done.stderr

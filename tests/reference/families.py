@@ -1,0 +1,461 @@
+"""The families of Xie et al. beside T-FDPA and FMA chains: FTZ-AddMul, E-, ST-, GST-, TR- and GTR-FDPA.
+
+Sources and notation as in exact.py, whose steps are used where a family shares them with T-FDPA. Products in
+excess of whole steps, groups or blocks are the caller's to pad with +0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from reference.exact import (
+    Design,
+    Pair,
+    Term,
+    align,
+    c_term,
+    chain,
+    check_nan,
+    check_output,
+    decode_pairs,
+    exact_sum,
+    fused_multiply_add,
+    fused_sum,
+    product_term,
+    special_value,
+)
+from reference.formats import FORMATS, Number, convert, decode, floor_log2
+
+ONE = Number("finite", 0, 1, 0, 0)
+MINUS_ZERO = decode(0x80000000, "fp32")
+FP32_INFINITY = FORMATS["fp32"].infinity
+
+
+def check_choice(name: str, value: str, allowed: str) -> None:
+    """Refuse a misspelt reading; ``allowed`` are letters."""
+    if value not in tuple(allowed):
+        raise ValueError(f"{name} is {value!r}, not one of {', '.join(allowed)}")
+
+
+# --- FTZ-AddMul
+
+
+def ieee_add(x: int, y: int, format: str, nan_code: int) -> int:
+    """IEEE 754 addition, RNE: 1*x + y, the product 1*x being exact with the sign of x."""
+    return fused_multiply_add(ONE, decode(x, format), decode(y, format), format, nan_code)
+
+
+def ftz_addmul(
+    a: Sequence[int],
+    b: Sequence[int],
+    c: int,
+    *,
+    a_format: str,
+    b_format: str,
+    P: int,  # noqa: N803 - its name in the papers
+    flush: bool = True,
+    nan_code: int,
+) -> int:
+    """Xie, algorithms 1 and 2, for one element; c, d and every intermediate result are fp32.
+
+    ``P`` is a power of two: P consecutive products are summed as a balanced tree. Without ``flush`` the same
+    tree is plain IEEE arithmetic with gradual underflow (point 9, reading B, and point 10 by P).
+    """
+    check_nan(nan_code, "fp32")
+    if P < 1 or P & (P - 1):
+        raise ValueError(f"P is {P}, not a power of two")
+    smallest_normal = 1 << FORMATS["fp32"].fraction_bits
+
+    def flushed_operand(x: Number, format: str) -> Number:
+        # Of the numbers that are not zero, those without the leading one of the significand.
+        subnormal = x.kind == "finite" and x.integer.bit_length() <= FORMATS[format].fraction_bits
+        return decode(0, format) if flush and subnormal else x
+
+    def flushed_result(z: int) -> int:
+        magnitude = z & 0x7FFFFFFF
+        return z - magnitude if flush and magnitude < smallest_normal else z
+
+    def multiply(x: Number, y: Number) -> int:
+        # A zero product keeps its sign: only -0 + -0 is -0.
+        return flushed_result(fused_multiply_add(x, y, MINUS_ZERO, "fp32", nan_code))
+
+    def add(x: int, y: int) -> int:
+        return flushed_result(ieee_add(x, y, "fp32", nan_code))
+
+    def tree(products: Sequence[int]) -> int:
+        if len(products) == 1:
+            return products[0]
+        half = len(products) // 2
+        return add(tree(products[:half]), tree(products[half:]))
+
+    products = [
+        multiply(flushed_operand(x, a_format), flushed_operand(y, b_format))
+        for x, y in decode_pairs(a, b, a_format, b_format, P)
+    ]
+    # A subnormal c becomes +0; -0 is no subnormal number and stays.
+    d = 0 if flush and 0 < c & 0x7FFFFFFF < smallest_normal else c
+    for start in range(0, len(products), P):
+        d = add(d, tree(products[start : start + P]))
+    return d
+
+
+# --- E-FDPA
+
+
+def e_fdpa(
+    a: Sequence[int],
+    b: Sequence[int],
+    c: int,
+    *,
+    a_format: str,
+    b_format: str,
+    L: int,  # noqa: N803 - its name in the papers
+    nan_code: int,
+    negative_zero: str = "A",
+) -> int:
+    """Xie, algorithms 5 and 6, for one element: steps of L products, each an exact sum rounded once to fp32.
+
+    An exact zero sum is +0; ``negative_zero`` is point 7.
+    """
+    check_nan(nan_code, "fp32")
+    check_choice("negative_zero", negative_zero, "AB")
+
+    def step(_: int, pairs: Sequence[Pair], accumulator: Number) -> int:
+        special = special_value(pairs, accumulator, FP32_INFINITY, nan_code)
+        if special is not None:
+            return special
+        products = [(x.signed * y.signed, x.scale + y.scale) for x, y in pairs]
+        total, scale = exact_sum([*products, (accumulator.signed, accumulator.scale)])
+        return convert(total, scale, "rne-fp32", negative_zero=negative_zero)
+
+    pairs = decode_pairs(a, b, a_format, b_format, L)
+    return chain(pairs, c, step, c_format="fp32", d_format="fp32", length=L)
+
+
+# --- ST-FDPA and GST-FDPA
+
+
+def decode_scales(
+    scale_a: Sequence[int], scale_b: Sequence[int], scale_format: str, products: int, block: int
+) -> list[Pair]:
+    """The two scale factors of every product; product k has those of block k // block."""
+    blocks = -(-products // block)
+    if len(scale_a) != blocks or len(scale_b) != blocks:
+        raise ValueError(f"{len(scale_a)} and {len(scale_b)} scales for {blocks} blocks of {block}")
+    scales = [(decode(x, scale_format), decode(y, scale_format)) for x, y in zip(scale_a, scale_b, strict=True)]
+    return [scales[k // block] for k in range(products)]
+
+
+def has_nan(pairs: Sequence[Pair]) -> bool:
+    """Whether any of the numbers is a NaN."""
+    return any("nan" in (x.kind, y.kind) for x, y in pairs)
+
+
+def scaled(term: Term, scale_a: Number, scale_b: Number, design: Design) -> Term:
+    """Xie, algorithm 8, line 4: the exponents of both E8M0 scales added to those of a product.
+
+    A zero product that reads e_zero (2C) reads it whatever its scales are.
+    """
+    shift = scale_a.exponent + scale_b.exponent
+    exponent = term.exponent
+    if exponent is not None and (term.integer != 0 or design.zero_product == "A"):
+        exponent += shift
+    return Term(term.integer, term.scale + shift, exponent)
+
+
+def st_fdpa(
+    a: Sequence[int],
+    b: Sequence[int],
+    c: int,
+    *,
+    scale_a: Sequence[int],
+    scale_b: Sequence[int],
+    block: int,
+    L: int,  # noqa: N803 - its name in the papers
+    c_format: str = "fp32",
+    d_format: str = "fp32",
+    **parameters: Any,
+) -> int:
+    """Xie, algorithms 5 and 8, for one element; ``parameters`` are the rest of those of ``dot``.
+
+    ``scale_a`` and ``scale_b`` are E8M0 patterns, one for each ``block`` products. A NaN scale makes the
+    result ``nan_code``.
+    """
+    design = Design(**parameters)
+    check_output(design, d_format)
+    pairs = decode_pairs(a, b, design.a_format, design.b_format, L)
+    scales = decode_scales(scale_a, scale_b, "e8m0", len(pairs), block)
+    if has_nan(scales):
+        return design.nan_code
+
+    def step(start: int, pairs: Sequence[Pair], accumulator: Number) -> int:
+        special = special_value(pairs, accumulator, FORMATS[d_format].infinity, design.nan_code)
+        if special is not None:
+            return special
+        terms = [
+            scaled(product_term(x, y, design), *scales_of_product, design)
+            for (x, y), scales_of_product in zip(pairs, scales[start : start + L], strict=True)
+        ]
+        return fused_sum([*terms, c_term(accumulator, design)], design)
+
+    return chain(
+        pairs,
+        c,
+        step,
+        c_format=c_format,
+        d_format=d_format,
+        length=L,
+        chain_infinity=design.chain_infinity,
+    )
+
+
+def group_term(pairs: Sequence[Pair], scale_a: Number, scale_b: Number, group_zero: str, e_zero: int | None) -> Term:
+    """Xie, algorithm 9, step 1: the exact scaled dot product of a group, at the exponent of its scales.
+
+    Point 15 is the exponent of a group that is zero.
+    """
+    products = [(x.signed * y.signed, x.scale + y.scale) for x, y in pairs]
+    total, scale = exact_sum(products)
+    integer = total * scale_a.integer * scale_b.integer
+    exponent: int | None = scale_a.exponent + scale_b.exponent
+    if integer == 0 and group_zero == "B":
+        exponent = None
+    if group_zero == "C":
+        no_products = all(product == 0 for product, _ in products)
+        if no_products or scale_a.integer == 0 or scale_b.integer == 0:
+            exponent = e_zero
+    return Term(integer, scale + scale_a.scale + scale_b.scale, exponent)
+
+
+def gst_fdpa(
+    a: Sequence[int],
+    b: Sequence[int],
+    c: int,
+    *,
+    scale_format: str,
+    scale_a: Sequence[int],
+    scale_b: Sequence[int],
+    block: int,
+    G: int,  # noqa: N803 - its name in the papers
+    L: int,  # noqa: N803
+    group_zero: str = "A",
+    c_format: str = "fp32",
+    d_format: str = "fp32",
+    **parameters: Any,
+) -> int:
+    """Xie, algorithms 5 and 9, for one element; ``parameters`` are those of ``dot`` (no ``carry_bits``).
+
+    ``scale_format`` is "e8m0" or "ue4m3", one scale for each ``block`` products, a multiple of the ``G``
+    products of a group. A NaN scale makes the result ``nan_code``. ``group_zero`` is point 15.
+    """
+    design = Design(**parameters)
+    check_output(design, d_format)
+    check_choice("group_zero", group_zero, "ABC")
+    if group_zero == "C" and design.e_zero is None:
+        raise ValueError("reading C of a group that is zero needs e_zero")
+    if L % G or block % G:
+        raise ValueError(f"steps of {L} and blocks of {block} are not whole groups of {G}")
+    if design.carry_bits is not None:
+        raise ValueError("no source says how wide the sum of scaled groups is: carry_bits must be None")
+    if any(FORMATS[x].special != "none" for x in (design.a_format, design.b_format)):
+        raise ValueError("groups are of formats without infinity and NaN")
+    pairs = decode_pairs(a, b, design.a_format, design.b_format, L)
+    scales = decode_scales(scale_a, scale_b, scale_format, len(pairs), block)
+    if has_nan(scales):
+        return design.nan_code
+
+    def step(start: int, pairs: Sequence[Pair], accumulator: Number) -> int:
+        special = special_value(pairs, accumulator, FORMATS[d_format].infinity, design.nan_code)
+        if special is not None:
+            return special
+        groups = [
+            group_term(pairs[k : k + G], *scales[start + k], group_zero, design.e_zero) for k in range(0, len(pairs), G)
+        ]
+        return fused_sum([*groups, c_term(accumulator, design)], design)
+
+    return chain(
+        pairs,
+        c,
+        step,
+        c_format=c_format,
+        d_format=d_format,
+        length=L,
+        chain_infinity=design.chain_infinity,
+    )
+
+
+# --- TR-FDPA and GTR-FDPA
+
+
+@dataclass(frozen=True)
+class Rounded:
+    """What TR-FDPA and GTR-FDPA have beside the parameters of a T-FDPA step: F2 and two open points."""
+
+    step: Design
+    f2: int
+    final_rounding: str
+    product_overflow: str
+
+    def __post_init__(self) -> None:
+        """Refuse a misspelt choice."""
+        check_nan(self.step.nan_code, "fp32")
+        check_choice("final_rounding", self.final_rounding, "AB")
+        check_choice("product_overflow", self.product_overflow, "AB")
+
+
+def truncated_sum(terms: Sequence[Term], fraction_bits: int) -> Term:
+    """Xie, algorithm 10, step 2: aligned at the largest exponent, truncated and summed, with that exponent.
+
+    Where no product takes part (2B, all of them zero) the sum is zero and takes no part either.
+    """
+    exponents = [term.exponent for term in terms if term.exponent is not None]
+    if not exponents:
+        return Term(0, 0, None)
+    unit = max(exponents) - fraction_bits
+    return Term(sum(align(term, unit, "truncate") for term in terms), unit, max(exponents))
+
+
+def rounded_sum(even: Term, odd: Term, fraction_bits: int) -> Term:
+    """Xie, algorithm 11, step 3: two sums rounded down at the larger of their exponents."""
+    exponents = [term.exponent for term in (even, odd) if term.exponent is not None]
+    if not exponents:
+        return Term(0, 0, None)
+    unit = max(exponents) - fraction_bits
+    return Term(align(even, unit, "floor") + align(odd, unit, "floor"), unit, max(exponents))
+
+
+def final_sum(products: Term, c: Term, design: Rounded, *, drops_small_c: bool) -> int:
+    """Xie, algorithm 10, steps 3 and 4: the sum of the products and c, rounded down, and the result in fp32.
+
+    ``drops_small_c`` is the special truncation of algorithm 11, line 24. Under 11B the products keep one bit
+    more until the sum is renormalised, and that is rounded down to F2 bits once more.
+    """
+    exponents = [term.exponent for term in (products, c) if term.exponent is not None]
+    if not exponents:
+        return 0
+    largest, fraction_bits = max(exponents), design.step.fraction_bits
+    products_unit = largest - (design.f2 if design.final_rounding == "A" else design.f2 + 1)
+    c_unit = largest - fraction_bits
+    kept_c = align(c, c_unit, "floor")
+    if drops_small_c and c.exponent is not None and c.exponent < largest - fraction_bits - 1:
+        kept_c = 0
+    total, scale = exact_sum([(align(products, products_unit, "floor"), products_unit), (kept_c, c_unit)])
+    if design.final_rounding == "B" and total != 0:
+        unit = floor_log2(total, scale) - design.f2
+        total, scale = align(Term(total, scale, None), unit, "floor"), unit
+    return convert(total, scale, "rne-fp32", negative_zero=design.step.negative_zero)
+
+
+def overflow_to_infinity(x: Number, y: Number) -> Pair:
+    """Xie, section 4.2: a finite product of 2**128 or more in magnitude counts as an infinity of its sign."""
+    integer = x.integer * y.integer
+    if integer != 0 and floor_log2(integer, x.scale + y.scale) >= 128:
+        return Number("inf", x.sign ^ y.sign, 0, 0, 0), ONE
+    return x, y
+
+
+def rounded_special_value(pairs: Sequence[Pair], c: Number, design: Rounded) -> int | None:
+    """Section 4.2 with the products that overflow; under 12B they count only where no operand is infinite.
+
+    So under 12B an infinite operand, c or of a product, decides the result whatever sign they have.
+    """
+    overflowed = [overflow_to_infinity(x, y) for x, y in pairs]
+    if design.product_overflow == "B":
+        special = special_value(pairs, c, FP32_INFINITY, design.step.nan_code)
+        if special is not None:
+            return special
+    return special_value(overflowed, c, FP32_INFINITY, design.step.nan_code)
+
+
+def tr_fdpa(
+    a: Sequence[int],
+    b: Sequence[int],
+    c: int,
+    *,
+    a_format: str,
+    b_format: str,
+    L: int,  # noqa: N803 - its name in the papers
+    fraction_bits: int = 24,
+    f2: int = 31,
+    zero_c: str = "A",
+    zero_product: str = "A",
+    e_zero: int | None = None,
+    final_rounding: str = "A",
+    product_overflow: str = "A",
+    negative_zero: str = "A",
+    nan_code: int,
+) -> int:
+    """Xie, algorithms 5 and 10, for one element; c and d are fp32 and rho is RNE-FP32.
+
+    ``fraction_bits`` is F. Open points: 1 ``zero_c``, 2 ``zero_product``, 7 ``negative_zero``, 11
+    ``final_rounding``, 12 ``product_overflow``.
+    """
+    parameters = Design(
+        a_format=a_format,
+        b_format=b_format,
+        fraction_bits=fraction_bits,
+        rho="rne-fp32",
+        nan_code=nan_code,
+        zero_c=zero_c,
+        zero_product=zero_product,
+        e_zero=e_zero,
+        negative_zero=negative_zero,
+    )
+    design = Rounded(parameters, f2, final_rounding, product_overflow)
+
+    def step(_: int, pairs: Sequence[Pair], accumulator: Number) -> int:
+        special = rounded_special_value(pairs, accumulator, design)
+        if special is not None:
+            return special
+        products = truncated_sum([product_term(x, y, parameters) for x, y in pairs], fraction_bits)
+        return final_sum(products, c_term(accumulator, parameters), design, drops_small_c=False)
+
+    pairs = decode_pairs(a, b, a_format, b_format, L)
+    return chain(pairs, c, step, c_format="fp32", d_format="fp32", length=L)
+
+
+def gtr_fdpa(
+    a: Sequence[int],
+    b: Sequence[int],
+    c: int,
+    *,
+    a_format: str,
+    b_format: str,
+    L: int,  # noqa: N803 - its name in the papers
+    fraction_bits: int = 24,
+    f2: int = 31,
+    zero_c: str = "A",
+    zero_product: str = "A",
+    e_zero: int | None = None,
+    final_rounding: str = "A",
+    product_overflow: str = "A",
+    negative_zero: str = "A",
+    nan_code: int,
+) -> int:
+    """Xie, algorithms 5 and 11, for one element; parameters as for ``tr_fdpa``."""
+    parameters = Design(
+        a_format=a_format,
+        b_format=b_format,
+        fraction_bits=fraction_bits,
+        rho="rne-fp32",
+        nan_code=nan_code,
+        zero_c=zero_c,
+        zero_product=zero_product,
+        e_zero=e_zero,
+        negative_zero=negative_zero,
+    )
+    design = Rounded(parameters, f2, final_rounding, product_overflow)
+
+    def step(_: int, pairs: Sequence[Pair], accumulator: Number) -> int:
+        special = rounded_special_value(pairs, accumulator, design)
+        if special is not None:
+            return special
+        terms = [product_term(x, y, parameters) for x, y in pairs]
+        even, odd = (truncated_sum(half, fraction_bits) for half in (terms[0::2], terms[1::2]))
+        products = rounded_sum(even, odd, fraction_bits)
+        return final_sum(products, c_term(accumulator, parameters), design, drops_small_c=True)
+
+    pairs = decode_pairs(a, b, a_format, b_format, L)
+    return chain(pairs, c, step, c_format="fp32", d_format="fp32", length=L)

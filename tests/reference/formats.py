@@ -1,0 +1,190 @@
+"""Number formats: what bit patterns stand for, and the conversions that round to them.
+
+Plain integers and fractions, written from the formats' definitions; the names of the formats are those of
+ml_dtypes, shortened. Operands are bit patterns.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+
+@dataclass(frozen=True)
+class Format:
+    """Sign, exponent field, fraction field and, below them, bits that are ignored.
+
+    ``special`` says which patterns are reserved, in ml_dtypes' words: "ieee" (infinities and NaNs in the
+    highest exponent), "fn" (no infinity, NaN is all ones below the sign), "fnuz" (NaN in the place of -0),
+    "none".
+    """
+
+    exponent_bits: int
+    fraction_bits: int
+    bias: int
+    special: str = "ieee"
+    ignored_bits: int = 0
+
+    @property
+    def width(self) -> int:
+        """Bits of a stored pattern."""
+        return 1 + self.exponent_bits + self.fraction_bits + self.ignored_bits
+
+    @property
+    def e_min(self) -> int:
+        """Exponent of the smallest normal number and of all subnormal numbers."""
+        return 1 - self.bias
+
+    @property
+    def e_infinity(self) -> int:
+        """One above the largest exponent (of an "ieee" format): 128 for fp32."""
+        return (1 << self.exponent_bits) - 1 - self.bias
+
+    @property
+    def infinity(self) -> int:
+        """Pattern of +infinity (of an "ieee" format)."""
+        return ((1 << self.exponent_bits) - 1) << self.fraction_bits
+
+
+FORMATS = {
+    "fp64": Format(11, 52, 1023),
+    "fp32": Format(8, 23, 127),
+    "tf32": Format(8, 10, 127, ignored_bits=13),
+    "bf16": Format(8, 7, 127),
+    "fp16": Format(5, 10, 15),
+    "e5m2": Format(5, 2, 15),
+    "e4m3": Format(4, 3, 7, "fn"),
+    "e5m2fnuz": Format(5, 2, 16, "fnuz"),
+    "e4m3fnuz": Format(4, 3, 8, "fnuz"),
+    "e3m2": Format(3, 2, 3, "none"),
+    "e2m3": Format(2, 3, 1, "none"),
+    "e2m1": Format(2, 1, 1, "none"),
+}
+
+
+@dataclass(frozen=True)
+class Conversion:
+    """A row of Xie, table 2: where the result is stored, how many fraction bits it keeps, RNE or RZ."""
+
+    format: str
+    fraction_bits: int
+    nearest: bool
+
+
+CONVERSIONS = {
+    "rz-fp32": Conversion("fp32", 23, nearest=False),
+    "rz-e8m13": Conversion("fp32", 13, nearest=False),
+    "rne-fp32": Conversion("fp32", 23, nearest=True),
+    "rne-fp16": Conversion("fp16", 10, nearest=True),
+    "rne-fp64": Conversion("fp64", 52, nearest=True),
+}
+
+
+@dataclass(frozen=True)
+class Number:
+    """A decoded operand: kind "nan", "inf", "zero" or "finite" and ``(-1)**sign * integer * 2**scale``.
+
+    ``exponent`` is Exp(x) of Xie, algorithm 7: that of the field, for subnormal numbers e_min. It means
+    nothing for NaN and infinity, and for zero the readings of points 1 and 2 take its place.
+    """
+
+    kind: str
+    sign: int
+    integer: int
+    scale: int
+    exponent: int
+
+    @property
+    def signed(self) -> int:
+        """The integer with its sign."""
+        return -self.integer if self.sign else self.integer
+
+    @property
+    def magnitude(self) -> Fraction:
+        """The absolute value."""
+        return Fraction(self.integer) * Fraction(2) ** self.scale
+
+
+def decode(pattern: int, format: str) -> Number:
+    """What a bit pattern stands for; beside FORMATS, one of the two formats of scale factors.
+
+    "e8m0" is the power of two 2**(x - 127), with NaN in the place of 2**128. "ue4m3" is e4m3 with its sign
+    bit ignored.
+    """
+    if format == "ue4m3":
+        return decode(pattern & ~0x80, "e4m3")
+    if format == "e8m0":
+        if not 0 <= pattern <= 0xFF:
+            raise ValueError(f"{pattern:#x} does not fit the 8 bits of e8m0")
+        exponent = pattern - 127
+        return Number("nan", 0, 0, 0, 0) if pattern == 0xFF else Number("finite", 0, 1, exponent, exponent)
+    layout = FORMATS[format]
+    if not 0 <= pattern < 1 << layout.width:
+        raise ValueError(f"{pattern:#x} does not fit the {layout.width} bits of {format}")
+    bits = pattern >> layout.ignored_bits
+    highest_field = (1 << layout.exponent_bits) - 1
+    highest_fraction = (1 << layout.fraction_bits) - 1
+    fraction = bits & highest_fraction
+    field = bits >> layout.fraction_bits & highest_field
+    sign = bits >> (layout.fraction_bits + layout.exponent_bits)
+    if layout.special == "ieee" and field == highest_field:
+        return Number("nan" if fraction else "inf", sign, 0, 0, 0)
+    if layout.special == "fn" and field == highest_field and fraction == highest_fraction:
+        return Number("nan", sign, 0, 0, 0)
+    if layout.special == "fnuz" and sign == 1 and field == 0 and fraction == 0:
+        return Number("nan", sign, 0, 0, 0)
+    if field == 0:
+        exponent, integer = layout.e_min, fraction
+    else:
+        exponent, integer = field - layout.bias, fraction + (1 << layout.fraction_bits)
+    return Number("finite" if integer else "zero", sign, integer, exponent - layout.fraction_bits, exponent)
+
+
+INTEGERS = {"int8": (8, True), "uint8": (8, False), "int4": (4, True), "int32": (32, True)}
+"""Bits, counted from the lowest of a pattern, and whether they are two's complement."""
+
+
+def decode_integer(pattern: int, format: str) -> int:
+    """The integer of the lowest bits of a pattern: of int4, a nibble of a byte."""
+    width, two_s_complement = INTEGERS[format]
+    if not 0 <= pattern < 1 << max(width, 8):
+        raise ValueError(f"{pattern:#x} does not fit the {max(width, 8)} bits of {format}")
+    bits = pattern % (1 << width)
+    return bits - (1 << width) if two_s_complement and bits >> (width - 1) else bits
+
+
+def floor_log2(integer: int, scale: int) -> int:
+    """Floor of log2 of ``|integer| * 2**scale``, which is not zero."""
+    return abs(integer).bit_length() - 1 + scale
+
+
+def convert(total: int, scale: int, rho: str, *, overflow: str = "A", negative_zero: str = "A") -> int:
+    """Xie, table 2: ``total * 2**scale`` rounded once, with gradual underflow, to its bit pattern.
+
+    RNE overflows as in IEEE 754. RZ overflows to infinity or, under 6B, to its largest finite number. A
+    zero is +0; a negative number that rounds to zero is +0 or, under 7B, -0.
+    """
+    conversion = CONVERSIONS[rho]
+    layout = FORMATS[conversion.format]
+    if total == 0:
+        return 0
+    # The result is a multiple of 2**unit, fraction_bits below its exponent (below e_min where subnormal).
+    exponent = max(floor_log2(total, scale), layout.e_min)
+    unit = exponent - conversion.fraction_bits
+    if scale >= unit:
+        kept = abs(total) << (scale - unit)
+    else:
+        kept, lost = divmod(abs(total), 1 << (unit - scale))
+        half = 1 << (unit - scale - 1)
+        if conversion.nearest and (lost > half or (lost == half and kept % 2 == 1)):
+            kept += 1
+    # The leading one of a normal number adds one to the exponent field; a subnormal number has none: field 0.
+    # So a carry into the next binade, or from the largest finite number into infinity, is right as well.
+    unstored = layout.fraction_bits - conversion.fraction_bits
+    pattern = (((exponent - layout.e_min) << conversion.fraction_bits) + kept) << unstored
+    if pattern >= layout.infinity:
+        saturates = overflow == "B" and not conversion.nearest
+        pattern = layout.infinity - (1 << unstored) if saturates else layout.infinity
+    if total > 0 or (pattern == 0 and negative_zero == "A"):
+        return pattern
+    return pattern | 1 << (layout.width - 1)
