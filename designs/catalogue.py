@@ -18,9 +18,10 @@ from mmaproof.designs.errors import CatalogueError, DesignError, InputError
 from mmaproof.designs.formats import Format, find_format
 from mmaproof.designs.parameters import DEFINITIONS, Parameters, parse_parameter
 
-_SHAPE = re.compile(r"m(\d+)n(\d+)k(\d+)")
+_SHAPE = re.compile(r"m(\d+)n(\d+)k(\d+)|(\d+)x(\d+)x(\d+)")
+_BLOCKS = re.compile(r"_\d+b(?=_)")
 _ROW_FIELDS = ("architecture", "family", "a", "b", "c", "d", "instructions", "source")
-_ROW_OPTIONAL = ("L_max", *(n for n in DEFINITIONS if n != "L"))
+_ROW_OPTIONAL = ("L_max", "scale", "block", *(n for n in DEFINITIONS if n != "L"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +89,7 @@ def _is_shortening(wanted: list[str], parts: list[str]) -> bool:
 
 
 def _without_shape(instruction: str) -> str:
-    return _SHAPE.sub("", instruction)
+    return _BLOCKS.sub("", _SHAPE.sub("", instruction))
 
 
 def _did_you_mean(text: str, known: list[str]) -> str:
@@ -177,20 +178,25 @@ class _Row:
 
     def design(self, template: str, formats: tuple[Format, Format, Format, Format], settings: dict[str, Any]) -> Design:
         spelled = dict(zip("abcd", (f.isa_name for f in formats), strict=True))
+        scale = self.formats("scale")[0] if "scale" in self.row else None
+        if scale is not None:
+            spelled["scale"] = scale.isa_name
         try:
             instruction = template.format(**spelled)
         except (KeyError, IndexError, ValueError) as error:
-            raise self.fail("instructions", f"{template!r}: only {{a}} {{b}} {{c}} {{d}} are replaced") from error
+            raise self.fail(
+                "instructions", f"{template!r}: only {{a}} {{b}} {{c}} {{d}} and, with scales, {{scale}} are replaced"
+            ) from error
         shape = _SHAPE.search(instruction)
         if shape is None:
-            raise self.fail("instructions", f"{instruction!r} states no shape such as m16n8k16")
-        m, n, k = map(int, shape.groups())
+            raise self.fail("instructions", f"{instruction!r} states no shape such as m16n8k16 or 32x32x8")
+        m, n, k = (int(x) for x in shape.groups() if x is not None)
         l_max = settings.get("L_max")
         if not isinstance(l_max, int) or l_max < 1:
             raise self.fail("L_max", f"{l_max!r}: a whole number of products is needed")
         parameters: dict[str, Any] = {"L": min(k, l_max)}
-        for name in _ROW_OPTIONAL[1:]:
-            if name in settings:
+        for name in DEFINITIONS:
+            if name in settings and name != "L":
                 try:
                     parameters[name] = parse_parameter(name, str(settings[name]))
                 except DesignError as error:
@@ -206,6 +212,8 @@ class _Row:
                 k,
                 Parameters(**parameters),
                 str(self.row["source"]),
+                scale,
+                self.row.get("block"),
             )
         except DesignError as error:
             raise self.fail("rho" if "rho" in str(error) else "L_max", str(error)) from error
