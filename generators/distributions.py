@@ -7,6 +7,7 @@ The five that designs are checked on are ``normal``, ``uniform-bits``, ``edges``
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import ml_dtypes
 import numpy as np
@@ -16,20 +17,46 @@ from mmaproof.designs.errors import InputError
 from mmaproof.designs.formats import Format
 from mmaproof.designs.operands import OperandBatch, Patterns, pattern_dtype
 
+_Column = Callable[[Format, tuple[int, ...], np.random.Generator], Patterns]
+
 Draw = Callable[[Design, int, int, np.random.Generator], OperandBatch]
 """design, rows, k, generator -> operands"""
 
 
-def _column(draw: Callable[[Format, tuple[int, ...], np.random.Generator], Patterns]) -> Draw:
+def _column(draw: _Column) -> Draw:
     def batch(design: Design, rows: int, k: int, rng: np.random.Generator) -> OperandBatch:
         a, b, c, _ = design.formats
-        return OperandBatch(draw(a, (rows, k), rng), draw(b, (rows, k), rng), draw(c, (rows,), rng))
+        scales = [_scales(design, rows, k, rng, draw) for _ in "ab"]
+        return OperandBatch(draw(a, (rows, k), rng), draw(b, (rows, k), rng), draw(c, (rows,), rng), *scales)
 
     return batch
 
 
+def _scales(
+    design: Design, rows: int, k: int, rng: np.random.Generator, draw: _Column | None = None
+) -> Patterns | None:
+    """Return scales near one in half of the blocks, so that products still meet c; else as ``draw`` has them."""
+    fmt = design.scale_format
+    if fmt is None:
+        return None
+    shape = (rows, design.blocks(k))
+    near: Patterns = (rng.integers(fmt.bias - 2, fmt.bias + 3, shape) << fmt.fraction_bits).astype(pattern_dtype(fmt))
+    if fmt.fraction_bits:
+        near |= rng.integers(0, 1 << fmt.fraction_bits, shape, dtype=near.dtype)
+    if draw is None:
+        return near
+    return np.where(rng.random(shape) < 0.5, near, draw(fmt, shape, rng))
+
+
 def from_float64(fmt: Format, values: np.ndarray) -> Patterns:
-    """Return the patterns of ``values`` rounded to ``fmt`` (tf32: the ignored low bits are zero)."""
+    """Return the patterns of ``values`` rounded to ``fmt`` (tf32: the ignored low bits are zero; integers saturate)."""
+    if fmt.is_integer:
+        low, high = (-(1 << (fmt.bits - 1)), (1 << (fmt.bits - 1)) - 1) if fmt.signed else (0, (1 << fmt.bits) - 1)
+        whole = np.clip(np.rint(values), low, high).astype(np.int64)
+        narrow: Patterns = (whole & ((1 << fmt.bits) - 1)).astype(pattern_dtype(fmt))
+        return narrow
+    if not fmt.signed:
+        values = np.abs(values)
     if fmt.ml_dtypes_name is None:
         single: Patterns = values.astype(np.float32).view(np.uint32)
         return single & np.uint32(~((1 << fmt.ignored_bits) - 1) & 0xFFFFFFFF)
@@ -49,7 +76,8 @@ def assemble(fmt: Format, negative: np.ndarray, field: np.ndarray, fraction: np.
 
 
 def _normal(fmt: Format, shape: tuple[int, ...], rng: np.random.Generator) -> Patterns:
-    return from_float64(fmt, rng.standard_normal(shape))
+    # integers: about as wide as the operands of a quantised network
+    return from_float64(fmt, rng.standard_normal(shape) * (1 << fmt.bits // 2 if fmt.is_integer else 1))
 
 
 def _uniform_bits(fmt: Format, shape: tuple[int, ...], rng: np.random.Generator) -> Patterns:
@@ -58,11 +86,18 @@ def _uniform_bits(fmt: Format, shape: tuple[int, ...], rng: np.random.Generator)
 
 def edge_patterns(fmt: Format) -> list[int]:
     """Return the positive patterns at which something changes, zero, infinity and NaNs included."""
+    if fmt.is_integer:
+        top = 1 << (fmt.bits - 1)
+        return sorted({0, 1, 2, top - 1, top, top + 1, 2 * top - 2, 2 * top - 1})
+    if not fmt.fraction_bits:
+        return [0, 1, fmt.bias - 1, fmt.bias, fmt.bias + 1, fmt.max_finite - 1, fmt.max_finite, fmt.max_finite + 1]
     low = fmt.ignored_bits
     one = fmt.bias << fmt.fraction_bits
     min_normal = 1 << fmt.fraction_bits
     finite = [0, 1, 2, min_normal - 1, min_normal, min_normal + 1, one - 1, one, one + 1, one + min_normal]
-    special = [p for p in (fmt.infinity, fmt.quiet_nan, (1 << fmt.sign_position) - 1) if p is not None]
+    special = [p for p in (fmt.infinity, fmt.quiet_nan) if p is not None]
+    if fmt.signed:
+        special.append((1 << fmt.sign_position) - 1)
     largest = fmt.max_finite >> low
     return sorted({p << low for p in [*finite, largest - 1, largest]} | set(special))
 
@@ -73,6 +108,8 @@ def _edges(fmt: Format, shape: tuple[int, ...], rng: np.random.Generator) -> Pat
 
 
 def _with_random_sign(fmt: Format, patterns: Patterns, rng: np.random.Generator) -> Patterns:
+    if not fmt.signed:
+        return patterns
     sign = rng.integers(0, 2, patterns.shape, dtype=patterns.dtype)
     return patterns ^ (sign << patterns.dtype.type(fmt.sign_position))
 
@@ -83,9 +120,11 @@ def _with_zeros(fmt: Format, shape: tuple[int, ...], rng: np.random.Generator) -
 
 
 def _subnormal(fmt: Format, shape: tuple[int, ...], rng: np.random.Generator) -> Patterns:
-    fields = rng.integers(0, 4, shape)
+    if fmt.is_integer:
+        return from_float64(fmt, rng.integers(-2, 3, shape).astype(np.float64))
+    fields = rng.integers(0, min(4, 1 << fmt.exponent_bits), shape)
     fractions = rng.integers(0, 1 << fmt.fraction_bits, shape)
-    return assemble(fmt, rng.integers(0, 2, shape), fields, fractions)
+    return assemble(fmt, rng.integers(0, 2 if fmt.signed else 1, shape), fields, fractions)
 
 
 def _sparse_fractions(fmt: Format, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
@@ -111,7 +150,9 @@ def _top_fraction(fmt: Format) -> int:
 def _aligned(design: Design, rows: int, k: int, rng: np.random.Generator) -> OperandBatch:
     """Terms whose exponents lie at most about F + 3 below the largest, so that alignment cuts some of their bits."""
     a, b, c, _ = design.formats
-    reach = design.parameters.fraction_bits + 3
+    if c.is_integer:
+        return _column(_uniform_bits)(design, rows, k, rng)
+    reach = min(design.parameters.fraction_bits, 60) + 3
     lowest, highest = a.e_min + b.e_min, a.e_max + b.e_max
     top = rng.integers(lowest + 1, highest + 1, (rows, 1))
     wanted = np.maximum(top - rng.integers(0, reach, (rows, k)), lowest)
@@ -121,7 +162,8 @@ def _aligned(design: Design, rows: int, k: int, rng: np.random.Generator) -> Ope
     # few products, so that what one of them does is seen in the result
     mask = rng.random((rows, k)) < rng.random((rows, 1))
     nothing = batch.a.dtype.type(0)
-    return OperandBatch(np.where(mask, batch.a, nothing), batch.b, batch.c)
+    scales = [_scales(design, rows, k, rng) for _ in "ab"]
+    return OperandBatch(np.where(mask, batch.a, nothing), batch.b, batch.c, *scales)
 
 
 def _cancelling(design: Design, rows: int, k: int, rng: np.random.Generator) -> OperandBatch:
@@ -131,8 +173,8 @@ def _cancelling(design: Design, rows: int, k: int, rng: np.random.Generator) -> 
     repeated = rng.random((rows, k)) < 0.5
     a = np.where(repeated, np.take_along_axis(batch.a, partner, 1), batch.a)
     b = np.where(repeated, np.take_along_axis(batch.b, partner, 1), batch.b)
-    flip = a.dtype.type(1 << design.a_format.sign_position)
-    return OperandBatch(np.where(repeated, a ^ flip, a), b, batch.c)
+    flip = a.dtype.type(1 << design.a_format.sign_position if design.a_format.signed else 0)
+    return replace(batch, a=np.where(repeated, a ^ flip, a), b=b)
 
 
 DISTRIBUTIONS: dict[str, Draw] = {

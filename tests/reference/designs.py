@@ -1,40 +1,179 @@
 """The reference asked about a design of the project: names of readings become the letters of the open points."""
 
+from collections.abc import Callable
+from typing import Any
+
 from mmaproof.designs.design import Design
 from mmaproof.designs.operands import Operands
-from reference.exact import dot, fma_chain
+from reference import accumulators, exact, families
 
 
 def _letter(reading):
     return "ABC"[list(type(reading)).index(reading)]
 
 
-def reference_result(design: Design, operands: Operands) -> int:
-    """What the exact-rational reference returns for a design of the T-FDPA or FMA-chain family."""
+def _formats(design: Design) -> dict[str, Any]:
+    return {f"{x}_format": f.name for x, f in zip("abcd", design.formats, strict=True)}
+
+
+def _readings(design: Design) -> dict[str, Any]:
+    """Everything that ``exact.dot`` takes besides operands."""
     p = design.parameters
-    padding = [0] * (design.padded_length(len(operands)) - len(operands))
-    a, b = [*operands.a, *padding], [*operands.b, *padding]
-    nan_code = p.nan_code.pattern(design.d_format)
-    if design.family == "fma-chain":
-        return fma_chain(a, b, operands.c, design.d_format.name, nan_code)
-    return dot(
+    return {
+        **_formats(design),
+        "fraction_bits": p.fraction_bits,
+        "rho": p.rho,
+        "alignment": p.alignment.value,
+        "product_exponent": p.product_exponent.value,
+        "carry_bits": p.carry_bits,
+        "zero_c": _letter(p.zero_c),
+        "e_zero": p.e_zero,
+        "zero_product": _letter(p.zero_product),
+        "floor": p.floor,
+        "c_subnormal": _letter(p.c_subnormal),
+        "overflow": _letter(p.overflow),
+        "negative_zero": _letter(p.negative_zero),
+        "chain_infinity": _letter(p.chain_infinity),
+    }
+
+
+def _some(settings: dict[str, Any], *names: str) -> dict[str, Any]:
+    return {n: settings[n] for n in names}
+
+
+def _fdpa_late(function):
+    def ask(design, a, b, operands, nan_code):
+        p = design.parameters
+        chosen = _some(_readings(design), "a_format", "b_format", "zero_c", "zero_product", "e_zero", "negative_zero")
+        return function(
+            a,
+            b,
+            operands.c,
+            L=p.L,
+            fraction_bits=p.fraction_bits,
+            f2=p.late_bits,
+            final_rounding=_letter(p.late_rounding),
+            product_overflow=_letter(p.product_infinity),
+            nan_code=nan_code,
+            **chosen,
+        )
+
+    return ask
+
+
+def _tree(design, a, b, operands, nan_code):
+    return families.ftz_addmul(
         a,
         b,
         operands.c,
-        **{f"{x}_format": f.name for x, f in zip("abcd", design.formats, strict=True)},
-        L=p.L,
-        fraction_bits=p.fraction_bits,
-        rho=p.rho,
-        alignment=p.alignment.value,
-        product_exponent=p.product_exponent.value,
-        carry_bits=p.carry_bits,
-        zero_c=_letter(p.zero_c),
-        e_zero=p.e_zero,
-        zero_product=_letter(p.zero_product),
-        floor=p.floor,
-        c_subnormal=_letter(p.c_subnormal),
-        overflow=_letter(p.overflow),
-        negative_zero=_letter(p.negative_zero),
-        chain_infinity=_letter(p.chain_infinity),
+        P=design.parameters.L,
+        flush=design.parameters.subnormals.value == "flushed",
         nan_code=nan_code,
+        **_some(_formats(design), "a_format", "b_format"),
     )
+
+
+def _e_fdpa(design, a, b, operands, nan_code):
+    p = design.parameters
+    if p.summation.value == "pairwise":
+        return _tree(design, a, b, operands, nan_code)
+    chosen = _some(_readings(design), "a_format", "b_format", "negative_zero")
+    return families.e_fdpa(a, b, operands.c, L=p.L, nan_code=nan_code, **chosen)
+
+
+def _st(design, a, b, operands, nan_code):
+    scales = {"scale_a": operands.scale_a, "scale_b": operands.scale_b, "block": design.block}
+    return families.st_fdpa(a, b, operands.c, L=design.parameters.L, nan_code=nan_code, **scales, **_readings(design))
+
+
+def _gst(design, a, b, operands, nan_code):
+    p = design.parameters
+    settings = _readings(design)
+    del settings["carry_bits"]
+    return families.gst_fdpa(
+        a,
+        b,
+        operands.c,
+        scale_format=design.scale_format.name,
+        scale_a=operands.scale_a,
+        scale_b=operands.scale_b,
+        block=design.block,
+        G=p.group_size,
+        L=p.L,
+        group_zero=_letter(p.zero_group),
+        nan_code=nan_code,
+        **settings,
+    )
+
+
+def _late(design, a, b, operands, nan_code):
+    p = design.parameters
+    return accumulators.late_ieee(
+        a,
+        b,
+        operands.c,
+        widen=None if p.widening.value == "none" else p.widening.value,
+        order=p.k_order.permutation(design.k),
+        L=p.L,
+        each_step=p.join.value == "ieee",
+        nan_code=nan_code,
+        **_readings(design),
+    )
+
+
+def _integer(design, a, b, operands, nan_code):
+    return accumulators.integer_dot(
+        a,
+        b,
+        operands.c,
+        L=design.parameters.L,
+        saturate=design.parameters.integer_overflow.value == "saturate",
+        **_some(_formats(design), "a_format", "b_format"),
+    )
+
+
+def _sequential(design, a, b, operands, nan_code):
+    p = design.parameters
+    return accumulators.sequential(
+        a,
+        b,
+        operands.c,
+        first={"index": "none"}.get(p.first.value, p.first.value),
+        truncates=p.truncates.value,
+        normalises=p.normalises.value == "yes",
+        L=p.L,
+        nan_code=nan_code,
+        **_readings(design),
+    )
+
+
+def _t_fdpa(design, a, b, operands, nan_code):
+    return exact.dot(a, b, operands.c, L=design.parameters.L, nan_code=nan_code, **_readings(design))
+
+
+def _fma(design, a, b, operands, nan_code):
+    return exact.fma_chain(a, b, operands.c, design.d_format.name, nan_code)
+
+
+_FAMILIES: dict[str, Callable[..., int]] = {
+    "t-fdpa": _t_fdpa,
+    "fma-chain": _fma,
+    "st-fdpa": _st,
+    "gst-fdpa": _gst,
+    "e-fdpa": _e_fdpa,
+    "tr-fdpa": _fdpa_late(families.tr_fdpa),
+    "gtr-fdpa": _fdpa_late(families.gtr_fdpa),
+    "ftz-addmul": _tree,
+    "adder-tree": _tree,
+    "emulated-fp8": _late,
+    "bulk-normalisation": _late,
+    "integer": _integer,
+    "sequential": _sequential,
+}
+
+
+def reference_result(design: Design, operands: Operands) -> int:
+    """What the exact-rational reference returns for a design of any family of the catalogue."""
+    padding = [0] * (design.padded_length(len(operands)) - len(operands))
+    nan_code = 0 if design.d_format.is_integer else design.parameters.nan_code.pattern(design.d_format)
+    return _FAMILIES[design.family](design, [*operands.a, *padding], [*operands.b, *padding], operands, nan_code)
