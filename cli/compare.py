@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mmaproof.cli.operands import operands_record
+from mmaproof.cli.operands import operand_lines, operands_record
 from mmaproof.cli.options import (
     Json,
     Length,
@@ -102,7 +102,7 @@ def comparison_record(answer: Comparison) -> dict[str, Any]:
     }
     if answer.witness is not None:
         record["witness"] = {
-            **operands_record(question.formats, answer.witness),
+            **operands_record(question.formats, answer.witness, question.scale_format),
             "outputs": {name: d.hex(x) for name, x in answer.outputs.items()},
         }
     return record
@@ -127,6 +127,7 @@ def witness_vector(answer: Comparison) -> Vector:
         answer.witness,
         first.formats,
         answer.outputs,
+        scale_format=first.scale_format,
         why=f"distinguishes {first.name} from {second.name}",
         origin=origin(answer),
         version=tool_version(),
@@ -148,10 +149,9 @@ def print_comparison(answer: Comparison, picture: bool) -> None:
     from mmaproof.cli.picture import explain
     from mmaproof.cli.picture.values import pattern_value
 
-    record = operands_record(question.formats, answer.witness)
-    say(f"  a = {','.join(record['a'])}")
-    say(f"  b = {','.join(record['b'])}")
-    say(f"  c = {record['c']}")
+    record = operands_record(question.formats, answer.witness, question.scale_format)
+    for line in operand_lines(record):
+        say(f"  {line}")
     for design in question.designs:
         fmt, d = design.d_format, answer.outputs[design.name]
         say(f"  d = {fmt.hex(d)} = {pattern_value(fmt, d)} on {design.name}")

@@ -72,6 +72,8 @@ def show(design: DesignName, json: Json = False) -> None:
     for heading in ("parameter", "value", "meaning", "allowed"):
         table.add_column(heading, overflow="fold")
     for name, value in found.parameters.as_text().items():
+        if not DEFINITIONS[name].applies(found.parameters):
+            continue
         changed = "*" if name in found.changed else ""
         table.add_row(name + changed, value, DEFINITIONS[name].meaning, DEFINITIONS[name].allowed())
     results().print(table)

@@ -25,10 +25,13 @@ def parse_patterns(column: str, text: str, fmt: Format) -> tuple[int, ...]:
     return tuple(patterns)
 
 
-def parse_operands(design: Design, a: str, b: str, c: str, k: int | None) -> Operands:
+def parse_operands(
+    design: Design, a: str, b: str, c: str, k: int | None, scale_a: str | None = None, scale_b: str | None = None
+) -> Operands:
     """Return operands of length ``k`` (default K of the design) for ``design``.
 
-    Raises OperandError where a pattern is malformed or the number of elements is not ``k``.
+    Raises OperandError where a pattern is malformed, the number of elements is not ``k``, or scales are missing or
+    given to a design that has none.
     """
     from mmaproof.designs.errors import OperandError
     from mmaproof.designs.operands import Operands
@@ -44,14 +47,47 @@ def parse_operands(design: Design, a: str, b: str, c: str, k: int | None) -> Ope
     accumulator = parse_patterns("c", c, design.c_format)
     if len(accumulator) != 1:
         raise OperandError(f"c has {len(accumulator)} elements: it is one pattern")
-    return Operands(columns[0], columns[1], accumulator[0])
+    scales = [_parse_scales(design, n, text, length) for n, text in (("scale-a", scale_a), ("scale-b", scale_b))]
+    return Operands(columns[0], columns[1], accumulator[0], *scales)
 
 
-def operands_record(formats: Sequence[Format], operands: Operands) -> dict[str, Any]:
-    """Return operands as JSON data: fixed-width hexadecimal."""
+def _parse_scales(design: Design, name: str, text: str | None, length: int) -> tuple[int, ...]:
+    from mmaproof.designs.errors import OperandError
+
+    if design.scale_format is None:
+        if text is not None:
+            raise OperandError(f"{design.name} has no scales: leave --{name} out")
+        return ()
+    wanted = design.blocks(length)
+    if text is None:
+        raise OperandError(
+            f"{design.name} has scales: add --{name} with {wanted} {design.scale_format.name} "
+            f"pattern{'s' * (wanted > 1)}, one for each {design.block} elements"
+        )
+    scales = parse_patterns(name, text, design.scale_format)
+    if len(scales) != wanted:
+        raise OperandError(
+            f"{name} has {len(scales)} elements, {design.name} takes {wanted}: one for each {design.block}"
+        )
+    return scales
+
+
+def operands_record(
+    formats: Sequence[Format], operands: Operands, scale_format: Format | None = None
+) -> dict[str, Any]:
+    """Return operands as JSON data: fixed-width hexadecimal; scales where there are any."""
     a, b, c = formats[:3]
-    return {
+    record: dict[str, Any] = {
         "a": [a.hex(x) for x in operands.a],
         "b": [b.hex(x) for x in operands.b],
         "c": c.hex(operands.c),
     }
+    if scale_format is not None:
+        record["scale_a"] = [scale_format.hex(x) for x in operands.scale_a]
+        record["scale_b"] = [scale_format.hex(x) for x in operands.scale_b]
+    return record
+
+
+def operand_lines(record: dict[str, Any]) -> list[str]:
+    """Return a record of operands as lines that the options of `mmaproof run` take."""
+    return [f"{n} = {x if isinstance(x, str) else ','.join(x)}" for n, x in record.items()]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mmaproof.cli.operands import operands_record
+from mmaproof.cli.operands import operand_lines, operands_record
 from mmaproof.cli.options import Json, NanCodes
 from mmaproof.cli.output import EXIT_HOLDS, EXIT_INPUT, EXIT_REFUTED, EXIT_UNKNOWN, complain, print_json, results, say
 
@@ -89,7 +89,7 @@ def _example(x: Mismatch) -> dict[str, Any]:
     d = x.formats[3]
     return {
         "row": x.label,
-        **operands_record(x.formats, x.operands),
+        **operands_record(x.formats, x.operands, x.scale_format),
         "expected": d.hex(x.expected),
         "returned": d.hex(x.returned),
     }
@@ -104,9 +104,8 @@ def print_replay(source: Path, target: Target, report: Replay) -> None:
     for x in report.examples:
         shown = _example(x)
         say(f"  {x.label}: expected {shown['expected']}, returned {shown['returned']}")
-        say(f"    a = {','.join(shown['a'])}")
-        say(f"    b = {','.join(shown['b'])}")
-        say(f"    c = {shown['c']}")
+        for line in operand_lines(operands_record(x.formats, x.operands, x.scale_format)):
+            say(f"    {line}")
     if report.examples and target.design is not None:
         from mmaproof.cli.picture import explain
 

@@ -24,6 +24,11 @@ def run(
     a: Annotated[str, typer.Option("--a", metavar="LIST", help=f"Elements of a, {_PATTERNS}")],
     b: Annotated[str, typer.Option("--b", metavar="LIST", help="Elements of b, likewise.")],
     c: Annotated[str, typer.Option("--c", metavar="HEX", help="The accumulator.")],
+    scale_a: Annotated[
+        str | None,
+        typer.Option("--scale-a", metavar="LIST", help="Scales of the blocks of a, for designs with scales."),
+    ] = None,
+    scale_b: Annotated[str | None, typer.Option("--scale-b", metavar="LIST", help="Those of b.")] = None,
     k: Length = None,
     explain: Annotated[bool, typer.Option("--explain", help="Draw what happens, bit by bit.")] = False,
     json: Json = False,
@@ -35,11 +40,18 @@ def run(
     from mmaproof.smt.evaluate import evaluate
 
     found = find_design(design)
-    operands = parse_operands(found, a, b, c, k)
+    operands = parse_operands(found, a, b, c, k, scale_a, scale_b)
     result = evaluate(found, operands)
     d = found.d_format.hex(result)
     if json:
-        print_json({"design": found.name, "k": len(operands), **operands_record(found.formats, operands), "d": d})
+        print_json(
+            {
+                "design": found.name,
+                "k": len(operands),
+                **operands_record(found.formats, operands, found.scale_format),
+                "d": d,
+            }
+        )
         return
     if explain:
         results().print(draw([found], operands))

@@ -17,6 +17,7 @@ from mmaproof.designs.design import Design
 from mmaproof.designs.errors import CatalogueError, DesignError, InputError
 from mmaproof.designs.formats import Format, find_format
 from mmaproof.designs.parameters import DEFINITIONS, Parameters, parse_parameter
+from mmaproof.designs.profiles import load_disputes
 
 _SHAPE = re.compile(r"m(\d+)n(\d+)k(\d+)|(\d+)x(\d+)x(\d+)")
 _BLOCKS = re.compile(r"_\d+b(?=_)")
@@ -43,13 +44,20 @@ class Catalogue:
     def find(self, text: str) -> Design:
         """Return the design that ``text`` names: ``ARCHITECTURE/INSTRUCTION[@parameter=value,...]``.
 
+        The setting ``as=PROFILE`` sets every open point as a source has it, before the other settings.
         The instruction may be shortened to any of its dot- or underscore-separated parts, whole and in order.
         Where several fit that differ in shape only, the one with the largest K is meant, then the smallest M
         and N. Raises DesignError for a name that is unknown or ambiguous, and for bad parameters.
         """
         name, at, settings = text.strip().partition("@")
         design = self._find_base(name.strip())
-        return design.change_by_text(settings) if at else design
+        if not at:
+            return design
+        parsed = _parse_settings(settings)
+        profile = parsed.pop("as", None)
+        if profile is not None:
+            design = load_disputes().apply(design, profile)
+        return design.change(**{n: parse_parameter(n, value) for n, value in parsed.items()}) if parsed else design
 
     def _find_base(self, name: str) -> Design:
         if name in self.designs:
@@ -77,6 +85,19 @@ class Catalogue:
 
     def _examples(self) -> str:
         return ", ".join(itertools.islice(self.designs, 2))
+
+
+def _parse_settings(text: str) -> dict[str, str]:
+    """Return ``parameter=value,...`` as texts by name. Raises DesignError where it is not of that form."""
+    parsed: dict[str, str] = {}
+    for setting in text.split(","):
+        name, equals, value = (x.strip() for x in setting.partition("="))
+        if not equals:
+            raise DesignError(f"{setting!r} is no parameter setting: write NAME@parameter=value,...")
+        if name in parsed:
+            raise DesignError(f"parameter {name} is set twice in {text!r}")
+        parsed[name] = value
+    return parsed
 
 
 def _parts(instruction: str) -> list[str]:

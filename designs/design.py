@@ -7,7 +7,7 @@ from typing import Any
 
 from mmaproof.designs.errors import DesignError
 from mmaproof.designs.formats import Format
-from mmaproof.designs.parameters import DEFINITIONS, Parameters, format_parameter, parse_parameter
+from mmaproof.designs.parameters import DEFINITIONS, Parameters, format_parameter
 from mmaproof.designs.readings import Summation
 
 
@@ -37,8 +37,10 @@ class Design:
     """format of the scales of a and b, None where the unit has none"""
     block: int | None = None
     """K_block: elements of a (and of b) that share one scale"""
+    profile: str | None = None
+    """the source whose readings of the open points are set, None for the catalogue's"""
     changed: tuple[str, ...] = field(default=())
-    """names of the parameters that differ from the catalogue's row"""
+    """names of the parameters that differ from the catalogue's row (under the profile)"""
 
     def __post_init__(self) -> None:
         p = self.parameters
@@ -79,10 +81,9 @@ class Design:
     @property
     def name(self) -> str:
         """The full name, changed parameters included; ``find_design`` reads it back."""
-        if not self.changed:
-            return self.base_name
-        settings = (f"{n}={format_parameter(n, getattr(self.parameters, n))}" for n in self.changed)
-        return f"{self.base_name}@{','.join(settings)}"
+        settings = [f"as={self.profile}"] if self.profile else []
+        settings += [f"{n}={format_parameter(n, getattr(self.parameters, n))}" for n in self.changed]
+        return f"{self.base_name}@{','.join(settings)}" if settings else self.base_name
 
     @property
     def formats(self) -> tuple[Format, Format, Format, Format]:
@@ -98,20 +99,15 @@ class Design:
             if name not in DEFINITIONS:
                 raise DesignError(f"unknown parameter {name!r}: one of {', '.join(DEFINITIONS)}")
         changed = tuple(n for n in DEFINITIONS if n in self.changed or n in settings)
-        return replace(self, parameters=replace(self.parameters, **settings), changed=changed)
+        parameters = replace(self.parameters, **settings)
+        for name, value in settings.items():
+            if value != getattr(self.parameters, name) and not DEFINITIONS[name].applies(parameters):
+                raise DesignError(f"parameter {name} has no effect in {self.base_name} with its other parameters")
+        return replace(self, parameters=parameters, changed=changed)
 
-    def change_by_text(self, settings: str) -> Design:
-        """Return the design changed by ``parameter=value,...`` as written on the command line."""
-        parsed: dict[str, Any] = {}
-        for setting in settings.split(","):
-            name, equals, value = setting.partition("=")
-            name = name.strip()
-            if not equals:
-                raise DesignError(f"{setting!r} is no parameter setting: write NAME@parameter=value,...")
-            if name in parsed:
-                raise DesignError(f"parameter {name} is set twice in {settings!r}")
-            parsed[name] = parse_parameter(name, value)
-        return self.change(**parsed)
+    def under_profile(self, profile: str, settings: dict[str, Any]) -> Design:
+        """Return the same design with the settings that ``profile`` makes; the name says the profile."""
+        return replace(self, parameters=replace(self.parameters, **settings), profile=profile)
 
     def padded_length(self, length: int) -> int:
         """Return the number of elements that a dot product of ``length`` runs over, +0 elements included.

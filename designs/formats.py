@@ -9,8 +9,10 @@ pattern is two's complement.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from enum import StrEnum
+from fractions import Fraction
 
 from mmaproof.designs.errors import InputError
 
@@ -153,6 +155,88 @@ class Format:
                 f"{text} is too wide for {self.name}: {self.bits} bits, at most {self.hex((1 << self.bits) - 1)}"
             )
         return pattern
+
+    def encode(self, value: int | float | Fraction) -> int:
+        """Return the pattern of exactly ``value``; nothing is rounded, ignored bits are zero.
+
+        NaN gives the positive quiet NaN, the float -0.0 negative zero. Raises InputError where the format has no such
+        value; the text gives the nearest pattern below it in magnitude.
+        """
+        if isinstance(value, float) and not math.isfinite(value):
+            return self._encode_special(value)
+        negative = value < 0 or (isinstance(value, float) and math.copysign(1, value) < 0)
+        if negative and not value and (not self.signed or self.specials in (Specials.INTEGER, Specials.FNUZ)):
+            raise InputError(f"{self.name} has no negative zero")
+        if negative and not self.signed:
+            raise InputError(f"{_spell(value)} is not representable in {self.name}: it has no negative numbers")
+        magnitude = abs(Fraction(value))
+        below, exact = self._integer_below(magnitude, negative) if self.is_integer else self._float_below(magnitude)
+        if below is None:
+            problem = f"its smallest number is {self.hex(0)} = 2**{self.e_min}"
+        else:
+            pattern = self._with_sign(below, negative)
+            if exact:
+                return pattern
+            problem = f"the nearest below in magnitude is {self.hex(pattern)}"
+        raise InputError(f"{_spell(value)} is not representable in {self.name}: {problem}")
+
+    def _encode_special(self, value: float) -> int:
+        """Return the pattern of NaN or an infinity; InputError where there is none."""
+        if math.isnan(value):
+            if self.quiet_nan is None:
+                raise InputError(f"{self.name} has no NaN")
+            return self.quiet_nan
+        if self.infinity is None:
+            nan = f" and {self.hex(self.quiet_nan)} is NaN" if self.quiet_nan is not None else ""
+            others = ", ".join(f.name for f in FORMATS.values() if f.infinity is not None)
+            raise InputError(
+                f"{self.name} has no infinity: {self.hex(self.max_finite)} is its largest number{nan}; "
+                f"formats with infinities are {others}"
+            )
+        return self._with_sign(self.infinity, value < 0)
+
+    def _with_sign(self, magnitude: int, negative: bool) -> int:
+        """Return the pattern of the negative of ``magnitude``, a pattern, where ``negative`` holds."""
+        if not negative or (self.specials is Specials.FNUZ and not magnitude):
+            return magnitude
+        if self.is_integer:
+            return -magnitude & ((1 << self.bits) - 1)
+        return magnitude | 1 << self.sign_position
+
+    def _integer_below(self, magnitude: Fraction, negative: bool) -> tuple[int, bool]:
+        """Return the largest integer of this sign that is at most ``magnitude``, and whether it is equal."""
+        below = min(math.floor(magnitude), 1 << self.fraction_bits if negative else self.max_finite)
+        return below, below == magnitude
+
+    def _float_below(self, magnitude: Fraction) -> tuple[int | None, bool]:
+        """Return the positive pattern of the largest number at most ``magnitude``, and whether it is equal.
+
+        The pattern is None where every number is larger (E8M0 has no zero).
+        """
+        exponent = max(_floor_log2(magnitude), self.e_min) if magnitude else self.e_min
+        units = magnitude / Fraction(2) ** (exponent - self.fraction_bits)
+        # with a fraction, field 0 is of subnormals and field 1 has the same exponent
+        pattern = math.floor(units) + ((exponent - self.e_min) << self.fraction_bits) - (not self.fraction_bits)
+        if pattern < 0:
+            return None, False
+        pattern <<= self.ignored_bits
+        if pattern > self.max_finite:
+            return self.max_finite, False
+        return pattern, units.denominator == 1
+
+
+def _floor_log2(x: Fraction) -> int:
+    """Return floor(log2(x)) of a positive number."""
+    exponent = x.numerator.bit_length() - x.denominator.bit_length()
+    return exponent if Fraction(2) ** exponent <= x else exponent - 1
+
+
+def _spell(value: int | float | Fraction) -> str:
+    """Return ``value`` as text of bounded length."""
+    exact = Fraction(value)
+    if max(exact.numerator.bit_length(), exact.denominator.bit_length()) <= 128 or isinstance(value, float):
+        return str(value)
+    return f"{'-' if exact < 0 else ''}2**{_floor_log2(abs(exact))} (about)"
 
 
 _IEEE = "IEEE 754-2019, table 3.5"

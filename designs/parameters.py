@@ -7,11 +7,12 @@ Parsing from text (command line, catalogue file), validation and the tables that
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from typing import Any
 
-from mmaproof.designs.conversions import RHO, Conversion
+from mmaproof.designs.conversions import RHO, Conversion, Rounding
 from mmaproof.designs.errors import DesignError
 from mmaproof.designs.k_order import CONSECUTIVE, KOrder
 from mmaproof.designs.readings import (
@@ -57,6 +58,8 @@ class Definition:
     meaning: str
     source: str
     values: IntegerRange | type[StrEnum] | tuple[str, ...] | type[KOrder]
+    applies: Callable[[Parameters], bool]
+    """whether the parameter has an effect beside the others"""
 
     def allowed(self) -> str:
         """Return the allowed values as a person reads them."""
@@ -71,8 +74,34 @@ class Definition:
                 return KOrder.ALLOWED
 
 
-def _parameter(default: Any, values: Any, meaning: str, source: str) -> Any:
-    return field(default=default, metadata={"definition": Definition(meaning, source, values)})
+def _always(p: Parameters) -> bool:
+    return True
+
+
+def _aligned(p: Parameters) -> bool:
+    return p.rho != "int32" and p.summation is not Summation.PAIRWISE
+
+
+def _fused(p: Parameters) -> bool:
+    return p.rho != "int32" and p.summation is Summation.FUSED
+
+
+def _joined_late(p: Parameters) -> bool:
+    return _fused(p) and p.join is Join.ROUND_DOWN
+
+
+def _sequential(p: Parameters) -> bool:
+    return p.summation is Summation.SEQUENTIAL
+
+
+def _grouped(p: Parameters) -> bool:
+    return p.group_size is not None
+
+
+def _parameter(
+    default: Any, values: Any, meaning: str, source: str, applies: Callable[[Parameters], bool] = _always
+) -> Any:
+    return field(default=default, metadata={"definition": Definition(meaning, source, values, applies)})
 
 
 _XIE7 = "Xie et al. 2026, algorithm 7"
@@ -88,7 +117,11 @@ class Parameters:
 
     L: int = _parameter(1, IntegerRange(1, 1024), "products fused in one step", _XIE7 + ", L")
     fraction_bits: int = _parameter(
-        23, IntegerRange(1, 1000), "F: fraction bits kept below 2**e_max after alignment", _XIE7 + ", F"
+        23,
+        IntegerRange(1, 1000),
+        "F: fraction bits kept below 2**e_max after alignment",
+        _XIE7 + ", F",
+        _aligned,
     )
     rho: str = _parameter(
         "rz-fp32", tuple(RHO), "conversion of the sum to the output format", "Xie et al. 2026, table 2"
@@ -104,83 +137,168 @@ class Parameters:
         Summation.FUSED, Summation, "how the terms of a step are added", "Xie et al. 2026, section 4.1"
     )
     grouping: Grouping = _parameter(
-        Grouping.ALL, Grouping, "products that are aligned with each other", "Xie et al. 2026, algorithm 11"
+        Grouping.ALL,
+        Grouping,
+        "products that are aligned with each other",
+        "Xie et al. 2026, algorithm 11",
+        _fused,
     )
     group_size: int | None = _parameter(
         None,
         IntegerRange(1, 1024, otherwise="none"),
         "G: products whose exact sum is scaled as one term",
         "Xie et al. 2026, algorithm 9",
+        _fused,
     )
     join: Join = _parameter(
-        Join.FUSED, Join, "how the accumulator joins the products", "Xie et al. 2026, algorithms 7 and 10"
+        Join.FUSED,
+        Join,
+        "how the accumulator joins the products",
+        "Xie et al. 2026, algorithms 7 and 10",
+        _fused,
     )
     late_bits: int = _parameter(
-        31, IntegerRange(1, 400), "F2: fraction bits of the products' sum where c joins rounded down", "algorithm 10"
+        31,
+        IntegerRange(1, 400),
+        "F2: fraction bits of the products' sum where c joins rounded down",
+        "algorithm 10",
+        _joined_late,
     )
     late_rounding: LateRounding = _parameter(
-        LateRounding.ONCE, LateRounding, "final rounding where c joins rounded down", _POINTS + "11"
+        LateRounding.ONCE,
+        LateRounding,
+        "final rounding where c joins rounded down",
+        _POINTS + "11",
+        _joined_late,
     )
-    far_c: FarC = _parameter(FarC.ROUNDED, FarC, "a far smaller c that joins rounded down", "algorithm 11, line 24")
+    far_c: FarC = _parameter(
+        FarC.ROUNDED, FarC, "a far smaller c that joins rounded down", "algorithm 11, line 24", _joined_late
+    )
     product_limit: int | None = _parameter(
         None,
         IntegerRange(0, 4096, otherwise="none"),
         "a product of magnitude 2**product_limit or more is an infinity",
         "Xie et al. 2026, section 4.2",
+        _aligned,
     )
     product_infinity: ProductInfinity = _parameter(
-        ProductInfinity.NAN, ProductInfinity, "such a product against an infinite c of the other sign", _POINTS + "12"
+        ProductInfinity.NAN,
+        ProductInfinity,
+        "such a product against an infinite c of the other sign",
+        _POINTS + "12",
+        lambda p: p.product_limit is not None,
     )
     zero_group: ZeroGroup = _parameter(
-        ZeroGroup.SCALES, ZeroGroup, "exponent of a scaled group that is zero", _POINTS + "15"
+        ZeroGroup.SCALES,
+        ZeroGroup,
+        "exponent of a scaled group that is zero",
+        _POINTS + "15",
+        _grouped,
     )
-    first: First = _parameter(First.EXPONENT, First, "term a sequential sum starts with", "Fasi et al. 2021")
-    truncates: Truncates = _parameter(Truncates.ADDEND, Truncates, "what a sequential sum cuts", "Fasi et al. 2021")
+    group_e_zero: int = _parameter(
+        -139,
+        IntegerRange(-2000, 2000),
+        "exponent that the reading e-zero of zero_group uses",
+        _POINTS + "15",
+        lambda p: p.zero_group is ZeroGroup.E_ZERO,
+    )
+    first: First = _parameter(
+        First.EXPONENT, First, "term a sequential sum starts with", "Fasi et al. 2021", _sequential
+    )
+    truncates: Truncates = _parameter(
+        Truncates.ADDEND, Truncates, "what a sequential sum cuts", "Fasi et al. 2021", _sequential
+    )
     normalises: Normalises = _parameter(
-        Normalises.NO, Normalises, "whether a sequential sum normalises", "Fasi et al. 2021"
+        Normalises.NO,
+        Normalises,
+        "whether a sequential sum normalises",
+        "Fasi et al. 2021",
+        _sequential,
     )
     integer_overflow: IntegerOverflow = _parameter(
-        IntegerOverflow.WRAP, IntegerOverflow, "overflow of an integer register", "PTX ISA, .satfinite"
+        IntegerOverflow.WRAP,
+        IntegerOverflow,
+        "overflow of an integer register",
+        "PTX ISA, .satfinite",
+        lambda p: p.rho == "int32",
     )
     alignment: Alignment = _parameter(
-        Alignment.TRUNCATE, Alignment, "what happens to bits below the last kept one", _XIE7 + ", line 10"
+        Alignment.TRUNCATE,
+        Alignment,
+        "what happens to bits below the last kept one",
+        _XIE7 + ", line 10",
+        _fused,
     )
     product_exponent: ProductExponent = _parameter(
         ProductExponent.SUMMED,
         ProductExponent,
         "exponent with which a product enters the alignment",
         _XIE7 + ", line 4; normalised: Valpey et al. 2025",
+        _aligned,
     )
     carry_bits: int | None = _parameter(
         None,
         IntegerRange(0, 64, otherwise="sufficient"),
         "integer bits of the sum above those of one product; the register wraps, 'sufficient' never does",
         _POINTS + "13; Valpey et al. 2025",
+        _fused,
     )
-    zero_c: ZeroC = _parameter(ZeroC.MINUS_126, ZeroC, "exponent of c = 0 in e_max", _POINTS + "1")
+    zero_c: ZeroC = _parameter(ZeroC.MINUS_126, ZeroC, "exponent of c = 0 in e_max", _POINTS + "1", _aligned)
     zero_product: ZeroProduct = _parameter(
-        ZeroProduct.OPERAND_MINUS_126, ZeroProduct, "exponent of a zero product in e_max", _POINTS + "2"
+        ZeroProduct.OPERAND_MINUS_126,
+        ZeroProduct,
+        "exponent of a zero product in e_max",
+        _POINTS + "2",
+        lambda p: _aligned(p) and p.group_size is None,
     )
     e_zero: int = _parameter(
-        -133, IntegerRange(-2000, 2000), "exponent that the readings e-zero use", _POINTS + "1 to 4"
+        -133,
+        IntegerRange(-2000, 2000),
+        "exponent that the readings e-zero use",
+        _POINTS + "1 to 4",
+        lambda p: p.zero_c is ZeroC.E_ZERO or p.zero_product is ZeroProduct.E_ZERO,
     )
     floor: int | None = _parameter(
-        None, IntegerRange(-2000, 2000, otherwise="none"), "least value of e_max", _POINTS + "3 and 4"
+        None,
+        IntegerRange(-2000, 2000, otherwise="none"),
+        "least value of e_max",
+        _POINTS + "3 and 4",
+        _fused,
     )
-    c_subnormal: SubnormalC = _parameter(SubnormalC.E_MIN, SubnormalC, "exponent of a subnormal c", _POINTS + "5")
+    c_subnormal: SubnormalC = _parameter(
+        SubnormalC.E_MIN, SubnormalC, "exponent of a subnormal c", _POINTS + "5", _aligned
+    )
     overflow: Overflow = _parameter(
-        Overflow.INFINITY, Overflow, "result of a truncating conversion that overflows", _POINTS + "6"
+        Overflow.INFINITY,
+        Overflow,
+        "result of a truncating conversion that overflows",
+        _POINTS + "6",
+        lambda p: _aligned(p) and p.conversion.rounding is Rounding.RZ,
     )
     negative_zero: NegativeZero = _parameter(
-        NegativeZero.POSITIVE, NegativeZero, "sign of a negative sum that converts to zero", _POINTS + "7"
+        NegativeZero.POSITIVE,
+        NegativeZero,
+        "sign of a negative sum that converts to zero",
+        _POINTS + "7",
+        _aligned,
     )
     chain_infinity: ChainInfinity = _parameter(
-        ChainInfinity.INFINITE, ChainInfinity, "an infinity produced inside a chain", _POINTS + "8"
+        ChainInfinity.INFINITE,
+        ChainInfinity,
+        "an infinity produced inside a chain",
+        _POINTS + "8",
+        lambda p: _aligned(p) and p.join is not Join.IEEE,
     )
     zero_sum: ZeroSum = _parameter(
-        ZeroSum.POSITIVE, ZeroSum, "sign of an exactly zero sum", "Xie et al. 2026; IEEE 754 for FMA chains"
+        ZeroSum.POSITIVE,
+        ZeroSum,
+        "sign of an exactly zero sum",
+        "Xie et al. 2026; IEEE 754 for FMA chains",
+        _aligned,
     )
-    nan_code: NanCode = _parameter(NanCode.ALL_ONES, NanCode, "pattern of a NaN result", "Xie et al. 2026, section 4.2")
+    nan_code: NanCode = _parameter(
+        NanCode.ALL_ONES, NanCode, "pattern of a NaN result", "Xie et al. 2026, section 4.2", lambda p: p.rho != "int32"
+    )
 
     def __post_init__(self) -> None:
         for f in fields(self):

@@ -148,7 +148,7 @@ class ZeroGroup(StrEnum):
     ABSENT = "absent"
     """takes no part"""
     E_ZERO = "e-zero"
-    """reads e_zero, but only if every product or a scale is zero"""
+    """reads group_e_zero, but only if every product or a scale is zero"""
 
 
 class First(StrEnum):

@@ -66,7 +66,7 @@ def search(question: Question, design: Design, *, seed: int, budget: Budget) -> 
 
 def _simplest(batch: OperandBatch, rows: npt.NDArray[np.intp]) -> tuple[Operands, ...]:
     """Return the few rows with the fewest one bits."""
-    columns = (batch.a, batch.b, batch.c)
+    columns = [x for x in (batch.a, batch.b, batch.c, batch.scale_a, batch.scale_b) if x is not None]
     ones = sum(np.bitwise_count(x[rows]).reshape(len(rows), -1).sum(axis=1, dtype=int) for x in columns)
     return tuple(batch.row(int(i)) for i in rows[np.argsort(ones, kind="stable")[:WITNESSES]])
 
@@ -82,17 +82,25 @@ def steer(batch: OperandBatch, question: Question, rng: np.random.Generator) -> 
         np.zeros_like(batch.c)
         if ZeroAccumulator() in question.where
         else _steer_column(c, batch.c, question.where, rng),
+        *(
+            s
+            if s is None or question.scale_format is None
+            else _steer_column(question.scale_format, s, question.where, rng)
+            for s in (batch.scale_a, batch.scale_b)
+        ),
     )
 
 
 def _steer_column(
     fmt: Format, patterns: Patterns, where: tuple[Precondition, ...], rng: np.random.Generator
 ) -> Patterns:
+    if fmt.is_integer:
+        return patterns
     word = patterns.dtype.type
     fraction_mask = (1 << fmt.fraction_bits) - 1
     fields = ((patterns >> word(fmt.fraction_bits + fmt.ignored_bits)) & word((1 << fmt.exponent_bits) - 1)).astype(int)
     fractions = ((patterns >> word(fmt.ignored_bits)) & word(fraction_mask)).astype(np.int64)
-    signs = (patterns >> word(fmt.sign_position)).astype(np.int64)
+    signs = (patterns >> word(fmt.sign_position)).astype(np.int64) if fmt.signed else np.zeros_like(fractions)
     low, high = fmt.e_min, fmt.e_max - 1
     for precondition in where:
         if isinstance(precondition, Exponents):

@@ -14,7 +14,7 @@ def simplify(question: Question, witness: Operands) -> Operands:
     """Return a witness against the same question, no less simple; every step is confirmed on integers.
 
     Greedy, so not the smallest there is: products are set to +0, then c, then fraction bits are cleared from the
-    lowest up, then signs. About 4 evaluations for each operand that stays.
+    lowest up, then signs.
     """
     found = witness
     for step in (_without_products, _without_c, _shorter):
@@ -28,7 +28,7 @@ def simplest(question: Question, witnesses: Sequence[Operands]) -> Operands:
 
 
 def _complexity(operands: Operands) -> tuple[int, int]:
-    patterns = (*operands.a, *operands.b, operands.c)
+    patterns = (*operands.a, *operands.b, operands.c, *operands.scale_a, *operands.scale_b)
     return sum(p != 0 for p in patterns), sum(p.bit_count() for p in patterns)
 
 
@@ -37,10 +37,15 @@ def _keep(question: Question, found: Operands, candidate: Operands) -> Operands:
 
 
 def _without_products(question: Question, found: Operands) -> Operands:
-    for i in range(len(found)):
-        a, b = list(found.a), list(found.b)
-        a[i] = b[i] = 0
-        found = _keep(question, found, Operands(tuple(a), tuple(b), found.c))
+    """Set products to +0, half of them at once, then ever smaller runs: few matter, so most go early."""
+    size = len(found)
+    while size:
+        for first in range(0, len(found), size):
+            run = range(first, min(first + size, len(found)))
+            if any(found.a[i] or found.b[i] for i in run):
+                a, b = (tuple(0 if i in run else x for i, x in enumerate(column)) for column in (found.a, found.b))
+                found = _keep(question, found, replace(found, a=a, b=b))
+        size //= 2
     return found
 
 
@@ -67,7 +72,7 @@ def _places(
         def put(operands: Operands, pattern: int) -> Operands:
             values = list(getattr(operands, name))
             values[i] = pattern
-            return replace(operands, a=tuple(values)) if name == "a" else replace(operands, b=tuple(values))
+            return replace(operands, **{name: tuple(values)})  # type: ignore[arg-type]
 
         return lambda operands: getattr(operands, name)[i], put
 
@@ -75,13 +80,20 @@ def _places(
     for i in range(k):
         yield *column("a", i), a
         yield *column("b", i), b
+    if question.scale_format is not None:
+        for i in range(question.blocks):
+            yield *column("scale_a", i), question.scale_format
+            yield *column("scale_b", i), question.scale_format
 
 
 def _simpler(fmt: Format, pattern: int) -> Iterator[int]:
     """Simpler patterns than ``pattern``, the simplest first: one, powers of two, then ever longer fractions."""
     if pattern == 0:
         return
-    sign = pattern & 1 << fmt.sign_position
+    if fmt.is_integer:
+        yield from (p for p in (1, (1 << fmt.bits) - 1) if p != pattern)
+        return
+    sign = pattern & 1 << fmt.sign_position if fmt.signed else 0
     magnitude = pattern ^ sign
     one = fmt.bias << (fmt.fraction_bits + fmt.ignored_bits)
     candidates = [one]

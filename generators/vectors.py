@@ -1,6 +1,6 @@
 """Vector files: operands and what designs return for them, one JSON object per line (JSON Lines).
 
-A line holds ``a``, ``b`` (lists of hexadecimal patterns), ``c``, the four formats, ``outputs`` (design name -> d),
+A line holds ``a``, ``b`` (lists of hexadecimal patterns), ``c``, scales where there are any, the formats, ``outputs`` (design name -> d),
 ``why`` (what the vector shows), ``origin`` (search with its seed, or a solver with its version) and ``version`` of
 the tool. Only the operands, formats and outputs are needed to read one.
 """
@@ -24,7 +24,10 @@ from mmaproof.hardware_replay.answers import Answers
 
 @dataclass(frozen=True)
 class Vector:
-    """Operands in formats a, b, c, and the patterns (format d) that designs return for them."""
+    """Operands in formats a, b, c, and the patterns (format d) that designs return for them.
+
+    ``scale_format`` is None where the operands have no scales.
+    """
 
     operands: Operands
     formats: tuple[Format, Format, Format, Format]
@@ -32,6 +35,7 @@ class Vector:
     why: str = ""
     origin: str = ""
     version: str = ""
+    scale_format: Format | None = None
 
 
 @dataclass(frozen=True)
@@ -51,10 +55,19 @@ def vector_line(vector: Vector) -> str:
         "a": [a.hex(x) for x in vector.operands.a],
         "b": [b.hex(x) for x in vector.operands.b],
         "c": c.hex(vector.operands.c),
+        **_scales_record(vector),
         "outputs": {name: d.hex(x) for name, x in vector.outputs.items()},
     }
     record |= {n: getattr(vector, n) for n in ("why", "origin", "version") if getattr(vector, n)}
     return json.dumps(record)
+
+
+def _scales_record(vector: Vector) -> dict[str, Any]:
+    fmt = vector.scale_format
+    if fmt is None:
+        return {}
+    scales = {"scale_a": vector.operands.scale_a, "scale_b": vector.operands.scale_b}
+    return {"scale_format": fmt.name, **{n: [fmt.hex(x) for x in s] for n, s in scales.items()}}
 
 
 def write_vectors(path: Path, vectors: list[Vector]) -> None:
@@ -96,14 +109,18 @@ def parse_vector(line: str) -> Vector:
         raise InputError("not a JSON object")
     formats = tuple(find_format(_text(record, f"{x}_format")) for x in "abcd")
     a, b, c, d = formats
-    operands = Operands(_patterns(record, "a", a), _patterns(record, "b", b), c.parse(_text(record, "c")))
+    scale_format = find_format(_text(record, "scale_format")) if "scale_format" in record else None
+    scales = [() if scale_format is None else _patterns(record, n, scale_format) for n in ("scale_a", "scale_b")]
+    operands = Operands(_patterns(record, "a", a), _patterns(record, "b", b), c.parse(_text(record, "c")), *scales)
     if len(operands.a) != len(operands.b) or not operands.a:
         raise InputError(f"a has {len(operands.a)} elements, b has {len(operands.b)}: as many, at least one")
     outputs = record.get("outputs")
     if not isinstance(outputs, dict) or not outputs or not all(isinstance(x, str) for x in outputs.values()):
         raise InputError("'outputs' maps each design's name to its d in hexadecimal")
     notes = {n: str(record.get(n, "")) for n in ("why", "origin", "version")}
-    return Vector(operands, (a, b, c, d), {str(n): d.parse(x) for n, x in outputs.items()}, **notes)
+    return Vector(
+        operands, (a, b, c, d), {str(n): d.parse(x) for n, x in outputs.items()}, **notes, scale_format=scale_format
+    )
 
 
 def _text(record: dict[str, Any], name: str) -> str:
@@ -136,14 +153,19 @@ def answers_of(file: VectorFile, name: str | None) -> list[Answers]:
                 f"{file.path}:{number}: holds outputs of {', '.join(vector.outputs)}, none of {name or 'the target'}: "
                 f"choose one with --expect DESIGN"
             )
-        groups.setdefault((vector.formats, len(vector.operands)), []).append((number, vector, output))
-    return [_answers(file, formats, rows) for (formats, _), rows in groups.items()]
+        groups.setdefault((vector.formats, vector.scale_format, len(vector.operands)), []).append(
+            (number, vector, output)
+        )
+    return [_answers(file, formats, scale_format, rows) for (formats, scale_format, _), rows in groups.items()]
 
 
 def _answers(
-    file: VectorFile, formats: tuple[Format, Format, Format, Format], rows: list[tuple[int, Vector, int]]
+    file: VectorFile,
+    formats: tuple[Format, Format, Format, Format],
+    scale_format: Format | None,
+    rows: list[tuple[int, Vector, int]],
 ) -> Answers:
     operands = [vector.operands for _, vector, _ in rows]
     d = np.array([output for _, _, output in rows], dtype=pattern_dtype(formats[3]))
     labels = tuple(f"line {number}" for number, _, _ in rows)
-    return Answers(OperandBatch.of_rows(formats, operands), d, formats, labels, str(file.path))
+    return Answers(OperandBatch.of_rows(formats, operands), d, formats, labels, str(file.path), scale_format)

@@ -22,6 +22,7 @@ class Answers:
     formats: tuple[Format, Format, Format, Format]
     labels: tuple[str, ...]
     whence: str
+    scale_format: Format | None = None
 
     def check_formats(self, design: Design) -> None:
         """Raise InputError where ``design`` does not take or return these formats."""
@@ -30,3 +31,8 @@ class Answers:
                 raise InputError(
                     f"format mismatch: {name} is {held.name} in {self.whence} and {wanted.name} in {design.name}"
                 )
+        scales = ["absent" if f is None else f.name for f in (self.scale_format, design.scale_format)]
+        if scales[0] != scales[1]:
+            raise InputError(
+                f"format mismatch: scales are {scales[0]} in {self.whence} and {scales[1]} in {design.name}"
+            )

@@ -23,6 +23,7 @@ class Mismatch:
     formats: tuple[Format, Format, Format, Format]
     expected: int
     returned: int
+    scale_format: Format | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,14 @@ def replay(sources: Sequence[Answers], target: Target, *, nan_codes: bool = Fals
         unanswered += int((~answered).sum())
         mismatches += int(differs.sum())
         shown += [
-            Mismatch(answers.labels[i], answers.batch.row(i), answers.formats, int(answers.d[i]), int(returned[i]))
+            Mismatch(
+                answers.labels[i],
+                answers.batch.row(i),
+                answers.formats,
+                int(answers.d[i]),
+                int(returned[i]),
+                answers.scale_format,
+            )
             for i in np.flatnonzero(differs)[: examples - len(shown)].tolist()
         ]
     return Replay(rows, unanswered, mismatches, tuple(shown))

@@ -97,8 +97,9 @@ class RecordingTarget:
         return self.answers.d[[i or 0 for i in found]], answered
 
 
-def _key(batch: OperandBatch, row: int) -> tuple[bytes, bytes, bytes]:
-    return batch.a[row].tobytes(), batch.b[row].tobytes(), batch.c[row].tobytes()
+def _key(batch: OperandBatch, row: int) -> tuple[bytes, ...]:
+    columns = (batch.a, batch.b, batch.c, batch.scale_a, batch.scale_b)
+    return tuple(b"" if x is None else x[row].tobytes() for x in columns)
 
 
 _KINDS: dict[str, tuple[str, Callable[[str], Target]]] = {

@@ -45,6 +45,8 @@ class Equivalence(Question):
                 raise DesignError(
                     f"{first.name} and {second.name} are not comparable: {what} are {x} in one, {y} in the other"
                 )
+        if where and first.c_format.is_integer:
+            raise DesignError(f"{first.name} is an integer unit: preconditions are of floating-point operands")
         self.designs = (first, second)
         self.scale_format = first.scale_format
         self.formats = first.formats[:3]

@@ -128,6 +128,6 @@ def scaled_term(
             empty = algebra.any_of(
                 [algebra.all_of([algebra.any_of([x.a.zero, x.b.zero]) for x in group]), *(s.zero for s in scales)]
             )
-            exponent = algebra.ite(empty, algebra.signed(parameters.e_zero), exponent)
+            exponent = algebra.ite(empty, algebra.signed(parameters.group_e_zero), exponent)
     negative = algebra.less(exact, algebra.signed(0))
     return Term(fraction_bits, negative, exponent, significand, present, largest)

@@ -1,0 +1,113 @@
+"""Arrays of numbers in and out: NumPy and ml_dtypes arrays to bit patterns and back, without rounding.
+
+An array is of the type that has the format's name in NumPy or ml_dtypes (``array_dtype``): float16, bfloat16,
+float8_e4m3fn, float4_e2m1fn, int4, ... Two formats have no type of their own: tf32 is held in float32, whose low 13
+bits are not read, and ue4m3 in float8_e4m3fn, whose sign is not read.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import numpy.typing as npt
+
+from mmaproof.designs.errors import OperandError
+from mmaproof.designs.formats import FORMATS, Format, find_format
+from mmaproof.designs.operands import Patterns, pattern_dtype
+
+_E2M1 = FORMATS["e2m1"]
+
+
+def array_dtype(fmt: Format | str) -> np.dtype[Any]:
+    """Return the NumPy type whose arrays hold numbers of ``fmt`` (a format or its short name)."""
+    fmt = _found(fmt)
+    name = "float32" if fmt.ml_dtypes_name is None else fmt.ml_dtypes_name
+    return np.dtype(getattr(ml_dtypes, name, name))
+
+
+def patterns_of(array: npt.ArrayLike, fmt: Format | str) -> Patterns:
+    """Return the bit patterns of ``array``, of the same shape; it may share memory with ``array``.
+
+    ``array`` is of the type ``array_dtype(fmt)``, or already holds patterns: unsigned integers below 2**bits, one
+    element each (uint8 for the format uint8 is the same thing). Nothing is rounded, and bits that the format ignores
+    are kept. Raises OperandError for any other type, and for a pattern that is too wide.
+    """
+    fmt = _found(fmt)
+    given, wanted, width = np.asarray(array), array_dtype(fmt), pattern_dtype(fmt)
+    if not given.dtype.isnative:
+        given = given.byteswap().view(given.dtype.newbyteorder())
+    if given.dtype == wanted:
+        # a type of 4 or 6 bits holds anything above them
+        patterns: Patterns = given.view(width)
+        return patterns if fmt.bits == width.itemsize * 8 else patterns & width.type((1 << fmt.bits) - 1)
+    if given.dtype.kind != "u":
+        raise OperandError(
+            f"an array of {given.dtype} is not of the format {fmt.name}: allowed are {wanted}, or bit patterns "
+            f"(unsigned integers); nothing is rounded here, so convert it yourself"
+        )
+    _check_width(given, fmt)
+    raw: Patterns = given.astype(width, copy=False)
+    return raw
+
+
+def array_of(patterns: npt.ArrayLike, fmt: Format | str) -> npt.NDArray[Any]:
+    """Return the numbers that unsigned bit ``patterns`` mean, as an array of the type ``array_dtype(fmt)``.
+
+    The shape is kept; bits that the format ignores are kept for tf32, and the sign bit of ue4m3 is cleared. Raises
+    OperandError where the patterns are no unsigned integers or too wide.
+    """
+    fmt = _found(fmt)
+    given = np.asarray(patterns)
+    if given.dtype.kind != "u":
+        raise OperandError(f"an array of {given.dtype} holds no bit patterns of {fmt.name}: they are unsigned integers")
+    _check_width(given, fmt)
+    raw = given.astype(pattern_dtype(fmt))
+    if fmt.ignored_sign:
+        raw &= raw.dtype.type((1 << fmt.sign_position) - 1)
+    return raw.view(array_dtype(fmt))
+
+
+def unpack_fp4(packed: npt.ArrayLike, axis: int = -1) -> npt.NDArray[Any]:
+    """Return the e2m1 numbers (float4_e2m1fn) of ``packed``, twice as many along ``axis``.
+
+    ``packed`` is uint8 with two numbers in each byte: the one of even index in the low half (OCP MX; PTX ISA,
+    sub-byte operands). Raises OperandError for another type and for an axis that is not there.
+    """
+    given = np.asarray(packed)
+    if given.dtype != np.uint8:
+        raise OperandError(f"an array of {given.dtype} holds no packed e2m1 numbers: uint8 is needed, two in each byte")
+    along = np.moveaxis(given, _axis(given, axis), -1)
+    pairs = np.stack([along & np.uint8(0xF), along >> np.uint8(4)], axis=-1)
+    numbers = pairs.reshape(*along.shape[:-1], 2 * along.shape[-1])
+    return np.ascontiguousarray(np.moveaxis(numbers, -1, axis)).view(array_dtype(_E2M1))
+
+
+def pack_fp4(numbers: npt.ArrayLike, axis: int = -1) -> npt.NDArray[np.uint8]:
+    """Return e2m1 ``numbers`` (float4_e2m1fn, or patterns) as uint8, two in each byte; ``unpack_fp4`` undoes it.
+
+    Raises OperandError for another type, an odd number of elements along ``axis``, or an axis that is not there.
+    """
+    patterns = patterns_of(numbers, _E2M1)
+    along = np.moveaxis(patterns, _axis(patterns, axis), -1)
+    if along.shape[-1] % 2:
+        raise OperandError(f"{along.shape[-1]} e2m1 numbers along axis {axis} cannot be packed in pairs: add a zero")
+    packed = along[..., 0::2] | along[..., 1::2] << np.uint8(4)
+    return np.ascontiguousarray(np.moveaxis(packed, -1, axis)).astype(np.uint8, copy=False)
+
+
+def _found(fmt: Format | str) -> Format:
+    return find_format(fmt) if isinstance(fmt, str) else fmt
+
+
+def _check_width(patterns: npt.NDArray[Any], fmt: Format) -> None:
+    if patterns.size and int(patterns.max()) >> fmt.bits:
+        packed = "; take packed pairs apart with unpack_fp4" if fmt is _E2M1 and patterns.dtype == np.uint8 else ""
+        raise OperandError(f"pattern {int(patterns.max()):#x} is too wide for {fmt.name} ({fmt.bits} bits){packed}")
+
+
+def _axis(array: npt.NDArray[Any], axis: int) -> int:
+    if not -array.ndim <= axis < array.ndim:
+        raise OperandError(f"axis {axis} is not there: the array has {array.ndim} dimensions")
+    return axis

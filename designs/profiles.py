@@ -1,0 +1,109 @@
+"""Profiles: what each of several sources says on the points on which they disagree."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from mmaproof.designs.design import Design
+from mmaproof.designs.errors import DesignError
+from mmaproof.designs.parameters import parse_parameter
+
+
+@dataclass(frozen=True)
+class Point:
+    """A point on which publications disagree: the parameters it is about.
+
+    ``jointly`` are settings of other parameters under which it shows where at their defaults it is masked.
+    """
+
+    number: int
+    title: str
+    parameters: tuple[str, ...]
+    jointly: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a profile sets the parameters of a point for the designs that match (None: any)."""
+
+    point: int
+    profile: str
+    settings: Mapping[str, str]
+    families: tuple[str, ...] | None
+    architectures: tuple[str, ...] | None
+    c: tuple[str, ...] | None
+    d: tuple[str, ...] | None
+    kind: tuple[str, ...]
+    without: tuple[str, ...]
+
+    def matches(self, design: Design) -> bool:
+        """Return whether the reading is about ``design``."""
+        held = (
+            (self.families, design.family),
+            (self.architectures, design.architecture),
+            (self.c, design.c_format.name),
+            (self.d, design.d_format.name),
+        )
+        return (
+            all(allowed is None or value in allowed for allowed, value in held)
+            and (not self.kind or design.instruction.startswith(self.kind))
+            and not any(text in design.instruction for text in self.without)
+        )
+
+
+@dataclass(frozen=True)
+class Disputes:
+    """The points and profiles of the data file."""
+
+    profiles: tuple[str, ...]
+    points: tuple[Point, ...]
+    readings: tuple[Reading, ...]
+
+    def settings(self, design: Design, profile: str, point: int) -> dict[str, Any]:
+        """Return what ``profile`` sets for ``point`` in ``design``; nothing where it takes the default."""
+        for reading in self.readings:
+            if reading.point == point and reading.profile == profile and reading.matches(design):
+                return {n: parse_parameter(n, text) for n, text in reading.settings.items()}
+        return {}
+
+    def apply(self, design: Design, profile: str) -> Design:
+        """Return ``design`` with every point as ``profile`` has it. Raises DesignError for an unknown profile."""
+        if profile not in self.profiles:
+            raise DesignError(f"unknown profile {profile!r}: one of {', '.join(self.profiles)}")
+        settings: dict[str, Any] = {}
+        for point in self.points:
+            settings |= self.settings(design, profile, point.number)
+        return design.under_profile(profile, settings)
+
+
+@cache
+def load_disputes() -> Disputes:
+    """Return the disputes that come with the project."""
+    data = tomllib.loads((files("mmaproof.designs") / "data" / "disputes.toml").read_text(encoding="utf-8"))
+    points = tuple(
+        Point(p["number"], p["title"], tuple(p["parameters"]), dict(p.get("with", {}))) for p in data["point"]
+    )
+    readings = tuple(
+        Reading(
+            r["point"],
+            r["profile"],
+            {n: str(v) for n, v in r["set"].items()},
+            families=_texts(r, "families"),
+            architectures=_texts(r, "architectures"),
+            c=_texts(r, "c"),
+            d=_texts(r, "d"),
+            kind=_texts(r, "kind") or (),
+            without=_texts(r, "without") or (),
+        )
+        for r in data["reading"]
+    )
+    return Disputes(tuple(data["profiles"]), points, readings)
+
+
+def _texts(row: Mapping[str, Any], name: str) -> tuple[str, ...] | None:
+    return tuple(row[name]) if name in row else None

@@ -1,0 +1,238 @@
+"""Emulation of a unit on arrays: dot products and whole matrix products, bit for bit as a design computes them.
+
+Operands and results are arrays of the formats' own types (``mmaproof.designs.arrays``). A long dot product is a
+chain of whole instructions, each taking the d of the one before as its c, so memory does not grow with K.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mmaproof.designs.arrays import array_of, patterns_of
+from mmaproof.designs.catalogue import find_design
+from mmaproof.designs.design import Design
+from mmaproof.designs.errors import DesignError, OperandError
+from mmaproof.designs.formats import Format
+from mmaproof.designs.operands import Patterns, pattern_dtype
+from mmaproof.designs.readings import ChainInfinity
+from mmaproof.smt.algebra.arrays import ArrayAlgebra
+from mmaproof.smt.algebra.protocol import Word
+from mmaproof.smt.evaluate import CHUNK_ROWS
+from mmaproof.smt.semantics import OperandWords, dot_product_accumulate
+
+_ARRAYS = ArrayAlgebra()
+
+_SHORTEST_SIDE = 32
+"""Rows of a tile of a matrix product: its columns are many, because NumPy's inner loop runs along them."""
+
+
+def dot(
+    design: Design | str,
+    a: npt.ArrayLike,
+    b: npt.ArrayLike,
+    c: npt.ArrayLike,
+    scale_a: npt.ArrayLike | None = None,
+    scale_b: npt.ArrayLike | None = None,
+) -> npt.NDArray[Any]:
+    """Return ``c + sum_k a[..., k]*b[..., k]`` as ``design`` (or the design of that name) computes it.
+
+    ``a`` and ``b`` have shape (..., k), ``c`` has shape (...), and the scales of a design that has them (..., blocks);
+    leading dimensions broadcast. The result has shape (...) and the type of d's format. k below the instruction's is
+    padded with +0, k above it is a chain of instructions and a multiple of it.
+
+    Raises OperandError where types, shapes or scales do not fit, DesignError for an unknown design or a k that it
+    cannot run.
+    """
+    found = find_design(design) if isinstance(design, str) else design
+    operands = _Patterns.of(found, a, b, c, scale_a, scale_b)
+    rows_of_k = [x for x in operands.columns() if x is not operands.c]
+    if any(not x.ndim for x in rows_of_k):
+        raise OperandError("a and b (and scales) have at least the dimension of k: shape (..., k)")
+    k = operands.a.shape[-1]
+    if operands.b.shape[-1] != k:
+        raise OperandError(f"a has {k} elements along k and b has {operands.b.shape[-1]}: they must be as many")
+    counts = [None if s is None else s.shape[-1] for s in (operands.scale_a, operands.scale_b)]
+    _check_length(found, k, counts)
+    leading = [x.shape[:-1] for x in rows_of_k] + [operands.c.shape]
+    try:
+        shape = np.broadcast_shapes(*leading)
+    except ValueError:
+        raise OperandError(f"leading dimensions {', '.join(map(str, leading))} do not broadcast") from None
+    spread = operands.broadcast(shape)
+    d = np.empty(shape, dtype=pattern_dtype(found.d_format))
+    rows = _rows_at_once(found, k)
+    for first in range(0, d.size, rows):
+        at = np.unravel_index(np.arange(first, min(first + rows, d.size)), shape)
+        d[at] = _chain(found, spread.select(at))
+    return array_of(d, found.d_format)
+
+
+def matmul(
+    design: Design | str,
+    a: npt.ArrayLike,
+    b: npt.ArrayLike,
+    c: npt.ArrayLike | None = None,
+    scale_a: npt.ArrayLike | None = None,
+    scale_b: npt.ArrayLike | None = None,
+) -> npt.NDArray[Any]:
+    """Return the matrix ``c + a @ b`` as ``design`` (or the design of that name) computes each of its elements.
+
+    ``a`` has shape (M, K), ``b`` (K, N), ``c`` (M, N), None meaning +0; ``scale_a`` (M, blocks) and ``scale_b``
+    (blocks, N) for a design with scales. K is tiled as the instruction chains. The result has shape (M, N) and the
+    type of d's format.
+
+    Raises OperandError where types, shapes or scales do not fit, DesignError for an unknown design or a K that it
+    cannot run.
+    """
+    found = find_design(design) if isinstance(design, str) else design
+    if c is None:
+        shape = np.shape(a)[:1] + np.shape(b)[1:2]
+        c = np.zeros(shape, dtype=pattern_dtype(found.c_format))
+    given = _Patterns.of(found, a, b, c, scale_a, scale_b)
+    _check_matrices(given)
+    (m, k), n = given.a.shape, given.b.shape[1]
+    counts = [None if s is None else s.shape[x] for s, x in ((given.scale_a, 1), (given.scale_b, 0))]
+    _check_length(found, k, counts)
+    d = np.empty((m, n), dtype=pattern_dtype(found.d_format))
+    at_once = _rows_at_once(found, k)
+    rows = max(min(m, _SHORTEST_SIDE, at_once), 1)
+    columns = max(min(n, at_once // rows), 1)
+    rows = max(min(m, at_once // columns), 1)
+    for top in range(0, m, rows):
+        for left in range(0, n, columns):
+            tile = given.tile(slice(top, top + rows), slice(left, left + columns))
+            d[top : top + rows, left : left + columns] = _chain(found, tile)
+    return array_of(d, found.d_format)
+
+
+@dataclass(frozen=True, slots=True)
+class _Patterns:
+    """Patterns of operands and scales in the shape that a caller has them, or with k first; scales may be None."""
+
+    a: Patterns
+    b: Patterns
+    c: Patterns
+    scale_a: Patterns | None
+    scale_b: Patterns | None
+
+    @classmethod
+    def of(
+        cls,
+        design: Design,
+        a: npt.ArrayLike,
+        b: npt.ArrayLike,
+        c: npt.ArrayLike,
+        scale_a: npt.ArrayLike | None,
+        scale_b: npt.ArrayLike | None,
+    ) -> _Patterns:
+        """Return the patterns of arrays; OperandError names the operand that has the wrong type or should not be."""
+        scales = []
+        for name, scale in (("scale_a", scale_a), ("scale_b", scale_b)):
+            if design.scale_format is None and scale is not None:
+                raise OperandError(f"{name}: {design.name} has no scales")
+            if design.scale_format is not None and scale is None:
+                raise OperandError(f"{name} is missing: {design.name} has a scale for each {design.block} elements")
+            scales.append(None if scale is None else _column(name, scale, design.scale_format))
+        named = zip(("a", "b", "c"), (a, b, c), design.formats[:3], strict=True)
+        return cls(*(_column(name, x, fmt) for name, x, fmt in named), *scales)
+
+    def columns(self) -> list[Patterns]:
+        """Return the arrays that there are."""
+        return [x for x in (self.a, self.b, self.c, self.scale_a, self.scale_b) if x is not None]
+
+    def broadcast(self, shape: tuple[int, ...]) -> _Patterns:
+        """Return views of shape ``shape`` (and k, or blocks)."""
+        a, b = (np.broadcast_to(x, (*shape, x.shape[-1])) for x in (self.a, self.b))
+        scales = (
+            None if s is None else np.broadcast_to(s, (*shape, s.shape[-1])) for s in (self.scale_a, self.scale_b)
+        )
+        return _Patterns(a, b, np.broadcast_to(self.c, shape), *scales)
+
+    def select(self, at: tuple[npt.NDArray[np.intp], ...]) -> _Patterns:
+        """Return the rows at the indices ``at`` with k first: shapes (k, rows), (rows,)."""
+        a, b = self.a[at].T, self.b[at].T
+        return _Patterns(a, b, self.c[at], *(None if s is None else s[at].T for s in (self.scale_a, self.scale_b)))
+
+    def tile(self, rows: slice, columns: slice) -> _Patterns:
+        """Return a tile of matrices with k first, to be broadcast: (k, rows, 1), (k, 1, columns), (rows, columns)."""
+        return _Patterns(
+            self.a[rows].T[:, :, None],
+            self.b[:, None, columns],
+            self.c[rows, columns],
+            None if self.scale_a is None else self.scale_a[rows].T[:, :, None],
+            None if self.scale_b is None else self.scale_b[:, None, columns],
+        )
+
+
+def _column(name: str, array: npt.ArrayLike, fmt: Format | None) -> Patterns:
+    if fmt is None:
+        raise OperandError(f"{name} has no format")
+    try:
+        return patterns_of(array, fmt)
+    except OperandError as error:
+        raise OperandError(f"{name}: {error}") from error
+
+
+def _check_matrices(given: _Patterns) -> None:
+    """Raise OperandError where the shapes are not those of a matrix product."""
+    a, b, c = given.a.shape, given.b.shape, given.c.shape
+    if len(a) != 2 or len(b) != 2 or a[1] != b[0] or c != (a[0], b[1]):
+        raise OperandError(f"shapes a {a}, b {b}, c {c}: (M, K), (K, N), (M, N) needed")
+    for name, scale, x, side in (("scale_a", given.scale_a, 0, a[0]), ("scale_b", given.scale_b, 1, b[1])):
+        if scale is not None and (scale.ndim != 2 or scale.shape[x] != side):
+            wanted = f"({side}, blocks)" if name == "scale_a" else f"(blocks, {side})"
+            raise OperandError(f"{name} has shape {scale.shape}: {wanted} needed")
+
+
+def _check_length(design: Design, k: int, counts: list[int | None]) -> None:
+    """Raise DesignError for a length that the design cannot run, OperandError for a wrong number of scales."""
+    blocks = design.blocks(k) if design.padded_length(k) else 0
+    if design.block is not None and k % design.block:
+        raise DesignError(f"k = {k} is no multiple of the block of {design.block} elements that a scale is for")
+    for name, count in zip(("scale_a", "scale_b"), counts, strict=True):
+        if count is not None and count != blocks:
+            raise OperandError(
+                f"{name} has {count} scales along k: {design.name} takes {blocks} for k = {k}, "
+                f"one for each {design.block} elements"
+            )
+
+
+def _takes_whole(design: Design) -> bool:
+    """Whether a chain must run at once: where an infinity came from is lost between one instruction and the next."""
+    return design.parameters.chain_infinity is ChainInfinity.FINITE
+
+
+def _rows_at_once(design: Design, k: int) -> int:
+    """Return how many dot products to compute at once, so that their intermediate arrays stay small."""
+    instructions = math.ceil(k / design.k) if _takes_whole(design) else 1
+    return max(CHUNK_ROWS // instructions, 1)
+
+
+def _chain(design: Design, operands: _Patterns) -> Patterns:
+    """Return the patterns of d; ``operands`` have k first and broadcast to the shape of ``operands.c``."""
+    k = len(operands.a)
+    piece = k if _takes_whole(design) else design.k
+    blocks = design.blocks(piece)
+    d = _ARRAYS.from_patterns(operands.c, design.c_format.bits)
+    for number, first in enumerate(range(0, k, piece)):
+        scales = (
+            [] if s is None or design.scale_format is None
+            else _words(s[number * blocks : (number + 1) * blocks], design.scale_format)
+            for s in (operands.scale_a, operands.scale_b)
+        )
+        a = _words(operands.a[first : first + piece], design.a_format)
+        b = _words(operands.b[first : first + piece], design.b_format)
+        d = dot_product_accumulate(design, _ARRAYS, OperandWords(a, b, d, *scales)).d
+        if not number:
+            design = replace(design, c_format=design.d_format)
+    returned: Patterns = np.broadcast_to(d.data, operands.c.shape).astype(pattern_dtype(design.d_format))
+    return returned
+
+
+def _words(columns: Patterns, fmt: Format) -> list[Word[Any]]:
+    return [_ARRAYS.from_patterns(column, fmt.bits) for column in columns]
