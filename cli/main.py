@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from mmaproof.cli import compare, designs, doctor, replay, run
+from mmaproof.cli import compare, designs, disputes, doctor, replay, run, serve
 from mmaproof.cli.output import (
     EXIT_BROKEN_PIPE,
     EXIT_HOLDS,
@@ -38,7 +38,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for module in (designs, run, compare, replay, doctor):
+for module in (designs, run, compare, replay, disputes, serve, doctor):
     module.register(app)
 
 

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from rich.console import Console
 from rich.text import Text
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+X = TypeVar("X")
 
 EXIT_HOLDS = 0
 EXIT_REFUTED = 1
@@ -42,6 +47,23 @@ def print_json(record: dict[str, Any]) -> None:
     print(json.dumps(record, indent=2))
 
 
+def counted(items: Sequence[X], what: str) -> Iterator[X]:
+    """Yield ``items`` while a bar on stderr shows how many are done, from two seconds on, if a person looks."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield from items
+        return
+    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    bar = Progress(*columns, console=console, transient=True)
+    task = bar.add_task(what, total=len(items))
+    with _after_a_while(bar):
+        for item in items:
+            yield item
+            bar.advance(task)
+
+
 @contextmanager
 def progress(what: str) -> Iterator[None]:
     """Show ``what`` and the elapsed time on stderr while the body runs, from two seconds on, if a person looks."""
@@ -55,6 +77,12 @@ def progress(what: str) -> Iterator[None]:
         SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn(), console=console, transient=True
     )
     bar.add_task(what, total=None)
+    with _after_a_while(bar):
+        yield
+
+
+@contextmanager
+def _after_a_while(bar: Progress) -> Iterator[None]:
     timer = threading.Timer(PROGRESS_AFTER_SECONDS, bar.start)
     timer.daemon = True
     timer.start()

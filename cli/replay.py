@@ -70,7 +70,10 @@ def read_source(source: Path, expect: str | None, target: Target) -> tuple[list[
     file = read_vectors(source)
     wanted = find_design(expect) if expect is not None else target.design
     name = None if wanted is None else wanted.name
-    return answers_of(file, name), file.problems
+    chosen = answers_of(file, name)
+    if chosen.left_out:
+        complain(f"note: {chosen.left_out} of {len(file.vectors)} vectors hold no output of {name}: left out")
+    return chosen.answers, file.problems
 
 
 def replay_record(source: Path, target: Target, report: Replay) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """Random operands: named distributions of bit patterns, seeded and vectorised.
 
 The five that designs are checked on are ``normal``, ``uniform-bits``, ``edges``, ``with-zeros`` and ``subnormal``;
-``aligned`` and ``cancelling`` put the terms of a dot product within reach of each other, where designs differ.
+``aligned`` and ``cancelling`` put the terms of a dot product within reach of each other, where designs differ, and
+``ties`` puts the sum between two numbers of the output format.
 """
 
 from __future__ import annotations
@@ -136,11 +137,20 @@ def _sparse_fractions(fmt: Format, shape: tuple[int, ...], rng: np.random.Genera
     return np.choose(kinds, [np.zeros(shape, dtype=np.int64), one, (1 << f) - one, anything])
 
 
-def _around(fmt: Format, exponent: np.ndarray, rng: np.random.Generator) -> Patterns:
+def _around(fmt: Format, exponent: np.ndarray, rng: np.random.Generator, plain: np.ndarray | None = None) -> Patterns:
+    """Return numbers of the given exponents, as near as the format goes; ``plain`` ones are powers of two.
+
+    Below e_min they are subnormals with the top bit at the exponent.
+    """
     field = np.clip(exponent - fmt.e_min + 1, 0, fmt.e_max - fmt.e_min + 1)
     fraction = _sparse_fractions(fmt, exponent.shape, rng)
+    if plain is not None:
+        fraction = np.where(plain, 0, fraction)
     fraction = np.minimum(fraction, np.where(field == fmt.e_max - fmt.e_min + 1, _top_fraction(fmt), fraction))
-    return assemble(fmt, rng.integers(0, 2, exponent.shape), field, fraction)
+    below = np.clip(fmt.e_min - exponent, 0, fmt.fraction_bits)
+    subnormal = ((np.int64(1) << fmt.fraction_bits) | fraction) >> below
+    fraction = np.where(field == 0, subnormal & ((1 << fmt.fraction_bits) - 1), fraction)
+    return assemble(fmt, rng.integers(0, 2 if fmt.signed else 1, exponent.shape), field, fraction)
 
 
 def _top_fraction(fmt: Format) -> int:
@@ -148,7 +158,7 @@ def _top_fraction(fmt: Format) -> int:
 
 
 def _aligned(design: Design, rows: int, k: int, rng: np.random.Generator) -> OperandBatch:
-    """Terms whose exponents lie at most about F + 3 below the largest, so that alignment cuts some of their bits."""
+    """Draw terms whose exponents lie at most about F + 3 below the largest: alignment cuts some of their bits."""
     a, b, c, _ = design.formats
     if c.is_integer:
         return _column(_uniform_bits)(design, rows, k, rng)
@@ -177,6 +187,49 @@ def _cancelling(design: Design, rows: int, k: int, rng: np.random.Generator) -> 
     return replace(batch, a=np.where(repeated, a ^ flip, a), b=b)
 
 
+def _ties(design: Design, rows: int, k: int, rng: np.random.Generator) -> OperandBatch:
+    """Draw sums near half a unit in the last place of the output, and a term about as far below e_max as the cut.
+
+    c or a product lies somewhere, a power of two half a unit below it, and a small product decides whether the result
+    is a tie. Elements of a that take no part are zero, those of b are anything.
+    """
+    if design.c_format.is_integer or k < 3:
+        return _aligned(design, rows, k, rng)
+    a, b, c, d = design.formats
+    p = design.parameters.conversion.fraction_bits
+    lowest, highest = a.e_min + b.e_min - a.fraction_bits - b.fraction_bits, a.e_max + b.e_max
+    tiny = max(d.e_min - p - 3, lowest)
+    base = rng.integers(tiny, max(min(d.e_min + 12, highest), tiny) + 1, rows)
+    base = np.where(rng.random(rows) < 0.5, base, rng.integers(lowest, highest + 1, rows))
+    half = np.maximum(base, d.e_min) - p - 1
+    small = np.maximum(base, half) - min(design.parameters.fraction_bits, 60) + rng.integers(-3, 4, rows)
+    exponents = np.stack([base, half, small], axis=1)
+    slots = rng.permuted(np.tile(np.arange(k), (rows, 1)), axis=1)[:, :3]
+    batch = _uniform_operands(design, rows, k, rng)
+    least = [f.e_min - f.fraction_bits for f in (a, b)]
+    split = rng.integers(least[0], a.e_max + 1, exponents.shape)
+    split = np.clip(np.clip(split, exponents - b.e_max, exponents - least[1]), least[0], a.e_max)
+    for column, fmt, exponent in ((batch.a, a, split), (batch.b, b, exponents - split)):
+        np.put_along_axis(column, slots, _around(fmt, exponent, rng, plain=rng.random(exponents.shape) < 0.8), axis=1)
+    from_c = rng.random(rows) < 0.5
+    none = np.where(from_c, slots[:, 0], -1)
+    batch.a[np.arange(k) == none[:, None]] = 0
+    accumulator = np.where(from_c & (rng.random(rows) < 0.9), _around(c, base, rng), batch.c)
+    return replace(batch, c=accumulator)
+
+
+def _uniform_operands(design: Design, rows: int, k: int, rng: np.random.Generator) -> OperandBatch:
+    """Return a of zeros, b of finite patterns, c of zeros, scales near one."""
+    a, b, c, _ = design.formats
+    scales = [_scales(design, rows, k, rng) for _ in "ab"]
+    return OperandBatch(
+        np.zeros((rows, k), dtype=pattern_dtype(a)),
+        _around(b, rng.integers(b.e_min, b.e_max + 1, (rows, k)), rng),
+        np.zeros(rows, dtype=pattern_dtype(c)),
+        *scales,
+    )
+
+
 DISTRIBUTIONS: dict[str, Draw] = {
     "normal": _column(_normal),
     "uniform-bits": _column(_uniform_bits),
@@ -185,6 +238,7 @@ DISTRIBUTIONS: dict[str, Draw] = {
     "subnormal": _column(_subnormal),
     "aligned": _aligned,
     "cancelling": _cancelling,
+    "ties": _ties,
 }
 
 BASIC = ("normal", "uniform-bits", "edges", "with-zeros", "subnormal")

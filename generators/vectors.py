@@ -1,8 +1,8 @@
 """Vector files: operands and what designs return for them, one JSON object per line (JSON Lines).
 
-A line holds ``a``, ``b`` (lists of hexadecimal patterns), ``c``, scales where there are any, the formats, ``outputs`` (design name -> d),
-``why`` (what the vector shows), ``origin`` (search with its seed, or a solver with its version) and ``version`` of
-the tool. Only the operands, formats and outputs are needed to read one.
+A line holds ``a``, ``b`` (lists of hexadecimal patterns), ``c``, scales where there are any, the formats,
+``outputs`` (design name -> d), ``why`` (what the vector shows), ``origin`` (search with its seed, or a solver with
+its version) and ``version`` of the tool. Only the operands, formats and outputs are needed to read one.
 """
 
 from __future__ import annotations
@@ -136,27 +136,35 @@ def _patterns(record: dict[str, Any], name: str, fmt: Format) -> tuple[int, ...]
     return tuple(fmt.parse(x) for x in values)
 
 
-def answers_of(file: VectorFile, name: str | None) -> list[Answers]:
-    """Return the vectors with one output of each, grouped by formats and length.
+@dataclass(frozen=True)
+class ChosenAnswers:
+    """Vectors with one output of each, grouped by formats and length, and how many were left out."""
 
-    The output is that of the design called ``name``, or the only one where ``name`` is None or not there.
-    Raises InputError where that leaves a choice.
+    answers: list[Answers]
+    left_out: int
+
+
+def answers_of(file: VectorFile, name: str | None) -> ChosenAnswers:
+    """Return the vectors of a file with the output of the design called ``name``.
+
+    Vectors without that output are left out; where no vector has it (or ``name`` is None), the only output of each is
+    meant. Raises InputError where that leaves a choice.
     """
     groups: dict[tuple[Any, ...], list[tuple[int, Vector, int]]] = {}
+    named = {n: v.outputs[name] for n, v in file.vectors.items() if name is not None and name in v.outputs}
     for number, vector in file.vectors.items():
-        if name is not None and name in vector.outputs:
-            output = vector.outputs[name]
-        elif len(vector.outputs) == 1:
-            output = next(iter(vector.outputs.values()))
-        else:
+        if named and number not in named:
+            continue
+        if not named and len(vector.outputs) != 1:
             raise InputError(
                 f"{file.path}:{number}: holds outputs of {', '.join(vector.outputs)}, none of {name or 'the target'}: "
                 f"choose one with --expect DESIGN"
             )
-        groups.setdefault((vector.formats, vector.scale_format, len(vector.operands)), []).append(
-            (number, vector, output)
-        )
-    return [_answers(file, formats, scale_format, rows) for (formats, scale_format, _), rows in groups.items()]
+        output = named[number] if named else next(iter(vector.outputs.values()))
+        key = (vector.formats, vector.scale_format, len(vector.operands))
+        groups.setdefault(key, []).append((number, vector, output))
+    chosen = [_answers(file, formats, scale_format, rows) for (formats, scale_format, _), rows in groups.items()]
+    return ChosenAnswers(chosen, len(file.vectors) - sum(map(len, groups.values())))
 
 
 def _answers(

@@ -50,26 +50,25 @@ def dot(
     """
     found = find_design(design) if isinstance(design, str) else design
     operands = _Patterns.of(found, a, b, c, scale_a, scale_b)
-    rows_of_k = [x for x in operands.columns() if x is not operands.c]
-    if any(not x.ndim for x in rows_of_k):
+    along_k = [x for x in (operands.a, operands.b, operands.scale_a, operands.scale_b) if x is not None]
+    if any(not x.ndim for x in along_k):
         raise OperandError("a and b (and scales) have at least the dimension of k: shape (..., k)")
     k = operands.a.shape[-1]
     if operands.b.shape[-1] != k:
         raise OperandError(f"a has {k} elements along k and b has {operands.b.shape[-1]}: they must be as many")
     counts = [None if s is None else s.shape[-1] for s in (operands.scale_a, operands.scale_b)]
     _check_length(found, k, counts)
-    leading = [x.shape[:-1] for x in rows_of_k] + [operands.c.shape]
+    leading = [x.shape[:-1] for x in along_k] + [operands.c.shape]
     try:
         shape = np.broadcast_shapes(*leading)
     except ValueError:
         raise OperandError(f"leading dimensions {', '.join(map(str, leading))} do not broadcast") from None
-    spread = operands.broadcast(shape)
-    d = np.empty(shape, dtype=pattern_dtype(found.d_format))
-    rows = _rows_at_once(found, k)
-    for first in range(0, d.size, rows):
-        at = np.unravel_index(np.arange(first, min(first + rows, d.size)), shape)
-        d[at] = _chain(found, spread.select(at))
-    return array_of(d, found.d_format)
+    spread = operands.broadcast(shape or (1,))
+    d = np.empty(math.prod(shape), dtype=pattern_dtype(found.d_format))
+    for first in range(0, len(d), CHUNK_ROWS):
+        at = np.unravel_index(np.arange(first, min(first + CHUNK_ROWS, len(d))), spread.c.shape)
+        d[first : first + CHUNK_ROWS] = _run(found, spread.select(at))
+    return array_of(d.reshape(shape), found.d_format)
 
 
 def matmul(
@@ -99,14 +98,12 @@ def matmul(
     counts = [None if s is None else s.shape[x] for s, x in ((given.scale_a, 1), (given.scale_b, 0))]
     _check_length(found, k, counts)
     d = np.empty((m, n), dtype=pattern_dtype(found.d_format))
-    at_once = _rows_at_once(found, k)
-    rows = max(min(m, _SHORTEST_SIDE, at_once), 1)
-    columns = max(min(n, at_once // rows), 1)
-    rows = max(min(m, at_once // columns), 1)
+    columns = max(min(n, CHUNK_ROWS // max(min(m, _SHORTEST_SIDE), 1)), 1)
+    rows = max(min(m, CHUNK_ROWS // columns), 1)
     for top in range(0, m, rows):
         for left in range(0, n, columns):
             tile = given.tile(slice(top, top + rows), slice(left, left + columns))
-            d[top : top + rows, left : left + columns] = _chain(found, tile)
+            d[top : top + rows, left : left + columns] = _run(found, tile)
     return array_of(d, found.d_format)
 
 
@@ -131,19 +128,9 @@ class _Patterns:
         scale_b: npt.ArrayLike | None,
     ) -> _Patterns:
         """Return the patterns of arrays; OperandError names the operand that has the wrong type or should not be."""
-        scales = []
-        for name, scale in (("scale_a", scale_a), ("scale_b", scale_b)):
-            if design.scale_format is None and scale is not None:
-                raise OperandError(f"{name}: {design.name} has no scales")
-            if design.scale_format is not None and scale is None:
-                raise OperandError(f"{name} is missing: {design.name} has a scale for each {design.block} elements")
-            scales.append(None if scale is None else _column(name, scale, design.scale_format))
         named = zip(("a", "b", "c"), (a, b, c), design.formats[:3], strict=True)
+        scales = (_scales(design, name, scale) for name, scale in (("scale_a", scale_a), ("scale_b", scale_b)))
         return cls(*(_column(name, x, fmt) for name, x, fmt in named), *scales)
-
-    def columns(self) -> list[Patterns]:
-        """Return the arrays that there are."""
-        return [x for x in (self.a, self.b, self.c, self.scale_a, self.scale_b) if x is not None]
 
     def broadcast(self, shape: tuple[int, ...]) -> _Patterns:
         """Return views of shape ``shape`` (and k, or blocks)."""
@@ -168,10 +155,34 @@ class _Patterns:
             None if self.scale_b is None else self.scale_b[:, None, columns],
         )
 
+    def instruction(self, design: Design, first: int) -> _Patterns:
+        """Return the operands of the instruction at ``first``, a multiple of its K, with k first."""
+        part, blocks = slice(first, first + design.k), design.blocks(design.k)
+        of_blocks = slice(first // design.k * blocks, (first // design.k + 1) * blocks)
+        scales = (None if x is None else x[of_blocks] for x in (self.scale_a, self.scale_b))
+        return _Patterns(self.a[part], self.b[part], self.c, *scales)
 
-def _column(name: str, array: npt.ArrayLike, fmt: Format | None) -> Patterns:
-    if fmt is None:
-        raise OperandError(f"{name} has no format")
+    def elements(self, at: tuple[npt.NDArray[np.intp], ...]) -> _Patterns:
+        """Return the operands of the elements at the indices ``at`` of c, with k first: (k, elements), (elements,)."""
+
+        def chosen(x: Patterns) -> Patterns:
+            spread: Patterns = np.moveaxis(np.broadcast_to(x, (len(x), *self.c.shape)), 0, -1)
+            return spread[at].T
+
+        scales = (None if x is None else chosen(x) for x in (self.scale_a, self.scale_b))
+        return _Patterns(chosen(self.a), chosen(self.b), self.c[at], *scales)
+
+
+def _scales(design: Design, name: str, array: npt.ArrayLike | None) -> Patterns | None:
+    fmt = design.scale_format
+    if fmt is None and array is not None:
+        raise OperandError(f"{name}: {design.name} has no scales")
+    if fmt is not None and array is None:
+        raise OperandError(f"{name} is missing: {design.name} has a scale for each {design.block} elements")
+    return None if fmt is None or array is None else _column(name, array, fmt)
+
+
+def _column(name: str, array: npt.ArrayLike, fmt: Format) -> Patterns:
     try:
         return patterns_of(array, fmt)
     except OperandError as error:
@@ -191,7 +202,8 @@ def _check_matrices(given: _Patterns) -> None:
 
 def _check_length(design: Design, k: int, counts: list[int | None]) -> None:
     """Raise DesignError for a length that the design cannot run, OperandError for a wrong number of scales."""
-    blocks = design.blocks(k) if design.padded_length(k) else 0
+    design.padded_length(k)
+    blocks = design.blocks(k)
     if design.block is not None and k % design.block:
         raise DesignError(f"k = {k} is no multiple of the block of {design.block} elements that a scale is for")
     for name, count in zip(("scale_a", "scale_b"), counts, strict=True):
@@ -202,36 +214,50 @@ def _check_length(design: Design, k: int, counts: list[int | None]) -> None:
             )
 
 
-def _takes_whole(design: Design) -> bool:
-    """Whether a chain must run at once: where an infinity came from is lost between one instruction and the next."""
-    return design.parameters.chain_infinity is ChainInfinity.FINITE
+def _run(design: Design, operands: _Patterns) -> Patterns:
+    """Return the patterns of d; ``operands`` have k first and broadcast to the shape of ``operands.c``.
+
+    The d of one instruction is the c of the next. That an infinity was produced, and not handed in, is lost on the
+    way; where it matters (``chain_infinity``), the elements that were infinite are computed again, each in one chain.
+    """
+    d, was_infinite = _instruction_by_instruction(design, operands)
+    if design.parameters.chain_infinity is ChainInfinity.FINITE and was_infinite.any():
+        again = np.flatnonzero(was_infinite)
+        at_once = max(CHUNK_ROWS * design.k // len(operands.a), 1)
+        for first in range(0, len(again), at_once):
+            at = np.unravel_index(again[first : first + at_once], d.shape)
+            d[at] = _as_one_chain(design, operands.elements(at))
+    return d
 
 
-def _rows_at_once(design: Design, k: int) -> int:
-    """Return how many dot products to compute at once, so that their intermediate arrays stay small."""
-    instructions = math.ceil(k / design.k) if _takes_whole(design) else 1
-    return max(CHUNK_ROWS // instructions, 1)
-
-
-def _chain(design: Design, operands: _Patterns) -> Patterns:
-    """Return the patterns of d; ``operands`` have k first and broadcast to the shape of ``operands.c``."""
-    k = len(operands.a)
-    piece = k if _takes_whole(design) else design.k
-    blocks = design.blocks(piece)
+def _instruction_by_instruction(design: Design, operands: _Patterns) -> tuple[Patterns, npt.NDArray[np.bool_]]:
+    """Return the patterns of d, and which elements were infinite between two instructions."""
+    shape, fmt, k = operands.c.shape, design.d_format, len(operands.a)
+    was_infinite = np.zeros(shape, dtype=bool)
     d = _ARRAYS.from_patterns(operands.c, design.c_format.bits)
-    for number, first in enumerate(range(0, k, piece)):
-        scales = (
-            [] if s is None or design.scale_format is None
-            else _words(s[number * blocks : (number + 1) * blocks], design.scale_format)
-            for s in (operands.scale_a, operands.scale_b)
-        )
-        a = _words(operands.a[first : first + piece], design.a_format)
-        b = _words(operands.b[first : first + piece], design.b_format)
-        d = dot_product_accumulate(design, _ARRAYS, OperandWords(a, b, d, *scales)).d
-        if not number:
-            design = replace(design, c_format=design.d_format)
+    for first in range(0, k, design.k):
+        if first:
+            design = replace(design, c_format=fmt)
+            if fmt.infinity is not None:
+                was_infinite |= (d.data & ((1 << fmt.sign_position) - 1)) == fmt.infinity
+        d = _accumulate(design, operands.instruction(design, first), d)
+    return np.broadcast_to(d.data, shape).astype(pattern_dtype(fmt)), was_infinite
+
+
+def _as_one_chain(design: Design, operands: _Patterns) -> Patterns:
+    d = _accumulate(design, operands, _ARRAYS.from_patterns(operands.c, design.c_format.bits))
     returned: Patterns = np.broadcast_to(d.data, operands.c.shape).astype(pattern_dtype(design.d_format))
     return returned
+
+
+def _accumulate(design: Design, operands: _Patterns, c: Word[Any]) -> Word[Any]:
+    """Return d of the products of ``operands``, added to ``c``."""
+    scales = (
+        [] if x is None or design.scale_format is None else _words(x, design.scale_format)
+        for x in (operands.scale_a, operands.scale_b)
+    )
+    a, b = _words(operands.a, design.a_format), _words(operands.b, design.b_format)
+    return dot_product_accumulate(design, _ARRAYS, OperandWords(a, b, c, *scales)).d
 
 
 def _words(columns: Patterns, fmt: Format) -> list[Word[Any]]:

@@ -79,7 +79,7 @@ def columns(blocks: Sequence[Block], fold: Fold = Fold.NONE, group: int = 0) -> 
     below = {Fold.NONE: low, Fold.LOST: cut, Fold.FRACTION: point}[fold]
     spaces = {b.integer_top + 1 for b in blocks if b.register_top > b.integer_top}
     spaces |= {w for w in range(cut + 1, point) if group and (point - w) % group == 0}
-    points, cuts = {b.e_max for b in blocks}, {b.cut for b in blocks}
+    points, cuts = {b.e_max for b in blocks}, {row.cut for row in rows if row.cut is not None}
     marks = ((Mark.SPACE, spaces - cuts), (Mark.POINT, points), (Mark.CUT, cuts))
     found: list[Column] = []
     for w in range(high, low - 1, -1):
@@ -136,13 +136,26 @@ def fit(blocks: Sequence[Block], width: int) -> Layout:
     return Layout(width, tuple(bands), lowest, hidden, labels, 0, 0)
 
 
+def fit_together(section: Sequence[Block], width: int) -> list[Layout | None]:
+    """Return how to draw each part of the blocks of a section; all are drawn alike where that leaves them readable.
+
+    Else parts of one place are drawn alike.
+    """
+    places = [[b for b in found if b and b.rows] for found in itertools.zip_longest(*(b.parts for b in section))]
+    drawn = [block for blocks in places for block in blocks]
+    shared = fit(drawn, width) if drawn else None
+    if shared and (sum(map(bool, places)) == 1 or (shared.values and len(shared.bands) == 1)):
+        return [shared if blocks else None for blocks in places]
+    return [fit(blocks, width) if blocks else None for blocks in places]
+
+
 def _beside(row: Row) -> tuple[str, str, str]:
     return row.label, row.value, row.operands
 
 
 def _shortened(band: list[Column], rows: Sequence[Row], lost: int | None) -> tuple[list[Column], int, int]:
     """Keep at most ``lost`` characters right of the last cut; return the columns, and lowest and hidden of Layout."""
-    cut = max(i for i, column in enumerate(band) if column.mark is Mark.CUT) + 1
+    cut = max((i for i, column in enumerate(band) if column.mark is Mark.CUT), default=len(band) - 1) + 1
     ends = itertools.accumulate(column.width for column in band[cut:])
     kept = band[:cut] + [c for c, end in zip(band[cut:], ends, strict=True) if lost is None or end <= lost]
     lowest = min(column.weight - max(column.folded - 1, 0) for column in kept)

@@ -1,160 +1,208 @@
-"""The steps of a design on operands with their signals as exact values, and where two designs come to differ."""
+"""The steps of a design on operands: what enters them, and their signals as exact values."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from fractions import Fraction
+from math import prod
 
-from mmaproof.cli.picture.values import exact, finite, names, pattern_value, scaled, units, unpacked
+from mmaproof.cli.picture.sums import Rounded, fused_sums
+from mmaproof.cli.picture.values import (
+    pattern_number,
+    pattern_value,
+    product_number,
+    scaled,
+    unpacked,
+)
+from mmaproof.designs.conversions import Rounding
 from mmaproof.designs.design import Design
 from mmaproof.designs.formats import Format
 from mmaproof.designs.operands import Operands
-from mmaproof.designs.readings import Alignment, ChainInfinity
+from mmaproof.designs.readings import ChainInfinity, Join, ProductInfinity
 from mmaproof.smt.semantics.signals import StepSignals
+
+Pattern = tuple[Format, int]
+"""A bit pattern and its format."""
 
 
 class Step:
-    """Step ``index`` of a design on operands, with its signals as exact values.
+    """Step ``index`` of a design on operands.
 
-    ``labels`` name the terms p0, p1, ..., c; ``given`` are the numbers of the products that the operands hold, any
-    others being +0. ``cut`` is the weight of the lowest bit kept by the alignment, ``rounded`` that of the lowest
-    bit of the sum kept by the conversion. ``decided`` says that a NaN or an infinity decided d, ``beyond`` that the
-    sum exceeds the largest finite number.
+    ``ks`` are the numbers of its products, ``products`` their exact values by label. ``c`` is the pattern that the
+    products are added to; ``accumulator`` the one behind the term c of its sum. Where c is added ``late`` (to the sum,
+    already converted to the pattern ``output``), the accumulator ``starts`` at +0; ``once`` says that only the last
+    step of an instruction adds c. ``decided`` says that a NaN or an infinity of the operands decided the output.
     """
 
     def __init__(
         self, title: str, design: Design, operands: Operands, steps: Sequence[StepSignals[int, bool]], index: int
     ) -> None:
+        p, fmt = design.parameters, design.d_format
         self.title, self.design, self.operands = title, design, operands
         self.index, self.count, self.signals = index, len(steps), steps[index]
+        instruction, place = divmod(index * p.L, design.k)
+        order = p.k_order.permutation(design.k)
+        self.ks = [instruction * design.k + k for k in order[place : place + p.L]]
+
+        def entering(number: int) -> Pattern:
+            return (fmt, steps[number - 1].d.data) if number else (design.c_format, operands.c)
+
+        self.once = p.join is Join.IEEE_ONCE
         self.before = steps[index - 1] if index else None
-        self.c = (design.d_format, self.before.d.data) if self.before else (design.c_format, operands.c)
-        fused, length = design.parameters.L, len(operands)
-        self.given = range(min(index * fused, length), min((index + 1) * fused, length))
-        self.labels = [*(f"p{k}" for k in range(index * fused, (index + 1) * fused)), "c"]
+        self.c = entering(index - place // p.L if self.once else index)
+        self.starts = p.join is Join.IEEE or (self.once and not place)
+        self.accumulator = (fmt, 0) if self.starts else entering(index)
+        named = dict(self.signals.rounded)
+        self.late = p.join in (Join.IEEE, Join.IEEE_ONCE) and "sum" in named
+        self.output = named["sum"].data if self.late else self.signals.d.data
+        self.results = {} if self.late else {name: word.data for name, word in named.items()}
 
-        s, special, fmt = self.signals, self.signals.special, design.d_format
-        self.e_max = s.e_max.data
-        self.cut = self.e_max - design.parameters.fraction_bits
-        values = [
-            scaled((-1) ** t.negative.data * t.significand.data, t.exponent.data - t.fraction_bits) for t in s.terms
-        ]
-        self.terms = dict(zip(self.labels, values, strict=True))
-        self.aligned = dict(zip(self.labels, (scaled(x.data, self.cut) for x in s.aligned), strict=True))
-        self.total = scaled(s.total.data, self.cut)
+        special = self.signals.special
+        self.sums = tuple(fused_sums(design, self.signals.sums, "acc" if self.late or self.once else "c"))
+        self.products = {f"p{k}": self._product(k) for k in self.ks}
         self.decided = special.nan.data or (special.infinite.data and fmt.infinity is not None)
-        highest = self.cut + abs(s.total.data).bit_length() - 1
-        self.rounded = max(highest, fmt.e_min) - design.parameters.conversion.fraction_bits
-        self.d = finite(unpacked(fmt, s.d.data))
-        self.beyond = s.overflowed.data or abs(self.total) - abs(self.d) >= scaled(1, self.rounded)
-        self.result = f"{fmt.hex(s.d.data)} = {pattern_value(fmt, s.d.data)}"
+        self.result = f"{fmt.hex(self.signals.d.data)} = {pattern_value(fmt, self.signals.d.data)}"
 
-    def patterns(self, label: str) -> list[tuple[Format, int]]:
-        """Return the operands behind a given term."""
-        if label == "c":
-            return [self.c]
-        k = int(label[1:])
-        return [(self.design.a_format, self.operands.a[k]), (self.design.b_format, self.operands.b[k])]
+    @property
+    def labels(self) -> list[str]:
+        """The names of all terms of its sums."""
+        return [label for s in self.sums for label in s.labels]
 
-    def lost(self, label: str) -> Fraction:
-        """Return what lies below the cut in a term."""
-        term = self.terms[label]
-        below = abs(term) % scaled(1, self.cut)
-        return -below if term < 0 else below
+    @property
+    def terms(self) -> dict[str, Fraction]:
+        """The terms of its sums."""
+        return {label: value for s in self.sums for label, value in s.terms.items()}
+
+    @property
+    def aligned(self) -> dict[str, Fraction]:
+        """The terms as they enter their sums."""
+        return {label: value for s in self.sums for label, value in s.aligned.items()}
+
+    @property
+    def total(self) -> Fraction:
+        """The sum that is converted."""
+        return self.sums[-1].total
+
+    @property
+    def conversion(self) -> Rounded:
+        """How the sum became the output."""
+        rho = self.design.parameters.conversion
+        nearest = rho.rounding is Rounding.RNE
+        overflowed = self.signals.overflowed.data
+        return Rounded(self.total, rho.target, self.output, rho.fraction_bits, nearest, overflowed)
+
+    @property
+    def rounded(self) -> int:
+        """Weight of the lowest bit of the sum that the conversion keeps."""
+        return self.conversion.low
+
+    @property
+    def beyond(self) -> bool:
+        """Whether the sum exceeds the largest finite number."""
+        return self.conversion.beyond
+
+    @property
+    def d(self) -> Fraction:
+        """The value of d where it is finite."""
+        return pattern_number(self.design.d_format, self.signals.d.data)
+
+    @property
+    def result_name(self) -> str:
+        """What the result is called: ``acc`` inside a chain whose sum is added to c at its end."""
+        return "acc" if self.once and not self.late else "d"
+
+    @property
+    def kind(self) -> str:
+        """What adds its terms, in words."""
+        if self.sums:
+            return "a fused sum"
+        if self.results:
+            return "an adder tree"
+        return "an integer sum" if self.design.d_format.is_integer else "a sequential sum"
+
+    def element(self, column: str, k: int) -> Pattern:
+        """Return element ``k`` of ``a`` or ``b``, +0 where the operands hold none."""
+        fmt, elements = {
+            "a": (self.design.a_format, self.operands.a),
+            "b": (self.design.b_format, self.operands.b),
+        }[column]
+        return fmt, elements[k] if k < len(elements) else 0
+
+    def scales(self, k: int) -> list[Pattern]:
+        """Return the scales of a and b at ``k``, none where the design has none."""
+        fmt, block = self.design.scale_format, self.design.block
+        if fmt is None or block is None:
+            return []
+        return [(fmt, column[k // block]) for column in (self.operands.scale_a, self.operands.scale_b)]
+
+    def factors(self, k: int) -> list[Pattern]:
+        """Return everything that product ``k`` is made of."""
+        return [self.element("a", k), self.element("b", k), *self.scales(k)]
+
+    def _product(self, k: int) -> Fraction:
+        subnormals = self.design.parameters.subnormals
+        elements = (pattern_number(*self.element(column, k), subnormals) for column in "ab")
+        return prod((*elements, *(pattern_number(*s) for s in self.scales(k))), start=Fraction(1))
+
+    def group(self, label: str) -> list[int]:
+        """Return the numbers of the products that a term is made of; ``p0..p15`` is a scaled group."""
+        if found := re.fullmatch(r"p(\d+)\.\.p(\d+)", label):
+            first, last = (self.ks.index(int(number)) for number in found.groups())
+            return self.ks[first : last + 1]
+        number = product_number(label)
+        return [] if number is None else [number]
+
+    def patterns(self, label: str) -> list[Pattern]:
+        """Return the patterns behind a term: those of a and b, the scales of a group, or the accumulator."""
+        if label in ("c", "acc"):
+            return [self.accumulator]
+        ks = self.group(label)
+        return [] if not ks else self.scales(ks[0]) if ".." in label else [self.element(x, ks[0]) for x in "ab"]
 
     def special_terms(self) -> dict[str, str]:
         """Return the terms that are NaN, or else those that are infinite, with which of these they are."""
         # an infinity that rho produced in the step before may count as a number: open point 8
         produced = self.before is not None and self.before.overflowed.data and not self.before.special.infinite.data
         c_counts = not produced or self.design.parameters.chain_infinity is ChainInfinity.INFINITE
-        found = {}
-        for label in [*self.labels[: len(self.given)], "c"]:
-            values = [pattern_value(f, x) for f, x in self.patterns(label)]
-            infinite = any(v.endswith("infinity") for v in values)
-            if "NaN" in values or (infinite and {"+0", "-0"} & {*values}):
-                found[label] = "NaN"
-            elif infinite and (label != "c" or c_counts):
-                found[label] = "+-"[[v[0] for v in values].count("-") % 2] + "infinity"
+        label = "acc" if self.late or self.once else "c"
+        found = {f"p{k}": value for k in self.ks if (value := self._special_product(k))}
+        value = pattern_value(*self.accumulator)
+        if value == "NaN" or (value.endswith("infinity") and c_counts):
+            found[label] = value
+        p, infinite = self.design.parameters, [n for n in found if found[n] in ("+infinity", "-infinity")]
+        if p.product_limit is not None and not (p.product_infinity is ProductInfinity.OPERAND and infinite):
+            found |= {n: value for n in self.products if n not in found and (value := self._beyond(n))}
         return {label: value for label, value in found.items() if value == "NaN"} or found
 
+    def _special_product(self, k: int) -> str:
+        elements = [unpacked(*self.element(x, k), self.design.parameters.subnormals) for x in "ab"]
+        scales = [unpacked(*s) for s in self.scales(k)]
+        infinite = any(x.infinite.data for x in elements)
+        if any(x.nan.data for x in (*elements, *scales)) or (infinite and any(x.zero.data for x in elements)):
+            return "NaN"
+        return "+-"[elements[0].negative.data ^ elements[1].negative.data] + "infinity" if infinite else ""
+
+    def _beyond(self, label: str) -> str:
+        """Say that a product of finite elements counts as infinite, where it does."""
+        limit, k = self.design.parameters.product_limit, product_number(label) or 0
+        value = prod((pattern_number(*self.element(x, k)) for x in "ab"), start=Fraction(1))
+        if limit is None or abs(value) < scaled(1, limit):
+            return ""
+        return f"{'-' if value < 0 else '+'}infinity, for its magnitude is 2^{limit} or more"
+
     def added(self) -> list[str]:
-        """Return the products that are not zero."""
+        """Return the products that are not zero, in order of k."""
         special = self.special_terms() if self.decided else {}
-        return [label for label in self.labels[:-1] if self.terms[label] or label in special]
+        return [f"p{k}" for k in sorted(self.ks) if self.products[f"p{k}"] or f"p{k}" in special]
 
     def idle(self) -> str:
         """Return why the step returns its c and is not worth drawing; empty where it is."""
-        if self.c != (self.design.d_format, self.signals.d.data):
+        c, d = self.c if self.late else self.accumulator, (self.design.d_format, self.signals.d.data)
+        # a chain that starts at +0 may hold a sum by now
+        if c != d or (self.late and pattern_value(*self.accumulator) != "+0"):
             return ""
         if self.decided:
-            return f"c is {pattern_value(*self.c)}" if self.index and [*self.special_terms()] == ["c"] else ""
-        return "" if any(self.terms[label] for label in self.labels[:-1]) else "products are zero"
-
-
-def paired(a: Sequence[Step], b: Sequence[Step]) -> list[tuple[Step, ...]] | None:
-    """Return the steps of two designs in order and in pairs that add the same products.
-
-    A step that adds none may stand alone. None is returned where the designs group products in different ways.
-    """
-    result: list[tuple[Step, ...]] = []
-    left, right = list(a), list(b)
-    while left or right:
-        if left and right and left[0].added() == right[0].added():
-            result.append((left.pop(0), right.pop(0)))
-        elif left and not left[0].added() and (left[0].idle() or not right):
-            result.append((left.pop(0),))
-        elif right and not right[0].added() and (right[0].idle() or not left):
-            result.append((right.pop(0),))
-        else:
-            return None
-    return result
-
-
-def first_difference(a: Sequence[Step], b: Sequence[Step]) -> str:
-    """Say in which step, and by which signal, the results of two designs A and B come to differ.
-
-    Signals that differ in a step with the same d have no effect, for the next step reads the same c.
-    """
-    if a[-1].result == b[-1].result:
-        return f"no difference: A and B return {a[-1].result}"
-    groups = paired(a, b)
-    for x, y in zip(a, b, strict=False) if groups is None else (g for g in groups if len(g) == 2):
-        if x.added() != y.added():
-            words = [names(step.added()) or "no product" for step in (x, y)]
-            return f"first difference: step {x.index + 1}, A adds {words[0]} and B adds {words[1]}"
-        if x.result != y.result:
-            where = f"step {x.index + 1}" if x.index == y.index else f"step {x.index + 1} of A, {y.index + 1} of B"
-            return f"first difference: {where}, {_differing_signal(x, y)}"
-    return f"first difference: the last step of {'A' if len(a) > len(b) else 'B'}, which the other does not take"
-
-
-def _differing_signal(a: Step, b: Step) -> str:
-    """Say which stage of a step is the first to differ: terms, e_max, aligned terms, sum or conversion."""
-    shared = [label for label in a.labels if label in b.labels]
-    read = [label for label in shared if a.terms[label] != b.terms[label]]
-    held = [label for label in shared if a.aligned[label] != b.aligned[label]]
-    if a.decided or b.decided:
-        return f"special values: A returns {a.result}, B returns {b.result}"
-    if read:
-        return f"{read[0]} is {exact(a.terms[read[0]])} in A and {exact(b.terms[read[0]])} in B"
-    if held and a.e_max != b.e_max:
-        return f"e_max is {a.e_max} in A and {b.e_max} in B"
-    if held:
-        also = f" ({names(held[1:])} differ{'s' * (len(held) == 2)} too)" if held[1:] else ""
-        return _differing_alignment(held[0], a, b) + also
-    if a.total != b.total:
-        return f"the sum is {exact(a.total)} in A and {exact(b.total)} in B"
-    return f"conversion of {exact(a.total)}: A returns {a.result}, B returns {b.result}"
-
-
-def _differing_alignment(label: str, a: Step, b: Step) -> str:
-    low = min(a.cut, b.cut)
-    x, y = (units(step.aligned[label], low) for step in (a, b))
-    truncated = all(step.design.parameters.alignment is Alignment.TRUNCATE for step in (a, b))
-    if not truncated or x & y != min(x, y):
-        return f"{label} is aligned to {exact(a.aligned[label])} in A and to {exact(b.aligned[label])} in B"
-    keeps, loses = ("A", "B") if x > y else ("B", "A")
-    changed = x ^ y
-    high, last = low + changed.bit_length() - 1, low + (changed & -changed).bit_length() - 1
-    bits = f"bit 2^{high}" if high == last else f"bits 2^{high} to 2^{last}"
-    return f"{label} keeps {bits} in {keeps} and loses {'it' if high == last else 'them'} in {loses}"
+            only = [*self.special_terms()] == ["c"]
+            return f"c is {pattern_value(*c)}" if self.index and only and not self.late else ""
+        return "" if any(self.products.values()) else "products are zero"

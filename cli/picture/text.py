@@ -1,23 +1,19 @@
-"""The picture as styled text for a rich console, and ``explain``, which makes it from designs and operands."""
+"""The picture as styled text for a rich console."""
 
 from __future__ import annotations
 
 import itertools
 import textwrap
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from rich.console import Console, ConsoleOptions, Group, RenderResult
 from rich.table import Table
 from rich.text import Text
 
-from mmaproof.cli.picture.blocks import Block, Row, RowKind, idle_block, step_block
-from mmaproof.cli.picture.layout import Column, Layout, Mark, count, fit
-from mmaproof.cli.picture.steps import Step, first_difference, paired
-from mmaproof.designs.design import Design
-from mmaproof.designs.operands import Operands
-from mmaproof.smt.evaluate import trace
+from mmaproof.cli.picture.blocks import Block, Entry, Row, RowKind
+from mmaproof.cli.picture.layout import Column, Layout, Mark, count, fit_together
 
 SIDE_BY_SIDE = 150
 """Width of a console from which on two designs stand side by side."""
@@ -54,16 +50,65 @@ def block_text(block: Block, layout: Layout | None, width: int, glyphs: Glyphs, 
                 yield _row_text(block, row, layout, band, glyphs)
         for row in block.rows if not layout.values else ():
             if row.kind is not RowKind.RESULT:
-                words = f"{row.label} = {row.operands} = {row.value}" if row.operands else f"{row.label} = {row.value}"
-                yield from _wrapped(words, width, _VALUE)
-    for words in block.after[:-1]:
-        yield from _wrapped(words, width)
-    yield from _wrapped(block.after[-1], width, _RESULT)
+                words = " = ".join(x for x in (row.label, row.operands, row.value) if x)
+                yield from _wrapped(words, width, _VALUE) if row.value else ()
+    yield from _entries(block.entries, width)
+    for i, words in enumerate(block.after, 1):
+        yield from _wrapped(words, width, _RESULT if i == len(block.after) and not block.inner else "")
+
+
+def _parts_text(
+    block: Block, layouts: Sequence[Layout | None], width: int, glyphs: Glyphs, head_lines: int
+) -> Iterator[Text]:
+    """Give the lines of a step, its sums apart."""
+    for i, (part, layout) in enumerate(zip(block.parts, layouts, strict=False)):
+        yield from ([Text()] if i else [])
+        yield from block_text(part, layout, width, glyphs, 0 if i else head_lines)
 
 
 def _head(block: Block, width: int) -> list[Text]:
     title = _wrapped(block.title, width, _TITLE)
     return title + [line for words in (block.heading, *block.before) for line in _wrapped(words, width)]
+
+
+GRID = 6
+"""Numbers that are listed one below the other, even without remarks."""
+
+
+def _entries(entries: Sequence[Entry], width: int) -> Iterator[Text]:
+    """Give one line for each number, its remark after it or below it; many without remarks are set in columns."""
+    if not entries:
+        return
+    label, patterns, value = (max(len(x) for x in texts) for texts in zip(*map(_fields, entries), strict=True))
+    notes = any(e.note for e in entries)
+    beside = label + patterns + value + 4 <= width
+    cells = []
+    for e in entries:
+        text = Text(f"{e.label:<{label}}  ")
+        text.append(f"{e.patterns:<{patterns}}  ", _FAINT)
+        text.append(f"{e.value:<{value}}" if beside else e.value, _VALUE)
+        cells.append(text)
+    if not beside:
+        words = (x for e in entries for x in (f"{e.label} = {e.patterns} = {e.value}", f"  {e.note}") if x.strip())
+        yield from (line for x in words for line in _wrapped(x, width))
+    elif notes:
+        for text, e in zip(cells, entries, strict=True):
+            fits = len(text) + 2 + len(e.note) <= width
+            line = Text.assemble(text, f"  {e.note}") if fits else text
+            line.rstrip()
+            yield line
+            yield from [] if fits else _wrapped(e.note, width, indent=label + 2)
+    else:
+        side = max((width + 3) // (len(cells[0]) + 3), 1) if len(cells) > GRID else 1
+        height = -(-len(cells) // side)
+        for i in range(height):
+            line = Text("   ").join(cells[i::height])
+            line.rstrip()
+            yield line
+
+
+def _fields(e: Entry) -> tuple[str, str, str]:
+    return e.label, e.patterns, e.value
 
 
 def _row_text(block: Block, row: Row, layout: Layout, band: Sequence[Column], glyphs: Glyphs) -> Text:
@@ -84,9 +129,9 @@ def _row_text(block: Block, row: Row, layout: Layout, band: Sequence[Column], gl
 def _cell(block: Block, row: Row, column: Column, glyphs: Glyphs) -> tuple[str, str]:
     """Return the characters of a row in a column, and their style."""
     if column.mark is not Mark.BITS:
-        here = {Mark.POINT: (block.e_max, "."), Mark.CUT: (block.cut, glyphs.cut)}.get(column.mark)
+        here = {Mark.POINT: (block.e_max, "."), Mark.CUT: (row.cut, glyphs.cut)}.get(column.mark)
         return (here[1] if here and here[0] == column.weight else " "), _ONE
-    bit, kept = row.bit(column.weight), column.weight >= block.cut
+    bit, kept = row.bit(column.weight), row.is_kept(column.weight)
     if column.weight > max(block.register_top, row.top) or (not kept and row.kind is not RowKind.TERM):
         return " " * column.width, ""
     if column.folded:
@@ -103,7 +148,7 @@ def _ruler(block: Block, layout: Layout, band: Sequence[Column], glyphs: Glyphs)
     """Give a line that names the parts of the register, and one with weights and the sizes of folds."""
     places = list(zip(band, itertools.accumulate((c.width for c in band), initial=layout.offset), strict=False))
     at = {column.weight: x for column, x in places if column.mark is Mark.BITS}
-    cut = next((x for c, x in places if c == Column(block.cut, Mark.CUT)), layout.width)
+    cut = next((x for c, x in places if c == Column(block.cut, Mark.CUT) and block.fraction), layout.width)
     names, weights = ([" "] * layout.width for _ in range(2))
 
     def put(line: list[str], start: int, text: str, end: int = layout.width) -> bool:
@@ -129,14 +174,17 @@ def _ruler(block: Block, layout: Layout, band: Sequence[Column], glyphs: Glyphs)
     if block.integer_top in at:
         put(names, at[block.integer_top], "int")
     starts = [x for weight, x in at.items() if block.cut <= weight < block.e_max][:3]
-    texts = (f"F = {block.e_max - block.cut} fraction bits", "fraction bits", "fraction", "F")
+    texts = (f"{block.fraction} fraction bits", "fraction bits", "fraction", "F")
     any(put(names, x, text, cut) for text in texts for x in starts)
-    yield from (Text("".join(line).rstrip(), _FAINT) for line in (names, weights))
+    yield from (Text("".join(line).rstrip(), _FAINT) for line in ((names, weights) if block.fraction else (weights,)))
 
 
-def _wrapped(words: str, width: int, style: str = "") -> list[Text]:
+def _wrapped(words: str, width: int, style: str = "", indent: int = 0) -> list[Text]:
     """Return lines of words; an exact value stays in one piece where it can."""
-    lines = textwrap.wrap(words.replace(" * 2^", "\xa0*\xa02^"), width, subsequent_indent="  ")
+    first = " " * indent
+    lines = textwrap.wrap(
+        words.replace(" * 2^", "\xa0*\xa02^"), width, initial_indent=first, subsequent_indent=first or "  "
+    )
     return [Text(line.replace("\xa0", " "), style) for line in lines]
 
 
@@ -160,11 +208,12 @@ class Picture:
                 yield Text()
             beside = width >= SIDE_BY_SIDE and len(section) > 1
             room = (width - gap * (len(section) - 1)) // len(section) if beside else width
-            drawn = [block for block in section if block.rows]
-            layout = fit(drawn, room) if drawn else None
-            layouts += [layout] if layout else []
-            head = max(len(_head(block, room)) for block in section) if beside and len(drawn) > 1 else 0
-            cells = [Group(*block_text(block, layout, room, glyphs, head)) for block in section]
+            found = fit_together(section, room)
+            layouts += [layout for layout in found if layout]
+            head = 0
+            if beside and all(block.rows for block in section):
+                head = max(len(_head(block, room)) for block in section)
+            cells = [Group(*_parts_text(block, found, room, glyphs, head)) for block in section]
             if beside:
                 table = Table.grid(padding=(0, gap, 0, 0))
                 for _ in cells:
@@ -185,38 +234,3 @@ def _legend(layouts: Sequence[Layout], glyphs: Glyphs) -> str:
     if any(column.folded for layout in layouts for band in layout.bands for column in band):
         legend += f"; {glyphs.fold}n{glyphs.fold}: n columns without a 1"
     return legend + (f"; {glyphs.fold}+n bits: so many more" if any(layout.hidden for layout in layouts) else "")
-
-
-def explain(designs: Sequence[Design], operands: Operands) -> Picture:
-    """Return the picture of what each design does with the operands, and of two designs where they first differ.
-
-    Neighbouring steps that return their c unchanged make one block. Steps of two designs that add the same
-    products share a section. Raises OperandError where the operands do not fit a design.
-    """
-    walks: list[list[Step]] = []
-    for number, design in enumerate(designs):
-        steps = trace(design, operands).steps
-        title = f"{chr(ord('A') + number)}  {design.name}" if len(designs) > 1 else design.name
-        walks.append([Step(title, design, operands, steps, i) for i in range(len(steps))])
-    pairs = paired(*walks) if len(walks) == 2 else None
-    groups = [(step,) for walk in walks for step in walk] if pairs is None else pairs
-    sections: list[tuple[Block, ...]] = []
-    for (_, idle), run in itertools.groupby(groups, key=_kind):
-        found = list(run)
-        if idle:
-            sections.append(tuple(idle_block(x, y) for x, y in zip(found[0], found[-1], strict=True)))
-        else:
-            sections += [tuple(step_block(step) for step in group) for group in found]
-    if len(walks) == 1:
-        sections[1:] = [(replace(block, title=""),) for (block,) in sections[1:]]
-    closing: tuple[str, ...] = ()
-    if len(walks) == 2:
-        results = (f"{letter}: d = {walk[-1].result}" for letter, walk in zip("AB", walks, strict=True))
-        closing = (*results, first_difference(*walks))
-    return Picture(tuple(sections), closing)
-
-
-def _kind(group: tuple[Step, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the designs of a section, and why all its steps return their c; empty unless all do."""
-    reasons = tuple(step.idle() for step in group)
-    return tuple(step.title for step in group), reasons if all(reasons) else ()

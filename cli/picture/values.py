@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from fractions import Fraction
 
 from mmaproof.designs.formats import Format
+from mmaproof.designs.readings import Subnormals
 from mmaproof.smt.algebra.integers import IntegerAlgebra
-from mmaproof.smt.semantics.unpack import Unpacked, unpack
+from mmaproof.smt.semantics import ieee
+from mmaproof.smt.semantics.integer_step import read_integer
+from mmaproof.smt.semantics.unpack import Unpacked
+
+_ALGEBRA = IntegerAlgebra()
 
 
 def exact(value: Fraction, negative_zero: bool = False) -> str:
@@ -20,8 +26,15 @@ def exact(value: Fraction, negative_zero: bool = False) -> str:
     return f"{'-' if value < 0 else '+'}{significand >> places} * 2^{power}"
 
 
+def magnitude(value: Fraction) -> str:
+    """Return the magnitude of ``value`` without a sign, a power of two as just that: ``3 * 2^2``, ``2^-4``, ``0``."""
+    return exact(abs(value)).removeprefix("+").removeprefix("1 * ")
+
+
 def pattern_value(fmt: Format, pattern: int) -> str:
-    """Return what ``pattern`` means: its exact value, ``NaN`` or a signed ``infinity``."""
+    """Return what ``pattern`` means: its exact value, ``NaN`` or a signed ``infinity``; an integer in decimal."""
+    if fmt.is_integer:
+        return f"{pattern_number(fmt, pattern).numerator:+d}"
     x = unpacked(fmt, pattern)
     if x.nan.data:
         return "NaN"
@@ -30,10 +43,24 @@ def pattern_value(fmt: Format, pattern: int) -> str:
     return exact(finite(x), x.negative.data)
 
 
-def unpacked(fmt: Format, pattern: int) -> Unpacked[int, bool]:
-    """Return the parts of a bit pattern."""
-    algebra = IntegerAlgebra()
-    return unpack(algebra, fmt, algebra.unsigned(pattern, fmt.bits))
+def pattern_number(fmt: Format, pattern: int, subnormals: Subnormals = Subnormals.KEPT) -> Fraction:
+    """Return the value of ``pattern``; an infinity reads as 2**(e_max + 1), a NaN means nothing."""
+    if fmt.is_integer:
+        return Fraction(read_integer(_ALGEBRA, fmt, _ALGEBRA.unsigned(pattern, fmt.bits)).data)
+    return finite(unpacked(fmt, pattern, subnormals))
+
+
+def unpacked(fmt: Format, pattern: int, subnormals: Subnormals = Subnormals.KEPT) -> Unpacked[int, bool]:
+    """Return the parts of a bit pattern; with FLUSHED, a subnormal reads as +0."""
+    return ieee.read(_ALGEBRA, fmt, _ALGEBRA.unsigned(pattern, fmt.bits), subnormals)
+
+
+def is_finite(fmt: Format, pattern: int) -> bool:
+    """Return whether ``pattern`` is neither NaN nor infinite."""
+    if fmt.is_integer:
+        return True
+    x = unpacked(fmt, pattern)
+    return not (x.nan.data or x.infinite.data)
 
 
 def finite(x: Unpacked[int, bool]) -> Fraction:
@@ -51,12 +78,29 @@ def units(value: Fraction, weight: int) -> int:
     return int(abs(value) / scaled(1, weight))
 
 
+def top_weight(value: Fraction) -> int:
+    """Return the weight of the highest bit of ``value``, a multiple of some power of two that is not zero."""
+    return abs(value.numerator).bit_length() - value.denominator.bit_length()
+
+
 def names(labels: Sequence[str]) -> str:
     """Return p0, p1, p2, p8, c as ``p0..p2, p8, c``."""
     runs: list[list[str]] = []
     for label in labels:
-        if runs and label != "c" and int(label[1:]) == int(runs[-1][-1][1:]) + 1:
+        number = product_number(label)
+        if runs and number is not None and number - 1 == product_number(runs[-1][-1]):
             runs[-1].append(label)
         else:
             runs.append([label])
     return ", ".join(f"{run[0]}..{run[-1]}" if len(run) > 2 else ", ".join(run) for run in runs)
+
+
+def product_number(label: str) -> int | None:
+    """Return the k of the product that ``label`` names, None where it names something else."""
+    return int(label[1:]) if re.fullmatch(r"p\d+", label) else None
+
+
+def listed(items: Sequence[str], limit: int = 4) -> str:
+    """Return the first items and how many more there are."""
+    more = [f"and {len(items) - limit} more"] if len(items) > limit else []
+    return ", ".join([*items[:limit], *more])

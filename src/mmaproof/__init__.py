@@ -10,11 +10,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from mmaproof.designs.arrays import array_of, pack_fp4, patterns_of, unpack_fp4
     from mmaproof.designs.catalogue import find_design, load_catalogue
     from mmaproof.designs.design import Design
     from mmaproof.designs.formats import FORMATS, Format, find_format
     from mmaproof.designs.operands import OperandBatch, Operands
     from mmaproof.generators.compare import Comparison, compare
+    from mmaproof.hardware_replay.emulation import dot, matmul
     from mmaproof.hardware_replay.recordings import read_recording
     from mmaproof.hardware_replay.replay import replay
     from mmaproof.hardware_replay.targets import find_target
@@ -30,17 +32,23 @@ _HOME = {
     "Limits": "smt.solving.limits",
     "OperandBatch": "designs.operands",
     "Operands": "designs.operands",
+    "array_of": "designs.arrays",
     "compare": "generators.compare",
+    "dot": "hardware_replay.emulation",
     "evaluate": "smt.evaluate",
     "evaluate_batch": "smt.evaluate",
     "find_design": "designs.catalogue",
     "find_format": "designs.formats",
     "find_target": "hardware_replay.targets",
     "load_catalogue": "designs.catalogue",
+    "matmul": "hardware_replay.emulation",
+    "pack_fp4": "designs.arrays",
     "parse_precondition": "properties.preconditions",
+    "patterns_of": "designs.arrays",
     "read_recording": "hardware_replay.recordings",
     "replay": "hardware_replay.replay",
     "trace": "smt.evaluate",
+    "unpack_fp4": "designs.arrays",
 }
 
 __all__ = [
@@ -51,17 +59,23 @@ __all__ = [
     "Limits",
     "OperandBatch",
     "Operands",
+    "array_of",
     "compare",
+    "dot",
     "evaluate",
     "evaluate_batch",
     "find_design",
     "find_format",
     "find_target",
     "load_catalogue",
+    "matmul",
+    "pack_fp4",
     "parse_precondition",
+    "patterns_of",
     "read_recording",
     "replay",
     "trace",
+    "unpack_fp4",
 ]
 
 

@@ -1,6 +1,8 @@
 """Formats against ml_dtypes and NumPy, pattern by pattern."""
 
 import math
+from fractions import Fraction
+from itertools import pairwise
 
 import ml_dtypes
 import numpy as np
@@ -17,6 +19,8 @@ NARROW = [f for f in FORMATS.values() if f.bits <= 16]
 
 
 def value(fmt, pattern):
+    if fmt.is_integer:
+        return pattern - (pattern >> fmt.sign_position << fmt.bits if fmt.signed else 0)
     u = unpack(ALGEBRA, fmt, ALGEBRA.unsigned(pattern, fmt.bits))
     if u.nan.data:
         return math.nan
@@ -29,6 +33,8 @@ def value(fmt, pattern):
 @pytest.mark.parametrize("fmt", NARROW, ids=lambda f: f.name)
 def test_every_pattern_means_what_ml_dtypes_says(fmt):
     patterns = np.arange(1 << fmt.bits, dtype=pattern_dtype(fmt))
+    if fmt.ignored_sign:
+        patterns &= (1 << fmt.sign_position) - 1
     dtype = np.dtype(getattr(ml_dtypes, fmt.ml_dtypes_name, fmt.ml_dtypes_name))
     with np.errstate(invalid="ignore"):  # signalling NaNs
         expected = patterns.view(dtype).astype(np.float64)
@@ -80,3 +86,92 @@ def test_patterns_are_written_with_fixed_width():
 def test_an_unknown_format_lists_the_known_ones():
     with pytest.raises(InputError, match=r"fp17.*fp16"):
         find_format("fp17")
+
+
+def exact_values(fmt):
+    """Every pattern of a narrow format that is a number, and its value."""
+    for pattern in range(1 << fmt.bits):
+        number = value(fmt, pattern)
+        if math.isfinite(number):
+            yield pattern, number
+
+
+@pytest.mark.parametrize("fmt", NARROW, ids=lambda f: f.name)
+def test_every_number_is_encoded(fmt):
+    for pattern, number in exact_values(fmt):
+        canonical = pattern & 0x7F if fmt.ignored_sign else pattern
+        assert fmt.encode(number) == canonical, number
+        if number:  # only a float knows a negative zero
+            assert fmt.encode(Fraction(number)) == canonical, number
+
+
+@pytest.mark.parametrize("fmt", [f for f in NARROW if f.bits <= 8], ids=lambda f: f.name)
+def test_numbers_between_two_are_refused_with_the_one_below(fmt):
+    positive = {Fraction(x) for _, x in exact_values(fmt) if x >= 0}
+    numbers = sorted((fmt.encode(x), x) for x in positive)
+    for (pattern, below), (_, above) in pairwise(numbers):
+        for x in ((below + above) / 2, above - (above - below) / 1000):
+            with pytest.raises(InputError) as caught:
+                fmt.encode(x)
+            assert str(caught.value).endswith(f"the nearest below in magnitude is {fmt.hex(pattern)}")
+    largest = fmt.hex(fmt.max_finite)
+    with pytest.raises(InputError, match=rf"in {fmt.name}: the nearest below in magnitude is {largest}"):
+        fmt.encode(2 * numbers[-1][1])
+
+
+@pytest.mark.parametrize("name", ["fp64", "fp32", "tf32", "int32"])
+def test_wide_formats_encode(name):
+    fmt = find_format(name)
+    numbers = [0, 1, -1, 1.5 if not fmt.is_integer else 3, -(2**20), 1000]
+    numbers += [] if fmt.is_integer else [-0.0, 2.0**-126, 2.0**-133, -(2.0**127), math.inf, -math.inf]
+    dtype = {"fp64": ">f8", "int32": ">i4"}.get(name, ">f4")
+    for number in numbers:
+        assert fmt.encode(number) == int(np.array(number, dtype).tobytes().hex(), 16), number
+
+
+def test_special_values_are_encoded():
+    e4m3, e5m2, fp16, fnuz, e8m0 = (find_format(x) for x in ("e4m3", "e5m2", "fp16", "e4m3fnuz", "e8m0"))
+    assert (e5m2.encode(math.inf), e5m2.encode(-math.inf), fp16.encode(-math.inf)) == (0x7C, 0xFC, 0xFC00)
+    assert [f.encode(math.nan) for f in (e4m3, e5m2, fp16, fnuz, e8m0)] == [0x7F, 0x7E, 0x7E00, 0x80, 0xFF]
+    assert (fp16.encode(-0.0), fp16.encode(0.0), fp16.encode(0), fp16.encode(-5e-324 * 0)) == (0x8000, 0, 0, 0x8000)
+    assert e8m0.encode(Fraction(1, 2**127)) == 0
+    assert find_format("int8").encode(-128) == 0x80
+
+
+@pytest.mark.parametrize(
+    ("name", "number", "problem"),
+    [
+        ("e4m3", math.inf, r"e4m3 has no infinity: 0x7e is its largest number and 0x7f is NaN.* e5m2$"),
+        ("e2m1", -math.inf, r"e2m1 has no infinity: 0x7 is its largest number; formats with infinities are fp64,"),
+        ("e2m1", math.nan, r"e2m1 has no NaN"),
+        ("int8", math.nan, r"int8 has no NaN"),
+        ("e4m3fnuz", -0.0, r"no negative zero"),
+        ("int8", -0.0, r"no negative zero"),
+        ("ue4m3", -0.0, r"no negative zero"),
+        ("ue4m3", -1, r"-1 is not representable in ue4m3: it has no negative numbers"),
+        ("uint8", -1, r"no negative numbers"),
+        ("e8m0", 0, r"0 is not representable in e8m0: its smallest number is 0x00 = 2\*\*-127"),
+        ("e8m0", Fraction(1, 2**128), r"smallest number"),
+        ("e8m0", 3, r"nearest below in magnitude is 0x80"),
+        ("fp16", 0.1, r"^0.1 is not representable in fp16: the nearest below in magnitude is 0x2e66$"),
+        ("fp16", -0.1, r"-0.1 .* 0xae66$"),
+        ("fp16", -70000, r"-70000 .* 0xfbff$"),
+        ("fp16", 2.0**-30, r"0x0000$"),
+        ("e4m3fnuz", -(2.0**-30), r"0x00$"),
+        ("int8", 128, r"0x7f$"),
+        ("int8", -129, r"0x80$"),
+        ("int8", -1.5, r"0xff$"),
+        ("tf32", 1 + 2.0**-11, r"0x3f800000$"),
+    ],
+)
+def test_what_a_format_does_not_have(name, number, problem):
+    with pytest.raises(InputError, match=problem):
+        find_format(name).encode(number)
+
+
+def test_huge_numbers_are_named_in_short():
+    fp32 = find_format("fp32")
+    with pytest.raises(InputError, match=r"^2\*\*16609 \(about\) is not representable in fp32: .* 0x7f7fffff$"):
+        fp32.encode(10**5000)
+    with pytest.raises(InputError, match=r"^-2\*\*-16610 \(about\) is not .* 0x80000000$"):
+        fp32.encode(Fraction(-1, 10**5000))

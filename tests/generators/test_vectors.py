@@ -38,9 +38,15 @@ def test_patterns_are_fixed_width_hexadecimal():
 
 def test_rows_of_several_lengths_are_replayed(tmp_path):
     write_vectors(tmp_path / "v.jsonl", [vector(8, VOLTA, TURING), vector(4, VOLTA), vector(8, VOLTA)])
-    answers = answers_of(read_vectors(tmp_path / "v.jsonl"), VOLTA.name)
+    answers = answers_of(read_vectors(tmp_path / "v.jsonl"), VOLTA.name).answers
     assert sorted(len(x.batch) for x in answers) == [1, 2]
     assert replay(answers, ModelTarget(VOLTA)).mismatches == 0
+
+
+def test_vectors_of_other_designs_are_left_out(tmp_path):
+    write_vectors(tmp_path / "v.jsonl", [vector(8, VOLTA, TURING), vector(8, VOLTA)])
+    chosen = answers_of(read_vectors(tmp_path / "v.jsonl"), TURING.name)
+    assert (len(chosen.answers), len(chosen.answers[0].batch), chosen.left_out) == (1, 1, 1)
 
 
 def test_which_output_must_be_said_where_there_is_a_choice(tmp_path):

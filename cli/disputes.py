@@ -1,0 +1,135 @@
+"""`mmaproof disputes`: where publications disagree, the vector that settles it on a GPU, or the proof that none can."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from mmaproof.cli.operands import operand_lines, operands_record
+from mmaproof.cli.options import Json, Memory, Solver, Timeout
+from mmaproof.cli.output import EXIT_HOLDS, EXIT_UNKNOWN, counted, print_json, say
+from mmaproof.cli.version import tool_version
+
+if TYPE_CHECKING:
+    from mmaproof.generators.disputes import Dispute
+    from mmaproof.generators.vectors import Vector
+
+STATUS = {"refuted": "separated", "proved": "unobservable", "unknown": "unknown", "vacuous": "unknown"}
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to ``app``."""
+    app.command("disputes")(disputes)
+
+
+def disputes(
+    architecture: Annotated[
+        str | None, typer.Argument(metavar="[ARCHITECTURE]", help="One architecture only.", show_default=False)
+    ] = None,
+    solver: Solver = "bitwuzla",
+    timeout: Timeout = "20s",
+    memory: Memory = "4G",
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="FILE", help="Write the separating vectors as a vector file."),
+    ] = None,
+    json: Json = False,
+) -> int:
+    """List the points on which publications disagree, for each design that they concern.
+
+    For each pair of readings: a vector that separates them with what each profile predicts, or "unobservable", which
+    is proved. The time limit is for each question. Exit status 3 where some remain unknown.
+    """
+    from mmaproof.designs.catalogue import load_catalogue
+    from mmaproof.designs.errors import DesignError
+    from mmaproof.generators.disputes import disputed_designs, find_disputes
+    from mmaproof.generators.vectors import write_vectors
+    from mmaproof.smt.solving.limits import Limits, parse_memory, parse_seconds
+
+    known = load_catalogue().architectures
+    if architecture is not None and architecture not in known:
+        raise DesignError(f"unknown architecture {architecture!r}: one of {', '.join(known)}")
+    limits = Limits(parse_seconds(timeout), parse_memory(memory))
+    found: list[Dispute] = []
+    for design, names in counted(disputed_designs(architecture), "designs"):
+        for dispute in find_disputes(design, names, solver=solver, limits=limits):
+            if not json:
+                print_dispute(dispute, found[-1] if found else None)
+            found.append(dispute)
+    if output is not None:
+        write_vectors(output, [dispute_vector(d) for d in found if d.witness is not None])
+    if json:
+        print_json({"disputes": [dispute_record(d) for d in found]})
+    return EXIT_UNKNOWN if any(STATUS[d.status.value] == "unknown" for d in found) else EXIT_HOLDS
+
+
+def dispute_record(dispute: Dispute) -> dict[str, Any]:
+    """Return a dispute as JSON data."""
+    design = dispute.design
+    record: dict[str, Any] = {
+        "design": design.name,
+        "designs": list(dispute.designs),
+        "point": dispute.point.number,
+        "title": dispute.point.title,
+        "readings": dict(dispute.readings),
+        "pair": list(dispute.pair),
+        "status": STATUS[dispute.status.value],
+        "contexts": list(dispute.contexts),
+        "reason": dispute.reason,
+    }
+    if dispute.witness is not None:
+        d = design.d_format
+        record["context"] = dispute.context
+        record["witness"] = {
+            **operands_record(design.formats, dispute.witness, design.scale_format),
+            "outputs": {n: d.hex(x) for n, x in (dispute.separated or {}).items()},
+        }
+        record["predictions"] = {n: d.hex(x) for n, x in (dispute.predictions or {}).items()}
+    return record
+
+
+def print_dispute(dispute: Dispute, before: Dispute | None) -> None:
+    """Print a dispute for a person; what it shares with the one ``before`` is not said again."""
+    if before is None or before.design is not dispute.design:
+        say("\n" + ", ".join(dispute.designs))
+        before = None
+    if before is None or before.point is not dispute.point:
+        say(f"  {dispute.point.number}. {dispute.point.title}")
+        held: dict[str, list[str]] = {}
+        for profile, text in dispute.readings.items():
+            held.setdefault(text, []).append(profile)
+        for text, profiles in held.items():
+            say(f"       {text}: {', '.join(profiles)}")
+    record = dispute_record(dispute)
+    pair = " against ".join(dispute.pair)
+    if dispute.witness is None:
+        reason = (
+            f": {dispute.reason}" if dispute.reason else f" in {len(dispute.contexts)} settings of the other points"
+        )
+        say(f"     {pair}: {record['status']}{reason}")
+        return
+    say(f"     {pair}: separated with the other points at {dispute.context}")
+    for line in operand_lines({n: x for n, x in record["witness"].items() if n != "outputs"}):
+        say(f"       {line}")
+    for name, d in record["witness"]["outputs"].items():
+        say(f"       d = {d} on {name}")
+    say("       predicted by " + ", ".join(f"{p} {d}" for p, d in record["predictions"].items()))
+
+
+def dispute_vector(dispute: Dispute) -> Vector:
+    """Return the separating vector of a dispute for a file: the outputs are what each profile predicts."""
+    from mmaproof.generators.vectors import Vector
+
+    assert dispute.witness is not None
+    design = dispute.design
+    return Vector(
+        dispute.witness,
+        design.formats,
+        {f"{design.base_name}@as={profile}": d for profile, d in (dispute.predictions or {}).items()},
+        why=f"point {dispute.point.number}: {dispute.point.title}",
+        origin=f"disputes, other points at {dispute.context}",
+        version=tool_version(),
+        scale_format=design.scale_format,
+    )

@@ -1,0 +1,205 @@
+"""Blocks of a step that adds its terms in fused sums: one for each sum, and one where c is added late."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
+
+from mmaproof.cli.picture import words
+from mmaproof.cli.picture.blocks import Block, Entry, Row, RowKind
+from mmaproof.cli.picture.steps import Pattern, Step
+from mmaproof.cli.picture.sums import Rounded, Sum
+from mmaproof.cli.picture.values import (
+    exact,
+    is_finite,
+    magnitude,
+    names,
+    pattern_number,
+    pattern_value,
+    scaled,
+    top_weight,
+    units,
+    unpacked,
+)
+from mmaproof.designs.formats import Format
+from mmaproof.designs.readings import Alignment, LateRounding
+from mmaproof.smt.semantics.widths import sum_widths
+
+DRAWN_BITS = 64
+"""Between the highest and the lowest bit of a late addition that is drawn bit by bit."""
+
+
+def fused_parts(step: Step) -> list[Block]:
+    """Return the blocks of a step with fused sums, in order: one for each of them and for a late addition."""
+    readings = (*words.readings(step), *words.scales(step))
+    name = "sum" if step.late else step.result_name
+    output = (step.design.d_format, step.output)
+    result = f"{name} = {_spelled(output)}"
+    if step.decided:
+        heading, *before = words.specials(step)
+        parts = [Block("", heading, tuple(before), after=(result,))]
+    elif not any(step.terms.values()):
+        before = [line for s in step.sums for line in words.zeros(step, s)]
+        parts = [Block("", "every term is zero", (*readings, *before), after=(result,))]
+    else:
+        parts = [_sum_block(step, s) for s in step.sums]
+        parts[0] = replace(parts[0], before=(*readings, *parts[0].before))
+        final = (*parts[-1].after, *_converted(step, name), result)
+        parts = [*(replace(part, inner=True) for part in parts[:-1]), replace(parts[-1], after=final)]
+    if step.late:
+        parts = [*(replace(part, inner=True) for part in parts), _late_block(step)]
+    return parts
+
+
+def _spelled(pattern: Pattern) -> str:
+    fmt, bits = pattern
+    return f"{fmt.hex(bits)} = {pattern_value(fmt, bits)}"
+
+
+def _sum_block(step: Step, of: Sum) -> Block:
+    """Return the block of one fused sum: rows of bits, unless there is nothing but zeros."""
+    name = f"{of.title}: " if len(step.sums) > 1 else ""
+    if step.once or step.late:
+        name = "products: " if step.starts else "products and acc: "
+    zeros = (*words.zeros(step, of), *words.dropped(step, of))
+    if not any(of.terms.values()):
+        return Block("", f"{name}every term is zero", zeros)
+    pairs = zip(of.labels, of.signals.terms, strict=True)
+    highest = names([label for label, t in pairs if t.present.data and t.exponent.data == of.e_max])
+    heading = f"{name}e_max = {of.e_max} ({highest or 'its floor'})"
+    last = of is step.sums[-1]
+    rows = [*_term_rows(step, of)]
+    integer_top, register_top = _register(step, of)
+    return Block(
+        title="",
+        heading=heading + _cuts(step, of),
+        before=zeros,
+        rows=(*rows, *_sum_rows(step, of, register_top, last)),
+        after=tuple(words.losses(of)),
+        e_max=of.e_max,
+        cut=of.cut,
+        integer_top=integer_top,
+        register_top=register_top,
+        fraction=_fraction(step, of, min(of.labels, key=lambda label: of.cuts[label])),
+    )
+
+
+def _cuts(step: Step, of: Sum) -> str:
+    """Say which bits are cut, and how."""
+    if not (of.of_sums and of.alignment is Alignment.FLOOR):
+        return f", F = {of.signals.fraction_bits}: bits below 2^{of.cut} are cut"
+    if "products" not in of.labels:
+        return f", F = {of.signals.fraction_bits}: all are rounded down to multiples of 2^{of.cut}"
+    return (
+        f": products are rounded down to multiples of 2^{of.cuts['products']} ({_fraction(step, of, 'products')}), "
+        f"c to multiples of 2^{of.cuts['c']} ({_fraction(step, of, 'c')})"
+    )
+
+
+def _fraction(step: Step, of: Sum, label: str) -> str:
+    """Return how many fraction bits of a term are kept, as the parameter that says so."""
+    twice = step.design.parameters.late_rounding is LateRounding.TWICE
+    name = "F" if label != "products" else "F2 + 1" if twice else "F2"
+    return f"{name} = {of.e_max - of.cuts[label]}"
+
+
+def _register(step: Step, of: Sum) -> tuple[int, int]:
+    """Return the weights of the highest integer bit of a term and of the highest bit of the register.
+
+    The register that the design's parameters describe holds sums of products, of which two integer bits can be told
+    apart; where sums or scaled groups are added, the picture is as wide as their values.
+    """
+    if of.of_sums or step.design.parameters.group_size:
+        values = [v for v in (*of.aligned.values(), *of.terms.values(), of.total) if v]
+        top = max(of.e_max, *map(top_weight, values))
+        return top, top
+    widths = sum_widths(step.design)
+    integer_top = of.e_max + widths.integer_bits - 1
+    return integer_top, integer_top + widths.carry_bits
+
+
+def _term_rows(step: Step, of: Sum) -> Iterator[Row]:
+    for label, t in zip(of.labels, of.signals.terms, strict=True):
+        value, held, cut = of.terms[label], of.aligned[label], of.cuts[label]
+        if not value:
+            continue
+        sign, scale = "+-"[t.negative.data], t.exponent.data - t.fraction_bits
+        top = scale + t.significand.width - 1
+        operands = " * ".join(f.hex(x) for f, x in step.patterns(label))
+        yield Row(RowKind.TERM, label, sign, t.significand.data, scale, top, cut, exact(value), operands)
+        kept, there = units(value, cut), units(held, cut)
+        if there != kept:
+            top = cut + there.bit_length() - 1
+            yield Row(RowKind.ALIGNED, of.alignment.value, sign, there, cut, top, cut, exact(held))
+
+
+def _sum_rows(step: Step, of: Sum, register_top: int, last: bool) -> Iterator[Row]:
+    """Give the register, and for the sum that is converted the result and what the conversion drops."""
+    total, sign = abs(of.signals.total.data), "+-"[of.total < 0]
+    top = max(register_top, of.cut + total.bit_length() - 1)
+    name = of.name if not last else "total" if step.late or step.once else "sum"
+    yield Row(RowKind.SUM, name, sign, total, of.cut, top, of.cut, exact(of.total))
+    if last:
+        yield from _result_rows("sum" if step.late else step.result_name, step.conversion, of.cut, top, of.cut)
+
+
+def _result_rows(name: str, x: Rounded, scale: int, top: int, cut: int | None) -> Iterator[Row]:
+    """Give the bits of a rounded sum, a multiple of ``2**scale``, and those that the rounding drops."""
+    if x.beyond:
+        return
+    low, total = x.low, units(x.exact, scale)
+    integer = units(x.value, low)
+    end = low + max(integer.bit_length() - 1, x.fraction_bits)
+    sign = "+-"[x.pattern >> x.fmt.sign_position]
+    yield Row(RowKind.RESULT, name, sign, integer, low, end, cut, x.fmt.hex(x.pattern))
+    if dropped := total % (1 << max(low - scale, 0)):
+        value = exact(scaled(-dropped if x.exact < 0 else dropped, scale))
+        sign = "+-"[x.exact < 0]
+        yield Row(RowKind.DROPPED, "rest", sign, dropped, scale, min(low - 1, top), cut, value)
+
+
+def _converted(step: Step, name: str) -> Iterator[str]:
+    """Say how the sum was rounded."""
+    p = step.design.parameters
+    if step.sums[-1].of_sums and "products" in step.sums[-1].labels and p.late_rounding is LateRounding.TWICE:
+        yield f"first the sum is rounded down to {p.late_bits} bits below its own highest bit"
+    yield words.rounding(f"conversion {p.rho}", step.conversion)
+    if name == "acc":
+        yield "acc goes into the next step; c is added after the last one"
+
+
+def _late_block(step: Step) -> Block:
+    """Return the block of the addition of c to the converted sum: bits, unless they lie too far apart."""
+    fmt, d = step.design.d_format, step.signals.d.data
+    named: dict[str, Pattern] = {"c": step.c, "sum": (fmt, step.output)}
+    heading, result = "late addition: c + sum = d", f"d = {step.result}"
+    if not all(is_finite(*x) for x in named.values()):
+        return Block("", heading, entries=_listed(named | {"d": (fmt, d)}), after=(result,))
+    values = [pattern_number(*x) for x in named.values()]
+    total = sum(values, Fraction(0))
+    rounded = Rounded(total, fmt, d, fmt.fraction_bits, nearest=True, overflowed=not is_finite(fmt, d))
+    after = [words.rounding(f"rounding to nearest in {fmt.name}", rounded), result]
+    rows = [_late_row(name, *x) for name, x in named.items()]
+    highest, low = max(top_weight(v) for v in (*values, total) if v) if any(values) else 0, min(r.scale for r in rows)
+    if not all(values) or highest - low > DRAWN_BITS:
+        if total != rounded.value and not rounded.beyond:
+            off = total - rounded.value
+            after.insert(0, f"c + sum is {magnitude(off)} {'above' if off > 0 else 'below'} d")
+        return Block("", heading, entries=_listed(named | {"d": (fmt, d)}), after=tuple(after))
+    integer, sign, value = units(total, low), "+-"[total < 0], exact(total)
+    rows.append(Row(RowKind.SUM, "c+sum", sign, integer, low, highest, None, value))
+    rows += _result_rows("d", rounded, low, highest, None)
+    e_max = max(row.top for row in rows[:2])
+    return Block("", heading, (), tuple(rows), (), tuple(after), e_max, low, highest, highest)
+
+
+def _listed(named: dict[str, Pattern]) -> tuple[Entry, ...]:
+    return tuple(Entry(name, f.hex(x), pattern_value(f, x)) for name, (f, x) in named.items())
+
+
+def _late_row(name: str, fmt: Format, pattern: int) -> Row:
+    x = unpacked(fmt, pattern)
+    scale, top = x.exponent.data - x.fraction_bits, x.exponent.data
+    value, sign = pattern_value(fmt, pattern), "+-"[x.negative.data]
+    return Row(RowKind.TERM, name, sign, x.significand.data, scale, top, None, value, fmt.hex(pattern))

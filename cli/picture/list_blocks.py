@@ -1,0 +1,145 @@
+"""Blocks of steps without fused sums: adder trees, sequential accumulators and integers, one line for each number."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+from mmaproof.cli.picture import words
+from mmaproof.cli.picture.blocks import Block, Entry
+from mmaproof.cli.picture.steps import Pattern, Step
+from mmaproof.cli.picture.values import (
+    exact,
+    is_finite,
+    magnitude,
+    names,
+    pattern_number,
+    pattern_value,
+)
+from mmaproof.designs.readings import First, IntegerOverflow, Normalises, Subnormals, Truncates
+
+
+def tree_block(step: Step) -> Block:
+    """Return the block of a step that rounds each product and each sum of two."""
+    p, fmt = step.design.parameters, step.design.d_format
+    flushes = "; subnormals are flushed to zero" if p.subnormals is Subnormals.FLUSHED else ""
+    heading = f"adder tree: each product and each sum of two is rounded to {fmt.name}, c is added last{flushes}"
+    return Block("", heading, tuple(words.readings(step)), (), tuple(_tree(step)), (f"d = {step.result}",))
+
+
+def _tree(step: Step) -> Iterator[Entry]:
+    fmt, results = step.design.d_format, step.results
+    for name, pattern in results.items():
+        parts = name.split("+")
+        half = len(parts) // 2
+        if half:
+            inputs = [(fmt, results["+".join(x)]) for x in (parts[:half], parts[half:])]
+            note = _addition_note(step, inputs, (fmt, pattern))
+        else:
+            factors = [step.element(x, int(name[1:])) for x in "ab"]
+            whole = step.products[name] if all(is_finite(*x) for x in factors) else None
+            note = " * ".join(f.hex(x) for f, x in factors)
+            note = ", ".join(x for x in (note, _rounding_note(step, whole, (fmt, pattern))) if x)
+        shown = name if len(parts) <= 4 else f"{parts[0]}+..+{parts[-1]}"
+        yield Entry(shown, fmt.hex(pattern), pattern_value(fmt, pattern), note)
+    c_fmt, c = step.accumulator
+    yield Entry("c", c_fmt.hex(c), pattern_value(c_fmt, c))
+    d = (fmt, step.output)
+    if results:
+        last = (fmt, [*results.values()][-1])
+        note = _addition_note(step, [step.accumulator, last], d)
+        yield Entry("d", fmt.hex(step.output), pattern_value(*d), note)
+
+
+def _addition_note(step: Step, inputs: list[Pattern], result: Pattern) -> str:
+    if not all(is_finite(*x) for x in inputs):
+        values = {pattern_value(*x) for x in inputs}
+        return "infinities of both signs" if values == {"+infinity", "-infinity"} else ""
+    subnormals = step.design.parameters.subnormals
+    return _rounding_note(step, sum((pattern_number(*x, subnormals) for x in inputs), Fraction(0)), result)
+
+
+def _rounding_note(step: Step, whole: Fraction | None, result: Pattern) -> str:
+    """Say what rounding, flushing or overflow made of an exact value; nothing where it stayed."""
+    if whole is None:
+        return ""
+    if not is_finite(*result):
+        return "beyond the largest finite number"
+    value = pattern_number(*result)
+    if value == whole:
+        return ""
+    if not value and step.design.parameters.subnormals is Subnormals.FLUSHED:
+        return f"flushed to zero from {exact(whole)}"
+    exactly = exact(whole)
+    return f"rounded from {exactly}" if len(exactly) <= words.LONGEST // 2 else f"rounded by {magnitude(value - whole)}"
+
+
+_FIRST = {
+    First.EXPONENT: "starting with the largest exponent",
+    First.MAGNITUDE: "starting with the largest magnitude",
+    First.INDEX: "in order",
+}
+_TRUNCATES = {Truncates.ADDEND: "each addend", Truncates.PARTIAL_SUM: "each partial sum"}
+
+
+def sequential_block(step: Step) -> Block:
+    """Return the block of a step that adds its terms one after the other."""
+    p = step.design.parameters
+    result = f"d = {step.result}"
+    if step.decided:
+        heading, *causes = words.specials(step)
+        return Block("", heading, tuple(causes), after=(result,))
+    normalises = ", partial sums are normalised" if p.normalises is Normalises.YES else ""
+    heading = (
+        f"terms are added one after the other, {_FIRST[p.first]}; {_TRUNCATES[p.truncates]} is cut to "
+        f"F = {p.fraction_bits} fraction bits{normalises}"
+    )
+    terms = step.products | {"c": pattern_number(*step.accumulator, p.subnormals)}
+    entries = (
+        Entry(label, " * ".join(f.hex(x) for f, x in step.patterns(label)), exact(value))
+        for label, value in terms.items()
+        if value
+    )
+    zeros = names([label for label, value in terms.items() if not value])
+    whole, before = sum(terms.values(), Fraction(0)), (*words.readings(step), *([f"{zeros}: zero"] if zeros else ()))
+    after = ("partial sums are not drawn", *_difference(step, whole), result)
+    return Block("", heading, before, entries=tuple(entries), after=after)
+
+
+def _difference(step: Step, whole: Fraction) -> Iterator[str]:
+    """Compare d with the exact sum of the terms."""
+    words_of_sum = exact(whole)
+    sum_is = f"the exact sum is {words_of_sum}" if len(words_of_sum) <= words.LONGEST else "the exact sum is longer"
+    if not is_finite(step.design.d_format, step.output):
+        yield f"{sum_is}; d is beyond the largest finite number"
+    elif step.d == whole:
+        yield f"{sum_is}, which is d"
+    else:
+        off = step.d - whole
+        yield f"{sum_is}; d is {'above' if off > 0 else 'below'} it" + (
+            f" by {magnitude(off)}" if len(exact(off)) <= words.LONGEST else ""
+        )
+
+
+def integer_block(step: Step) -> Block:
+    """Return the block of an integer step: products, c, their exact sum, and what the register holds of it."""
+    fmt = step.design.d_format
+    terms = step.products | {"c": pattern_number(*step.accumulator)}
+    entries = (
+        Entry(label, " * ".join(f.hex(x) for f, x in step.patterns(label)), f"{value.numerator:+d}")
+        for label, value in terms.items()
+        if value
+    )
+    zeros = names([label for label, value in terms.items() if not value])
+    whole = sum(terms.values(), Fraction(0))
+    held = "fits in" if whole == step.d else _OVERFLOWS[step.design.parameters.integer_overflow]
+    return Block(
+        title="",
+        heading="integer products and c, added exactly",
+        before=(f"{zeros}: 0",) if zeros else (),
+        entries=tuple(entries),
+        after=(f"sum = {whole.numerator:+d}, {held} {fmt.bits} bits", f"d = {step.result}"),
+    )
+
+
+_OVERFLOWS = {IntegerOverflow.WRAP: "wrapped to", IntegerOverflow.SATURATE: "limited to what fits in"}

@@ -1,0 +1,158 @@
+"""Sentences about a step: special values, zeros, scales, how operands are read, and how sums are rounded."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from fractions import Fraction
+
+from mmaproof.cli.picture.steps import Step
+from mmaproof.cli.picture.sums import Rounded, Sum
+from mmaproof.cli.picture.values import (
+    exact,
+    is_finite,
+    listed,
+    magnitude,
+    names,
+    pattern_number,
+    pattern_value,
+    scaled,
+    unpacked,
+)
+from mmaproof.designs.formats import FORMATS
+from mmaproof.designs.readings import Alignment, Subnormals, Widening
+
+LONGEST = 60
+"""Characters of an exact value that is still read; terms far apart need a longer significand."""
+
+
+def specials(step: Step) -> Iterator[str]:
+    """Say which special value is returned, and because of which terms."""
+    terms = step.special_terms()
+    nan, opposite = step.signals.special.nan.data, len({value[0] for value in terms.values()}) > 1
+    value = "infinities of both signs make a NaN" if opposite else "a NaN decides" if nan else "an infinity decides"
+    yield f"{value}, there is no sum"
+    for label, value in itertools.islice(terms.items(), 4):
+        found = [step.accumulator] if label in ("c", "acc") else step.factors(step.group(label)[0])
+        spelled = (f.hex(x) + (f" ({pattern_value(f, x)})" if len(found) > 1 else "") for f, x in found)
+        yield f"{label} = {' * '.join(spelled)} is {value}"
+    if len(terms) > 4:
+        yield f"and {names([*terms][4:])}"
+
+
+def zeros(step: Step, of: Sum) -> Iterator[str]:
+    """Say which terms are zero, and which exponents they have, on one line for each sign."""
+    missing = [x for x in of.labels if (ks := step.group(x)) and all(k >= len(step.operands) for k in ks)]
+    pairs = [*zip(of.labels, of.signals.terms, strict=True)]
+    for sign in "+-":
+        alike = {n: t for n, t in pairs if not t.significand.data and t.negative.data is (sign == "-")}
+        # where c is added late the sum starts without it
+        alike = {n: t for n, t in alike.items() if t.present.data or n != "acc"}
+        if is_dropped(step, of):
+            alike.pop("c", None)
+        ends = sorted({t.exponent.data for t in alike.values() if t.present.data})
+        words = "no exponent" if not ends else f"exponent {ends[0]}"
+        if len(ends) > 1:
+            words = f"exponents {ends[0]} to {ends[-1]}"
+        if sign == "+" and missing:
+            products = [label for label in alike if step.group(label)]
+            which = "" if [*alike] == missing else "products " if products == missing else f"{names(missing)} "
+            words += f"; {which}not given"
+        if alike:
+            yield f"{names([*alike])}: {sign}0 ({words})"
+
+
+def is_dropped(step: Step, of: Sum) -> bool:
+    """Return whether c became zero because it lies too far below the products."""
+    fmt, c = step.accumulator
+    read = unpacked(fmt, c, step.design.parameters.subnormals)
+    return "c" in of.labels and not of.terms["c"] and is_finite(fmt, c) and not read.zero.data
+
+
+def dropped(step: Step, of: Sum) -> Iterator[str]:
+    """Say that c became zero because it lies too far below the products."""
+    if is_dropped(step, of):
+        fmt, c = step.accumulator
+        below = f"more than F + 1 = {step.design.parameters.fraction_bits + 1} below that of the products"
+        yield f"c = {fmt.hex(c)} = {pattern_value(fmt, c)} is dropped: its exponent is {below}"
+
+
+def scales(step: Step) -> Iterator[str]:
+    """Give the scales of the step's products, or of each of its groups with the exact value that they scale."""
+
+    def spelled(k: int) -> str:
+        found = (
+            f"{x} {f.hex(s)} ({magnitude(pattern_number(f, s)) if is_finite(f, s) else 'NaN'})"
+            for x, (f, s) in zip("ab", step.scales(k), strict=True)
+        )
+        return " and ".join(found)
+
+    if step.design.scale_format is None:
+        return
+    groups = [label for s in step.sums for label in s.labels if ".." in label]
+    if not groups:
+        yield f"scales of every product: {spelled(step.ks[0])}"
+    for label in groups:
+        ks = step.group(label)
+        value = sum((pattern_number(*step.element("a", k)) * pattern_number(*step.element("b", k)) for k in ks), 0)
+        if ks[0] < len(step.operands):
+            yield f"{label}: exact sum {exact(Fraction(value))}; scales {spelled(ks[0])}"
+
+
+def readings(step: Step) -> Iterator[str]:
+    """Say which operands are read as another kind of number than their pattern is."""
+    p, c = step.design.parameters, [("c", step.c)]
+    elements = [(f"{x}[{k}]", step.element(x, k)) for k in sorted(step.ks) for x in "ab"]
+    small = [(n, f, x) for n, (f, x) in elements + c if not f.is_integer and unpacked(f, x).subnormal.data]
+    if p.subnormals is Subnormals.FLUSHED and small:
+        yield f"subnormal operands that read +0: {listed([f'{n} = {f.hex(x)}' for n, f, x in small])}"
+    if p.widening is not Widening.NONE:
+        target = FORMATS[p.widening.value]
+        wider = [
+            f"{n} = {f.hex(x)} = {pattern_value(f, x)}" for n, f, x in small if n != "c" and f.e_min > target.e_min
+        ]
+        if wider:
+            fmt = step.design.a_format
+            yield f"widened to {target.name}, where these subnormals of {fmt.name} are normal: {listed(wider, 2)}"
+
+
+_ALIGNED = {
+    Alignment.FLOOR: "floor: a negative term that loses bits is moved down to the next multiple",
+    Alignment.JAM: "jam: where bits are lost the lowest kept bit is set",
+}
+
+
+def losses(of: Sum) -> Iterator[str]:
+    """Say what the cut lost and whether the register wrapped."""
+    losers = [label for label in of.labels if of.lost(label)]
+    if of.of_sums and of.alignment is Alignment.FLOOR:
+        moved = (f"{label} by {_short(of.terms[label] - of.aligned[label], of.cuts[label])}" for label in losers)
+        yield f"rounded down: {', '.join(moved)}" if losers else "rounded down: nothing is lost"
+    else:
+        together = exact(sum(map(of.lost, losers), Fraction(0)))
+        # each row has its own value
+        what = f"{together} of" if len(together) <= LONGEST else "bits of"
+        yield f"lost by the cut: {what} {names(losers)}" if losers else "lost by the cut: nothing"
+        if any(abs(of.aligned[label]) != abs(of.terms[label] - of.lost(label)) for label in losers):
+            yield _ALIGNED[of.alignment]
+    whole = sum(of.aligned.values(), Fraction(0))
+    if whole != of.total:
+        yield f"the register of {of.signals.total.width} bits wrapped: the aligned terms make {exact(whole)}"
+
+
+def _short(value: Fraction, cut: int) -> str:
+    words = magnitude(value)
+    return words if len(words) <= LONGEST // 2 else f"less than 2^{cut}"
+
+
+def rounding(name: str, x: Rounded) -> str:
+    """Say how a sum was rounded."""
+    fmt, unit = x.fmt, scaled(1, x.low)
+    if x.beyond:
+        return f"{name}: the sum is beyond the largest finite number, {fmt.hex(fmt.max_finite)}"
+    if x.exact == x.value:
+        return f"{name}: exact"
+    tie = 2 * (abs(x.exact) % unit) == unit and x.nearest
+    way = "up" if abs(x.value) > abs(x.exact) else "down"
+    how = f"a tie, rounded {way} in magnitude to even" if tie else f"rounded {way} in magnitude"
+    return f"{name}: bits below 2^{x.low} are dropped, {how}"

@@ -1,0 +1,204 @@
+"""Disputes: for each point on which profiles differ, a vector that separates their readings, or the proof of none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from mmaproof.designs.catalogue import load_catalogue
+from mmaproof.designs.design import Design
+from mmaproof.designs.errors import DesignError
+from mmaproof.designs.operands import Operands
+from mmaproof.designs.parameters import format_parameter
+from mmaproof.designs.profiles import Point, load_disputes
+from mmaproof.generators.compare import compare
+from mmaproof.generators.search import Budget
+from mmaproof.properties.same_exponents import DECIDE_E_MAX, SameExponents
+from mmaproof.smt.evaluate import evaluate
+from mmaproof.smt.solving.limits import Limits
+from mmaproof.smt.solving.prove import prove
+from mmaproof.smt.solving.verdict import Status
+
+SEARCH = Budget(rows=30_000, seconds=1.0)
+
+
+@dataclass(frozen=True)
+class Dispute:
+    """One point in one design, for two readings that profiles hold.
+
+    ``designs`` are the names of all instructions of the catalogue with this arithmetic; ``readings`` maps each profile
+    to its settings as text.
+
+    Where ``status`` is REFUTED, ``witness`` separates the readings, with the other points as ``context`` says, and
+    ``predictions`` is what each profile as a whole returns for it. PROVED: the readings cannot be told apart in any
+    of ``contexts``. UNKNOWN: ``reason`` says why.
+    """
+
+    design: Design
+    designs: tuple[str, ...]
+    point: Point
+    readings: Mapping[str, str]
+    pair: tuple[str, str]
+    """the two readings that this is about"""
+    status: Status
+    contexts: tuple[str, ...]
+    context: str = ""
+    witness: Operands | None = None
+    separated: Mapping[str, int] | None = None
+    """design name (the context with either reading) -> d"""
+    predictions: Mapping[str, int] | None = None
+    """profile -> d"""
+    reason: str | None = None
+
+
+def disputed_designs(architecture: str | None) -> list[tuple[Design, tuple[str, ...]]]:
+    """Return one design for each arithmetic that profiles dispute, with the names of all that share it.
+
+    Designs that differ in K only are one arithmetic: the one with the fewest steps stands for them.
+    """
+    groups: dict[tuple[Any, ...], list[Design]] = {}
+    for design in load_catalogue().designs.values():
+        if architecture in (None, design.architecture):
+            under = tuple(load_disputes().apply(design, p).parameters for p in load_disputes().profiles)
+            key = (design.architecture, design.formats, design.scale_format, design.block, design.parameters, under)
+            groups.setdefault(key, []).append(design)
+    found = []
+    for group in groups.values():
+        chosen = min(group, key=lambda d: (d.k, d.m, d.n))
+        if _differing_points(chosen):
+            found.append((chosen, tuple(d.base_name for d in group)))
+    return found
+
+
+def _settings(design: Design, point: Point) -> dict[str, dict[str, Any]]:
+    """Return what each profile sets for a point."""
+    disputes = load_disputes()
+    return {p: disputes.settings(design, p, point.number) for p in disputes.profiles}
+
+
+def _differing_points(design: Design) -> list[Point]:
+    return [p for p in load_disputes().points if len({str(s) for s in _settings(design, p).values()}) > 1]
+
+
+def find_disputes(design: Design, names: tuple[str, ...], *, solver: str, limits: Limits) -> Iterator[Dispute]:
+    """Yield the disputes of one design: for each point, each pair of readings that profiles hold.
+
+    ``limits`` are for each question; a point may need several.
+    """
+    for point in _differing_points(design):
+        by_profile = _settings(design, point)
+        distinct: list[dict[str, Any]] = []
+        for settings in by_profile.values():
+            if settings not in distinct:
+                distinct.append(settings)
+        texts = {profile: _text(settings) for profile, settings in by_profile.items()}
+        for i, first in enumerate(distinct):
+            for second in distinct[i + 1 :]:
+                yield _settle(design, names, point, texts, (first, second), solver, limits)
+
+
+def _text(settings: Mapping[str, Any]) -> str:
+    return ",".join(f"{n}={format_parameter(n, v)}" for n, v in settings.items()) or "default"
+
+
+def _contexts(design: Design, point: Point) -> list[dict[str, Any]]:
+    """Return settings of the other points under which the point is looked at: defaults, jointly, each profile's."""
+    disputes = load_disputes()
+    contexts: list[dict[str, Any]] = [{}, {n: type(getattr(design.parameters, n))(v) for n, v in point.jointly.items()}]
+    for profile in disputes.profiles:
+        others: dict[str, Any] = {}
+        for other in disputes.points:
+            if other.number != point.number:
+                others |= disputes.settings(design, profile, other.number)
+        contexts.append({n: v for n, v in others.items() if n not in point.parameters})
+    distinct: list[dict[str, Any]] = []
+    for context in contexts:
+        if context not in distinct:
+            distinct.append(context)
+    return distinct
+
+
+def _settle(
+    design: Design,
+    names: tuple[str, ...],
+    point: Point,
+    texts: Mapping[str, str],
+    readings: tuple[dict[str, Any], dict[str, Any]],
+    solver: str,
+    limits: Limits,
+) -> Dispute:
+    contexts = _contexts(design, point)
+    pair = _text(readings[0]), _text(readings[1])
+    dispute = Dispute(design, names, point, texts, pair, Status.PROVED, tuple(_text(c) for c in contexts))
+    unknown, fallback = None, None
+    for context in contexts:
+        first, second = (_under(design, {**context, **reading}) for reading in readings)
+        if _unobservable(first, second, solver, limits):
+            continue
+        answer = compare(first, second, solver=solver, limits=limits, budget=SEARCH)
+        if answer.witness is None:
+            unknown = unknown or answer.reason
+            continue
+        found = replace(
+            dispute,
+            status=Status.REFUTED,
+            context=_text(context),
+            witness=answer.witness,
+            separated=answer.outputs,
+            predictions=_predictions(design, answer.witness),
+        )
+        if _tells_profiles_apart(found, readings):
+            return found
+        fallback = fallback or found
+    if fallback is not None:
+        return fallback
+    return replace(dispute, status=Status.UNKNOWN, reason=unknown) if unknown else dispute
+
+
+def _tells_profiles_apart(dispute: Dispute, readings: tuple[dict[str, Any], dict[str, Any]]) -> bool:
+    """Return whether profiles of one reading and those of the other predict different results for the witness."""
+    predictions = dispute.predictions or {}
+    first, second = ({predictions[p] for p, text in dispute.readings.items() if text == _text(r)} for r in readings)
+    return not first & second
+
+
+def _under(design: Design, settings: Mapping[str, Any]) -> Design:
+    """Return the design with settings, the name listing those that have an effect."""
+    parameters = replace(design.parameters, **settings)
+    effective = {n: v for n, v in settings.items() if getattr(design.parameters, n) != v}
+    return replace(design, parameters=parameters, changed=tuple(n for n in parameters.as_text() if n in effective))
+
+
+def _predictions(design: Design, witness: Operands) -> dict[str, int]:
+    disputes = load_disputes()
+    return {profile: evaluate(disputes.apply(design, profile), witness) for profile in disputes.profiles}
+
+
+def _unobservable(first: Design, second: Design, solver: str, limits: Limits) -> bool:
+    """Return whether the lemma about e_max proves the designs equivalent; False says nothing."""
+    texts = [d.parameters.as_text() for d in (first, second)]
+    differing = {n for n in texts[0] if texts[0][n] != texts[1][n]}
+    if not differing:
+        return True
+    if not differing <= set(DECIDE_E_MAX):
+        return False
+    try:
+        question = SameExponents(_one_step(first), _one_step(second))
+    except DesignError:
+        return False
+    formula = question.formula
+    verdict = prove(
+        formula.claim,
+        precondition=None,
+        symbols=formula.symbols,
+        confirm=lambda model: question.is_refuted_by(question.operands(model)),
+        solver=solver,
+        limits=limits,
+    )
+    return verdict.status is Status.PROVED
+
+
+def _one_step(design: Design) -> Design:
+    """Return the design of a single step: a chain of equal steps is equal."""
+    return replace(design, k=design.parameters.L)
