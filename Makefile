@@ -27,10 +27,10 @@ demo: $(INSTALLED) ## show a difference between two GPU generations, proved and 
 	@$(BIN)/python -m mmaproof.cli.demo
 
 test: $(INSTALLED_DEV) ## run the tests that take seconds (PYTEST_ARGS="..." is passed on)
-	$(BIN)/pytest $(PYTEST_ARGS)
+	$(BIN)/pytest -n auto $(PYTEST_ARGS)
 
 test-slow: $(INSTALLED_DEV) ## run all tests, those that take minutes or hours too
-	$(BIN)/pytest --slow $(PYTEST_ARGS)
+	$(BIN)/pytest -n auto --slow $(PYTEST_ARGS)
 
 lint: $(INSTALLED_DEV) ## check format and lint rules
 	$(BIN)/ruff format --check .

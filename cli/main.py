@@ -65,8 +65,9 @@ def main(arguments: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         complain("interrupted")
         return EXIT_INTERRUPTED
-    except BrokenPipeError:
-        # the reader of our output went away: nothing is left to say, not even at interpreter exit
+    except (BrokenPipeError, SystemExit):
+        # the reader of our output went away (the parser ends with SystemExit then, nothing else does): nothing is
+        # left to say, not even at interpreter exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_BROKEN_PIPE
     except Exception as error:

@@ -125,8 +125,17 @@ class Design:
         return max(length, self.k)
 
     def blocks(self, length: int) -> int:
-        """Return the number of scales of a (and of b) of a dot product of ``length``, 0 where there are none."""
-        return 0 if self.block is None else self.padded_length(length) // self.block
+        """Return the number of scales of a (and of b) of a dot product of ``length``, 0 where there are none.
+
+        Raises DesignError where ``length`` is no multiple of the block.
+        """
+        if self.block is None:
+            return 0
+        if length % self.block:
+            raise DesignError(
+                f"k = {length} is no multiple of the {self.block} elements that share a scale in {self.base_name}"
+            )
+        return self.padded_length(length) // self.block
 
     def record(self) -> dict[str, Any]:
         """Return the design as plain data (for JSON): formats in short form, parameters as text."""

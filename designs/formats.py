@@ -134,6 +134,19 @@ class Format:
             case _:
                 return None
 
+    def is_nan(self, pattern: int) -> bool:
+        """Return whether ``pattern`` is a NaN."""
+        magnitude = pattern & ((1 << (self.exponent_bits + self.fraction_bits + self.ignored_bits)) - 1)
+        match self.specials:
+            case Specials.IEEE:
+                return magnitude >> self.ignored_bits > (self.infinity or 0) >> self.ignored_bits
+            case Specials.NAN_ONLY:
+                return magnitude == self.quiet_nan
+            case Specials.FNUZ:
+                return pattern == self.quiet_nan
+            case _:
+                return False
+
     def hex(self, pattern: int) -> str:
         """Return ``pattern`` as fixed-width lower-case hexadecimal."""
         return f"0x{pattern:0{self.hex_digits}x}"

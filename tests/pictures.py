@@ -7,14 +7,17 @@ import re
 from collections.abc import Iterator
 from fractions import Fraction
 
+import numpy as np
 from rich.console import Console
 
 from mmaproof.cli.picture import Picture
 from mmaproof.cli.picture.blocks import Block, Row
 from mmaproof.cli.picture.steps import Step
-from mmaproof.designs.catalogue import find_design
+from mmaproof.designs.catalogue import find_design, load_catalogue
 from mmaproof.designs.design import Design
 from mmaproof.designs.operands import Operands
+from mmaproof.generators.distributions import DISTRIBUTIONS
+from mmaproof.generators.distributions import draw as draw_operands
 from mmaproof.smt.evaluate import trace
 
 VOLTA = find_design("volta/f32.f16.f16.f32")
@@ -95,3 +98,16 @@ def sample() -> Iterator[tuple[Design, Operands]]:
 
 
 SAMPLE = list(sample())
+
+
+def catalogue() -> Iterator[tuple[Design, Operands]]:
+    """One design for each set of formats, scales, K and parameters, with operands of each distribution in turn."""
+    distinct: dict[tuple, Design] = {}
+    for design in load_catalogue().designs.values():
+        distinct.setdefault((design.formats, design.scale_format, design.block, design.k, design.parameters), design)
+    rng = np.random.default_rng(20261)
+    for design, distribution in zip(distinct.values(), itertools.cycle(DISTRIBUTIONS), strict=False):
+        yield design, draw_operands(distribution, design, 1, design.k, rng).row(0)
+
+
+CATALOGUE = list(catalogue())

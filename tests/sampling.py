@@ -14,8 +14,13 @@ def distinct_designs() -> list[Design]:
     """One design of the catalogue for each set of formats, K and parameters: the others are the same arithmetic."""
     distinct: dict[tuple, Design] = {}
     for design in load_catalogue().designs.values():
-        distinct.setdefault((design.formats, design.k, design.parameters), design)
+        distinct.setdefault(arithmetic(design), design)
     return list(distinct.values())
+
+
+def arithmetic(design: Design) -> tuple:
+    """What decides a design's results."""
+    return design.formats, design.k, design.parameters, design.scale_format, design.block
 
 
 def basic_operands(design: Design, rows: int, *, seed: int = 0, k: int | None = None) -> dict[str, OperandBatch]:

@@ -31,30 +31,18 @@ DRAWN_BITS = 64
 
 
 def fused_parts(step: Step) -> list[Block]:
-    """Return the blocks of a step with fused sums, in order: one for each of them and for a late addition."""
+    """Return the blocks of the fused sums of a step, in order."""
     readings = (*words.readings(step), *words.scales(step))
-    name = "sum" if step.late else step.result_name
-    output = (step.design.d_format, step.output)
-    result = f"{name} = {_spelled(output)}"
     if step.decided:
-        heading, *before = words.specials(step)
-        parts = [Block("", heading, tuple(before), after=(result,))]
-    elif not any(step.terms.values()):
+        heading, *causes = words.specials(step)
+        return [Block("", heading, tuple(causes), after=(step.returned,))]
+    if not any(step.terms.values()):
         before = [line for s in step.sums for line in words.zeros(step, s)]
-        parts = [Block("", "every term is zero", (*readings, *before), after=(result,))]
-    else:
-        parts = [_sum_block(step, s) for s in step.sums]
-        parts[0] = replace(parts[0], before=(*readings, *parts[0].before))
-        final = (*parts[-1].after, *_converted(step, name), result)
-        parts = [*(replace(part, inner=True) for part in parts[:-1]), replace(parts[-1], after=final)]
-    if step.late:
-        parts = [*(replace(part, inner=True) for part in parts), _late_block(step)]
-    return parts
-
-
-def _spelled(pattern: Pattern) -> str:
-    fmt, bits = pattern
-    return f"{fmt.hex(bits)} = {pattern_value(fmt, bits)}"
+        return [Block("", "every term is zero", (*readings, *before), after=(step.returned,))]
+    first, *later = [_sum_block(step, s) for s in step.sums]
+    *inner, last = replace(first, before=(*readings, *first.before)), *later
+    final = (*last.after, *_converted(step), step.returned)
+    return [*(replace(part, inner=True) for part in inner), replace(last, after=final)]
 
 
 def _sum_block(step: Step, of: Sum) -> Block:
@@ -141,7 +129,7 @@ def _sum_rows(step: Step, of: Sum, register_top: int, last: bool) -> Iterator[Ro
     name = of.name if not last else "total" if step.late or step.once else "sum"
     yield Row(RowKind.SUM, name, sign, total, of.cut, top, of.cut, exact(of.total))
     if last:
-        yield from _result_rows("sum" if step.late else step.result_name, step.conversion, of.cut, top, of.cut)
+        yield from _result_rows(step.output_name, step.conversion, of.cut, top, of.cut)
 
 
 def _result_rows(name: str, x: Rounded, scale: int, top: int, cut: int | None) -> Iterator[Row]:
@@ -159,17 +147,17 @@ def _result_rows(name: str, x: Rounded, scale: int, top: int, cut: int | None) -
         yield Row(RowKind.DROPPED, "rest", sign, dropped, scale, min(low - 1, top), cut, value)
 
 
-def _converted(step: Step, name: str) -> Iterator[str]:
+def _converted(step: Step) -> Iterator[str]:
     """Say how the sum was rounded."""
     p = step.design.parameters
     if step.sums[-1].of_sums and "products" in step.sums[-1].labels and p.late_rounding is LateRounding.TWICE:
         yield f"first the sum is rounded down to {p.late_bits} bits below its own highest bit"
     yield words.rounding(f"conversion {p.rho}", step.conversion)
-    if name == "acc":
+    if step.output_name == "acc":
         yield "acc goes into the next step; c is added after the last one"
 
 
-def _late_block(step: Step) -> Block:
+def late_block(step: Step) -> Block:
     """Return the block of the addition of c to the converted sum: bits, unless they lie too far apart."""
     fmt, d = step.design.d_format, step.signals.d.data
     named: dict[str, Pattern] = {"c": step.c, "sum": (fmt, step.output)}

@@ -86,12 +86,24 @@ def columns(blocks: Sequence[Block], fold: Fold = Fold.NONE, group: int = 0) -> 
         found.append(Column(w))
         found += [Column(w, mark) for mark, places in marks if w in places]
     result: list[Column] = []
-    for empty, run in itertools.groupby(
-        found, key=lambda c: c.mark is Mark.BITS and c.weight < below and c.weight not in ones
-    ):
-        these = list(run)
-        result += [Column(these[0].weight, folded=len(these))] if empty and len(these) >= LEAST_FOLD else these
+    for empty, run in itertools.groupby(found, key=lambda c: _is_empty(c, below, ones)):
+        result += _folded(list(run)) if empty else run
     return result
+
+
+def _is_empty(column: Column, below: int, ones: set[int]) -> bool:
+    """Return whether nothing is lost where the column is folded."""
+    return column.mark is Mark.SPACE or (
+        column.mark is Mark.BITS and column.weight < below and column.weight not in ones
+    )
+
+
+def _folded(run: list[Column]) -> list[Column]:
+    """Return bits and spaces with the bits as one column, if they are enough; spaces at the ends stay."""
+    bits = [i for i, column in enumerate(run) if column.mark is Mark.BITS]
+    if len(bits) < LEAST_FOLD:
+        return run
+    return [*run[: bits[0]], Column(run[bits[0]].weight, folded=len(bits)), *run[bits[-1] + 1 :]]
 
 
 # grouping, fold, most characters of lost bits, values and operands beside the bits: the first that fits is taken
@@ -100,9 +112,11 @@ _CHOICES = (
     (4, Fold.NONE, None, True, False),
     (0, Fold.NONE, None, True, True),
     (0, Fold.NONE, None, True, False),
+    (4, Fold.LOST, None, True, False),
     (0, Fold.LOST, None, True, False),
     (0, Fold.LOST, 16, True, False),
     (0, Fold.LOST, 8, True, False),
+    (4, Fold.FRACTION, None, True, False),
     (0, Fold.FRACTION, None, True, False),
     (0, Fold.FRACTION, 16, True, False),
     (0, Fold.FRACTION, 8, True, False),

@@ -24,7 +24,7 @@ def tree_block(step: Step) -> Block:
     p, fmt = step.design.parameters, step.design.d_format
     flushes = "; subnormals are flushed to zero" if p.subnormals is Subnormals.FLUSHED else ""
     heading = f"adder tree: each product and each sum of two is rounded to {fmt.name}, c is added last{flushes}"
-    return Block("", heading, tuple(words.readings(step)), (), tuple(_tree(step)), (f"d = {step.result}",))
+    return Block("", heading, tuple(words.readings(step)), (), tuple(_tree(step)), (step.returned,))
 
 
 def _tree(step: Step) -> Iterator[Entry]:
@@ -43,12 +43,12 @@ def _tree(step: Step) -> Iterator[Entry]:
         shown = name if len(parts) <= 4 else f"{parts[0]}+..+{parts[-1]}"
         yield Entry(shown, fmt.hex(pattern), pattern_value(fmt, pattern), note)
     c_fmt, c = step.accumulator
-    yield Entry("c", c_fmt.hex(c), pattern_value(c_fmt, c))
+    yield Entry(step.accumulator_name, c_fmt.hex(c), pattern_value(c_fmt, c))
     d = (fmt, step.output)
     if results:
         last = (fmt, [*results.values()][-1])
         note = _addition_note(step, [step.accumulator, last], d)
-        yield Entry("d", fmt.hex(step.output), pattern_value(*d), note)
+        yield Entry(step.output_name, fmt.hex(step.output), pattern_value(*d), note)
 
 
 def _addition_note(step: Step, inputs: list[Pattern], result: Pattern) -> str:
@@ -85,16 +85,15 @@ _TRUNCATES = {Truncates.ADDEND: "each addend", Truncates.PARTIAL_SUM: "each part
 def sequential_block(step: Step) -> Block:
     """Return the block of a step that adds its terms one after the other."""
     p = step.design.parameters
-    result = f"d = {step.result}"
     if step.decided:
         heading, *causes = words.specials(step)
-        return Block("", heading, tuple(causes), after=(result,))
+        return Block("", heading, tuple(causes), after=(step.returned,))
     normalises = ", partial sums are normalised" if p.normalises is Normalises.YES else ""
     heading = (
         f"terms are added one after the other, {_FIRST[p.first]}; {_TRUNCATES[p.truncates]} is cut to "
         f"F = {p.fraction_bits} fraction bits{normalises}"
     )
-    terms = step.products | {"c": pattern_number(*step.accumulator, p.subnormals)}
+    terms = step.products | {step.accumulator_name: pattern_number(*step.accumulator, p.subnormals)}
     entries = (
         Entry(label, " * ".join(f.hex(x) for f, x in step.patterns(label)), exact(value))
         for label, value in terms.items()
@@ -102,21 +101,22 @@ def sequential_block(step: Step) -> Block:
     )
     zeros = names([label for label, value in terms.items() if not value])
     whole, before = sum(terms.values(), Fraction(0)), (*words.readings(step), *([f"{zeros}: zero"] if zeros else ()))
-    after = ("partial sums are not drawn", *_difference(step, whole), result)
+    after = ("partial sums are not drawn", *_difference(step, whole), step.returned)
     return Block("", heading, before, entries=tuple(entries), after=after)
 
 
 def _difference(step: Step, whole: Fraction) -> Iterator[str]:
-    """Compare d with the exact sum of the terms."""
+    """Compare the output with the exact sum of the terms."""
+    name, output = step.output_name, (step.design.d_format, step.output)
     words_of_sum = exact(whole)
     sum_is = f"the exact sum is {words_of_sum}" if len(words_of_sum) <= words.LONGEST else "the exact sum is longer"
-    if not is_finite(step.design.d_format, step.output):
-        yield f"{sum_is}; d is beyond the largest finite number"
-    elif step.d == whole:
-        yield f"{sum_is}, which is d"
+    if not is_finite(*output):
+        yield f"{sum_is}; {name} is beyond the largest finite number"
+    elif pattern_number(*output) == whole:
+        yield f"{sum_is}, which is {name}"
     else:
-        off = step.d - whole
-        yield f"{sum_is}; d is {'above' if off > 0 else 'below'} it" + (
+        off = pattern_number(*output) - whole
+        yield f"{sum_is}; {name} is {'above' if off > 0 else 'below'} it" + (
             f" by {magnitude(off)}" if len(exact(off)) <= words.LONGEST else ""
         )
 
@@ -138,7 +138,7 @@ def integer_block(step: Step) -> Block:
         heading="integer products and c, added exactly",
         before=(f"{zeros}: 0",) if zeros else (),
         entries=tuple(entries),
-        after=(f"sum = {whole.numerator:+d}, {held} {fmt.bits} bits", f"d = {step.result}"),
+        after=(f"sum = {whole.numerator:+d}, {held} {fmt.bits} bits", step.returned),
     )
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from mmaproof.cli.picture.blocks import Block
 from mmaproof.cli.picture.differences import first_difference, paired
-from mmaproof.cli.picture.fused_blocks import fused_parts
+from mmaproof.cli.picture.fused_blocks import fused_parts, late_block
 from mmaproof.cli.picture.list_blocks import integer_block, sequential_block, tree_block
 from mmaproof.cli.picture.steps import Step
 from mmaproof.cli.picture.text import Picture
@@ -68,8 +68,8 @@ def step_block(step: Step) -> Block:
 
 
 def _parts(step: Step) -> list[Block]:
-    if step.sums:
-        return fused_parts(step)
-    if step.results:
-        return [tree_block(step)]
-    return [integer_block(step) if step.design.d_format.is_integer else sequential_block(step)]
+    parts = fused_parts(step) if step.sums else [_LISTED[step.kind](step)]
+    return [*(replace(part, inner=True) for part in parts), late_block(step)] if step.late else parts
+
+
+_LISTED = {"an integer sum": integer_block, "an adder tree": tree_block, "a sequential sum": sequential_block}

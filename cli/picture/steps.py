@@ -19,7 +19,7 @@ from mmaproof.designs.conversions import Rounding
 from mmaproof.designs.design import Design
 from mmaproof.designs.formats import Format
 from mmaproof.designs.operands import Operands
-from mmaproof.designs.readings import ChainInfinity, Join, ProductInfinity
+from mmaproof.designs.readings import ChainInfinity, Join, ProductInfinity, Summation
 from mmaproof.smt.semantics.signals import StepSignals
 
 Pattern = tuple[Format, int]
@@ -59,7 +59,7 @@ class Step:
         self.results = {} if self.late else {name: word.data for name, word in named.items()}
 
         special = self.signals.special
-        self.sums = tuple(fused_sums(design, self.signals.sums, "acc" if self.late or self.once else "c"))
+        self.sums = tuple(fused_sums(design, self.signals.sums, self.accumulator_name))
         self.products = {f"p{k}": self._product(k) for k in self.ks}
         self.decided = special.nan.data or (special.infinite.data and fmt.infinity is not None)
         self.result = f"{fmt.hex(self.signals.d.data)} = {pattern_value(fmt, self.signals.d.data)}"
@@ -108,18 +108,34 @@ class Step:
         return pattern_number(self.design.d_format, self.signals.d.data)
 
     @property
+    def accumulator_name(self) -> str:
+        """What the term c of the sum is called: ``acc`` where c itself is added late."""
+        return "acc" if self.once or self.late else "c"
+
+    @property
     def result_name(self) -> str:
         """What the result is called: ``acc`` inside a chain whose sum is added to c at its end."""
         return "acc" if self.once and not self.late else "d"
 
     @property
+    def output_name(self) -> str:
+        """What the output is called: the result, or the ``sum`` that c is added to."""
+        return "sum" if self.late else self.result_name
+
+    @property
+    def returned(self) -> str:
+        """The output in words."""
+        fmt = self.design.d_format
+        return f"{self.output_name} = {fmt.hex(self.output)} = {pattern_value(fmt, self.output)}"
+
+    @property
     def kind(self) -> str:
         """What adds its terms, in words."""
+        if self.design.d_format.is_integer:
+            return "an integer sum"
         if self.sums:
             return "a fused sum"
-        if self.results:
-            return "an adder tree"
-        return "an integer sum" if self.design.d_format.is_integer else "a sequential sum"
+        return "an adder tree" if self.design.parameters.summation is Summation.PAIRWISE else "a sequential sum"
 
     def element(self, column: str, k: int) -> Pattern:
         """Return element ``k`` of ``a`` or ``b``, +0 where the operands hold none."""
@@ -165,11 +181,10 @@ class Step:
         # an infinity that rho produced in the step before may count as a number: open point 8
         produced = self.before is not None and self.before.overflowed.data and not self.before.special.infinite.data
         c_counts = not produced or self.design.parameters.chain_infinity is ChainInfinity.INFINITE
-        label = "acc" if self.late or self.once else "c"
         found = {f"p{k}": value for k in self.ks if (value := self._special_product(k))}
         value = pattern_value(*self.accumulator)
         if value == "NaN" or (value.endswith("infinity") and c_counts):
-            found[label] = value
+            found[self.accumulator_name] = value
         p, infinite = self.design.parameters, [n for n in found if found[n] in ("+infinity", "-infinity")]
         if p.product_limit is not None and not (p.product_infinity is ProductInfinity.OPERAND and infinite):
             found |= {n: value for n in self.products if n not in found and (value := self._beyond(n))}

@@ -101,7 +101,7 @@ def scales(step: Step) -> Iterator[str]:
 
 def readings(step: Step) -> Iterator[str]:
     """Say which operands are read as another kind of number than their pattern is."""
-    p, c = step.design.parameters, [("c", step.c)]
+    p, c = step.design.parameters, [(step.accumulator_name, step.accumulator)]
     elements = [(f"{x}[{k}]", step.element(x, k)) for k in sorted(step.ks) for x in "ab"]
     small = [(n, f, x) for n, (f, x) in elements + c if not f.is_integer and unpacked(f, x).subnormal.data]
     if p.subnormals is Subnormals.FLUSHED and small:

@@ -129,6 +129,9 @@ def _add(
     cutting it at F gives the same. Where addends are cut, both are multiples of 2**-F before they are added.
     """
     p = design.parameters
+    # after a sum that cancelled to nothing, the next nonzero term is a start: not normalised itself
+    nonzero = algebra.negation(algebra.is_value(term.significand, 0))
+    taken = algebra.all_of([taken, algebra.any_of([state.present, nonzero])])
     starts = algebra.all_of([taken, algebra.negation(state.present)])
     exponent = algebra.ite(starts, term.exponent, state.exponent)
     if p.normalises is Normalises.YES:
@@ -140,7 +143,6 @@ def _add(
     )
     if p.truncates is Truncates.ADDEND:
         addend = _truncated(algebra, addend, fraction - p.fraction_bits)
-    addend = algebra.ite(taken, addend, algebra.unsigned(0, addend.width))
     value = state.value
     if p.normalises is Normalises.YES:
         value = _lowered(design, algebra, state, exponent, fraction)
@@ -148,8 +150,19 @@ def _add(
     after = _Accumulator(total, exponent, algebra.any_of([state.present, taken]))
     after = _cut(algebra, design, after, fraction)
     if p.normalises is Normalises.YES:
-        after = _normalised(design, algebra, after, fraction)
-    return after
+        after = _choose(algebra, starts, after, _normalised(design, algebra, after, fraction))
+    return _choose(algebra, taken, after, state)
+
+
+def _choose(
+    algebra: Algebra[D, T], condition: Truth[T], x: _Accumulator[D, T], y: _Accumulator[D, T]
+) -> _Accumulator[D, T]:
+    present = [algebra.all_of([condition, x.present]), algebra.all_of([algebra.negation(condition), y.present])]
+    return _Accumulator(
+        algebra.ite(condition, x.value, y.value),
+        algebra.ite(condition, x.exponent, y.exponent),
+        algebra.any_of(present),
+    )
 
 
 def _lowered(

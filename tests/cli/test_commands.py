@@ -173,7 +173,7 @@ BAD_INPUT = [
     (["compare", VOLTA, TURING, "--memory", "4"], "memory limit"),
     (["compare", VOLTA, TURING, "--solver", "yices"], "unknown solver"),
     (["compare", VOLTA], "Missing argument"),
-    (["compare", f"{VOLTA}@fraction_bits=999", TURING], "fraction_bits"),
+    (["compare", f"{VOLTA}@fraction_bits=1001", TURING], "fraction_bits"),
     (["compare", VOLTA, TURING, "-o", "/nowhere/at/all.jsonl"], "cannot be written"),
     (["run", VOLTA, "--a", FOUR, "--b", FOUR, "--c", "0x100000000"], "too wide"),
     (["run", VOLTA, "--a", "0x0,0x10000,0x0,0x0", "--b", FOUR, "--c", "0x0"], r"a[1]: 0x10000 is too wide"),

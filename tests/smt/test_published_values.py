@@ -57,6 +57,8 @@ def equation_10(design) -> Operands | None:
 @pytest.mark.parametrize("design", load_catalogue().designs.values(), ids=lambda d: d.name)
 def test_equation_10_gives_table_8(design):
     operands = equation_10(design)
+    if design.family not in ("t-fdpa", "fma-chain"):
+        pytest.skip("table 8's other families are in test_families")
     if operands is None:
         # fp16 accumulators and e4m3 pairs cannot hold 2^23; the same shape, scaled down, can: see below
         assert design.c_format.name == "fp16" or "e4m3" in (design.a_format.name, design.b_format.name)

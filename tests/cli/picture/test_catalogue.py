@@ -1,0 +1,138 @@
+"""Every design of the catalogue is drawn, at every width, and what is drawn is what the signals are."""
+
+import itertools
+from collections.abc import Iterator
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from pictures import CATALOGUE, blocks, draw, row_value, steps, value
+
+from mmaproof.cli.picture import explain
+from mmaproof.cli.picture.blocks import Block, RowKind
+from mmaproof.cli.picture.steps import Step
+from mmaproof.cli.picture.sums import Sum
+from mmaproof.designs.design import Design
+from mmaproof.designs.operands import Operands
+from mmaproof.designs.readings import Alignment, Join
+from mmaproof.generators.distributions import DISTRIBUTIONS
+from mmaproof.generators.distributions import draw as draw_operands
+from mmaproof.smt.evaluate import trace
+
+
+@pytest.mark.parametrize("width", [60, 80, 120, 160])
+def test_every_design_is_drawn(width: int) -> None:
+    for number, (design, operands) in enumerate(CATALOGUE):
+        lines = draw(explain([design], operands), width, ("utf-8", "ascii")[number % 2])
+        assert max(map(len, lines)) <= width, design.name
+        d = design.d_format.hex(trace(design, operands).d.data)
+        assert any(line.startswith(f"d = {d} = ") for line in lines), design.name
+
+
+def representatives() -> Iterator[tuple[Design, Operands]]:
+    """Operands of every distribution for two designs of each family."""
+    rng, seen = np.random.default_rng(7), []
+    for design, _ in CATALOGUE:
+        if seen.count(design.family) < 2:
+            seen.append(design.family)
+            for distribution in DISTRIBUTIONS:
+                yield design, draw_operands(distribution, design, 1, 2 * design.k, rng).row(0)
+
+
+FAMILIES = list(representatives())
+
+
+def test_every_distribution_of_every_family_is_drawn() -> None:
+    for number, (design, operands) in enumerate(FAMILIES):
+        width = (40, 60, 80, 160)[number % 4]
+        assert max(map(len, draw(explain([design], operands), width))) <= width, design.name
+
+
+def sums(design: Design, operands: Operands) -> Iterator[tuple[Step, Sum, Block]]:
+    """Fused sums with the blocks that draw them."""
+    drawn = [part for block in blocks(explain([design], operands)) for part in block.parts if part.fraction]
+    walk = [s for s in steps(design, operands) if not s.idle() and not s.decided]
+    found = [(step, s) for step in walk for s in step.sums if any(s.terms.values())]
+    yield from ((step, s, block) for (step, s), block in zip(found, drawn, strict=True))
+
+
+def check_cuts(s: Sum) -> None:
+    for label, term in s.terms.items():
+        unit, held = Fraction(2) ** s.cuts[label], s.aligned[label]
+        assert held % unit == 0
+        assert abs(term - held) < unit
+        assert s.alignment is not Alignment.FLOOR or held == term // unit * unit
+        assert s.alignment is not Alignment.TRUNCATE or held == (abs(term) // unit) * unit * (1 if term > 0 else -1)
+
+
+def test_rows_hold_the_signals_of_every_sum() -> None:
+    shapes = set()
+    for design, operands in FAMILIES:
+        for _, s, block in sums(design, operands):
+            check_cuts(s)
+            shapes.add(tuple(label for label in s.labels if label in {"even", "odd", "products", "c", "acc"}))
+            rows = {row.label: row for row in block.rows if row.kind is RowKind.TERM}
+            assert [*rows] == [label for label in s.labels if s.terms[label]]
+            for label, row in rows.items():
+                assert row_value(row) == value(row.value) == s.terms[label]
+                assert row.cut == s.cuts[label]
+                held = (w for w in row.ones() if row.is_kept(w))
+                kept = sum((Fraction(2) ** w for w in held), Fraction(0)) * (-1 if row.sign == "-" else 1)
+                after = block.rows[block.rows.index(row) + 1]
+                aligned = row_value(after) if after.kind is RowKind.ALIGNED else kept
+                assert aligned == s.aligned[label]
+            (total,) = (row for row in block.rows if row.kind is RowKind.SUM)
+            assert row_value(total) == value(total.value) == s.total
+    assert shapes == {(), ("c",), ("acc",), ("even", "odd"), ("products", "c")}
+
+
+def test_products_and_groups_have_the_values_of_their_terms() -> None:
+    groups = 0
+    for design, operands in FAMILIES:
+        for step in steps(design, operands):
+            labels = [label for s in step.sums for label in s.labels if label.startswith("p") and label != "products"]
+            named = sorted(k for label in labels for k in step.group(label))
+            assert not labels or named == sorted(step.ks)
+            assert not step.results or [n for n in step.results if "+" not in n] == [f"p{k}" for k in step.ks]
+            if not step.decided:
+                for label in labels:
+                    products = [step.products[f"p{k}"] for k in step.group(label)]
+                    assert sum(products, Fraction(0)) == step.terms[label]
+                    groups += len(products) > 1
+    assert groups
+
+
+def test_late_additions_hold_the_patterns() -> None:
+    found = 0
+    for design, operands in FAMILIES:
+        if design.parameters.join not in (Join.IEEE, Join.IEEE_ONCE):
+            continue
+        late = [s for s in steps(design, operands) if s.late and not s.idle()]
+        parts = [p for b in blocks(explain([design], operands)) for p in b.parts if p.heading.startswith("late")]
+        for step, part in zip(late, parts, strict=True):
+            named = {x.label: x.value for x in (*part.rows, *part.entries)}
+            if part.rows:
+                c, total, exact = (row_value(row) for row in part.rows[:3])
+                assert c + total == exact
+                rest = [row_value(row) for row in part.rows if row.kind is RowKind.DROPPED]
+                assert bool(rest) == (step.d != exact) or step.beyond
+                found += 1
+            assert part.after[-1] == f"d = {step.result}"
+            assert {"c", "sum"} <= named.keys()
+    assert found > 10
+
+
+def test_two_designs_of_any_families() -> None:
+    differences = 0
+    for number, ((a, operands), (b, _)) in enumerate(itertools.product(FAMILIES[::2], CATALOGUE[::5])):
+        if a.formats != b.formats or a.scale_format is not b.scale_format or len(operands) % b.k or a == b:
+            continue
+        if a.blocks(len(operands)) != b.blocks(len(operands)):
+            continue
+        picture = explain([a, b], operands)
+        width = (60, 80, 120, 160)[number % 4]
+        assert max(map(len, draw(picture, width))) <= width
+        equal = trace(a, operands).d.data == trace(b, operands).d.data
+        assert picture.closing[-1].startswith("no difference") == equal
+        differences += not equal
+    assert differences > 20
