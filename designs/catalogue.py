@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import itertools
+import os
 import re
 import tomllib
 from collections.abc import Iterator
@@ -118,10 +119,19 @@ def _did_you_mean(text: str, known: list[str]) -> str:
     return f" (did you mean {' or '.join(close)}?)" if close else ""
 
 
+CATALOGUE_VARIABLE = "MMAPROOF_CATALOGUE"
+"""The environment variable that names catalogue files of the user's own, separated as in PATH."""
+
+
 @cache
 def load_catalogue() -> Catalogue:
-    """Return the catalogue that comes with the project."""
-    return read_catalogue(Path(str(files("mmaproof.designs") / "data" / "catalogue.toml")))
+    """Return the catalogue that comes with the project, and the designs of files that MMAPROOF_CATALOGUE names.
+
+    Raises CatalogueError where one of the files is wrong.
+    """
+    own = Path(str(files("mmaproof.designs") / "data" / "catalogue.toml"))
+    named = os.environ.get(CATALOGUE_VARIABLE, "")
+    return read_catalogue(own, *(Path(p) for p in named.split(os.pathsep) if p))
 
 
 def find_design(name: str) -> Design:
@@ -129,28 +139,38 @@ def find_design(name: str) -> Design:
     return load_catalogue().find(name)
 
 
-def read_catalogue(path: Path) -> Catalogue:
-    """Read a catalogue file. Raises CatalogueError naming file, row and field of what is wrong."""
+def read_catalogue(*paths: Path) -> Catalogue:
+    """Read catalogue files; a later one may use the architectures and families of those before it.
+
+    Raises CatalogueError naming file, row and field of what is wrong.
+    """
+    architectures: dict[str, Architecture] = {}
+    families: dict[str, dict[str, Any]] = {}
+    designs: dict[str, Design] = {}
+    for path in paths:
+        data = _read_toml(path)
+        architectures |= dict(_architectures(path, data))
+        families |= data.get("families", {})
+        if not data.get("unit"):
+            raise CatalogueError(f"{path}: no [[unit]]: a catalogue has at least one")
+        for number, row in enumerate(data["unit"], start=1):
+            for design in _Row(path, number, row).designs(architectures, families):
+                if design.base_name in designs:
+                    raise CatalogueError(
+                        f"{path}: unit {number}: instructions: {design.base_name} is listed twice "
+                        f"(first as {designs[design.base_name].source!r})"
+                    )
+                designs[design.base_name] = design
+    return Catalogue(designs, architectures)
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise CatalogueError(f"{path}: {error.strerror}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise CatalogueError(f"{path}: not TOML: {error}") from error
-    architectures = dict(_architectures(path, data))
-    families = data.get("families", {})
-    designs: dict[str, Design] = {}
-    for number, row in enumerate(data.get("unit", []), start=1):
-        for design in _Row(path, number, row).designs(architectures, families):
-            if design.base_name in designs:
-                raise CatalogueError(
-                    f"{path}: unit {number}: instructions: {design.base_name} is listed twice "
-                    f"(first as {designs[design.base_name].source!r})"
-                )
-            designs[design.base_name] = design
-    if not designs:
-        raise CatalogueError(f"{path}: no [[unit]]: a catalogue has at least one")
-    return Catalogue(designs, architectures)
 
 
 def _architectures(path: Path, data: dict[str, Any]) -> Iterator[tuple[str, Architecture]]:

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 from mmaproof.designs.errors import InputError
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
-from mmaproof.smt.semantics.shifts import normalise
 from mmaproof.smt.semantics.unpack import Unpacked
 
 
@@ -88,7 +87,7 @@ class Exponents(_OfEveryOperand):
         return f"exponents={self.low}..{self.high}"
 
     def _holds_for(self, algebra: Algebra[D, T], x: Unpacked[D, T]) -> Truth[T]:
-        _, places = normalise(algebra, x.significand)
+        _, places = algebra.normalise(x.significand)
         exponent = algebra.subtract(x.exponent, algebra.as_signed(places))
         outside = algebra.any_of(
             [algebra.less(exponent, algebra.signed(self.low)), algebra.less(algebra.signed(self.high), exponent)]

@@ -47,9 +47,10 @@ def fused_parts(step: Step) -> list[Block]:
 
 def _sum_block(step: Step, of: Sum) -> Block:
     """Return the block of one fused sum: rows of bits, unless there is nothing but zeros."""
-    name = f"{of.title}: " if len(step.sums) > 1 else ""
-    if step.once or step.late:
-        name = "products: " if step.starts else "products and acc: "
+    name = f"{of.title}: " if len(step.sums) > 1 or step.once or step.late else ""
+    if step.starts:
+        # there is nothing to add the sum to yet
+        name = name.replace(" and acc:", ":")
     zeros = (*words.zeros(step, of), *words.dropped(step, of))
     if not any(of.terms.values()):
         return Block("", f"{name}every term is zero", zeros)

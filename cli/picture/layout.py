@@ -87,7 +87,8 @@ def columns(blocks: Sequence[Block], fold: Fold = Fold.NONE, group: int = 0) -> 
         found += [Column(w, mark) for mark, places in marks if w in places]
     result: list[Column] = []
     for empty, run in itertools.groupby(found, key=lambda c: _is_empty(c, below, ones)):
-        result += _folded(list(run)) if empty else run
+        these = list(run)
+        result += _folded(these) if empty else these
     return result
 
 

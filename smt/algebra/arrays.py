@@ -71,6 +71,25 @@ class ArrayAlgebra(Algebra[Data, Any]):
         places = self._shorten(np.minimum(amount, width), amount_width, FAST_BITS)
         return x >> (places if width <= FAST_BITS else self._extend(places, FAST_BITS, width, False))
 
+    def _any_below(self, x: Data, width: int, amount: Data, amount_width: int) -> Any:
+        places = self._shorten(np.minimum(amount, width), amount_width, FAST_BITS)
+        if width > FAST_BITS:
+            places = self._extend(places, FAST_BITS, width, False)
+        return np.not_equal(x >> places << places, x)
+
+    def _normalise(self, x: Data, width: int) -> tuple[Data, Data]:
+        zero = np.equal(x, 0)
+        if width > FAST_BITS:
+            bits = np.frompyfunc(int.bit_length, 1, 1)(x)
+            places = self._shorten(width - bits, width, FAST_BITS)
+            shifted = x << self._extend(places, FAST_BITS, width, False)
+        else:
+            # with the second highest bit cleared, no conversion to float64 rounds up to the next power of two
+            _, bits = np.frexp((x & ~(x >> 1)).astype(np.float64))
+            places = width - bits.astype(np.int64)
+            shifted = x << np.where(zero, 0, places)
+        return shifted, np.where(zero, (1 << self.places_width(width)) - 1, places)
+
     def _concatenate(self, high: Data, low: Data, high_width: int, low_width: int) -> Data:
         width = high_width + low_width
         return self._extend(high, high_width, width, False) << low_width | self._extend(low, low_width, width, False)

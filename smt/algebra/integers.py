@@ -53,6 +53,15 @@ class IntegerAlgebra(Algebra[int, bool]):
     def _shift_right(self, x: int, width: int, signed: bool, amount: int, amount_width: int) -> int:
         return x >> min(amount, width)
 
+    def _any_below(self, x: int, width: int, amount: int, amount_width: int) -> bool:
+        return x & ((1 << min(amount, width)) - 1) != 0
+
+    def _normalise(self, x: int, width: int) -> tuple[int, int]:
+        if not x:
+            return 0, (1 << self.places_width(width)) - 1
+        places = width - x.bit_length()
+        return x << places, places
+
     def _concatenate(self, high: int, low: int, high_width: int, low_width: int) -> int:
         return high << low_width | low
 

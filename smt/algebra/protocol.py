@@ -169,6 +169,27 @@ class Algebra(ABC, Generic[D, T]):
         self._need_unsigned(amount)
         return Word(self._shift_right(x.data, x.width, x.signed, amount.data, amount.width), x.width, x.signed)
 
+    def shift_right_jam(self, x: Word[D], amount: Word[D]) -> Word[D]:
+        """Return ``x / 2**amount`` (unsigned both) with the lowest bit set if any lost bit was (round to odd)."""
+        moved = self.shift_right(x, amount)
+        lost = Truth(self._any_below(x.data, x.width, amount.data, amount.width))
+        odd = self.unsigned(1, 1) if x.width == 1 else self.concatenate(self.drop_low(moved, 1), self.unsigned(1, 1))
+        return self.ite(lost, odd, moved)
+
+    def normalise(self, x: Word[D]) -> tuple[Word[D], Word[D]]:
+        """Return the unsigned ``x`` shifted left until its top bit is set, and the number of places (unsigned).
+
+        Zero stays zero; its number of places is all ones and means nothing.
+        """
+        self._need_unsigned(x)
+        shifted, places = self._normalise(x.data, x.width)
+        return Word(shifted, x.width, False), Word(places, self.places_width(x.width), False)
+
+    @staticmethod
+    def places_width(width: int) -> int:
+        """Return the width of the number of places by which a word of ``width`` bits is normalised."""
+        return max((width - 1).bit_length(), 1)
+
     def narrow(self, x: Word[D], width: int) -> Word[D]:
         """Return the same value in fewer bits; that it fits is claimed by the caller."""
         if width >= x.width:
@@ -315,6 +336,13 @@ class Algebra(ABC, Generic[D, T]):
 
     @abstractmethod
     def _shift_right(self, x: D, width: int, signed: bool, amount: D, amount_width: int) -> D: ...
+
+    @abstractmethod
+    def _any_below(self, x: D, width: int, amount: D, amount_width: int) -> T:
+        """Return whether any of the ``amount`` lowest bits of an unsigned word is one."""
+
+    @abstractmethod
+    def _normalise(self, x: D, width: int) -> tuple[D, D]: ...
 
     @abstractmethod
     def _concatenate(self, high: D, low: D, high_width: int, low_width: int) -> D: ...

@@ -58,12 +58,36 @@ class TermAlgebra(Algebra[FNode, FNode]):
 
     def _shift_right(self, x: FNode, width: int, signed: bool, amount: FNode, amount_width: int) -> FNode:
         shift = self._terms.BVAShr if signed else self._terms.BVLShr
+        return self._shift(shift, x, width, amount, amount_width)
+
+    def _shift(self, shift: Any, x: FNode, width: int, amount: FNode, amount_width: int) -> FNode:
         if amount_width <= width:
             return shift(x, self._extend(amount, amount_width, width, False) if amount_width < width else amount)
         # SMT-LIB wants an amount of the operand's width; one that does not fit shifts everything out
         beyond = self._terms.BVUGE(amount, self._constant(width, amount_width))
         most = self._constant(min(width, (1 << width) - 1), width)
         return shift(x, self._terms.Ite(beyond, most, self._terms.BVExtract(amount, 0, width - 1)))
+
+    def _any_below(self, x: FNode, width: int, amount: FNode, amount_width: int) -> FNode:
+        kept = self._shift(self._terms.BVLShl, self._constant(-1, width), width, amount, amount_width)
+        lost = self._terms.BVAnd(x, self._terms.BVNot(kept))
+        return self._terms.Not(self._terms.Equals(lost, self._constant(0, width)))
+
+    def _normalise(self, x: FNode, width: int) -> tuple[FNode, FNode]:
+        # a halving step for each bit of the count: where the top `places` bits are zero, the rest moves up by as many
+        count = None
+        for step in reversed(range(self.places_width(width))):
+            places = min(1 << step, width - 1)
+            if not places:
+                return x, self._terms.Ite(
+                    self._equal(x, self._constant(0, 1)), self._constant(1, 1), self._constant(0, 1)
+                )
+            clear = self._equal(self._extract(x, width, width - 1, width - places), self._constant(0, places))
+            moved = self._terms.BVConcat(self._extract(x, width, width - 1 - places, 0), self._constant(0, places))
+            x = self._terms.Ite(clear, moved, x)
+            bit = self._terms.Ite(clear, self._constant(1, 1), self._constant(0, 1))
+            count = bit if count is None else self._terms.BVConcat(count, bit)
+        return x, count
 
     def _concatenate(self, high: FNode, low: FNode, high_width: int, low_width: int) -> FNode:
         return self._terms.BVConcat(high, low)

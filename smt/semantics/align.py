@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from mmaproof.designs.readings import Alignment
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Word
-from mmaproof.smt.semantics.shifts import shift_right_jam
 from mmaproof.smt.semantics.terms import Term
 
 
@@ -57,7 +56,7 @@ def align(algebra: Algebra[D, T], term: Term[D, T], e_max: Word[D], cut: Cut) ->
             value = algebra.conditional_negate(term.negative, significand)
             value = algebra.shift_right(_drop_low(algebra, value, surplus), amount)
         case Alignment.JAM:
-            magnitude = shift_right_jam(algebra, _drop_low_jam(algebra, significand, surplus), amount)
+            magnitude = algebra.shift_right_jam(_drop_low_jam(algebra, significand, surplus), amount)
             value = algebra.conditional_negate(term.negative, magnitude)
         case Alignment.TRUNCATE:
             magnitude = algebra.shift_right(_drop_low(algebra, significand, surplus), amount)
@@ -75,4 +74,4 @@ def _drop_low_jam(algebra: Algebra[D, T], x: Word[D], places: int) -> Word[D]:
         return x
     x = algebra.extend(x, max(x.width, places + 1))
     amount = algebra.unsigned(places, places.bit_length())
-    return algebra.narrow(shift_right_jam(algebra, x, amount), x.width - places)
+    return algebra.narrow(algebra.shift_right_jam(x, amount), x.width - places)

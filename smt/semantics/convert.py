@@ -9,7 +9,6 @@ from mmaproof.designs.formats import Format
 from mmaproof.designs.parameters import Parameters
 from mmaproof.designs.readings import NegativeZero, Overflow
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
-from mmaproof.smt.semantics.shifts import normalise, shift_right_jam
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +51,7 @@ def convert(
     negative = algebra.less(total, algebra.signed(0))
     magnitude = algebra.magnitude(total)
     is_zero = algebra.is_value(magnitude, 0)
-    top, places = normalise(algebra, magnitude)
+    top, places = algebra.normalise(magnitude)
     top_weight = algebra.signed(magnitude.width - 1 - fraction_bits)
     exponent = algebra.subtract(algebra.add(e_max, top_weight), algebra.as_signed(places))
 
@@ -99,7 +98,7 @@ def _round(algebra: Algebra[D, T], rounding: Rounding, top: Word[D], down: Word[
         lost = algebra.negation(algebra.is_value(algebra.extract(top, surplus, 0), 0))
         sticky = algebra.ite(lost, algebra.unsigned(1, 1), algebra.unsigned(0, 1))
         top = algebra.concatenate(algebra.drop_low(top, surplus + 1), sticky)
-    moved = shift_right_jam(algebra, top, down)
+    moved = algebra.shift_right_jam(top, down)
     kept = algebra.drop_low(moved, 2)
     round_bit, sticky_bit, odd = (algebra.is_bit_set(moved, i) for i in (1, 0, 2))
     up = algebra.all_of([round_bit, algebra.any_of([sticky_bit, odd])])

@@ -14,7 +14,6 @@ from mmaproof.smt.algebra.protocol import Algebra, D, T, Word
 from mmaproof.smt.semantics.align import Cut, align
 from mmaproof.smt.semantics.convert import Rules, convert
 from mmaproof.smt.semantics.fused_sum import FusedSum, fused_sum
-from mmaproof.smt.semantics.shifts import normalise
 from mmaproof.smt.semantics.signals import StepSignals
 from mmaproof.smt.semantics.specials import choose_special, special_result
 from mmaproof.smt.semantics.terms import Factors, Term, accumulator_term, product_sign, product_term, scaled_term
@@ -131,7 +130,7 @@ def _without_far_c(algebra: Algebra[D, T], fraction_bits: int, products: Term[D,
 def _round_down_again(algebra: Algebra[D, T], total: FusedSum[D, T], late_bits: int) -> tuple[Word[D], Word[D], int]:
     """Return the sum normalised and rounded down to ``late_bits`` below its own exponent (open point 11, reading B)."""
     negative = algebra.less(total.total, algebra.signed(0))
-    top, places = normalise(algebra, algebra.magnitude(total.total))
+    top, places = algebra.normalise(algebra.magnitude(total.total))
     top_weight = algebra.signed(top.width - 1 - total.fraction_bits)
     exponent = algebra.subtract(algebra.add(total.e_max, top_weight), algebra.as_signed(places))
     value = algebra.shift_left(algebra.conditional_negate(negative, top), max(late_bits - top.width + 1, 0))

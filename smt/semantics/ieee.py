@@ -14,7 +14,6 @@ from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.semantics.align import Cut
 from mmaproof.smt.semantics.convert import Rules, convert
 from mmaproof.smt.semantics.fused_sum import fused_sum
-from mmaproof.smt.semantics.shifts import normalise
 from mmaproof.smt.semantics.specials import choose_special, special_result
 from mmaproof.smt.semantics.terms import Factors, Term, product_sign
 from mmaproof.smt.semantics.unpack import Unpacked, flush_subnormal, normalised, unpack
@@ -38,7 +37,7 @@ def multiply(
     algebra: Algebra[D, T], fmt: Format, x: Factors[D, T], nan_code: NanCode, subnormals: Subnormals
 ) -> Word[D]:
     """Return the product of two elements rounded to ``fmt``."""
-    significand, places = normalise(algebra, algebra.multiply(x.a.significand, x.b.significand))
+    significand, places = algebra.normalise(algebra.multiply(x.a.significand, x.b.significand))
     fraction_bits = x.a.fraction_bits + x.b.fraction_bits
     exponent = algebra.subtract(algebra.add(x.a.exponent, x.b.exponent), algebra.as_signed(places))
     negative = product_sign(algebra, x)

@@ -14,7 +14,6 @@ from mmaproof.designs.design import Design
 from mmaproof.designs.readings import First, Normalises, Truncates, ZeroSum
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.semantics.convert import Rules, convert
-from mmaproof.smt.semantics.shifts import normalise, shift_left_by, shift_right_jam
 from mmaproof.smt.semantics.signals import StepSignals
 from mmaproof.smt.semantics.specials import choose_special, special_result
 from mmaproof.smt.semantics.terms import Factors, Term, accumulator_term, product_term
@@ -75,7 +74,7 @@ def _first(design: Design, algebra: Algebra[D, T], terms: Sequence[Term[D, T]]) 
 def _magnitude_key(algebra: Algebra[D, T], terms: Sequence[Term[D, T]], term: Term[D, T]) -> tuple[Word[D], ...]:
     """Return what orders magnitudes: exponent of the top bit, then the significand below it; a zero is least."""
     width = max(t.significand.width for t in terms)
-    significand, places = normalise(algebra, term.significand)
+    significand, places = algebra.normalise(term.significand)
     top_weight = algebra.signed(term.significand.width - 1 - term.fraction_bits)
     exponent = algebra.subtract(algebra.add(term.exponent, top_weight), algebra.as_signed(places))
     zero = algebra.is_value(term.significand, 0)
@@ -185,11 +184,11 @@ def _truncated(algebra: Algebra[D, T], magnitude: Word[D], places: int) -> Word[
 def _moved(algebra: Algebra[D, T], magnitude: Word[D], distance: Word[D], *, may_rise: bool) -> Word[D]:
     """Return ``magnitude / 2**distance``, jammed; a negative distance moves it up, where that can be."""
     down = algebra.narrow_to_unsigned(algebra.maximum([distance, algebra.signed(0)]), distance.width - 1)
-    moved = shift_right_jam(algebra, magnitude, down)
+    moved = algebra.shift_right_jam(magnitude, down)
     if not may_rise:
         return moved
     up = algebra.narrow_to_unsigned(algebra.maximum([algebra.negate(distance), algebra.signed(0)]), distance.width)
-    return shift_left_by(algebra, moved, up)
+    return _shift_left_by(algebra, moved, up)
 
 
 def _normalised(design: Design, algebra: Algebra[D, T], state: _Accumulator[D, T], fraction: int) -> _Accumulator[D, T]:
@@ -197,7 +196,7 @@ def _normalised(design: Design, algebra: Algebra[D, T], state: _Accumulator[D, T
     negative = algebra.less(state.value, algebra.signed(0))
     magnitude = algebra.magnitude(state.value)
     zero = algebra.is_value(magnitude, 0)
-    top, places = normalise(algebra, magnitude)
+    top, places = algebra.normalise(magnitude)
     top_weight = algebra.signed(top.width - 1 - fraction)
     exponent = algebra.subtract(algebra.add(state.exponent, top_weight), algebra.as_signed(places))
     surplus = top.width - 1 - fraction
@@ -205,3 +204,11 @@ def _normalised(design: Design, algebra: Algebra[D, T], state: _Accumulator[D, T
     value = _truncated(algebra, value, fraction - design.parameters.fraction_bits)
     present = algebra.all_of([state.present, algebra.negation(zero)])
     return _Accumulator(algebra.conditional_negate(negative, value), exponent, present)
+
+
+def _shift_left_by(algebra: Algebra[D, T], x: Word[D], amount: Word[D]) -> Word[D]:
+    """Return ``x * 2**amount`` (unsigned both), expanded by the largest amount that the word holds."""
+    for step in range(amount.width):
+        moved = algebra.shift_left(x, 1 << step)
+        x = algebra.ite(algebra.is_bit_set(amount, step), moved, x)
+    return x

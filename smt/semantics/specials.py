@@ -10,7 +10,6 @@ from mmaproof.designs.formats import Format
 from mmaproof.designs.parameters import Parameters
 from mmaproof.designs.readings import NanCode, ProductInfinity
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
-from mmaproof.smt.semantics.shifts import normalise
 from mmaproof.smt.semantics.terms import Factors, product_sign
 from mmaproof.smt.semantics.unpack import Unpacked
 
@@ -56,7 +55,7 @@ def special_result(
 
 def _beyond(algebra: Algebra[D, T], x: Factors[D, T], limit: int) -> Truth[T]:
     """Return whether the finite product of two elements has a magnitude of ``2**limit`` or more."""
-    significand, places = normalise(algebra, algebra.multiply(x.a.significand, x.b.significand))
+    significand, places = algebra.normalise(algebra.multiply(x.a.significand, x.b.significand))
     exponent = algebra.subtract(algebra.add(x.a.exponent, x.b.exponent), algebra.as_signed(places))
     top_weight = significand.width - 1 - x.a.fraction_bits - x.b.fraction_bits
     large = algebra.negation(algebra.less(exponent, algebra.signed(limit - top_weight)))

@@ -9,7 +9,6 @@ from typing import Generic
 from mmaproof.designs.parameters import Parameters
 from mmaproof.designs.readings import ProductExponent, SubnormalC, ZeroC, ZeroGroup, ZeroProduct
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
-from mmaproof.smt.semantics.shifts import normalise
 from mmaproof.smt.semantics.unpack import Unpacked, normalised
 
 ZERO_EXPONENT = -126
@@ -74,7 +73,7 @@ def _normalise_product(
 ) -> tuple[Word[D], Word[D], int]:
     """Return significand (top bit set), exponent and fraction bits of a product normalised to [1, 2)."""
     top_weight = significand.width - 1 - fraction_bits
-    significand, places = normalise(algebra, significand)
+    significand, places = algebra.normalise(significand)
     up = algebra.subtract(algebra.unsigned(top_weight, max(places.width, top_weight.bit_length(), 1)), places)
     return significand, algebra.ite(zero, exponent, algebra.add(exponent, up)), significand.width - 1
 

@@ -8,7 +8,6 @@ from typing import Generic
 from mmaproof.designs.errors import DesignError
 from mmaproof.designs.formats import Format, Specials
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
-from mmaproof.smt.semantics.shifts import normalise
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +96,6 @@ def widen(algebra: Algebra[D, T], fmt: Format, target: Format, x: Unpacked[D, T]
 
 def normalised(algebra: Algebra[D, T], x: Unpacked[D, T]) -> Unpacked[D, T]:
     """Return ``x`` with subnormal significands shifted up and their exponents below e_min."""
-    significand, places = normalise(algebra, x.significand)
+    significand, places = algebra.normalise(x.significand)
     exponent = algebra.subtract(x.exponent, algebra.as_signed(places))
     return replace(x, significand=significand, exponent=exponent, subnormal=algebra.truth(False))

@@ -1,9 +1,13 @@
 """The catalogue: complete, found by name, and errors that say where."""
 
+from pathlib import Path
+
 import pytest
 
 from mmaproof.designs.catalogue import find_design, load_catalogue, read_catalogue
 from mmaproof.designs.errors import CatalogueError, DesignError
+
+NARROW = ("e4m3", "e5m2", "e3m2", "e2m3", "e2m1")
 
 # Xie et al. 2026, table 4, typed a second time on purpose: (architecture, a, d) -> (L_max, F, rho)
 TABLE_4 = {
@@ -23,8 +27,8 @@ TABLE_4 = {
     **{(x, "fp16", "fp16"): (16, 25, "rne-fp16") for x in ("hopper", "blackwell", "rtx-blackwell")},
     **{("hopper", x, "fp32"): (32, 13, "rz-e8m13") for x in ("e4m3", "e5m2")},
     **{("hopper", x, "fp16"): (32, 13, "rne-fp16") for x in ("e4m3", "e5m2")},
-    **{(y, x, "fp32"): (32, 25, "rz-fp32") for x in ("e4m3", "e5m2") for y in ("blackwell", "rtx-blackwell")},
-    **{(y, x, "fp16"): (32, 25, "rne-fp16") for x in ("e4m3", "e5m2") for y in ("blackwell", "rtx-blackwell")},
+    **{(y, x, "fp32"): (32, 25, "rz-fp32") for x in NARROW for y in ("blackwell", "rtx-blackwell")},
+    **{(y, x, "fp16"): (32, 25, "rne-fp16") for x in NARROW for y in ("blackwell", "rtx-blackwell")},
 }
 
 
@@ -50,9 +54,9 @@ def test_fp64_rows_are_fma_chains(architecture):
 
 def test_shapes_with_native_fp8_only_where_the_hardware_has_it():
     for architecture in ("hopper", "blackwell"):
-        names = [d.instruction for d in load_catalogue().designs.values() if d.architecture == architecture]
-        assert not [n for n in names if n.startswith("mma.") and "e4m3" in n]
-        assert [n for n in names if "e4m3" in n]
+        fp8 = [d for d in load_catalogue().designs.values() if d.architecture == architecture and "e4m3" in d.name]
+        assert {d.family for d in fp8 if d.instruction.startswith("mma.")} == {"emulated-fp8"}
+        assert "t-fdpa" in {d.family for d in fp8}
 
 
 @pytest.mark.parametrize(
@@ -139,6 +143,32 @@ def test_a_catalogue_of_ones_own(tmp_path):
     assert read_catalogue(path).find("paper/f32.f16.f16.f32").k == 4
 
 
+def test_a_catalogue_beside_the_projects(tmp_path, monkeypatch):
+    path = tmp_path / "mine.toml"
+    path.write_text(GOOD.replace("paper = ", "mine = ").replace('"paper"', '"mine"'))
+    monkeypatch.setenv("MMAPROOF_CATALOGUE", str(path))
+    load_catalogue.cache_clear()
+    try:
+        assert find_design("mine/f32.f16.f16.f32").parameters.L == 4
+        assert find_design("volta/f32.f16.f16.f32").parameters.L == 4
+        path.write_text("[[unit]]\n")
+        load_catalogue.cache_clear()
+        with pytest.raises(CatalogueError, match=r"mine\.toml: unit 1: architecture: is missing"):
+            load_catalogue()
+    finally:
+        monkeypatch.undo()
+        load_catalogue.cache_clear()
+
+
+def test_the_design_of_the_documentation(tmp_path):
+    text = (Path(__file__).parents[2] / "docs" / "adding-a-design.md").read_text()
+    path = tmp_path / "mine.toml"
+    path.write_text(text.partition("```toml\n")[2].partition("```")[0])
+    design = next(iter(read_catalogue(path).designs.values()))
+    p = design.parameters
+    assert (p.fraction_bits, p.alignment, p.L, design.a_format.name, p.rho) == (30, "jam", 12, "e5m2", "rz-fp32")
+
+
 @pytest.mark.parametrize(
     ("old", "new", "field"),
     [
@@ -182,6 +212,5 @@ def test_a_missing_catalogue(tmp_path):
 def test_records_rebuild_the_design():
     for design in load_catalogue().designs.values():
         record = design.record()
-        settings = ",".join(f"{n}={v}" for n, v in record["parameters"].items())
-        rebuilt = find_design(f"{record['name']}@{settings}")
-        assert rebuilt.parameters == design.parameters
+        settings = ",".join(f"{n}={'none' if v is None else v}" for n, v in record["parameters"].items())
+        assert find_design(f"{record['name']}@{settings}").parameters == design.parameters

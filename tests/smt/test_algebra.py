@@ -10,7 +10,6 @@ from mmaproof.smt.algebra.arrays import ArrayAlgebra
 from mmaproof.smt.algebra.integers import IntegerAlgebra, WidthClaimError
 from mmaproof.smt.algebra.protocol import Algebra, Truth, Word
 from mmaproof.smt.algebra.terms import TermAlgebra
-from mmaproof.smt.semantics.shifts import normalise, shift_right_jam
 
 INTEGERS, ARRAYS = IntegerAlgebra(), ArrayAlgebra()
 
@@ -29,8 +28,9 @@ UNSIGNED = {
     "maximum": lambda g, x, y: g.maximum([x, y, x]),
     "conditional_negate": lambda g, x, y: g.conditional_negate(g.is_bit_set(y, 0), x),
     "drop_low": lambda g, x, y: g.drop_low(x, x.width - 1),
-    "normalise": lambda g, x, y: normalise(g, x)[0],
-    "shift_right_jam": lambda g, x, y: shift_right_jam(g, x, y),
+    "normalise": lambda g, x, y: g.normalise(x)[0],
+    "normalise, places": lambda g, x, y: g.normalise(x)[1],
+    "shift_right_jam": lambda g, x, y: g.shift_right_jam(x, y),
     "xor": lambda g, x, y: g.exclusive_or(g.less(x, y), g.is_bit_set(x, 0)),
     "junctions": lambda g, x, y: g.any_of([g.less(x, y), g.all_of([g.negation(g.less(y, x)), g.is_bit_set(x, 0)])]),
 }
@@ -100,12 +100,12 @@ def test_signed_operations_agree(name, operands):
 def test_jamming_is_rounding_to_odd(value, amount):
     x, y = INTEGERS.unsigned(value, 40), INTEGERS.unsigned(amount, 6)
     exact = value >> amount
-    assert shift_right_jam(INTEGERS, x, y).data == exact | (exact << amount != value)
+    assert INTEGERS.shift_right_jam(x, y).data == exact | (exact << amount != value)
 
 
 @given(value=st.integers(1, 2**37 - 1))
 def test_normalising_keeps_the_value(value):
-    shifted, places = normalise(INTEGERS, INTEGERS.unsigned(value, 37))
+    shifted, places = INTEGERS.normalise(INTEGERS.unsigned(value, 37))
     assert shifted.data == value << places.data
     assert shifted.data >> 36 == 1
 

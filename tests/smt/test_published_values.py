@@ -54,7 +54,7 @@ def equation_10(design) -> Operands | None:
     return None
 
 
-@pytest.mark.parametrize("design", load_catalogue().designs.values(), ids=lambda d: d.name)
+@pytest.mark.parametrize("design", list(load_catalogue().designs.values()), ids=lambda d: d.name)
 def test_equation_10_gives_table_8(design):
     operands = equation_10(design)
     if design.family not in ("t-fdpa", "fma-chain"):

@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 from pictures import value
 
-from mmaproof.cli.picture.values import exact, pattern_value
+from mmaproof.cli.picture.values import exact, listed, magnitude, names, pattern_value, top_weight
 from mmaproof.designs.formats import FORMATS
 
 
@@ -37,3 +37,28 @@ def test_pattern_values() -> None:
         "NaN",
     ]
     assert pattern_value(e4m3, 0x7F) == "NaN"
+
+
+def test_patterns_of_integers_and_scales() -> None:
+    formats = (("int8", 0x80), ("uint8", 0x80), ("int4", 0xF), ("int32", 0), ("e8m0", 0x81), ("e8m0", 0xFF))
+    words = [pattern_value(FORMATS[name], x) for name, x in formats]
+    assert words == ["-128", "+128", "-1", "+0", "+1 * 2^2", "NaN"]
+    # the sign of a scale is not read
+    assert [pattern_value(FORMATS["ue4m3"], x) for x in (0x39, 0xB9, 0x00)] == ["+9 * 2^-3", "+9 * 2^-3", "+0"]
+
+
+def test_magnitudes_need_no_sign() -> None:
+    assert [magnitude(Fraction(x)) for x in (-12, "1/4", 1, 0)] == ["3 * 2^2", "2^-2", "2^0", "0"]
+
+
+@pytest.mark.parametrize(("number", "weight"), [(1, 0), (-3, 1), (Fraction(3, 8), -2), (Fraction(-1, 4), -2), (16, 4)])
+def test_top_weight(number: Fraction, weight: int) -> None:
+    assert top_weight(Fraction(number)) == weight
+
+
+def test_names_join_neighbouring_products_only() -> None:
+    assert names(["p0", "p1", "p2", "p8", "c"]) == "p0..p2, p8, c"
+    assert names(["p0", "p1", "p4", "p5", "acc"]) == "p0, p1, p4, p5, acc"
+    assert names(["p0..p15", "p16..p31", "p32..p47"]) == "p0..p15, p16..p31, p32..p47"
+    assert names(["even", "odd", "products"]) == "even, odd, products"
+    assert listed([*"abcdef"]) == "a, b, c, d, and 2 more"

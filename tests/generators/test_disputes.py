@@ -1,0 +1,96 @@
+"""Disputes: every point is settled by a vector or a proof, and vectors are what they say."""
+
+import pytest
+from reference.designs import reference_result
+
+from mmaproof.designs.catalogue import find_design
+from mmaproof.designs.errors import DesignError
+from mmaproof.designs.profiles import load_disputes
+from mmaproof.generators.disputes import disputed_designs, find_disputes
+from mmaproof.smt.solving.limits import Limits
+from mmaproof.smt.solving.verdict import Status
+
+LIMITS = Limits(60, 4 << 30)
+
+
+def disputes_of(architecture, keep=lambda design: True):
+    for design, names in disputed_designs(architecture):
+        if keep(design):
+            yield from find_disputes(design, names, solver="bitwuzla", limits=LIMITS)
+
+
+def check(dispute):
+    design = dispute.design
+    if dispute.status is Status.REFUTED:
+        first, second = dispute.separated.values()
+        assert first != second
+        for profile, d in dispute.predictions.items():
+            assert reference_result(find_design(f"{design.base_name}@as={profile}"), dispute.witness) == d
+    else:
+        assert dispute.status is Status.PROVED, (design.name, dispute.point, dispute.reason)
+
+
+def test_volta_is_settled_point_by_point():
+    found = list(disputes_of("volta"))
+    for dispute in found:
+        check(dispute)
+    of_fp16 = {d.point.number for d in found if d.design.d_format.name == "fp16" and d.status is Status.REFUTED}
+    assert of_fp16 == {1, 2, 4, 5, 7}
+    of_fp32 = {d.point.number: d.status for d in found if d.design.c_format.name == "fp32"}
+    # fp16 products never come near fp32's smallest numbers, nor its overflow
+    assert of_fp32[1] is of_fp32[6] is of_fp32[7] is Status.PROVED
+
+
+def test_bf16_on_ampere_shows_every_point_that_it_can():
+    found = list(disputes_of("ampere", lambda d: d.a_format.name == "bf16"))
+    for dispute in found:
+        check(dispute)
+    assert {d.point.number for d in found if d.status is Status.REFUTED} == {1, 2, 3, 6, 7}
+
+
+@pytest.mark.parametrize(("architecture", "points"), [("cdna1", {7, 9}), ("cdna2", {10})])
+def test_amd_points(architecture, points):
+    found = list(disputes_of(architecture, lambda d: d.k <= 4))
+    for dispute in found:
+        check(dispute)
+    assert {d.point.number for d in found if d.status is Status.REFUTED} <= points
+    assert {9, 10} & {d.point.number for d in found if d.status is Status.REFUTED}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("architecture", ["turing", "ampere", "ada", "hopper", "blackwell", "rtx-blackwell", "cdna3"])
+def test_every_architecture_is_settled(architecture):
+    for dispute in disputes_of(architecture):
+        check(dispute)
+
+
+def test_profiles_set_the_points_as_the_table_says():
+    bf16 = "ampere/f32.bf16.bf16.f32"
+    assert find_design(f"{bf16}@as=xie-paper").parameters.overflow == "largest-finite"
+    assert find_design(f"{bf16}@as=mma-sim").parameters == find_design(bf16).parameters
+    fpy = find_design(f"{bf16}@as=fpy").parameters
+    assert (fpy.zero_c, fpy.zero_product, fpy.e_zero) == ("e-zero", "e-zero", -132)
+    km = find_design(f"{bf16}@as=khattak-mikaitis").parameters
+    assert (km.zero_c, km.zero_product, km.floor, km.negative_zero) == ("absent", "absent", -132, "negative")
+    assert find_design("volta/f16.f16.f16.f16@as=khattak-mikaitis").parameters.floor == -19
+    assert find_design("volta/f16.f16.f16.f16@as=fpy").parameters.e_zero == -20
+    assert find_design("hopper/wgmma.f16.f16.f16@as=fpy").parameters.e_zero == -133
+    assert find_design("hopper/mma.f16.f16.f16.f16@as=fpy").parameters.e_zero == -22
+    assert find_design("hopper/wgmma.f16.f16.f16@as=khattak-mikaitis").parameters.floor is None
+    assert find_design("cdna3/v_mfma_f32_32x32x8_f16@as=fpy").parameters.late_rounding == "twice"
+
+
+def test_names_of_profiles_are_read_back():
+    design = find_design("ampere/f32.bf16.bf16.f32@as=fpy,fraction_bits=23")
+    assert design.name == "ampere/mma.m16n8k16.f32.bf16.bf16.f32@as=fpy,fraction_bits=23"
+    assert find_design(design.name) == design
+    with pytest.raises(DesignError, match=r"khattak-mikaitis"):
+        find_design("ampere/f32.bf16.bf16.f32@as=nobody")
+
+
+def test_every_reading_of_the_data_file_matches_some_design():
+    from mmaproof.designs.catalogue import load_catalogue
+
+    designs = list(load_catalogue().designs.values())
+    for reading in load_disputes().readings:
+        assert any(reading.matches(d) for d in designs), reading
