@@ -35,6 +35,18 @@ DESIGNS = (
     "hopper/wgmma.m64n8k8.f32.tf32.tf32",
     "hopper/wgmma.m64n8k32.f32.e4m3.e4m3",
     "blackwell/tcgen05.mma.m64n8k32.f32.e5m2.e5m2",
+    "blackwell/tcgen05.mma.m128n8k32.block32.f32.e4m3.e4m3.ue8m0",
+    "blackwell/tcgen05.mma.m128n8k64.block16.f32.e2m1.e2m1.ue4m3",
+    "hopper/mma.m16n8k32.f32.e4m3.e4m3.f32",
+    "cdna3/v_mfma_f32_16x16x16_f16",
+    "cdna3/v_mfma_f32_32x32x16_fp8_fp8",
+    "cdna2/v_mfma_f32_16x16x16f16",
+    "cdna1/v_mfma_f32_16x16x4f32",
+    "ampere/mma.m16n8k16.s32.s8.s8.s32",
+    "riscv/bulk.m1n1k8.f32.f16.f16.f32",
+    "paper/sequential.m1n1k4.f32.f16.f16.f32",
+    "paper/tree.m1n1k8.f32.f16.f16.f32",
+    "cdna1/v_mfma_f32_16x16x16f16",
     "hopper/mma.m16n8k16.f64.f64.f64.f64",
 )
 MOST_INTEGER_ROWS = 4096

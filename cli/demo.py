@@ -19,14 +19,11 @@ from mmaproof.hardware_replay.recordings import design_of_recording, read_index,
 from mmaproof.hardware_replay.replay import replay
 from mmaproof.hardware_replay.targets import ModelTarget
 from mmaproof.smt.evaluate import evaluate, evaluate_batch
-from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.verdict import Status
-
-LIMITS = Limits(seconds=60, memory_bytes=4 << 30)
 
 
 def _ask(first: str, second: str) -> Comparison:
-    return compare(find_design(first), find_design(second), solver="bitwuzla", limits=LIMITS)
+    return compare(find_design(first), find_design(second))
 
 
 def show_difference() -> bool:

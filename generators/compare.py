@@ -13,12 +13,13 @@ from mmaproof.generators.simplify import simplest
 from mmaproof.properties.equivalence import Equivalence
 from mmaproof.properties.preconditions import Precondition
 from mmaproof.smt.evaluate import evaluate
-from mmaproof.smt.solving.backends import require_solver
+from mmaproof.smt.solving.backends import DEFAULT_SOLVER, require_solver
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.prove import prove
 from mmaproof.smt.solving.verdict import SolverIdentity, Status
 
 DEFAULT_BUDGET = Budget()
+DEFAULT_LIMITS = Limits(seconds=60, memory_bytes=4 << 30)
 
 WORDS = {
     Status.PROVED: "equivalent",
@@ -61,8 +62,8 @@ def compare(
     first: Design,
     second: Design,
     *,
-    solver: str,
-    limits: Limits,
+    solver: str = DEFAULT_SOLVER,
+    limits: Limits = DEFAULT_LIMITS,
     k: int | None = None,
     where: Sequence[Precondition] = (),
     nan_codes: bool = False,
