@@ -9,9 +9,11 @@ from typing import Any
 from mmaproof.designs.catalogue import load_catalogue
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError
+from mmaproof.designs.k_order import CONSECUTIVE
 from mmaproof.designs.operands import Operands
 from mmaproof.designs.parameters import format_parameter
 from mmaproof.designs.profiles import Point, load_disputes
+from mmaproof.designs.readings import Join
 from mmaproof.generators.compare import compare
 from mmaproof.generators.search import Budget
 from mmaproof.properties.same_exponents import DECIDE_E_MAX, SameExponents
@@ -200,5 +202,13 @@ def _unobservable(first: Design, second: Design, solver: str, limits: Limits) ->
 
 
 def _one_step(design: Design) -> Design:
-    """Return the design of a single step: a chain of equal steps is equal."""
-    return replace(design, k=design.parameters.L)
+    """Return the design of a single step on any accumulator: a chain of equal steps is equal.
+
+    Raises DesignError where the steps of the chain are not all such a step.
+    """
+    p = design.parameters
+    if design.k > p.L and design.c_format is not design.d_format:
+        raise DesignError(f"{design.name}: the first step of a chain reads another format of c than the others")
+    # where c joins once, after the chain, the steps of the chain still read any accumulator but the first
+    join = Join.FUSED if p.join is Join.IEEE_ONCE else p.join
+    return replace(design, k=p.L, parameters=replace(p, join=join, k_order=CONSECUTIVE))

@@ -1,8 +1,8 @@
 """The lemma behind most proofs that a reading cannot be observed: it changes no alignment that matters.
 
 Two designs that differ only in what decides e_max treat the same terms the same way from the alignment on. So where the
-e_max of every fused sum of a step agree, or all of its terms are zero, both steps return the same; and where that holds
-for every step on all operands, so does it for a chain of them.
+e_max of every fused sum of a step agree, or all of its terms are zero in both, both steps return the same; and where
+that holds for one step on all operands, c included, so does it for a chain of them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ DECIDE_E_MAX = ("zero_c", "zero_product", "e_zero", "floor", "zero_group", "grou
 
 
 class SameExponents(Equivalence):
-    """Every fused sum of one step has the same e_max in both designs, or only zero terms.
+    """Every fused sum of one step has the same e_max in both designs, or only zero terms in both.
 
     It implies that the designs are equivalent, for any length. Raises DesignError where the designs differ in a
     parameter that acts on more than e_max, or have more than one step.
@@ -40,6 +40,7 @@ class SameExponents(Equivalence):
         steps = [dot_product_accumulate(d, algebra, operands).steps[0] for d in self.designs]
         same = []
         for x, y in zip(steps[0].sums, steps[1].sums, strict=True):
-            zero = [algebra.is_value(t.significand, 0) for t in x.terms]
+            # in both: a term may be zero in one of them only (a far c that GTR-FDPA drops)
+            zero = [algebra.is_value(t.significand, 0) for t in (*x.terms, *y.terms)]
             same.append(algebra.any_of([algebra.equal(x.e_max, y.e_max), algebra.all_of(zero)]))
         return algebra.all_of(same)

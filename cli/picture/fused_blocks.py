@@ -179,8 +179,10 @@ def late_block(step: Step) -> Block:
     integer, sign, value = units(total, low), "+-"[total < 0], exact(total)
     rows.append(Row(RowKind.SUM, "c+sum", sign, integer, low, highest, None, value))
     rows += _result_rows("d", rounded, low, highest, None)
-    e_max = max(row.top for row in rows[:2])
-    return Block("", heading, (), tuple(rows), (), tuple(after), e_max, low, highest, highest)
+    # nothing is aligned here: the point stays where it is above, if there are bits
+    above = [s.e_max for s in step.sums if low <= s.e_max <= highest]
+    point = above[-1] if above else max(row.top for row in rows[:2])
+    return Block("", heading, (), tuple(rows), (), tuple(after), point, low, highest, highest)
 
 
 def _listed(named: dict[str, Pattern]) -> tuple[Entry, ...]:

@@ -1,0 +1,62 @@
+"""The lemma about e_max: it never proves equal what is not, and says so where it does not apply."""
+
+import numpy as np
+import pytest
+
+from mmaproof.designs.catalogue import find_design
+from mmaproof.designs.errors import DesignError
+from mmaproof.generators.distributions import DISTRIBUTIONS, draw
+from mmaproof.properties.equivalence import Equivalence
+from mmaproof.properties.same_exponents import SameExponents
+
+PAIRS = [
+    ("ampere/m16n8k8.f32.bf16.bf16.f32", "zero_c=B"),
+    ("ampere/m16n8k8.f32.bf16.bf16.f32", "zero_product=B"),
+    ("ampere/m16n8k8.f16.f16.f16.f16", "floor=-20"),
+    ("cdna3/v_mfma_f32_32x32x8_f16", "zero_product=B"),
+    ("cdna3/v_mfma_f32_32x32x16_bf8_fp8", "zero_product=B"),
+    ("cdna3/v_mfma_f32_32x32x16_bf8_fp8", "zero_c=B"),
+    ("blackwell/block16.f32.e2m1.e2m1.ue4m3", "zero_group=B"),
+    ("volta/f32.f16.f16.f32", "zero_c=B"),
+]
+SEEN_TO_DIFFER = ("ampere/m16n8k8.f16.f16.f16.f16", "blackwell/block16.f32.e2m1.e2m1.ue4m3")
+
+
+@pytest.mark.parametrize(("name", "settings"), PAIRS)
+def test_wherever_the_lemma_holds_the_results_are_equal(name, settings):
+    first, second = find_design(name), find_design(f"{name}@{settings}")
+    lemma, whole = SameExponents(first, second), Equivalence(first, second)
+    rng = np.random.default_rng(0)
+    seen = np.zeros(2, dtype=int)
+    for distribution in DISTRIBUTIONS:
+        batch = draw(distribution, first, 2000, first.k, rng)
+        _, fails = lemma.examine(batch)
+        _, differs = whole.examine(batch)
+        assert not (differs & ~fails).any()
+        seen += [fails.sum(), differs.sum()]
+    assert seen[1] <= seen[0]
+    if name in SEEN_TO_DIFFER:
+        assert seen[1]
+
+
+def test_a_far_c_that_only_one_design_drops():
+    """The lemma must look at the terms of both: in one of them c is dropped and nothing but zeros is left."""
+    name = "cdna3/v_mfma_f32_32x32x16_bf8_fp8"
+    first, second = find_design(name), find_design(f"{name}@zero_product=B")
+    batch = draw("normal", first, 1, first.k, np.random.default_rng(0))
+    batch.a[:], batch.b[:], batch.c[:] = 0, 0, 0x00800001
+    batch.a[0, 3] = 0x7F
+    assert Equivalence(first, second).examine(batch)[1][0] <= SameExponents(first, second).examine(batch)[1][0]
+
+
+@pytest.mark.parametrize("settings", ["fraction_bits=25", "overflow=B", "c_subnormal=B"])
+def test_designs_that_differ_in_more_are_refused(settings):
+    name = "ampere/m16n8k8.f32.bf16.bf16.f32"
+    with pytest.raises(DesignError, match="more than e_max"):
+        SameExponents(find_design(name), find_design(f"{name}@{settings}"))
+
+
+def test_a_chain_is_refused():
+    name = "ampere/m16n8k16.f32.bf16.bf16.f32"
+    with pytest.raises(DesignError):
+        SameExponents(find_design(name), find_design(f"{name}@zero_c=B"))
