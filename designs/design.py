@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from mmaproof.designs.errors import DesignError
-from mmaproof.designs.formats import Format
+from mmaproof.designs.formats import Format, Specials
 from mmaproof.designs.parameters import DEFINITIONS, Parameters, format_parameter
 from mmaproof.designs.readings import Summation
 
@@ -66,6 +66,8 @@ class Design:
             problem = f"group_size = {p.group_size} is of scaled groups, and this unit has no scales"
         elif p.group_size is not None and self.block is not None and (p.L % p.group_size or self.block % p.group_size):
             problem = f"group_size = {p.group_size} does not divide L = {p.L} and blocks of {self.block}"
+        elif p.group_size is not None and any(f.specials is not Specials.NONE for f in (self.a_format, self.b_format)):
+            problem = f"group_size = {p.group_size}: exact groups are of formats without infinities and NaN"
         elif p.group_size is None and self.block is not None and self.block % p.L:
             problem = f"a block of {self.block} is shorter than a step of L = {p.L} products; set group_size"
         elif p.summation is Summation.PAIRWISE and p.L & (p.L - 1):
