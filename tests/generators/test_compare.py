@@ -5,6 +5,7 @@ from reference.designs import reference_result
 from sampling import fp16_design
 
 from mmaproof.designs.catalogue import find_design
+from mmaproof.designs.errors import DesignError
 from mmaproof.generators.compare import DEFAULT_BUDGET, compare
 from mmaproof.generators.search import Budget
 from mmaproof.properties.preconditions import parse_precondition
@@ -158,3 +159,30 @@ def test_an_empty_budget_leaves_the_answer_to_the_solver():
 def test_witnesses_are_simple():
     answer = ask(VOLTA, f"{VOLTA}@fraction_bits=22", budget=None)
     assert sum(x != 0 for x in answer.witness.a) <= 3
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        # FP8 as mma.sync emulates it, and the native unit
+        ("hopper/mma.f32.e4m3.e4m3.f32", "hopper/wgmma.f32.e4m3.e4m3"),
+        # the two published readings of CDNA1, and those of CDNA2
+        ("cdna1/v_mfma_f32_4x4x4f16", "cdna1/v_mfma_f32_4x4x4f16@as=mma-sim"),
+        ("cdna1/v_mfma_f32_4x4x2bf16", "cdna1/v_mfma_f32_4x4x2bf16@as=mma-sim"),
+        ("cdna2/v_mfma_f32_32x32x4bf16", "cdna2/v_mfma_f32_32x32x4bf16@L=4"),
+        # a design of one family against one of another
+        ("volta/f32.f16.f16.f32", "paper/tree.m1n1k4.f32.f16.f16.f32"),
+        ("cdna3/v_mfma_f32_4x4x4_16b_f16", "cdna3/v_mfma_f32_4x4x4_16b_f16@late_rounding=B"),
+        ("blackwell/block16.f32.e2m1.e2m1.ue4m3", "blackwell/block16.f32.e2m1.e2m1.ue4m3@fraction_bits=30"),
+        ("ampere/mma.m16n8k32.s32.s4.s4.s32", "ampere/mma.m16n8k32.satfinite.s32.s4.s4.s32"),
+    ],
+)
+def test_families_are_told_apart_by_the_solver(first, second):
+    confirm(ask(first, second, budget=None))
+
+
+def test_scales_are_part_of_the_comparison():
+    answer = ask("blackwell/block16.f32.e2m1.e2m1.ue4m3", "rtx-blackwell/block16.f32.e2m1.e2m1.f32.ue4m3", budget=None)
+    assert answer.status is Status.PROVED
+    with pytest.raises(DesignError, match="scales are ue4m3 in one, e8m0 in the other"):
+        ask("blackwell/block16.f32.e2m1.e2m1.ue4m3", "blackwell/block16.f32.e2m1.e2m1.ue8m0")
