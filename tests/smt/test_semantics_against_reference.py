@@ -136,7 +136,7 @@ def test_any_combination_of_parameters_agrees(family, seed):
             assert len(set(values)) == 1, (name, [hex(v) for v in values], design.parameters, operands)
 
 
-@pytest.mark.parametrize("k", [1, 3, 16, 48])
+@pytest.mark.parametrize("k", [1, 3, 12, 16, 48])
 def test_lengths_other_than_the_instructions(k):
     design = find_design("ampere/f32.f16.f16.f32")
     for batch in basic_operands(design, 100, k=k).values():
