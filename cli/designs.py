@@ -26,7 +26,7 @@ def list_designs(
     """List the catalogue: every design with its K and main parameters."""
     from mmaproof.designs.catalogue import load_catalogue
     from mmaproof.designs.errors import DesignError
-    from mmaproof.designs.parameters import format_parameter
+    from mmaproof.designs.parameters import DEFINITIONS
 
     catalogue = load_catalogue()
     if architecture is not None and architecture not in catalogue.architectures:
@@ -40,7 +40,8 @@ def list_designs(
         table.add_column(heading, justify="right" if heading in "KLF" else "left", no_wrap=True)
     for d in chosen:
         p = d.parameters
-        table.add_row(d.name, str(d.k), str(p.L), format_parameter("fraction_bits", p.fraction_bits), p.rho, d.family)
+        f = str(p.fraction_bits) if DEFINITIONS["fraction_bits"].applies(p) else "-"
+        table.add_row(d.name, str(d.k), str(p.L), f, p.rho, d.family)
     console = results()
     console.print(table, width=None if console.is_terminal else 120)
 
@@ -56,18 +57,24 @@ def show(design: DesignName, json: Json = False) -> None:
         print_json(found.record())
         return
     title = load_catalogue().architectures[found.architecture]
-    widths = sum_widths(found)
     say(found.name)
-    say(f"  {title.title} ({', '.join(title.targets)}), family {found.family}")
+    say(f"  {title.title}{' (' + ', '.join(title.targets) + ')' if title.targets else ''}, family {found.family}")
     say(f"  source: {found.source}")
     say("  formats: " + ", ".join(f"{x} {f.name}" for x, f in zip("abcd", found.formats, strict=True)))
-    steps = found.k // found.parameters.L
-    say(f"  M, N, K: {found.m}, {found.n}, {found.k}: {steps} step{'s' * (steps > 1)} of {found.parameters.L} products")
-    wraps = f", wraps: {widths.sufficient_carry_bits} would suffice" if widths.may_wrap else ""
+    steps, products = found.k // found.parameters.L, found.parameters.L
     say(
-        f"  sum register: {widths.register} bits = sign + {widths.carry_bits} carry + {widths.integer_bits} integer"
-        f" + {widths.fraction_bits} fraction{wraps}"
+        f"  M, N, K: {found.m}, {found.n}, {found.k}: {steps} step{'s' * (steps > 1)} of "
+        f"{products} product{'s' * (products > 1)}"
     )
+    if found.scale_format is not None:
+        say(f"  scales: {found.scale_format.name}, one for each {found.block} elements of a and of b")
+    if DEFINITIONS["carry_bits"].applies(found.parameters):
+        widths = sum_widths(found)
+        wraps = f", wraps: {widths.sufficient_carry_bits} would suffice" if widths.may_wrap else ""
+        say(
+            f"  sum register: {widths.register} bits = sign + {widths.carry_bits} carry + {widths.integer_bits} integer"
+            f" + {widths.fraction_bits} fraction{wraps}"
+        )
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
     for heading in ("parameter", "value", "meaning", "allowed"):
         table.add_column(heading, overflow="fold")

@@ -38,6 +38,7 @@ def parse_operands(
 
     length = design.k if k is None else k
     design.padded_length(length)
+    design.blocks(length)
     columns = [parse_patterns(*x) for x in (("a", a, design.a_format), ("b", b, design.b_format))]
     for name, patterns in zip("ab", columns, strict=True):
         if len(patterns) != length:
@@ -69,6 +70,12 @@ def _parse_scales(design: Design, name: str, text: str | None, length: int) -> t
         raise OperandError(
             f"{name} has {len(scales)} elements, {design.name} takes {wanted}: one for each {design.block}"
         )
+    for index, scale in enumerate(scales):
+        if design.scale_format.is_nan(scale):
+            raise OperandError(
+                f"{name}[{index}] = {design.scale_format.hex(scale)} is NaN in {design.scale_format.name}: "
+                f"every result would be NaN"
+            )
     return scales
 
 

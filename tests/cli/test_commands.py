@@ -132,6 +132,12 @@ def test_run(run):
     assert max(map(len, out.splitlines())) <= 80
 
 
+def test_run_with_scales(run):
+    status, out, _ = run("run", NVFP4, "--k", 16, *SCALED, ONES, "--scale-b", "0x38,0x38,0x38,0x40", "--json")
+    record = only_json(out)
+    assert (status, record["d"], record["scale_b"]) == (0, "0x41800000", ["0x38", "0x38", "0x38", "0x40"])
+
+
 def test_designs_and_show(run):
     status, out, _ = run("designs", "--json")
     designs = only_json(out)["designs"]
@@ -162,6 +168,10 @@ def test_version_doctor_and_help(run):
 
 
 FOUR = "0x0,0x0,0x0,0x0"
+SIXTEEN = ",".join(["0x2"] * 16)
+NVFP4 = "blackwell/block16.f32.e2m1.e2m1.ue4m3"
+ONES = "0x38,0x38,0x38,0x38"
+SCALED = ("--a", SIXTEEN, "--b", SIXTEEN, "--c", "0x0", "--scale-a")
 BAD_INPUT = [
     (["compare", "volta/x", TURING], "no instruction"),
     (["compare", VOLTA, "hopper/f32.f16.f16"], "ambiguous"),
@@ -182,6 +192,16 @@ BAD_INPUT = [
     (["run", VOLTA, "--a", FOUR, "--b", FOUR, "--c", "1.5"], "hexadecimal"),
     (["run", VOLTA, "--a", "", "--b", FOUR, "--c", "0x0"], "0 elements"),
     (["run", VOLTA, "--k", "6", "--a", FOUR, "--b", FOUR, "--c", "0x0"], "multiple"),
+    (["run", VOLTA, "--a", FOUR, "--b", FOUR, "--c", "0x0", "--scale-a", "0x38"], "has no scales"),
+    (["run", NVFP4, "--k", "16", "--a", SIXTEEN, "--b", SIXTEEN, "--c", "0x0"], "add --scale-a with 4 ue4m3 patterns"),
+    (["run", NVFP4, "--k", "16", *SCALED, "0x38,0x38,0x38", "--scale-b", ONES], "scale-a has 3 elements"),
+    (["run", NVFP4, "--k", "16", *SCALED, "0x38,0x38,0x38,0x7f", "--scale-b", ONES], "scale-a[3] = 0x7f is NaN"),
+    (["run", NVFP4, "--k", "10", *SCALED, ONES, "--scale-b", ONES], "no multiple of the 16 elements"),
+    (["compare", f"{VOLTA}@zero_c=D", TURING], "minus-126"),
+    (["compare", f"{VOLTA}@late_bits=30", TURING], "has no effect"),
+    (["compare", f"{VOLTA}@as=nobody", TURING], "unknown profile"),
+    (["compare", NVFP4, "blackwell/block16.f32.e2m1.e2m1.ue8m0"], "not comparable"),
+    (["disputes", "nothing"], "unknown architecture"),
     (["show", "nothing"], "ARCHITECTURE/INSTRUCTION"),
     (["designs", "nothing"], "unknown architecture"),
     (["replay", "none.npz", f"model:{VOLTA}"], "no such file"),
