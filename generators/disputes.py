@@ -16,7 +16,8 @@ from mmaproof.designs.profiles import Point, load_disputes
 from mmaproof.designs.readings import Join
 from mmaproof.generators.compare import compare
 from mmaproof.generators.search import Budget
-from mmaproof.properties.same_exponents import DECIDE_E_MAX, SameExponents
+from mmaproof.properties.question import Question
+from mmaproof.properties.same_alignment import DECIDE_ALIGNMENT, EqualWithoutProducts, SameAlignment
 from mmaproof.smt.evaluate import evaluate
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.prove import prove
@@ -178,21 +179,25 @@ def _predictions(design: Design, witness: Operands) -> dict[str, int]:
 
 
 def _unobservable(first: Design, second: Design, solver: str, limits: Limits) -> bool:
-    """Return whether the lemma about e_max proves the designs equivalent; False says nothing."""
+    """Return whether the lemmas about alignment prove the designs equivalent; False says nothing."""
     texts = [d.parameters.as_text() for d in (first, second)]
     differing = {n for n in texts[0] if texts[0][n] != texts[1][n]}
     if not differing:
         return True
-    if not differing <= set(DECIDE_E_MAX):
+    if not differing <= set(DECIDE_ALIGNMENT):
         return False
     try:
-        question = SameExponents(_one_step(first), _one_step(second))
+        steps = _one_step(first), _one_step(second)
     except DesignError:
         return False
+    return all(_proved(lemma(*steps), solver, limits) for lemma in (SameAlignment, EqualWithoutProducts))
+
+
+def _proved(question: Question, solver: str, limits: Limits) -> bool:
     formula = question.formula
     verdict = prove(
         formula.claim,
-        precondition=None,
+        precondition=formula.precondition,
         symbols=formula.symbols,
         confirm=lambda model: question.is_refuted_by(question.operands(model)),
         solver=solver,

@@ -1,0 +1,70 @@
+"""The lemmas behind most proofs that a reading cannot be observed: it changes no alignment that matters.
+
+Take two designs that differ only in what decides e_max, or in how a subnormal c is aligned. They treat the same
+aligned terms the same way; and a product is aligned the same way once e_max is (readings of zero operands change the
+exponent of products that are zero). So one step of both returns the same on all operands if
+
+1. wherever some product is not zero, the e_max of every fused sum agree, and so does the aligned c (``SameAlignment``);
+2. wherever all products are zero, both return the same (``EqualWithoutProducts``).
+
+Where that holds for one step on all operands, c included, it holds for a chain of such steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mmaproof.designs.design import Design
+from mmaproof.designs.errors import DesignError
+from mmaproof.properties.equivalence import Equivalence
+from mmaproof.properties.preconditions import Precondition
+from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
+from mmaproof.smt.semantics import OperandWords, StepSignals, dot_product_accumulate
+
+DECIDE_ALIGNMENT = ("zero_c", "zero_product", "e_zero", "floor", "zero_group", "group_e_zero", "c_subnormal")
+"""The parameters that act on nothing but e_max and the alignment of c."""
+
+
+class SameAlignment(Equivalence):
+    """Every fused sum of one step has the same e_max in both designs, and the same aligned c, or no nonzero product.
+
+    Raises DesignError where the designs differ in a parameter that acts on more, or have more than one step.
+    """
+
+    def __init__(self, first: Design, second: Design, *, where: Sequence[Precondition] = ()) -> None:
+        super().__init__(first, second, where=where)
+        texts = [d.parameters.as_text() for d in self.designs]
+        beyond = [n for n in texts[0] if texts[0][n] != texts[1][n] and n not in DECIDE_ALIGNMENT]
+        if beyond or first.formats != second.formats or any(d.k != d.parameters.L for d in self.designs):
+            raise DesignError(f"{first.name} and {second.name} differ in more than the alignment of one step: {beyond}")
+
+    def claim(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Truth[T]:
+        """Return whether no alignment differs, or all products are zero in both designs."""
+        steps = [dot_product_accumulate(d, algebra, operands).steps[0] for d in self.designs]
+        same = []
+        for x, y in zip(steps[0].sums, steps[1].sums, strict=True):
+            same.append(algebra.equal(x.e_max, y.e_max))
+            same += [algebra.equal(x.aligned[i], y.aligned[i]) for i, label in enumerate(x.labels) if label == "c"]
+        return algebra.any_of([algebra.all_of(same), algebra.all_of([_no_products(algebra, s) for s in steps])])
+
+
+class EqualWithoutProducts(SameAlignment):
+    """One step of both designs returns the same wherever all products are zero."""
+
+    def claim(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Truth[T]:
+        """Return whether the results are equal, or some product is not zero."""
+        step = dot_product_accumulate(self.designs[0], algebra, operands).steps[0]
+        equal = Equivalence.claim(self, algebra, operands)
+        return algebra.any_of([equal, algebra.negation(_no_products(algebra, step))])
+
+
+def _no_products(algebra: Algebra[D, T], step: StepSignals[D, T]) -> Truth[T]:
+    """Return whether every product (or group of them) of a step is zero."""
+    return algebra.all_of(
+        [
+            algebra.is_value(term.significand, 0)
+            for total in step.sums
+            for label, term in zip(total.labels, total.terms, strict=True)
+            if label.startswith("p") and label != "products"
+        ]
+    )
