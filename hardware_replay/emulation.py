@@ -16,7 +16,7 @@ import numpy.typing as npt
 from mmaproof.designs.arrays import array_of, patterns_of
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.design import Design
-from mmaproof.designs.errors import DesignError, OperandError
+from mmaproof.designs.errors import OperandError
 from mmaproof.designs.formats import Format
 from mmaproof.designs.operands import Patterns, pattern_dtype
 from mmaproof.designs.readings import ChainInfinity
@@ -204,8 +204,6 @@ def _check_length(design: Design, k: int, counts: list[int | None]) -> None:
     """Raise DesignError for a length that the design cannot run, OperandError for a wrong number of scales."""
     design.padded_length(k)
     blocks = design.blocks(k)
-    if design.block is not None and k % design.block:
-        raise DesignError(f"k = {k} is no multiple of the block of {design.block} elements that a scale is for")
     for name, count in zip(("scale_a", "scale_b"), counts, strict=True):
         if count is not None and count != blocks:
             raise OperandError(
