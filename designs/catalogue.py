@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import itertools
 import os
 import re
@@ -15,15 +14,19 @@ from pathlib import Path
 from typing import Any
 
 from mmaproof.designs.design import Design
-from mmaproof.designs.errors import CatalogueError, DesignError, InputError
+from mmaproof.designs.errors import CatalogueError, DesignError, InputError, did_you_mean
 from mmaproof.designs.formats import Format, find_format
 from mmaproof.designs.parameters import DEFINITIONS, Parameters, parse_parameter
 from mmaproof.designs.profiles import load_disputes
 
-_SHAPE = re.compile(r"m(\d+)n(\d+)k(\d+)|(\d+)x(\d+)x(\d+)")
+_NUMBER = r"([0-9]{1,9})"
+_SHAPE = re.compile(f"m{_NUMBER}n{_NUMBER}k{_NUMBER}(?![0-9])|(?<![0-9]){_NUMBER}x{_NUMBER}x{_NUMBER}(?![0-9])")
 _BLOCKS = re.compile(r"_\d+b(?=_)")
 _ROW_FIELDS = ("architecture", "family", "a", "b", "c", "d", "instructions", "source")
-_ROW_OPTIONAL = ("L_max", "scale", "block", *(n for n in DEFINITIONS if n != "L"))
+_FAMILY_FIELDS = ("L_max", *(n for n in DEFINITIONS if n != "L"))
+_ROW_OPTIONAL = ("scale", "block", *_FAMILY_FIELDS)
+_TABLES = ("architectures", "families", "unit")
+_NAME = re.compile(r"[A-Za-z0-9_.-]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,14 +72,14 @@ class Catalogue:
         if architecture not in self.architectures:
             raise DesignError(
                 f"unknown architecture {architecture!r}: one of {', '.join(self.architectures)}"
-                + _did_you_mean(architecture, list(self.architectures))
+                + did_you_mean(architecture, list(self.architectures))
             )
         here = [d for d in self.designs.values() if d.architecture == architecture]
         matches = [d for d in here if _is_shortening(_parts(wanted), _parts(d.instruction))]
         if not matches:
             raise DesignError(
                 f"{architecture} has no instruction {wanted!r}"
-                + _did_you_mean(wanted, [d.instruction for d in here])
+                + did_you_mean(wanted, [d.instruction for d in here])
                 + f"; list them with: mmaproof designs {architecture}"
             )
         if len({_without_shape(d.instruction) for d in matches}) > 1:
@@ -114,11 +117,6 @@ def _without_shape(instruction: str) -> str:
     return _BLOCKS.sub("", _SHAPE.sub("", instruction))
 
 
-def _did_you_mean(text: str, known: list[str]) -> str:
-    close = difflib.get_close_matches(text, known, n=3, cutoff=0.5)
-    return f" (did you mean {' or '.join(close)}?)" if close else ""
-
-
 CATALOGUE_VARIABLE = "MMAPROOF_CATALOGUE"
 """The environment variable that names catalogue files of the user's own, separated as in PATH."""
 
@@ -149,16 +147,17 @@ def read_catalogue(*paths: Path) -> Catalogue:
     designs: dict[str, Design] = {}
     for path in paths:
         data = _read_toml(path)
-        architectures |= dict(_architectures(path, data))
-        families |= data.get("families", {})
-        if not data.get("unit"):
-            raise CatalogueError(f"{path}: no [[unit]]: a catalogue has at least one")
-        for number, row in enumerate(data["unit"], start=1):
-            for design in _Row(path, number, row).designs(architectures, families):
+        for name in data:
+            if name not in _TABLES:
+                raise CatalogueError(f"{path}: {name}: unknown table: one of {', '.join(_TABLES)}")
+        architectures |= {x.name: x.architecture() for x in _tables(path, data, "architectures")}
+        families |= {x.name: x.family() for x in _tables(path, data, "families")}
+        for row in _units(path, data):
+            for design in row.designs(architectures, families):
                 if design.base_name in designs:
-                    raise CatalogueError(
-                        f"{path}: unit {number}: instructions: {design.base_name} is listed twice "
-                        f"(first as {designs[design.base_name].source!r})"
+                    raise row.fail(
+                        "instructions",
+                        f"{design.base_name} is listed twice (first as {designs[design.base_name].source!r})",
                     )
                 designs[design.base_name] = design
     return Catalogue(designs, architectures)
@@ -169,92 +168,171 @@ def _read_toml(path: Path) -> dict[str, Any]:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise CatalogueError(f"{path}: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         raise CatalogueError(f"{path}: not TOML: {error}") from error
 
 
-def _architectures(path: Path, data: dict[str, Any]) -> Iterator[tuple[str, Architecture]]:
-    for name, entry in data.get("architectures", {}).items():
-        try:
-            yield name, Architecture(name, str(entry["title"]), tuple(entry["targets"]))
-        except (KeyError, TypeError) as error:
-            raise CatalogueError(f"{path}: architectures: {name}: title and targets are needed") from error
+def _tables(path: Path, data: dict[str, Any], name: str) -> Iterator[_Table]:
+    held = data.get(name, {})
+    if not isinstance(held, dict):
+        raise CatalogueError(f"{path}: {name}: tables are needed, [{name}.NAME]")
+    for key, fields in held.items():
+        if not isinstance(fields, dict):
+            raise CatalogueError(f"{path}: {name}.{key}: {fields!r} is no table")
+        yield _Table(path, f"{name}.{key}", fields)
+
+
+def _units(path: Path, data: dict[str, Any]) -> Iterator[_Table]:
+    rows = data.get("unit", [])
+    if not isinstance(rows, list):
+        raise CatalogueError(f"{path}: unit: written [[unit]], with two brackets, because there may be several")
+    if not rows:
+        raise CatalogueError(f"{path}: no [[unit]]: a catalogue has at least one")
+    for number, row in enumerate(rows, start=1):
+        if not isinstance(row, dict):
+            raise CatalogueError(f"{path}: unit {number}: {row!r} is no table: written [[unit]]")
+        yield _Table(path, f"unit {number}", row)
 
 
 @dataclass(frozen=True)
-class _Row:
-    """One [[unit]] while it is read."""
+class _Table:
+    """One table of a catalogue file while it is read; ``where`` says which."""
 
     path: Path
-    number: int
-    row: dict[str, Any]
+    where: str
+    fields: dict[str, Any]
 
     def fail(self, name: str, problem: str) -> CatalogueError:
-        return CatalogueError(f"{self.path}: unit {self.number}: {name}: {problem}")
+        return CatalogueError(f"{self.path}: {self.where}: {name}: {problem}")
+
+    @property
+    def name(self) -> str:
+        """The NAME of [architectures.NAME] and [families.NAME]."""
+        return self.where.partition(".")[2]
+
+    def architecture(self) -> Architecture:
+        """Return the architecture that this is."""
+        self.check_fields(("title", "targets"))
+        if not _NAME.fullmatch(self.name):
+            raise CatalogueError(f"{self.path}: {self.where}: a name is of letters, digits, '_', '.' and '-'")
+        return Architecture(self.name, self.text("title"), tuple(self.texts("targets")))
+
+    def family(self) -> dict[str, Any]:
+        """Return the parameters, and L_max, of the family that this is."""
+        self.check_fields((), _FAMILY_FIELDS)
+        return self.settings()
+
+    def check_fields(self, needed: tuple[str, ...], allowed: tuple[str, ...] = ()) -> None:
+        """Raise CatalogueError where a field is missing or unknown."""
+        for name in self.fields:
+            if name not in needed + allowed:
+                known = needed + allowed
+                raise self.fail(name, f"unknown field: one of {', '.join(known)}{did_you_mean(name, known)}")
+        for name in needed:
+            if name not in self.fields:
+                raise self.fail(name, "is missing")
+
+    def text(self, name: str) -> str:
+        if not isinstance(self.fields[name], str):
+            raise self.fail(name, f"{self.fields[name]!r} is no text")
+        return str(self.fields[name])
+
+    def texts(self, name: str) -> list[str]:
+        held = self.fields[name]
+        if not isinstance(held, list) or not all(isinstance(x, str) for x in held):
+            raise self.fail(name, f"{held!r} is no list of texts")
+        return held
+
+    def number(self, name: str) -> int:
+        held = self.fields.get(name)
+        if not isinstance(held, int) or isinstance(held, bool) or held < 1:
+            raise self.fail(name, f"{held!r} is no whole number, 1 or more")
+        return held
+
+    def settings(self) -> dict[str, Any]:
+        """Return the parameters that are set here, and L_max."""
+        found: dict[str, Any] = {"L_max": self.number("L_max")} if "L_max" in self.fields else {}
+        for name in DEFINITIONS:
+            if name in self.fields and name != "L":
+                try:
+                    found[name] = parse_parameter(name, str(self.fields[name]))
+                except DesignError as error:
+                    raise self.fail(name, str(error)) from error
+        return found
+
+    def formats(self, name: str) -> list[Format]:
+        """Return the formats that a field lists, at least one."""
+        names = [self.text(name)] if isinstance(self.fields[name], str) else self.texts(name)
+        if not names:
+            raise self.fail(name, "no format is given: one at least")
+        try:
+            return [find_format(n) for n in names]
+        except InputError as error:
+            raise self.fail(name, str(error)) from error
+
+    def format(self, name: str) -> Format:
+        """Return the one format that a field names."""
+        found = self.formats(name)
+        if len(found) > 1:
+            raise self.fail(name, f"{len(found)} formats are given: exactly one is needed")
+        return found[0]
 
     def designs(self, architectures: dict[str, Architecture], families: dict[str, dict[str, Any]]) -> Iterator[Design]:
-        for name in self.row:
-            if name not in _ROW_FIELDS + _ROW_OPTIONAL:
-                raise self.fail(name, f"unknown field: one of {', '.join(_ROW_FIELDS + _ROW_OPTIONAL)}")
-        for name in _ROW_FIELDS:
-            if name not in self.row:
-                raise self.fail(name, "is missing")
-        if self.row["architecture"] not in architectures:
-            raise self.fail("architecture", f"unknown {self.row['architecture']!r}: one of {', '.join(architectures)}")
-        if self.row["family"] not in families:
-            raise self.fail("family", f"unknown {self.row['family']!r}: one of {', '.join(families)}")
-        settings = {**families[self.row["family"]], **self.row}
+        """Yield the designs of a unit, one for each instruction and combination of formats."""
+        self.check_fields(_ROW_FIELDS, _ROW_OPTIONAL)
+        for name, known in (("architecture", architectures), ("family", families)):
+            if self.text(name) not in known:
+                raise self.fail(name, f"unknown {self.text(name)!r}: one of {', '.join(known)}")
+        settings = families[self.text("family")] | self.settings()
+        if "L_max" not in settings:
+            raise self.fail("L_max", "is missing, here and in the family")
+        scale = self.format("scale") if "scale" in self.fields else None
+        block = self.number("block") if "block" in self.fields else None
         columns = [self.formats(x) for x in ("a", "b", "c")]
-        d = self.formats("d")[0]
-        for template in self.row["instructions"]:
+        d = self.format("d")
+        if not self.texts("instructions"):
+            raise self.fail("instructions", "no instruction is given: one at least")
+        for template in self.texts("instructions"):
             for a, b, c in itertools.product(*columns):
-                yield self.design(str(template), (a, b, c, d), settings)
+                yield self.design(template, (a, b, c, d), settings, scale, block)
 
-    def formats(self, column: str) -> list[Format]:
-        names = self.row[column]
-        try:
-            return [find_format(str(n)) for n in ([names] if isinstance(names, str) else names)]
-        except InputError as error:
-            raise self.fail(column, str(error)) from error
-
-    def design(self, template: str, formats: tuple[Format, Format, Format, Format], settings: dict[str, Any]) -> Design:
-        spelled = dict(zip("abcd", (f.isa_name for f in formats), strict=True))
-        scale = self.formats("scale")[0] if "scale" in self.row else None
+    def design(
+        self,
+        template: str,
+        formats: tuple[Format, Format, Format, Format],
+        settings: dict[str, Any],
+        scale: Format | None,
+        block: int | None,
+    ) -> Design:
+        spelled = {f"{{{x}}}": f.isa_name for x, f in zip("abcd", formats, strict=True)}
         if scale is not None:
-            spelled["scale"] = scale.isa_name
-        try:
-            instruction = template.format(**spelled)
-        except (KeyError, IndexError, ValueError) as error:
+            spelled["{scale}"] = scale.isa_name
+        instruction = re.sub(r"\{[^{}]*\}", lambda found: spelled.get(found[0], found[0]), template)
+        if not _NAME.fullmatch(instruction):
             raise self.fail(
-                "instructions", f"{template!r}: only {{a}} {{b}} {{c}} {{d}} and, with scales, {{scale}} are replaced"
-            ) from error
+                "instructions",
+                f"{template!r}: an instruction is of letters, digits, '_', '.' and '-'; only {{a}} {{b}} {{c}} {{d}} "
+                f"and, with scales, {{scale}} are replaced",
+            )
         shape = _SHAPE.search(instruction)
         if shape is None:
             raise self.fail("instructions", f"{instruction!r} states no shape such as m16n8k16 or 32x32x8")
         m, n, k = (int(x) for x in shape.groups() if x is not None)
-        l_max = settings.get("L_max")
-        if not isinstance(l_max, int) or l_max < 1:
-            raise self.fail("L_max", f"{l_max!r}: a whole number of products is needed")
-        parameters: dict[str, Any] = {"L": min(k, l_max)}
-        for name in DEFINITIONS:
-            if name in settings and name != "L":
-                try:
-                    parameters[name] = parse_parameter(name, str(settings[name]))
-                except DesignError as error:
-                    raise self.fail(name, str(error)) from error
+        parameters = {x: value for x, value in settings.items() if x != "L_max"}
         try:
             return Design(
-                self.row["architecture"],
+                self.text("architecture"),
                 instruction,
-                self.row["family"],
+                self.text("family"),
                 *formats,
                 m,
                 n,
                 k,
-                Parameters(**parameters),
-                str(self.row["source"]),
+                Parameters(L=max(min(k, settings["L_max"]), 1), **parameters),
+                self.text("source"),
                 scale,
-                self.row.get("block"),
+                block,
             )
         except DesignError as error:
-            raise self.fail("rho" if "rho" in str(error) else "L_max", str(error)) from error
+            name = {None: "instructions", "L": "L_max"}.get(error.field, error.field)
+            raise self.fail(str(name), str(error)) from error

@@ -9,10 +9,23 @@ from mmaproof.designs.formats import FORMATS, Format
 
 
 class Rounding(StrEnum):
-    """Rounding of the conversion; truncation of the magnitude is the papers' RZ."""
+    """Rounding of the conversion, by the names of SMT-LIB and of the papers.
+
+    All are those of IEEE 754, overflow included, but for one thing: the papers' RZ truncates the magnitude and leaves
+    open what an overflow gives. With ``overflow`` at largest-finite it is IEEE 754's rounding towards zero (SMT-LIB's
+    RTZ), with infinity it is not.
+    """
 
     RZ = "rz"
+    """towards zero"""
     RNE = "rne"
+    """to nearest, ties to even"""
+    RNA = "rna"
+    """to nearest, ties away from zero"""
+    RTN = "rtn"
+    """towards minus infinity"""
+    RTP = "rtp"
+    """towards plus infinity"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +41,18 @@ RHO: dict[str, Conversion] = {
     "rz-fp32": Conversion(Rounding.RZ, FORMATS["fp32"], 23),
     "rz-e8m13": Conversion(Rounding.RZ, FORMATS["fp32"], 13),
     "rne-fp32": Conversion(Rounding.RNE, FORMATS["fp32"], 23),
+    "rna-fp32": Conversion(Rounding.RNA, FORMATS["fp32"], 23),
+    "rtn-fp32": Conversion(Rounding.RTN, FORMATS["fp32"], 23),
+    "rtp-fp32": Conversion(Rounding.RTP, FORMATS["fp32"], 23),
+    "rz-fp16": Conversion(Rounding.RZ, FORMATS["fp16"], 10),
     "rne-fp16": Conversion(Rounding.RNE, FORMATS["fp16"], 10),
+    "rna-fp16": Conversion(Rounding.RNA, FORMATS["fp16"], 10),
+    "rtn-fp16": Conversion(Rounding.RTN, FORMATS["fp16"], 10),
+    "rtp-fp16": Conversion(Rounding.RTP, FORMATS["fp16"], 10),
     "rne-fp64": Conversion(Rounding.RNE, FORMATS["fp64"], 52),
     "int32": Conversion(Rounding.RZ, FORMATS["int32"], 31),
 }
-"""Conversions by name; ``int32`` is the register of an integer unit, whose overflow ``integer_overflow`` decides."""
+"""Conversions by name; published units use rz and rne only.
+
+``int32`` is the register of an integer unit, whose overflow ``integer_overflow`` decides.
+"""

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any
 
 from mmaproof.designs.errors import DesignError
-from mmaproof.designs.formats import Format, Specials
+from mmaproof.designs.formats import FORMATS, Format, Specials
+from mmaproof.designs.k_order import CONSECUTIVE
 from mmaproof.designs.parameters import DEFINITIONS, Parameters, format_parameter
-from mmaproof.designs.readings import Summation
+from mmaproof.designs.readings import Join, Summation, Widening
+
+LONGEST = 1 << 16
+"""Products of an instruction, and of a dot product that is asked about, at most."""
 
 
 @dataclass(frozen=True)
@@ -43,37 +49,53 @@ class Design:
     """names of the parameters that differ from the catalogue's row (under the profile)"""
 
     def __post_init__(self) -> None:
-        p = self.parameters
-        if self.k % p.L:
-            raise DesignError(
-                f"{self.architecture}/{self.instruction}: L = {p.L} does not divide K = {self.k}: choose a divisor of K"
-            )
-        if p.conversion.target is not self.d_format:
-            raise DesignError(
-                f"{self.architecture}/{self.instruction}: rho = {p.rho} does not convert to its output format "
-                f"{self.d_format.name}"
-            )
-        p.k_order.permutation(self.k)
-        self._check_groups()
+        for name, problem in chain(self._misfits_of_formats(), self._misfits_of_length(), self._misfits_of_groups()):
+            raise DesignError(f"{self.architecture}/{self.instruction}: {problem}", name)
 
-    def _check_groups(self) -> None:
-        p, problem = self.parameters, None
-        if (self.block is None) is not (self.scale_format is None):
-            problem = "scales need both a format and a block length"
-        elif self.block is not None and (self.k % self.block or (self.block % p.L and p.L % self.block)):
-            problem = f"blocks of {self.block} do not divide K = {self.k} and fit L = {p.L}"
-        elif p.group_size is not None and self.block is None:
-            problem = f"group_size = {p.group_size} is of scaled groups, and this unit has no scales"
-        elif p.group_size is not None and self.block is not None and (p.L % p.group_size or self.block % p.group_size):
-            problem = f"group_size = {p.group_size} does not divide L = {p.L} and blocks of {self.block}"
-        elif p.group_size is not None and any(f.specials is not Specials.NONE for f in (self.a_format, self.b_format)):
-            problem = f"group_size = {p.group_size}: exact groups are of formats without infinities and NaN"
-        elif p.group_size is None and self.block is not None and self.block % p.L:
-            problem = f"a block of {self.block} is shorter than a step of L = {p.L} products; set group_size"
-        elif p.summation is Summation.PAIRWISE and p.L & (p.L - 1):
-            problem = f"pairwise summation needs L = {p.L} to be a power of two"
-        if problem:
-            raise DesignError(f"{self.architecture}/{self.instruction}: {problem}")
+    def _misfits_of_formats(self) -> Iterator[tuple[str, str]]:
+        """Yield what does not fit among formats and conversions: its field in a catalogue, and the problem."""
+        p, d = self.parameters, self.d_format
+        if p.conversion.target is not d:
+            yield "rho", f"rho = {p.rho} does not convert to its output format {d.name}"
+        for name, fmt in zip("abc", self.formats[:3], strict=True):
+            if fmt.is_integer is not d.is_integer:
+                yield name, f"{name} is {fmt.name} and d is {d.name}: integers and floating-point numbers do not mix"
+            if not fmt.fraction_bits:
+                yield name, f"{name} is {fmt.name}, which has no zero: it is a format of scales"
+            if name != "c" and p.widening is Widening.FP16 and not _can_be_widened(fmt, FORMATS["fp16"]):
+                yield "widening", f"{name} is {fmt.name}, which cannot be widened to fp16"
+        if p.join in (Join.IEEE, Join.IEEE_ONCE) and self.c_format is not d:
+            yield "join", f"join = {p.join} adds c in {d.name}, and c is {self.c_format.name}"
+        if self.scale_format is not None and (d.is_integer or not self.scale_format.is_of_scales):
+            yield "scale", f"{self.scale_format.name} cannot scale products of {self.a_format.name}"
+
+    def _misfits_of_length(self) -> Iterator[tuple[str, str]]:
+        """Yield what does not fit K, likewise."""
+        p = self.parameters
+        if not 1 <= self.k <= LONGEST:
+            yield "instructions", f"K = {self.k} is out of range: 1..{LONGEST}"
+        if self.k % p.L:
+            yield "L_max", f"L = {p.L} does not divide K = {self.k}: choose a divisor of K"
+        if p.summation is Summation.PAIRWISE and p.L & (p.L - 1):
+            yield "L_max", f"pairwise summation needs L = {p.L} to be a power of two"
+
+    def _misfits_of_groups(self) -> Iterator[tuple[str, str]]:
+        """Yield what does not fit among scales and groups, likewise."""
+        p, block, size = self.parameters, self.block, self.parameters.group_size
+        if (block is None) is not (self.scale_format is None):
+            yield "block", "scales need both a format and a block length"
+        if block is not None and (block < 1 or self.k % block or (block % p.L and p.L % block)):
+            yield "block", f"blocks of {block} do not divide K = {self.k} and fit L = {p.L}"
+        if block is not None and size is None and block % p.L:
+            yield "block", f"a block of {block} is shorter than a step of L = {p.L} products; set group_size"
+        if size is None:
+            return
+        if block is None:
+            yield "group_size", f"group_size = {size} is of scaled groups, and this unit has no scales"
+        elif p.L % size or block % size:
+            yield "group_size", f"group_size = {size} does not divide L = {p.L} and blocks of {block}"
+        if any(f.specials is not Specials.NONE for f in (self.a_format, self.b_format)):
+            yield "group_size", f"group_size = {size}: exact groups are of formats without infinities and NaN"
 
     @property
     def base_name(self) -> str:
@@ -111,6 +133,15 @@ class Design:
         """Return the same design with the settings that ``profile`` makes; the name says the profile."""
         return replace(self, parameters=replace(self.parameters, **settings), profile=profile)
 
+    def one_step(self) -> Design:
+        """Return a design whose instruction is one step of this one: K = L, products in the order given.
+
+        It keeps its name, which says no K. A block of scales that is longer than a step covers the whole step.
+        """
+        length = self.parameters.L
+        block = None if self.block is None else min(self.block, length)
+        return replace(self, k=length, block=block, parameters=replace(self.parameters, k_order=CONSECUTIVE))
+
     def padded_length(self, length: int) -> int:
         """Return the number of elements that a dot product of ``length`` runs over, +0 elements included.
 
@@ -129,15 +160,18 @@ class Design:
     def blocks(self, length: int) -> int:
         """Return the number of scales of a (and of b) of a dot product of ``length``, 0 where there are none.
 
-        Raises DesignError where ``length`` is no multiple of the block.
+        There is one for each block of given elements. Blocks of padding, in a dot product shorter than K, have scales
+        of 1: an exponent of 0, which may take part in e_max as that of any other block of zeros.
+        Raises DesignError where ``length`` is no multiple of the block, or ``padded_length`` does.
         """
+        self.padded_length(length)
         if self.block is None:
             return 0
         if length % self.block:
             raise DesignError(
                 f"k = {length} is no multiple of the {self.block} elements that share a scale in {self.base_name}"
             )
-        return self.padded_length(length) // self.block
+        return length // self.block
 
     def record(self) -> dict[str, Any]:
         """Return the design as plain data (for JSON): formats in short form, parameters as text."""
@@ -155,6 +189,17 @@ class Design:
             "parameters": {n: _plain(n, getattr(self.parameters, n)) for n in DEFINITIONS},
             "source": self.source,
         }
+
+
+def check_askable(k: int) -> None:
+    """Raise DesignError where dot products of length ``k`` are too long for a question about them."""
+    if k > LONGEST:
+        raise DesignError(f"k = {k} is above {LONGEST}: a formula about so many products takes gigabytes")
+
+
+def _can_be_widened(fmt: Format, target: Format) -> bool:
+    """Return whether every number of ``fmt`` is one of ``target``, and its subnormals all are normal or none is."""
+    return not fmt.is_integer and (fmt.e_min == target.e_min or fmt.e_min - fmt.fraction_bits >= target.e_min)
 
 
 def _plain(name: str, value: object) -> object:

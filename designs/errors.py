@@ -1,5 +1,8 @@
 """The errors a user of the project can cause; each is also the built-in error a Python caller would expect."""
 
+import difflib
+from collections.abc import Sequence
+
 
 class MmaproofError(Exception):
     """Base of every error of the project; its text is one line meant for a person."""
@@ -10,7 +13,14 @@ class InputError(MmaproofError, ValueError):
 
 
 class DesignError(InputError):
-    """A design name, or a parameter of a design, is unknown, ambiguous or out of range."""
+    """A design name, or a parameter of a design, is unknown, ambiguous or out of range.
+
+    ``field`` is what is wrong in the record of a design, as a catalogue file calls it; None where that is not known.
+    """
+
+    def __init__(self, text: str, field: str | None = None) -> None:
+        super().__init__(text)
+        self.field = field
 
 
 class CatalogueError(InputError):
@@ -19,3 +29,10 @@ class CatalogueError(InputError):
 
 class OperandError(InputError):
     """A bit pattern or a number of operands does not fit the design."""
+
+
+def did_you_mean(text: str, known: Sequence[str]) -> str:
+    """Return a hint at the ``known`` names that ``text`` is close to or a part of, after a space; empty without any."""
+    parts = [name for name in known if text and text in name]
+    close = difflib.get_close_matches(text, known, n=3, cutoff=0.5) or parts[:3]
+    return f" (did you mean {' or '.join(close)}?)" if close else ""

@@ -3,25 +3,69 @@
 from __future__ import annotations
 
 import os
-import tempfile
+import secrets
+import stat
 from pathlib import Path
 
 from mmaproof.designs.errors import InputError
 
 
 def write_atomically(path: Path, text: str) -> None:
-    """Write ``text`` to ``path`` whole or not at all. Raises InputError where that is not possible."""
-    try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written: {error.strerror}") from error
-    temporary = Path(name)
+    """Write ``text`` to ``path`` whole or not at all; of a link, to the file that it names.
+
+    A file that is there keeps its permissions, a new one has those that the umask leaves. A pipe, a terminal or another
+    device is written to as it stands: nothing can take its place. Raises InputError where writing is not possible.
+    """
+    if not _can_be_replaced(path):
+        try:
+            path.write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise _failure(path, error) from error
+        return
+    target = Path(os.path.realpath(path))
+    handle, temporary = _temporary(path, target)
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as stream:
             stream.write(text)
-        temporary.chmod(0o644)
-        temporary.replace(path)
+        if target.exists():
+            temporary.chmod(stat.S_IMODE(target.stat().st_mode))
+        temporary.replace(target)
     except OSError as error:
-        raise InputError(f"{path}: cannot be written: {error.strerror}") from error
+        raise _failure(path, error) from error
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def require_writable(path: Path) -> None:
+    """Raise InputError where ``write_atomically`` would, before the work whose result is to be written."""
+    if _can_be_replaced(path):
+        handle, temporary = _temporary(path, Path(os.path.realpath(path)))
+        os.close(handle)
+        temporary.unlink()
+
+
+def _can_be_replaced(path: Path) -> bool:
+    """Return whether a file may take the place of what ``path`` names, which may be nothing."""
+    try:
+        # asked of the path, not of what its links spell: /dev/stdout may lead to a pipe, which has no path of its own
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        return True
+    except OSError as error:
+        raise _failure(path, error) from error
+    if stat.S_ISDIR(mode):
+        raise InputError(f"{path}: cannot be written: it is a directory; name a file in it")
+    return stat.S_ISREG(mode)
+
+
+def _temporary(path: Path, target: Path) -> tuple[int, Path]:
+    """Return a new open file beside ``target``, with the permissions that any new file would have."""
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
+    try:
+        return os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666), temporary
+    except OSError as error:
+        raise _failure(path, error) from error
+
+
+def _failure(path: Path, error: OSError) -> InputError:
+    return InputError(f"{path}: cannot be written: {error.strerror}")

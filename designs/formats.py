@@ -65,6 +65,11 @@ class Format:
         return self.specials is Specials.INTEGER
 
     @property
+    def is_of_scales(self) -> bool:
+        """Whether blocks of elements may have scales of this format: numbers without a sign, of at most 8 bits."""
+        return not self.signed and not self.is_integer
+
+    @property
     def hex_digits(self) -> int:
         """Number of digits of a pattern as a person sees it."""
         return -(-self.bits // 4)

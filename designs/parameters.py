@@ -78,12 +78,16 @@ def _always(p: Parameters) -> bool:
     return True
 
 
+def _rounded(p: Parameters) -> bool:
+    return p.rho != "int32"
+
+
 def _aligned(p: Parameters) -> bool:
-    return p.rho != "int32" and p.summation is not Summation.PAIRWISE
+    return _rounded(p) and p.summation is not Summation.PAIRWISE
 
 
 def _fused(p: Parameters) -> bool:
-    return p.rho != "int32" and p.summation is Summation.FUSED
+    return _rounded(p) and p.summation is Summation.FUSED
 
 
 def _joined_late(p: Parameters) -> bool:
@@ -118,20 +122,27 @@ class Parameters:
     L: int = _parameter(1, IntegerRange(1, 1024), "products fused in one step", _XIE7 + ", L")
     fraction_bits: int = _parameter(
         23,
-        IntegerRange(1, 1000),
+        IntegerRange(1, 5000),
         "F: fraction bits kept below 2**e_max after alignment",
         _XIE7 + ", F",
         _aligned,
     )
     rho: str = _parameter(
-        "rz-fp32", tuple(RHO), "conversion of the sum to the output format", "Xie et al. 2026, table 2"
+        "rz-fp32",
+        tuple(RHO),
+        "conversion of the sum to the output format",
+        "Xie et al. 2026, table 2; directions of IEEE 754",
     )
     k_order: KOrder = _parameter(CONSECUTIVE, KOrder, "order in which products enter the steps", "reference recordings")
     widening: Widening = _parameter(
         Widening.NONE, Widening, "conversion of a and b before they are multiplied", "FP8 mma.sync as recorded"
     )
     subnormals: Subnormals = _parameter(
-        Subnormals.KEPT, Subnormals, "subnormal operands and results", "Xie et al. 2026, algorithms 1 and 2"
+        Subnormals.KEPT,
+        Subnormals,
+        "subnormal numbers that become zero",
+        "Xie et al. 2026, algorithms 1 and 2",
+        _rounded,
     )
     summation: Summation = _parameter(
         Summation.FUSED, Summation, "how the terms of a step are added", "Xie et al. 2026, section 4.1"
@@ -164,12 +175,19 @@ class Parameters:
         "algorithm 10",
         _joined_late,
     )
+    late_alignment: Alignment = _parameter(
+        Alignment.FLOOR,
+        Alignment,
+        "what happens to bits below the last kept one where c joins rounded down",
+        "algorithm 10; truncated: the hypothetical instruction of Xie et al. 2026, figure 3",
+        _joined_late,
+    )
     late_rounding: LateRounding = _parameter(
         LateRounding.ONCE,
         LateRounding,
         "final rounding where c joins rounded down",
         _POINTS + "11",
-        _joined_late,
+        lambda p: _joined_late(p) and p.late_alignment is Alignment.FLOOR,
     )
     far_c: FarC = _parameter(
         FarC.ROUNDED, FarC, "a far smaller c that joins rounded down", "algorithm 11, line 24", _joined_late
@@ -273,7 +291,7 @@ class Parameters:
         Overflow,
         "result of a truncating conversion that overflows",
         _POINTS + "6",
-        lambda p: _aligned(p) and p.conversion.rounding is Rounding.RZ,
+        lambda p: _rounded(p) and p.conversion.rounding is Rounding.RZ,
     )
     negative_zero: NegativeZero = _parameter(
         NegativeZero.POSITIVE,
@@ -297,7 +315,7 @@ class Parameters:
         _aligned,
     )
     nan_code: NanCode = _parameter(
-        NanCode.ALL_ONES, NanCode, "pattern of a NaN result", "Xie et al. 2026, section 4.2", lambda p: p.rho != "int32"
+        NanCode.ALL_ONES, NanCode, "pattern of a NaN result", "Xie et al. 2026, section 4.2", _rounded
     )
 
     def __post_init__(self) -> None:
@@ -328,7 +346,7 @@ def _check(name: str, value: object, definition: Definition) -> None:
         case kind:
             good = isinstance(value, kind)
     if not good:
-        raise DesignError(f"parameter {name} = {value}: allowed is {definition.allowed()}")
+        raise DesignError(f"parameter {name} = {value}: allowed is {definition.allowed()}", name)
 
 
 def parse_parameter(name: str, text: str) -> Any:

@@ -72,12 +72,40 @@ class Widening(StrEnum):
 
 
 class Subnormals(StrEnum):
-    """What becomes of subnormal operands and results (of every rounded operation)."""
+    """Which subnormal numbers become zero: operands +0, results a zero of their sign. Those of scales never do."""
 
     KEPT = "kept"
-    """used and produced"""
+    """none: they are used and produced"""
     FLUSHED = "flushed"
-    """operands become +0, results a zero of their sign"""
+    """all: those of a, b and c, and results"""
+    OPERANDS = "operands"
+    """those of a and b"""
+    OPERANDS_A = "operands-of-a"
+    """those of a alone (on paper only: a and b can no longer be exchanged)"""
+    ACCUMULATOR = "accumulator"
+    """those of c, in each step of a chain"""
+    RESULTS = "results"
+    """results of a step, and of every rounded operation inside it"""
+
+    @property
+    def of_a(self) -> bool:
+        """Whether those of a become zero."""
+        return self in (Subnormals.FLUSHED, Subnormals.OPERANDS, Subnormals.OPERANDS_A)
+
+    @property
+    def of_b(self) -> bool:
+        """Whether those of b become zero."""
+        return self in (Subnormals.FLUSHED, Subnormals.OPERANDS)
+
+    @property
+    def of_c(self) -> bool:
+        """Whether those of c become zero, in each step of a chain."""
+        return self in (Subnormals.FLUSHED, Subnormals.ACCUMULATOR)
+
+    @property
+    def of_results(self) -> bool:
+        """Whether those that are results, of a step or of a rounded operation inside it, become zero."""
+        return self in (Subnormals.FLUSHED, Subnormals.RESULTS)
 
 
 class Summation(StrEnum):
@@ -195,7 +223,7 @@ class Overflow(StrEnum):
     INFINITY = "infinity"
     """infinity"""
     LARGEST_FINITE = "largest-finite"
-    """the largest finite number of the conversion"""
+    """the largest finite number of the conversion (IEEE 754's rounding towards zero)"""
 
 
 class NegativeZero(StrEnum):
@@ -213,7 +241,7 @@ class ZeroSum(StrEnum):
     POSITIVE = "positive"
     """always +0"""
     IEEE = "ieee"
-    """-0 if every term is -0, else +0 (IEEE 754, round to nearest)"""
+    """-0 if every term is -0, else +0; where rho rounds towards minus infinity, +0 if every term is +0, else -0"""
 
 
 class ChainInfinity(StrEnum):
@@ -232,9 +260,13 @@ class NanCode(StrEnum):
     """every bit but the sign: 0x7fffffff, 0x7fff"""
     QUIET = "quiet"
     """exponent and top fraction bit: 0x7fc00000"""
+    LARGEST_FINITE = "largest-finite"
+    """none: the largest finite number takes its place (on paper only)"""
 
     def pattern(self, fmt: Format) -> int:
         """Return the code in ``fmt``."""
+        if self is NanCode.LARGEST_FINITE:
+            return fmt.max_finite
         if self is NanCode.QUIET and fmt.quiet_nan is not None:
             return fmt.quiet_nan
         return (1 << fmt.sign_position) - 1

@@ -13,6 +13,7 @@ from mmaproof.cli.picture.sums import Rounded, Sum
 from mmaproof.cli.picture.values import (
     exact,
     is_finite,
+    is_subnormal,
     magnitude,
     names,
     pattern_number,
@@ -22,6 +23,7 @@ from mmaproof.cli.picture.values import (
     units,
     unpacked,
 )
+from mmaproof.designs.conversions import Rounding
 from mmaproof.designs.formats import Format
 from mmaproof.designs.readings import Alignment, LateRounding
 from mmaproof.smt.semantics.widths import sum_widths
@@ -135,7 +137,7 @@ def _sum_rows(step: Step, of: Sum, register_top: int, last: bool) -> Iterator[Ro
 
 def _result_rows(name: str, x: Rounded, scale: int, top: int, cut: int | None) -> Iterator[Row]:
     """Give the bits of a rounded sum, a multiple of ``2**scale``, and those that the rounding drops."""
-    if x.beyond:
+    if x.beyond or x.flushed:
         return
     low, total = x.low, units(x.exact, scale)
     integer = units(x.value, low)
@@ -165,9 +167,12 @@ def late_block(step: Step) -> Block:
     heading, result = "late addition: c + sum = d", f"d = {step.result}"
     if not all(is_finite(*x) for x in named.values()):
         return Block("", heading, entries=_listed(named | {"d": (fmt, d)}), after=(result,))
-    values = [pattern_number(*x) for x in named.values()]
-    total = sum(values, Fraction(0))
-    rounded = Rounded(total, fmt, d, fmt.fraction_bits, nearest=True, overflowed=not is_finite(fmt, d))
+    flushes = step.flushes("c") and is_subnormal(*step.c)
+    readings = tuple(words.flushed([("c", step.c)] if flushes else []))
+    values = [pattern_number(*step.c, flushes=flushes), pattern_number(*named["sum"])]
+    total, overflowed = sum(values, Fraction(0)), not is_finite(fmt, d)
+    of_results = step.design.parameters.subnormals.of_results
+    rounded = Rounded(total, fmt, d, fmt.fraction_bits, Rounding.RNE, overflowed, of_results)
     after = [words.rounding(f"rounding to nearest in {fmt.name}", rounded), result]
     rows = [_late_row(name, *x) for name, x in named.items()]
     highest, low = max(top_weight(v) for v in (*values, total) if v) if any(values) else 0, min(r.scale for r in rows)
@@ -175,7 +180,7 @@ def late_block(step: Step) -> Block:
         if total != rounded.value and not rounded.beyond:
             off = total - rounded.value
             after.insert(0, f"c + sum is {magnitude(off)} {'above' if off > 0 else 'below'} d")
-        return Block("", heading, entries=_listed(named | {"d": (fmt, d)}), after=tuple(after))
+        return Block("", heading, readings, entries=_listed(named | {"d": (fmt, d)}), after=tuple(after))
     integer, sign, value = units(total, low), "+-"[total < 0], exact(total)
     rows.append(Row(RowKind.SUM, "c+sum", sign, integer, low, highest, None, value))
     rows += _result_rows("d", rounded, low, highest, None)

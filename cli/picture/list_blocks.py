@@ -16,14 +16,14 @@ from mmaproof.cli.picture.values import (
     pattern_number,
     pattern_value,
 )
-from mmaproof.designs.readings import First, IntegerOverflow, Normalises, Subnormals, Truncates
+from mmaproof.designs.readings import First, IntegerOverflow, Normalises, Truncates
 
 
 def tree_block(step: Step) -> Block:
     """Return the block of a step that rounds each product and each sum of two."""
-    p, fmt = step.design.parameters, step.design.d_format
-    flushes = "; subnormals are flushed to zero" if p.subnormals is Subnormals.FLUSHED else ""
-    heading = f"adder tree: each product and each sum of two is rounded to {fmt.name}, c is added last{flushes}"
+    p = step.design.parameters
+    flushing = words.flushing(p.subnormals)
+    heading = f"adder tree: each product and each sum of two is rounded by {p.rho}, c is added last{flushing}"
     return Block("", heading, tuple(words.readings(step)), (), tuple(_tree(step)), (step.returned,))
 
 
@@ -34,7 +34,7 @@ def _tree(step: Step) -> Iterator[Entry]:
         half = len(parts) // 2
         if half:
             inputs = [(fmt, results["+".join(x)]) for x in (parts[:half], parts[half:])]
-            note = _addition_note(step, inputs, (fmt, pattern))
+            note = _addition_note(step, inputs, [pattern_number(*x) for x in inputs], (fmt, pattern))
         else:
             factors = [step.element(x, int(name[1:])) for x in "ab"]
             whole = step.products[name] if all(is_finite(*x) for x in factors) else None
@@ -47,16 +47,16 @@ def _tree(step: Step) -> Iterator[Entry]:
     d = (fmt, step.output)
     if results:
         last = (fmt, [*results.values()][-1])
-        note = _addition_note(step, [step.accumulator, last], d)
+        values = [pattern_number(*step.accumulator, flushes=step.flushes("c")), pattern_number(*last)]
+        note = _addition_note(step, [step.accumulator, last], values, d)
         yield Entry(step.output_name, fmt.hex(step.output), pattern_value(*d), note)
 
 
-def _addition_note(step: Step, inputs: list[Pattern], result: Pattern) -> str:
+def _addition_note(step: Step, inputs: list[Pattern], values: list[Fraction], result: Pattern) -> str:
     if not all(is_finite(*x) for x in inputs):
-        values = {pattern_value(*x) for x in inputs}
-        return "infinities of both signs" if values == {"+infinity", "-infinity"} else ""
-    subnormals = step.design.parameters.subnormals
-    return _rounding_note(step, sum((pattern_number(*x, subnormals) for x in inputs), Fraction(0)), result)
+        special = {pattern_value(*x) for x in inputs}
+        return "infinities of both signs" if special == {"+infinity", "-infinity"} else ""
+    return _rounding_note(step, sum(values, Fraction(0)), result)
 
 
 def _rounding_note(step: Step, whole: Fraction | None, result: Pattern) -> str:
@@ -68,7 +68,7 @@ def _rounding_note(step: Step, whole: Fraction | None, result: Pattern) -> str:
     value = pattern_number(*result)
     if value == whole:
         return ""
-    if not value and step.design.parameters.subnormals is Subnormals.FLUSHED:
+    if not value and step.design.parameters.subnormals.of_results:
         return f"flushed to zero from {exact(whole)}"
     exactly = exact(whole)
     return f"rounded from {exactly}" if len(exactly) <= words.LONGEST // 2 else f"rounded by {magnitude(value - whole)}"
@@ -91,9 +91,10 @@ def sequential_block(step: Step) -> Block:
     normalises = ", partial sums are normalised" if p.normalises is Normalises.YES else ""
     heading = (
         f"terms are added one after the other, {_FIRST[p.first]}; {_TRUNCATES[p.truncates]} is cut to "
-        f"F = {p.fraction_bits} fraction bits{normalises}"
+        f"F = {p.fraction_bits} fraction bits{normalises}{words.flushing(p.subnormals)}"
     )
-    terms = step.products | {step.accumulator_name: pattern_number(*step.accumulator, p.subnormals)}
+    accumulator = pattern_number(*step.accumulator, flushes=step.flushes("c"))
+    terms = step.products | {step.accumulator_name: accumulator}
     entries = (
         Entry(label, " * ".join(f.hex(x) for f, x in step.patterns(label)), exact(value))
         for label, value in terms.items()

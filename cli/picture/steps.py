@@ -15,7 +15,6 @@ from mmaproof.cli.picture.values import (
     scaled,
     unpacked,
 )
-from mmaproof.designs.conversions import Rounding
 from mmaproof.designs.design import Design
 from mmaproof.designs.formats import Format
 from mmaproof.designs.operands import Operands
@@ -88,9 +87,8 @@ class Step:
     def conversion(self) -> Rounded:
         """How the sum became the output."""
         rho = self.design.parameters.conversion
-        nearest = rho.rounding is Rounding.RNE
-        overflowed = self.signals.overflowed.data
-        return Rounded(self.total, rho.target, self.output, rho.fraction_bits, nearest, overflowed)
+        overflowed, flushes = self.signals.overflowed.data, self.design.parameters.subnormals.of_results
+        return Rounded(self.total, rho.target, self.output, rho.fraction_bits, rho.rounding, overflowed, flushes)
 
     @property
     def rounded(self) -> int:
@@ -145,20 +143,29 @@ class Step:
         }[column]
         return fmt, elements[k] if k < len(elements) else 0
 
+    def flushes(self, column: str) -> bool:
+        """Return whether subnormals of ``a``, ``b`` or ``c`` read as +0."""
+        subnormals = self.design.parameters.subnormals
+        return {"a": subnormals.of_a, "b": subnormals.of_b, "c": subnormals.of_c}[column]
+
+    def number(self, column: str, k: int) -> Fraction:
+        """Return the value of element ``k`` of ``a`` or ``b`` as it is read."""
+        return pattern_number(*self.element(column, k), flushes=self.flushes(column))
+
     def scales(self, k: int) -> list[Pattern]:
         """Return the scales of a and b at ``k``, none where the design has none."""
         fmt, block = self.design.scale_format, self.design.block
         if fmt is None or block is None:
             return []
-        return [(fmt, column[k // block]) for column in (self.operands.scale_a, self.operands.scale_b)]
+        columns = (self.operands.scale_a, self.operands.scale_b)
+        return [(fmt, x[k // block] if k // block < len(x) else fmt.encode(1)) for x in columns]
 
     def factors(self, k: int) -> list[Pattern]:
         """Return everything that product ``k`` is made of."""
         return [self.element("a", k), self.element("b", k), *self.scales(k)]
 
     def _product(self, k: int) -> Fraction:
-        subnormals = self.design.parameters.subnormals
-        elements = (pattern_number(*self.element(column, k), subnormals) for column in "ab")
+        elements = (self.number(column, k) for column in "ab")
         return prod((*elements, *(pattern_number(*s) for s in self.scales(k))), start=Fraction(1))
 
     def group(self, label: str) -> list[int]:
@@ -191,7 +198,7 @@ class Step:
         return {label: value for label, value in found.items() if value == "NaN"} or found
 
     def _special_product(self, k: int) -> str:
-        elements = [unpacked(*self.element(x, k), self.design.parameters.subnormals) for x in "ab"]
+        elements = [unpacked(*self.element(x, k), flushes=self.flushes(x)) for x in "ab"]
         scales = [unpacked(*s) for s in self.scales(k)]
         infinite = any(x.infinite.data for x in elements)
         if any(x.nan.data for x in (*elements, *scales)) or (infinite and any(x.zero.data for x in elements)):
@@ -201,7 +208,7 @@ class Step:
     def _beyond(self, label: str) -> str:
         """Say that a product of finite elements counts as infinite, where it does."""
         limit, k = self.design.parameters.product_limit, product_number(label) or 0
-        value = prod((pattern_number(*self.element(x, k)) for x in "ab"), start=Fraction(1))
+        value = prod((self.number(x, k) for x in "ab"), start=Fraction(1))
         if limit is None or abs(value) < scaled(1, limit):
             return ""
         return f"{'-' if value < 0 else '+'}infinity, for its magnitude is 2^{limit} or more"

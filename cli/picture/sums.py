@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from mmaproof.cli.picture.values import pattern_number, product_number, scaled, top_weight
+from mmaproof.designs.conversions import Rounding
 from mmaproof.designs.design import Design
 from mmaproof.designs.formats import Format
-from mmaproof.designs.readings import Alignment, Join, LateRounding
+from mmaproof.designs.readings import Join, LateRounding
 from mmaproof.smt.semantics.fused_sum import FusedSum
 
 
@@ -27,7 +28,7 @@ class Sum:
         self.of_sums = not any(map(_of_products, labels))
         self.e_max = signals.e_max.data
         self.cut = self.e_max - signals.fraction_bits
-        self.alignment = Alignment.FLOOR if self.of_sums and p.join is Join.ROUND_DOWN else p.alignment
+        self.alignment = p.late_alignment if self.of_sums and p.join is Join.ROUND_DOWN else p.alignment
         bits = dict.fromkeys(labels, signals.fraction_bits)
         if "products" in bits:
             bits |= {"products": p.late_bits + (p.late_rounding is LateRounding.TWICE), "c": p.fraction_bits}
@@ -78,16 +79,17 @@ def _of_products(label: str) -> bool:
 class Rounded:
     """An exact sum, and the pattern that it was rounded to.
 
-    So many ``fraction_bits`` of the format's fraction are in use; ``nearest`` says to nearest, ties to even, else
-    towards zero. ``overflowed`` says that the pattern is an infinity.
+    So many ``fraction_bits`` of the format's fraction are in use. ``overflowed`` says that the pattern is an infinity,
+    ``flushes`` that a subnormal result becomes zero.
     """
 
     exact: Fraction
     fmt: Format
     pattern: int
     fraction_bits: int
-    nearest: bool
+    rounding: Rounding
     overflowed: bool
+    flushes: bool
 
     @property
     def value(self) -> Fraction:
@@ -103,4 +105,9 @@ class Rounded:
     @property
     def beyond(self) -> bool:
         """Whether the sum exceeds the largest finite number."""
-        return self.overflowed or abs(self.exact) - abs(self.value) >= scaled(1, self.low)
+        return self.overflowed or (bool(self.exact) and top_weight(self.exact) > self.fmt.e_max)
+
+    @property
+    def flushed(self) -> bool:
+        """Whether a sum that is not zero became zero where subnormal results do."""
+        return self.flushes and bool(self.exact) and not self.value

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from mmaproof.designs.formats import Format
-from mmaproof.designs.readings import Subnormals
 from mmaproof.smt.algebra.integers import IntegerAlgebra
 from mmaproof.smt.semantics import ieee
 from mmaproof.smt.semantics.integer_step import read_integer
@@ -43,16 +42,16 @@ def pattern_value(fmt: Format, pattern: int) -> str:
     return exact(finite(x), x.negative.data)
 
 
-def pattern_number(fmt: Format, pattern: int, subnormals: Subnormals = Subnormals.KEPT) -> Fraction:
+def pattern_number(fmt: Format, pattern: int, *, flushes: bool = False) -> Fraction:
     """Return the value of ``pattern``; an infinity reads as 2**(e_max + 1), a NaN means nothing."""
     if fmt.is_integer:
         return Fraction(read_integer(_ALGEBRA, fmt, _ALGEBRA.unsigned(pattern, fmt.bits)).data)
-    return finite(unpacked(fmt, pattern, subnormals))
+    return finite(unpacked(fmt, pattern, flushes=flushes))
 
 
-def unpacked(fmt: Format, pattern: int, subnormals: Subnormals = Subnormals.KEPT) -> Unpacked[int, bool]:
-    """Return the parts of a bit pattern; with FLUSHED, a subnormal reads as +0."""
-    return ieee.read(_ALGEBRA, fmt, _ALGEBRA.unsigned(pattern, fmt.bits), subnormals)
+def unpacked(fmt: Format, pattern: int, *, flushes: bool = False) -> Unpacked[int, bool]:
+    """Return the parts of a bit pattern; with ``flushes``, a subnormal reads as +0."""
+    return ieee.read(_ALGEBRA, fmt, _ALGEBRA.unsigned(pattern, fmt.bits), flushes=flushes)
 
 
 def is_finite(fmt: Format, pattern: int) -> bool:
@@ -61,6 +60,11 @@ def is_finite(fmt: Format, pattern: int) -> bool:
         return True
     x = unpacked(fmt, pattern)
     return not (x.nan.data or x.infinite.data)
+
+
+def is_subnormal(fmt: Format, pattern: int) -> bool:
+    """Return whether ``pattern`` is a subnormal number."""
+    return not fmt.is_integer and unpacked(fmt, pattern).subnormal.data
 
 
 def finite(x: Unpacked[int, bool]) -> Fraction:

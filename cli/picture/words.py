@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
-from mmaproof.cli.picture.steps import Step
+from mmaproof.cli.picture.steps import Pattern, Step
 from mmaproof.cli.picture.sums import Rounded, Sum
 from mmaproof.cli.picture.values import (
     exact,
     is_finite,
+    is_subnormal,
     listed,
     magnitude,
     names,
@@ -19,6 +20,7 @@ from mmaproof.cli.picture.values import (
     scaled,
     unpacked,
 )
+from mmaproof.designs.conversions import Rounding
 from mmaproof.designs.formats import FORMATS
 from mmaproof.designs.readings import Alignment, Subnormals, Widening
 
@@ -65,7 +67,7 @@ def zeros(step: Step, of: Sum) -> Iterator[str]:
 def is_dropped(step: Step, of: Sum) -> bool:
     """Return whether c became zero because it lies too far below the products."""
     fmt, c = step.accumulator
-    read = unpacked(fmt, c, step.design.parameters.subnormals)
+    read = unpacked(fmt, c, flushes=step.flushes("c"))
     return "c" in of.labels and not of.terms["c"] and is_finite(fmt, c) and not read.zero.data
 
 
@@ -94,26 +96,41 @@ def scales(step: Step) -> Iterator[str]:
         yield f"scales of every product: {spelled(step.ks[0])}"
     for label in groups:
         ks = step.group(label)
-        value = sum((pattern_number(*step.element("a", k)) * pattern_number(*step.element("b", k)) for k in ks), 0)
+        value = sum((step.number("a", k) * step.number("b", k) for k in ks), 0)
         if ks[0] < len(step.operands):
             yield f"{label}: exact sum {exact(Fraction(value))}; scales {spelled(ks[0])}"
 
 
 def readings(step: Step) -> Iterator[str]:
     """Say which operands are read as another kind of number than their pattern is."""
-    p, c = step.design.parameters, [(step.accumulator_name, step.accumulator)]
-    elements = [(f"{x}[{k}]", step.element(x, k)) for k in sorted(step.ks) for x in "ab"]
-    small = [(n, f, x) for n, (f, x) in elements + c if not f.is_integer and unpacked(f, x).subnormal.data]
-    if p.subnormals is Subnormals.FLUSHED and small:
-        yield f"subnormal operands that read +0: {listed([f'{n} = {f.hex(x)}' for n, f, x in small])}"
+    p = step.design.parameters
+    read = [(f"{x}[{k}]", x, step.element(x, k)) for k in sorted(step.ks) for x in "ab"]
+    read.append((step.accumulator_name, "c", step.accumulator))
+    small = [entry for entry in read if is_subnormal(*entry[2])]
+    yield from flushed([(name, pattern) for name, column, pattern in small if step.flushes(column)])
     if p.widening is not Widening.NONE:
         target = FORMATS[p.widening.value]
         wider = [
-            f"{n} = {f.hex(x)} = {pattern_value(f, x)}" for n, f, x in small if n != "c" and f.e_min > target.e_min
+            f"{name} = {f.hex(x)} = {pattern_value(f, x)}"
+            for name, column, (f, x) in small
+            if column != "c" and not step.flushes(column) and f.e_min > target.e_min
         ]
         if wider:
             fmt = step.design.a_format
             yield f"widened to {target.name}, where these subnormals of {fmt.name} are normal: {listed(wider, 2)}"
+
+
+def flushed(operands: Sequence[tuple[str, Pattern]]) -> Iterator[str]:
+    """Say which subnormal operands read +0."""
+    if operands:
+        yield f"subnormal operands that read +0: {listed([f'{name} = {f.hex(x)}' for name, (f, x) in operands])}"
+
+
+def flushing(subnormals: Subnormals) -> str:
+    """Say in a heading which subnormals become zero; nothing where none do."""
+    columns = {"a": subnormals.of_a, "b": subnormals.of_b, "c": subnormals.of_c, "results": subnormals.of_results}
+    which = "" if all(columns.values()) else f" of {', '.join(x for x, flushes in columns.items() if flushes)}"
+    return f"; subnormals{which} are flushed to zero" if any(columns.values()) else ""
 
 
 _ALIGNED = {
@@ -150,9 +167,15 @@ def rounding(name: str, x: Rounded) -> str:
     fmt, unit = x.fmt, scaled(1, x.low)
     if x.beyond:
         return f"{name}: the sum is beyond the largest finite number, {fmt.hex(fmt.max_finite)}"
+    if x.flushed:
+        return f"{name}: below the smallest normal number, flushed to zero"
     if x.exact == x.value:
         return f"{name}: exact"
-    tie = 2 * (abs(x.exact) % unit) == unit and x.nearest
     way = "up" if abs(x.value) > abs(x.exact) else "down"
-    how = f"a tie, rounded {way} in magnitude to even" if tie else f"rounded {way} in magnitude"
+    how = f"rounded {way} in magnitude"
+    if x.rounding in _TIES and 2 * (abs(x.exact) % unit) == unit:
+        how = f"a tie, {how}{_TIES[x.rounding]}"
     return f"{name}: bits below 2^{x.low} are dropped, {how}"
+
+
+_TIES = {Rounding.RNE: " to even", Rounding.RNA: ", away from zero"}

@@ -133,6 +133,13 @@ class Algebra(ABC, Generic[D, T]):
         wide = self.extend(x, x.width + places)
         return Word(self._shift_left(wide.data, places, wide.width), wide.width, x.signed)
 
+    def shift_left_by(self, x: Word[D], amount: Word[D]) -> Word[D]:
+        """Return x * 2**amount (``amount`` unsigned), expanded by the largest amount that its word holds."""
+        self._need_unsigned(amount)
+        for position in range(amount.width):
+            x = self.ite(self.is_bit_set(amount, position), self.shift_left(x, 1 << position), x)
+        return x
+
     def concatenate(self, high: Word[D], low: Word[D]) -> Word[D]:
         """Return the bits of ``high`` above those of ``low`` (unsigned words)."""
         self._need_unsigned(high, low)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mmaproof.designs.readings import Alignment
-from mmaproof.smt.algebra.protocol import Algebra, D, T, Word
+from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.semantics.terms import Term
 
 
@@ -62,6 +62,18 @@ def align(algebra: Algebra[D, T], term: Term[D, T], e_max: Word[D], cut: Cut) ->
             magnitude = algebra.shift_right(_drop_low(algebra, significand, surplus), amount)
             value = algebra.conditional_negate(term.negative, magnitude)
     return algebra.narrow(value, width)
+
+
+def loses_bits(algebra: Algebra[D, T], term: Term[D, T], e_max: Word[D], cut: Cut) -> Truth[T]:
+    """Return whether any nonzero bit of ``term`` lies below the last one that ``cut`` keeps.
+
+    So the cut is inexact, whatever the alignment does about it; e_max is at least the term's exponent. Jammed at one
+    more fraction bit, the lowest bit is that first one below the cut, set as well where anything lower is lost: it is
+    zero only where every bit below the cut is. Negation does not change the lowest bit, and a term that is not present
+    is zero and loses none.
+    """
+    jammed = align(algebra, term, e_max, Cut(cut.fraction_bits + 1, Alignment.JAM))
+    return algebra.is_bit_set(jammed, 0)
 
 
 def _drop_low(algebra: Algebra[D, T], x: Word[D], places: int) -> Word[D]:

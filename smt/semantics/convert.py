@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from mmaproof.designs.conversions import Conversion, Rounding
 from mmaproof.designs.formats import Format
@@ -13,21 +14,40 @@ from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What a conversion does: rho, and the readings of its overflow and of negative results that become zero."""
+    """What a conversion does: rho, and the readings of its overflow and of negative results that become zero.
+
+    With ``flushes``, a subnormal result becomes a zero of its sign, after it was rounded.
+    """
 
     rho: Conversion
     overflow: Overflow
     negative_zero: NegativeZero
+    flushes: bool
 
     @classmethod
     def of(cls, parameters: Parameters) -> Rules:
         """Return the rules that a design's parameters state."""
-        return cls(parameters.conversion, parameters.overflow, parameters.negative_zero)
+        return cls(
+            parameters.conversion, parameters.overflow, parameters.negative_zero, parameters.subnormals.of_results
+        )
 
     @classmethod
-    def ieee(cls, fmt: Format) -> Rules:
+    def of_operation(cls, parameters: Parameters) -> Rules:
+        """Return the rules of an IEEE 754 operation rounded by a design's rho: what becomes zero keeps its sign."""
+        return replace(cls.of(parameters), negative_zero=NegativeZero.NEGATIVE)
+
+    @classmethod
+    def nearest(cls, fmt: Format, *, flushes: bool) -> Rules:
         """Return the rules of an IEEE 754 operation in round to nearest, ties to even."""
-        return cls(Conversion(Rounding.RNE, fmt, fmt.fraction_bits), Overflow.INFINITY, NegativeZero.NEGATIVE)
+        rho = Conversion(Rounding.RNE, fmt, fmt.fraction_bits)
+        return cls(rho, Overflow.INFINITY, NegativeZero.NEGATIVE, flushes)
+
+    def sign_of_zero(self, algebra: Algebra[D, T], negatives: Sequence[Truth[T]]) -> Truth[T]:
+        """Return the sign of an IEEE 754 sum that is exactly zero, of terms with these signs.
+
+        Terms of both signs give +0, and -0 where the sum is rounded towards minus infinity (clause 6.3).
+        """
+        return algebra.any_of(negatives) if self.rho.rounding is Rounding.RTN else algebra.all_of(negatives)
 
 
 def convert(
@@ -45,6 +65,8 @@ def convert(
     conversion. Exponent field and significand are then put together by one addition: with E - e_min in the
     field, the integer bit of a normal number adds the missing one, and a carry out of the rounded significand
     adds one more, as does a subnormal that rounds up to the smallest normal number.
+
+    What lies beyond the largest finite number becomes an infinity, or where ``_stays_finite`` that number.
     """
     rho = rules.rho
     fmt, precision = rho.target, rho.fraction_bits + 1
@@ -60,25 +82,29 @@ def convert(
     zero = algebra.signed(0)
     field = algebra.narrow_to_unsigned(algebra.ite(below_min, zero, above_min), above_min.width - 1)
     down = algebra.narrow_to_unsigned(algebra.ite(below_min, algebra.negate(above_min), zero), above_min.width)
-    kept = _round(algebra, rho.rounding, top, down, precision)
+    kept = _round(algebra, rho.rounding, negative, top, down, precision)
 
     # e8m13 is held in an fp32 word: the fraction bits it does not use stay zero
     unused = fmt.fraction_bits - rho.fraction_bits
     packed = algebra.add(algebra.shift_left(field, rho.fraction_bits), kept)
     largest = algebra.unsigned(fmt.max_finite >> (fmt.ignored_bits + unused), packed.width + 1)
     beyond = algebra.all_of([algebra.negation(is_zero), algebra.less(largest, packed)])
-    saturates = rho.rounding is Rounding.RZ and rules.overflow is Overflow.LARGEST_FINITE
-    instead = fmt.max_finite if saturates or fmt.infinity is None else fmt.infinity
-    limit = algebra.unsigned(instead >> (fmt.ignored_bits + unused), packed.width + 1)
+    finite = _stays_finite(algebra, rules, negative)
+    infinity = fmt.max_finite if fmt.infinity is None else fmt.infinity
+    infinite = algebra.unsigned(infinity >> (fmt.ignored_bits + unused), packed.width + 1)
+    limit = algebra.ite(finite, largest, infinite)
     absent = algebra.unsigned(0, packed.width + 1)
     bits = algebra.ite(is_zero, absent, algebra.ite(beyond, limit, packed))
     bits = algebra.narrow(bits, fmt.bits - 1 - fmt.ignored_bits - unused)
-    overflowed = algebra.truth(False) if saturates else beyond
+    overflowed = algebra.all_of([beyond, algebra.negation(finite)])
 
     result_negative = negative
     if rules.negative_zero is NegativeZero.POSITIVE:
         result_negative = algebra.all_of([negative, algebra.negation(algebra.is_value(bits, 0))])
     result_negative = algebra.any_of([result_negative, algebra.all_of([is_zero, zero_negative])])
+    if rules.flushes:
+        small = algebra.is_value(algebra.extract(bits, bits.width - 1, rho.fraction_bits), 0)
+        bits = algebra.ite(small, algebra.unsigned(0, bits.width), bits)
     sign = algebra.ite(result_negative, algebra.unsigned(1, 1), algebra.unsigned(0, 1))
     pattern = algebra.concatenate(sign, bits)
     if fmt.ignored_bits + unused:
@@ -86,12 +112,27 @@ def convert(
     return pattern, overflowed
 
 
-def _round(algebra: Algebra[D, T], rounding: Rounding, top: Word[D], down: Word[D], precision: int) -> Word[D]:
-    """Return the ``precision`` highest bits of ``top`` moved ``down`` places, rounded (one bit wider for RNE)."""
+def _stays_finite(algebra: Algebra[D, T], rules: Rules, negative: Truth[T]) -> Truth[T]:
+    """Return whether an overflow gives the largest finite number, and no infinity (IEEE 754-2019, clause 7.4)."""
+    match rules.rho.rounding:
+        case Rounding.RZ:
+            return algebra.truth(rules.overflow is Overflow.LARGEST_FINITE)
+        case Rounding.RTN:
+            return algebra.negation(negative)
+        case Rounding.RTP:
+            return negative
+        case Rounding.RNE | Rounding.RNA:
+            return algebra.truth(False)
+
+
+def _round(
+    algebra: Algebra[D, T], rounding: Rounding, negative: Truth[T], top: Word[D], down: Word[D], precision: int
+) -> Word[D]:
+    """Return the ``precision`` highest bits of ``top`` moved ``down`` places, rounded (one bit wider but for RZ)."""
     if rounding is Rounding.RZ:
         top = algebra.shift_left(top, max(precision - top.width, 0))
         return algebra.shift_right(algebra.drop_low(top, top.width - precision), down)
-    # a round bit and a sticky bit below the precision decide round to nearest
+    # a round bit and a sticky bit below the precision decide, with the sign where the direction is one of the line
     top = algebra.shift_left(top, max(precision + 2 - top.width, 0))
     surplus = top.width - precision - 2
     if surplus:
@@ -100,6 +141,16 @@ def _round(algebra: Algebra[D, T], rounding: Rounding, top: Word[D], down: Word[
         top = algebra.concatenate(algebra.drop_low(top, surplus + 1), sticky)
     moved = algebra.shift_right_jam(top, down)
     kept = algebra.drop_low(moved, 2)
-    round_bit, sticky_bit, odd = (algebra.is_bit_set(moved, i) for i in (1, 0, 2))
-    up = algebra.all_of([round_bit, algebra.any_of([sticky_bit, odd])])
+    up = _rounds_up(algebra, rounding, negative, moved)
     return algebra.add(kept, algebra.ite(up, algebra.unsigned(1, precision), algebra.unsigned(0, precision)))
+
+
+def _rounds_up(algebra: Algebra[D, T], rounding: Rounding, negative: Truth[T], x: Word[D]) -> Truth[T]:
+    """Return whether a magnitude with a round bit and a sticky bit below its last kept one is rounded up."""
+    sticky, half, odd = (algebra.is_bit_set(x, i) for i in range(3))
+    if rounding is Rounding.RNE:
+        return algebra.all_of([half, algebra.any_of([sticky, odd])])
+    if rounding is Rounding.RNA:
+        return half
+    outwards = negative if rounding is Rounding.RTN else algebra.negation(negative)
+    return algebra.all_of([outwards, algebra.any_of([half, sticky])])

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mmaproof.designs.design import Design
+from mmaproof.designs.parameters import Parameters
 from mmaproof.designs.readings import Alignment, FarC, Grouping, Join, LateRounding, ZeroSum
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Word
 from mmaproof.smt.semantics.align import Cut, align
@@ -30,12 +31,13 @@ def fused_step(
     accumulator = accumulator_term(algebra, p, c)
     sums = _sums(design, algebra, labels, terms, accumulator)
     total, e_max, fraction_bits = sums[-1].total, sums[-1].e_max, sums[-1].fraction_bits
-    if p.join is Join.ROUND_DOWN and p.late_rounding is LateRounding.TWICE:
+    if _rounds_down_twice(p):
         total, e_max, fraction_bits = _round_down_again(algebra, sums[-1], p.late_bits)
-    zero_negative = algebra.truth(False)
+    rules, zero_negative = Rules.of(p), algebra.truth(False)
     if p.zero_sum is ZeroSum.IEEE:
-        zero_negative = algebra.all_of([*(product_sign(algebra, x) for x in products), accumulator.negative])
-    converted, overflowed = convert(algebra, Rules.of(p), total, e_max, fraction_bits, zero_negative)
+        negatives = [*(product_sign(algebra, x) for x in products), accumulator.negative]
+        zero_negative = rules.sign_of_zero(algebra, negatives)
+    converted, overflowed = convert(algebra, rules, total, e_max, fraction_bits, zero_negative)
     special = special_result(algebra, products, (c,), p)
     d = choose_special(algebra, design.d_format, p.nan_code, special, converted)
     return StepSignals(tuple(sums), (), converted, overflowed, special, d)
@@ -100,7 +102,7 @@ def _sums(
     if p.join is not Join.ROUND_DOWN:
         cuts = [cut] * (len(sums) + 1)
         return [*halves, fused_sum(algebra, [*names, "c"], [*sums, c], cuts, floor=p.floor)]
-    down = Cut(p.fraction_bits, Alignment.FLOOR)
+    down = Cut(p.fraction_bits, p.late_alignment)
     products = fused_sum(algebra, names, sums, [down] * len(sums), floor=p.floor)
     return [*halves, products, _join_rounded_down(design, algebra, products, c)]
 
@@ -110,12 +112,16 @@ def _join_rounded_down(
 ) -> FusedSum[D, T]:
     """Return the sum of the products' sum and c, both rounded down (algorithms 10 and 11, lines 13 to 16, 21 to 26)."""
     p = design.parameters
-    late_bits = p.late_bits + (1 if p.late_rounding is LateRounding.TWICE else 0)
-    cuts = (Cut(late_bits, Alignment.FLOOR), Cut(p.fraction_bits, Alignment.FLOOR))
+    late_bits = p.late_bits + (1 if _rounds_down_twice(p) else 0)
+    cuts = (Cut(late_bits, p.late_alignment), Cut(p.fraction_bits, p.late_alignment))
     term = products.as_term(algebra)
     if p.far_c is FarC.DROPPED:
         c = _without_far_c(algebra, p.fraction_bits, term, c)
     return fused_sum(algebra, ("products", "c"), (term, c), cuts)
+
+
+def _rounds_down_twice(p: Parameters) -> bool:
+    return p.join is Join.ROUND_DOWN and p.late_alignment is Alignment.FLOOR and p.late_rounding is LateRounding.TWICE
 
 
 def _without_far_c(algebra: Algebra[D, T], fraction_bits: int, products: Term[D, T], c: Term[D, T]) -> Term[D, T]:

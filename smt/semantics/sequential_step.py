@@ -45,10 +45,10 @@ def sequential_step(
     for term, taken in zip(terms, chosen, strict=True):
         rest = algebra.all_of([term.present, algebra.negation(taken)])
         state = _add(design, algebra, state, term, rest, fraction)
-    zero_negative = algebra.truth(False)
+    rules, zero_negative = Rules.of(p), algebra.truth(False)
     if p.zero_sum is ZeroSum.IEEE:
-        zero_negative = algebra.all_of([t.negative for t in terms])
-    converted, overflowed = convert(algebra, Rules.of(p), state.value, state.exponent, fraction, zero_negative)
+        zero_negative = rules.sign_of_zero(algebra, [t.negative for t in terms])
+    converted, overflowed = convert(algebra, rules, state.value, state.exponent, fraction, zero_negative)
     special = special_result(algebra, products, (c,), p)
     d = choose_special(algebra, design.d_format, p.nan_code, special, converted)
     return StepSignals((), (), converted, overflowed, special, d)

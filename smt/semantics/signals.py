@@ -17,7 +17,8 @@ class StepSignals(Generic[D, T]):
 
     ``sums`` are its fused sums in order, the last of which is converted; ``rounded`` are intermediate results that are
     numbers of the output format, with their names (adder trees, late additions). ``converted`` is the pattern of rho of
-    the sum, ``d`` the result after special values; ``overflowed`` says that rho gave an infinity.
+    the sum (a subnormal one flushed where the design flushes results), ``d`` the result after special values;
+    ``overflowed`` says that rho gave an infinity.
     """
 
     sums: tuple[FusedSum[D, T], ...]

@@ -8,9 +8,10 @@ from typing import Generic
 
 from mmaproof.designs.design import Design
 from mmaproof.designs.formats import FORMATS, Format
-from mmaproof.designs.readings import ChainInfinity, Join, Subnormals, Summation, Widening
+from mmaproof.designs.readings import ChainInfinity, Join, Summation, Widening
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Word
 from mmaproof.smt.semantics import ieee
+from mmaproof.smt.semantics.convert import Rules
 from mmaproof.smt.semantics.fused_step import fused_step
 from mmaproof.smt.semantics.integer_step import integer_step, read_integer
 from mmaproof.smt.semantics.pairwise_step import pairwise_step
@@ -42,8 +43,8 @@ class DotProduct(Generic[D, T]):
 def dot_product_accumulate(design: Design, algebra: Algebra[D, T], operands: OperandWords[D]) -> DotProduct[D, T]:
     """Return ``c + sum_k a[k]*b[k]`` as ``design`` computes it (Xie et al. 2026, algorithm 5).
 
-    Fewer elements than K are padded with +0; more must be a multiple of K. Every instruction takes its products in
-    the order that ``k_order`` states. Raises DesignError where the length does not fit.
+    Fewer elements than K are padded with +0, and their scales with 1; more must be a multiple of K. Every instruction
+    takes its products in the order that ``k_order`` states. Raises DesignError where the length does not fit.
     """
     length = design.padded_length(len(operands.a))
     order = design.parameters.k_order.permutation(design.k)
@@ -98,10 +99,10 @@ def _step(
             [read_integer(algebra, f, _element(algebra, f, x, k)) for k in ks] for f, x in _columns(design, operands)
         )
         return integer_step(design, algebra, a, b, c)
-    products = [_factors(design, algebra, operands, k) for k in ks]
+    products = [factors(design, algebra, operands, k) for k in ks]
     labels = [f"p{k}" for k in ks]
     if p.summation is Summation.PAIRWISE:
-        return pairwise_step(design, algebra, products, labels, c)
+        return pairwise_step(design, algebra, products, labels, _accumulator(design, algebra, c, c_format, before))
     if p.join is Join.IEEE:
         zero = unpack(algebra, design.d_format, algebra.unsigned(0, design.d_format.bits))
         step = fused_step(design, algebra, products, labels, zero)
@@ -120,19 +121,24 @@ def _element(algebra: Algebra[D, T], fmt: Format, column: Sequence[Word[D]], k: 
     return column[k] if k < len(column) else algebra.unsigned(0, fmt.bits)
 
 
-def _factors(design: Design, algebra: Algebra[D, T], operands: OperandWords[D], k: int) -> Factors[D, T]:
+def _scale(algebra: Algebra[D, T], fmt: Format, column: Sequence[Word[D]], block: int) -> Word[D]:
+    return column[block] if block < len(column) else algebra.unsigned(fmt.encode(1), fmt.bits)
+
+
+def factors(design: Design, algebra: Algebra[D, T], operands: OperandWords[D], k: int) -> Factors[D, T]:
     """Return the elements at ``k``, read as the unit reads them, and the scales of their block."""
     p = design.parameters
     elements: list[Unpacked[D, T]] = []
-    for fmt, column in _columns(design, operands):
-        x = ieee.read(algebra, fmt, _element(algebra, fmt, column, k), p.subnormals)
+    flushed = (p.subnormals.of_a, p.subnormals.of_b)
+    for (fmt, column), flushes in zip(_columns(design, operands), flushed, strict=True):
+        x = ieee.read(algebra, fmt, _element(algebra, fmt, column, k), flushes=flushes)
         if p.widening is Widening.FP16:
             x = widen(algebra, fmt, FORMATS["fp16"], x)
         elements.append(x)
     scales: tuple[Unpacked[D, T], ...] = ()
     if design.scale_format is not None and design.block is not None:
-        block = k // design.block
-        words = (operands.scale_a[block], operands.scale_b[block])
+        columns = (operands.scale_a, operands.scale_b)
+        words = [_scale(algebra, design.scale_format, x, k // design.block) for x in columns]
         scales = tuple(unpack(algebra, design.scale_format, w) for w in words)
     return Factors(elements[0], elements[1], scales)
 
@@ -141,7 +147,7 @@ def _accumulator(
     design: Design, algebra: Algebra[D, T], c: Word[D], fmt: Format, before: StepSignals[D, T] | None
 ) -> Unpacked[D, T]:
     """Unpack the accumulator; under ``chain_infinity`` finite, an infinity that rho produced is a number."""
-    accumulator = ieee.read(algebra, fmt, c, design.parameters.subnormals)
+    accumulator = ieee.read(algebra, fmt, c, flushes=design.parameters.subnormals.of_c)
     if before is None or design.parameters.chain_infinity is ChainInfinity.INFINITE:
         return accumulator
     produced = algebra.all_of([before.overflowed, algebra.negation(before.special.infinite)])
@@ -149,5 +155,8 @@ def _accumulator(
 
 
 def _late_addition(design: Design, algebra: Algebra[D, T], c: Word[D], total: Word[D]) -> Word[D]:
-    """Return ``c + total``, rounded to nearest in the output format."""
-    return ieee.add(algebra, design.d_format, c, total, design.parameters.nan_code, Subnormals.KEPT)
+    """Return ``c + total``, rounded to nearest in the output format; subnormals are as elsewhere in the design."""
+    p, fmt = design.parameters, design.d_format
+    addends = (ieee.read(algebra, fmt, c, flushes=p.subnormals.of_c), unpack(algebra, fmt, total))
+    rules = Rules.nearest(fmt, flushes=p.subnormals.of_results)
+    return ieee.add(algebra, rules, p.nan_code, *addends)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Generic
 
-from mmaproof.designs.errors import DesignError
 from mmaproof.designs.formats import Format, Specials
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 
@@ -85,13 +84,9 @@ def flush_subnormal(algebra: Algebra[D, T], x: Unpacked[D, T]) -> Unpacked[D, T]
 def widen(algebra: Algebra[D, T], fmt: Format, target: Format, x: Unpacked[D, T]) -> Unpacked[D, T]:
     """Return ``x`` of format ``fmt`` as the same number of the format ``target``: its subnormals are target's.
 
-    Raises DesignError where some subnormals of ``fmt`` would be normal in ``target`` and others not.
+    A design has no formats of which some subnormals would be normal in ``target`` and others not.
     """
-    if fmt.e_min == target.e_min:
-        return x
-    if fmt.e_min - fmt.fraction_bits < target.e_min:
-        raise DesignError(f"{fmt.name} cannot be widened to {target.name}: its range of subnormals is not covered")
-    return normalised(algebra, x)
+    return x if fmt.e_min == target.e_min else normalised(algebra, x)
 
 
 def normalised(algebra: Algebra[D, T], x: Unpacked[D, T]) -> Unpacked[D, T]:

@@ -103,6 +103,10 @@ def test_ambiguity_lists_the_candidates():
         ("volta/f32.f16.f16.f32@zero_c=D", "minus-126"),
         ("volta/f32.f16.f16.f32@rho=rne-fp16", "rho"),
         ("volta/f32.f16.f16.f32@carry_bits=65", "sufficient"),
+        ("volta/mma.m8n8k4.f32.f16.f16.f16@join=ieee", "join = ieee adds c in fp32, and c is fp16"),
+        ("volta/mma.m8n8k4.f32.f16.f16.f16@join=ieee-once", "join = ieee-once adds c in fp32, and c is fp16"),
+        ("ampere/f32.bf16.bf16.f32@widening=fp16", "a is bf16, which cannot be widened to fp16"),
+        ("ampere/mma.m16n8k32.s32.s8.s8.s32@widening=fp16", "a is int8, which cannot be widened"),
     ],
 )
 def test_bad_names_and_parameters(text, problem):
@@ -186,6 +190,48 @@ def test_the_design_of_the_documentation(tmp_path):
         ("m1n1k4", "mnk", "instructions"),
         ("{c}", "{e}", "instructions"),
         ('["dot.m1n1k4.{d}.{a}.{b}.{c}"]', '["dot.m1n1k4.x", "dot.m1n1k4.x"]', "instructions"),
+        ('["dot.m1n1k4.{d}.{a}.{b}.{c}"]', "3", "instructions"),
+        ('["dot.m1n1k4.{d}.{a}.{b}.{c}"]', '"dot.m1n1k4"', "instructions"),
+        ('["dot.m1n1k4.{d}.{a}.{b}.{c}"]', "[3]", "instructions"),
+        ('["dot.m1n1k4.{d}.{a}.{b}.{c}"]', "[]", "instructions"),
+        ("{d}", "{d.x}", "instructions"),
+        ("{a}", "{a[0]}", "instructions"),
+        ("{a}", "{a!r}", "instructions"),
+        ("{a}", "{a", "instructions"),
+        ("{a}", "{scale}", "instructions"),
+        ("dot.", "dot ", "instructions"),
+        ("dot.", "dot@", "instructions"),
+        ("m1n1k4", "m1n1k0", "instructions"),
+        ("m1n1k4", "m1n1k65540", "instructions"),
+        ("m1n1k4", f"m1n1k{'4' * 5000}", "instructions"),
+        ('a = ["fp16"]', "a = 3", "a"),
+        ('a = ["fp16"]', "a = []", "a"),
+        ('a = ["fp16"]', "a = [3]", "a"),
+        ('a = ["fp16"]', 'a = ["fp16", "int8"]', "a"),
+        ('a = ["fp16"]', 'a = ["e8m0"]', "a"),
+        ('c = ["fp32"]', 'c = ["int32"]', "c"),
+        ('d = "fp32"', "d = []", "d"),
+        ('d = "fp32"', 'd = ["fp32", "fp16"]', "d"),
+        ('d = "fp32"', 'd = "int32"', "rho"),
+        ('rho = "rz-fp32"', "rho = 3", "rho"),
+        ('c = ["fp32"]', 'c = ["fp16"]\njoin = "ieee"', "join"),
+        ('a = ["fp16"]', 'a = ["bf16"]\nwidening = "fp16"', "widening"),
+        ("L_max = 4", "L_max = true", "L_max"),
+        ("L_max = 4", "L_max = 0", "L_max"),
+        ("L_max = 4", 'L_max = 4\nsummation = "pairwise"\nscale = "e8m0"\nblock = 2', "block"),
+        ("L_max = 4", 'L_max = 4\nscale = "e8m0"', "block"),
+        ("L_max = 4", 'L_max = 4\nscale = "e8m0"\nblock = 0', "block"),
+        ("L_max = 4", 'L_max = 4\nscale = "e8m0"\nblock = true', "block"),
+        ("L_max = 4", 'L_max = 4\nscale = "e8m0"\nblock = 3', "block"),
+        ("L_max = 4", 'L_max = 4\nscale = "e8m0"\nblock = 4\ngroup_size = 3', "group_size"),
+        ("L_max = 4", "L_max = 4\ngroup_size = 2", "group_size"),
+        ("L_max = 4", "L_max = 4\nscale = []\nblock = 4", "scale"),
+        ("L_max = 4", 'L_max = 4\nscale = "fp32"\nblock = 4', "scale"),
+        ("L_max = 4", 'L_max = 4\nscale = "uint8"\nblock = 4', "scale"),
+        ("L_max = 4", 'L_max = 4\nk_order = "mod2:0"', "k_order"),
+        ('source = "here"', "source = 3", "source"),
+        ('architecture = "paper"', 'architecture = ["paper"]', "architecture"),
+        ('family = "f"', "family = 3", "family"),
     ],
 )
 def test_a_bad_row_names_file_row_and_field(tmp_path, old, new, field):
@@ -196,7 +242,44 @@ def test_a_bad_row_names_file_row_and_field(tmp_path, old, new, field):
         read_catalogue(path)
 
 
-@pytest.mark.parametrize("text", ["", "[[unit", "[architectures]\npaper = 3"])
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        ("alignment =", "alignmnt =", r"families\.f: alignmnt: unknown field: .*did you mean alignment"),
+        ('"truncate"', '"truncat"', r"families\.f: alignment: .*allowed is"),
+        ('alignment = "truncate"', "L_max = []", r"families\.f: L_max: \[\] is no whole number"),
+        ('alignment = "truncate"', "block = 4", r"families\.f: block: unknown field"),
+        ('[families.f]\nalignment = "truncate"', "[families]\nf = 3", r"families\.f: 3 is no table"),
+        ("targets = []", "targets = [3]", r"architectures\.paper: targets: \[3\] is no list of texts"),
+        ("targets = []", "target = []", r"architectures\.paper: target: unknown field: .*did you mean targets"),
+        (", targets = []", "", r"architectures\.paper: targets: is missing"),
+        ('title = "Paper"', "title = 3", r"architectures\.paper: title: 3 is no text"),
+        ("paper = {", '"pa/per" = {', r"architectures\.pa/per: a name is of letters"),
+        ("[architectures]", "[architecture]", "architecture: unknown table: one of architectures, families, unit"),
+        ("[[unit]]", "[unit]", r"unit: written \[\[unit\]\], with two brackets"),
+    ],
+)
+def test_what_is_wrong_outside_of_units(tmp_path, old, new, problem):
+    path = tmp_path / "bad.toml"
+    assert old in GOOD
+    path.write_text(GOOD.replace(old, new))
+    with pytest.raises(CatalogueError, match=rf"bad\.toml: {problem}"):
+        read_catalogue(path)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[[unit",
+        "unit = [3]",
+        "[architectures]\npaper = 3",
+        "architectures = []",
+        "families = 3",
+        f"unit = {'[' * 5000}",
+        f"unit = {'1' * 5000}",
+    ],
+)
 def test_what_is_no_catalogue(tmp_path, text):
     path = tmp_path / "bad.toml"
     path.write_text(text)

@@ -10,6 +10,7 @@ from fractions import Fraction
 from typing import Any
 
 from reference.exact import (
+    FLUSHED,
     Design,
     Pair,
     Term,
@@ -20,6 +21,7 @@ from reference.exact import (
     decode_pairs,
     exact_sum,
     product_term,
+    read,
     special_value,
     t_fdpa,
     wrap,
@@ -58,13 +60,14 @@ def late_ieee(
     Each instruction takes the next ``len(order)`` products (without an order: all), permuted so that product
     ``order[i]`` comes i-th, in steps of L. They form a chain of T-FDPA steps that starts at +0, and its result
     is added to the running d; with ``each_step`` every step is such a chain by itself. ``widen`` names a
-    format to which operands are first converted exactly.
+    format to which operands are first converted exactly. Subnormal numbers are flushed as everywhere: a result
+    of the chain and of the addition, the c of the addition and of each step of the chain.
     """
     design = Design(**parameters)
     check_output(design, d_format)
     if c_format not in (None, d_format):
         raise ValueError(f"c is added in {d_format}, so it cannot be {c_format}")
-    pairs = decode_pairs(a, b, design.a_format, design.b_format, L)
+    pairs = decode_pairs(a, b, design.a_format, design.b_format, L, design.subnormals)
     if widen is not None:
         pairs = [(widened(x, widen), widened(y, widen)) for x, y in pairs]
     order = range(len(pairs)) if order is None else order
@@ -74,7 +77,7 @@ def late_ieee(
         raise ValueError(f"{len(pairs)} products are not instructions of {len(order)} in steps of {L}")
     permuted = [pairs[start + k] for start in range(0, len(pairs), len(order)) for k in order]
     length = L if each_step else len(order)
-    d = c
+    flushed, d = FLUSHED[design.subnormals], c
     for start in range(0, len(permuted), length):
         partial = chain(
             permuted[start : start + length],
@@ -84,8 +87,10 @@ def late_ieee(
             d_format=d_format,
             length=L,
             chain_infinity=design.chain_infinity,
+            subnormals=design.subnormals,
         )
-        d = ieee_add(d, partial, d_format, design.nan_code)
+        accumulator, flush = read(d, d_format, "c" in flushed), "d" in flushed
+        d = ieee_add(accumulator, decode(partial, d_format), d_format, design.nan_code, flush=flush)
     return d
 
 
@@ -197,16 +202,15 @@ def sequential(
         start = first_term(terms, first)
         ordered = [terms[start], *terms[:start], *terms[start + 1 :]]
         total = accumulate(ordered, design, truncates=truncates, normalises=normalises)
-        return convert(
-            total.integer, total.scale, design.rho, overflow=design.overflow, negative_zero=design.negative_zero
-        )
+        return design.convert(total.integer, total.scale)
 
     return chain(
-        decode_pairs(a, b, design.a_format, design.b_format, L),
+        decode_pairs(a, b, design.a_format, design.b_format, L, design.subnormals),
         c,
         step,
         c_format=c_format,
         d_format=d_format,
         length=L,
         chain_infinity=design.chain_infinity,
+        subnormals=design.subnormals,
     )

@@ -1,6 +1,7 @@
 """The reference asked about a design of the project: names of readings become the letters of the open points."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from mmaproof.designs.design import Design
@@ -34,6 +35,7 @@ def _readings(design: Design) -> dict[str, Any]:
         "overflow": _letter(p.overflow),
         "negative_zero": _letter(p.negative_zero),
         "chain_infinity": _letter(p.chain_infinity),
+        "subnormals": p.subnormals.value,
     }
 
 
@@ -41,10 +43,14 @@ def _some(settings: dict[str, Any], *names: str) -> dict[str, Any]:
     return {n: settings[n] for n in names}
 
 
+OF_RESULTS = ("rho", "overflow", "subnormals")
+OF_FUSED_SUMS = ("a_format", "b_format", "zero_c", "zero_product", "e_zero", "negative_zero", *OF_RESULTS)
+
+
 def _fdpa_late(function):
     def ask(design, a, b, operands, nan_code):
         p = design.parameters
-        chosen = _some(_readings(design), "a_format", "b_format", "zero_c", "zero_product", "e_zero", "negative_zero")
+        chosen = _some(_readings(design), *OF_FUSED_SUMS)
         return function(
             a,
             b,
@@ -67,9 +73,8 @@ def _tree(design, a, b, operands, nan_code):
         b,
         operands.c,
         P=design.parameters.L,
-        flush=design.parameters.subnormals.value == "flushed",
         nan_code=nan_code,
-        **_some(_formats(design), "a_format", "b_format"),
+        **_some(_readings(design), "a_format", "b_format", "c_format", *OF_RESULTS),
     )
 
 
@@ -77,7 +82,7 @@ def _e_fdpa(design, a, b, operands, nan_code):
     p = design.parameters
     if p.summation.value == "pairwise":
         return _tree(design, a, b, operands, nan_code)
-    chosen = _some(_readings(design), "a_format", "b_format", "negative_zero")
+    chosen = _some(_readings(design), "a_format", "b_format", "negative_zero", *OF_RESULTS)
     return families.e_fdpa(a, b, operands.c, L=p.L, nan_code=nan_code, **chosen)
 
 
@@ -152,7 +157,8 @@ def _t_fdpa(design, a, b, operands, nan_code):
 
 
 def _fma(design, a, b, operands, nan_code):
-    return exact.fma_chain(a, b, operands.c, design.d_format.name, nan_code)
+    rounding = _some(_readings(design), *OF_RESULTS)
+    return exact.fma_chain(a, b, operands.c, design.d_format.name, nan_code, **rounding)
 
 
 _FAMILIES: dict[str, Callable[..., int]] = {
@@ -175,5 +181,8 @@ _FAMILIES: dict[str, Callable[..., int]] = {
 def reference_result(design: Design, operands: Operands) -> int:
     """What the exact-rational reference returns for a design of any family of the catalogue."""
     padding = [0] * (design.padded_length(len(operands)) - len(operands))
+    if design.scale_format is not None:
+        ones = (design.scale_format.encode(1),) * (len(padding) // design.block)
+        operands = replace(operands, scale_a=operands.scale_a + ones, scale_b=operands.scale_b + ones)
     nan_code = 0 if design.d_format.is_integer else design.parameters.nan_code.pattern(design.d_format)
     return _FAMILIES[design.family](design, [*operands.a, *padding], [*operands.b, *padding], operands, nan_code)

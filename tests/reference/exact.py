@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from reference.formats import CONVERSIONS, FORMATS, Number, convert, decode, floor_log2
+from reference.formats import CONVERSIONS, FORMATS, Number, convert, decode, floor_log2, is_subnormal
 
 ZERO_EXPONENT = -126
 """What a zero reads as its exponent under 1A and 2A, whatever its format."""
@@ -31,8 +31,19 @@ class Term:
     exponent: int | None
 
 
+FLUSHED = {
+    "kept": "",
+    "flushed": "abcd",
+    "operands": "ab",
+    "operands-of-a": "a",
+    "accumulator": "c",
+    "results": "d",
+}
+"""Whose subnormal numbers become zero: those of operands +0, those of a result d a zero of its sign."""
+
 CHOICES = {
     "rho": tuple(CONVERSIONS),
+    "subnormals": tuple(FLUSHED),
     "alignment": ("truncate", "floor", "jam"),
     "product_exponent": ("summed", "normalised"),
     "zero_c": ("A", "B", "C"),
@@ -64,6 +75,7 @@ class Design:
     overflow: str = "A"
     negative_zero: str = "A"
     chain_infinity: str = "A"
+    subnormals: str = "kept"
 
     def __post_init__(self) -> None:
         """Refuse a misspelt choice, which would otherwise be taken for some other one."""
@@ -72,6 +84,18 @@ class Design:
                 raise ValueError(f"{name} is {getattr(self, name)!r}, not one of {', '.join(allowed)}")
         if self.e_zero is None and "C" in (self.zero_c, self.zero_product):
             raise ValueError("reading C of a zero needs e_zero")
+
+    def convert(self, total: int, scale: int) -> int:
+        """The result of a step whose exact sum is ``total * 2**scale``."""
+        flush = "d" in FLUSHED[self.subnormals]
+        readings = {"overflow": self.overflow, "negative_zero": self.negative_zero}
+        return convert(total, scale, self.rho, flush=flush, **readings)
+
+
+def read(pattern: int, format: str, flush: bool) -> Number:
+    """Xie, algorithm 2, lines 1 to 3, where subnormal operands are flushed: such a one becomes +0."""
+    x = decode(pattern, format)
+    return decode(0, format) if flush and is_subnormal(x, format) else x
 
 
 def special_value(pairs: Sequence[Pair], c: Number, infinity: int, nan_code: int) -> int | None:
@@ -155,7 +179,7 @@ def fused_sum(terms: Sequence[Term], design: Design) -> int:
     if design.carry_bits is not None:
         product_bits = 2 if design.product_exponent == "summed" else 1
         total = wrap(total, 1 + design.carry_bits + product_bits + design.fraction_bits)
-    return convert(total, unit, design.rho, overflow=design.overflow, negative_zero=design.negative_zero)
+    return design.convert(total, unit)
 
 
 def t_fdpa(pairs: Sequence[Pair], c: Number, design: Design) -> int:
@@ -166,11 +190,14 @@ def t_fdpa(pairs: Sequence[Pair], c: Number, design: Design) -> int:
     return fused_sum([product_term(x, y, design) for x, y in pairs] + [c_term(c, design)], design)
 
 
-def decode_pairs(a: Sequence[int], b: Sequence[int], a_format: str, b_format: str, length: int) -> list[Pair]:
+def decode_pairs(
+    a: Sequence[int], b: Sequence[int], a_format: str, b_format: str, length: int, subnormals: str = "kept"
+) -> list[Pair]:
     """The operands of the products, which must be whole steps of ``length``."""
     if len(a) != len(b) or len(a) == 0 or len(a) % length != 0:
         raise ValueError(f"{len(a)} and {len(b)} operands are not steps of {length}")
-    return [(decode(x, a_format), decode(y, b_format)) for x, y in zip(a, b, strict=True)]
+    flushed = FLUSHED[subnormals]
+    return [(read(x, a_format, "a" in flushed), read(y, b_format, "b" in flushed)) for x, y in zip(a, b, strict=True)]
 
 
 def check_nan(nan_code: int, d_format: str) -> None:
@@ -195,6 +222,7 @@ def chain(
     d_format: str,
     length: int,
     chain_infinity: str = "A",
+    subnormals: str = "kept",
 ) -> int:
     """Xie, algorithm 5, for one element: steps of ``length`` products, the d of one being the c of the next.
 
@@ -202,12 +230,13 @@ def chain(
     step made of finite operands enters the next step as 2**(largest exponent + 1); that step then has finite
     operands too, and what it makes of them is treated alike.
     """
-    accumulator, d = decode(c, c_format), 0
+    flush = "c" in FLUSHED[subnormals]
+    accumulator, d = read(c, c_format, flush), 0
     for start in range(0, len(pairs), length):
         of_step = pairs[start : start + length]
         d = step(start, of_step, accumulator)
         made_of_infinity = accumulator.kind == "inf" or any("inf" in (x.kind, y.kind) for x, y in of_step)
-        accumulator = decode(d, d_format)
+        accumulator = read(d, d_format, flush)
         if chain_infinity == "B" and accumulator.kind == "inf" and not made_of_infinity:
             e_infinity = FORMATS[d_format].e_infinity
             accumulator = Number("finite", accumulator.sign, 1, e_infinity, e_infinity)
@@ -237,13 +266,14 @@ def dot(
     overflow: str = "A",
     negative_zero: str = "A",
     chain_infinity: str = "A",
+    subnormals: str = "kept",
     nan_code: int,
 ) -> int:
     """One element of D, ``c + sum a[k]*b[k]``, by a chain of T-FDPA steps (Xie, algorithms 5 and 7).
 
     ``fraction_bits`` is F. Open points: 1 ``zero_c``, 2 ``zero_product``, 3 and 4 ``floor``, 5
     ``c_subnormal`` (for a c of any format), 6 ``overflow``, 7 ``negative_zero``, 8 ``chain_infinity``, 13
-    ``carry_bits``.
+    ``carry_bits``. ``subnormals`` is a key of FLUSHED; c is flushed in each step.
     """
     design = Design(
         a_format=a_format,
@@ -262,16 +292,18 @@ def dot(
         overflow=overflow,
         negative_zero=negative_zero,
         chain_infinity=chain_infinity,
+        subnormals=subnormals,
     )
     check_output(design, d_format)
     return chain(
-        decode_pairs(a, b, a_format, b_format, L),
+        decode_pairs(a, b, a_format, b_format, L, subnormals),
         c,
         lambda _, pairs, accumulator: t_fdpa(pairs, accumulator, design),
         c_format=c_format,
         d_format=d_format,
         length=L,
         chain_infinity=chain_infinity,
+        subnormals=subnormals,
     )
 
 
@@ -281,21 +313,49 @@ def exact_sum(terms: Sequence[tuple[int, int]]) -> tuple[int, int]:
     return sum(integer << (own - scale) for integer, own in terms), scale
 
 
-def fused_multiply_add(x: Number, y: Number, z: Number, format: str, nan_code: int) -> int:
-    """Xie, algorithm 3: IEEE 754 ``x*y + z`` rounded once, RNE, to a format; x, y, z may be of any other."""
+def fused_multiply_add(
+    x: Number,
+    y: Number,
+    z: Number,
+    format: str,
+    nan_code: int,
+    *,
+    rho: str | None = None,
+    overflow: str = "A",
+    flush: bool = False,
+) -> int:
+    """Xie, algorithm 3: IEEE 754 ``x*y + z`` rounded once to a format; x, y, z may be of any other.
+
+    ``rho`` is a conversion to the format, RNE by default; of an RZ one ``overflow`` is point 6. With ``flush``, a
+    subnormal result becomes a zero of its sign.
+    """
     special = special_value([(x, y)], z, FORMATS[format].infinity, nan_code)
     if special is not None:
         return special
+    rho = rho or f"rne-{format}"
     total, scale = exact_sum([(x.signed * y.signed, x.scale + y.scale), (z.signed, z.scale)])
-    if total == 0:  # opposite numbers have different signs and give +0; two zeros give -0 only if both are -0
-        negative = (x.sign ^ y.sign) & z.sign
-        return negative << (FORMATS[format].width - 1)
-    return convert(total, scale, f"rne-{format}", negative_zero="B")
+    if total == 0:
+        # IEEE 754, clause 6.3: opposite numbers, and zeros of opposite signs, give +0, but rounded down -0
+        signs = {x.sign ^ y.sign, z.sign}
+        negative = signs.pop() if len(signs) == 1 else CONVERSIONS[rho].direction == "rtn"
+        return int(negative) << (FORMATS[format].width - 1)
+    return convert(total, scale, rho, overflow=overflow, negative_zero="B", flush=flush)
 
 
-def fma_chain(a: Sequence[int], b: Sequence[int], c: int, format: str, nan_code: int) -> int:
-    """Xie, algorithm 4, for one element: one FMA after the other."""
-    d = c
-    for x, y in zip(a, b, strict=True):
-        d = fused_multiply_add(decode(x, format), decode(y, format), decode(d, format), format, nan_code)
+def fma_chain(
+    a: Sequence[int],
+    b: Sequence[int],
+    c: int,
+    format: str,
+    nan_code: int,
+    *,
+    rho: str | None = None,
+    overflow: str = "A",
+    subnormals: str = "kept",
+) -> int:
+    """Xie, algorithm 4, for one element: one FMA after the other, whose z is the result of the one before."""
+    flushed, d = FLUSHED[subnormals], c
+    for x, y in decode_pairs(a, b, format, format, 1, subnormals):
+        z = read(d, format, "c" in flushed)
+        d = fused_multiply_add(x, y, z, format, nan_code, rho=rho, overflow=overflow, flush="d" in flushed)
     return d

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from reference.exact import (
+    FLUSHED,
     Design,
     Pair,
     Term,
@@ -24,12 +25,12 @@ from reference.exact import (
     fused_multiply_add,
     fused_sum,
     product_term,
+    read,
     special_value,
 )
-from reference.formats import FORMATS, Number, convert, decode, floor_log2
+from reference.formats import CONVERSIONS, FORMATS, Number, decode, floor_log2
 
 ONE = Number("finite", 0, 1, 0, 0)
-MINUS_ZERO = decode(0x80000000, "fp32")
 FP32_INFINITY = FORMATS["fp32"].infinity
 
 
@@ -42,9 +43,14 @@ def check_choice(name: str, value: str, allowed: str) -> None:
 # --- FTZ-AddMul
 
 
-def ieee_add(x: int, y: int, format: str, nan_code: int) -> int:
-    """IEEE 754 addition, RNE: 1*x + y, the product 1*x being exact with the sign of x."""
-    return fused_multiply_add(ONE, decode(x, format), decode(y, format), format, nan_code)
+def ieee_add(x: Number, y: Number, format: str, nan_code: int, **rounding: Any) -> int:
+    """IEEE 754 addition: 1*x + y, the product 1*x being exact with the sign of x."""
+    return fused_multiply_add(ONE, x, y, format, nan_code, **rounding)
+
+
+def ieee_multiply(x: Number, y: Number, format: str, nan_code: int, **rounding: Any) -> int:
+    """IEEE 754 multiplication: x*y + 0, the zero having the sign of the product, which a zero product keeps."""
+    return fused_multiply_add(x, y, Number("zero", x.sign ^ y.sign, 0, 0, 0), format, nan_code, **rounding)
 
 
 def ftz_addmul(
@@ -55,49 +61,42 @@ def ftz_addmul(
     a_format: str,
     b_format: str,
     P: int,  # noqa: N803 - its name in the papers
-    flush: bool = True,
+    c_format: str = "fp32",
+    rho: str = "rne-fp32",
+    overflow: str = "A",
+    subnormals: str = "flushed",
     nan_code: int,
 ) -> int:
-    """Xie, algorithms 1 and 2, for one element; c, d and every intermediate result are fp32.
+    """Xie, algorithms 1 and 2, for one element; d and every intermediate result are of the format of rho.
 
-    ``P`` is a power of two: P consecutive products are summed as a balanced tree. Without ``flush`` the same
-    tree is plain IEEE arithmetic with gradual underflow (point 9, reading B, and point 10 by P).
+    ``P`` is a power of two: P consecutive products are summed as a balanced tree. With "kept" subnormal numbers the
+    same tree is plain IEEE arithmetic with gradual underflow (point 9, reading B, and point 10 by P). Every operation
+    is rounded by ``rho``; of an RZ one ``overflow`` is point 6.
     """
-    check_nan(nan_code, "fp32")
+    format = CONVERSIONS[rho].format
+    check_nan(nan_code, format)
     if P < 1 or P & (P - 1):
         raise ValueError(f"P is {P}, not a power of two")
-    smallest_normal = 1 << FORMATS["fp32"].fraction_bits
+    flushed = FLUSHED[subnormals]
+    rounding = {"rho": rho, "overflow": overflow, "flush": "d" in flushed}
 
-    def flushed_operand(x: Number, format: str) -> Number:
-        # Of the numbers that are not zero, those without the leading one of the significand.
-        subnormal = x.kind == "finite" and x.integer.bit_length() <= FORMATS[format].fraction_bits
-        return decode(0, format) if flush and subnormal else x
-
-    def flushed_result(z: int) -> int:
-        magnitude = z & 0x7FFFFFFF
-        return z - magnitude if flush and magnitude < smallest_normal else z
-
-    def multiply(x: Number, y: Number) -> int:
-        # A zero product keeps its sign: only -0 + -0 is -0.
-        return flushed_result(fused_multiply_add(x, y, MINUS_ZERO, "fp32", nan_code))
-
-    def add(x: int, y: int) -> int:
-        return flushed_result(ieee_add(x, y, "fp32", nan_code))
+    def add(x: Number, y: int) -> int:
+        return ieee_add(x, decode(y, format), format, nan_code, **rounding)
 
     def tree(products: Sequence[int]) -> int:
         if len(products) == 1:
             return products[0]
         half = len(products) // 2
-        return add(tree(products[:half]), tree(products[half:]))
+        return add(decode(tree(products[:half]), format), tree(products[half:]))
 
     products = [
-        multiply(flushed_operand(x, a_format), flushed_operand(y, b_format))
-        for x, y in decode_pairs(a, b, a_format, b_format, P)
+        ieee_multiply(x, y, format, nan_code, **rounding)
+        for x, y in decode_pairs(a, b, a_format, b_format, P, subnormals)
     ]
-    # A subnormal c becomes +0; -0 is no subnormal number and stays.
-    d = 0 if flush and 0 < c & 0x7FFFFFFF < smallest_normal else c
+    d, d_format = c, c_format
     for start in range(0, len(products), P):
-        d = add(d, tree(products[start : start + P]))
+        d = add(read(d, d_format, "c" in flushed), tree(products[start : start + P]))
+        d_format = format
     return d
 
 
@@ -113,25 +112,28 @@ def e_fdpa(
     b_format: str,
     L: int,  # noqa: N803 - its name in the papers
     nan_code: int,
+    rho: str = "rne-fp32",
+    overflow: str = "A",
     negative_zero: str = "A",
+    subnormals: str = "kept",
 ) -> int:
     """Xie, algorithms 5 and 6, for one element: steps of L products, each an exact sum rounded once to fp32.
 
-    An exact zero sum is +0; ``negative_zero`` is point 7.
+    An exact zero sum is +0. Open points: 6 ``overflow`` of an RZ rho, 7 ``negative_zero``.
     """
-    check_nan(nan_code, "fp32")
-    check_choice("negative_zero", negative_zero, "AB")
+    parameters = {"rho": rho, "overflow": overflow, "negative_zero": negative_zero, "subnormals": subnormals}
+    design = Design(a_format=a_format, b_format=b_format, fraction_bits=0, nan_code=nan_code, **parameters)
+    check_output(design, "fp32")
 
     def step(_: int, pairs: Sequence[Pair], accumulator: Number) -> int:
         special = special_value(pairs, accumulator, FP32_INFINITY, nan_code)
         if special is not None:
             return special
         products = [(x.signed * y.signed, x.scale + y.scale) for x, y in pairs]
-        total, scale = exact_sum([*products, (accumulator.signed, accumulator.scale)])
-        return convert(total, scale, "rne-fp32", negative_zero=negative_zero)
+        return design.convert(*exact_sum([*products, (accumulator.signed, accumulator.scale)]))
 
-    pairs = decode_pairs(a, b, a_format, b_format, L)
-    return chain(pairs, c, step, c_format="fp32", d_format="fp32", length=L)
+    pairs = decode_pairs(a, b, a_format, b_format, L, subnormals)
+    return chain(pairs, c, step, c_format="fp32", d_format="fp32", length=L, subnormals=subnormals)
 
 
 # --- ST-FDPA and GST-FDPA
@@ -185,7 +187,7 @@ def st_fdpa(
     """
     design = Design(**parameters)
     check_output(design, d_format)
-    pairs = decode_pairs(a, b, design.a_format, design.b_format, L)
+    pairs = decode_pairs(a, b, design.a_format, design.b_format, L, design.subnormals)
     scales = decode_scales(scale_a, scale_b, "e8m0", len(pairs), block)
     if has_nan(scales):
         return design.nan_code
@@ -208,6 +210,7 @@ def st_fdpa(
         d_format=d_format,
         length=L,
         chain_infinity=design.chain_infinity,
+        subnormals=design.subnormals,
     )
 
 
@@ -261,7 +264,7 @@ def gst_fdpa(
         raise ValueError("no source says how wide the sum of scaled groups is: carry_bits must be None")
     if any(FORMATS[x].special != "none" for x in (design.a_format, design.b_format)):
         raise ValueError("groups are of formats without infinity and NaN")
-    pairs = decode_pairs(a, b, design.a_format, design.b_format, L)
+    pairs = decode_pairs(a, b, design.a_format, design.b_format, L, design.subnormals)
     scales = decode_scales(scale_a, scale_b, scale_format, len(pairs), block)
     if has_nan(scales):
         return design.nan_code
@@ -283,6 +286,7 @@ def gst_fdpa(
         d_format=d_format,
         length=L,
         chain_infinity=design.chain_infinity,
+        subnormals=design.subnormals,
     )
 
 
@@ -300,7 +304,7 @@ class Rounded:
 
     def __post_init__(self) -> None:
         """Refuse a misspelt choice."""
-        check_nan(self.step.nan_code, "fp32")
+        check_output(self.step, "fp32")
         check_choice("final_rounding", self.final_rounding, "AB")
         check_choice("product_overflow", self.product_overflow, "AB")
 
@@ -345,7 +349,7 @@ def final_sum(products: Term, c: Term, design: Rounded, *, drops_small_c: bool) 
     if design.final_rounding == "B" and total != 0:
         unit = floor_log2(total, scale) - design.f2
         total, scale = align(Term(total, scale, None), unit, "floor"), unit
-    return convert(total, scale, "rne-fp32", negative_zero=design.step.negative_zero)
+    return design.step.convert(total, scale)
 
 
 def overflow_to_infinity(x: Number, y: Number) -> Pair:
@@ -384,36 +388,37 @@ def tr_fdpa(
     e_zero: int | None = None,
     final_rounding: str = "A",
     product_overflow: str = "A",
-    negative_zero: str = "A",
     nan_code: int,
+    rho: str = "rne-fp32",
+    **parameters: Any,
 ) -> int:
-    """Xie, algorithms 5 and 10, for one element; c and d are fp32 and rho is RNE-FP32.
+    """Xie, algorithms 5 and 10, for one element; c and d are fp32, and ``parameters`` the rest of those of ``dot``.
 
-    ``fraction_bits`` is F. Open points: 1 ``zero_c``, 2 ``zero_product``, 7 ``negative_zero``, 11
-    ``final_rounding``, 12 ``product_overflow``.
+    ``fraction_bits`` is F. Open points: 1 ``zero_c``, 2 ``zero_product``, 11 ``final_rounding``, 12
+    ``product_overflow``.
     """
-    parameters = Design(
+    inner = Design(
         a_format=a_format,
         b_format=b_format,
         fraction_bits=fraction_bits,
-        rho="rne-fp32",
+        rho=rho,
         nan_code=nan_code,
         zero_c=zero_c,
         zero_product=zero_product,
         e_zero=e_zero,
-        negative_zero=negative_zero,
+        **parameters,
     )
-    design = Rounded(parameters, f2, final_rounding, product_overflow)
+    design = Rounded(inner, f2, final_rounding, product_overflow)
 
     def step(_: int, pairs: Sequence[Pair], accumulator: Number) -> int:
         special = rounded_special_value(pairs, accumulator, design)
         if special is not None:
             return special
-        products = truncated_sum([product_term(x, y, parameters) for x, y in pairs], fraction_bits)
-        return final_sum(products, c_term(accumulator, parameters), design, drops_small_c=False)
+        products = truncated_sum([product_term(x, y, inner) for x, y in pairs], fraction_bits)
+        return final_sum(products, c_term(accumulator, inner), design, drops_small_c=False)
 
-    pairs = decode_pairs(a, b, a_format, b_format, L)
-    return chain(pairs, c, step, c_format="fp32", d_format="fp32", length=L)
+    pairs = decode_pairs(a, b, a_format, b_format, L, inner.subnormals)
+    return chain(pairs, c, step, c_format="fp32", d_format="fp32", length=L, subnormals=inner.subnormals)
 
 
 def gtr_fdpa(
@@ -431,31 +436,32 @@ def gtr_fdpa(
     e_zero: int | None = None,
     final_rounding: str = "A",
     product_overflow: str = "A",
-    negative_zero: str = "A",
     nan_code: int,
+    rho: str = "rne-fp32",
+    **parameters: Any,
 ) -> int:
     """Xie, algorithms 5 and 11, for one element; parameters as for ``tr_fdpa``."""
-    parameters = Design(
+    inner = Design(
         a_format=a_format,
         b_format=b_format,
         fraction_bits=fraction_bits,
-        rho="rne-fp32",
+        rho=rho,
         nan_code=nan_code,
         zero_c=zero_c,
         zero_product=zero_product,
         e_zero=e_zero,
-        negative_zero=negative_zero,
+        **parameters,
     )
-    design = Rounded(parameters, f2, final_rounding, product_overflow)
+    design = Rounded(inner, f2, final_rounding, product_overflow)
 
     def step(_: int, pairs: Sequence[Pair], accumulator: Number) -> int:
         special = rounded_special_value(pairs, accumulator, design)
         if special is not None:
             return special
-        terms = [product_term(x, y, parameters) for x, y in pairs]
+        terms = [product_term(x, y, inner) for x, y in pairs]
         even, odd = (truncated_sum(half, fraction_bits) for half in (terms[0::2], terms[1::2]))
         products = rounded_sum(even, odd, fraction_bits)
-        return final_sum(products, c_term(accumulator, parameters), design, drops_small_c=True)
+        return final_sum(products, c_term(accumulator, inner), design, drops_small_c=True)
 
-    pairs = decode_pairs(a, b, a_format, b_format, L)
-    return chain(pairs, c, step, c_format="fp32", d_format="fp32", length=L)
+    pairs = decode_pairs(a, b, a_format, b_format, L, inner.subnormals)
+    return chain(pairs, c, step, c_format="fp32", d_format="fp32", length=L, subnormals=inner.subnormals)

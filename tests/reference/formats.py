@@ -6,6 +6,7 @@ ml_dtypes, shortened. Operands are bit patterns.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -62,21 +63,25 @@ FORMATS = {
 }
 
 
+DIRECTIONS = ("rz", "rne", "rna", "rtn", "rtp")
+
+
 @dataclass(frozen=True)
 class Conversion:
-    """A row of Xie, table 2: where the result is stored, how many fraction bits it keeps, RNE or RZ."""
+    """Where a result is stored, how many fraction bits it keeps, and the direction of its rounding.
+
+    "rz" and "rne" are those of Xie, table 2; "rne", "rna", "rtn" and "rtp" are roundTiesToEven, roundTiesToAway,
+    roundTowardNegative and roundTowardPositive of IEEE 754-2019, clause 4.3; "rz" is its roundTowardZero under 6B.
+    """
 
     format: str
     fraction_bits: int
-    nearest: bool
+    direction: str
 
 
-CONVERSIONS = {
-    "rz-fp32": Conversion("fp32", 23, nearest=False),
-    "rz-e8m13": Conversion("fp32", 13, nearest=False),
-    "rne-fp32": Conversion("fp32", 23, nearest=True),
-    "rne-fp16": Conversion("fp16", 10, nearest=True),
-    "rne-fp64": Conversion("fp64", 52, nearest=True),
+CONVERSIONS = {f"{x}-{y}": Conversion(y, FORMATS[y].fraction_bits, x) for x in DIRECTIONS for y in ("fp32", "fp16")} | {
+    "rz-e8m13": Conversion("fp32", 13, "rz"),
+    "rne-fp64": Conversion("fp64", 52, "rne"),
 }
 
 
@@ -158,33 +163,60 @@ def floor_log2(integer: int, scale: int) -> int:
     return abs(integer).bit_length() - 1 + scale
 
 
-def convert(total: int, scale: int, rho: str, *, overflow: str = "A", negative_zero: str = "A") -> int:
-    """Xie, table 2: ``total * 2**scale`` rounded once, with gradual underflow, to its bit pattern.
+def is_subnormal(x: Number, format: str) -> bool:
+    """Whether a number of a format has no leading one in its significand, zero excepted."""
+    return x.kind == "finite" and x.integer.bit_length() <= FORMATS[format].fraction_bits
 
-    RNE overflows as in IEEE 754. RZ overflows to infinity or, under 6B, to its largest finite number. A
-    zero is +0; a negative number that rounds to zero is +0 or, under 7B, -0.
+
+def candidates(total: int, scale: int, fraction_bits: int, e_min: int) -> tuple[int, int, int, bool | None]:
+    """The numbers next to a positive ``total * 2**scale``, the range having no upper end (IEEE 754, clause 4.3).
+
+    As significands: the nearest not above it, the nearest not below it, and the exponent of their unit; and whether
+    the first is nearer than the second, None in the middle (or where both are the same).
+    """
+    unit = max(floor_log2(total, scale), e_min) - fraction_bits
+    exact = Fraction(total) * Fraction(2) ** (scale - unit)
+    below, above = math.floor(exact), math.ceil(exact)
+    nearer_below = None if exact - below == above - exact else exact - below < above - exact
+    return below, above, unit, nearer_below
+
+
+def convert(
+    total: int, scale: int, rho: str, *, overflow: str = "A", negative_zero: str = "A", flush: bool = False
+) -> int:
+    """Xie, table 2, and IEEE 754: ``total * 2**scale`` rounded once, with gradual underflow, to its bit pattern.
+
+    RZ overflows to infinity or, under 6B, to its largest finite number; the others as in IEEE 754, clause 7.4. A
+    zero is +0; a negative number that rounds to zero is +0 or, under 7B, -0. With ``flush``, a result that is
+    subnormal becomes a zero of its sign.
     """
     conversion = CONVERSIONS[rho]
     layout = FORMATS[conversion.format]
     if total == 0:
         return 0
-    # The result is a multiple of 2**unit, fraction_bits below its exponent (below e_min where subnormal).
-    exponent = max(floor_log2(total, scale), layout.e_min)
-    unit = exponent - conversion.fraction_bits
-    if scale >= unit:
-        kept = abs(total) << (scale - unit)
-    else:
-        kept, lost = divmod(abs(total), 1 << (unit - scale))
-        half = 1 << (unit - scale - 1)
-        if conversion.nearest and (lost > half or (lost == half and kept % 2 == 1)):
-            kept += 1
-    # The leading one of a normal number adds one to the exponent field; a subnormal number has none: field 0.
-    # So a carry into the next binade, or from the largest finite number into infinity, is right as well.
+    negative = total < 0
+    below, above, unit, nearer_below = candidates(abs(total), scale, conversion.fraction_bits, layout.e_min)
+    match conversion.direction:
+        case "rz":
+            kept = below
+        case "rtn":
+            kept = above if negative else below
+        case "rtp":
+            kept = below if negative else above
+        case nearest:
+            in_the_middle = above if nearest == "rna" or below % 2 == 1 else below
+            kept = in_the_middle if nearer_below is None else below if nearer_below else above
+    sign = int(negative) << (layout.width - 1)
     unstored = layout.fraction_bits - conversion.fraction_bits
-    pattern = (((exponent - layout.e_min) << conversion.fraction_bits) + kept) << unstored
-    if pattern >= layout.infinity:
-        saturates = overflow == "B" and not conversion.nearest
-        pattern = layout.infinity - (1 << unstored) if saturates else layout.infinity
-    if total > 0 or (pattern == 0 and negative_zero == "A"):
-        return pattern
-    return pattern | 1 << (layout.width - 1)
+    if kept and floor_log2(kept, unit) >= layout.e_infinity:
+        # 7.4: what is rounded away from infinity stays at the largest finite number
+        finite = {"rz": overflow == "B", "rtn": not negative, "rtp": negative}.get(conversion.direction, False)
+        return sign | (layout.infinity - (1 << unstored) if finite else layout.infinity)
+    if kept == 0:
+        return sign if negative_zero == "B" else 0
+    if floor_log2(kept, unit) < layout.e_min:
+        return sign if flush else sign | kept << unstored
+    # A carry into the next binade leaves a significand of one bit more, whose lowest bit is zero.
+    field = floor_log2(kept, unit) - layout.e_min + 1
+    fraction = Fraction(kept) * Fraction(2) ** (unit - floor_log2(kept, unit) + layout.fraction_bits)
+    return sign | field << layout.fraction_bits | int(fraction) - (1 << layout.fraction_bits)

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from reference.exact import dot, fma_chain, wrap
-from reference.formats import FORMATS, convert, decode
+from reference.formats import DIRECTIONS, FORMATS, convert, decode
 from reference.patterns import DTYPES, NAN, UINTS, bits
 
 INF = {"fp32": 0x7F800000, "fp16": 0x7C00}
@@ -392,6 +392,29 @@ def test_alignment(alignment: str, c: float, product: float, expected: int) -> N
     assert run("Volta", "fp16", [product * 2**12], [2.0**-12], c, alignment=alignment) == expected
 
 
+@pytest.mark.parametrize(
+    ("subnormals", "of_a", "of_b", "of_c", "result"),
+    [
+        ("kept", 0x30800000, 0x30800000, 0x00000300, 0x80000200),
+        ("flushed", 0, 0, 0, 0x80000000),
+        ("operands", 0, 0, 0x00000300, 0x80000200),
+        ("operands-of-a", 0, 0x30800000, 0x00000300, 0x80000200),
+        ("accumulator", 0x30800000, 0x30800000, 0x00000200, 0x80000200),
+        ("results", 0x30800000, 0x30800000, 0, 0x80000000),
+    ],
+)
+def test_flushing(subnormals: str, of_a: int, of_b: int, of_c: int, result: int) -> None:
+    """2^-130 * 2^100 either way; a c of 2^-141 and then 2^-140; -2^-140 as the sum of a step."""
+
+    def flushed(a: Sequence[float], b: Sequence[float], c: float) -> int:
+        return run("Ampere", "bf16", a, b, c, subnormals=subnormals, zero_c="B", zero_product="B")
+
+    assert flushed([2.0**-130], [2.0**100], 0.0) == of_a
+    assert flushed([2.0**100], [2.0**-130], 0.0) == of_b
+    assert flushed([0.0] * 8 + [2.0**-70], [1.0] * 8 + [2.0**-70], 2.0**-141) == of_c
+    assert flushed([2.0**-70], [-(2.0**-70)], 0.0) == result
+
+
 # --- special values (Xie et al., section 4.2)
 
 
@@ -420,6 +443,7 @@ def test_refused_calls() -> None:
         ({"zero_c": "C"}, "e_zero"),
         ({"rho": "rne-fp16"}, "store"),
         ({"nan_code": 0x7FFF}, "NaN"),
+        ({"subnormals": "flush"}, "subnormals"),
     ]
     for changes, message in refused:
         with pytest.raises(ValueError, match=message):
@@ -490,6 +514,73 @@ def test_rne_conversion(format: str, least: int) -> None:
         assert convert(total, scale, f"rne-{format}", negative_zero="B") == expected
 
 
+def directed(value: Fraction, format: str, direction: str) -> int:
+    """A value, not zero and no overflow, rounded as IEEE 754-2019, clause 4.3 says: one of numpy's neighbours."""
+    dtype, uint = DTYPES[format], UINTS[FORMATS[format].width // 8]
+    guess = np.array(float(value), dtype=dtype)
+    near = [guess, np.nextafter(guess, dtype(-np.inf)), np.nextafter(guess, dtype(np.inf))]
+    below = max((x for x in near if Fraction(float(x)) <= value), key=float)
+    above = min((x for x in near if Fraction(float(x)) >= value), key=float)
+    if direction == "rna":
+        chosen = min((below, above), key=lambda x: (abs(Fraction(float(x)) - value), -abs(float(x))))
+    else:
+        chosen = {"rtn": below, "rtp": above, "rz": below if value > 0 else above}[direction]
+    return int(np.copysign(chosen, dtype(-1 if value < 0 else 1)).view(uint))
+
+
+@pytest.mark.parametrize("direction", ["rz", "rna", "rtn", "rtp"])
+@pytest.mark.parametrize(("format", "least"), [("fp32", -175), ("fp16", -50)])
+def test_other_conversions(format: str, least: int, direction: str) -> None:
+    source, ties = random.Random(8), 0
+    for _ in range(2000):
+        width = source.choice([FORMATS[format].fraction_bits + 2, source.randint(1, 40)])  # the first are often ties
+        total = source.choice([-1, 1]) * (source.getrandbits(width) | 1)
+        scale = source.randint(least, -25)
+        value = Fraction(total) * Fraction(2) ** scale
+        expected = directed(value, format, direction)
+        assert convert(total, scale, f"{direction}-{format}", negative_zero="B") == expected
+        ties += directed(value, format, "rna") != nearest_even(value, format)
+    assert ties > 30
+
+
+def test_overflow_literals() -> None:
+    """IEEE 754-2019, clause 7.4, beyond (2 - 2^-23) 2^127; RZ is point 6."""
+    positive = {"rz": 0x7F800000, "rne": 0x7F800000, "rna": 0x7F800000, "rtn": 0x7F7FFFFF, "rtp": 0x7F800000}
+    negative = {"rz": 0xFF800000, "rne": 0xFF800000, "rna": 0xFF800000, "rtn": 0xFF800000, "rtp": 0xFF7FFFFF}
+    for direction in DIRECTIONS:
+        assert convert(1, 128, f"{direction}-fp32") == positive[direction]
+        assert convert(-1, 128, f"{direction}-fp32") == negative[direction]
+        assert convert(1, 999, f"{direction}-fp32", overflow="B") == {"rz": 0x7F7FFFFF}.get(
+            direction, positive[direction]
+        )
+    # a quarter above the largest finite number: rounded before it is an overflow
+    total = 4 * (2**24 - 1) + 1
+    for direction, pattern in (("rz", 0x7F7FFFFF), ("rne", 0x7F7FFFFF), ("rna", 0x7F7FFFFF), ("rtn", 0x7F7FFFFF)):
+        assert convert(total, 102, f"{direction}-fp32") == pattern
+    assert convert(total, 102, "rtp-fp32") == 0x7F800000
+    assert convert(-total, 102, "rtp-fp32") == 0xFF7FFFFF
+    assert convert(-total, 102, "rtn-fp32") == 0xFF800000
+    assert convert(total + 1, 102, "rne-fp32") == convert(total + 1, 102, "rna-fp32") == 0x7F800000  # half
+    assert convert(-1, 999, "rz-e8m13", overflow="B") == 0xFF7FFC00
+
+
+def test_underflow_literals() -> None:
+    for sign, negative in ((0, 1), (1, -1)):
+        up, down = ("rtp", "rtn") if not sign else ("rtn", "rtp")
+        for reading, zero in (("A", 0), ("B", sign << 31)):
+            rounded = {x: convert(negative, -160, f"{x}-fp32", negative_zero=reading) for x in DIRECTIONS}
+            assert rounded == dict.fromkeys(DIRECTIONS, zero) | {up: 1 | sign << 31, down: zero}
+    assert convert(1, -150, "rna-fp32") == 1  # half of the smallest: a tie, away from zero
+    assert convert(1, -150, "rne-fp32") == 0
+    # flushed: what is subnormal after it was rounded, with its sign whatever the reading of a negative zero
+    assert convert(2**24 - 1, -150, "rne-fp32", flush=True) == 0x00800000
+    assert convert(2**24 - 1, -150, "rz-fp32", flush=True) == 0
+    assert convert(-1, -140, "rz-fp32", flush=True) == 0x80000000
+    assert convert(-1, -160, "rz-fp32", flush=True) == 0
+    assert convert(-1, -160, "rz-fp32", flush=True, negative_zero="B") == 0x80000000
+    assert convert(-1, -160, "rtn-fp32", flush=True) == 0x80000000
+
+
 def test_conversion_literals() -> None:
     assert convert(2**12 - 1, 4, "rne-fp16") == 0x7C00  # 65520, the overflow threshold
     assert convert(65519, 0, "rne-fp16") == 0x7BFF
@@ -557,6 +648,14 @@ def test_fma_ieee_corners() -> None:
     assert fma(2.0**127, 2.0, -(2.0**103) * (1 + 2.0**-23)) == 0x7F7FFFFF
     assert fma(inf, 0.0, 1.0) == fma(inf, 1.0, -inf) == fma(1.0, 1.0, nan) == fma(inf, 0.0, nan) == 0x7FFFFFFF
     assert fma(-inf, 2.0, 1.0) == fma(1.0, 1.0, -inf) == 0xFF800000
+    # IEEE 754-2019, clause 6.3: the sign of an exact zero depends on the direction
+    ones = [bits(x, "fp32") for x in (1.0, -1.0)]
+    for direction in DIRECTIONS:
+        down = minus_zero if direction == "rtn" else zero
+        chosen = {"rho": f"{direction}-fp32"}
+        assert fma_chain(ones[:1], ones[:1], ones[1], "fp32", 0x7FFFFFFF, **chosen) == down
+        assert fma_chain([zero], ones[:1], minus_zero, "fp32", 0x7FFFFFFF, **chosen) == down
+        assert fma_chain([zero], ones[:1], zero, "fp32", 0x7FFFFFFF, **chosen) == zero
     one, tiny = bits(1.0, "fp32"), bits(2.0**-24, "fp32")
     assert fma_chain([one, one], [tiny, tiny], one, "fp32", 0x7FFFFFFF) == one  # each addition rounds
     assert fma_chain([one, one], [one, tiny], tiny, "fp32", 0x7FFFFFFF) == one

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from reference.accumulators import integer_dot, late_ieee, sequential
-from reference.exact import dot
+from reference.exact import FLUSHED, dot
 from reference.families import e_fdpa, ftz_addmul, gst_fdpa, gtr_fdpa, st_fdpa, tr_fdpa
 from reference.formats import FORMATS, convert, decode, decode_integer
 from reference.patterns import DTYPES, NAN, UINTS, bits
@@ -123,11 +123,11 @@ def test_equation_10_cdna1() -> None:
     assert exact("fp16", A10, B10, C10, L=4) == MINUS_0_875
 
 
-@pytest.mark.parametrize("flush", [True, False])
-def test_equation_10_cdna2_and_point_10(flush: bool) -> None:
-    assert ftz("fp16", A10, B10, C10, P=4, flush=flush) == 0x00000000
-    assert ftz("bf16", A10, B10, C10, P=4, flush=flush) == 0x00000000
-    assert ftz("bf16", A10, B10, C10, P=2, flush=flush) == MINUS_0_375
+@pytest.mark.parametrize("subnormals", FLUSHED)
+def test_equation_10_cdna2_and_point_10(subnormals: str) -> None:
+    assert ftz("fp16", A10, B10, C10, P=4, subnormals=subnormals) == 0x00000000
+    assert ftz("bf16", A10, B10, C10, P=4, subnormals=subnormals) == 0x00000000
+    assert ftz("bf16", A10, B10, C10, P=2, subnormals=subnormals) == MINUS_0_375
 
 
 @pytest.mark.parametrize("final_rounding", ["A", "B"])
@@ -143,24 +143,24 @@ def test_equation_10_cdna3(final_rounding: str) -> None:
 def test_point_9_cdna1() -> None:
     a, b, c = [1.0, 2.0**-12], [1.0, 2.0**-12], 2.0**-24
     assert exact("fp16", a, b, c, L=4) == 0x3F800001
-    assert ftz("fp16", a, b, c, P=4, flush=False) == 0x3F800000
+    assert ftz("fp16", a, b, c, P=4, subnormals="kept") == 0x3F800000
 
 
 def test_input_subnormals_become_plus_zero() -> None:
     tiny = 2.0**-24  # in fp16; 2^-14 is the smallest normal number
     assert ftz("fp16", [tiny], [1.0], 0.0, P=4) == 0x00000000
     assert ftz("fp16", [1.0], [-tiny], -0.0, P=4) == 0x00000000
-    assert ftz("fp16", [tiny], [1.0], 0.0, P=4, flush=False) == bits(tiny, "fp32")
+    assert ftz("fp16", [tiny], [1.0], 0.0, P=4, subnormals="kept") == bits(tiny, "fp32")
     assert ftz("fp16", [2.0**-14], [1.0], 0.0, P=4) == bits(2.0**-14, "fp32")
     assert ftz("fp16", [0.0] * 4, [-1.0] * 4, -(2.0**-130), P=4) == 0x00000000  # c becomes +0, the products are -0
     assert ftz("fp16", [0.0] * 4, [-1.0] * 4, -0.0, P=4) == 0x80000000
     assert ftz("fp16", [math.inf], [tiny], 0.0, P=4) == CDNA_NAN  # Inf * 0
-    assert ftz("fp16", [math.inf], [tiny], 0.0, P=4, flush=False) == 0x7F800000
+    assert ftz("fp16", [math.inf], [tiny], 0.0, P=4, subnormals="kept") == 0x7F800000
 
 
 def test_output_subnormals_become_zero_with_their_sign() -> None:
     assert ftz("bf16", [2.0**-64] * 4, [-(2.0**-64)] * 4, -0.0, P=4) == 0x80000000
-    assert ftz("bf16", [2.0**-64] * 4, [-(2.0**-64)] * 4, -0.0, P=4, flush=False) == 0x80800000  # 4 * 2^-128
+    assert ftz("bf16", [2.0**-64] * 4, [-(2.0**-64)] * 4, -0.0, P=4, subnormals="kept") == 0x80800000  # 4 * 2^-128
     assert ftz("bf16", [2.0**-63, 0.0], [-(2.0**-63), 0.0], -0.0, P=2) == 0x80800000
     assert ftz("bf16", [-0.0] * 4, [1.0] * 4, 2.0**-126, P=4) == 0x00800000
     # 2^-126 - 1.5 * 2^-126 is subnormal: -0, which +0 would turn into +0
@@ -168,16 +168,20 @@ def test_output_subnormals_become_zero_with_their_sign() -> None:
     # (1 - 2^-24) 2^-126 rounds to 2^-126, which is not flushed; the next smaller number is subnormal
     assert ftz("fp32", [(1 - 2.0**-24) * 2.0**-63, 0.0], [2.0**-63, 0.0], 0.0, P=2) == 0x00800000
     assert ftz("fp32", [(1 - 2.0**-23) * 2.0**-63, 0.0], [2.0**-63, 0.0], 0.0, P=2) == 0x00000000
-    assert ftz("fp32", [(1 - 2.0**-23) * 2.0**-63, 0.0], [2.0**-63, 0.0], 0.0, P=2, flush=False) == 0x007FFFFF
+    assert ftz("fp32", [(1 - 2.0**-23) * 2.0**-63, 0.0], [2.0**-63, 0.0], 0.0, P=2, subnormals="kept") == 0x007FFFFF
 
 
-@pytest.mark.parametrize("flush", [True, False])
+@pytest.mark.parametrize("subnormals", FLUSHED)
 @pytest.mark.parametrize(("format", "length"), [("bf16", 1), ("bf16", 2), ("bf16", 4), ("fp16", 4), ("fp32", 8)])
-def test_ftz_addmul_against_numpy(format: str, length: int, flush: bool) -> None:
-    """float32 arithmetic of numpy, flushed after each operation."""
+def test_ftz_addmul_against_numpy(format: str, length: int, subnormals: str) -> None:
+    """float32 arithmetic of numpy, flushed before and after each operation."""
+    flush = FLUSHED[subnormals]
 
     def flushed(z: np.float32) -> np.float32:
-        return np.copysign(np.float32(0), z) if flush and abs(z) < 2.0**-126 else z
+        return np.copysign(np.float32(0), z) if "d" in flush and abs(z) < 2.0**-126 else z
+
+    def read(z: np.float32, of: str, name: str) -> np.float32:
+        return np.float32(0) if name in flush and 0 < abs(z) < 2.0 ** FORMATS[of].e_min else z
 
     def tree(products: list[np.float32]) -> np.float32:
         if len(products) == 1:
@@ -185,9 +189,8 @@ def test_ftz_addmul_against_numpy(format: str, length: int, flush: bool) -> None
         half = len(products) // 2
         return flushed(tree(products[:half]) + tree(products[half:]))
 
-    def operand(pattern: int, of: str) -> np.float32:
-        x = np.array(pattern, dtype=UINTS[FORMATS[of].width // 8]).view(DTYPES[of]).astype(np.float32)[()]
-        return np.float32(0) if flush and 0 < abs(x) < 2.0 ** FORMATS[of].e_min else x
+    def value_of(pattern: int, of: str) -> np.float32:
+        return np.array(pattern, dtype=UINTS[FORMATS[of].width // 8]).view(DTYPES[of]).astype(np.float32)[()]
 
     source, finite = random.Random(11), 0
     for index in range(400):
@@ -198,13 +201,17 @@ def test_ftz_addmul_against_numpy(format: str, length: int, flush: bool) -> None
                 vector[:] = [source.getrandbits(1 + mantissa) | 63 << mantissa for _ in vector]
                 vector[:] = [x ^ source.getrandbits(1) << FORMATS[format].width - 1 for x in vector]
         c = source.getrandbits(32) if index % 3 else source.getrandbits(1) << 31
-        result = ftz_addmul(*vectors, c, a_format=format, b_format=format, P=length, flush=flush, nan_code=CDNA_NAN)
+        settings: dict[str, Any] = {"P": length, "subnormals": subnormals, "nan_code": CDNA_NAN}
+        result = ftz_addmul(*vectors, c, a_format=format, b_format=format, **settings)
         with np.errstate(all="ignore"):
-            x, y = ([operand(pattern, format) for pattern in vector] for vector in vectors)
-            d = operand(c, "fp32")
+            x, y = (
+                [read(value_of(pattern, format), format, name) for pattern in vector]
+                for name, vector in zip("ab", vectors, strict=True)
+            )
+            d = value_of(c, "fp32")
             products = [flushed(p * q) for p, q in zip(x, y, strict=True)]
             for start in (0, length):
-                d = flushed(d + tree(products[start : start + length]))
+                d = flushed(read(d, "fp32", "c") + tree(products[start : start + length]))
         finite += bool(np.isfinite(d))
         assert result == (CDNA_NAN if np.isnan(d) else int(d.view(np.uint32)))
     assert finite > 100

@@ -16,6 +16,17 @@ SETTINGS = (
     "alignment=jam,fraction_bits=10,overflow=B",
     "alignment=floor,carry_bits=0,negative_zero=B",
     "product_exponent=normalised,carry_bits=1,chain_infinity=B,L=2",
+    "rho=rna-fp32,subnormals=operands-of-a",
+    "rho=rtn-fp32,subnormals=flushed,zero_sum=ieee,L=2",
+    "rho=rtp-fp32,subnormals=results,alignment=jam,L=2",
+)
+OTHER_FAMILIES = (
+    "cdna2/v_mfma_f32_32x32x8bf16_1k@rho=rtn-fp32,subnormals=operands",
+    "paper/tree.m1n1k4.f32.f16.f16.f32@rho=rz-fp32,overflow=largest-finite,subnormals=accumulator",
+    "cdna3/v_mfma_f32_32x32x8_bf16@rho=rtp-fp32,subnormals=flushed",
+    "ampere/f16.f16.f16.f16@rho=rna-fp16,subnormals=results",
+    "riscv/bulk.m1n1k4.f32.bf16.f16.f32@rho=rtn-fp32,subnormals=flushed",
+    "paper/sequential.f32.f16.f16.f32@rho=rna-fp32,subnormals=results",
 )
 
 
@@ -49,3 +60,8 @@ def test_constants_give_what_integers_give(design):
 @pytest.mark.parametrize("name", ["ampere/f32.bf16.bf16.f32", "turing/f32.f16.f16.f32", "ada/f32.e4m3.e5m2.f32"])
 def test_readings_too(name, settings):
     check(find_design(f"{name}@{settings}"), 10)
+
+
+@pytest.mark.parametrize("name", OTHER_FAMILIES)
+def test_readings_of_other_families_too(name):
+    check(find_design(name), 10)

@@ -1,0 +1,100 @@
+"""Files are written whole or not at all; links are followed, and pipes and devices are never replaced."""
+
+import os
+import stat
+import threading
+from pathlib import Path
+
+import pytest
+
+from mmaproof.designs.errors import InputError
+from mmaproof.designs.files import write_atomically
+
+TEXT = "one\ntwo: 2⁻¹⁴\n"
+
+
+def test_a_file_is_made_and_replaced(tmp_path):
+    path = tmp_path / "v.jsonl"
+    for text in ("first\n", TEXT):
+        write_atomically(path, text)
+        assert path.read_text(encoding="utf-8") == text
+    assert [p.name for p in tmp_path.iterdir()] == ["v.jsonl"]
+
+
+@pytest.mark.parametrize(("umask", "mode"), [(0o022, 0o644), (0o077, 0o600), (0o002, 0o664)])
+def test_a_new_file_has_the_permissions_that_the_umask_leaves(tmp_path, umask, mode):
+    before = os.umask(umask)
+    try:
+        write_atomically(tmp_path / "v.jsonl", TEXT)
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "v.jsonl").stat().st_mode) == mode
+
+
+def test_a_file_that_is_replaced_keeps_its_permissions(tmp_path):
+    path = tmp_path / "v.jsonl"
+    path.write_text("first\n")
+    for mode in (0o600, 0o640, 0o666):
+        path.chmod(mode)
+        write_atomically(path, TEXT)
+        assert stat.S_IMODE(path.stat().st_mode) == mode
+
+
+def test_a_link_is_followed(tmp_path):
+    (tmp_path / "data").mkdir()
+    target, link, chained = tmp_path / "data" / "v.jsonl", tmp_path / "link", tmp_path / "chained"
+    link.symlink_to(Path("data") / "v.jsonl")
+    chained.symlink_to(link)
+    # the first time the file that the links name does not exist yet
+    for text in ("first\n", TEXT):
+        write_atomically(chained, text)
+        assert link.is_symlink() and chained.is_symlink()
+        assert not target.is_symlink()
+        assert target.read_text(encoding="utf-8") == text
+    assert sorted(p.name for p in tmp_path.rglob("*")) == ["chained", "data", "link", "v.jsonl"]
+
+
+def test_links_that_lead_nowhere_are_refused(tmp_path):
+    circle, lost = tmp_path / "circle", tmp_path / "lost"
+    circle.symlink_to(circle)
+    lost.symlink_to(tmp_path / "no" / "v.jsonl")
+    for path in (circle, lost):
+        with pytest.raises(InputError, match=f"{path}: cannot be written"):
+            write_atomically(path, TEXT)
+        assert path.is_symlink()
+
+
+@pytest.mark.parametrize("through_link", [False, True])
+def test_a_pipe_is_written_to(tmp_path, through_link):
+    pipe = path = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    if through_link:
+        path = tmp_path / "link"
+        path.symlink_to(pipe)
+    read: list[str] = []
+    reader = threading.Thread(target=lambda: read.append(pipe.read_text(encoding="utf-8")), daemon=True)
+    reader.start()
+    write_atomically(path, TEXT)
+    reader.join(timeout=60)
+    assert read == [TEXT]
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+    assert path.is_symlink() is through_link
+
+
+def test_a_device_stays_one(tmp_path):
+    link = tmp_path / "link"
+    link.symlink_to("/dev/null")
+    for path in (link, Path("/dev/null")):
+        write_atomically(path, TEXT)
+    assert link.is_symlink()
+    assert stat.S_ISCHR(Path("/dev/null").stat().st_mode)
+
+
+def test_a_directory_is_refused(tmp_path):
+    folder, link = tmp_path / "folder", tmp_path / "link"
+    folder.mkdir()
+    link.symlink_to(folder)
+    for path in (folder, link):
+        with pytest.raises(InputError, match=f"{path}: cannot be written: it is a directory"):
+            write_atomically(path, TEXT)
+    assert list(folder.iterdir()) == []

@@ -1,0 +1,196 @@
+"""Which subnormal numbers become zero: every reading in every family against the reference, and by hand."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from variations import VARIED, disagreements, random_design, varied_base, with_parameters
+
+from mmaproof.designs.catalogue import find_design, load_catalogue
+from mmaproof.designs.design import Design
+from mmaproof.designs.errors import DesignError
+from mmaproof.designs.formats import FORMATS
+from mmaproof.designs.operands import OperandBatch, Operands, Patterns
+from mmaproof.designs.readings import Subnormals
+from mmaproof.generators.distributions import draw
+from mmaproof.smt.evaluate import evaluate, evaluate_batch, trace
+
+FLUSHES = {
+    # of a, of b, of c, of results
+    Subnormals.KEPT: (False, False, False, False),
+    Subnormals.FLUSHED: (True, True, True, True),
+    Subnormals.OPERANDS: (True, True, False, False),
+    Subnormals.OPERANDS_A: (True, False, False, False),
+    Subnormals.ACCUMULATOR: (False, False, True, False),
+    Subnormals.RESULTS: (False, False, False, True),
+}
+
+
+@pytest.mark.parametrize("reading", Subnormals)
+def test_what_a_reading_flushes(reading):
+    assert (reading.of_a, reading.of_b, reading.of_c, reading.of_results) == FLUSHES[reading]
+
+
+def test_letters_and_catalogue():
+    assert [find_design(f"{BF16.name}@subnormals={x}").parameters.subnormals for x in "ABCDEF"] == [*FLUSHES]
+    found = {(d.family, d.parameters.subnormals) for d in load_catalogue().designs.values()}
+    assert {x for x in found if x[1] is not Subnormals.KEPT} == {("ftz-addmul", Subnormals.FLUSHED)}
+    with pytest.raises(DesignError, match="no effect"):
+        find_design("turing/mma.m8n8k16.s32.s8.s8.s32@subnormals=flushed")
+
+
+def rich(design: Design, rows: int, k: int, rng: np.random.Generator) -> OperandBatch:
+    """Operands of which about half are subnormal, beside others of which some are large enough to bring them back."""
+    batches = [draw(name, design, rows, k, rng) for name in ("subnormal", "ties", "uniform-bits")]
+
+    def mixed(column: str) -> Patterns:
+        parts: list[Patterns] = [getattr(b, column) for b in batches]
+        return np.choose(rng.choice(3, parts[0].shape, p=(0.5, 0.3, 0.2)), parts)
+
+    return dataclasses.replace(batches[0], a=mixed("a"), b=mixed("b"), c=mixed("c"))
+
+
+@pytest.mark.parametrize("reading", Subnormals)
+@pytest.mark.parametrize("family", VARIED)
+def test_any_combination_with_other_parameters_agrees_with_the_reference(family, reading):
+    first = 2 * [*Subnormals].index(reading)
+    for seed in (first, first + 1):
+        rng, design = np.random.default_rng(seed), random_design(family, seed, subnormals=reading)
+        for name in ("subnormal", "ties"):
+            assert disagreements(design, draw(name, design, 10, design.k, rng)) == [], name
+        assert disagreements(design, rich(design, 25, 2 * design.k, rng)) == []
+
+
+def without_products(batch: OperandBatch) -> OperandBatch:
+    """The same with a of zeros, and with the smallest scales: c alone is left."""
+    scales = {x: None if y is None else y * 0 for x, y in (("scale_a", batch.scale_a), ("scale_b", batch.scale_b))}
+    return dataclasses.replace(batch, a=batch.a * 0, **scales)
+
+
+@pytest.mark.parametrize("family", VARIED)
+def test_every_two_readings_differ_in_every_family(family):
+    rng, seen = np.random.default_rng(23), set()
+    for seed in range(len(VARIED[family][0])):
+        base = varied_base(family, seed)
+        batches = [rich(base, 300, base.k, rng), draw("ties", base, 300, base.k, rng)]
+        batches.append(without_products(batches[0]))
+        results = {
+            r: np.concatenate([evaluate_batch(with_parameters(base, subnormals=r), b) for b in batches])
+            for r in Subnormals
+        }
+        seen |= {(x, y) for x in results for y in results if (results[x] != results[y]).any()}
+    assert seen == {(x, y) for x in Subnormals for y in Subnormals if x is not y}
+
+
+# --- by hand
+
+BF16 = find_design("ampere/mma.m16n8k8.f32.bf16.bf16.f32")
+MINUS_ZERO = 0x80000000
+
+
+def bf16(*values: float) -> tuple[int, ...]:
+    return tuple(FORMATS["bf16"].encode(x) for x in (*values, *(0.0,) * (BF16.k - len(values))))
+
+
+def results(a: tuple[int, ...], b: tuple[int, ...], c: int, design: Design = BF16) -> dict[str, int]:
+    return {r.value: evaluate(design.change(subnormals=r), Operands(a, b, c)) for r in Subnormals}
+
+
+def test_operands_of_a_and_b():
+    """2^-130 * 2^100, one of them subnormal."""
+    small, large, product = bf16(2.0**-130), bf16(2.0**100), FORMATS["fp32"].encode(2.0**-30)
+    of_a, of_b = results(small, large, 0), results(large, small, 0)
+    assert {r for r, d in of_a.items() if d == 0} == {"flushed", "operands", "operands-of-a"}
+    assert {r for r, d in of_b.items() if d == 0} == {"flushed", "operands"}
+    assert {*of_a.values(), *of_b.values()} == {0, product}
+
+
+def test_a_flushed_operand_is_plus_zero():
+    """-2^-130 * +infinity is NaN where the subnormal is a zero."""
+    a, b = bf16(-(2.0**-130)), bf16(float("inf"))
+    nan, infinity = 0x7FFFFFFF, 0xFF800000
+    assert set(results(a, b, 0).values()) == {nan, infinity}
+    assert results(a, b, 0)["operands-of-a"] == nan
+
+
+def test_c_in_each_step_of_a_chain():
+    """Two steps of one product: the first leaves a subnormal, which the second reads as its c."""
+    design = find_design("ampere/mma.m16n8k8.f32.bf16.bf16.f32@L=1,zero_c=absent,zero_product=absent")
+    tiny, small = 2.0**-149, FORMATS["fp32"].encode
+    a, b = bf16(2.0**-70), bf16(2.0**-70)  # 2^-140 in the first step, nothing in the others
+    assert results(a, b, 1, design) == {
+        "kept": small(2.0**-140 + tiny),
+        "flushed": 0,
+        "operands": small(2.0**-140 + tiny),
+        "operands-of-a": small(2.0**-140 + tiny),
+        "accumulator": 0,
+        "results": 0,
+    }
+    last = (*bf16()[:-1], FORMATS["bf16"].encode(2.0**-70))
+    assert results(last, last, 1, design)["accumulator"] == small(2.0**-140)
+
+
+def test_results_are_zeros_of_their_sign():
+    """A subnormal sum is a zero of its sign; one that the conversion itself takes to zero has that of its reading."""
+    fused = find_design("ampere/mma.m16n8k8.f32.bf16.bf16.f32@zero_c=absent,zero_product=absent,fraction_bits=40")
+    a = bf16(-(2.0**-70))
+    subnormal, nothing = results(a, bf16(2.0**-70), 0, fused), results(a, bf16(2.0**-90), 0, fused)
+    assert subnormal["results"] == subnormal["flushed"] == MINUS_ZERO
+    assert set(nothing.values()) == {0}
+    # the largest subnormal and a half more: rounded up to the smallest normal number, it is kept
+    up = find_design("cdna1/v_mfma_f32_32x32x1f32@subnormals=results")
+    half = FORMATS["fp32"].encode(2.0**-75)
+    assert evaluate(up, Operands((half,), (half,), 0x007FFFFF)) == 0x00800000
+    assert evaluate(up, Operands((0,), (half,), 0x007FFFFF)) == 0
+
+
+def test_late_additions_flush_sum_c_and_result():
+    base = find_design("riscv/bulk.m1n1k4.f32.bf16.f16.f32")
+    smallest, step = 2.0**-126, 2.0**-140
+    fp32, ones = base.c_format.encode, (base.b_format.encode(1.0), 0, 0, 0)
+
+    def late(product: float, c: float) -> dict[str, int]:
+        a = (base.a_format.encode(product * 2.0**14), 0, 0, 0)
+        b = (base.b_format.encode(2.0**-14), 0, 0, 0)
+        return {r.value: evaluate(base.change(subnormals=r), Operands(a, b, fp32(c))) for r in Subnormals}
+
+    whole, zero = fp32(smallest + step), fp32(smallest)
+    # the sum is a result, and so zero before c is added; c is not
+    assert late(step, smallest) == dict.fromkeys(Subnormals, whole) | {"flushed": zero, "results": zero}
+    assert late(smallest, step) == dict.fromkeys(Subnormals, whole) | {"flushed": zero, "accumulator": zero}
+    below = dict.fromkeys(Subnormals, fp32(step - smallest))
+    assert late(step, -smallest) == below | {"flushed": fp32(-smallest), "results": fp32(-smallest)}
+    difference = fp32(-smallest / 2)
+    assert late(smallest, -1.5 * smallest) == dict.fromkeys(Subnormals, difference) | {
+        "flushed": MINUS_ZERO,
+        "results": MINUS_ZERO,
+    }
+    for reading in Subnormals:
+        d = evaluate(base.change(subnormals=reading), Operands((0,) * 4, ones, 0x80000001))
+        assert d == (0 if reading.of_c else MINUS_ZERO if reading.of_results else 0x80000001)
+
+
+def test_a_late_addition_at_the_end_of_an_instruction():
+    base = find_design("hopper/mma.m16n8k32.f16.e4m3.e4m3.f16")
+    ones = (base.a_format.encode(1.0),) * base.k
+    for reading in Subnormals:
+        d = evaluate(base.change(subnormals=reading), Operands((0,) * base.k, ones, 0x8001))
+        assert d == (0 if reading.of_c else 0x8000 if reading.of_results else 0x8001)
+
+
+def test_operands_of_a_can_be_told_from_those_of_b():
+    rng = np.random.default_rng(25)
+    for reading in Subnormals:
+        design = BF16.change(subnormals=reading)
+        batch = rich(design, 300, design.k, rng)
+        exchanged = dataclasses.replace(batch, a=batch.b, b=batch.a)
+        differs = (evaluate_batch(design, batch) != evaluate_batch(design, exchanged)).any()
+        assert differs == (reading.of_a is not reading.of_b)
+
+
+def test_the_converted_sum_of_a_step_is_flushed():
+    """A flushed result is the signal ``converted`` as well as d."""
+    fused = find_design("cdna1/v_mfma_f32_32x32x1f32@subnormals=results")
+    (step,) = trace(fused, Operands((0,), (0,), 0x80000001)).steps
+    assert step.converted.data == step.d.data == MINUS_ZERO
+    assert step.overflowed.data is False
