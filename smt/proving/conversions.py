@@ -1,0 +1,125 @@
+"""Lemmas about the conversion rho: how far it moves the sum, and that it depends on nothing but the value of the sum.
+
+They range over every sum within the bound of the step and every exponent, whatever terms it came from.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import Any
+
+from mmaproof.designs.conversions import Rounding
+from mmaproof.designs.design import Design
+from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
+from mmaproof.smt.proving.lemma import Input, Lemma
+from mmaproof.smt.semantics.convert import Rules, convert
+from mmaproof.smt.semantics.fused_sum import FusedSum
+from mmaproof.smt.semantics.unpack import unpack
+
+
+class ConversionLemma(Lemma):
+    """A statement about the conversion of ``total * 2**(e_max - fraction_bits)``."""
+
+    def __init__(self, name: str, design: Design, total: FusedSum[Any, Any]) -> None:
+        self.name = name
+        self.rules = Rules.of(design.parameters)
+        self.fraction_bits = total.fraction_bits
+        self.largest = total.largest
+        self.inputs = (
+            Input("total", total.total.width, signed=True),
+            Input("e_max", total.e_max.width, signed=True),
+            Input("zero_negative", 1),
+        )
+
+    def assumption(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
+        """Return that the sum is within the bound of its terms."""
+        magnitude = algebra.magnitude(words["total"])
+        width = max(magnitude.width, self.largest.bit_length())
+        return algebra.negation(algebra.less(algebra.unsigned(self.largest, width), magnitude))
+
+    def claim(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
+        """Return the claim about the sum that the words are."""
+        return self.of_sum(algebra, words["total"], words["e_max"], algebra.is_value(words["zero_negative"], 1))
+
+    @abstractmethod
+    def of_sum(self, algebra: Algebra[D, T], total: Word[D], e_max: Word[D], zero_negative: Truth[T]) -> Truth[T]:
+        """Return the claim about a sum."""
+
+
+class ConversionError(ConversionLemma):
+    """rho changes the sum by less than one ulp where it truncates, by at most half where it rounds to nearest.
+
+    An ulp is that of the result in rho's own precision; a result that is no finite number is not meant.
+    """
+
+    def __init__(self, design: Design, total: FusedSum[Any, Any]) -> None:
+        nearest = design.parameters.conversion.rounding in (Rounding.RNE, Rounding.RNA)
+        amount = "at most half an ulp" if nearest else "less than one ulp"
+        super().__init__(f"rho changes the sum by {amount} of the result", design, total)
+        self.nearest = nearest
+
+    def of_sum(self, algebra: Algebra[D, T], total: Word[D], e_max: Word[D], zero_negative: Truth[T]) -> Truth[T]:
+        """Return whether the error is as claimed, or the result is no finite number.
+
+        The result is n * 2**(x - f), n its significand, and the sum t * 2**(e_max - F). With s = (x - f) - (e_max - F),
+        both are counted in units of the smaller of the two exponents: n * 2**s against t, or n against t * 2**-s. Where
+        s is beyond all bits of t, or -s beyond those of n, the claim is that n, respectively t, is zero: the other one
+        is less than half an ulp then, respectively zero too.
+        """
+        rho = self.rules.rho
+        pattern, _ = convert(algebra, self.rules, total, e_max, self.fraction_bits, zero_negative)
+        d = unpack(algebra, rho.target, pattern)
+        shift = algebra.subtract(
+            algebra.subtract(d.exponent, e_max), algebra.signed(d.fraction_bits - self.fraction_bits)
+        )
+        unused = rho.target.fraction_bits - rho.fraction_bits
+        n, t = algebra.as_signed(d.significand), algebra.magnitude(total)
+        up_most, down_most = total.width + 1, d.significand.width + 1
+        up, up_far = _amount(algebra, shift, up_most)
+        down, down_far = _amount(algebra, algebra.negate(shift), down_most)
+        result = algebra.shift_left_by(n, up)
+        exact = algebra.shift_left_by(algebra.as_signed(t), down)
+        error = algebra.magnitude(algebra.subtract(result, exact))
+        # half ulps: the error is doubled
+        error = algebra.shift_left(error, 1)
+        ulp = algebra.shift_left_by(algebra.unsigned(2 << unused, unused + 2), up)
+        if self.nearest:
+            ulp = algebra.drop_low(ulp, 1)
+            within = algebra.negation(algebra.less(ulp, error))
+        else:
+            within = algebra.less(error, ulp)
+        zero_result, zero_sum = algebra.is_value(d.significand, 0), algebra.is_value(t, 0)
+        signs = algebra.negation(algebra.exclusive_or(d.negative, algebra.less(total, algebra.signed(0))))
+        fits = algebra.any_of(
+            [
+                algebra.all_of([up_far, zero_result]),
+                algebra.all_of([down_far, zero_sum, zero_result]),
+                algebra.all_of([algebra.negation(algebra.any_of([up_far, down_far])), within]),
+            ]
+        )
+        same_side = algebra.any_of([signs, zero_result])
+        beyond = algebra.any_of([d.infinite, d.nan])
+        return algebra.any_of([beyond, algebra.all_of([fits, same_side])])
+
+
+class ConversionOfValue(ConversionLemma):
+    """rho depends on the value of the sum alone: the same sum counted in halved units converts to the same."""
+
+    def __init__(self, design: Design, total: FusedSum[Any, Any]) -> None:
+        super().__init__("rho depends on the value of the sum, not on the unit it is counted in", design, total)
+
+    def of_sum(self, algebra: Algebra[D, T], total: Word[D], e_max: Word[D], zero_negative: Truth[T]) -> Truth[T]:
+        """Return whether t * 2**(e - F), 2t * 2**(e - (F + 1)) and 2t * 2**((e - 1) - F) convert to the same."""
+        doubled, below = algebra.shift_left(total, 1), algebra.subtract(e_max, algebra.signed(1))
+        given, _ = convert(algebra, self.rules, total, e_max, self.fraction_bits, zero_negative)
+        finer, _ = convert(algebra, self.rules, doubled, e_max, self.fraction_bits + 1, zero_negative)
+        lower, _ = convert(algebra, self.rules, doubled, below, self.fraction_bits, zero_negative)
+        return algebra.all_of([algebra.equal(given, finer), algebra.equal(given, lower)])
+
+
+def _amount(algebra: Algebra[D, T], shift: Word[D], most: int) -> tuple[Word[D], Truth[T]]:
+    """Return a shift as an unsigned word from 0 to ``most``, and whether it is larger than that."""
+    far = algebra.less(algebra.signed(most), shift)
+    clipped = algebra.maximum([algebra.ite(far, algebra.signed(most), shift), algebra.signed(0)])
+    return algebra.narrow_to_unsigned(clipped, most.bit_length()), far

@@ -1,0 +1,170 @@
+"""Lemmas about the cut of one term: how much it loses, when it loses nothing, and how large the result is.
+
+Every term of a fused sum goes through ``align`` by itself, so that what holds for one term of each shape (widths,
+fraction bits, bound of the significand) holds for all of them, however many there are. What is assumed of a term is
+what the stages before guarantee: its significand is at most ``largest``, its exponent at most e_max where it is
+present, and it is zero where it is not.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mmaproof.designs.design import Design
+from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
+from mmaproof.smt.proving.lemma import Input, Lemma
+from mmaproof.smt.semantics.align import Cut, align, loses_bits
+from mmaproof.smt.semantics.fused_sum import FusedSum
+from mmaproof.smt.semantics.terms import Term
+
+
+@dataclass(frozen=True)
+class TermShape:
+    """What terms that differ in their values only have in common, and the width of the e_max they are aligned at."""
+
+    significand_width: int
+    largest: int
+    fraction_bits: int
+    exponent_width: int
+    e_max_width: int
+
+    @classmethod
+    def of(cls, term: Term[Any, Any], e_max: Word[Any]) -> TermShape:
+        """Return the shape of a term of a step."""
+        return cls(term.significand.width, term.largest, term.fraction_bits, term.exponent.width, e_max.width)
+
+
+def term_shapes(total: FusedSum[Any, Any]) -> dict[str, TermShape]:
+    """Return the shapes of the terms of a sum, by what they are: ``products`` (one shape) and ``c``.
+
+    Raises ValueError where the products differ in shape.
+    """
+    shapes: dict[str, TermShape] = {}
+    for label, term in zip(total.labels, total.terms, strict=True):
+        kind = "c" if label == "c" else "products"
+        shape = TermShape.of(term, total.e_max)
+        if shapes.setdefault(kind, shape) != shape:
+            raise ValueError(f"the {kind} of a step differ in shape: {shapes[kind]} and {shape}")
+    return shapes
+
+
+def cut_of(design: Design) -> Cut:
+    """Return how a design with a single fused sum cuts its terms."""
+    return Cut(design.parameters.fraction_bits, design.parameters.alignment)
+
+
+class CutLemma(Lemma):
+    """A statement about one term of ``shape`` and its cut."""
+
+    def __init__(self, name: str, shape: TermShape, cut: Cut) -> None:
+        self.name = name
+        self.shape, self.cut = shape, cut
+        self.inputs = (
+            Input("significand", shape.significand_width),
+            Input("exponent", shape.exponent_width, signed=True),
+            Input("e_max", shape.e_max_width, signed=True),
+            Input("negative", 1),
+            Input("present", 1),
+        )
+
+    def assumption(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
+        """Return what the stages before guarantee of a term."""
+        significand, present = words["significand"], algebra.is_value(words["present"], 1)
+        bounded = algebra.negation(algebra.less(algebra.unsigned(self.shape.largest, significand.width), significand))
+        below = algebra.negation(algebra.less(words["e_max"], words["exponent"]))
+        absent = algebra.negation(present)
+        return algebra.all_of(
+            [
+                bounded,
+                algebra.any_of([absent, below]),
+                algebra.any_of([present, algebra.is_value(significand, 0)]),
+            ]
+        )
+
+    def claim(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
+        """Return the claim about the term that the words are."""
+        term = Term(
+            self.shape.fraction_bits,
+            algebra.is_value(words["negative"], 1),
+            words["exponent"],
+            words["significand"],
+            algebra.is_value(words["present"], 1),
+            self.shape.largest,
+        )
+        return self.of_term(algebra, term, words["e_max"])
+
+    @abstractmethod
+    def of_term(self, algebra: Algebra[D, T], term: Term[D, T], e_max: Word[D]) -> Truth[T]:
+        """Return the claim about ``term`` cut below ``e_max``."""
+
+
+class CutError(CutLemma):
+    """A cut moves a term by less than one unit, ``2**(e_max - F)``."""
+
+    def __init__(self, kind: str, shape: TermShape, cut: Cut) -> None:
+        super().__init__(f"cutting one of the {kind} changes it by less than 2^(e_max - F)", shape, cut)
+
+    def of_term(self, algebra: Algebra[D, T], term: Term[D, T], e_max: Word[D]) -> Truth[T]:
+        """Return whether ``|kept - exact| < 1`` in units of the last kept bit.
+
+        With x = significand * 2**(F - f - distance), both sides are multiplied by 2**(f + distance). Distances beyond
+        all bits count as the first such distance: the exact term is less than one unit there in any case.
+        """
+        far = self.shape.significand_width + self.cut.fraction_bits + 1
+        kept = align(algebra, term, e_max, self.cut)
+        distance = _distance(algebra, term, e_max, far)
+        unit = algebra.shift_left_by(algebra.unsigned(1 << term.fraction_bits, term.fraction_bits + 1), distance)
+        exact = algebra.conditional_negate(term.negative, algebra.shift_left(term.significand, self.cut.fraction_bits))
+        scaled = algebra.shift_left_by(algebra.shift_left(kept, term.fraction_bits), distance)
+        error = algebra.magnitude(algebra.subtract(scaled, exact))
+        return algebra.less(error, unit)
+
+
+class CutIsExact(CutLemma):
+    """A cut loses nothing of a nonzero term that lies at most ``spread`` below e_max."""
+
+    def __init__(self, kind: str, shape: TermShape, cut: Cut, spread: int) -> None:
+        super().__init__(f"{kind} at most {spread} below e_max lose nothing", shape, cut)
+        self.spread = spread
+
+    def of_term(self, algebra: Algebra[D, T], term: Term[D, T], e_max: Word[D]) -> Truth[T]:
+        """Return whether nothing is lost, or the term lies further down."""
+        further = algebra.less(algebra.signed(self.spread), algebra.subtract(e_max, term.exponent))
+        nonzero = algebra.negation(algebra.is_value(term.significand, 0))
+        lost = loses_bits(algebra, term, e_max, self.cut)
+        return algebra.any_of([algebra.negation(lost), algebra.all_of([nonzero, further])])
+
+
+class CutBound(CutLemma):
+    """A cut term is at most the bound that the width of the sum is computed from."""
+
+    def __init__(self, kind: str, shape: TermShape, cut: Cut) -> None:
+        self.bound = cut.bound(shape.largest, shape.fraction_bits)
+        super().__init__(f"one of the {kind}, cut, is at most {self.bound} * 2^(e_max - F)", shape, cut)
+
+    def of_term(self, algebra: Algebra[D, T], term: Term[D, T], e_max: Word[D]) -> Truth[T]:
+        """Return whether the magnitude is within the bound."""
+        magnitude = algebra.magnitude(align(algebra, term, e_max, self.cut))
+        width = max(magnitude.width, self.bound.bit_length())
+        return algebra.negation(algebra.less(algebra.unsigned(self.bound, width), magnitude))
+
+
+def _distance(algebra: Algebra[D, T], term: Term[D, T], e_max: Word[D], most: int) -> Word[D]:
+    """Return e_max - exponent as an unsigned word, at most ``most``; zero for a term that is not present."""
+    distance = algebra.subtract(e_max, term.exponent)
+    far = algebra.less(algebra.signed(most), distance)
+    near = algebra.ite(far, algebra.signed(most), distance)
+    return algebra.narrow_to_unsigned(algebra.ite(term.present, near, algebra.signed(0)), most.bit_length())
+
+
+def cut_errors(total: FusedSum[Any, Any], cut: Cut) -> Sequence[Lemma]:
+    """Return the lemmas that every term of a sum moves by less than one unit."""
+    return [CutError(kind, shape, cut) for kind, shape in term_shapes(total).items()]
+
+
+def cut_bounds(total: FusedSum[Any, Any], cut: Cut) -> Sequence[Lemma]:
+    """Return the lemmas that every term of a sum keeps within the bound that ``FusedSum.largest`` adds up."""
+    return [CutBound(kind, shape, cut) for kind, shape in term_shapes(total).items()]

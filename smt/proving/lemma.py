@@ -1,0 +1,83 @@
+"""Lemmas: statements about one stage of a unit, whose inputs are cut loose from the stages before it.
+
+A lemma is text over the algebra, like the semantics: it calls the very stage it is about. It quantifies over all
+words of its inputs that meet the assumption, so whatever the earlier stages deliver is among them as long as the
+assumption follows from what they guarantee; each lemma says in its text why it does.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from pysmt.fnode import FNode
+
+from mmaproof.smt.algebra.integers import IntegerAlgebra
+from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
+from mmaproof.smt.algebra.terms import TermAlgebra
+
+_INTEGERS = IntegerAlgebra()
+
+
+@dataclass(frozen=True)
+class Formula:
+    """A statement as pySMT formulas: for all values of the symbols, the precondition implies the claim."""
+
+    symbols: tuple[FNode, ...]
+    precondition: FNode | None
+    claim: FNode
+
+
+@dataclass(frozen=True)
+class Input:
+    """A word that a lemma ranges over."""
+
+    name: str
+    width: int
+    signed: bool = False
+
+
+class Lemma(ABC):
+    """For all words of ``inputs``: the assumption implies the claim."""
+
+    name: str
+    """what is proved, in words; lemmas of one proof have different names"""
+    inputs: tuple[Input, ...]
+
+    def assumption(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
+        """Return what is assumed of the inputs; nothing by default."""
+        return algebra.truth(True)
+
+    @abstractmethod
+    def claim(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
+        """Return what is claimed."""
+
+    def terms(self) -> TermAlgebra:
+        """Return the algebra that the formulas are written in."""
+        return TermAlgebra()
+
+    @cached_property
+    def formula(self) -> Formula:
+        """The lemma as formulas."""
+        algebra = self.terms()
+        symbols = {i.name: algebra.symbol(f"{i.name}_{i.width}", i.width) for i in self.inputs}
+        words = {i.name: _read(algebra, i, symbols[i.name]) for i in self.inputs}
+        assumption = self.assumption(algebra, words).data
+        return Formula(
+            tuple(w.data for w in symbols.values()),
+            None if assumption.is_true() else assumption,
+            self.claim(algebra, words).data,
+        )
+
+    def confirm(self, model: Mapping[str, int]) -> bool:
+        """Return whether a solver's model of ``formula`` violates the lemma, computed on integers."""
+        words = {
+            i.name: _read(_INTEGERS, i, _INTEGERS.unsigned(model[f"{i.name}_{i.width}"], i.width)) for i in self.inputs
+        }
+        return self.assumption(_INTEGERS, words).data and not self.claim(_INTEGERS, words).data
+
+
+def _read(algebra: Algebra[D, T], given: Input, word: Word[D]) -> Word[D]:
+    return algebra.twos_complement(word) if given.signed else word

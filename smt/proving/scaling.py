@@ -1,0 +1,134 @@
+"""Lemmas behind the scaling of a whole step by two.
+
+Take the operands of a step, all nonzero, and the same with a and c doubled, every number staying normal. Then
+
+1. taken apart, each doubled operand has its significand and sign, and an exponent one higher (``UnpacksDoubled``): so
+   has every product, whose exponent is a sum with that of b, and c;
+2. the largest of exponents that are all one higher is one higher (``MaximumMoves``, two at a time);
+3. a term cut below e_max is the same when its exponent and e_max are both one higher (``CutMoves``), so that all
+   aligned terms, and their sum, are the same;
+4. rho of the same sum at an e_max one higher is twice rho of it, where that stays in the normal range
+   (``ConversionMoves``).
+
+So d is doubled. No number is special, before or after, so that nothing takes the place of the sum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from mmaproof.designs.design import Design
+from mmaproof.designs.formats import Format
+from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
+from mmaproof.smt.proving.conversions import ConversionLemma
+from mmaproof.smt.proving.cuts import CutLemma, cut_of, term_shapes
+from mmaproof.smt.proving.lemma import Input, Lemma
+from mmaproof.smt.semantics.align import align
+from mmaproof.smt.semantics.convert import convert
+from mmaproof.smt.semantics.fused_sum import FusedSum
+from mmaproof.smt.semantics.terms import Term
+from mmaproof.smt.semantics.unpack import unpack
+
+
+def doubled(algebra: Algebra[D, T], fmt: Format, pattern: Word[D]) -> Word[D]:
+    """Return the pattern of twice a normal number whose double is one too, and zero as it is."""
+    zero = unpack(algebra, fmt, pattern).zero
+    one_up = algebra.unsigned(1 << (fmt.fraction_bits + fmt.ignored_bits), fmt.bits)
+    return algebra.ite(zero, pattern, algebra.extract(algebra.add(pattern, one_up), fmt.bits - 1, 0))
+
+
+def stays_normal(algebra: Algebra[D, T], fmt: Format, pattern: Word[D]) -> Truth[T]:
+    """Return whether a number is normal and so is its double."""
+    x, twice = unpack(algebra, fmt, pattern), unpack(algebra, fmt, doubled(algebra, fmt, pattern))
+    below_top = algebra.less(x.exponent, algebra.signed(fmt.e_max))
+    special = algebra.any_of([x.zero, x.subnormal, x.infinite, x.nan, twice.infinite, twice.nan])
+    return algebra.all_of([below_top, algebra.negation(special)])
+
+
+def is_inside(algebra: Algebra[D, T], fmt: Format, pattern: Word[D]) -> Truth[T]:
+    """Return whether a result is 2**(e_min + 1) or more (what was rounded to it was normal) and its double normal."""
+    above = algebra.less(algebra.signed(fmt.e_min), unpack(algebra, fmt, pattern).exponent)
+    return algebra.all_of([above, stays_normal(algebra, fmt, pattern)])
+
+
+class UnpacksDoubled(Lemma):
+    """A doubled number has the same significand and sign, and an exponent one higher."""
+
+    def __init__(self, fmt: Format) -> None:
+        self.fmt = fmt
+        self.name = f"doubling a normal {fmt.name} adds one to its exponent and changes nothing else"
+        self.inputs = (Input("pattern", fmt.bits),)
+
+    def assumption(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
+        """Return that number and double are normal."""
+        return stays_normal(algebra, self.fmt, words["pattern"])
+
+    def claim(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
+        """Return whether it has."""
+        x = unpack(algebra, self.fmt, words["pattern"])
+        twice = unpack(algebra, self.fmt, doubled(algebra, self.fmt, words["pattern"]))
+        return algebra.all_of(
+            [
+                algebra.equal(x.significand, twice.significand),
+                algebra.negation(algebra.exclusive_or(x.negative, twice.negative)),
+                algebra.equal(algebra.add(x.exponent, algebra.signed(1)), twice.exponent),
+                algebra.negation(algebra.any_of([twice.zero, twice.subnormal])),
+            ]
+        )
+
+
+class MaximumMoves(Lemma):
+    """The largest of two exponents that are one higher is one higher."""
+
+    def __init__(self, width: int) -> None:
+        self.name = f"the larger of two exponents of {width} bits moves with them"
+        self.inputs = (Input("x", width, signed=True), Input("y", width, signed=True))
+
+    def claim(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
+        """Return whether it is."""
+        one, pair = algebra.signed(1), [words["x"], words["y"]]
+        moved = algebra.maximum([algebra.add(w, one) for w in pair])
+        return algebra.equal(moved, algebra.add(algebra.maximum(pair), one))
+
+
+class CutMoves(CutLemma):
+    """The cut of a term depends on how far it lies below e_max alone."""
+
+    def of_term(self, algebra: Algebra[D, T], term: Term[D, T], e_max: Word[D]) -> Truth[T]:
+        """Return whether exponent and e_max one higher give the same."""
+        one = algebra.signed(1)
+        exponent = algebra.add(term.exponent, one)
+        higher = Term(term.fraction_bits, term.negative, exponent, term.significand, term.present, term.largest)
+        moved = align(algebra, higher, algebra.add(e_max, one), self.cut)
+        return algebra.equal(align(algebra, term, e_max, self.cut), moved)
+
+
+class ConversionMoves(ConversionLemma):
+    """rho of a sum at an e_max one higher is twice rho of it, inside the normal range; zero stays zero."""
+
+    def __init__(self, design: Design, total: FusedSum[Any, Any]) -> None:
+        super().__init__("rho of a doubled sum is doubled, inside the normal range", design, total)
+
+    def of_sum(self, algebra: Algebra[D, T], total: Word[D], e_max: Word[D], zero_negative: Truth[T]) -> Truth[T]:
+        """Return whether it is, or the result or its double is not inside the normal range."""
+        fmt, higher = self.rules.rho.target, algebra.add(e_max, algebra.signed(1))
+        d, _ = convert(algebra, self.rules, total, e_max, self.fraction_bits, zero_negative)
+        moved, _ = convert(algebra, self.rules, total, higher, self.fraction_bits, zero_negative)
+        zero = algebra.all_of([algebra.is_value(total, 0), unpack(algebra, fmt, d).zero])
+        meant = algebra.any_of([zero, is_inside(algebra, fmt, d)])
+        return algebra.any_of([algebra.negation(meant), algebra.equal(moved, doubled(algebra, fmt, d))])
+
+
+def scaling_lemmas(design: Design, total: FusedSum[Any, Any]) -> Sequence[Lemma]:
+    """Return the lemmas for a step of ``design``, whose only sum is ``total``."""
+    cut = cut_of(design)
+    widths = {x.exponent_width for x in term_shapes(total).values()} | {total.e_max.width}
+    formats = dict.fromkeys((design.a_format, design.c_format))
+    cuts = term_shapes(total).items()
+    return [
+        *(UnpacksDoubled(f) for f in formats),
+        *(MaximumMoves(width) for width in sorted(widths)),
+        *(CutMoves(f"cutting one of the {kind} depends on its distance alone", x, cut) for kind, x in cuts),
+        ConversionMoves(design, total),
+    ]

@@ -1,0 +1,116 @@
+"""Proofs by laws of order: what is equal under them is equal, and an operation that breaks a law is found out."""
+
+import pytest
+
+from mmaproof.designs.catalogue import find_design
+from mmaproof.properties.library.order import OrderIndependence
+from mmaproof.properties.run_question import Scope
+from mmaproof.smt.algebra.protocol import Word
+from mmaproof.smt.algebra.terms import TermAlgebra
+from mmaproof.smt.proving.laws import LawfulTerms, lemmas_of
+from mmaproof.smt.solving.limits import Limits
+from mmaproof.smt.solving.prove import prove
+from mmaproof.smt.solving.verdict import Status
+
+
+def decide(lemma):
+    formula = lemma.formula
+    return prove(
+        formula.claim,
+        precondition=formula.precondition,
+        symbols=formula.symbols,
+        confirm=lambda model: True,
+        solver="bitwuzla",
+        limits=Limits(60, 4 << 30),
+    ).status
+
+
+def lemmas_for(name):
+    design = find_design(name)
+    return OrderIndependence().question(design, Scope()).lemmas()
+
+
+def used(build):
+    terms = LawfulTerms()
+    build(terms, *(terms.symbol(f"law_{n}", 8) for n in "xyz"))
+    return lemmas_of(terms)
+
+
+@pytest.mark.parametrize(
+    "name", ["volta/f32.f16.f16.f32", "hopper/wgmma.f32.e4m3.e4m3", "cdna3/v_mfma_f32_32x32x8_f16"]
+)
+def test_the_order_of_a_fused_sum_follows_from_laws(name):
+    lemmas = lemmas_for(name)
+    assert lemmas
+    assert {decide(lemma) for lemma in lemmas} == {Status.PROVED}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "cdna2/v_mfma_f32_32x32x8f16",
+        "volta/f32.f16.f16.f32@summation=sequential,first=index,truncates=partial-sum",
+        "cdna3/v_mfma_f32_32x32x16_fp8_fp8",
+    ],
+)
+def test_where_the_order_matters_no_laws_are_offered(name):
+    assert lemmas_for(name) == ()
+
+
+def test_canonical_terms_do_not_depend_on_the_order():
+    terms = LawfulTerms()
+    x, y, z = (terms.symbol(f"law_{n}", 8) for n in "xyz")
+    signed = [terms.twos_complement(w) for w in (x, y, z)]
+    assert terms.maximum([x, y, z]).data is terms.maximum([z, x, y, x]).data
+    assert terms.modular_sum(signed, 9).data is terms.modular_sum(signed[::-1], 9).data
+    assert terms.multiply(x, y).data is terms.multiply(y, x).data
+    assert terms.add(x, y).data is terms.add(y, x).data
+    assert terms.subtract(x, y).data is not terms.subtract(y, x).data
+    assert terms.less(x, y).data is not terms.less(y, x).data
+    assert terms.equal(terms.add(x, y), terms.add(y, x)).data.is_true()
+    assert not terms.equal(terms.add(x, y), terms.add(y, z)).data.is_true()
+
+
+@pytest.mark.parametrize(
+    ("law", "build", "method", "broken"),
+    [
+        ("sum", lambda t, x, y, z: t.modular_sum([t.as_signed(x), t.as_signed(y)], 9), "_add_up", None),
+        ("maximum", lambda t, x, y, z: t.maximum([x, y]), "_maximum", lambda self, x, y, signed: x),
+        ("product", lambda t, x, y, z: t.multiply(x, y), "_multiply", lambda self, x, y: self._subtract(x, y, 16)),
+        ("junction", lambda t, x, y, z: t.any_of([t.less(x, y), t.less(y, z)]), "_or", lambda self, xs: xs[0]),
+    ],
+)
+def test_an_operation_that_breaks_its_law_is_refuted(monkeypatch, law, build, method, broken):
+    lemma = next(x for x in used(build) if x.name.startswith(law))
+    assert decide(lemma) is Status.PROVED
+    if broken is None:
+        right = TermAlgebra._add_up
+
+        def broken(self, xs, widths, width, wraps):
+            """Drop the lowest bit of what was added so far before the next addend: truncation after each addition."""
+            total = xs[0]
+            for x, w in zip(xs[1:], widths[1:], strict=True):
+                total = right(self, [total, x], [width, w], width, wraps)
+                total = self._terms.BVAnd(total, self._constant(-2, width))
+            return total
+
+    monkeypatch.setattr(TermAlgebra, method, broken)
+    again = next(x for x in used(build) if x.name.startswith(law))
+    assert decide(again) is Status.REFUTED
+
+
+def test_extending_a_maximum_is_a_law_of_its_own():
+    def build(terms, x, y, z):
+        wide = terms.symbol("law_wide", 12)
+        return terms.maximum([x, y, wide])
+
+    names = [lemma.name for lemma in used(build)]
+    assert any(name.startswith("extended maximum") for name in names)
+    assert {decide(lemma) for lemma in used(build)} == {Status.PROVED}
+
+
+def test_sign_extension_is_not_mixed_up_with_zero_extension():
+    terms = LawfulTerms()
+    x = Word(terms.symbol("law_x", 8).data, 8, True)
+    assert terms.maximum([x, terms.signed(5, 12)]).width == 12
+    assert {decide(lemma) for lemma in lemmas_of(terms)} == {Status.PROVED}

@@ -1,0 +1,138 @@
+"""Lemmas about cuts and conversions: true ones are proved, and each has a mutant that is refuted."""
+
+from dataclasses import replace
+
+import pytest
+
+from mmaproof.designs.catalogue import find_design
+from mmaproof.designs.conversions import Rounding
+from mmaproof.properties.library.carry import SumFits
+from mmaproof.properties.run_question import Scope
+from mmaproof.smt.algebra.integers import IntegerAlgebra
+from mmaproof.smt.algebra.protocol import Algebra
+from mmaproof.smt.algebra.terms import TermAlgebra
+from mmaproof.smt.proving import conversions, cuts
+from mmaproof.smt.proving.conversions import ConversionError, ConversionOfValue
+from mmaproof.smt.proving.cuts import CutBound, CutError, CutIsExact, cut_of, term_shapes
+from mmaproof.smt.semantics import dot_product_accumulate
+from mmaproof.smt.semantics.align import Cut, align
+from mmaproof.smt.semantics.convert import convert
+from mmaproof.smt.solving.limits import Limits
+from mmaproof.smt.solving.prove import prove
+from mmaproof.smt.solving.verdict import Status
+
+VOLTA = "volta/f32.f16.f16.f32"
+HALF = "volta/f16.f16.f16.f16"
+FP8 = "hopper/wgmma.f32.e4m3.e4m3"
+
+
+def decide(lemma):
+    formula = lemma.formula
+    return prove(
+        formula.claim,
+        precondition=formula.precondition,
+        symbols=formula.symbols,
+        confirm=lemma.confirm,
+        solver="bitwuzla",
+        limits=Limits(60, 4 << 30),
+    ).status
+
+
+def parts(name):
+    """The design of one step, its sum and the shapes of its terms."""
+    design = find_design(name).one_step()
+    algebra = TermAlgebra()
+    question = SumFits(design, Scope(), 5)
+    (total,) = dot_product_accumulate(design, algebra, question.symbols(algebra)).steps[0].sums
+    return design, total, term_shapes(total)
+
+
+@pytest.mark.parametrize("name", [VOLTA, FP8, f"{VOLTA}@alignment=floor", f"{VOLTA}@alignment=jam"])
+@pytest.mark.parametrize("kind", ["products", "c"])
+def test_a_cut_moves_a_term_by_less_than_one_unit(name, kind):
+    design, _, shapes = parts(name)
+    assert decide(CutError(kind, shapes[kind], cut_of(design))) is Status.PROVED
+
+
+@pytest.mark.parametrize("kind", ["products", "c"])
+def test_a_cut_that_drops_another_bit_is_found_out(monkeypatch, kind):
+    design, _, shapes = parts(VOLTA)
+
+    def coarser(algebra, term, e_max, cut):
+        kept = align(algebra, term, e_max, Cut(cut.fraction_bits - 1, cut.alignment))
+        return algebra.shift_left(kept, 1)
+
+    monkeypatch.setattr(cuts, "align", coarser)
+    assert decide(CutError(kind, shapes[kind], cut_of(design))) is Status.REFUTED
+
+
+@pytest.mark.parametrize(("name", "kind", "spread"), [(VOLTA, "products", 3), (VOLTA, "c", 0), (FP8, "products", 7)])
+def test_terms_close_to_e_max_lose_nothing_and_one_further_do(name, kind, spread):
+    design, _, shapes = parts(name)
+    assert decide(CutIsExact(kind, shapes[kind], cut_of(design), spread)) is Status.PROVED
+    assert decide(CutIsExact(kind, shapes[kind], cut_of(design), spread + 1)) is Status.REFUTED
+
+
+@pytest.mark.parametrize("alignment", ["truncate", "floor", "jam"])
+def test_the_bound_of_a_cut_term_is_attained(alignment):
+    design, _, shapes = parts(f"{VOLTA}@alignment={alignment}")
+    lemma = CutBound("products", shapes["products"], cut_of(design))
+    assert decide(lemma) is Status.PROVED
+    lower = CutBound("products", shapes["products"], cut_of(design))
+    lower.bound = lemma.bound - (1 if alignment == "truncate" else 2)
+    assert decide(lower) is Status.REFUTED
+
+
+@pytest.mark.parametrize("name", [VOLTA, HALF, FP8])
+def test_rho_is_within_its_error(name):
+    design, total, _ = parts(name)
+    assert decide(ConversionError(design, total)) is Status.PROVED
+
+
+@pytest.mark.parametrize("rounding", [Rounding.RTN, Rounding.RTP, Rounding.RZ])
+def test_a_directed_rounding_is_not_within_half_an_ulp(rounding):
+    design, total, _ = parts(HALF)
+    lemma = ConversionError(design, total)
+    lemma.rules = replace(lemma.rules, rho=replace(lemma.rules.rho, rounding=rounding))
+    assert decide(lemma) is Status.REFUTED
+
+
+def test_saturation_is_not_within_an_ulp():
+    design, total, _ = parts("ampere/m16n8k8.f32.bf16.bf16.f32@overflow=largest-finite")
+    assert decide(ConversionError(design, total)) is Status.REFUTED
+
+
+@pytest.mark.parametrize("name", [VOLTA, HALF, FP8])
+def test_rho_depends_on_the_value_alone(name):
+    design, total, _ = parts(name)
+    assert decide(ConversionOfValue(design, total)) is Status.PROVED
+
+
+def test_a_conversion_that_looks_at_e_max_is_found_out(monkeypatch):
+    design, total, _ = parts(VOLTA)
+
+    def peeking(algebra, rules, value, e_max, fraction_bits, zero_negative):
+        pattern, overflowed = convert(algebra, rules, value, e_max, fraction_bits, zero_negative)
+        low = algebra.is_bit_set(algebra.extract(e_max, 0, 0), 0)
+        return algebra.ite(low, pattern, algebra.unsigned(0, pattern.width)), overflowed
+
+    monkeypatch.setattr(conversions, "convert", peeking)
+    assert decide(ConversionOfValue(design, total)) is Status.REFUTED
+
+
+def test_a_lemma_is_confirmed_on_integers():
+    design, _, shapes = parts(VOLTA)
+    lemma = CutIsExact("c", shapes["c"], cut_of(design), 1)
+    lost = {"significand_24": (1 << 24) - 1, "exponent_9": 0, "e_max_9": 1, "negative_1": 0, "present_1": 1}
+    assert lemma.confirm(lost)
+    assert not lemma.confirm(lost | {"significand_24": (1 << 24) - 2})
+    assert not lemma.confirm(lost | {"present_1": 0}), "an absent term that is not zero is outside the assumption"
+
+
+def test_shifting_left_by_a_word_keeps_every_bit():
+    algebra: Algebra[int, bool] = IntegerAlgebra()
+    for amount in range(16):
+        moved = algebra.shift_left_by(algebra.unsigned(5, 3), algebra.unsigned(amount, 4))
+        assert moved.data == 5 << amount
+        negative = algebra.shift_left_by(algebra.signed(-3), algebra.unsigned(amount, 4))
+        assert negative.data == -3 << amount
