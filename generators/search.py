@@ -15,7 +15,8 @@ from mmaproof.generators.distributions import DISTRIBUTIONS, assemble, draw
 from mmaproof.properties.preconditions import Exponents, Finite, Normal, Positive, Precondition, ZeroAccumulator
 from mmaproof.properties.question import Question
 
-FIRST_ROWS, LARGEST_ROWS = 64, 8192
+FIRST_ROWS, LARGEST_ROWS, LARGEST_PRODUCTS = 64, 8192, 1 << 22
+"""A batch grows from the first number of rows to the largest, or to so many products."""
 WITNESSES = 8
 """At most so many of a batch are returned: a person is shown the one that simplifies best."""
 
@@ -51,8 +52,11 @@ def search(question: Question, design: Design, *, seed: int, budget: Budget) -> 
     rng = np.random.default_rng(seed)
     started = time.monotonic()
     tried, rows, met = 0, FIRST_ROWS, False
-    while tried < budget.rows and time.monotonic() - started < budget.seconds:
+    largest = max(FIRST_ROWS, min(LARGEST_ROWS, LARGEST_PRODUCTS // question.k))
+    while tried < budget.rows:
         for name in DISTRIBUTIONS:
+            if time.monotonic() - started >= budget.seconds:
+                return SearchResult((), tried, time.monotonic() - started, met, seed)
             batch = steer(draw(name, design, rows, question.k, rng), question, rng)
             meant, refuted = question.examine(batch)
             tried += rows
@@ -60,7 +64,7 @@ def search(question: Question, design: Design, *, seed: int, budget: Budget) -> 
             if refuted.any():
                 witnesses = _simplest(batch, np.flatnonzero(refuted))
                 return SearchResult(witnesses, tried, time.monotonic() - started, True, seed)
-        rows = min(rows * 4, LARGEST_ROWS)
+        rows = min(rows * 4, largest)
     return SearchResult((), tried, time.monotonic() - started, met, seed)
 
 
@@ -82,12 +86,8 @@ def steer(batch: OperandBatch, question: Question, rng: np.random.Generator) -> 
         np.zeros_like(batch.c)
         if ZeroAccumulator() in question.where
         else _steer_column(c, batch.c, question.where, rng),
-        *(
-            s
-            if s is None or question.scale_format is None
-            else _steer_column(question.scale_format, s, question.where, rng)
-            for s in (batch.scale_a, batch.scale_b)
-        ),
+        batch.scale_a,
+        batch.scale_b,
     )
 
 

@@ -2,29 +2,39 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from mmaproof.designs.formats import Format
 from mmaproof.designs.operands import Operands
 from mmaproof.properties.question import Question
 
+_PRODUCTS = 256
+"""So many products' worth of witnesses are simplified, to show the simplest; at least one."""
 
-def simplify(question: Question, witness: Operands) -> Operands:
+
+def simplify(question: Question, witness: Operands, deadline: float = math.inf) -> Operands:
     """Return a witness against the same question, no less simple; every step is confirmed on integers.
 
     Greedy, so not the smallest there is: products are set to +0, then c, then fraction bits are cleared from the
-    lowest up, then signs.
+    lowest up, then signs. At ``deadline`` (by ``time.monotonic``) what was reached is returned.
     """
+    attempt = _Attempt(question, deadline)
     found = witness
     for step in (_without_products, _without_c, _shorter):
-        found = step(question, found)
+        found = step(attempt, found)
     return found
 
 
-def simplest(question: Question, witnesses: Sequence[Operands]) -> Operands:
-    """Return the simplest of the simplified ``witnesses``: fewest nonzero operands, then fewest one bits."""
-    return min((simplify(question, w) for w in witnesses), key=_complexity)
+def simplest(question: Question, witnesses: Sequence[Operands], deadline: float = math.inf) -> Operands:
+    """Return the simplest of the simplified ``witnesses``: fewest nonzero operands, then fewest one bits.
+
+    Of long ones only the first few are looked at, because each takes long.
+    """
+    chosen = witnesses[: max(_PRODUCTS // question.k, 1)]
+    return min((simplify(question, w, deadline) for w in chosen), key=_complexity)
 
 
 def _complexity(operands: Operands) -> tuple[int, int]:
@@ -32,32 +42,49 @@ def _complexity(operands: Operands) -> tuple[int, int]:
     return sum(p != 0 for p in patterns), sum(p.bit_count() for p in patterns)
 
 
-def _keep(question: Question, found: Operands, candidate: Operands) -> Operands:
-    return candidate if candidate != found and question.is_refuted_by(candidate) else found
+@dataclass(frozen=True, slots=True)
+class _Attempt:
+    """A question whose witness is simplified until a deadline."""
+
+    question: Question
+    deadline: float
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the deadline has passed."""
+        return time.monotonic() >= self.deadline
+
+    def keep(self, found: Operands, candidate: Operands) -> Operands:
+        """Return the candidate if it is another witness, else what was found before."""
+        return candidate if candidate != found and self.question.is_refuted_by(candidate) else found
 
 
-def _without_products(question: Question, found: Operands) -> Operands:
+def _without_products(attempt: _Attempt, found: Operands) -> Operands:
     """Set products to +0, half of them at once, then ever smaller runs: few matter, so most go early."""
     size = len(found)
     while size:
         for first in range(0, len(found), size):
+            if attempt.is_over:
+                return found
             run = range(first, min(first + size, len(found)))
             if any(found.a[i] or found.b[i] for i in run):
                 a, b = (tuple(0 if i in run else x for i, x in enumerate(column)) for column in (found.a, found.b))
-                found = _keep(question, found, replace(found, a=a, b=b))
+                found = attempt.keep(found, replace(found, a=a, b=b))
         size //= 2
     return found
 
 
-def _without_c(question: Question, found: Operands) -> Operands:
-    return _keep(question, found, replace(found, c=0))
+def _without_c(attempt: _Attempt, found: Operands) -> Operands:
+    return found if attempt.is_over else attempt.keep(found, replace(found, c=0))
 
 
-def _shorter(question: Question, found: Operands) -> Operands:
-    for get, put, fmt in _places(question, len(found)):
+def _shorter(attempt: _Attempt, found: Operands) -> Operands:
+    for get, put, fmt in _places(attempt.question, len(found)):
         for pattern in _simpler(fmt, get(found)):
+            if attempt.is_over:
+                return found
             candidate = put(found, pattern)
-            if _keep(question, found, candidate) is candidate:
+            if attempt.keep(found, candidate) is candidate:
                 found = candidate
                 break
     return found

@@ -8,7 +8,7 @@ its version) and ``version`` of the tool. Only the operands, formats and outputs
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -87,7 +87,8 @@ def read_vectors(path: Path) -> VectorFile:
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: not a vector file: it is not UTF-8 text (JSON Lines)") from error
     found = VectorFile(path, {})
-    for number, line in enumerate(text.splitlines(), start=1):
+    # not splitlines: JSON texts may hold U+2028 and other ends of lines as they are
+    for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
             continue
         try:
@@ -103,13 +104,18 @@ def parse_vector(line: str) -> Vector:
     """Return the vector that a line of JSON spells; InputError says what is wrong with it."""
     try:
         record = json.loads(line)
-    except (json.JSONDecodeError, RecursionError) as error:
+    except (
+        ValueError,
+        RecursionError,
+    ) as error:  # ValueError: also of numbers too long to read
         raise InputError(f"not JSON: {error}") from error
     if not isinstance(record, dict):
         raise InputError("not a JSON object")
     formats = tuple(find_format(_text(record, f"{x}_format")) for x in "abcd")
     a, b, c, d = formats
     scale_format = find_format(_text(record, "scale_format")) if "scale_format" in record else None
+    if scale_format is not None and not scale_format.is_of_scales:
+        raise InputError(f"'scale_format': {scale_format.name} is no format of scales")
     scales = [() if scale_format is None else _patterns(record, n, scale_format) for n in ("scale_a", "scale_b")]
     operands = Operands(_patterns(record, "a", a), _patterns(record, "b", b), c.parse(_text(record, "c")), *scales)
     if len(operands.a) != len(operands.b) or not operands.a:
@@ -144,27 +150,37 @@ class ChosenAnswers:
     left_out: int
 
 
-def answers_of(file: VectorFile, name: str | None) -> ChosenAnswers:
+def answers_of(file: VectorFile, name: str | None, *, chosen: bool = False) -> ChosenAnswers:
     """Return the vectors of a file with the output of the design called ``name``.
 
     Vectors without that output are left out; where no vector has it (or ``name`` is None), the only output of each is
-    meant. Raises InputError where that leaves a choice.
+    meant, unless ``name`` was ``chosen`` by the user. Raises InputError where that leaves a choice, or nothing.
     """
     groups: dict[tuple[Any, ...], list[tuple[int, Vector, int]]] = {}
     named = {n: v.outputs[name] for n, v in file.vectors.items() if name is not None and name in v.outputs}
+    if chosen and file.vectors and not named:
+        held = dict.fromkeys(n for v in file.vectors.values() for n in v.outputs)
+        raise InputError(f"{file.path}: no vector holds an output of {name}: there are outputs of {_listed(held)}")
     for number, vector in file.vectors.items():
         if named and number not in named:
             continue
         if not named and len(vector.outputs) != 1:
             raise InputError(
-                f"{file.path}:{number}: holds outputs of {', '.join(vector.outputs)}, none of {name or 'the target'}: "
+                f"{file.path}:{number}: holds outputs of {_listed(vector.outputs)}, none of {name or 'the target'}: "
                 f"choose one with --expect DESIGN"
             )
         output = named[number] if named else next(iter(vector.outputs.values()))
-        key = (vector.formats, vector.scale_format, len(vector.operands))
+        x = vector.operands
+        key = (vector.formats, vector.scale_format, len(x), len(x.scale_a), len(x.scale_b))
         groups.setdefault(key, []).append((number, vector, output))
-    chosen = [_answers(file, formats, scale_format, rows) for (formats, scale_format, _), rows in groups.items()]
-    return ChosenAnswers(chosen, len(file.vectors) - sum(map(len, groups.values())))
+    found = [_answers(file, formats, scale_format, rows) for (formats, scale_format, *_), rows in groups.items()]
+    return ChosenAnswers(found, len(file.vectors) - sum(map(len, groups.values())))
+
+
+def _listed(names: Iterable[str]) -> str:
+    """Return the names as text; of many the first few."""
+    listed = list(names)
+    return ", ".join(listed[:8]) + (f" and {len(listed) - 8} more" if len(listed) > 8 else "")
 
 
 def _answers(

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,20 +22,12 @@ from mmaproof.smt.algebra.arrays import ArrayAlgebra
 from mmaproof.smt.algebra.integers import IntegerAlgebra
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.algebra.terms import TermAlgebra
+from mmaproof.smt.proving.lemma import Formula, Lemma
 from mmaproof.smt.semantics import OperandWords
 from mmaproof.smt.semantics.unpack import unpack
 
 _INTEGERS = IntegerAlgebra()
 _ARRAYS = ArrayAlgebra()
-
-
-@dataclass(frozen=True)
-class Formula:
-    """A question as pySMT formulas; ``symbols`` are the operands in the order a, b, c, scale_a, scale_b."""
-
-    symbols: tuple[FNode, ...]
-    precondition: FNode | None
-    claim: FNode
 
 
 class Question(ABC):
@@ -54,25 +46,29 @@ class Question(ABC):
         """Return whether the claim holds for the operands."""
 
     def precondition(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Truth[T]:
-        """Return whether the operands satisfy every precondition."""
+        """Return whether a, b and c satisfy every precondition; none restricts scales."""
         if not self.where:
             return algebra.truth(True)
         a, b, c = self.formats
         products = [unpack(algebra, a, x) for x in operands.a] + [unpack(algebra, b, x) for x in operands.b]
-        if self.scale_format is not None:
-            products += [unpack(algebra, self.scale_format, x) for x in (*operands.scale_a, *operands.scale_b)]
         accumulator = unpack(algebra, c, operands.c)
         return algebra.all_of([p.holds(algebra, products, accumulator) for p in self.where])
 
+    def symbols(self, algebra: TermAlgebra) -> OperandWords[FNode]:
+        """Return the operands as variables that no other format or width shares."""
+        return operand_words(
+            [[algebra.symbol(f"{n}{i}_{f.name}", f.bits) for i in range(count)] for n, f, count in self._columns()]
+        )
+
     @cached_property
     def formula(self) -> Formula:
-        """The question as formulas over symbols that no other format or width shares."""
+        """The question as formulas; the order of its symbols is a, b, c, scale_a, scale_b."""
         algebra = TermAlgebra()
-        words = [[algebra.symbol(f"{n}{i}_{f.name}", f.bits) for i in range(count)] for n, f, count in self._columns()]
-        symbols = tuple(w.data for column in words for w in column)
-        operands = _operand_words(words)
-        precondition = self.precondition(algebra, operands).data if self.where else None
-        return Formula(symbols, precondition, self.claim(algebra, operands).data)
+        operands = self.symbols(algebra)
+        columns = (operands.a, operands.b, [operands.c], operands.scale_a, operands.scale_b)
+        symbols = tuple(w.data for column in columns for w in column)
+        precondition = self.precondition(algebra, operands).data
+        return Formula(symbols, None if precondition.is_true() else precondition, self.claim(algebra, operands).data)
 
     def _columns(self) -> list[tuple[str, Format, int]]:
         """Name, format and number of words of each column of operands, in the order of ``Formula.symbols``."""
@@ -88,32 +84,52 @@ class Question(ABC):
         a, b, c, *scales = (tuple(next(values) for _ in range(count)) for _, _, count in self._columns())
         return Operands(a, b, c[0], *scales)
 
-    def is_refuted_by(self, operands: Operands) -> bool:
-        """Return whether the operands satisfy the preconditions and violate the claim, computed on integers."""
+    def integer_words(self, operands: Operands) -> OperandWords[int]:
+        """Return the operands as words of the integer interpretation."""
         held = (operands.a, operands.b, (operands.c,), operands.scale_a, operands.scale_b)
-        words = _operand_words(
+        return operand_words(
             [
                 [_INTEGERS.unsigned(x, f.bits) for x in column]
                 for (_, f, _), column in zip(self._columns(), held, strict=False)
             ]
         )
-        return self.precondition(_INTEGERS, words).data and not self.claim(_INTEGERS, words).data
 
-    def examine(self, batch: OperandBatch) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-        """Return which rows satisfy the preconditions, and which of them violate the claim; on arrays."""
+    def is_meant(self, operands: Operands) -> bool:
+        """Return whether the operands satisfy the preconditions, computed on integers."""
+        return self.precondition(_INTEGERS, self.integer_words(operands)).data
+
+    def is_refuted_by(self, operands: Operands) -> bool:
+        """Return whether the operands satisfy the preconditions and violate the claim, computed on integers."""
+        return self.is_meant(operands) and not self.claim(_INTEGERS, self.integer_words(operands)).data
+
+    def confirm(self, model: Mapping[str, int]) -> bool:
+        """Return whether a solver's model of ``formula`` is a witness, computed on integers."""
+        return self.is_refuted_by(self.operands(model))
+
+    def lemmas(self) -> Sequence[Lemma]:
+        """Return lemmas that together imply the claim wherever the preconditions hold; none by default."""
+        return ()
+
+    def array_words(self, batch: OperandBatch) -> OperandWords[npt.NDArray[Any]]:
+        """Return the rows as words of the array interpretation."""
         held = [*(x.T for x in (batch.a, batch.b)), batch.c[np.newaxis]]
         held += [x.T for x in (batch.scale_a, batch.scale_b) if x is not None]
-        words = _operand_words(
+        return operand_words(
             [
                 [_ARRAYS.from_patterns(x, f.bits) for x in column]
                 for (_, f, _), column in zip(self._columns(), held, strict=False)
             ]
         )
+
+    def examine(self, batch: OperandBatch) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+        """Return which rows satisfy the preconditions, and which of them violate the claim; on arrays."""
+        words = self.array_words(batch)
         rows = np.zeros(len(batch), dtype=bool)
         meant = rows | self.precondition(_ARRAYS, words).data
         return meant, meant & ~(rows | self.claim(_ARRAYS, words).data)
 
 
-def _operand_words(columns: Sequence[Sequence[Word[D]]]) -> OperandWords[D]:
+def operand_words(columns: Sequence[Sequence[Word[D]]]) -> OperandWords[D]:
+    """Return columns of words, in the order a, b, c, scale_a, scale_b, as operands."""
     a, b, c, *scales = columns
     return OperandWords(a, b, c[0], *scales)

@@ -55,6 +55,31 @@ def test_which_output_must_be_said_where_there_is_a_choice(tmp_path):
         answers_of(read_vectors(tmp_path / "v.jsonl"), "ampere/f32.f16.f16.f32")
 
 
+def test_an_output_that_was_asked_for_must_be_there(tmp_path):
+    write_vectors(tmp_path / "v.jsonl", [vector(4, VOLTA), vector(8, VOLTA, TURING)])
+    file = read_vectors(tmp_path / "v.jsonl")
+    assert answers_of(file, TURING.name, chosen=True).left_out == 1
+    with pytest.raises(InputError, match=r"v\.jsonl: no vector holds an output of x/y: .* of volta/.*, turing/"):
+        answers_of(file, "x/y", chosen=True)
+
+
+def test_rows_with_other_numbers_of_scales_are_apart(tmp_path):
+    design = find_design("blackwell/block16.f32.e2m1.e2m1.ue4m3")
+    vectors = [
+        Vector(Operands((0,) * 16, (0,) * 16, 0, *scales), design.formats, {"x": 0}, scale_format=design.scale_format)
+        for scales in (((0x38,), (0x38,)), ((0x38,) * 4, (0x38,) * 4), ((), ()))
+    ]
+    write_vectors(tmp_path / "v.jsonl", vectors)
+    assert len(answers_of(read_vectors(tmp_path / "v.jsonl"), "x").answers) == 3
+
+
+def test_lines_end_at_newlines_only(tmp_path):
+    line = vector_line(vector(4, VOLTA)).replace("why", "why\u2028\u0085")
+    (tmp_path / "v.jsonl").write_text(f"{line}\r\n{line}\n", encoding="utf-8")
+    read = read_vectors(tmp_path / "v.jsonl")
+    assert (list(read.vectors), read.problems) == ([1, 2], [])
+
+
 BAD = [
     ("{", "not JSON"),
     ("3", "not a JSON object"),
@@ -78,7 +103,10 @@ BAD += [
     (altered(outputs={}), "'outputs'"),
     (altered(outputs={"x": 3}), "'outputs'"),
     (altered(outputs={"x": "0x1ffffffff"}), "too wide"),
+    (altered(scale_format="fp32", scale_a=["0x3f800000"], scale_b=["0x3f800000"]), "fp32 is no format of scales"),
+    (altered(scale_format="uint8", scale_a=["0x01"], scale_b=["0x01"]), "uint8 is no format of scales"),
     ("[" * 100_000, "not JSON"),
+    ('{"a": ' + "1" * 5000 + "}", "not JSON"),
 ]
 
 

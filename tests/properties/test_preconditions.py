@@ -9,7 +9,8 @@ from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.errors import DesignError, InputError
 from mmaproof.designs.formats import find_format
 from mmaproof.designs.operands import OperandBatch, Operands
-from mmaproof.generators.distributions import from_float64
+from mmaproof.generators.distributions import draw, from_float64
+from mmaproof.generators.search import steer
 from mmaproof.properties.equivalence import Equivalence
 from mmaproof.properties.preconditions import parse_precondition
 
@@ -52,6 +53,20 @@ def test_the_accumulator_counts_too():
     tiny = int(from_float64(find_format("fp32"), np.array([2.0**-140]))[0])
     assert meant(["exponents=-140..-140"], c=tiny)
     assert not meant(["exponents=-139..0"], c=tiny)
+
+
+@pytest.mark.parametrize("where", ["finite", "positive", "normal", "exponents=2..3"])
+def test_scales_are_not_restricted(where):
+    design = find_design("blackwell/block16.f32.e2m1.e2m1.ue4m3")
+    question = Equivalence(design, design, k=16, where=[parse_precondition(where)])
+    for scale in (0x00, 0x01, 0x38, 0x7F):
+        operands = Operands((7,) * 16, (7,) * 16, design.c_format.encode(8), (scale,), (scale,))
+        assert question.is_meant(operands)
+    rng = np.random.default_rng(0)
+    batch = draw("uniform-bits", design, 64, 16, rng)
+    steered = steer(batch, question, rng)
+    assert (steered.scale_a == batch.scale_a).all()
+    assert (steered.scale_b == batch.scale_b).all()
 
 
 def test_several_hold_together():

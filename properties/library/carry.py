@@ -1,0 +1,187 @@
+"""Carry bits: how many integer bits the register of the sum needs above those of one product."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from mmaproof.designs.design import Design
+from mmaproof.designs.errors import DesignError
+from mmaproof.designs.operands import Operands
+from mmaproof.properties.property import NOT_ALIGNED, Answer, Ask, Finding, Property, first_reason, is_aligned
+from mmaproof.properties.run_question import RunQuestion, Scope
+from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
+from mmaproof.smt.algebra.terms import TermAlgebra
+from mmaproof.smt.proving.cuts import cut_bounds, cut_of, term_shapes
+from mmaproof.smt.proving.lemma import Lemma
+from mmaproof.smt.semantics import DotProduct, OperandWords, StepSignals, dot_product_accumulate, equal_results
+from mmaproof.smt.semantics.fused_sum import FusedSum
+from mmaproof.smt.semantics.widths import sum_widths
+from mmaproof.smt.solving.verdict import Status
+
+
+class SumFits(RunQuestion):
+    """For finite operands, the sum of the aligned terms fits a register with so many carry bits.
+
+    With ``alike``, asked only of products that are all the same one: the largest sums are among them, and a solver sees
+    at once whether one does not fit.
+
+    The lemmas: every term, cut, is within the bound that its significand allows; the bounds of all terms add up to what
+    the register holds (a sum of constants).
+    """
+
+    def __init__(self, design: Design, scope: Scope, carry_bits: int, *, alike: bool = False) -> None:
+        super().__init__(with_carry_bits(design, None), scope)
+        self.alike = alike
+        self.register = sum_widths(with_carry_bits(design, carry_bits)).register
+
+    def assumption(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Truth[T]:
+        """Return whether the operands are finite."""
+        return self.finite(algebra, operands)
+
+    def runs(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Sequence[tuple[Design, OperandWords[D]]]:
+        """Return the run, with ``alike`` of the first product taken L times."""
+        if not self.alike:
+            return super().runs(algebra, operands)
+        a, b = ([x[0]] * self.k for x in (operands.a, operands.b))
+        scales = [[s[0]] * self.blocks if self.blocks else [] for s in (operands.scale_a, operands.scale_b)]
+        return ((self.design, OperandWords(a, b, operands.c, *scales)),)
+
+    def taken(self, witness: Operands) -> Operands:
+        """Return the operands of the run on ``witness``."""
+        if not self.alike:
+            return witness
+        scales = [s[:1] * self.blocks for s in (witness.scale_a, witness.scale_b)]
+        return Operands(witness.a[:1] * self.k, witness.b[:1] * self.k, witness.c, *scales)
+
+    def relation(
+        self, algebra: Algebra[D, T], operands: OperandWords[D], results: Sequence[DotProduct[D, T]]
+    ) -> Truth[T]:
+        """Return whether every sum of products is a number of the register."""
+        fits = []
+        for total in registers(results[0].steps[0]):
+            low, high = (algebra.signed(x) for x in (-(1 << (self.register - 1)), (1 << (self.register - 1)) - 1))
+            fits += [
+                algebra.negation(algebra.less(total.total, low)),
+                algebra.negation(algebra.less(high, total.total)),
+            ]
+        return algebra.all_of(fits)
+
+    def lemmas(self) -> Sequence[Lemma]:
+        """Return the bounds of the terms, where they add up to less than the register holds."""
+        algebra = TermAlgebra()
+        design = self.asked(self.design)
+        cut = cut_of(design)
+        found: list[Lemma] = []
+        for total in registers(dot_product_accumulate(design, algebra, self.symbols(algebra)).steps[0]):
+            shapes = term_shapes(total)
+            bounds = [
+                cut.bound(shapes["c" if label == "c" else "products"].largest, term.fraction_bits)
+                for label, term in zip(total.labels, total.terms, strict=True)
+            ]
+            if sum(bounds) >= 1 << (self.register - 1):
+                return ()
+            found += cut_bounds(total, cut)
+        return list({lemma.name: lemma for lemma in found}.values())
+
+
+class _SameWith(RunQuestion):
+    """d is the same with one number of carry bits and with another."""
+
+    def __init__(self, design: Design, scope: Scope, fewer: int, more: int) -> None:
+        super().__init__(design, scope)
+        self.pair = (with_carry_bits(design, fewer), with_carry_bits(design, more))
+
+    def runs(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Sequence[tuple[Design, OperandWords[D]]]:
+        """Return a run with the fewer bits and one with the more."""
+        return [(design, operands) for design in self.pair]
+
+    def relation(
+        self, algebra: Algebra[D, T], operands: OperandWords[D], results: Sequence[DotProduct[D, T]]
+    ) -> Truth[T]:
+        """Return whether both results are equal."""
+        return equal_results(algebra, self.design.d_format, results[0].d, results[1].d)
+
+
+def registers(step: StepSignals[D, T]) -> list[FusedSum[D, T]]:
+    """Return the sums of a step whose terms are products, which the carry bits of a design are of."""
+    return [s for s in step.sums if s.labels[0].startswith("p") and s.labels[0] != "products"]
+
+
+def with_carry_bits(design: Design, carry_bits: int | None) -> Design:
+    """Return the design with a register of so many carry bits (None: as many as are needed)."""
+    if design.parameters.carry_bits == carry_bits:
+        return design
+    if carry_bits is None and "carry_bits" not in design.changed:
+        return replace(design, parameters=replace(design.parameters, carry_bits=None))
+    return design.change(carry_bits=carry_bits)
+
+
+class CarryBits(Property):
+    """The register is wide enough for every sum; the value is the least number of carry bits that is."""
+
+    name = "carry-bits"
+    feature = "carry bits needed"
+    statement = (
+        "the least n for which no sum of the aligned terms of finite operands wraps in a register of n carry bits; "
+        "holds where the design has as many, so that d is the same with any number above"
+    )
+    witness = "operands whose sum needs all n bits: with one fewer (or with the design's own number) d is another"
+    source = "Fasi et al. 2021, Extra bits for carry out; Valpey et al. 2025, section 4.3 and table 4"
+    specimen = "volta/mma.m8n8k4.f32.f16.f16.f32"
+
+    def why_not(self, design: Design) -> str | None:
+        """Return that there is no register of aligned terms."""
+        return None if is_aligned(design) else NOT_ALIGNED
+
+    def settle(self, design: Design, scope: Scope, ask: Ask) -> Finding:
+        """Ask at the computed number and at one fewer, then at ever fewer while these suffice."""
+        if scope.k is not None and scope.k != design.parameters.L:
+            raise DesignError(f"{self.name} is about one step of L = {design.parameters.L} products")
+        scope = Scope(None, scope.where, scope.seed)
+        answers: dict[str, Answer] = {}
+
+        def fits(bits: int) -> Answer:
+            what = f"{bits} carry bits suffice"
+            answers[what] = ask(SumFits(design, scope, bits), what)
+            return answers[what]
+
+        def too_few(bits: int) -> tuple[Answer, Operands | None]:
+            what = f"{bits} carry bits suffice for products that are alike"
+            question = SumFits(design, scope, bits, alike=True)
+            answers[what] = ask(question, what)
+            witness = answers[what].witness
+            if witness is not None:
+                return answers[what], question.taken(witness)
+            whole = fits(bits)
+            return whole, whole.witness
+
+        needed = sum_widths(design).sufficient_carry_bits
+        enough = fits(needed)
+        if enough.status is not Status.PROVED:
+            return Finding(Status.UNKNOWN, reason=first_reason([enough]), answers=answers)
+        fewer, overflowing = enough, None
+        while needed > 0:
+            fewer, overflowing = too_few(needed - 1)
+            if fewer.status is not Status.PROVED:
+                break
+            needed -= 1
+        if needed > 0 and overflowing is None:
+            return Finding(Status.UNKNOWN, reason=first_reason([fewer]), answers=answers)
+        own = design.parameters.carry_bits
+        wraps = own is not None and own < needed
+        if overflowing is None:
+            return Finding(Status.PROVED, needed, answers=answers)
+        same = _SameWith(design, scope, own if wraps and own is not None else needed - 1, needed)
+        if not same.is_refuted_by(overflowing):
+            # the sum wraps, and d is the same nevertheless: look for another witness
+            answers["d is the same with fewer"] = ask(same, "d is the same with fewer")
+            overflowing = answers["d is the same with fewer"].witness
+        if overflowing is None:
+            return Finding(Status.UNKNOWN, needed, reason=first_reason([*answers.values()]), answers=answers)
+        runs = same.witness_runs(overflowing)
+        return Finding(Status.REFUTED if wraps else Status.PROVED, needed, runs, answers=answers)
+
+    def mutant(self, design: Design) -> Design:
+        """Return a design with one bit too few."""
+        return design.change(carry_bits=sum_widths(design).sufficient_carry_bits - 1)

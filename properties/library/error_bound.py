@@ -1,0 +1,140 @@
+"""The a-priori bound on the error of one step, and how closely it is reached (Xie et al. 2026, table 9)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import floor
+
+import numpy as np
+import numpy.typing as npt
+
+from mmaproof.designs.conversions import Rounding
+from mmaproof.designs.design import Design
+from mmaproof.designs.errors import DesignError
+from mmaproof.designs.operands import OperandBatch
+from mmaproof.properties.property import NOT_ALIGNED, Ask, Finding, Property, has_single_sum
+from mmaproof.properties.run_question import RunQuestion, Scope
+from mmaproof.smt.algebra.arrays import ArrayAlgebra
+from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
+from mmaproof.smt.algebra.terms import TermAlgebra
+from mmaproof.smt.proving.conversions import ConversionError
+from mmaproof.smt.proving.cuts import cut_bounds, cut_errors, cut_of
+from mmaproof.smt.proving.lemma import Lemma
+from mmaproof.smt.semantics import DotProduct, OperandWords, dot_product_accumulate
+from mmaproof.smt.semantics.align import Cut, align
+from mmaproof.smt.semantics.terms import Term
+from mmaproof.smt.semantics.unpack import unpack
+from mmaproof.smt.solving.verdict import Status
+
+_ARRAYS = ArrayAlgebra()
+
+
+class WithinBound(RunQuestion):
+    """For finite operands and d: ``|d - exact| < (L + 1) * 2**(e_max - F) + u``.
+
+    e_max is as the design computes it; u is one ulp (half an ulp, to nearest) in the precision p of rho, an ulp being
+    ``2**(max(e_d, e_min) - p)``.
+
+    The lemmas add up to the claim so: each of the L + 1 terms is moved by less than one unit in its cut, the register
+    holds the sum of the cut terms, and rho moves that by at most u.
+    """
+
+    def assumption(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Truth[T]:
+        """Return whether the operands are finite."""
+        return self.finite(algebra, operands)
+
+    def relation(
+        self, algebra: Algebra[D, T], operands: OperandWords[D], results: Sequence[DotProduct[D, T]]
+    ) -> Truth[T]:
+        """Return whether the error is below the bound, or d is not finite."""
+        d = unpack(algebra, self.design.d_format, results[0].d)
+        error, bound = self.error_and_bound(algebra, results[0])
+        return algebra.any_of([d.infinite, d.nan, algebra.less(error, bound)])
+
+    def error_and_bound(self, algebra: Algebra[D, T], result: DotProduct[D, T]) -> tuple[Word[D], Word[D]]:
+        """Return both sides of the claim as multiples of one power of two that divides every term, unit and ulp."""
+        (step,) = result.steps
+        terms, e_max = step.terms, step.e_max
+        p, rho = self.design.parameters, self.design.parameters.conversion
+        d = unpack(algebra, self.design.d_format, result.d)
+        no, yes = algebra.truth(False), algebra.truth(True)
+        half = rho.rounding in (Rounding.RNE, Rounding.RNA)
+
+        def power(count: int, exponent: Word[D]) -> Term[D, T]:
+            return Term(0, no, exponent, algebra.unsigned(count, count.bit_length()), yes, count)
+
+        unit = power(p.L + 1, algebra.subtract(e_max, algebra.signed(p.fraction_bits)))
+        ulp = power(1, algebra.subtract(d.exponent, algebra.signed(rho.fraction_bits + half)))
+        result_term = Term(d.fraction_bits, d.negative, d.exponent, d.significand, yes, d.largest)
+        # a common exponent that none exceeds, and so many bits below it that the lowest of any is kept
+        width = max(t.exponent.width for t in (*terms, unit, ulp, result_term)) + 1
+        top = algebra.signed((1 << (width - 1)) - 1, width)
+        cut = Cut((1 << width) + max(t.fraction_bits for t in (*terms, result_term)))
+        exact = [align(algebra, t, top, cut) for t in terms]
+        returned = align(algebra, result_term, top, cut)
+        wide = max(x.width for x in (*exact, returned)) + (len(exact) + 1).bit_length() + 1
+        error = algebra.subtract(returned, algebra.bounded_sum(exact, wide))
+        bound = algebra.add(*(algebra.magnitude(align(algebra, t, top, cut)) for t in (unit, ulp)))
+        return algebra.magnitude(error), bound
+
+    def lemmas(self) -> Sequence[Lemma]:
+        """Return what the class describes, unless the register may wrap."""
+        if self.design.parameters.carry_bits is not None:
+            return ()
+        algebra = TermAlgebra()
+        design = self.asked(self.design)
+        step = dot_product_accumulate(design, algebra, self.symbols(algebra)).steps[0]
+        cut, (total,) = cut_of(design), step.sums
+        return [*cut_errors(total, cut), *cut_bounds(total, cut), ConversionError(design, total)]
+
+    def tightness(self, batch: OperandBatch) -> npt.NDArray[np.float64]:
+        """Return error / bound of each row, 0 where the row is not meant; shape (rows,)."""
+        words = self.array_words(batch)
+        result = dot_product_accumulate(self.asked(self.design), _ARRAYS, words)
+        error, bound = self.error_and_bound(_ARRAYS, result)
+        d = unpack(_ARRAYS, self.design.d_format, result.d)
+        meant = _ARRAYS.all_of(
+            [self.precondition(_ARRAYS, words), _ARRAYS.negation(_ARRAYS.any_of([d.infinite, d.nan]))]
+        )
+        ratios = [
+            e / b if m else 0.0
+            for e, b, m in np.broadcast(error.data.astype(object), bound.data.astype(object), meant.data)
+        ]
+        return np.array(ratios)
+
+
+class ErrorBound(Property):
+    """The error of one step is within the bound of Xie et al., table 9."""
+
+    name = "error-bound"
+    feature = "error below (L + 1) 2^(e_max - F) + ulp; largest found, as a part of it"
+    statement = (
+        "|d - exact| < (L + 1) * 2^(e_max - F) + u for all finite operands with finite d; u = one ulp of d in rho's "
+        "precision (RZ) or half of one (RNE); the value is the largest |d - exact| found, divided by the bound"
+    )
+    witness = "operands for which the error is at least the bound"
+    source = "Xie et al. 2026, section 6.1, table 9"
+    specimen = "volta/mma.m8n8k4.f32.f16.f16.f32"
+
+    def why_not(self, design: Design) -> str | None:
+        """Return that the bound is of a single fused sum."""
+        return None if has_single_sum(design) else NOT_ALIGNED
+
+    def settle(self, design: Design, scope: Scope, ask: Ask) -> Finding:
+        """Ask whether the bound holds, then look for the largest error."""
+        if scope.k is not None and scope.k != design.parameters.L:
+            raise DesignError(f"{self.name} is about one step of L = {design.parameters.L} products")
+        question = WithinBound(design, Scope(None, scope.where, scope.seed))
+        answer = ask(question, "the bound holds")
+        answers = {"the bound holds": answer}
+        if answer.witness is not None:
+            return Finding(answer.status, runs=question.witness_runs(answer.witness), answers=answers)
+        if answer.status is not Status.PROVED:
+            return Finding(answer.status, reason=answer.reason, answers=answers)
+        ratio, operands = ask.largest(question, question.tightness)
+        # rounded down: the bound itself is never reached
+        return Finding(answer.status, floor(ratio * 1000) / 1000, question.witness_runs(operands), answers=answers)
+
+    def mutant(self, design: Design) -> Design:
+        """Return a design whose register is too narrow."""
+        return design.change(carry_bits=0)

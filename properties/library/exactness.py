@@ -1,0 +1,178 @@
+"""How far apart the terms of a step may lie so that nothing is lost."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from mmaproof.designs.design import Design
+from mmaproof.designs.readings import Join
+from mmaproof.properties.exact import exact_twin, range_of_spreads
+from mmaproof.properties.property import (
+    NOT_ALIGNED,
+    Answer,
+    Ask,
+    Finding,
+    Property,
+    first_reason,
+    has_single_sum,
+)
+from mmaproof.properties.run_question import RunQuestion, Scope
+from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
+from mmaproof.smt.algebra.terms import TermAlgebra
+from mmaproof.smt.proving.conversions import ConversionOfValue
+from mmaproof.smt.proving.cuts import CutIsExact, cut_bounds, cut_of, term_shapes
+from mmaproof.smt.proving.lemma import Lemma
+from mmaproof.smt.semantics import DotProduct, OperandWords, dot_product_accumulate, equal_results
+from mmaproof.smt.solving.verdict import Status
+
+
+class WithinSpread(RunQuestion):
+    """Where nonzero products lie at most ``products`` below e_max, and c at most ``c``, d is rho of the exact sum.
+
+    None: those terms are zero. e_max is as the design computes it, exponents are un-normalised; operands are finite.
+
+    The lemmas add up to the claim so: no term loses anything in its cut; the sum of the cut terms is within the bound
+    of its register, so that it is the exact sum; and rho of it depends on its value alone, so that it is the rho of
+    the exact sum that a wider design computes.
+    """
+
+    def __init__(self, design: Design, scope: Scope, products: int | None, c: int | None) -> None:
+        super().__init__(design, scope)
+        self.spreads = {"products": products, "c": c}
+        point = design.a_format.fraction_bits + design.b_format.fraction_bits
+        if design.scale_format is not None:
+            point += 2 * design.scale_format.fraction_bits
+        points = {"products": point, "c": design.c_format.fraction_bits}
+        whole = exact_twin(design)
+        if design.parameters.group_size is None:
+            enough = max(points[kind] + (spread or 0) for kind, spread in self.spreads.items())
+            whole = exact_twin(design, min(max(enough, 1), whole.parameters.fraction_bits))
+        self.exact = whole
+
+    def runs(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Sequence[tuple[Design, OperandWords[D]]]:
+        """Return the design, and one that keeps every bit of terms so close together."""
+        return (self.design, operands), (self.exact, operands)
+
+    def assumption(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Truth[T]:
+        """Return whether the operands are finite and the terms lie within the spreads."""
+        step = dot_product_accumulate(self.asked(self.design), algebra, operands).steps[0]
+        (total,) = step.sums
+        near = [self.finite(algebra, operands)]
+        for label, term in zip(total.labels, total.terms, strict=True):
+            spread = self.spreads["c" if label == "c" else "products"]
+            zero = algebra.is_value(term.significand, 0)
+            if spread is None:
+                near.append(zero)
+                continue
+            further = algebra.less(algebra.signed(spread), algebra.subtract(total.e_max, term.exponent))
+            near.append(algebra.any_of([zero, algebra.negation(further)]))
+        return algebra.all_of(near)
+
+    def relation(
+        self, algebra: Algebra[D, T], operands: OperandWords[D], results: Sequence[DotProduct[D, T]]
+    ) -> Truth[T]:
+        """Return whether both results are equal."""
+        return equal_results(algebra, self.design.d_format, results[0].d, results[1].d)
+
+    def lemmas(self) -> Sequence[Lemma]:
+        """Return what the class describes, unless the register may wrap."""
+        algebra = TermAlgebra()
+        design = self.asked(self.design)
+        step = dot_product_accumulate(design, algebra, self.symbols(algebra)).steps[0]
+        if design.parameters.carry_bits is not None or design.parameters.join is not Join.FUSED:
+            return ()
+        cut, (total,) = cut_of(design), step.sums
+        shapes = term_shapes(total)
+        exact = [CutIsExact(k, shapes[k], cut, s) for k, s in self.spreads.items() if s is not None]
+        return [*exact, *cut_bounds(total, cut), ConversionOfValue(design, total)]
+
+
+class _Exactness(Property):
+    """The largest spread of terms of one kind for which d = rho(exact sum), the other kind within its own."""
+
+    kind: ClassVar[str]
+    other: ClassVar[str]
+    witness = "terms one further apart than the value, or at spread 0, for which d is not rho of the exact sum"
+    source = "Xie et al. 2026, section 6.1; Fasi et al. 2021, Accuracy of the dot products"
+    specimen = "volta/mma.m8n8k4.f32.f16.f16.f32"
+
+    def why_not(self, design: Design) -> str | None:
+        """Return that terms pass through more than one sum, or none."""
+        return None if has_single_sum(design) else NOT_ALIGNED
+
+    def settle(self, design: Design, scope: Scope, ask: Ask) -> Finding:
+        """Ask at the spread that F leaves room for, then one further; step on where that was not it."""
+        answers: dict[str, Answer] = {}
+
+        def within(spread: int) -> tuple[RunQuestion, Answer]:
+            spreads = {self.kind: spread, self.other: self._expected(design, self.other)}
+            question = WithinSpread(design, scope, spreads["products"], spreads["c"])
+            what = f"{self.kind} at most {spread} below e_max"
+            answers[what] = ask(question, what)
+            return question, answers[what]
+
+        most = range_of_spreads(design)
+        spread = min(max(self._expected(design, self.kind) or 0, 0), most)
+        question, answer = within(spread)
+        while answer.status is Status.REFUTED and spread > 0:
+            spread -= 1
+            question, answer = within(spread)
+        if answer.status is Status.REFUTED:
+            runs = question.witness_runs(answer.witness) if answer.witness else ()
+            return Finding(Status.REFUTED, "none", runs, answers=answers)
+        if answer.status is Status.PROVED:
+            question, answer = within(min(spread + 1, most))
+        if answer.status is Status.PROVED and spread + 1 < most:
+            _, anywhere = within(most)
+            if anywhere.status is Status.PROVED:
+                return Finding(Status.PROVED, "any", answers=answers)
+        while answer.status is Status.PROVED and spread + 1 < most:
+            spread += 1
+            question, answer = within(spread + 1)
+        if answer.status is Status.REFUTED and answer.witness is not None:
+            return Finding(Status.PROVED, spread, question.witness_runs(answer.witness), answers=answers)
+        if answer.status is Status.PROVED:
+            return Finding(Status.PROVED, "any", answers=answers)
+        return Finding(answer.status, reason=first_reason(list(answers.values())), answers=answers)
+
+    @staticmethod
+    def _expected(design: Design, kind: str) -> int | None:
+        """Return the spread at which the lowest bit of a term is the last one kept; None below zero."""
+        point = design.c_format.fraction_bits
+        if kind == "products":
+            point = design.a_format.fraction_bits + design.b_format.fraction_bits
+            if design.scale_format is not None:
+                point += 2 * design.scale_format.fraction_bits
+            if design.parameters.group_size is not None:
+                point = -design.a_format.e_min - design.b_format.e_min + point
+        spread = design.parameters.fraction_bits - point
+        return spread if spread >= 0 else None
+
+    def mutant(self, design: Design) -> Design:
+        """Return a design with too few fraction bits for any term: there is no such spread."""
+        return design.change(fraction_bits=1)
+
+
+class ExactnessOfProducts(_Exactness):
+    """Products that lie within the value below e_max lose nothing."""
+
+    name = "exactness-of-products"
+    feature = "products are exact up to this far below e_max"
+    statement = (
+        "the largest s with d = rho(exact sum) for all finite operands with e_max - e_k <= s for every nonzero product "
+        "and e_max - e_c <= s_c for a nonzero c (s_c as exactness-of-c; c = 0 where that is none)"
+    )
+    kind, other = "products", "c"
+
+
+class ExactnessOfC(_Exactness):
+    """An accumulator that lies within the value below e_max loses nothing."""
+
+    name = "exactness-of-c"
+    feature = "c is exact up to this far below e_max"
+    statement = (
+        "the largest s with d = rho(exact sum) for all finite operands where e_max - e_c <= s for a nonzero c, "
+        "and e_max - e_k <= s_p for every nonzero product (s_p as exactness-of-products; all 0 where it is none)"
+    )
+    kind, other = "c", "products"

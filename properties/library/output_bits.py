@@ -1,0 +1,57 @@
+"""Bits of the output that are never used (the accumulator-precision post; Xie et al. 2026, table 2: RZ-E8M13)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mmaproof.designs.design import Design
+from mmaproof.properties.property import INTEGER, SimpleProperty
+from mmaproof.properties.run_question import RunQuestion, Scope
+from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
+from mmaproof.smt.semantics import DotProduct, OperandWords
+from mmaproof.smt.semantics.unpack import unpack
+
+LOW_BITS = 10
+"""23 - 13: what fp32 has below the 13 fraction bits of E8M13."""
+
+
+class _LowBitsZero(RunQuestion):
+    """The low bits of d are zero, or d is NaN."""
+
+    def relation(
+        self, algebra: Algebra[D, T], operands: OperandWords[D], results: Sequence[DotProduct[D, T]]
+    ) -> Truth[T]:
+        """Return whether they are."""
+        d = results[0].d
+        nan = unpack(algebra, self.design.d_format, d).nan
+        return algebra.any_of([algebra.is_value(algebra.extract(d, LOW_BITS - 1, 0), 0), nan])
+
+
+class LowBitsZero(SimpleProperty):
+    """The low ten bits of an fp32 result are zero.
+
+    It is asked of one step (with a length, of that length). Every d of a chain is the d of its last step, and what is
+    shown of a step is shown for every c; so it holds after any number of steps, unless the design adds to the chain's
+    result afterwards, which is part of the one step that is asked about.
+    """
+
+    name = "low-bits-zero"
+    feature = "the low ten bits of d are zero"
+    statement = "the ten lowest bits of d are zero, for all operands whose d is not NaN; also after any chain of steps"
+    witness = "operands whose d uses one of its ten lowest bits"
+    source = "blog on accumulator precision, Triton probe; Xie et al. 2026, section 6.2.3"
+    specimen = "hopper/wgmma.m64n8k32.f32.e4m3.e4m3"
+
+    def why_not(self, design: Design) -> str | None:
+        """Return that the output is no fp32 number."""
+        if design.d_format.is_integer:
+            return INTEGER
+        return None if design.d_format.name == "fp32" else f"its output is {design.d_format.name}, not fp32"
+
+    def mutant(self, design: Design) -> Design:
+        """Return a design that converts to 13 fraction bits, or to all 23 where this one does that already."""
+        return design.change(rho="rz-fp32" if design.parameters.rho == "rz-e8m13" else "rz-e8m13")
+
+    def question(self, design: Design, scope: Scope) -> RunQuestion:
+        """Return the question about d."""
+        return _LowBitsZero(design, scope)

@@ -1,0 +1,225 @@
+"""Bits kept below the largest exponent: how many, and whether they do what guard and sticky bits do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mmaproof.designs.design import Design
+from mmaproof.designs.readings import Alignment, Summation
+from mmaproof.properties.exact import exact_twin
+from mmaproof.properties.library.products import (
+    AgainstExact,
+    Asked,
+    is_normal,
+    keeping,
+    keeps_trace,
+    loses_nothing,
+    product_bits,
+)
+from mmaproof.properties.library.rounding import RoundedOnce, adds_exactly
+from mmaproof.properties.property import (
+    INTEGER,
+    NOT_ALIGNED,
+    Ask,
+    Finding,
+    Property,
+    SimpleProperty,
+    first_reason,
+    has_single_sum,
+    is_aligned,
+)
+from mmaproof.properties.run_question import Run, RunQuestion, Scope
+from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
+from mmaproof.smt.algebra.terms import TermAlgebra
+from mmaproof.smt.proving.lemma import Lemma
+from mmaproof.smt.proving.two_terms import WidenedConversion
+from mmaproof.smt.semantics import DotProduct, OperandWords, dot_product_accumulate, equal_results
+from mmaproof.smt.semantics.convert import Rules
+from mmaproof.smt.solving.verdict import Status
+
+
+class FractionBits(Property):
+    """The number F of fraction bits below e_max can be observed: one more and one fewer give other results."""
+
+    name = "fraction-bits"
+    feature = "fraction bits kept in the alignment"
+    statement = "d(a, b, c) differs from that of the design with F + 1, and from that with F - 1, for some operands"
+    witness = "operands for which one fraction bit more, or fewer, gives another d"
+    source = "Fasi et al. 2021, Extra bits in the alignment of significands; Valpey et al. 2025, 4.3"
+    specimen = "volta/mma.m8n8k4.f32.f16.f16.f32@L=2"
+
+    def why_not(self, design: Design) -> str | None:
+        """Refuse designs without a fused sum, and those with one bit."""
+        if not is_aligned(design):
+            return INTEGER if design.d_format.is_integer else NOT_ALIGNED
+        return "F = 1 is the least" if design.parameters.fraction_bits == 1 else None
+
+    def mutant(self, design: Design) -> Design:
+        """Return the exact design, on which one bit more changes nothing; where it is that, one of few bits."""
+        if adds_exactly(design):
+            return keeping(design, design.parameters.conversion.fraction_bits)
+        return exact_twin(design)
+
+    def settle(self, design: Design, scope: Scope, ask: Ask) -> Finding:
+        """Ask whether each neighbour returns the same; the value is F."""
+        bits = design.parameters.fraction_bits
+        answers, runs = {}, list[Run]()
+        for neighbour in (bits + 1, bits - 1):
+            question = _SameWith(design, scope, neighbour)
+            what = f"F = {neighbour} returns the same"
+            answers[what] = found = ask(question, what)
+            if found.status in (Status.PROVED, Status.VACUOUS):
+                status = Status.REFUTED if found.status is Status.PROVED else Status.VACUOUS
+                return Finding(status, bits, answers=answers)
+            if found.witness is not None:
+                runs += question.witness_runs(found.witness)
+        reason = first_reason(list(answers.values()))
+        return Finding(Status.PROVED if reason is None else Status.UNKNOWN, bits, tuple(runs), reason, answers)
+
+
+class _SameWith(RunQuestion):
+    """The design returns the same with another number of fraction bits."""
+
+    def __init__(self, design: Design, scope: Scope, fraction_bits: int) -> None:
+        super().__init__(design, scope)
+        self.other = design.change(fraction_bits=fraction_bits)
+
+    def runs(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Sequence[tuple[Design, OperandWords[D]]]:
+        """Return both on the same operands."""
+        return (self.design, operands), (self.other, operands)
+
+    def relation(
+        self, algebra: Algebra[D, T], operands: OperandWords[D], results: Sequence[DotProduct[D, T]]
+    ) -> Truth[T]:
+        """Return whether both return equal d."""
+        return equal_results(algebra, self.design.d_format, results[0].d, results[1].d)
+
+    def lemmas(self) -> Sequence[Lemma]:
+        """Return why d is the same: no term loses a bit with the fewer, or both jam a sum of one product and c.
+
+        Infinities and NaNs do not depend on fraction bits.
+        """
+        if not has_single_sum(self.design) or self.design.parameters.carry_bits is not None:
+            return ()
+        designs = sorted((self.design, self.other), key=lambda d: d.parameters.fraction_bits)
+        if self.k == 1 and self.design.parameters.alignment is Alignment.JAM:
+            found = [lemma for d in designs for lemma in RoundedOnce(d, self.scope).by_jamming()]
+            return list({lemma.name: lemma for lemma in found}.values())
+        algebra = TermAlgebra()
+        fewer, more = (d.parameters.fraction_bits for d in designs)
+        step = dot_product_accumulate(self.asked(designs[0]), algebra, self.symbols(algebra)).steps[0]
+        exact = Asked(f"no term loses a bit at {fewer} fraction bits", _LosesNothing(designs[0], self.scope))
+        return [exact, WidenedConversion(Rules.of(self.design.parameters), more, step.sums[0])]
+
+
+class _LosesNothing(RunQuestion):
+    """No term of finite operands loses a bit."""
+
+    def assumption(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Truth[T]:
+        """Return whether the operands are finite."""
+        return self.finite(algebra, operands)
+
+    def relation(
+        self, algebra: Algebra[D, T], operands: OperandWords[D], results: Sequence[DotProduct[D, T]]
+    ) -> Truth[T]:
+        """Return whether every term keeps all of its bits."""
+        return loses_nothing(algebra, results[0], self.design.parameters.fraction_bits)
+
+
+class GuardBit(SimpleProperty):
+    """The difference of two numbers within a factor of two is exact."""
+
+    name = "guard-bit"
+    feature = "a guard bit: differences of close numbers are exact"
+    statement = (
+        "d(a, b, c) = rho(a_0 b_0 + c) where all other elements are +0, for normal a_0, b_0, a_0 b_0 and c of opposite "
+        "signs with |a_0 b_0| / 2 <= |c| <= 2 |a_0 b_0|, and d zero or normal"
+    )
+    witness = "two numbers within a factor of two whose difference is wrong: a bit was lost before it"
+    source = "Fasi et al. 2021, Extra bits in the alignment of significands (no guard digit)"
+    specimen = "turing/mma.m16n8k8.f32.f16.f16.f32"
+
+    def why_not(self, design: Design) -> str | None:
+        """Refuse integer units."""
+        return INTEGER if design.d_format.is_integer else None
+
+    def mutant(self, design: Design) -> Design:
+        """Return the design with no bit below those of c where it has one; else the exact one."""
+        p = design.parameters
+        if p.summation is not Summation.PAIRWISE and p.fraction_bits < close_bits(design):
+            return exact_twin(design)
+        return keeping(design, design.c_format.fraction_bits)
+
+    def question(self, design: Design, scope: Scope) -> RunQuestion:
+        """Return that the difference is exact but for rho."""
+        return _CloseDifference(design, scope)
+
+
+def close_bits(design: Design) -> int:
+    """Return fraction bits with which the sum of a product and c of about its magnitude is exact.
+
+    With |c| from a half to twice the product, and that in [1, 4) times the power of two of its exponent, c has an
+    exponent from one below to two above that one. In a group the product lies anywhere in the range of its elements.
+    """
+    a, b, c = design.a_format, design.b_format, design.c_format
+    below, above = 1, 2
+    if design.parameters.group_size is not None:
+        below, above = below - a.e_min - b.e_min, above + a.e_max + b.e_max
+    if design.scale_format is not None and design.scale_format.fraction_bits:
+        above += 2  # two more significands in [1, 2)
+    return max(c.fraction_bits + below, product_bits(design) + above)
+
+
+class _TwoTerms(AgainstExact):
+    """The first product and c."""
+
+    def terms(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Truth[T]:
+        """Return whether both are normal numbers."""
+        return algebra.all_of([super().terms(algebra, operands), is_normal(algebra, self.formats[2], operands.c)])
+
+    def lemmas(self) -> Sequence[Lemma]:
+        """Return why a sum that is jammed is rounded as the exact one."""
+        return self.by_jamming()
+
+
+class _CloseDifference(_TwoTerms):
+    def __init__(self, design: Design, scope: Scope) -> None:
+        # with lemmas for sums of any two terms, as few bits as suffice here are no help
+        super().__init__(design, scope, fraction_bits=None if keeps_trace(design) else close_bits(design))
+
+    def assumption(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Truth[T]:
+        """Return also whether the two have opposite signs and lie within a factor of two."""
+        total = self.returned(self.twin, algebra, self.first(algebra, operands)).steps[0].sums[-1]
+        # a term that loses bits is far below the other, and further when cut
+        product, c = (algebra.magnitude(total.aligned[i]) for i in (0, -1))
+        far = [algebra.less(algebra.shift_left(x, 1), y) for x, y in ((product, c), (c, product))]
+        opposite = algebra.exclusive_or(total.terms[0].negative, total.terms[-1].negative)
+        return algebra.all_of([super().assumption(algebra, operands), opposite, algebra.negation(algebra.any_of(far))])
+
+
+class StickyBit(SimpleProperty):
+    """The sum of two terms is rounded as their exact sum is."""
+
+    name = "sticky-bit"
+    feature = "a sticky bit: sums of two terms are correctly rounded"
+    statement = (
+        "d(a, b, c) = rho(a_0 b_0 + c) where all other elements are +0, for normal a_0, b_0, a_0 b_0 and c (d zero or "
+        "normal too where the design flushes results)"
+    )
+    witness = "two terms whose sum is rounded as if bits of the smaller one were not there"
+    source = "Valpey et al. 2025, 4.2 and table 3; Fasi et al. 2021, Extra bits in the alignment of significands"
+    specimen = "cdna2/v_mfma_f32_32x32x8f16"
+
+    def why_not(self, design: Design) -> str | None:
+        """Refuse integer units."""
+        return INTEGER if design.d_format.is_integer else None
+
+    def mutant(self, design: Design) -> Design:
+        """Return a design that cuts a bit of products; where bits are lost without a trace, the exact one."""
+        if keeps_trace(design) or adds_exactly(design):
+            return keeping(design, min(product_bits(design), design.parameters.conversion.fraction_bits) - 1)
+        return exact_twin(design)
+
+    def question(self, design: Design, scope: Scope) -> RunQuestion:
+        """Return that the sum of the first product and c is correctly rounded."""
+        return _TwoTerms(design, scope)

@@ -1,0 +1,205 @@
+"""How a sum is rounded: the mode of the conversion, and whether the exact sum is what it rounds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from mmaproof.designs.conversions import RHO, Rounding
+from mmaproof.designs.design import Design
+from mmaproof.designs.errors import DesignError
+from mmaproof.designs.readings import Alignment, FarC, Join, Overflow, Summation
+from mmaproof.properties.exact import exact_twin
+from mmaproof.properties.library.products import (
+    AgainstExact,
+    LastAddition,
+    adds_last_in_ieee,
+    keeping,
+    loses_nothing,
+    rounds_last_in_ieee,
+)
+from mmaproof.properties.property import INTEGER, Ask, Finding, Property, SimpleProperty, first_reason
+from mmaproof.properties.run_question import Run, RunQuestion, Scope
+from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
+from mmaproof.smt.proving.lemma import Lemma
+from mmaproof.smt.semantics import DotProduct, OperandWords, equal_results
+from mmaproof.smt.semantics.align import Cut, loses_bits
+from mmaproof.smt.semantics.convert import Rules, convert
+from mmaproof.smt.semantics.fused_sum import FusedSum
+from mmaproof.smt.semantics.unpack import unpack
+from mmaproof.smt.solving.verdict import Status
+
+MODES: dict[str, tuple[Rounding, Overflow]] = {
+    "RNE": (Rounding.RNE, Overflow.INFINITY),
+    "RNA": (Rounding.RNA, Overflow.INFINITY),
+    "RTZ": (Rounding.RZ, Overflow.LARGEST_FINITE),
+    "RTN": (Rounding.RTN, Overflow.INFINITY),
+    "RTP": (Rounding.RTP, Overflow.INFINITY),
+    "truncation": (Rounding.RZ, Overflow.INFINITY),
+}
+"""The candidates; truncation and RTZ differ in what an overflow gives."""
+
+
+class ConversionRounding(Property):
+    """The rounding mode of the conversion of a sum that is exact.
+
+    One question for each mode. There is no design on which it comes out the other way: the mutant has another value.
+    """
+
+    name = "conversion-rounding"
+    feature = "rounding mode of the conversion"
+    statement = (
+        "d(a, b, c) = the mode's rounding of a_0 b_0 + c != 0 to the precision of rho, where all other elements are "
+        "+0 and no term loses a bit when aligned, for normal a_0, b_0 with a normal product and c zero or normal (d "
+        "normal too where the design flushes results)"
+    )
+    witness = "a sum that is exact, and is converted otherwise than the mode would"
+    source = "Valpey et al. 2025, property 2; Fasi et al. 2021, Rounding modes in tensor core computations"
+    specimen = "volta/mma.m8n8k4.f16.f16.f16.f16"
+
+    def why_not(self, design: Design) -> str | None:
+        """Refuse integer units."""
+        return INTEGER if design.d_format.is_integer else None
+
+    def mutant(self, design: Design) -> Design:
+        """Return a design with another rounding: its value is another one. DesignError where rho has no other."""
+        rho = design.parameters.conversion
+        others = [name for name, x in RHO.items() if x.target is rho.target and x.rounding is not rho.rounding]
+        if not others:
+            raise DesignError(f"no other conversion to {rho.target.name} is known")
+        wanted = sorted(others, key=lambda name: RHO[name].rounding not in (Rounding.RNE, Rounding.RZ))[0]
+        if rounds_last_in_ieee(design):
+            return design.change(rho=wanted, join=Join.FUSED)
+        return design.change(rho=wanted)
+
+    def settle(self, design: Design, scope: Scope, ask: Ask) -> Finding:
+        """Ask for each mode whether d agrees with it; the value are those proved, all others being refuted."""
+        answers, runs = {}, list[Run]()
+        for mode in MODES:
+            question = _Converted(design, scope, mode)
+            answers[mode] = found = ask(question, mode)
+            if found.status is Status.VACUOUS:
+                return Finding(Status.VACUOUS, answers=answers)
+            if found.witness is not None:
+                runs += question.witness_runs(found.witness)
+        agreeing = [mode for mode, x in answers.items() if x.status is Status.PROVED]
+        reason = first_reason(list(answers.values()))
+        status = Status.UNKNOWN if reason is not None else Status.PROVED if agreeing else Status.REFUTED
+        return Finding(status, ", ".join(agreeing) or None, tuple(runs), reason, answers)
+
+
+class _Converted(AgainstExact):
+    """d is the exact sum of the first product and c, converted in one mode.
+
+    That sum is the design's own where it converts one, no term having lost a bit; where c joins in an IEEE 754
+    addition, that of c and of what comes before, which is the product; else the exact twin's.
+    """
+
+    def __init__(self, design: Design, scope: Scope, mode: str) -> None:
+        p = design.parameters
+        self.kept = min(p.fraction_bits, p.late_bits) if p.join is Join.ROUND_DOWN else p.fraction_bits
+        super().__init__(design, scope, fraction_bits=self.kept)
+        self.addition = LastAddition(self) if adds_last_in_ieee(design) else None
+        rho = self.twin.parameters.conversion
+        rounding, overflow = MODES[mode]
+        self.rules = replace(Rules.of(self.twin.parameters), rho=replace(rho, rounding=rounding), overflow=overflow)
+
+    def runs(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Sequence[tuple[Design, OperandWords[D]]]:
+        """Return the design on the first product and c."""
+        return super().runs(algebra, operands)[:1]
+
+    def terms(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Truth[T]:
+        """Return whether the product is normal, and c normal or zero."""
+        c = unpack(algebra, self.formats[2], operands.c)
+        odd = algebra.any_of([c.subnormal, c.infinite, c.nan])
+        return algebra.all_of([super().terms(algebra, operands), algebra.negation(odd)])
+
+    def assumption(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Truth[T]:
+        """Return whether the terms are so, their sum is not zero, and it is exact when aligned."""
+        first = self.first(algebra, operands)
+        d, exact = (self.returned(x, algebra, first) for x in (self.design, self.twin))
+        if self.addition is None:
+            is_exact = [loses_nothing(algebra, d, self.kept)]
+            if not d.steps[0].sums or self.design.parameters.far_c is FarC.DROPPED:
+                is_exact.append(loses_nothing(algebra, exact, self.kept))
+        else:
+            total = self._total(algebra, first, d)
+            is_exact = [self.addition.is_product(algebra, d, exact)]
+            is_exact += [
+                algebra.negation(loses_bits(algebra, t, total.e_max, Cut(total.fraction_bits))) for t in total.terms
+            ]
+        nonzero = algebra.negation(algebra.is_value(self._total(algebra, first, d).total, 0))
+        return algebra.all_of([super().assumption(algebra, operands), nonzero, *is_exact])
+
+    def _total(self, algebra: Algebra[D, T], first: OperandWords[D], d: DotProduct[D, T]) -> FusedSum[D, T]:
+        """Return the sum that is converted."""
+        if self.addition is not None:
+            return self.addition.total(algebra, d, first.c)
+        with_sum = d if d.steps[0].sums else self.returned(self.twin, algebra, first)
+        return with_sum.steps[0].sums[-1]
+
+    def relation(
+        self, algebra: Algebra[D, T], operands: OperandWords[D], results: Sequence[DotProduct[D, T]]
+    ) -> Truth[T]:
+        """Return whether d is what the mode gives."""
+        total = self._total(algebra, self.first(algebra, operands), results[0])
+        expected, _ = convert(algebra, self.rules, total.total, total.e_max, total.fraction_bits, algebra.truth(False))
+        return equal_results(algebra, self.design.d_format, results[0].d, expected)
+
+
+class CorrectlyRounded(SimpleProperty):
+    """d is the exact sum of all terms, rounded once."""
+
+    name = "correctly-rounded"
+    feature = "the exact sum is rounded"
+    statement = (
+        "d(a, b, c) = rho(c + sum_k a_k b_k), the sum exact, for finite operands (to nearest, whatever rho, where c "
+        "joins in an IEEE 754 addition)"
+    )
+    witness = "finite operands whose d is not the conversion of their exact sum"
+    source = "Valpey et al. 2025, 4.2 and table 3"
+    specimen = "cdna1/v_mfma_f32_32x32x8f16@L=2"
+
+    def why_not(self, design: Design) -> str | None:
+        """Refuse integer units."""
+        return INTEGER if design.d_format.is_integer else None
+
+    def mutant(self, design: Design) -> Design:
+        """Return the exact design, or where it is that, one that cuts bits that a result shows."""
+        if adds_exactly(design):
+            return keeping(design, design.parameters.conversion.fraction_bits - 1)
+        return exact_twin(design)
+
+    def question(self, design: Design, scope: Scope) -> RunQuestion:
+        """Return that d is the exact sum rounded once."""
+        return RoundedOnce(design, scope)
+
+
+class RoundedOnce(AgainstExact):
+    """d is the exact sum of all terms, rounded once."""
+
+    def first(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> OperandWords[D]:
+        """Return all operands."""
+        return operands
+
+    def terms(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Truth[T]:
+        """Return whether all operands are finite."""
+        return self.finite(algebra, operands)
+
+    def assumption(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Truth[T]:
+        """Return the same: flushed results are wrong ones here."""
+        return self.terms(algebra, operands)
+
+    def lemmas(self) -> Sequence[Lemma]:
+        """Return why the sum of one product and c is rounded as the exact one."""
+        return self.by_jamming() if self.k == 1 else ()
+
+
+def adds_exactly(design: Design) -> bool:
+    """Return whether the parameters say that the exact sum is rounded: nothing is cut, or it is a chain of FMAs."""
+    p, exact = design.parameters, exact_twin(design).parameters
+    if p.L == 1 and p.alignment is Alignment.JAM and p.summation is Summation.FUSED:
+        return True
+    texts = [x.as_text() for x in (p, exact)]
+    others = [n for n in texts[0] if texts[0][n] != texts[1][n] and n != "fraction_bits"]
+    return not others and p.fraction_bits >= exact.fraction_bits

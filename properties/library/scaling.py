@@ -1,0 +1,84 @@
+"""Scaling by a power of two: the whole datapath moves with the exponents, as long as nothing leaves the range."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mmaproof.designs.design import Design
+from mmaproof.properties.property import INTEGER, SimpleProperty, has_single_sum
+from mmaproof.properties.run_question import RunQuestion, Scope
+from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
+from mmaproof.smt.algebra.terms import TermAlgebra
+from mmaproof.smt.proving.lemma import Lemma
+from mmaproof.smt.proving.scaling import doubled, is_inside, scaling_lemmas, stays_normal
+from mmaproof.smt.semantics import DotProduct, OperandWords, dot_product_accumulate
+from mmaproof.smt.semantics.unpack import unpack
+
+
+class _Doubled(RunQuestion):
+    """d of 2a, b, 2c is twice d of a, b, c."""
+
+    def runs(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Sequence[tuple[Design, OperandWords[D]]]:
+        """Return the run as given, and with a and c doubled."""
+        a = [doubled(algebra, self.formats[0], x) for x in operands.a]
+        c = doubled(algebra, self.formats[2], operands.c)
+        twice = OperandWords(a, operands.b, c, operands.scale_a, operands.scale_b)
+        return (self.design, operands), (self.design, twice)
+
+    def assumption(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Truth[T]:
+        """Return whether all operands are normal, a, c stay so when doubled, and d inside the normal range or zero."""
+        a, b, c = self.formats
+        d, fmt = dot_product_accumulate(self.asked(self.design), algebra, operands).d, self.design.d_format
+        inside = [stays_normal(algebra, a, x) for x in operands.a]
+        for x in operands.b:
+            y = unpack(algebra, b, x)
+            inside.append(algebra.negation(algebra.any_of([y.zero, y.subnormal])))
+        inside.append(stays_normal(algebra, c, operands.c))
+        inside.append(algebra.any_of([unpack(algebra, fmt, d).zero, is_inside(algebra, fmt, d)]))
+        return algebra.all_of([self.finite(algebra, operands), *inside])
+
+    def relation(
+        self, algebra: Algebra[D, T], operands: OperandWords[D], results: Sequence[DotProduct[D, T]]
+    ) -> Truth[T]:
+        """Return whether the second result is twice the first."""
+        return algebra.equal(results[1].d, doubled(algebra, self.design.d_format, results[0].d))
+
+    def lemmas(self) -> Sequence[Lemma]:
+        """Return the lemmas about the stages of one fused sum, where they apply."""
+        p = self.design.parameters
+        plain = p.floor is None and p.product_limit is None and not p.subnormals.of_results
+        if not has_single_sum(self.design) or not plain or p.group_size is not None or self.k > p.L:
+            return ()
+        algebra = TermAlgebra()
+        design = self.asked(self.design)
+        (total,) = dot_product_accumulate(design, algebra, self.symbols(algebra)).steps[0].sums
+        return scaling_lemmas(design, total)
+
+
+class Scaling(SimpleProperty):
+    """Doubling a and c doubles d."""
+
+    name = "scaling"
+    feature = "scaling a and c by two scales d"
+    statement = (
+        "d(2a, b, 2c) = 2 d(a, b, c) for normal operands where twice every a_k and c is normal too, and d is zero, or "
+        "|d| >= 2^(e_min + 1) and 2d finite; repeated, for any power of two inside the range"
+    )
+    witness = (
+        "operands, and the same with a and c doubled, whose result is not doubled: something in the unit does not move "
+        "with the exponents (a floor, a product that underflows)"
+    )
+    source = "Fasi et al. 2021 adapt their inputs so; Xie et al. 2026, algorithm 7 aligns relative to e_max"
+    specimen = "volta/mma.m8n8k4.f32.f16.f16.f32"
+
+    def why_not(self, design: Design) -> str | None:
+        """Return that integers are not scaled."""
+        return INTEGER if design.d_format.is_integer else None
+
+    def mutant(self, design: Design) -> Design:
+        """Return a design whose e_max has a floor."""
+        return design.change(floor=0)
+
+    def question(self, design: Design, scope: Scope) -> RunQuestion:
+        """Return that doubling doubles."""
+        return _Doubled(design, scope)

@@ -1,0 +1,118 @@
+"""Symmetries: under negation of all terms, and under exchange of a and b."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mmaproof.designs.design import Design
+from mmaproof.designs.readings import Alignment, Join, Subnormals
+from mmaproof.properties.property import INTEGER, SimpleProperty, is_aligned
+from mmaproof.properties.run_question import RunQuestion, Scope
+from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
+from mmaproof.smt.proving.laws import LawfulTerms, lemmas_of
+from mmaproof.smt.proving.lemma import Lemma
+from mmaproof.smt.proving.negation import negation_lemmas, opposite
+from mmaproof.smt.semantics import DotProduct, OperandWords, equal_results
+from mmaproof.smt.semantics.patterns import negated
+
+
+class _Negated(RunQuestion):
+    """d(-a, b, -c) = -d(a, b, c), zeros of either sign and NaNs of either sign being the same."""
+
+    def runs(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Sequence[tuple[Design, OperandWords[D]]]:
+        """Return the run as given, and the one with a and c negated."""
+        a, _, c = self.formats
+        opposite = OperandWords(
+            [negated(algebra, a, x) for x in operands.a],
+            operands.b,
+            negated(algebra, c, operands.c),
+            operands.scale_a,
+            operands.scale_b,
+        )
+        return (self.design, operands), (self.design, opposite)
+
+    def relation(
+        self, algebra: Algebra[D, T], operands: OperandWords[D], results: Sequence[DotProduct[D, T]]
+    ) -> Truth[T]:
+        """Return whether the second result is the first, negated."""
+        fmt = self.design.d_format
+        return opposite(algebra, fmt, results[0].d, results[1].d)
+
+    def lemmas(self) -> Sequence[Lemma]:
+        """Return that every stage keeps opposites opposite, where they say so of all steps of this length."""
+        one_step, like_d = self.k <= self.design.parameters.L, self.design.c_format is self.design.d_format
+        return negation_lemmas(self.design) if one_step or like_d else ()
+
+
+class NegationSymmetric(SimpleProperty):
+    """Negating every term negates the result."""
+
+    name = "negation-symmetric"
+    feature = "negating a and c negates d"
+    statement = "d(-a, b, -c) = -d(a, b, c), but for the sign of a zero and of a NaN"
+    witness = "operands, and the same with a and c negated, whose results differ in more than the sign"
+    source = "Xie et al. 2026, section 6.2.4 and table 10"
+    specimen = "volta/mma.m8n8k4.f32.f16.f16.f32"
+
+    def why_not(self, design: Design) -> str | None:
+        """Return that integers of two's complement have no such symmetry."""
+        return INTEGER if design.d_format.is_integer else None
+
+    def mutant(self, design: Design) -> Design:
+        """Return a design that rounds aligned terms down; where c joins rounded down, one that joins it fused."""
+        p = design.parameters
+        if p.join is Join.ROUND_DOWN:
+            return design.change(join=Join.FUSED)
+        if not is_aligned(design):
+            # rounded additions: towards minus infinity instead of to nearest
+            return design.change(rho=f"rtn-{design.d_format.name}")
+        return design.change(alignment=Alignment.TRUNCATE if p.alignment is Alignment.FLOOR else Alignment.FLOOR)
+
+    def question(self, design: Design, scope: Scope) -> RunQuestion:
+        """Return the question about both results."""
+        return _Negated(design, scope)
+
+
+class _Exchanged(RunQuestion):
+    """d(b, a, c) = d(a, b, c), the scales exchanged too."""
+
+    def runs(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Sequence[tuple[Design, OperandWords[D]]]:
+        """Return the run as given, and the exchanged one."""
+        x = operands
+        return (self.design, x), (self.design, OperandWords(x.b, x.a, x.c, x.scale_b, x.scale_a))
+
+    def relation(
+        self, algebra: Algebra[D, T], operands: OperandWords[D], results: Sequence[DotProduct[D, T]]
+    ) -> Truth[T]:
+        """Return whether both results are equal."""
+        return equal_results(algebra, self.design.d_format, results[0].d, results[1].d)
+
+    def lemmas(self) -> Sequence[Lemma]:
+        """Return the laws of order by which both runs are one term, where they are."""
+        terms = LawfulTerms()
+        claim = self.claim(terms, self.symbols(terms))
+        return lemmas_of(terms) if claim.data.is_true() else ()
+
+
+class ExchangeSymmetric(SimpleProperty):
+    """Exchanging a and b, and their scales, does not matter."""
+
+    name = "exchange-symmetric"
+    feature = "a and b can be exchanged"
+    statement = "d(b, a, c) = d(a, b, c), for a and b of the same format, their scales exchanged too"
+    witness = "operands whose result changes when a and b change places"
+    source = "Xie et al. 2026, algorithms 1 to 11: every product is of a pair"
+    specimen = "volta/mma.m8n8k4.f32.f16.f16.f32"
+
+    def why_not(self, design: Design) -> str | None:
+        """Return that a and b have different formats."""
+        a, b = design.a_format.name, design.b_format.name
+        return None if a == b else f"a and b have different formats: {a} and {b}"
+
+    def mutant(self, design: Design) -> Design:
+        """Return a design that flushes subnormals of a alone."""
+        return design.change(subnormals=Subnormals.OPERANDS_A)
+
+    def question(self, design: Design, scope: Scope) -> RunQuestion:
+        """Return the question about both results."""
+        return _Exchanged(design, scope)

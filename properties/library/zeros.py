@@ -1,0 +1,250 @@
+"""Zeros that should not matter: appended products, a padded K, and the partner of a zero."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from mmaproof.designs.design import Design
+from mmaproof.designs.errors import DesignError
+from mmaproof.designs.readings import ChainInfinity, Join, Subnormals, Summation, ZeroGroup, ZeroProduct
+from mmaproof.properties.library.single_product import smallest_product
+from mmaproof.properties.property import INTEGER, SimpleProperty
+from mmaproof.properties.run_question import RunQuestion, Scope
+from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
+from mmaproof.smt.algebra.terms import TermAlgebra
+from mmaproof.smt.proving.lemma import Lemma
+from mmaproof.smt.proving.zeros import NeutralStep, UnusedBitsZero, ZeroIsLowest, unused_bits, zeros_can_be_lowest
+from mmaproof.smt.semantics import DotProduct, OperandWords, dot_product_accumulate
+from mmaproof.smt.semantics.patterns import is_finite, same_number, signed_like, zero
+from mmaproof.smt.semantics.unpack import unpack
+
+_ROUNDED = "its sums are rounded one by one: no exponent of a zero decides an alignment"
+
+
+class _SameNumber(RunQuestion):
+    """Both runs return the same number, zeros of either sign being the same."""
+
+    def relation(
+        self, algebra: Algebra[D, T], operands: OperandWords[D], results: Sequence[DotProduct[D, T]]
+    ) -> Truth[T]:
+        """Return whether they do."""
+        return same_number(algebra, self.design.d_format, results[0].d, results[1].d)
+
+
+class _Appended(_SameNumber):
+    """A step whose last product, or group, is (+0) * (+0) returns what a unit returns in which zeros take no part."""
+
+    def __init__(self, design: Design, scope: Scope) -> None:
+        super().__init__(design, scope)
+        self.last = design.parameters.group_size or 1
+
+    def runs(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Sequence[tuple[Design, OperandWords[D]]]:
+        """Return the run with zeros that are terms, and the one with zeros that are not."""
+        x, kept = operands, self.k - self.last
+        a, b = (
+            [*column[:kept], *[zero(algebra, fmt)] * self.last]
+            for fmt, column in zip(self.formats[:2], (x.a, x.b), strict=True)
+        )
+        padded = OperandWords(a, b, x.c, x.scale_a, x.scale_b)
+        return (self.design, padded), (_without_zeros(self.design), padded)
+
+    def assumption(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Truth[T]:
+        """Return whether every product, or group, is either not zero or (+0) * (+0)."""
+        (_, padded), _ = self.runs(algebra, operands)
+        nonzero = self._nonzero(algebra, padded)
+        size = self.k // len(nonzero)
+        claims = []
+        for i, present in enumerate(nonzero):
+            run = range(i * size, (i + 1) * size)
+            plain = [algebra.is_value(column[k], 0) for column in (padded.a, padded.b) for k in run]
+            claims.append(algebra.any_of([present, algebra.all_of(plain)]))
+        return algebra.all_of(claims)
+
+    def _nonzero(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> list[Truth[T]]:
+        """Return for each product, or group of them, whether it is not zero."""
+        if self.design.parameters.group_size is not None:
+            (total, *_) = dot_product_accumulate(self.asked(self.design), algebra, operands).steps[0].sums
+            return [
+                algebra.negation(algebra.is_value(t.significand, 0)) for t in total.terms[: total.labels.index("c")]
+            ]
+        a, b = (
+            [unpack(algebra, f, x).zero for x in column]
+            for f, column in zip(self.formats[:2], (operands.a, operands.b), strict=True)
+        )
+        return [algebra.negation(algebra.any_of(pair)) for pair in zip(a, b, strict=True)]
+
+    def lemmas(self) -> Sequence[Lemma]:
+        """Return that (+0) * (+0) lies lowest."""
+        return [ZeroIsLowest(self.design, partner=False)] if zeros_can_be_lowest(self.design) else ()
+
+
+def _without_zeros(design: Design) -> Design:
+    """Return a design in which zero products, or zero groups, take no part."""
+    p = design.parameters
+    if p.group_size is not None:
+        return design if p.zero_group is ZeroGroup.ABSENT else design.change(zero_group=ZeroGroup.ABSENT)
+    return design if p.zero_product is ZeroProduct.ABSENT else design.change(zero_product=ZeroProduct.ABSENT)
+
+
+class AppendedZeros(SimpleProperty):
+    """Products (+0) * (+0) do not influence d."""
+
+    name = "appended-zeros"
+    feature = "appended products (+0) * (+0) do not matter"
+    statement = (
+        "d is the same (zeros of either sign) whether or not products (+0) * (+0) take part in e_max, where there is "
+        "one and every other product is not zero; of a unit with scaled groups: groups in the place of products"
+    )
+    witness = "operands with a product (+0) * (+0) whose exponent cuts bits off the others"
+    source = "open points 2 and 15; Fasi et al. 2021 set what they do not use to zero"
+    specimen = "volta/mma.m8n8k4.f32.f16.f16.f32"
+
+    def why_not(self, design: Design) -> str | None:
+        """Return that zeros decide no alignment."""
+        if design.d_format.is_integer:
+            return INTEGER
+        return _ROUNDED if design.parameters.summation is Summation.PAIRWISE else None
+
+    def mutant(self, design: Design) -> Design:
+        """Return a design in which zeros read an exponent so high that fractions are cut, or take no part."""
+        p = design.parameters
+        if p.group_size is not None:
+            if p.zero_group is not ZeroGroup.ABSENT:
+                return design.change(zero_group=ZeroGroup.ABSENT)
+            return design.change(zero_group=ZeroGroup.E_ZERO, group_e_zero=p.fraction_bits)
+        if p.zero_product is ZeroProduct.E_ZERO:
+            return design.change(zero_product=ZeroProduct.ABSENT)
+        return design.change(zero_product=ZeroProduct.E_ZERO, e_zero=p.fraction_bits)
+
+    def question(self, design: Design, scope: Scope) -> RunQuestion:
+        """Return the question about one step."""
+        return _Appended(design, _of_one_step(self.name, design, scope))
+
+
+class _OtherPartner(_SameNumber):
+    """d is the same whatever finite number a zero is multiplied by."""
+
+    def runs(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Sequence[tuple[Design, OperandWords[D]]]:
+        """Return the run with a zero for a[0], and the one with a zero for b[0] too; signs are kept."""
+        (a, b, _), x = self.formats, operands
+        both = []
+        for b0 in (x.b[0], signed_like(algebra, b, x.b[0], 0)):
+            zeros = [signed_like(algebra, a, x.a[0], 0), *x.a[1:]]
+            both.append((self.design, OperandWords(zeros, [b0, *x.b[1:]], x.c, x.scale_a, x.scale_b)))
+        return both
+
+    def assumption(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Truth[T]:
+        """Return whether the partner is finite."""
+        return is_finite(algebra, self.formats[1], operands.b[0])
+
+    def lemmas(self) -> Sequence[Lemma]:
+        """Return that every zero product lies lowest."""
+        return [ZeroIsLowest(self.design, partner=True)] if zeros_can_be_lowest(self.design) else ()
+
+
+class ZeroTimesNonzero(SimpleProperty):
+    """It does not matter by which finite number a zero is multiplied."""
+
+    name = "zero-times-nonzero"
+    feature = "zero times a finite number is like (+0) * (+0)"
+    statement = "d is the same (zeros of either sign) for a[0] = +-0 and any finite b[0] as for b[0] = +-0"
+    witness = "a zero whose finite partner, by its exponent, cuts bits off the other terms"
+    source = "open point 2: publications disagree"
+    specimen = "volta/mma.m8n8k4.f32.f16.f16.f32"
+
+    def why_not(self, design: Design) -> str | None:
+        """Return that exponents of zeros decide no alignment."""
+        if design.d_format.is_integer:
+            return INTEGER
+        return _ROUNDED if design.parameters.summation is Summation.PAIRWISE else None
+
+    def mutant(self, design: Design) -> Design:
+        """Return a design of the other reading; with 23 fraction bits where it has so many that nothing is cut."""
+        p = design.parameters
+        if p.group_size is not None:
+            raise DesignError(
+                f"{design.name}: the elements of a group have no exponents that could decide an alignment"
+            )
+        if p.zero_product is ZeroProduct.OPERAND_MINUS_126:
+            return design.change(zero_product=ZeroProduct.ABSENT)
+        fewer = {"fraction_bits": 23} if p.fraction_bits > 100 else {}
+        return design.change(zero_product=ZeroProduct.OPERAND_MINUS_126, **fewer)
+
+    def question(self, design: Design, scope: Scope) -> RunQuestion:
+        """Return the question about one step."""
+        return _OtherPartner(design, _of_one_step(self.name, design, scope))
+
+
+class _Padded(_SameNumber):
+    """A further instruction of (+0) * (+0), with the scales of the last one, returns the c it is given."""
+
+    def runs(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Sequence[tuple[Design, OperandWords[D]]]:
+        """Return the run as given, and the one with a further instruction."""
+        design, x = self.design, operands
+        length = design.padded_length(self.k) + design.k
+        a, b = (
+            [*column, *[zero(algebra, fmt)] * (length - self.k)]
+            for fmt, column in zip(self.formats[:2], (x.a, x.b), strict=True)
+        )
+        further = design.blocks(design.k)
+        scales = [[*s, *s[len(s) - further :]] if s else [] for s in (x.scale_a, x.scale_b)]
+        return (design, x), (design, OperandWords(a, b, x.c, *scales))
+
+    def assumption(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Truth[T]:
+        """Return whether the operands are finite."""
+        return self.finite(algebra, operands)
+
+    def lemmas(self) -> Sequence[Lemma]:
+        """Return that a step of zeros returns every c that is a result of the design."""
+        design = self.design
+        if design.parameters.chain_infinity is not ChainInfinity.INFINITE:
+            return ()
+        found: list[Lemma] = [NeutralStep(design)]
+        if unused_bits(design):
+            algebra = TermAlgebra()
+            sums = dot_product_accumulate(design, algebra, self.symbols(algebra)).steps[0].sums
+            if not sums:
+                return ()
+            found.append(UnusedBitsZero(design, sums[-1]))
+        return found
+
+
+class PaddedK(SimpleProperty):
+    """An instruction more, of (+0) * (+0), changes nothing."""
+
+    name = "padded-k"
+    feature = "padding K with zeros does not matter"
+    statement = (
+        "d over K, then K products (+0) * (+0), is d over K, as a number (zeros of either sign), for finite operands; "
+        "the added products have the scales of the last instruction"
+    )
+    witness = "operands whose d changes by an instruction of zero products"
+    source = "Fasi et al. 2021, Features of the accumulator: results are kept in fewer bits than they are added with"
+    specimen = "volta/mma.m8n8k4.f32.f16.f16.f32"
+
+    def why_not(self, design: Design) -> str | None:
+        """Return that integers are exact."""
+        return INTEGER if design.d_format.is_integer else None
+
+    def mutant(self, design: Design) -> Design:
+        """Return a design that keeps fewer bits of c than d has, or in which zero groups take no part."""
+        p = design.parameters
+        if p.zero_group is ZeroGroup.SCALES and p.group_size is not None:
+            return design.change(zero_group=ZeroGroup.ABSENT)
+        if p.summation is not Summation.PAIRWISE and p.join not in (Join.IEEE, Join.IEEE_ONCE):
+            return design.change(fraction_bits=p.conversion.fraction_bits - 3)
+        if smallest_product(design) < Fraction(2) ** design.d_format.e_min:
+            return design.change(subnormals=Subnormals.ACCUMULATOR)
+        raise DesignError(f"{design.name}: c is added in the output format, which loses nothing beside zero products")
+
+    def question(self, design: Design, scope: Scope) -> RunQuestion:
+        """Return the question about the whole instruction, or as many products as ``scope`` says."""
+        return _Padded(design, Scope(scope.k or design.k, scope.where, scope.seed))
+
+
+def _of_one_step(name: str, design: Design, scope: Scope) -> Scope:
+    """Return the scope of one step. DesignError for another length."""
+    if scope.k not in (None, design.parameters.L):
+        raise DesignError(f"{name} is about one step of L = {design.parameters.L} products")
+    return Scope(None, scope.where, scope.seed)

@@ -1,0 +1,89 @@
+"""Scaling by two: proved by lemmas that each have a mutant, and refuted where something stays put."""
+
+from dataclasses import replace
+
+import pytest
+
+from mmaproof.designs.catalogue import find_design
+from mmaproof.generators.check import check
+from mmaproof.properties.library.scaling import Scaling
+from mmaproof.properties.run_question import Scope
+from mmaproof.smt.evaluate import evaluate
+from mmaproof.smt.proving import scaling
+from mmaproof.smt.semantics.align import align
+from mmaproof.smt.semantics.convert import convert
+from mmaproof.smt.solving.limits import Limits
+from mmaproof.smt.solving.prove import prove
+from mmaproof.smt.solving.verdict import Status
+
+VOLTA = "volta/f32.f16.f16.f32"
+
+
+def lemmas(name=VOLTA):
+    return Scaling().question(find_design(name), Scope()).lemmas()
+
+
+def decide(lemma):
+    formula = lemma.formula
+    return prove(
+        formula.claim,
+        precondition=formula.precondition,
+        symbols=formula.symbols,
+        confirm=lemma.confirm,
+        solver="bitwuzla",
+        limits=Limits(60, 4 << 30),
+    ).status
+
+
+@pytest.mark.parametrize("name", [VOLTA, "volta/f16.f16.f16.f16", "hopper/wgmma.f32.e4m3.e4m3"])
+def test_it_holds_for_fused_sums(name):
+    answer = check("scaling", find_design(name))
+    assert answer.verdict == "holds"
+    assert {x.status for x in answer.answers[0].lemmas} == {Status.PROVED}
+
+
+def test_a_floor_breaks_it():
+    asked = Scaling()
+    answer = check(asked, asked.mutant(find_design(asked.specimen)))
+    assert answer.verdict == "violated"
+    first, second = answer.finding.runs
+    fmt = first.design.d_format
+    assert second.d != first.d + (1 << fmt.fraction_bits)
+    assert [evaluate(r.design, r.operands) for r in answer.finding.runs] == [first.d, second.d]
+
+
+@pytest.mark.parametrize("change", ["floor=0", "summation=pairwise", "join=round-down", "grouping=even-odd"])
+def test_the_lemmas_are_offered_for_one_fused_sum_without_a_floor(change):
+    assert lemmas(f"{VOLTA}@{change}") == ()
+    assert lemmas()
+
+
+def test_a_cut_that_looks_at_e_max_is_found_out(monkeypatch):
+    def peeking(algebra, term, e_max, cut):
+        high = algebra.less(algebra.signed(0), e_max)
+        return align(algebra, replace(term, negative=algebra.any_of([term.negative, high])), e_max, cut)
+
+    monkeypatch.setattr(scaling, "align", peeking)
+    assert any(decide(x) is Status.REFUTED for x in lemmas() if isinstance(x, scaling.CutMoves))
+
+
+def test_a_conversion_that_looks_at_e_max_is_found_out(monkeypatch):
+    def peeking(algebra, rules, total, e_max, fraction_bits, zero_negative):
+        pattern, overflowed = convert(algebra, rules, total, e_max, fraction_bits, zero_negative)
+        high = algebra.less(algebra.signed(0), e_max)
+        lowest = algebra.concatenate(algebra.drop_low(pattern, 1), algebra.unsigned(0, 1))
+        return algebra.ite(high, lowest, pattern), overflowed
+
+    monkeypatch.setattr(scaling, "convert", peeking)
+    assert any(decide(x) is Status.REFUTED for x in lemmas() if isinstance(x, scaling.ConversionMoves))
+
+
+def test_doubling_is_the_same_as_adding_a_number_to_itself():
+    from mmaproof.smt.algebra.integers import IntegerAlgebra
+
+    algebra = IntegerAlgebra()
+    fmt = find_design(VOLTA).a_format
+    for pattern, twice in ((0x3C00, 0x4000), (0xBBFF, 0xBFFF), (0x0000, 0x0000), (0x8000, 0x8000)):
+        assert scaling.doubled(algebra, fmt, algebra.unsigned(pattern, 16)).data == twice
+    for pattern in (0x0000, 0x0001, 0x7BFF, 0x7C00, 0x7E00):
+        assert not scaling.stays_normal(algebra, fmt, algebra.unsigned(pattern, 16)).data
