@@ -19,7 +19,7 @@ from mmaproof.cli.options import (
     Timeout,
     Where,
 )
-from mmaproof.cli.output import EXIT_HOLDS, EXIT_REFUTED, EXIT_UNKNOWN, print_json, progress, results, say
+from mmaproof.cli.output import EXIT_HOLDS, EXIT_REFUTED, EXIT_UNKNOWN, complain, print_json, progress, results, say
 from mmaproof.cli.version import tool_version
 
 if TYPE_CHECKING:
@@ -59,6 +59,7 @@ def compare(
     Exit status 0: equivalent (proved); 1: different (a vector is shown); 3: unknown or vacuous.
     """
     from mmaproof.designs.catalogue import find_design
+    from mmaproof.designs.files import require_writable
     from mmaproof.generators.compare import DEFAULT_BUDGET
     from mmaproof.generators.compare import compare as decide
     from mmaproof.generators.vectors import write_vectors
@@ -66,6 +67,8 @@ def compare(
     from mmaproof.smt.solving.limits import Limits, parse_memory, parse_seconds
 
     designs = find_design(first), find_design(second)
+    if output is not None:
+        require_writable(output)
     with progress(f"comparing {designs[0].name} and {designs[1].name}"):
         answer = decide(
             *designs,
@@ -79,6 +82,8 @@ def compare(
         )
     if output is not None and answer.witness is not None:
         write_vectors(output, [witness_vector(answer)])
+    elif output is not None:
+        complain(f"note: {output} is not written: no vector was found")
     if json:
         print_json(comparison_record(answer))
     else:
@@ -98,7 +103,7 @@ def comparison_record(answer: Comparison) -> dict[str, Any]:
         "seconds": round(answer.seconds, 3),
         "solver": None if answer.solver is None else {"name": answer.solver.name, "version": answer.solver.version},
         "reason": answer.reason,
-        "origin": origin(answer),
+        "origin": answer.origin,
     }
     if answer.witness is not None:
         record["witness"] = {
@@ -106,15 +111,6 @@ def comparison_record(answer: Comparison) -> dict[str, Any]:
             "outputs": {name: d.hex(x) for name, x in answer.outputs.items()},
         }
     return record
-
-
-def origin(answer: Comparison) -> str:
-    """Return where the answer came from, in words."""
-    if answer.witness is not None and answer.solver is None and answer.searched is not None:
-        s = answer.searched
-        return f"search (seed {s.seed}, {s.rows} operand sets tried, {s.seconds:.2f} s)"
-    searched = "" if answer.searched is None else f" after a search of {answer.searched.rows} operand sets"
-    return f"{answer.solver}{searched}"
 
 
 def witness_vector(answer: Comparison) -> Vector:
@@ -129,7 +125,7 @@ def witness_vector(answer: Comparison) -> Vector:
         answer.outputs,
         scale_format=first.scale_format,
         why=f"distinguishes {first.name} from {second.name}",
-        origin=origin(answer),
+        origin=answer.origin,
         version=tool_version(),
     )
 
@@ -139,7 +135,7 @@ def print_comparison(answer: Comparison, picture: bool) -> None:
     question = answer.question
     say(f"{answer.verdict}: {' and '.join(d.name for d in question.designs)}")
     asked = [f"k = {question.k}", *(f"where {p}" for p in question.where)]
-    say(f"  asked for {', '.join(asked)}; answered by {origin(answer)}, {answer.seconds:.2f} s in all")
+    say(f"  asked for {', '.join(asked)}; answered by {answer.origin}, {answer.seconds:.2f} s in all")
     if answer.reason is not None:
         say(f"  reason: {answer.reason}")
     if answer.verdict == "vacuous":

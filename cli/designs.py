@@ -5,10 +5,14 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
+from rich.measure import Measurement
 from rich.table import Table
 
 from mmaproof.cli.options import DesignName, Json
 from mmaproof.cli.output import print_json, results, say
+
+NARROWEST, WIDEST = 60, 1000
+"""Columns that a list of designs takes: on a terminal at least, elsewhere at most."""
 
 
 def register(app: typer.Typer) -> None:
@@ -37,13 +41,19 @@ def list_designs(
         return
     table = Table(box=None, pad_edge=False, header_style="bold")
     for heading in ("design", "K", "L", "F", "rho", "family"):
-        table.add_column(heading, justify="right" if heading in "KLF" else "left", no_wrap=True)
+        # on a narrow terminal names of designs are folded and nothing is left out
+        table.add_column(
+            heading, justify="right" if heading in "KLF" else "left", no_wrap=heading != "design", overflow="fold"
+        )
     for d in chosen:
         p = d.parameters
         f = str(p.fraction_bits) if DEFINITIONS["fraction_bits"].applies(p) else "-"
         table.add_row(d.name, str(d.k), str(p.L), f, p.rho, d.family)
     console = results()
-    console.print(table, width=None if console.is_terminal else 120)
+    width = max(console.width, NARROWEST)
+    if not console.is_terminal:
+        width = Measurement.get(console, console.options.update(max_width=WIDEST), table).maximum
+    results(width).print(table)
 
 
 def show(design: DesignName, json: Json = False) -> None:

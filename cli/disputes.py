@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mmaproof.cli.operands import operand_lines, operands_record
-from mmaproof.cli.options import Json, Memory, Solver, Timeout
-from mmaproof.cli.output import EXIT_HOLDS, EXIT_UNKNOWN, counted, print_json, say
+from mmaproof.cli.options import Json, Memory, Solver
+from mmaproof.cli.output import EXIT_HOLDS, EXIT_UNKNOWN, complain, counted, print_json, say
 from mmaproof.cli.version import tool_version
 
 if TYPE_CHECKING:
@@ -29,7 +29,9 @@ def disputes(
         str | None, typer.Argument(metavar="[ARCHITECTURE]", help="One architecture only.", show_default=False)
     ] = None,
     solver: Solver = "bitwuzla",
-    timeout: Timeout = "20s",
+    timeout: Annotated[
+        str, typer.Option("--timeout", metavar="TIME", help="Limit for each question that is asked: 20s, 2m.")
+    ] = "20s",
     memory: Memory = "4G",
     output: Annotated[
         Path | None,
@@ -40,10 +42,11 @@ def disputes(
     """List the points on which publications disagree, for each design that they concern.
 
     For each pair of readings: a vector that separates them with what each profile predicts, or "unobservable", which
-    is proved. The time limit is for each question. Exit status 3 where some remain unknown.
+    is proved. A pair may need several questions. Exit status 3 where some remain unknown.
     """
     from mmaproof.designs.catalogue import load_catalogue
     from mmaproof.designs.errors import DesignError
+    from mmaproof.designs.files import require_writable
     from mmaproof.generators.disputes import disputed_designs, find_disputes
     from mmaproof.generators.vectors import write_vectors
     from mmaproof.smt.solving.limits import Limits, parse_memory, parse_seconds
@@ -52,16 +55,23 @@ def disputes(
     if architecture is not None and architecture not in known:
         raise DesignError(f"unknown architecture {architecture!r}: one of {', '.join(known)}")
     limits = Limits(parse_seconds(timeout), parse_memory(memory))
+    if output is not None:
+        require_writable(output)
     found: list[Dispute] = []
     for design, names in counted(disputed_designs(architecture), "designs"):
         for dispute in find_disputes(design, names, solver=solver, limits=limits):
             if not json:
                 print_dispute(dispute, found[-1] if found else None)
             found.append(dispute)
-    if output is not None:
-        write_vectors(output, [dispute_vector(d) for d in found if d.witness is not None])
+    vectors = [dispute_vector(d) for d in found if d.witness is not None]
+    if output is not None and vectors:
+        write_vectors(output, vectors)
+    elif output is not None:
+        complain(f"note: {output} is not written: no vector was found")
     if json:
         print_json({"disputes": [dispute_record(d) for d in found]})
+    elif not found:
+        say(f"no open point applies to {'the designs' if architecture is None else architecture}")
     return EXIT_UNKNOWN if any(STATUS[d.status.value] == "unknown" for d in found) else EXIT_HOLDS
 
 

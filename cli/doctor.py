@@ -10,6 +10,7 @@ from typing import Any
 
 import typer
 from rich.table import Table
+from rich.text import Text
 
 from mmaproof.cli.options import Json
 from mmaproof.cli.output import EXIT_HOLDS, EXIT_UNKNOWN, print_json, results, say
@@ -63,14 +64,17 @@ def _recordings() -> str:
 
 def _print(report: dict[str, Any]) -> None:
     say(f"mmaproof {report['version']}, Python {report['python']}, {report['platform']}")
-    table = Table(box=None, pad_edge=False, show_header=False)
+    rows: list[tuple[str, str, str]] = []
     for name, solver in report["solvers"].items():
-        table.add_row("solver", name, solver["version"] or f"missing: {solver['missing']}")
+        rows.append(("solver", name, solver["version"] or f"missing: {solver['missing']}"))
     for name, found in report["packages"].items():
-        table.add_row("package", name, found or "missing")
+        rows.append(("package", name, found or "missing"))
     for extra, packages in report["extras"].items():
         for name, found in packages.items():
-            table.add_row(f"extra [{extra}]", name, found or f"missing: pip install 'mmaproof[{extra}]'")
+            rows.append((f"extra [{extra}]", name, found or f"missing: pip install 'mmaproof[{extra}]'"))
     for name, text in report["targets"].items():
-        table.add_row("target", name, text)
+        rows.append(("target", name, text))
+    table = Table(box=None, pad_edge=False, show_header=False)
+    for row in rows:
+        table.add_row(*map(Text, row))  # not str: brackets are no markup
     results().print(table)

@@ -2,6 +2,8 @@
 
 Exit status: 0 proved, equal, passed; 1 refuted, different, failed; 2 usage or input error; 3 unknown, vacuous or
 not reachable; 70 an internal error; 130 interrupted.
+
+This module is loaded before anything else and imports little: from then on, an interruption is one.
 """
 
 from __future__ import annotations
@@ -9,11 +11,7 @@ from __future__ import annotations
 import os
 import sys
 import traceback
-from typing import Annotated
 
-import typer
-
-from mmaproof.cli import compare, designs, disputes, doctor, replay, run, serve
 from mmaproof.cli.output import (
     EXIT_BROKEN_PIPE,
     EXIT_HOLDS,
@@ -22,58 +20,37 @@ from mmaproof.cli.output import (
     EXIT_INTERRUPTED,
     EXIT_UNKNOWN,
     complain,
+    discard,
 )
-from mmaproof.cli.version import tool_version
-
-app = typer.Typer(
-    name="mmaproof",
-    help="Formal model and test generator for the matrix-multiply-accumulate units of GPUs.",
-    epilog=(
-        "Exit status: 0 proved, equal, passed; 1 refuted, different, failed; 2 usage or input error; "
-        "3 unknown (time, memory), vacuous or not reachable; 70 internal error; 130 interrupted."
-    ),
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-for module in (designs, run, compare, replay, disputes, serve, doctor):
-    module.register(app)
-
-
-def _print_version(value: bool) -> None:
-    if value:
-        print(f"mmaproof {tool_version()}")
-        raise typer.Exit
-
-
-@app.callback()
-def _options(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
-    ] = False,
-) -> None:
-    pass
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line on ``arguments`` (default: the process's) and return the exit status."""
     try:
+        status = _run(arguments)
+    except KeyboardInterrupt:
+        status = EXIT_INTERRUPTED
+    if status == EXIT_INTERRUPTED:  # mostly the parser catches a Ctrl-C itself
+        complain("interrupted")
+    return status
+
+
+def _run(arguments: list[str] | None) -> int:
+    if sys.stdout is None:
+        complain("error: cannot write the result: standard output is closed")
+        return EXIT_INPUT
+    try:
+        from mmaproof.cli.application import app
+
         status = app(args=arguments, prog_name="mmaproof", standalone_mode=False)
         sys.stdout.flush()
-    except KeyboardInterrupt:
-        complain("interrupted")
-        return EXIT_INTERRUPTED
     except (BrokenPipeError, SystemExit):
         # the reader of our output went away (the parser ends with SystemExit then, nothing else does): nothing is
         # left to say, not even at interpreter exit
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        discard(sys.stdout)
         return EXIT_BROKEN_PIPE
     except Exception as error:
         return _status_of(error)
-    if status == EXIT_INTERRUPTED:  # the parser catches a Ctrl-C itself
-        complain("interrupted")
     return status if isinstance(status, int) else EXIT_HOLDS
 
 
@@ -82,25 +59,31 @@ def _status_of(error: Exception) -> int:
     from mmaproof.designs.errors import MmaproofError
     from mmaproof.smt.solving.errors import LimitError, SolverNotInstalledError, UnknownSolverError
 
-    if isinstance(error, typer.Abort):
-        complain("interrupted")
+    if type(error).__name__ == "Abort":  # the parser's, after a Ctrl-C or the end of the input
         return EXIT_INTERRUPTED
-    if hasattr(error, "format_message"):  # a usage error of typer's parser
+    status = EXIT_INPUT
+    if hasattr(error, "format_message"):  # a usage error of the parser
         complain(f"error: {error.format_message()} (see: mmaproof --help)")
-        return EXIT_INPUT
-    if isinstance(error, MmaproofError | LimitError | UnknownSolverError):
+    elif isinstance(error, MmaproofError | LimitError | UnknownSolverError):
         complain(f"error: {error}")
-        return EXIT_INPUT
-    if isinstance(error, SolverNotInstalledError):
+    elif isinstance(error, OSError) and error.filename is None:  # a file has a name, standard output has none
+        discard(sys.stdout)
+        complain(f"error: cannot write the result: {error.strerror}")
+    elif isinstance(error, SolverNotInstalledError):
         complain(f"error: {error}")
-        return EXIT_UNKNOWN
-    if "MMAPROOF_TRACEBACK" in os.environ:
-        traceback.print_exception(error)
-    complain(
-        f"internal error: {type(error).__name__}: {error} "
-        f"(this is a defect of mmaproof, no result; set MMAPROOF_TRACEBACK=1 to see where)"
-    )
-    return EXIT_INTERNAL
+        status = EXIT_UNKNOWN
+    elif isinstance(error, MemoryError):
+        complain("memory: mmaproof itself ran out of it, no result")
+        status = EXIT_UNKNOWN
+    else:
+        if "MMAPROOF_TRACEBACK" in os.environ:
+            traceback.print_exception(error)
+        complain(
+            f"internal error: {type(error).__name__}: {error} "
+            f"(this is a defect of mmaproof, no result; set MMAPROOF_TRACEBACK=1 to see where)"
+        )
+        status = EXIT_INTERNAL
+    return status
 
 
 def run_main() -> None:

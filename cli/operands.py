@@ -17,7 +17,10 @@ def parse_patterns(column: str, text: str, fmt: Format) -> tuple[int, ...]:
     from mmaproof.designs.errors import OperandError
 
     patterns = []
-    for index, element in enumerate(x for x in re.split(r"[,\s]+", text.strip()) if x):
+    elements = re.split(r"\s*,\s*|\s+", text.strip()) if text.strip() else []
+    for index, element in enumerate(elements):
+        if not element:
+            raise OperandError(f"{column}[{index}]: empty: between two commas, and before or after one, is a pattern")
         try:
             patterns.append(fmt.parse(element))
         except ValueError as error:
@@ -31,13 +34,12 @@ def parse_operands(
     """Return operands of length ``k`` (default K of the design) for ``design``.
 
     Raises OperandError where a pattern is malformed, the number of elements is not ``k``, or scales are missing or
-    given to a design that has none.
+    given to a design that has none, and DesignError for a length that the design cannot run.
     """
     from mmaproof.designs.errors import OperandError
     from mmaproof.designs.operands import Operands
 
     length = design.k if k is None else k
-    design.padded_length(length)
     design.blocks(length)
     columns = [parse_patterns(*x) for x in (("a", a, design.a_format), ("b", b, design.b_format))]
     for name, patterns in zip("ab", columns, strict=True):
@@ -70,12 +72,6 @@ def _parse_scales(design: Design, name: str, text: str | None, length: int) -> t
         raise OperandError(
             f"{name} has {len(scales)} elements, {design.name} takes {wanted}: one for each {design.block}"
         )
-    for index, scale in enumerate(scales):
-        if design.scale_format.is_nan(scale):
-            raise OperandError(
-                f"{name}[{index}] = {design.scale_format.hex(scale)} is NaN in {design.scale_format.name}: "
-                f"every result would be NaN"
-            )
     return scales
 
 

@@ -7,6 +7,16 @@ from typing import Annotated
 
 import typer
 
+
+def askable(k: int | None) -> int | None:
+    """Return a length as it was given; DesignError where it is too long for any question."""
+    from mmaproof.designs.design import check_askable
+
+    if k is not None:
+        check_askable(k)
+    return k
+
+
 DesignName = Annotated[
     str,
     typer.Argument(
@@ -18,14 +28,16 @@ DesignName = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="Print exactly one JSON object.")]
 Length = Annotated[
     int | None,
-    typer.Option("--k", metavar="N", help="Length of the dot product; default the instruction's K.", min=1),
+    typer.Option(
+        "--k", metavar="N", min=1, callback=askable, help="Length of the dot product; default the instruction's K."
+    ),
 ]
 Where = Annotated[
     list[str] | None,
     typer.Option(
         "--where",
         metavar="PRECONDITION",
-        help="Restrict the operands: finite, positive, normal, c=0, exponents=LO..HI. Repeatable.",
+        help="Restrict a, b and c: finite, positive, normal, c=0, exponents=LO..HI. Repeatable.",
     ),
 ]
 Solver = Annotated[str, typer.Option("--solver", metavar="NAME", help="bitwuzla, cvc5 or z3.")]

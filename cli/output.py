@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
+import textwrap
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
-
-from rich.console import Console
-from rich.text import Text
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.progress import Progress
 
 X = TypeVar("X")
@@ -27,19 +28,48 @@ EXIT_BROKEN_PIPE = 141
 PROGRESS_AFTER_SECONDS = 2.0
 
 
-def results() -> Console:
+def results(width: int | None = None) -> Console:
     """Return the console that results go to (made anew, so that a redirected stdout is honoured)."""
-    return Console(highlight=False, soft_wrap=False)
+    from rich.console import Console
+
+    return Console(highlight=False, soft_wrap=False, width=width)
 
 
 def say(text: str) -> None:
     """Print one line of a result, never wrapped."""
+    from rich.console import Console
+    from rich.text import Text
+
     Console(highlight=False, soft_wrap=True).print(Text(text))
+
+
+def say_wrapped(text: str, label: str) -> None:
+    """Print a text after ``label``, its other lines below its first; words, such as names of designs, stay whole."""
+    width, indent = results().width, " " * len(label)
+    for line in textwrap.wrap(
+        text, width, initial_indent=label, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    ):
+        say(line)
 
 
 def complain(text: str) -> None:
     """Print one line to stderr: an error or a note."""
-    Console(stderr=True, highlight=False, soft_wrap=True).print(Text(" ".join(text.split())))
+    note(" ".join(text.split()))
+
+
+def note(text: str) -> None:
+    """Print text to stderr as it is; where that cannot be written there is nobody to tell."""
+    if sys.stderr is not None:
+        try:
+            print(text, file=sys.stderr, flush=True)
+        except OSError:
+            discard(sys.stderr)
+
+
+def discard(stream: TextIO) -> None:
+    """Let what a standard stream still holds, and whatever is written to it, go nowhere, even at interpreter exit."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def print_json(record: dict[str, Any]) -> None:
@@ -49,6 +79,7 @@ def print_json(record: dict[str, Any]) -> None:
 
 def counted(items: Sequence[X], what: str) -> Iterator[X]:
     """Yield ``items`` while a bar on stderr shows how many are done, from two seconds on, if a person looks."""
+    from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     console = Console(stderr=True)
@@ -67,6 +98,7 @@ def counted(items: Sequence[X], what: str) -> Iterator[X]:
 @contextmanager
 def progress(what: str) -> Iterator[None]:
     """Show ``what`` and the elapsed time on stderr while the body runs, from two seconds on, if a person looks."""
+    from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     console = Console(stderr=True)

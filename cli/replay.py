@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -39,23 +40,32 @@ def replay(
     from mmaproof.hardware_replay.targets import find_target
 
     runner = find_target(target)
-    answers, problems = read_source(source, expect, runner)
-    report = run_all(answers, runner, nan_codes=nan_codes)
-    for problem in problems:
+    rows = read_source(source, expect, runner)
+    report = run_all(rows.answers, runner, nan_codes=nan_codes)
+    for problem in rows.problems:
         complain(f"error: {problem}")
     if json:
-        print_json(replay_record(source, runner, report))
+        print_json(replay_record(source, runner, report, rows.left_out))
     else:
         print_replay(source, runner, report)
-    if problems:
+    if rows.problems:
         return EXIT_INPUT
     if report.mismatches:
         return EXIT_REFUTED
     return EXIT_UNKNOWN if report.unanswered or not report.rows else EXIT_HOLDS
 
 
-def read_source(source: Path, expect: str | None, target: Target) -> tuple[list[Answers], list[str]]:
-    """Return the rows of a recording or vector file, and a message for each malformed line."""
+@dataclass(frozen=True)
+class Rows:
+    """What is to be run, a message for each malformed line, and how many vectors hold no output of the design."""
+
+    answers: list[Answers]
+    problems: list[str]
+    left_out: int
+
+
+def read_source(source: Path, expect: str | None, target: Target) -> Rows:
+    """Return the rows of a recording or vector file."""
     from mmaproof.designs.catalogue import find_design
     from mmaproof.designs.errors import InputError
     from mmaproof.generators.vectors import answers_of, read_vectors
@@ -64,19 +74,19 @@ def read_source(source: Path, expect: str | None, target: Target) -> tuple[list[
     if source.suffix == ".npz":
         if expect is not None:
             raise InputError("--expect chooses among the outputs of a vector file; a recording holds one output a row")
-        return [read_recording(source)], []
+        return Rows([read_recording(source)], [], 0)
     if source.suffix != ".jsonl":
         raise InputError(f"{source}: a recording ends in .npz, a vector file in .jsonl")
     file = read_vectors(source)
     wanted = find_design(expect) if expect is not None else target.design
     name = None if wanted is None else wanted.name
-    chosen = answers_of(file, name)
-    if chosen.left_out:
-        complain(f"note: {chosen.left_out} of {len(file.vectors)} vectors hold no output of {name}: left out")
-    return chosen.answers, file.problems
+    found = answers_of(file, name, chosen=expect is not None)
+    if found.left_out:
+        complain(f"note: {found.left_out} of {len(file.vectors)} vectors hold no output of {name}: left out")
+    return Rows(found.answers, file.problems, found.left_out)
 
 
-def replay_record(source: Path, target: Target, report: Replay) -> dict[str, Any]:
+def replay_record(source: Path, target: Target, report: Replay, left_out: int) -> dict[str, Any]:
     """Return the report as the JSON object of the command-line contract."""
     return {
         "source": str(source),
@@ -84,6 +94,7 @@ def replay_record(source: Path, target: Target, report: Replay) -> dict[str, Any
         "rows": report.rows,
         "mismatches": report.mismatches,
         "unanswered": report.unanswered,
+        "left_out": left_out,
         "examples": [_example(x) for x in report.examples],
     }
 

@@ -16,16 +16,19 @@ def register(app: typer.Typer) -> None:
 
 
 def serve(design: DesignName) -> int:
-    """Answer operands on stdin with d on stdout, one JSON object a line, as process:COMMAND expects of a target.
+    """Answer operands on stdin with d on stdout, one JSON object a line.
 
+    The first line is {"design": NAME or null, "a_format": ..., "b_format": ..., "c_format": ..., "d_format": ...,
+    "k": N}, each other one {"a": [HEX, ...], "b": [HEX, ...], "c": HEX}, with "scale_a" and "scale_b" where the
+    design has scales; the answer to it is {"d": HEX}.
     Exit status 0 at the end of the input; 2 after a line that is malformed or does not fit the design.
     """
     from mmaproof.designs.catalogue import find_design
     from mmaproof.designs.errors import InputError
     from mmaproof.hardware_replay.serving import serve as answer
 
-    if sys.stdin is None or sys.stdout is None:
-        raise InputError("serve reads stdin and writes stdout: one of them is closed")
+    if sys.stdin is None:
+        raise InputError("serve reads stdin, which is closed")
     try:
         answer(find_design(design), sys.stdin.fileno(), sys.stdout.fileno())
     except BrokenPipeError:  # the client went away; typer would make it status 1

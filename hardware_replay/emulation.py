@@ -43,7 +43,7 @@ def dot(
 
     ``a`` and ``b`` have shape (..., k), ``c`` has shape (...), and the scales of a design that has them (..., blocks);
     leading dimensions broadcast. The result has shape (...) and the type of d's format. k below the instruction's is
-    padded with +0, k above it is a chain of instructions and a multiple of it.
+    padded with +0 (scales with 1), k above it is a chain of instructions and a multiple of it.
 
     Raises OperandError where types, shapes or scales do not fit, DesignError for an unknown design or a k that it
     cannot run.

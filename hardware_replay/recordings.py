@@ -19,7 +19,7 @@ from mmaproof.designs.catalogue import Catalogue
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import InputError
 from mmaproof.designs.formats import Format, find_format
-from mmaproof.designs.operands import OperandBatch, Patterns
+from mmaproof.designs.operands import OperandBatch, Patterns, pattern_dtype
 from mmaproof.hardware_replay.answers import Answers
 
 
@@ -46,7 +46,7 @@ def read_index(folder: Path) -> dict[str, RecordingInfo]:
         raise InputError(f"{path}: {error.strerror}: it names formats and k of the recordings beside it") from error
     except InputError as error:
         raise InputError(f"{path}: {error}") from error
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, RecursionError) as error:
         raise InputError(f"{path}: not an index of recordings: {error!r}") from error
 
 
@@ -58,9 +58,16 @@ def _info(folder: Path, entry: dict[str, Any]) -> RecordingInfo:
         str(entry["architecture"]),
         str(entry["instruction"]),
         (a, b, c, d),
-        int(entry["k"]),
-        int(entry["rows"]),
+        _count(entry, "k"),
+        _count(entry, "rows"),
     )
+
+
+def _count(entry: dict[str, Any], name: str) -> int:
+    value = entry[name]
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise TypeError(f"{name} is {value!r}: a whole number is needed")
+    return value
 
 
 def read_recording(path: Path) -> Answers:
@@ -75,7 +82,7 @@ def read_recording(path: Path) -> Answers:
         raise InputError(f"{path}: not listed in {path.parent / 'index.json'}, which has {', '.join(index) or 'none'}")
     info = index[path.name]
     a, b, c, d = (_column(path, name, fmt) for name, fmt in zip("abcd", info.formats, strict=True))
-    rows = len(c)
+    rows = c.size
     if a.shape != (rows, info.k) or b.shape != a.shape or c.shape != (rows,) or d.shape != (rows,):
         raise InputError(
             f"{path}: shapes a {a.shape}, b {b.shape}, c {c.shape}, d {d.shape} do not fit k = {info.k} of the index"
@@ -88,17 +95,23 @@ def read_recording(path: Path) -> Answers:
 
 def _column(path: Path, name: str, fmt: Format) -> Patterns:
     try:
-        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as data:
-            column: Patterns = data[name]
+        with path.open("rb") as stream:
+            data = np.load(stream, allow_pickle=False)
+            column = data[name] if isinstance(data, np.lib.npyio.NpzFile) else None
     except KeyError:
         raise InputError(f"{path}: has no array {name!r}; a recording holds a, b, c and d") from None
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+    except (OSError, ValueError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error) as error:
         raise InputError(f"{path}: damaged or no .npz file: {error}") from error
+    if column is None:
+        raise InputError(f"{path}: a single array, no .npz file: a recording holds a, b, c and d")
+    if not isinstance(column, np.ndarray):
+        raise InputError(f"{path}: {name} is no array in the format of NumPy")
     if column.dtype.kind != "u":
         raise InputError(f"{path}: {name} has type {column.dtype}: bit patterns are unsigned integers")
     if column.size and int(column.max()) >> fmt.bits:
         raise InputError(f"{path}: {name} holds {int(column.max()):#x}, too wide for {fmt.name} ({fmt.bits} bits)")
-    return column
+    patterns: Patterns = column.astype(pattern_dtype(fmt))
+    return patterns
 
 
 def design_of_recording(catalogue: Catalogue, info: RecordingInfo) -> Design:

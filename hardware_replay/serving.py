@@ -188,7 +188,10 @@ def _read_available(source: int) -> tuple[bytes, bool]:
     parts: list[bytes] = []
     size = 0
     while size < _MOST_READ:
-        part = os.read(source, _CHUNK)
+        try:
+            part = os.read(source, _CHUNK)
+        except OSError as error:
+            raise InputError(f"the input cannot be read: {error.strerror}") from error
         if not part:
             return b"".join(parts), True
         parts.append(part)

@@ -2,7 +2,7 @@
 
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mmaproof.smt.solving.errors import LimitError
 
@@ -10,6 +10,8 @@ from mmaproof.smt.solving.errors import LimitError
 MAX_SECONDS = 14 * 24 * 3600.0
 # Far above any machine, and far below what setrlimit(2) would read as a negative number.
 MAX_MEMORY_BYTES = 1 << 50
+LEAST_SECONDS = 1e-3
+"""What ``Limits.after`` leaves of a time limit that has passed."""
 
 _SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
 _BYTES = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
@@ -22,13 +24,15 @@ class Limits:
     """What one question may take.
 
     ``seconds`` is wall-clock time and includes starting the solver; ``memory_bytes`` is the address space that
-    a solver process may add to what it has when the solver is loaded (enforced on Linux).
+    a solver process may add to what it has when the solver is loaded (enforced on Linux). ``spent`` is what part
+    of a longer time limit went into something else before, for reasons to name.
 
     Raises ``LimitError`` when a number is not positive or is beyond ``MAX_SECONDS`` or ``MAX_MEMORY_BYTES``.
     """
 
     seconds: float
     memory_bytes: int
+    spent: tuple[tuple[str, float], ...] = ()
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.seconds) and 0 < self.seconds <= MAX_SECONDS):
@@ -41,6 +45,19 @@ class Limits:
                 f"memory limit {self.memory_bytes!r} bytes is out of range: a whole number, more than 0 and at "
                 f"most {MAX_MEMORY_BYTES} (1024T), for example 4G"
             )
+
+    def after(self, seconds: float, what: str) -> "Limits":
+        """Return what is left after so many seconds went into ``what``: at least ``LEAST_SECONDS``."""
+        gone = max(0.0, min(seconds, self.seconds - LEAST_SECONDS))
+        spent = dict(self.spent)
+        spent[what] = spent.get(what, 0.0) + gone
+        return replace(self, seconds=self.seconds - gone, spent=tuple(spent.items()))
+
+    def __str__(self) -> str:
+        """Return the time limit that was set, and what took part of it: "5 s, of which 4.72 s went into ..."."""
+        whole = f"{self.seconds + sum(seconds for _, seconds in self.spent):.6g} s"
+        parts = " and ".join(f"{seconds:.2f} s went into {what}" for what, seconds in self.spent if seconds >= 0.01)
+        return f"{whole}, of which {parts}" if parts else whole
 
 
 def parse_seconds(text: str) -> float:

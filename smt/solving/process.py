@@ -89,7 +89,7 @@ def reason_of_death(ended: Ended, limits: Limits) -> str:
     if is_out_of_memory(ended.errors.decode(errors="replace")):
         return Cause.MEMORY.reason(f"{died} within the limit of {limits.memory_bytes} bytes: {said}")
     if ended.returncode == -signal.SIGXCPU:
-        return Cause.TIMEOUT.reason(f"{died}: CPU time beyond {limits.seconds} s")
+        return Cause.TIMEOUT.reason(f"{died}: CPU time beyond {limits}")
     if -ended.returncode in _SENT_BY_OTHERS:
         whom = "; someone ended it, or the system did because memory ran out"
         return Cause.INTERRUPTED.reason(died + whom)

@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Protocol
 
 from pysmt.environment import get_env
@@ -36,8 +35,9 @@ def prove(
 ) -> Verdict:
     """Decide whether the claim holds for all values of its symbols that meet the precondition.
 
-    First, unless ``precondition_witnessed`` says that an input is known to meet it, the precondition must be
-    satisfiable (else VACUOUS). Then ``precondition and not claim`` is asked: PROVED when nothing satisfies it.
+    ``precondition and not claim`` is asked: PROVED when nothing satisfies it and the precondition by itself is
+    satisfiable (else VACUOUS), which is not asked where ``precondition_witnessed`` says that an input is known to
+    meet it.
     A witness is given to ``confirm`` as symbol name -> unsigned value (0 or 1 for a truth value; 0 for a symbol
     which does not occur), which evaluates it without a solver and returns whether it violates the claim:
     REFUTED. The time limit is for both queries together.
@@ -46,17 +46,6 @@ def prove(
     """
     started = time.monotonic()
     manager = get_env().formula_manager
-    if precondition is not None and not precondition_witnessed:
-        answer = ask(precondition, (), solver=solver, limits=limits)
-        seconds = time.monotonic() - started
-        if answer.outcome is Outcome.UNSAT:
-            return Verdict(Status.VACUOUS, seconds, solver=answer.solver)
-        if answer.outcome is Outcome.UNKNOWN:
-            return _unknown(f"{answer.reason} (is the precondition satisfiable?)", seconds, answer.solver)
-        if seconds >= limits.seconds:
-            reason = Cause.TIMEOUT.reason(f"{limits.seconds:.6g} s went into the precondition")
-            return _unknown(reason, seconds, answer.solver)
-        limits = replace(limits, seconds=limits.seconds - seconds)
     violation = manager.Not(claim)
     if precondition is not None:
         violation = manager.And(precondition, violation)
@@ -66,8 +55,27 @@ def prove(
     seconds = time.monotonic() - started
     if answer.reason is not None:
         return _unknown(answer.reason, seconds, answer.solver)
-    status = Status.PROVED if answer.outcome is Outcome.UNSAT else Status.REFUTED
-    return Verdict(status, seconds, model=answer.model, solver=answer.solver)
+    if answer.outcome is Outcome.SAT:
+        return Verdict(Status.REFUTED, seconds, model=answer.model, solver=answer.solver)
+    if precondition is not None and not precondition_witnessed:
+        return _met(precondition, answer.solver, started, solver, limits, ask)
+    return Verdict(Status.PROVED, seconds, solver=answer.solver)
+
+
+def _met(
+    precondition: FNode, proved_by: SolverIdentity, started: float, solver: str, limits: Limits, ask: Ask
+) -> Verdict:
+    """Return PROVED for a claim that nothing violates if something meets its precondition, VACUOUS if nothing does."""
+    spent = time.monotonic() - started
+    left = limits.after(spent, "the claim")
+    if spent >= limits.seconds:
+        return _unknown(Cause.TIMEOUT.reason(f"no answer within {left}"), spent, proved_by)
+    answer = ask(precondition, (), solver=solver, limits=left)
+    seconds = time.monotonic() - started
+    if answer.reason is not None:
+        return _unknown(f"{answer.reason} (is the precondition satisfiable?)", seconds, answer.solver)
+    status = Status.PROVED if answer.outcome is Outcome.SAT else Status.VACUOUS
+    return Verdict(status, seconds, solver=answer.solver)
 
 
 def _unknown(reason: str, seconds: float, solver: SolverIdentity) -> Verdict:

@@ -46,7 +46,7 @@ def solve(
 
 def _ask(query: Query, solver: str, limits: Limits, deadline: float, command: Sequence[str]) -> Reply:
     text = query.text
-    timeout = _unknown(Cause.TIMEOUT, f"no answer within {limits.seconds:.6g} s")
+    timeout = _unknown(Cause.TIMEOUT, f"no answer within {limits}")
     if time.monotonic() >= deadline:
         return timeout
     try:

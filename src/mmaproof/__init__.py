@@ -15,17 +15,20 @@ if TYPE_CHECKING:
     from mmaproof.designs.design import Design
     from mmaproof.designs.formats import FORMATS, Format, find_format
     from mmaproof.designs.operands import OperandBatch, Operands
+    from mmaproof.generators.check import Check, check
     from mmaproof.generators.compare import Comparison, compare
     from mmaproof.hardware_replay.emulation import dot, matmul
     from mmaproof.hardware_replay.recordings import read_recording
     from mmaproof.hardware_replay.replay import replay
     from mmaproof.hardware_replay.targets import find_target
+    from mmaproof.properties.library import find_property
     from mmaproof.properties.preconditions import parse_precondition
     from mmaproof.smt.evaluate import evaluate, evaluate_batch, trace
     from mmaproof.smt.solving.limits import Limits
 
 _HOME = {
     "FORMATS": "designs.formats",
+    "Check": "generators.check",
     "Comparison": "generators.compare",
     "Design": "designs.design",
     "Format": "designs.formats",
@@ -33,12 +36,14 @@ _HOME = {
     "OperandBatch": "designs.operands",
     "Operands": "designs.operands",
     "array_of": "designs.arrays",
+    "check": "generators.check",
     "compare": "generators.compare",
     "dot": "hardware_replay.emulation",
     "evaluate": "smt.evaluate",
     "evaluate_batch": "smt.evaluate",
     "find_design": "designs.catalogue",
     "find_format": "designs.formats",
+    "find_property": "properties.library",
     "find_target": "hardware_replay.targets",
     "load_catalogue": "designs.catalogue",
     "matmul": "hardware_replay.emulation",
@@ -53,6 +58,7 @@ _HOME = {
 
 __all__ = [
     "FORMATS",
+    "Check",
     "Comparison",
     "Design",
     "Format",
@@ -60,12 +66,14 @@ __all__ = [
     "OperandBatch",
     "Operands",
     "array_of",
+    "check",
     "compare",
     "dot",
     "evaluate",
     "evaluate_batch",
     "find_design",
     "find_format",
+    "find_property",
     "find_target",
     "load_catalogue",
     "matmul",

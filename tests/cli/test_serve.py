@@ -86,4 +86,11 @@ def test_no_stdin_at_all():
     command = f"exec {sys.executable} -m mmaproof.cli.main serve {NAME} <&-"
     ended = subprocess.run(["sh", "-c", command], capture_output=True, text=True, timeout=60, check=False)
     assert (ended.returncode, ended.stdout) == (2, "")
-    assert ended.stderr == "error: serve reads stdin and writes stdout: one of them is closed\n"
+    assert ended.stderr == "error: serve reads stdin, which is closed\n"
+
+
+def test_a_stdin_that_cannot_be_read():
+    command = f"exec {sys.executable} -m mmaproof.cli.main serve {NAME} 0>/dev/null"
+    ended = subprocess.run(["sh", "-c", command], capture_output=True, text=True, timeout=60, check=False)
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert ended.stderr == "error: the input cannot be read: Bad file descriptor\n"

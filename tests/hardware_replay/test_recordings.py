@@ -1,7 +1,9 @@
 """Recorded silicon: every row of every recording is reproduced, and damaged files are refused with the reason."""
 
+import contextlib
 import json
 import shutil
+import zipfile
 
 import numpy as np
 import pytest
@@ -60,6 +62,10 @@ def rewrite(folder, **columns):
     np.savez_compressed(folder / "made.npz", **{n: x for n, x in held.items() if x is not None})
 
 
+def columns(answers):
+    return {"a": answers.batch.a, "b": answers.batch.b, "c": answers.batch.c, "d": answers.d}
+
+
 def test_a_recording_is_a_source_and_a_target(folder):
     answers = read_recording(folder / "made.npz")
     report = replay([answers], find_target(f"recording:{folder / 'made.npz'}"))
@@ -115,7 +121,9 @@ def test_no_index(folder):
         read_recording(folder / "made.npz")
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"recordings": [{}]}', '{"recordings": 3}'])
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{}", '{"recordings": [{}]}', '{"recordings": 3}', "[" * 100_000, '{"x": ' + "1" * 5000 + "}"]
+)
 def test_a_malformed_index(folder, text):
     (folder / "index.json").write_text(text)
     with pytest.raises(InputError, match="index.json"):
@@ -127,6 +135,8 @@ def test_a_malformed_index(folder, text):
     [
         ({"k": 8}, "do not fit k = 8"),
         ({"rows": 4}, "3 rows, the index says 4"),
+        ({"k": float("inf")}, "k is inf: a whole number"),
+        ({"rows": True}, "rows is True: a whole number"),
         ({"a_format": "fp17"}, "unknown format"),
         ({"a_format": "e4m3"}, "too wide for e4m3"),
     ],
@@ -144,6 +154,45 @@ def test_columns_that_are_missing_or_no_patterns(folder):
     rewrite(folder, d=np.zeros(3))
     with pytest.raises(InputError, match="float64"):
         read_recording(folder / "made.npz")
+
+
+def test_arrays_without_dimensions(folder):
+    rewrite(folder, c=np.uint32(0), d=np.uint32(0))
+    with pytest.raises(InputError, match=r"shapes .* c \(\), d \(\) do not fit"):
+        read_recording(folder / "made.npz")
+
+
+def test_a_single_array_is_no_recording(folder):
+    with (folder / "made.npz").open("wb") as stream:
+        np.save(stream, np.zeros(3, np.uint32))
+    with pytest.raises(InputError, match="a single array, no .npz file"):
+        read_recording(folder / "made.npz")
+
+
+def test_a_member_that_is_no_array(folder):
+    rewrite(folder, d=None)
+    with zipfile.ZipFile(folder / "made.npz", "a") as archive:
+        archive.writestr("d.npy", "abc")
+    with pytest.raises(InputError, match="d is no array in the format of NumPy"):
+        read_recording(folder / "made.npz")
+
+
+@pytest.mark.parametrize("place", range(0, 400, 7))
+def test_a_damaged_file(folder, place):
+    path = folder / "made.npz"
+    held = bytearray(path.read_bytes())
+    for flipped in (0x01, 0x10, 0xFF):
+        path.write_bytes(held[:place] + bytes([held[place] ^ flipped]) + held[place + 1 :])
+        with contextlib.suppress(InputError):
+            read_recording(path)
+
+
+def test_every_unsigned_type_answers_its_own_rows(folder):
+    asked = read_recording(folder / "made.npz")
+    wide = {n: x.astype(t) for (n, x), t in zip(columns(asked).items(), (">u2", "u8", ">u4", "u8"), strict=True)}
+    rewrite(folder, **wide)
+    report = replay([asked], find_target(f"recording:{folder / 'made.npz'}"))
+    assert (report.rows, report.mismatches, report.unanswered) == (3, 0, 0)
 
 
 def test_a_pickle_is_not_read(folder):

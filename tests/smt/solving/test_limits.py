@@ -3,7 +3,7 @@ import math
 import pytest
 
 from mmaproof.smt.solving.errors import LimitError, SolvingError
-from mmaproof.smt.solving.limits import MAX_SECONDS, Limits, parse_memory, parse_seconds
+from mmaproof.smt.solving.limits import LEAST_SECONDS, MAX_SECONDS, Limits, parse_memory, parse_seconds
 
 
 @pytest.mark.parametrize(
@@ -71,3 +71,18 @@ def test_memory_out_of_range_is_refused(memory: int) -> None:
 def test_limit_errors_are_value_errors_of_this_package() -> None:
     assert issubclass(LimitError, ValueError)
     assert issubclass(LimitError, SolvingError)
+
+
+def test_what_is_left_after_something_else() -> None:
+    left = Limits(5.0, 1 << 30).after(4.0, "the search").after(0.5, "lemmas").after(0.25, "lemmas").after(0.001, "luck")
+    assert left.seconds == pytest.approx(0.249)
+    assert left.memory_bytes == 1 << 30
+    assert str(left) == "5 s, of which 4.00 s went into the search and 0.75 s went into lemmas"
+    assert str(Limits(0.5, 1 << 30)) == "0.5 s"
+
+
+def test_something_is_left_of_a_limit_that_has_passed() -> None:
+    left = Limits(2.0, 1 << 30).after(7.0, "the search").after(1.0, "lemmas")
+    assert left.seconds == pytest.approx(LEAST_SECONDS)
+    assert str(left) == "2 s, of which 2.00 s went into the search"
+    assert Limits(1e-9, 1 << 30).after(1.0, "the search").seconds == 1e-9

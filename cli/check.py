@@ -1,0 +1,253 @@
+"""`mmaproof check`: does a design have a property, and if not, what shows that."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from mmaproof.cli.operands import operand_lines, operands_record
+from mmaproof.cli.options import DesignName, Json, Memory, Output, Search, Seed, Solver, Timeout, Where, askable
+from mmaproof.cli.output import (
+    EXIT_HOLDS,
+    EXIT_REFUTED,
+    EXIT_UNKNOWN,
+    complain,
+    print_json,
+    progress,
+    results,
+    say,
+    say_wrapped,
+)
+from mmaproof.cli.version import tool_version
+
+if TYPE_CHECKING:
+    from mmaproof.generators.check import Check
+    from mmaproof.generators.vectors import Vector
+    from mmaproof.properties.property import Answer
+    from mmaproof.properties.run_question import Run
+    from mmaproof.smt.solving.verdict import SolverIdentity
+
+EXIT_STATUS = {
+    "holds": EXIT_HOLDS,
+    "violated": EXIT_REFUTED,
+    "unknown": EXIT_UNKNOWN,
+    "vacuous": EXIT_UNKNOWN,
+}
+
+STEP = "d is that of one step: the other steps of the instruction would change it, though their products are zero"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to ``app``."""
+    app.command("check")(check)
+
+
+def check(
+    asked: Annotated[
+        str,
+        typer.Argument(metavar="PROPERTY", help="A name that `mmaproof properties` lists.", show_default=False),
+    ],
+    design: DesignName,
+    k: Annotated[
+        int | None,
+        typer.Option(
+            "--k",
+            metavar="N",
+            min=1,
+            callback=askable,
+            help="Length of the dot product; default one step of the design, for properties of chains the "
+            "instruction's K.",
+        ),
+    ] = None,
+    where: Where = None,
+    search: Search = True,
+    solver: Solver = "bitwuzla",
+    timeout: Timeout = "60s",
+    memory: Memory = "4G",
+    seed: Seed = 0,
+    picture: Annotated[bool, typer.Option("--picture/--no-picture", help="Draw the runs bit by bit.")] = True,
+    output: Output = None,
+    json: Json = False,
+) -> int:
+    """Decide whether a design has a property, for all operands.
+
+    Exit status 0: it holds (proved); 1: it is violated (the runs that show it are printed); 3: unknown or vacuous.
+    """
+    from mmaproof.designs.catalogue import find_design
+    from mmaproof.designs.files import require_writable
+    from mmaproof.generators.check import check as decide
+    from mmaproof.generators.compare import DEFAULT_BUDGET
+    from mmaproof.generators.vectors import write_vectors
+    from mmaproof.properties.library import find_property
+    from mmaproof.properties.preconditions import parse_precondition
+    from mmaproof.smt.solving.limits import Limits, parse_memory, parse_seconds
+
+    found, unit = find_property(asked), find_design(design)
+    if output is not None:
+        require_writable(output)
+    with progress(f"checking {found.name} on {unit.name}"):
+        done = decide(
+            found,
+            unit,
+            solver=solver,
+            limits=Limits(parse_seconds(timeout), parse_memory(memory)),
+            k=k,
+            where=[parse_precondition(w) for w in where or ()],
+            budget=DEFAULT_BUDGET if search else None,
+            seed=seed,
+        )
+    if output is not None:
+        vectors = run_vectors(done)
+        left_out = len(done.finding.runs) - len(vectors)
+        if vectors:
+            write_vectors(output, vectors)
+        if left_out:
+            complain(f"note: {left_out} of {len(done.finding.runs)} runs are not written to {output}: {STEP}")
+        elif not vectors:
+            complain(f"note: {output} is not written: no runs were found")
+    if json:
+        print_json(check_record(done))
+        if not all(run.whole for run in done.finding.runs):
+            complain(f"note: where a run says step, {STEP}")
+    else:
+        print_check(done, picture)
+    return EXIT_STATUS[done.verdict]
+
+
+def check_record(done: Check) -> dict[str, Any]:
+    """Return the answer as the JSON object of the command-line contract."""
+    finding = done.finding
+    return {
+        "verdict": done.verdict,
+        "property": done.asked.name,
+        "design": done.design.name,
+        "k": done.k,
+        "where": [str(p) for p in done.scope.where],
+        "seconds": round(done.seconds, 3),
+        "solver": _solver_record(done.solver),
+        "reason": finding.reason,
+        "value": finding.value,
+        "witness": {"runs": [run_record(r) for r in finding.runs], "value": finding.value} if finding.runs else None,
+        "lemmas": [
+            {
+                "name": x.name,
+                "status": x.status.value,
+                "seconds": round(x.seconds, 3),
+                "solver": _solver_record(x.solver),
+            }
+            for answer in done.answers
+            for x in answer.lemmas
+        ],
+        "questions": [
+            {"what": what, "verdict": _word(answer), "origin": answer.origin}
+            for what, answer in (finding.answers or {}).items()
+        ],
+    }
+
+
+def _word(answer: Answer) -> str:
+    from mmaproof.generators.check import WORDS
+
+    return WORDS[answer.status]
+
+
+def value_text(value: float | str) -> str:
+    """Return the answer of a property that has a number or a word."""
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _solver_record(solver: SolverIdentity | None) -> dict[str, str] | None:
+    return None if solver is None else {"name": solver.name, "version": solver.version}
+
+
+def run_record(run: Run) -> dict[str, Any]:
+    """Return a run as JSON data; ``step`` marks one whose d only a step of the instruction returns."""
+    design = run.design
+    record = {
+        "design": design.name,
+        **operands_record(design.formats, run.operands, design.scale_format),
+        "d": design.d_format.hex(run.d),
+    }
+    return record if run.whole else {**record, "step": True}
+
+
+def run_vectors(done: Check) -> list[Vector]:
+    """Return the runs that an instruction returns as vectors for a file."""
+    from mmaproof.generators.vectors import Vector
+
+    origins = [a.origin for a in done.answers if a.witness is not None] or [a.origin for a in done.answers]
+    return [
+        Vector(
+            run.operands,
+            run.design.formats,
+            {run.design.name: run.d},
+            why=f"{done.asked.name}: {done.verdict} for {done.design.name}, run {number}",
+            origin="; ".join(origins),
+            version=tool_version(),
+            scale_format=run.design.scale_format,
+        )
+        for number, run in enumerate(done.finding.runs, start=1)
+        if run.whole
+    ]
+
+
+def print_check(done: Check, picture: bool) -> None:
+    """Print the answer for a person."""
+    finding = done.finding
+    say(f"{done.verdict}: {done.asked.name} on {done.design.name}")
+    say_wrapped(done.asked.statement, "  ")
+    if finding.value is not None:
+        say(f"  {done.asked.feature}: {value_text(finding.value)}")
+    print_answers(done)
+    if finding.reason is not None:
+        say(f"  reason: {finding.reason}")
+    if done.verdict == "vacuous":
+        say("  no operands satisfy the preconditions")
+    if not finding.runs:
+        return
+    say_wrapped(f"{done.asked.witness}:", "  ")
+    print_runs(finding.runs)
+    if picture:
+        draw(finding.runs)
+
+
+def print_answers(done: Check) -> None:
+    """Print what was asked on the way and how it was answered."""
+    asked = ", ".join([f"k = {done.k}", *(f"where {p}" for p in done.scope.where)])
+    questions = (done.finding.answers or {}).items()
+    by = done.answers[0].origin if len(questions) == 1 else f"{len(questions)} questions"
+    say(f"  asked for {asked}; {f'answered by {by}, ' if questions else ''}{done.seconds:.2f} s in all")
+    for what, answer in questions:
+        if len(questions) > 1:
+            say(f"    {what}: {_word(answer)} by {answer.origin}, {answer.seconds:.2f} s")
+        for lemma in answer.lemmas:
+            say(f"    {lemma.seconds:7.2f} s  {lemma.status.value}: {lemma.name}")
+
+
+def print_runs(runs: tuple[Run, ...]) -> None:
+    """Print runs as lines that the options of `mmaproof run` take."""
+    from mmaproof.cli.picture.values import pattern_value
+
+    for number, run in enumerate(runs, start=1):
+        design, length = run.design, len(run.operands)
+        named = design.name if length == design.k else f"{design.name} with --k {length}"
+        say(f"  {number}. {named if run.whole else f'one step of {design.name}'}")
+        for line in operand_lines(operands_record(design.formats, run.operands, design.scale_format)):
+            say(f"     {line}")
+        say(f"     d = {design.d_format.hex(run.d)} = {pattern_value(design.d_format, run.d)}")
+        if not run.whole:
+            say(f"     {STEP}")
+
+
+def draw(runs: tuple[Run, ...]) -> None:
+    """Draw runs bit by bit; neighbours on the same operands are drawn together."""
+    from mmaproof.cli.picture import explain
+
+    numbered = list(enumerate(runs, start=1))
+    for _, group in itertools.groupby(numbered, key=lambda x: (x[1].operands, x[1].whole, x[1].design.formats)):
+        together = list(group)
+        say("\n" + ", ".join(f"run {number}" for number, _ in together) if len(runs) > 1 else "")
+        designs = [run.design if run.whole else run.design.one_step() for _, run in together]
+        results().print(explain(designs, together[0][1].operands))

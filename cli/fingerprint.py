@@ -1,0 +1,179 @@
+"""`mmaproof fingerprint`: what every property says of designs, side by side, and the vectors that show it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from mmaproof.cli.check import run_record, value_text
+from mmaproof.cli.options import Json, Memory, Seed, Solver
+from mmaproof.cli.output import EXIT_HOLDS, EXIT_UNKNOWN, complain, counted, print_json, results, say
+from mmaproof.cli.version import tool_version
+
+if TYPE_CHECKING:
+    from mmaproof.designs.design import Design
+    from mmaproof.generators.fingerprint import Feature
+
+Rows = dict[str, list["Feature"]]
+"""property -> what it says of each design, in the order of the designs"""
+
+ANSWERS = {"holds": "yes", "violated": "no", "not asked": "-"}
+
+
+LEAST_FEATURE = 20
+"""Columns for the words of a feature on a narrow terminal."""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to ``app``."""
+    app.command("fingerprint")(fingerprint)
+
+
+def fingerprint(
+    names: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="DESIGN",
+            help="ARCHITECTURE/INSTRUCTION, may be shortened, with @parameter=value,... to change it; one column each.",
+            show_default=False,
+        ),
+    ],
+    only: Annotated[
+        list[str] | None,
+        typer.Option("--only", metavar="PROPERTY", help="Ask this property only. Repeatable."),
+    ] = None,
+    solver: Solver = "bitwuzla",
+    timeout: Annotated[
+        str, typer.Option("--timeout", metavar="TIME", help="Limit for each property of each design: 20s, 2m.")
+    ] = "20s",
+    memory: Memory = "4G",
+    seed: Seed = 0,
+    vectors: Annotated[
+        bool,
+        typer.Option(
+            "--vectors/--no-vectors",
+            help="For -o and --json, also show each property that holds, by vectors that refute its mutant.",
+        ),
+    ] = True,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="FILE",
+            help="Write the vectors that show each feature as a vector file, with what each design returns.",
+        ),
+    ] = None,
+    json: Json = False,
+) -> int:
+    """Ask every property that applies of one or more designs, and print the answers side by side.
+
+    One row for each property: yes, no, the answer's value, unknown, vacuous where no operands meet what it assumes,
+    or - where it cannot be asked of the design; * marks rows in which the designs differ. As long as no limit is
+    reached, the same --seed gives the same answers.
+
+    Exit status 0: no answer is unknown; 3: some are.
+    """
+    from mmaproof.designs.catalogue import find_design
+    from mmaproof.designs.errors import InputError
+    from mmaproof.designs.files import require_writable
+    from mmaproof.generators.answer import Means
+    from mmaproof.generators.fingerprint import SEARCH, feature_of, vectors_of
+    from mmaproof.generators.vectors import write_vectors
+    from mmaproof.properties.library import PROPERTIES, find_property
+    from mmaproof.smt.solving.backends import require_solver
+    from mmaproof.smt.solving.limits import Limits, parse_memory, parse_seconds
+
+    designs = list({d.name: d for d in map(find_design, names)}.values())
+    wanted = {find_property(name).name for name in only or PROPERTIES}
+    means = Means(solver, Limits(parse_seconds(timeout), parse_memory(memory)), SEARCH, seed)
+    require_solver(solver)
+    if output is not None:
+        if not vectors:
+            raise InputError(f"--no-vectors leaves nothing to write to {output}: leave one of them out")
+        require_writable(output)
+    shown = vectors and (json or output is not None)
+    pairs = [(p, d) for p in PROPERTIES.values() if p.name in wanted for d in designs]
+    rows: Rows = {}
+    for asked, design in counted(pairs, "answers"):
+        rows.setdefault(asked.name, []).append(feature_of(asked, design, means, shown=shown))
+    features = [f for row in rows.values() for f in row]
+    if output is not None:
+        origin, version = f"fingerprint (seed {seed})", tool_version()
+        found = [v for f in features for v in vectors_of(f, designs, origin=origin, version=version)]
+        if found:
+            write_vectors(output, found)
+        else:
+            complain(f"note: {output} is not written: no vectors were found")
+    if json:
+        print_json(fingerprint_record(rows, designs))
+    else:
+        print_fingerprint(rows, designs)
+    return EXIT_UNKNOWN if any(f.is_unknown for f in features) else EXIT_HOLDS
+
+
+def fingerprint_record(rows: Rows, designs: Sequence[Design]) -> dict[str, Any]:
+    """Return the answers as the JSON object of the command-line contract."""
+    return {
+        "designs": [d.name for d in designs],
+        "features": [
+            {
+                "property": name,
+                "feature": row[0].asked.feature,
+                "results": {f.design.name: feature_record(f) for f in row},
+            }
+            for name, row in rows.items()
+        ],
+    }
+
+
+def feature_record(feature: Feature) -> dict[str, Any]:
+    """Return what a property says of a design as JSON data."""
+    return {
+        "verdict": feature.verdict,
+        "value": feature.value,
+        "reason": feature.reason,
+        "seconds": 0.0 if feature.done is None else round(feature.done.seconds, 3),
+        "runs": [run_record(r) for r in feature.runs],
+    }
+
+
+def cell(feature: Feature) -> str:
+    """Return what a property says of a design in a word of the table."""
+    word = ANSWERS.get(feature.verdict, feature.verdict)
+    if feature.value is None:
+        return word
+    text = value_text(feature.value)
+    return f"no: {text}" if feature.verdict == "violated" else text
+
+
+def print_fingerprint(rows: Rows, designs: Sequence[Design]) -> None:
+    """Print the answers as a table, a letter for each design; on a narrow terminal wider than it, nothing cut off."""
+    from mmaproof.generators.fingerprint import designs_differ
+
+    features = {name: row[0].asked.feature for name, row in rows.items()}
+    columns = [["property", *rows]]
+    for i, design in enumerate(designs):
+        letter = chr(ord("A") + i % 26) * (i // 26 + 1)
+        say(f"{letter}  {design.name}")
+        columns.append([letter, *(cell(row[i]) for row in rows.values())])
+    columns.append(["", *("*" * designs_differ(row) for row in rows.values())])
+    # words stay whole; the features get what is left of the width
+    widths = [max(len(word) for text in column for word in text.split(" ")) for column in columns]
+    rest = results().width - sum(widths) - 2 * len(widths)
+    columns.insert(1, ["feature", *features.values()])
+    widths.insert(1, max(LEAST_FEATURE, min(rest, max(map(len, columns[1])))))
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    for column, width in zip(columns, widths, strict=True):
+        table.add_column(column[0], width=width)
+    for line in zip(*(column[1:] for column in columns), strict=True):
+        table.add_row(*map(Text, line))
+    say("")
+    results(sum(widths) + 2 * len(widths)).print(table)
+    if any(map(designs_differ, rows.values())):
+        say("* the designs differ")

@@ -1,0 +1,32 @@
+"""What tests of commands share."""
+
+import json
+import subprocess
+import sys
+import time
+
+MAIN = [sys.executable, "-m", "mmaproof.cli.main"]
+
+
+def only_json(out):
+    """The one JSON object that ``out`` is."""
+    record, end = json.JSONDecoder().raw_decode(out)
+    assert not out[end:].strip()
+    return record
+
+
+def children_of(pid):
+    listed = subprocess.run(["ps", "-o", "pid=", "--ppid", str(pid)], capture_output=True, text=True, check=False)
+    return [int(x) for x in listed.stdout.split()]
+
+
+def start_until_it_solves(*arguments):
+    """Start a command; return its process as soon as a solver runs below it, and the ids of those."""
+    process = subprocess.Popen([*MAIN, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    for _ in range(600):
+        workers = children_of(process.pid)
+        if workers:
+            return process, workers
+        time.sleep(0.1)
+    process.kill()
+    raise AssertionError(f"no solver process was seen: {process.communicate()}")

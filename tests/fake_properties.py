@@ -1,0 +1,82 @@
+"""Properties made for tests: their answers are known beforehand."""
+
+from mmaproof.designs.readings import NegativeZero
+from mmaproof.properties.property import Finding, Property, SimpleProperty
+from mmaproof.properties.run_question import RunQuestion
+from mmaproof.smt.solving.verdict import Status
+
+BF16 = "ampere/mma.m16n8k16.f32.bf16.bf16.f32"
+HALF_STEP = f"{BF16}@negative_zero=B"
+"""A step of it returns -0, which the next step of the instruction makes +0."""
+
+
+class _Differs(RunQuestion):
+    """d differs from a pattern, in two runs: the design and a design of another name that is the same."""
+
+    def __init__(self, design, scope, pattern, nothing_assumed=True):
+        super().__init__(design, scope)
+        self.pattern, self.nothing_assumed = pattern, nothing_assumed
+
+    def runs(self, algebra, operands):
+        return [(self.design, operands), (self.design.change(L=self.design.parameters.L), operands)]
+
+    def assumption(self, algebra, operands):
+        return algebra.truth(self.nothing_assumed)
+
+    def relation(self, algebra, operands, results):
+        pattern = algebra.unsigned(self.pattern, self.design.d_format.bits)
+        return algebra.all_of([algebra.negation(algebra.equal(x.d, pattern)) for x in results])
+
+
+class Never(SimpleProperty):
+    """d is never a certain pattern of fp32."""
+
+    feature = "[never]"
+    statement = "d(a, b, c) != [pattern] for all operands of one step"
+    witness = "operands with d = [pattern]"
+    source = "made up"
+    specimen = BF16
+
+    def __init__(self, pattern=0x80000000, name="never"):
+        self.name, self.pattern = name, pattern
+
+    def why_not(self, design):
+        return "its d is not fp32" if design.d_format.name != "fp32" else None
+
+    def mutant(self, design):
+        return design.change(negative_zero=NegativeZero.NEGATIVE)
+
+    def question(self, design, scope):
+        return _Differs(design, scope, self.pattern)
+
+
+class Assuming(Never):
+    """The same, assuming what no operands satisfy."""
+
+    def question(self, design, scope):
+        return _Differs(design, scope, self.pattern, nothing_assumed=False)
+
+
+class Valued(Never):
+    """The largest of some patterns that d never is, asked one by one; the value is L."""
+
+    feature = "a value"
+
+    def settle(self, design, scope, ask):
+        answers = {f"d is never {p:#x}": ask(_Differs(design, scope, p), "") for p in (0x80000000, 0x3F800000)}
+        never, one = answers.values()
+        assert (never.status, one.status) == (Status.PROVED, Status.REFUTED)
+        runs = _Differs(design, scope, 0x3F800000).witness_runs(one.witness)
+        return Finding(Status.PROVED, design.parameters.L, runs, None, answers)
+
+
+class Undecided(Property):
+    """Nobody knows."""
+
+    name, feature, statement, witness, source, specimen = "undecided", "?", "?", "?", "made up", BF16
+
+    def mutant(self, design):
+        return design
+
+    def settle(self, design, scope, ask):
+        return Finding(Status.UNKNOWN, reason="timeout: made up")
