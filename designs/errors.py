@@ -33,6 +33,6 @@ class OperandError(InputError):
 
 def did_you_mean(text: str, known: Sequence[str]) -> str:
     """Return a hint at the ``known`` names that ``text`` is close to or a part of, after a space; empty without any."""
-    parts = [name for name in known if text and text in name]
-    close = difflib.get_close_matches(text, known, n=3, cutoff=0.5) or parts[:3]
+    whole = [name for name in known if len(text) > 2 and text in name]
+    close = whole[:3] or difflib.get_close_matches(text, known, n=3, cutoff=0.5)
     return f" (did you mean {' or '.join(close)}?)" if close else ""

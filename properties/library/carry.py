@@ -8,6 +8,7 @@ from dataclasses import replace
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError
 from mmaproof.designs.operands import Operands
+from mmaproof.properties.library.special_case import RepeatedProducts
 from mmaproof.properties.property import NOT_ALIGNED, Answer, Ask, Finding, Property, first_reason, is_aligned
 from mmaproof.properties.run_question import RunQuestion, Scope
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
@@ -23,36 +24,17 @@ from mmaproof.smt.solving.verdict import Status
 class SumFits(RunQuestion):
     """For finite operands, the sum of the aligned terms fits a register with so many carry bits.
 
-    With ``alike``, asked only of products that are all the same one: the largest sums are among them, and a solver sees
-    at once whether one does not fit.
-
     The lemmas: every term, cut, is within the bound that its significand allows; the bounds of all terms add up to what
     the register holds (a sum of constants).
     """
 
-    def __init__(self, design: Design, scope: Scope, carry_bits: int, *, alike: bool = False) -> None:
+    def __init__(self, design: Design, scope: Scope, carry_bits: int) -> None:
         super().__init__(with_carry_bits(design, None), scope)
-        self.alike = alike
         self.register = sum_widths(with_carry_bits(design, carry_bits)).register
 
     def assumption(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Truth[T]:
         """Return whether the operands are finite."""
         return self.finite(algebra, operands)
-
-    def runs(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Sequence[tuple[Design, OperandWords[D]]]:
-        """Return the run, with ``alike`` of the first product taken L times."""
-        if not self.alike:
-            return super().runs(algebra, operands)
-        a, b = ([x[0]] * self.k for x in (operands.a, operands.b))
-        scales = [[s[0]] * self.blocks if self.blocks else [] for s in (operands.scale_a, operands.scale_b)]
-        return ((self.design, OperandWords(a, b, operands.c, *scales)),)
-
-    def taken(self, witness: Operands) -> Operands:
-        """Return the operands of the run on ``witness``."""
-        if not self.alike:
-            return witness
-        scales = [s[:1] * self.blocks for s in (witness.scale_a, witness.scale_b)]
-        return Operands(witness.a[:1] * self.k, witness.b[:1] * self.k, witness.c, *scales)
 
     def relation(
         self, algebra: Algebra[D, T], operands: OperandWords[D], results: Sequence[DotProduct[D, T]]
@@ -146,9 +128,10 @@ class CarryBits(Property):
             answers[what] = ask(SumFits(design, scope, bits), what)
             return answers[what]
 
+        # the largest sums are of products that are all the same, and a solver sees at once whether one does not fit
         def too_few(bits: int) -> tuple[Answer, Operands | None]:
             what = f"{bits} carry bits suffice for products that are alike"
-            question = SumFits(design, scope, bits, alike=True)
+            question = RepeatedProducts(SumFits(design, scope, bits), 0)
             answers[what] = ask(question, what)
             witness = answers[what].witness
             if witness is not None:
@@ -158,6 +141,8 @@ class CarryBits(Property):
 
         needed = sum_widths(design).sufficient_carry_bits
         enough = fits(needed)
+        if enough.status is Status.VACUOUS:
+            return Finding(Status.VACUOUS, answers=answers)
         if enough.status is not Status.PROVED:
             return Finding(Status.UNKNOWN, reason=first_reason([enough]), answers=answers)
         fewer, overflowing = enough, None

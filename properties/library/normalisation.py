@@ -15,7 +15,7 @@ from mmaproof.designs.design import Design
 from mmaproof.designs.formats import Format
 from mmaproof.designs.readings import Alignment, First, Grouping, Join, Normalises, Summation, Truncates
 from mmaproof.properties.exact import exact_twin
-from mmaproof.properties.library.products import check_one_step
+from mmaproof.properties.library.against_exact import check_one_step
 from mmaproof.properties.library.rounding import adds_exactly
 from mmaproof.properties.property import INTEGER, Answer, Ask, Finding, Property
 from mmaproof.properties.run_question import RunQuestion, Scope

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from mmaproof.designs.design import Design
 from mmaproof.designs.readings import Alignment, Summation
 from mmaproof.properties.exact import exact_twin
-from mmaproof.properties.library.products import (
+from mmaproof.properties.library.against_exact import (
     AgainstExact,
     Asked,
     is_normal,
@@ -15,6 +15,7 @@ from mmaproof.properties.library.products import (
     keeps_trace,
     loses_nothing,
     product_bits,
+    rounds_last_in_ieee,
 )
 from mmaproof.properties.library.rounding import RoundedOnce, adds_exactly
 from mmaproof.properties.property import (
@@ -52,7 +53,7 @@ class FractionBits(Property):
         """Refuse designs without a fused sum, and those with one bit."""
         if not is_aligned(design):
             return INTEGER if design.d_format.is_integer else NOT_ALIGNED
-        return "F = 1 is the least" if design.parameters.fraction_bits == 1 else None
+        return "it keeps one fraction bit, the least there can be" if design.parameters.fraction_bits == 1 else None
 
     def mutant(self, design: Design) -> Design:
         """Return the exact design, on which one bit more changes nothing; where it is that, one of few bits."""
@@ -123,7 +124,8 @@ class _LosesNothing(RunQuestion):
         self, algebra: Algebra[D, T], operands: OperandWords[D], results: Sequence[DotProduct[D, T]]
     ) -> Truth[T]:
         """Return whether every term keeps all of its bits."""
-        return loses_nothing(algebra, results[0], self.design.parameters.fraction_bits)
+        sums = [total for step in results[0].steps for total in step.sums]
+        return loses_nothing(algebra, sums, self.design.parameters.fraction_bits)
 
 
 class GuardBit(SimpleProperty):
@@ -133,7 +135,7 @@ class GuardBit(SimpleProperty):
     feature = "a guard bit: differences of close numbers are exact"
     statement = (
         "d(a, b, c) = rho(a_0 b_0 + c) where all other elements are +0, for normal a_0, b_0, a_0 b_0 and c of opposite "
-        "signs with |a_0 b_0| / 2 <= |c| <= 2 |a_0 b_0|, and d zero or normal"
+        "signs with |a_0 b_0| / 2 <= |c| <= 2 |a_0 b_0| (d zero or normal where the design flushes results)"
     )
     witness = "two numbers within a factor of two whose difference is wrong: a bit was lost before it"
     source = "Fasi et al. 2021, Extra bits in the alignment of significands (no guard digit)"
@@ -144,11 +146,13 @@ class GuardBit(SimpleProperty):
         return INTEGER if design.d_format.is_integer else None
 
     def mutant(self, design: Design) -> Design:
-        """Return the design with no bit below those of c where it has one; else the exact one."""
-        p = design.parameters
-        if p.summation is not Summation.PAIRWISE and p.fraction_bits < close_bits(design):
+        """Return the design with no bit below those of c, or where c joins late of a product; else the exact one."""
+        p, least, cut = design.parameters, close_bits(design), design.c_format.fraction_bits
+        if rounds_last_in_ieee(design):
+            least, cut = product_bits(design), product_bits(design) - 1
+        if p.summation is not Summation.PAIRWISE and p.fraction_bits < least:
             return exact_twin(design)
-        return keeping(design, design.c_format.fraction_bits)
+        return keeping(design, cut)
 
     def question(self, design: Design, scope: Scope) -> RunQuestion:
         """Return that the difference is exact but for rho."""
@@ -204,7 +208,7 @@ class StickyBit(SimpleProperty):
     feature = "a sticky bit: sums of two terms are correctly rounded"
     statement = (
         "d(a, b, c) = rho(a_0 b_0 + c) where all other elements are +0, for normal a_0, b_0, a_0 b_0 and c (d zero or "
-        "normal too where the design flushes results)"
+        "normal where the design flushes results)"
     )
     witness = "two terms whose sum is rounded as if bits of the smaller one were not there"
     source = "Valpey et al. 2025, 4.2 and table 3; Fasi et al. 2021, Extra bits in the alignment of significands"
@@ -216,8 +220,11 @@ class StickyBit(SimpleProperty):
 
     def mutant(self, design: Design) -> Design:
         """Return a design that cuts a bit of products; where bits are lost without a trace, the exact one."""
-        if keeps_trace(design) or adds_exactly(design):
-            return keeping(design, min(product_bits(design), design.parameters.conversion.fraction_bits) - 1)
+        p = design.parameters
+        cut = min(product_bits(design), p.conversion.fraction_bits) - 1
+        is_cut = p.summation is not Summation.PAIRWISE and p.fraction_bits <= cut
+        if (keeps_trace(design) or adds_exactly(design)) and not is_cut:
+            return keeping(design, cut)
         return exact_twin(design)
 
     def question(self, design: Design, scope: Scope) -> RunQuestion:

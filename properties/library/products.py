@@ -2,320 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
-
 from mmaproof.designs.design import Design
-from mmaproof.designs.errors import DesignError
-from mmaproof.designs.formats import FORMATS, Format
-from mmaproof.designs.readings import Alignment, Join, NegativeZero, ProductExponent, Summation
+from mmaproof.designs.formats import FORMATS
+from mmaproof.designs.readings import Summation
 from mmaproof.properties.exact import exact_twin
+from mmaproof.properties.library.against_exact import AgainstExact, is_normal, keeping, product_bits
 from mmaproof.properties.property import INTEGER, SimpleProperty
-from mmaproof.properties.question import Question, operand_words
 from mmaproof.properties.run_question import RunQuestion, Scope
-from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
-from mmaproof.smt.algebra.terms import TermAlgebra
-from mmaproof.smt.proving.lemma import Input, Lemma
-from mmaproof.smt.proving.two_terms import holds_every_bit, jammed_as_exact
-from mmaproof.smt.semantics import DotProduct, OperandWords, dot_product_accumulate, equal_results
-from mmaproof.smt.semantics.align import Cut, loses_bits
-from mmaproof.smt.semantics.convert import Rules, convert
-from mmaproof.smt.semantics.fused_sum import FusedSum
-from mmaproof.smt.semantics.ieee import aligned_sum, read
-from mmaproof.smt.semantics.patterns import zero
-from mmaproof.smt.semantics.unpack import Unpacked, unpack
-
-
-class AgainstExact(RunQuestion):
-    """d is the exact sum of the first ``count`` products and of c, or of +0, rounded once, as the design rounds last.
-
-    All other elements are +0, and all blocks have the scales of the first: nothing but these terms decides. The exact
-    sum is taken with ``fraction_bits`` below its largest exponent; the claim includes that no term loses a bit there.
-    """
-
-    def __init__(
-        self, design: Design, scope: Scope, *, count: int = 1, with_c: bool = True, fraction_bits: int | None = None
-    ) -> None:
-        check_one_step(design, scope)
-        super().__init__(design, scope)
-        self.count, self.with_c = count, with_c
-        self.twin = rounded_once(design, fraction_bits)
-        # with nothing beside it, a product keeps all of its bits where there are as many as it has, normalised
-        self.twin_of_product = rounded_once(design, product_bits(design) + 1)
-
-    def runs(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Sequence[tuple[Design, OperandWords[D]]]:
-        """Return the design and its exact twin on the first terms."""
-        first = self.first(algebra, operands)
-        return (self.design, first), (self.twin, first)
-
-    def first(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> OperandWords[D]:
-        """Return the operands of the terms that this is about."""
-        return self._only(algebra, operands, self.count, self.with_c)
-
-    def alone(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> OperandWords[D]:
-        """Return the operands of the first product alone."""
-        return self._only(algebra, operands, 1, with_c=False)
-
-    def _only(self, algebra: Algebra[D, T], operands: OperandWords[D], count: int, with_c: bool) -> OperandWords[D]:
-        a, b, c = (zero(algebra, f) for f in self.formats)
-        rest = self.k - count
-        return OperandWords(
-            [*operands.a[:count], *[a] * rest],
-            [*operands.b[:count], *[b] * rest],
-            operands.c if with_c else c,
-            [operands.scale_a[0]] * self.blocks if self.blocks else (),
-            [operands.scale_b[0]] * self.blocks if self.blocks else (),
-        )
-
-    def returned(self, design: Design, algebra: Algebra[D, T], operands: OperandWords[D]) -> DotProduct[D, T]:
-        """Return what one step of ``design`` returns."""
-        return dot_product_accumulate(self.asked(design), algebra, operands)
-
-    def normal_product(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Truth[T]:
-        """Return whether the first elements, their scales and their product, rounded, are normal numbers."""
-        a, b, _ = self.formats
-        given = [(a, operands.a[0]), (b, operands.b[0])]
-        if self.scale_format is not None:
-            given += [(self.scale_format, x) for x in (operands.scale_a[0], operands.scale_b[0])]
-        product = self.returned(self.twin_of_product, algebra, self.alone(algebra, operands)).d
-        return algebra.all_of([is_normal(algebra, f, x) for f, x in (*given, (self.design.d_format, product))])
-
-    def terms(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Truth[T]:
-        """Return what is assumed of the terms: by default that the first product is normal."""
-        return self.normal_product(algebra, operands)
-
-    def assumption(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Truth[T]:
-        """Return whether the terms are as assumed, and their sum is none that the design flushes."""
-        return algebra.all_of([self.terms(algebra, operands), self.not_flushed(algebra, operands)])
-
-    def not_flushed(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Truth[T]:
-        """Return whether the exact result is no subnormal that the design flushes."""
-        if not self.design.parameters.subnormals.of_results:
-            return algebra.truth(True)
-        exact = self.returned(self.twin, algebra, self.first(algebra, operands))
-        return algebra.negation(unpack(algebra, self.design.d_format, exact.d).subnormal)
-
-    def relation(
-        self, algebra: Algebra[D, T], operands: OperandWords[D], results: Sequence[DotProduct[D, T]]
-    ) -> Truth[T]:
-        """Return whether both return equal d, and the twin is exact."""
-        d, exact = results
-        same = equal_results(algebra, self.design.d_format, d.d, exact.d)
-        if self.twin.parameters.alignment is not Alignment.TRUNCATE:
-            return same
-        return algebra.all_of([same, loses_nothing(algebra, exact, self.twin.parameters.fraction_bits)])
-
-    def by_jamming(self) -> Sequence[Lemma]:
-        """Return lemmas that d is the sum of the first product and c, jammed, and that this converts as the exact one.
-
-        None for designs that lose bits without a trace: they do not return that. Others jam in their own alignment, or
-        add c in IEEE 754, to the product as a number of the output format, which is exact. A sum of two nonzero terms
-        that is zero has terms of both signs: its own sign is the same whatever it was added from.
-        """
-        p = self.design.parameters
-        algebra = TermAlgebra()
-        first = self.first(algebra, self.symbols(algebra))
-        (exact,) = self.returned(self.twin, algebra, first).steps[0].sums
-        if adds_last_in_ieee(self.design):
-            if exact.terms[0].fraction_bits > self.design.d_format.fraction_bits:
-                return ()
-            addition = LastAddition(self)
-            jammed = addition.total(algebra, self.returned(self.design, algebra, first), first.c)
-            found = [
-                Asked("the product is a number of the output format", _ProductIsResult(self)),
-                Asked("d is its sum with c as IEEE 754 adds", addition),
-            ]
-        elif p.alignment is Alignment.JAM and p.join is Join.FUSED:
-            like = type(self)(self.design, self.scope)
-            like.twin = self.twin.change(alignment=Alignment.JAM, fraction_bits=p.fraction_bits)
-            (jammed,) = self.returned(like.twin, algebra, first).steps[0].sums
-            found = [Asked(f"d is the sum jammed at {p.fraction_bits} fraction bits", like)]
-        else:
-            return ()
-        held = Asked("the terms are zero or normalised, and lose no bit in the exact sum", _HoldsEveryBit(self))
-        return [*found, held, *jammed_as_exact(Rules.of(self.twin.parameters), exact, jammed)]
-
-
-class _About(RunQuestion):
-    """A statement about the terms of another question: what the design and its exact twin do with them."""
-
-    def __init__(self, about: AgainstExact) -> None:
-        super().__init__(about.design, about.scope)
-        self.about = about
-
-    def runs(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Sequence[tuple[Design, OperandWords[D]]]:
-        """Return those of the question."""
-        return self.about.runs(algebra, operands)
-
-    def assumption(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Truth[T]:
-        """Return what the question assumes of the terms."""
-        return self.about.terms(algebra, operands)
-
-
-class _HoldsEveryBit(_About):
-    """All terms of the exact twin are zero or normalised, and hold every bit."""
-
-    def relation(
-        self, algebra: Algebra[D, T], operands: OperandWords[D], results: Sequence[DotProduct[D, T]]
-    ) -> Truth[T]:
-        """Return whether all terms are so."""
-        (total,) = results[1].steps[0].sums
-        found = []
-        for term in total.terms:
-            one = algebra.unsigned(1 << term.fraction_bits, term.significand.width)
-            is_zero = algebra.is_value(term.significand, 0)
-            found.append(algebra.any_of([is_zero, algebra.negation(algebra.less(term.significand, one))]))
-            found.append(holds_every_bit(algebra, term, total.e_max, total.fraction_bits))
-        return algebra.all_of(found)
-
-
-class _ProductIsResult(_About):
-    """What c is added to is the exact product, as a normal number of the output format."""
-
-    def relation(
-        self, algebra: Algebra[D, T], operands: OperandWords[D], results: Sequence[DotProduct[D, T]]
-    ) -> Truth[T]:
-        """Return whether it is the product."""
-        return self.is_product(algebra, *results)
-
-    def is_product(self, algebra: Algebra[D, T], result: DotProduct[D, T], exact: DotProduct[D, T]) -> Truth[T]:
-        """Return whether it has sign, exponent and significand of the product, as the exact twin has it."""
-        x = self.addend(algebra, result)
-        (total,) = exact.steps[0].sums
-        product = total.terms[0]
-        significand = algebra.shift_left(product.significand, x.fraction_bits - product.fraction_bits)
-        return algebra.all_of(
-            [
-                algebra.negation(algebra.exclusive_or(x.negative, product.negative)),
-                algebra.equal(x.exponent, product.exponent),
-                algebra.equal(x.significand, significand),
-                algebra.negation(algebra.any_of([x.zero, x.subnormal, x.infinite, x.nan])),
-            ]
-        )
-
-    def addend(self, algebra: Algebra[D, T], result: DotProduct[D, T]) -> Unpacked[D, T]:
-        """Return the sum of the products."""
-        _, word = result.steps[0].rounded[-1]
-        return unpack(algebra, self.design.d_format, word)
-
-
-class LastAddition(_ProductIsResult):
-    """d is the sum of that number and c, jammed and converted, or that is a subnormal."""
-
-    def assumption(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Truth[T]:
-        """Return also what is known of the product."""
-        results = [self.about.returned(d, algebra, x) for d, x in self.runs(algebra, operands)]
-        known = self.is_product(algebra, *results)
-        return algebra.all_of([super().assumption(algebra, operands), known])
-
-    def total(self, algebra: Algebra[D, T], result: DotProduct[D, T], c: Word[D]) -> FusedSum[D, T]:
-        """Return the jammed sum."""
-        accumulator = read(algebra, self.formats[2], c, flushes=self.design.parameters.subnormals.of_c)
-        return aligned_sum(algebra, self.design.d_format, accumulator, self.addend(algebra, result))
-
-    def relation(
-        self, algebra: Algebra[D, T], operands: OperandWords[D], results: Sequence[DotProduct[D, T]]
-    ) -> Truth[T]:
-        """Return whether d is it."""
-        rules, total = Rules.of(self.about.twin.parameters), self.total(algebra, results[0], operands.c)
-        negative = rules.sign_of_zero(algebra, [t.negative for t in total.terms])
-        expected, _ = convert(algebra, rules, total.total, total.e_max, total.fraction_bits, negative)
-        subnormal = unpack(algebra, self.design.d_format, expected).subnormal
-        flushed = algebra.truth(self.design.parameters.subnormals.of_results)
-        return algebra.any_of([algebra.equal(results[0].d, expected), algebra.all_of([flushed, subnormal])])
-
-
-class Asked(Lemma):
-    """What a question claims, as a lemma for another one."""
-
-    def __init__(self, name: str, question: Question) -> None:
-        self.name, self.question = name, question
-        self.columns = list(zip(("a", "b", "c"), question.formats, (question.k, question.k, 1), strict=True))
-        if question.scale_format is not None:
-            self.columns += [(n, question.scale_format, question.blocks) for n in ("scale_a", "scale_b")]
-        self.inputs = tuple(Input(f"{n}{i}", f.bits) for n, f, count in self.columns for i in range(count))
-
-    def assumption(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
-        """Return the precondition of the question."""
-        return self.question.precondition(algebra, self._operands(words))
-
-    def claim(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
-        """Return its claim."""
-        return self.question.claim(algebra, self._operands(words))
-
-    def _operands(self, words: Mapping[str, Word[D]]) -> OperandWords[D]:
-        return operand_words([[words[f"{n}{i}"] for i in range(count)] for n, _, count in self.columns])
-
-
-def check_one_step(design: Design, scope: Scope) -> None:
-    """Raise DesignError where the length asked about is longer than a step."""
-    if scope.k is not None and scope.k > design.parameters.L:
-        raise DesignError(f"k = {scope.k}: this is asked of one step, of L = {design.parameters.L} products")
-
-
-def rounded_once(design: Design, fraction_bits: int | None = None) -> Design:
-    """Return the exact twin, with the conversion that gives the design its result.
-
-    That is rho but where c joins in an IEEE 754 addition, which rounds to nearest. Products are normalised where the
-    design rounds or normalises them first, which changes no exact sum but is what proofs are short with.
-    """
-    p, twin = design.parameters, exact_twin(design, fraction_bits)
-    wanted: dict[str, Any] = {"rho": p.rho, "product_exponent": p.product_exponent}
-    if rounds_last_in_ieee(design):
-        wanted["rho"] = f"rne-{design.d_format.name}"
-    if adds_last_in_ieee(design):
-        wanted |= {"product_exponent": ProductExponent.NORMALISED, "negative_zero": NegativeZero.NEGATIVE}
-    return twin.change(**{n: x for n, x in wanted.items() if x != getattr(twin.parameters, n)})
-
-
-def rounds_last_in_ieee(design: Design) -> bool:
-    """Return whether the last operation of a step is an IEEE 754 addition of c, whatever rho is."""
-    return design.parameters.join in (Join.IEEE, Join.IEEE_ONCE)
-
-
-def adds_last_in_ieee(design: Design) -> bool:
-    """Return whether c is added in IEEE 754, in whatever direction, to something that was rounded already."""
-    return design.parameters.summation is Summation.PAIRWISE or rounds_last_in_ieee(design)
-
-
-def keeps_trace(design: Design) -> bool:
-    """Return whether c is added in a way that jams what lies below the last bit of a sum."""
-    return design.parameters.alignment is Alignment.JAM or adds_last_in_ieee(design)
-
-
-def loses_nothing(algebra: Algebra[D, T], result: DotProduct[D, T], fraction_bits: int) -> Truth[T]:
-    """Return whether every term of every fused sum keeps all of its bits at ``fraction_bits``."""
-    cut = Cut(fraction_bits)
-    sums = [total for step in result.steps for total in step.sums]
-    lost = [loses_bits(algebra, term, total.e_max, cut) for total in sums for term in total.terms]
-    return algebra.negation(algebra.any_of(lost))
-
-
-def is_normal(algebra: Algebra[D, T], fmt: Format, pattern: Word[D]) -> Truth[T]:
-    """Return whether a pattern is a normal number."""
-    x = unpack(algebra, fmt, pattern)
-    return algebra.negation(algebra.any_of([x.zero, x.subnormal, x.infinite, x.nan]))
-
-
-def product_bits(design: Design) -> int:
-    """Return the fraction bits of a product of normal operands below the exponent with which it is aligned.
-
-    The exponent of a group of scaled products is that of the scales alone: the elements may lie below it.
-    """
-    a, b = design.a_format, design.b_format
-    bits = a.fraction_bits + b.fraction_bits
-    if design.scale_format is not None:
-        bits += 2 * design.scale_format.fraction_bits
-    return bits - (a.e_min + b.e_min if design.parameters.group_size is not None else 0)
-
-
-def keeping(design: Design, fraction_bits: int) -> Design:
-    """Return the design with so many fraction bits; one that rounds every operation adds in a fused sum then."""
-    p = design.parameters
-    wanted: dict[str, Any] = {"fraction_bits": fraction_bits}
-    if p.summation is Summation.PAIRWISE:
-        wanted["summation"] = Summation.FUSED
-    return design.change(**wanted)
+from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
+from mmaproof.smt.semantics import OperandWords, dot_product_accumulate
 
 
 class ProductsExact(SimpleProperty):
@@ -359,10 +54,10 @@ class AccumulationPrecision(SimpleProperty):
     name = "accumulation-precision"
     feature = "products are not rounded to fp16 before they are added"
     statement = (
-        "d(a, b, +0) = a_0 b_0 + a_1 b_1 where all other elements are +0, for normal a_0, b_0, a_1, b_1 whose two "
-        "products are not fp16 numbers and their exact sum is; all blocks have the same scales"
+        "d(a, b, +0) = a_0 b_0 + a_1 b_1 where all other elements are +0, for normal a_0, b_0, a_1, b_1 whose exact "
+        "sum is an fp16 number, and not both products are; all blocks have the same scales"
     )
-    witness = "two products that are no fp16 numbers, whose sum is one, and which does not come out"
+    witness = "two products, not both of them fp16 numbers, whose sum is one and does not come out"
     source = "Valpey et al. 2025, property 1; Fasi et al. 2021, Accuracy of the dot products (binary16 C and D)"
     specimen = "volta/mma.m8n8k4.f16.f16.f16.f16"
 
@@ -387,33 +82,34 @@ class AccumulationPrecision(SimpleProperty):
         return design.change(summation=Summation.PAIRWISE)
 
     def question(self, design: Design, scope: Scope) -> RunQuestion:
-        """Return that a sum of two products that is an fp16 number comes out, although they are none."""
+        """Return that a sum of two products that is an fp16 number comes out, even though they are none."""
         return _TwoProducts(design, scope)
 
 
 class _TwoProducts(AgainstExact):
     def __init__(self, design: Design, scope: Scope) -> None:
         super().__init__(design, scope, count=2, with_c=False)
-        self.around = [exact_twin(design.change(rho=rho)) for rho in ("rtn-fp16", "rtp-fp16")]
 
     def assumption(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Truth[T]:
-        """Return whether the operands are normal, the sum is an fp16 number and the products are none."""
+        """Return whether the operands are normal, the sum is an fp16 number and some product is none."""
         a, b, _ = self.formats
         given = [(f, x) for f, column in ((a, operands.a), (b, operands.b)) for x in column[:2]]
         if self.scale_format is not None:
             given += [(self.scale_format, x) for x in (operands.scale_a[0], operands.scale_b[0])]
-        swapped = OperandWords(operands.a[1::-1], operands.b[1::-1], operands.c, operands.scale_a, operands.scale_b)
-        alone = [self.alone(algebra, x) for x in (operands, swapped)]
-        both = self.first(algebra, operands)
+        alone = [self.alone(algebra, operands, i) for i in (0, 1)]
         return algebra.all_of(
             [
                 *(is_normal(algebra, f, x) for f, x in given),
-                self._is_representable(algebra, both),
-                *(algebra.negation(self._is_representable(algebra, x)) for x in alone),
+                self._is_representable(algebra, self.asked(self.twin), self.first(algebra, operands)),
+                algebra.negation(
+                    algebra.all_of([self._is_representable(algebra, self.twin_of_product, x) for x in alone])
+                ),
             ]
         )
 
-    def _is_representable(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Truth[T]:
-        """Return whether the exact sum is a number of the output format: rounded down and up it is the same."""
-        down, up = (self.returned(x, algebra, operands).d for x in self.around)
+    @staticmethod
+    def _is_representable(algebra: Algebra[D, T], twin: Design, operands: OperandWords[D]) -> Truth[T]:
+        """Return whether the exact sum is an fp16 number: rounded down and up it is the same."""
+        around = [twin.change(rho=rho) for rho in ("rtn-fp16", "rtp-fp16")]
+        down, up = (dot_product_accumulate(x, algebra, operands).d for x in around)
         return algebra.equal(down, up)

@@ -8,22 +8,22 @@ from dataclasses import replace
 from mmaproof.designs.conversions import RHO, Rounding
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError
-from mmaproof.designs.readings import Alignment, FarC, Join, Overflow, Summation
+from mmaproof.designs.readings import Alignment, FarC, Join, Overflow
 from mmaproof.properties.exact import exact_twin
-from mmaproof.properties.library.products import (
+from mmaproof.properties.library.against_exact import (
     AgainstExact,
     LastAddition,
     adds_last_in_ieee,
+    ieee_bits,
     keeping,
     loses_nothing,
     rounds_last_in_ieee,
 )
-from mmaproof.properties.property import INTEGER, Ask, Finding, Property, SimpleProperty, first_reason
+from mmaproof.properties.property import INTEGER, Ask, Finding, Property, SimpleProperty, first_reason, has_single_sum
 from mmaproof.properties.run_question import Run, RunQuestion, Scope
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
 from mmaproof.smt.proving.lemma import Lemma
 from mmaproof.smt.semantics import DotProduct, OperandWords, equal_results
-from mmaproof.smt.semantics.align import Cut, loses_bits
 from mmaproof.smt.semantics.convert import Rules, convert
 from mmaproof.smt.semantics.fused_sum import FusedSum
 from mmaproof.smt.semantics.unpack import unpack
@@ -51,7 +51,7 @@ class ConversionRounding(Property):
     statement = (
         "d(a, b, c) = the mode's rounding of a_0 b_0 + c != 0 to the precision of rho, where all other elements are "
         "+0 and no term loses a bit when aligned, for normal a_0, b_0 with a normal product and c zero or normal (d "
-        "normal too where the design flushes results)"
+        "normal where the design flushes results)"
     )
     witness = "a sum that is exact, and is converted otherwise than the mode would"
     source = "Valpey et al. 2025, property 2; Fasi et al. 2021, Rounding modes in tensor core computations"
@@ -63,17 +63,16 @@ class ConversionRounding(Property):
 
     def mutant(self, design: Design) -> Design:
         """Return a design with another rounding: its value is another one. DesignError where rho has no other."""
-        rho = design.parameters.conversion
-        others = [name for name, x in RHO.items() if x.target is rho.target and x.rounding is not rho.rounding]
+        rho, in_ieee = design.parameters.conversion, rounds_last_in_ieee(design)
+        now = Rounding.RNE if in_ieee else rho.rounding
+        others = [name for name, x in RHO.items() if x.target is rho.target and x.rounding is not now]
         if not others:
             raise DesignError(f"no other conversion to {rho.target.name} is known")
         wanted = sorted(others, key=lambda name: RHO[name].rounding not in (Rounding.RNE, Rounding.RZ))[0]
-        if rounds_last_in_ieee(design):
-            return design.change(rho=wanted, join=Join.FUSED)
-        return design.change(rho=wanted)
+        return design.change(rho=wanted, join=Join.FUSED) if in_ieee else design.change(rho=wanted)
 
     def settle(self, design: Design, scope: Scope, ask: Ask) -> Finding:
-        """Ask for each mode whether d agrees with it; the value are those proved, all others being refuted."""
+        """Ask for each mode whether d agrees with it; the value names those that are proved, if the others are refuted."""
         answers, runs = {}, list[Run]()
         for mode in MODES:
             question = _Converted(design, scope, mode)
@@ -84,8 +83,10 @@ class ConversionRounding(Property):
                 runs += question.witness_runs(found.witness)
         agreeing = [mode for mode, x in answers.items() if x.status is Status.PROVED]
         reason = first_reason(list(answers.values()))
-        status = Status.UNKNOWN if reason is not None else Status.PROVED if agreeing else Status.REFUTED
-        return Finding(status, ", ".join(agreeing) or None, tuple(runs), reason, answers)
+        if reason is not None:
+            return Finding(Status.UNKNOWN, None, tuple(runs), reason, answers)
+        status = Status.PROVED if agreeing else Status.REFUTED
+        return Finding(status, ", ".join(agreeing) or "none", tuple(runs), answers=answers)
 
 
 class _Converted(AgainstExact):
@@ -98,6 +99,8 @@ class _Converted(AgainstExact):
     def __init__(self, design: Design, scope: Scope, mode: str) -> None:
         p = design.parameters
         self.kept = min(p.fraction_bits, p.late_bits) if p.join is Join.ROUND_DOWN else p.fraction_bits
+        if adds_last_in_ieee(design):
+            self.kept = ieee_bits(design)
         super().__init__(design, scope, fraction_bits=self.kept)
         self.addition = LastAddition(self) if adds_last_in_ieee(design) else None
         rho = self.twin.parameters.conversion
@@ -117,19 +120,16 @@ class _Converted(AgainstExact):
     def assumption(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Truth[T]:
         """Return whether the terms are so, their sum is not zero, and it is exact when aligned."""
         first = self.first(algebra, operands)
-        d, exact = (self.returned(x, algebra, first) for x in (self.design, self.twin))
-        if self.addition is None:
-            is_exact = [loses_nothing(algebra, d, self.kept)]
-            if not d.steps[0].sums or self.design.parameters.far_c is FarC.DROPPED:
-                is_exact.append(loses_nothing(algebra, exact, self.kept))
-        else:
-            total = self._total(algebra, first, d)
-            is_exact = [self.addition.is_product(algebra, d, exact)]
-            is_exact += [
-                algebra.negation(loses_bits(algebra, t, total.e_max, Cut(total.fraction_bits))) for t in total.terms
-            ]
-        nonzero = algebra.negation(algebra.is_value(self._total(algebra, first, d).total, 0))
-        return algebra.all_of([super().assumption(algebra, operands), nonzero, *is_exact])
+        d = self.returned(self.design, algebra, first)
+        total = self._total(algebra, first, d)
+        meant = [super().assumption(algebra, operands), algebra.negation(algebra.is_value(total.total, 0))]
+        meant.append(loses_nothing(algebra, (*d.steps[0].sums, total), self.kept))
+        if self.addition is not None:
+            meant.append(self.addition.is_product(algebra, d, self.returned(self.twin, algebra, first)))
+        elif self.design.parameters.far_c is FarC.DROPPED:
+            # a c that was dropped is not among the terms of the sum
+            meant.append(loses_nothing(algebra, self.returned(self.twin, algebra, first).steps[0].sums, self.kept))
+        return algebra.all_of(meant)
 
     def _total(self, algebra: Algebra[D, T], first: OperandWords[D], d: DotProduct[D, T]) -> FusedSum[D, T]:
         """Return the sum that is converted."""
@@ -198,8 +198,8 @@ class RoundedOnce(AgainstExact):
 def adds_exactly(design: Design) -> bool:
     """Return whether the parameters say that the exact sum is rounded: nothing is cut, or it is a chain of FMAs."""
     p, exact = design.parameters, exact_twin(design).parameters
-    if p.L == 1 and p.alignment is Alignment.JAM and p.summation is Summation.FUSED:
-        return True
+    if p.L == 1 and p.alignment is Alignment.JAM and has_single_sum(design):
+        return p.fraction_bits >= ieee_bits(design)
     texts = [x.as_text() for x in (p, exact)]
     others = [n for n in texts[0] if texts[0][n] != texts[1][n] and n != "fraction_bits"]
     return not others and p.fraction_bits >= exact.fraction_bits

@@ -9,6 +9,7 @@ from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError
 from mmaproof.designs.readings import ChainInfinity, Join, Subnormals, Summation, ZeroGroup, ZeroProduct
 from mmaproof.properties.library.single_product import smallest_product
+from mmaproof.properties.library.special_case import CaseFirst, NothingBesideC
 from mmaproof.properties.property import INTEGER, SimpleProperty
 from mmaproof.properties.run_question import RunQuestion, Scope
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
@@ -17,6 +18,7 @@ from mmaproof.smt.proving.lemma import Lemma
 from mmaproof.smt.proving.zeros import NeutralStep, UnusedBitsZero, ZeroIsLowest, unused_bits, zeros_can_be_lowest
 from mmaproof.smt.semantics import DotProduct, OperandWords, dot_product_accumulate
 from mmaproof.smt.semantics.patterns import is_finite, same_number, signed_like, zero
+from mmaproof.smt.semantics.terms import ZERO_EXPONENT
 from mmaproof.smt.semantics.unpack import unpack
 
 _ROUNDED = "its sums are rounded one by one: no exponent of a zero decides an alignment"
@@ -87,7 +89,7 @@ def _without_zeros(design: Design) -> Design:
     return design if p.zero_product is ZeroProduct.ABSENT else design.change(zero_product=ZeroProduct.ABSENT)
 
 
-class AppendedZeros(SimpleProperty):
+class AppendedZeros(CaseFirst):
     """Products (+0) * (+0) do not influence d."""
 
     name = "appended-zeros"
@@ -98,6 +100,7 @@ class AppendedZeros(SimpleProperty):
     )
     witness = "operands with a product (+0) * (+0) whose exponent cuts bits off the others"
     source = "open points 2 and 15; Fasi et al. 2021 set what they do not use to zero"
+    case_name = "beside zeros and c"
     specimen = "volta/mma.m8n8k4.f32.f16.f16.f32"
 
     def why_not(self, design: Design) -> str | None:
@@ -116,6 +119,10 @@ class AppendedZeros(SimpleProperty):
         if p.zero_product is ZeroProduct.E_ZERO:
             return design.change(zero_product=ZeroProduct.ABSENT)
         return design.change(zero_product=ZeroProduct.E_ZERO, e_zero=p.fraction_bits)
+
+    def case(self, general: RunQuestion) -> RunQuestion:
+        """Return the question about a step whose products are all zeros."""
+        return NothingBesideC(general, 0)
 
     def question(self, design: Design, scope: Scope) -> RunQuestion:
         """Return the question about one step."""
@@ -143,7 +150,7 @@ class _OtherPartner(_SameNumber):
         return [ZeroIsLowest(self.design, partner=True)] if zeros_can_be_lowest(self.design) else ()
 
 
-class ZeroTimesNonzero(SimpleProperty):
+class ZeroTimesNonzero(CaseFirst):
     """It does not matter by which finite number a zero is multiplied."""
 
     name = "zero-times-nonzero"
@@ -151,6 +158,7 @@ class ZeroTimesNonzero(SimpleProperty):
     statement = "d is the same (zeros of either sign) for a[0] = +-0 and any finite b[0] as for b[0] = +-0"
     witness = "a zero whose finite partner, by its exponent, cuts bits off the other terms"
     source = "open point 2: publications disagree"
+    case_name = "beside zeros and c"
     specimen = "volta/mma.m8n8k4.f32.f16.f16.f32"
 
     def why_not(self, design: Design) -> str | None:
@@ -163,13 +171,17 @@ class ZeroTimesNonzero(SimpleProperty):
         """Return a design of the other reading; with 23 fraction bits where it has so many that nothing is cut."""
         p = design.parameters
         if p.group_size is not None:
-            raise DesignError(
-                f"{design.name}: the elements of a group have no exponents that could decide an alignment"
-            )
+            raise DesignError(f"{design.name}: the elements of a group have no exponents that decide an alignment")
+        if _highest_zero(design) <= _lowest_term(design):
+            raise DesignError(f"{design.name}: a zero product lies below every other term in any reading")
         if p.zero_product is ZeroProduct.OPERAND_MINUS_126:
             return design.change(zero_product=ZeroProduct.ABSENT)
         fewer = {"fraction_bits": 23} if p.fraction_bits > 100 else {}
         return design.change(zero_product=ZeroProduct.OPERAND_MINUS_126, **fewer)
+
+    def case(self, general: RunQuestion) -> RunQuestion:
+        """Return the question about a step whose other products are zeros."""
+        return NothingBesideC(general, 1)
 
     def question(self, design: Design, scope: Scope) -> RunQuestion:
         """Return the question about one step."""
@@ -241,6 +253,20 @@ class PaddedK(SimpleProperty):
     def question(self, design: Design, scope: Scope) -> RunQuestion:
         """Return the question about the whole instruction, or as many products as ``scope`` says."""
         return _Padded(design, Scope(scope.k or design.k, scope.where, scope.seed))
+
+
+def _highest_zero(design: Design) -> int:
+    """Return the largest exponent that zero times a finite number has under reading A of open point 2."""
+    return ZERO_EXPONENT + design.b_format.e_max + (0 if design.scale_format is None else 2 * design.scale_format.e_max)
+
+
+def _lowest_term(design: Design) -> int:
+    """Return a bound of the exponents of nonzero products, and of a nonzero c where it is aligned with them."""
+    a, b, c, _ = design.formats
+    lowest = a.e_min - a.fraction_bits + b.e_min - b.fraction_bits
+    if design.parameters.join in (Join.IEEE, Join.IEEE_ONCE):
+        return lowest
+    return min(lowest, c.e_min - c.fraction_bits)
 
 
 def _of_one_step(name: str, design: Design, scope: Scope) -> Scope:

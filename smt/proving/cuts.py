@@ -84,9 +84,9 @@ class CutLemma(Lemma):
             ]
         )
 
-    def claim(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
-        """Return the claim about the term that the words are."""
-        term = Term(
+    def term_of(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Term[D, T]:
+        """Return the term that the words are."""
+        return Term(
             self.shape.fraction_bits,
             algebra.is_value(words["negative"], 1),
             words["exponent"],
@@ -94,7 +94,10 @@ class CutLemma(Lemma):
             algebra.is_value(words["present"], 1),
             self.shape.largest,
         )
-        return self.of_term(algebra, term, words["e_max"])
+
+    def claim(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
+        """Return the claim about the term that the words are."""
+        return self.of_term(algebra, self.term_of(algebra, words), words["e_max"])
 
     @abstractmethod
     def of_term(self, algebra: Algebra[D, T], term: Term[D, T], e_max: Word[D]) -> Truth[T]:

@@ -91,7 +91,7 @@ def unused_bits(design: Design) -> int:
 
 
 class NeutralStep(Lemma):
-    """A step of (+0) * (+0) returns the number that c is, where c uses no more bits than a result.
+    """A step of (+0) * (+0) returns the number that c is, where c is as results are.
 
     Where c is added once to an instruction, it is the instruction that does so.
     """
@@ -106,12 +106,14 @@ class NeutralStep(Lemma):
         self.inputs = (Input("c", step.d_format.bits), *scales)
 
     def assumption(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
-        """Return that c leaves the unused bits zero, and that the scales are finite."""
+        """Return that c is as results are: unused bits zero, not subnormal where those are flushed; finite scales."""
         fmt, unused, scale = self.step.d_format, unused_bits(self.step), self.step.scale_format
         claims = [] if scale is None else [is_finite(algebra, scale, words[n]) for n in self.scales]
         if unused:
             rounded = algebra.is_value(algebra.extract(words["c"], unused - 1, 0), 0)
             claims.append(algebra.any_of([unpack(algebra, fmt, words["c"]).nan, rounded]))
+        if self.step.parameters.subnormals.of_results:
+            claims.append(algebra.negation(unpack(algebra, fmt, words["c"]).subnormal))
         return algebra.all_of(claims)
 
     def claim(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:

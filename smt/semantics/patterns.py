@@ -53,6 +53,23 @@ def successor(algebra: Algebra[D, T], fmt: Format, x: Word[D]) -> Word[D]:
     return algebra.concatenate(stepped, algebra.unsigned(0, fmt.ignored_bits))
 
 
+def last_before_power(algebra: Algebra[D, T], fmt: Format, x: Word[D]) -> Word[D]:
+    """Return a number of the sign and exponent of ``x`` whose successor has another exponent, or is a zero's neighbour.
+
+    The largest magnitude where ``x`` is positive, the smallest where it is negative; zeros stay as they are.
+    """
+    f, low = fmt.fraction_bits, fmt.ignored_bits
+    negative = algebra.is_value(_sign(algebra, fmt, x), 1)
+    field = algebra.extract(x, fmt.sign_position - 1, low + f)
+    subnormal = algebra.is_value(field, 0)
+    nothing, least, most = (algebra.unsigned(n, f) for n in (0, 1, (1 << f) - 1))
+    zero_there = algebra.is_value(algebra.extract(x, fmt.sign_position - 1, low), 0)
+    fraction = algebra.ite(negative, algebra.ite(subnormal, least, nothing), most)
+    fraction = algebra.ite(zero_there, nothing, fraction)
+    result = algebra.concatenate(_sign(algebra, fmt, x), algebra.concatenate(field, fraction))
+    return algebra.concatenate(result, algebra.unsigned(0, low)) if low else result
+
+
 def order_key(algebra: Algebra[D, T], fmt: Format, x: Word[D]) -> Word[D]:
     """Return a signed word that orders patterns as their numbers are ordered, infinities included; NaN has no place."""
     magnitude = algebra.extract(x, fmt.sign_position - 1, fmt.ignored_bits)

@@ -1,0 +1,112 @@
+"""Properties whose violations show in a special case of their operands, which is asked about first."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import ClassVar
+
+from mmaproof.designs.design import Design
+from mmaproof.designs.operands import Operands
+from mmaproof.properties.property import Ask, Finding, SimpleProperty
+from mmaproof.properties.run_question import RunQuestion, Scope
+from mmaproof.smt.algebra.integers import IntegerAlgebra
+from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
+from mmaproof.smt.proving.lemma import Lemma
+from mmaproof.smt.semantics import DotProduct, OperandWords
+from mmaproof.smt.semantics.patterns import zero
+from mmaproof.smt.solving.verdict import Status
+
+_INTEGERS = IntegerAlgebra()
+
+
+class SpecialCase(RunQuestion):
+    """Another question, asked of operands that are made from any: a witness against this is one against that."""
+
+    def __init__(self, general: RunQuestion) -> None:
+        super().__init__(general.design, general.scope)
+        self.general = general
+
+    @abstractmethod
+    def special(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> OperandWords[D]:
+        """Return operands of the special kind, made from ``operands``."""
+
+    def taken(self, witness: Operands) -> Operands:
+        """Return the special operands made from a witness, which is one against the other question."""
+        x = self.special(_INTEGERS, self.integer_words(witness))
+        a, b, scale_a, scale_b = (tuple(w.data for w in y) for y in (x.a, x.b, x.scale_a, x.scale_b))
+        return Operands(a, b, x.c.data, scale_a, scale_b)
+
+    def runs(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Sequence[tuple[Design, OperandWords[D]]]:
+        """Return the other question's runs."""
+        return self.general.runs(algebra, self.special(algebra, operands))
+
+    def precondition(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Truth[T]:
+        """Return whether the other question is about the special operands."""
+        return self.general.precondition(algebra, self.special(algebra, operands))
+
+    def relation(
+        self, algebra: Algebra[D, T], operands: OperandWords[D], results: Sequence[DotProduct[D, T]]
+    ) -> Truth[T]:
+        """Return the other question's claim."""
+        return self.general.relation(algebra, self.special(algebra, operands), results)
+
+    def lemmas(self) -> Sequence[Lemma]:
+        """Return the other question's lemmas: they imply its claim for all operands."""
+        return self.general.lemmas()
+
+
+class NothingBesideC(SpecialCase):
+    """All products from some index on are (+0) * (+0)."""
+
+    def __init__(self, general: RunQuestion, first: int) -> None:
+        super().__init__(general)
+        self.first = first
+
+    def special(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> OperandWords[D]:
+        """Return the operands with these products."""
+        x = operands
+        a, b = (
+            [*column[: self.first], *[zero(algebra, fmt)] * (len(column) - self.first)]
+            for fmt, column in zip(self.formats[:2], (x.a, x.b), strict=True)
+        )
+        return OperandWords(a, b, x.c, x.scale_a, x.scale_b)
+
+
+class RepeatedProducts(SpecialCase):
+    """All products from some index on are the same one, of blocks with the same scales."""
+
+    def __init__(self, general: RunQuestion, first: int) -> None:
+        super().__init__(general)
+        self.first = first
+
+    def special(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> OperandWords[D]:
+        """Return the operands with the product at the index from there on."""
+        x = operands
+        a, b = ([*y[: self.first], *[y[self.first]] * (len(y) - self.first)] for y in (x.a, x.b))
+        scales = ([y[0]] * len(y) if y else [] for y in (x.scale_a, x.scale_b))
+        return OperandWords(a, b, x.c, *scales)
+
+
+class CaseFirst(SimpleProperty):
+    """A property that is one question, after the question whether it is violated in a special case."""
+
+    case_name: ClassVar[str]
+
+    @abstractmethod
+    def case(self, general: RunQuestion) -> RunQuestion:
+        """Return the special case."""
+
+    def settle(self, design: Design, scope: Scope, ask: Ask) -> Finding:
+        """Ask about the special case; unless that refutes the property, ask about it."""
+        case = self.case(self.question(design, scope))
+        answer = ask(case, self.case_name)
+        first = {self.case_name: answer}
+        if answer.status is Status.REFUTED and answer.witness is not None:
+            return Finding(Status.REFUTED, runs=case.witness_runs(answer.witness), answers=first)
+        if answer.lemmas and all(x.status is Status.PROVED for x in answer.lemmas):
+            # they are the lemmas of the question itself, and what meets the preconditions of the case meets its own
+            return Finding(answer.status, reason=answer.reason, answers=first)
+        finding = super().settle(design, scope, ask)
+        return replace(finding, answers=first | dict(finding.answers or {}))

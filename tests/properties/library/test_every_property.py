@@ -1,0 +1,76 @@
+"""What every property must have: words, a design and a mutant on which it comes out the other way, replayable runs."""
+
+import dataclasses
+
+import pytest
+
+from mmaproof.designs.catalogue import find_design
+from mmaproof.designs.errors import InputError
+from mmaproof.designs.formats import FORMATS
+from mmaproof.generators.check import check
+from mmaproof.properties.library import PROPERTIES, find_property
+from mmaproof.properties.preconditions import Exponents, Normal, Positive, ZeroAccumulator
+from mmaproof.smt.evaluate import evaluate
+from mmaproof.smt.solving.verdict import Status
+
+KNOWN = {Status.PROVED, Status.REFUTED}
+
+
+@pytest.mark.parametrize("name", PROPERTIES)
+def test_it_says_what_it_is(name):
+    asked = find_property(name)
+    assert asked.name == name
+    for text in (asked.feature, asked.statement, asked.witness, asked.source):
+        assert len(text) > 10
+        assert not text.endswith(".")
+    assert any(word in asked.source for word in ("Fasi", "Valpey", "Xie", "post", "blog", "open point", "kernel"))
+    assert find_design(asked.specimen)
+
+
+@pytest.mark.parametrize("name", PROPERTIES)
+def test_its_mutant_comes_out_the_other_way(name):
+    asked = find_property(name)
+    specimen = find_design(asked.specimen)
+    mutant = asked.mutant(specimen)
+    assert mutant != specimen
+    answers = [check(asked, design) for design in (specimen, mutant)]
+    assert all(x.finding.status in KNOWN for x in answers), [x.finding.reason for x in answers]
+    outcomes = {(x.verdict, x.finding.value if name == "conversion-rounding" else None) for x in answers}
+    assert len(outcomes) == 2
+    for answer in answers:
+        # that a neighbour returns the same is a proof, with nothing to show
+        if answer.finding.status is Status.REFUTED and name != "fraction-bits":
+            assert answer.finding.runs
+        for run in answer.finding.runs:
+            design = run.design if run.whole else run.design.one_step()
+            assert evaluate(design, run.operands) == run.d
+
+
+@pytest.mark.parametrize("name", ["products-exact", "sticky-bit", "order-independent", "carry-bits", "error-bound"])
+def test_nothing_to_ask_about_is_vacuous(name):
+    # no positive c is zero, and no normal operand lies at these exponents
+    for where in ([Positive(), ZeroAccumulator()], [Normal(), Exponents(-400, -300)]):
+        answer = check(name, find_design("volta/f32.f16.f16.f32"), where=where)
+        assert answer.verdict == "vacuous"
+
+
+@pytest.mark.parametrize("name", PROPERTIES)
+def test_integer_units_are_asked_what_makes_sense_for_them(name):
+    asked, design = find_property(name), find_design("turing/mma.m8n8k16.s32.s8.s8.s32")
+    reason = asked.why_not(design)
+    if reason is None:
+        assert check(asked, design).finding.status in KNOWN
+    else:
+        with pytest.raises(InputError, match="cannot be asked"):
+            check(asked, design)
+
+
+def test_unknown_names_are_refused_with_those_that_are_close():
+    with pytest.raises(InputError, match="did you mean carry-bits"):
+        find_property("carry-bit")
+
+
+def test_a_unit_of_another_format_is_another_question():
+    design = find_design("volta/f32.f16.f16.f32")
+    other = dataclasses.replace(design, a_format=FORMATS["bf16"])
+    assert find_property("exchange-symmetric").why_not(other) is not None
