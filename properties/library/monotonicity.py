@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import ClassVar
 
 from mmaproof.designs.design import Design
-from mmaproof.properties.exact import exact_twin
-from mmaproof.properties.property import INTEGER, SimpleProperty
+from mmaproof.designs.errors import DesignError
+from mmaproof.designs.readings import Alignment, Grouping, Join, Summation
+from mmaproof.properties.library.special_case import CaseFirst, SpecialCase
+from mmaproof.properties.property import INTEGER, has_single_sum
 from mmaproof.properties.run_question import RunQuestion, Scope
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
+from mmaproof.smt.proving.lemma import Lemma
+from mmaproof.smt.proving.monotone import lemmas_for_a, lemmas_for_c
 from mmaproof.smt.semantics import DotProduct, OperandWords
-from mmaproof.smt.semantics.patterns import order_key, successor
+from mmaproof.smt.semantics.patterns import last_before_power, order_key, successor
 from mmaproof.smt.semantics.unpack import unpack
 
 
@@ -49,9 +52,13 @@ class _MonotoneInC(_Monotone):
         x = operands
         return OperandWords(x.a, x.b, successor(algebra, self.formats[2], x.c), x.scale_a, x.scale_b)
 
+    def lemmas(self) -> Sequence[Lemma]:
+        """Return why no stage of a step lets the result fall."""
+        return lemmas_for_c(self.design) if self.k <= self.design.parameters.L else ()
+
 
 class _MonotoneInA(_Monotone):
-    """d(a[0]) is at most d(the next number above a[0]) where b[0] is not negative."""
+    """d(a[0]) is at most d(the next number above a[0]) where b[0] is positive."""
 
     def larger(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> OperandWords[D]:
         """Return the operands with the next a[0]."""
@@ -59,27 +66,53 @@ class _MonotoneInA(_Monotone):
         return OperandWords([successor(algebra, self.formats[0], x.a[0]), *x.a[1:]], x.b, x.c, x.scale_a, x.scale_b)
 
     def assumption(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Truth[T]:
-        """Return whether everything is finite and b[0] has no sign."""
-        negative = unpack(algebra, self.formats[1], operands.b[0]).negative
-        return algebra.all_of([super().assumption(algebra, operands), algebra.negation(negative)])
+        """Return whether everything is finite and b[0] positive."""
+        b = unpack(algebra, self.formats[1], operands.b[0])
+        positive = algebra.negation(algebra.any_of([b.negative, b.zero]))
+        return algebra.all_of([super().assumption(algebra, operands), positive])
+
+    def lemmas(self) -> Sequence[Lemma]:
+        """Return why no stage of a step lets the result fall."""
+        return lemmas_for_a(self.design) if self.k <= self.design.parameters.L else ()
 
 
-class _Monotonicity(SimpleProperty):
+class _EndOfBinade(SpecialCase):
+    """The operand that rises is the last before a power of two; all products but two, at most, are alike.
+
+    So it takes e_max up, or down where it is negative, and what the products lose adds up.
+    """
+
+    def __init__(self, general: _Monotone) -> None:
+        super().__init__(general)
+        self.in_c = isinstance(general, _MonotoneInC)
+
+    def special(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> OperandWords[D]:
+        """Return the operands moved to the end of their binade, the products between the first and the last alike."""
+        x = operands
+        columns = []
+        for column in (x.a, x.b):
+            repeated = column[0 if self.in_c else min(1, self.k - 1)]
+            columns.append([column[0], *[repeated] * (self.k - 2), column[-1]][: self.k])
+        if self.in_c:
+            c = last_before_power(algebra, self.formats[2], x.c)
+            return OperandWords(columns[0], columns[1], c, x.scale_a, x.scale_b)
+        columns[0][0] = last_before_power(algebra, self.formats[0], x.a[0])
+        return OperandWords(columns[0], columns[1], x.c, x.scale_a, x.scale_b)
+
+
+class _Monotonicity(CaseFirst):
     """What both properties have in common."""
 
-    asks: ClassVar[type[_Monotone]]
+    case_name = "at the end of a binade"
 
     def why_not(self, design: Design) -> str | None:
         """Return that integers of a register that wraps have no such order."""
         return INTEGER if design.d_format.is_integer else None
 
-    def mutant(self, design: Design) -> Design:
-        """Return a design that adds exactly and rounds once."""
-        return exact_twin(design)
-
-    def question(self, design: Design, scope: Scope) -> RunQuestion:
-        """Return the question about neighbours."""
-        return self.asks(design, scope)
+    def case(self, general: RunQuestion) -> RunQuestion:
+        """Return the question where e_max changes."""
+        assert isinstance(general, _Monotone)
+        return _EndOfBinade(general)
 
 
 class MonotoneInC(_Monotonicity):
@@ -93,20 +126,67 @@ class MonotoneInC(_Monotonicity):
     )
     witness = "two neighbouring c, the larger of which gives the smaller d"
     source = "Fasi et al. 2021, Monotonicity of dot product"
-    specimen = "volta/mma.m8n8k4.f32.f16.f16.f32@L=2"
-    asks = _MonotoneInC
+    specimen = "volta/mma.m8n8k4.f32.f16.f16.f32"
+
+    def mutant(self, design: Design) -> Design:
+        """Return a design whose e_max is always the same, or where it holds one that cuts terms to few bits.
+
+        It holds where a unit of the cut is so small that all products together lose less than c rises by.
+        """
+        p = design.parameters
+        products = p.L // (p.group_size or 1)
+        if not has_single_sum(design) or p.fraction_bits > design.c_format.fraction_bits + 1 + products.bit_length():
+            return _coarse(design)
+        return _on_a_floor(design)
+
+    def question(self, design: Design, scope: Scope) -> RunQuestion:
+        """Return the question about neighbours."""
+        return _MonotoneInC(design, scope)
 
 
 class MonotoneInA(_Monotonicity):
-    """A larger element of a, times a number that is not negative, never makes a smaller result."""
+    """A larger element of a, times a positive number, never makes a smaller result."""
 
     name = "monotone-in-a"
-    feature = "d does not fall where a[0] rises and b[0] >= 0"
+    feature = "d does not fall where a[0] rises, b[0] > 0"
     statement = (
-        "d(a, b, c) <= d(a', b, c) for finite operands, b[0] >= 0 without a sign, a' with the next number above a[0], "
-        "finite; so for every larger a[0], where no d between is NaN"
+        "d(a, b, c) <= d(a', b, c) for finite operands, b[0] > 0, a' with the next number above a[0], finite, by "
+        "value; so for every larger a[0], where no d between is NaN"
     )
     witness = "two neighbouring elements of a, the larger of which gives the smaller d"
     source = "Fasi et al. 2021, Monotonicity of dot product"
-    specimen = "volta/mma.m8n8k4.f32.f16.f16.f32@L=2"
-    asks = _MonotoneInA
+    specimen = "volta/mma.m8n8k4.f32.f16.f16.f32"
+
+    def mutant(self, design: Design) -> Design:
+        """Return a design that cuts terms to few bits, or where this one does, one whose e_max is always the same."""
+        few = design.a_format.fraction_bits + design.b_format.fraction_bits
+        cuts = has_single_sum(design) and design.parameters.fraction_bits < few
+        return _on_a_floor(design) if cuts else _coarse(design)
+
+    def question(self, design: Design, scope: Scope) -> RunQuestion:
+        """Return the question about neighbours."""
+        return _MonotoneInA(design, scope)
+
+
+def _on_a_floor(design: Design) -> Design:
+    """Return a design whose e_max is at least every exponent that finite operands have."""
+    a, b, c, _ = design.formats
+    scale = 0 if design.scale_format is None else 2 * design.scale_format.e_max
+    highest = a.e_max + b.e_max + scale
+    return design.change(floor=max(highest if design.parameters.group_size is None else scale, c.e_max))
+
+
+def _coarse(design: Design) -> Design:
+    """Return a design that truncates all terms of a step to few bits in one sum. DesignError for one product."""
+    p = design.parameters
+    if p.L == 1:
+        raise DesignError(f"{design.name}: one product and c rise in any alignment")
+    wanted = {
+        "summation": Summation.FUSED,
+        "grouping": Grouping.ALL,
+        "join": Join.FUSED,
+        "alignment": Alignment.TRUNCATE,
+        "fraction_bits": 4,
+        "product_limit": None,
+    }
+    return design.change(**{n: x for n, x in wanted.items() if x != getattr(p, n)})

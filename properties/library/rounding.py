@@ -72,7 +72,7 @@ class ConversionRounding(Property):
         return design.change(rho=wanted, join=Join.FUSED) if in_ieee else design.change(rho=wanted)
 
     def settle(self, design: Design, scope: Scope, ask: Ask) -> Finding:
-        """Ask for each mode whether d agrees with it; the value names those that are proved, if the others are refuted."""
+        """Ask for each mode whether d agrees with it; the value names those that are proved where no other is open."""
         answers, runs = {}, list[Run]()
         for mode in MODES:
             question = _Converted(design, scope, mode)

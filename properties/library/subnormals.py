@@ -162,9 +162,7 @@ class SubnormalResults(SimpleProperty):
         smallest, e_min = smallest_product(design, normal=True), design.d_format.e_min
         if smallest < Fraction(2) ** e_min:
             return None
-        return (
-            f"the smallest product of normal numbers is not below 2^{e_min}, {design.d_format.name}'s smallest normal"
-        )
+        return f"no product of normal numbers is below 2^{e_min}, the smallest normal number of {design.d_format.name}"
 
     def mutant(self, design: Design) -> Design:
         """Return a design that flushes them, or one that does not."""

@@ -15,11 +15,11 @@ BOTH = ("normalised-in-addition", "normalised-in-subtraction")
 
 
 def sums_of(design, terms, c):
-    """Operands whose products are the terms, each times one."""
+    """Operands whose products are the terms, each doubled and halved."""
     rest = [0] * (design.parameters.L - len(terms))
-    one = design.b_format.encode(1)
-    a = [design.a_format.encode(x) for x in terms]
-    return Operands((*a, *rest), (*[one] * len(a), *rest), design.c_format.encode(c))
+    half = design.b_format.encode(0.5)
+    a = [design.a_format.encode(2 * x) for x in terms]
+    return Operands((*a, *rest), (*[half] * len(a), *rest), design.c_format.encode(c))
 
 
 @pytest.mark.parametrize("name", BOTH)

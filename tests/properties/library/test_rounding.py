@@ -36,13 +36,10 @@ def test_the_mutant_rounds_otherwise():
         (f"{HALF}@rho=rna-fp16", "RNA"),
         (f"{HALF}@rho=rtn-fp16", "RTN"),
         (f"{HALF}@rho=rtp-fp16", "RTP"),
-        ("hopper/wgmma.f32.e4m3.e4m3", "RTZ, truncation"),
-        (FMA, "RNE"),
-        (CDNA1, "RNE"),
         (CDNA2, "RNE"),
         ("cdna3/v_mfma_f32_32x32x8_f16", "RNE"),
         # rho truncates the sum of the products; c is added to it in IEEE 754
-        ("hopper/mma.m16n8k32.f32.e4m3.e4m3.f32", "RNE"),
+        ("hopper/mma.m16n8k32.f16.e4m3.e4m3.f16@rho=rz-fp16", "RNE"),
     ],
 )
 def test_modes(name, value):

@@ -1,0 +1,485 @@
+"""The lemmas behind monotonicity: raising one operand to the next number above it never lowers d.
+
+One term of a sum, v, rises to v'; the others stay. Of a fused sum of all terms, of the sum of c and what the products
+add up to, and of a rounded addition, the lemmas say this:
+
+1. Where e_max stays, so do the cuts of the other terms, and the cut of v is at most that of v' (``TermRises``;
+   ``CutOrdered`` for terms of one sign and exponent, ``CutOfDoubled`` for exponents that differ by one; signs differ
+   and so do cuts).
+2. Where e_max changes, the larger one, E, is the exponent of v or of v', whichever is higher. Another term that is cut
+   at E is what it was, cut again (``CutAgain``): it loses less than a unit of E, and at most half of one where E is one
+   above the e_max before. But v and v' lose nothing, and their distance makes up for what all others can lose
+   (``LargeStep``).
+3. So the sum never falls; it is that of the cut terms (``cuts.CutBound``: they fit the register). Its conversion does
+   not fall either (``OrderedConversion``).
+
+Special values of the other operands give the same result before and after. A floor above all exponents keeps e_max,
+which leaves 1 and 3.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from mmaproof.designs.design import Design
+from mmaproof.designs.formats import Format
+from mmaproof.designs.readings import Alignment, FarC, Grouping, Join, LateRounding, ProductExponent, Summation
+from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
+from mmaproof.smt.algebra.terms import TermAlgebra
+from mmaproof.smt.proving.cuts import CutBound, CutLemma, TermShape
+from mmaproof.smt.proving.lemma import Input, Lemma
+from mmaproof.smt.semantics import OperandWords, dot_product_accumulate, ieee
+from mmaproof.smt.semantics.align import Cut, align, loses_bits
+from mmaproof.smt.semantics.convert import Rules, convert
+from mmaproof.smt.semantics.fused_sum import FusedSum
+from mmaproof.smt.semantics.patterns import is_finite, order_key, successor, zero
+from mmaproof.smt.semantics.terms import Term
+from mmaproof.smt.semantics.unpack import unpack
+
+
+class Changed(ABC):
+    """The operand that rises: its format, what else its term is made of, and that term before and after."""
+
+    fmt: Format
+    inputs: tuple[Input, ...] = ()
+
+    def assumption(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]], above: Word[D]) -> Truth[T]:
+        """Return what is assumed of ``inputs`` where the operand ``x`` rises to ``above``."""
+        return algebra.truth(True)
+
+    @abstractmethod
+    def terms(
+        self, algebra: Algebra[D, T], words: Mapping[str, Word[D]], above: Word[D]
+    ) -> tuple[Term[D, T], Term[D, T]]:
+        """Return the terms of the operand ``x`` and of ``above``."""
+
+
+class ChangedC(Changed):
+    """The accumulator, as a term of the last sum of a step."""
+
+    def __init__(self, design: Design) -> None:
+        self.step, self.fmt = design.one_step(), design.c_format
+
+    def terms(
+        self, algebra: Algebra[D, T], words: Mapping[str, Word[D]], above: Word[D]
+    ) -> tuple[Term[D, T], Term[D, T]]:
+        """Return the terms."""
+        both = [_beside_zeros(algebra, self.step, {"c": c}) for c in (words["x"], above)]
+        first, second = (dot_product_accumulate(self.step, algebra, x).steps[0].sums[-1].terms[-1] for x in both)
+        return first, second
+
+
+class ChangedA(Changed):
+    """An element of a, multiplied by a positive number, as a term of the first sum of a step.
+
+    The significands of both products are inputs: all that is used of them is what the distributive law says of
+    (s + 1) * n = s * n + n, where n is the significand of the other factors. That saves reasoning about multipliers.
+    """
+
+    def __init__(self, design: Design) -> None:
+        self.step, self.fmt = design.one_step(), design.a_format
+        scale = design.scale_format
+        scales = [] if scale is None else [Input(f"scale_{x}", scale.bits) for x in "ab"]
+        product = _last_sum(design).terms[0]
+        self.largest = product.largest
+        products = [Input(n, product.significand.width) for n in ("product", "product_above", "n")]
+        self.inputs = (Input("b", design.b_format.bits), *scales, *products)
+
+    def assumption(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]], above: Word[D]) -> Truth[T]:
+        """Return that the other factors are positive and finite, and how the products are related."""
+        fmt, scale = self.step.b_format, self.step.scale_format
+        b = unpack(algebra, fmt, words["b"])
+        claims = [algebra.negation(algebra.any_of([b.negative, b.zero])), is_finite(algebra, fmt, words["b"])]
+        claims += [] if scale is None else [is_finite(algebra, scale, words[f"scale_{x}"]) for x in "ab"]
+        significands = [unpack(algebra, self.fmt, x).significand for x in (words["x"], above)]
+        products = [words["product"], words["product_above"]]
+        (s, t), (p, q), n = significands, products, words["n"]
+        claims += [algebra.negation(algebra.is_value(n, 0)), _implies(algebra, [(s, t)], [(p, q)])]
+        for (x, y), (of_x, of_y) in (((s, t), (p, q)), ((t, s), (q, p))):
+            most = algebra.negation(algebra.less(algebra.unsigned(self.largest, of_x.width), of_x))
+            none = algebra.exclusive_or(algebra.is_value(x, 0), algebra.is_value(of_x, 0))
+            claims += [most, algebra.negation(none)]
+            for twice in (0, 1):
+                # 2**twice * x = y + 1, so 2**twice * x * n = y * n + n
+                left, right = algebra.shift_left(x, twice), algebra.add(y, algebra.unsigned(1, 1))
+                claims.append(
+                    _implies(algebra, [(left, right)], [(algebra.shift_left(of_x, twice), algebra.add(of_y, n))])
+                )
+        return algebra.all_of(claims)
+
+    def terms(
+        self, algebra: Algebra[D, T], words: Mapping[str, Word[D]], above: Word[D]
+    ) -> tuple[Term[D, T], Term[D, T]]:
+        """Return the terms, with the products that are inputs."""
+        found = []
+        for pattern, product in ((words["x"], words["product"]), (above, words["product_above"])):
+            operands = _beside_zeros(algebra, self.step, {**words, "a": pattern})
+            term = dot_product_accumulate(self.step, algebra, operands).steps[0].sums[0].terms[0]
+            found.append(replace(term, significand=product))
+        return found[0], found[1]
+
+
+def _implies(
+    algebra: Algebra[D, T], when: Sequence[tuple[Word[D], Word[D]]], then: Sequence[tuple[Word[D], Word[D]]]
+) -> Truth[T]:
+    """Return whether the words of the second pairs are equal wherever those of the first are."""
+    first, second = (algebra.all_of([algebra.equal(x, y) for x, y in pairs]) for pairs in (when, then))
+    return algebra.any_of([algebra.negation(first), second])
+
+
+class ChangedAddend(Changed):
+    """An addend of a rounded addition."""
+
+    def __init__(self, fmt: Format, *, flushes: bool) -> None:
+        self.fmt, self.flushes = fmt, flushes
+
+    def terms(
+        self, algebra: Algebra[D, T], words: Mapping[str, Word[D]], above: Word[D]
+    ) -> tuple[Term[D, T], Term[D, T]]:
+        """Return the terms."""
+        x, y = (ieee.read(algebra, self.fmt, p, flushes=self.flushes) for p in (words["x"], above))
+        first, second = (ieee.aligned_sum(algebra, self.fmt, t, t).terms[0] for t in (x, y))
+        return first, second
+
+
+def _beside_zeros(algebra: Algebra[D, T], step: Design, words: Mapping[str, Word[D]]) -> OperandWords[D]:
+    """Return operands of a step: a, b and c as far as they are given, else +0; every block has the same scales."""
+    a, b, c = ([zero(algebra, f)] for f in step.formats[:3])
+    first = [[words.get("a", a[0])], [words.get("b", b[0])]]
+    scales = [[words[f"scale_{x}"]] * step.blocks(step.k) if f"scale_{x}" in words else [] for x in "ab"]
+    scale = step.scale_format
+    if scale is not None and not scales[0]:
+        scales = [[algebra.unsigned(scale.encode(1), scale.bits)] * step.blocks(step.k)] * 2
+    rest = step.k - 1
+    return OperandWords([*first[0], *a * rest], [*first[1], *b * rest], words.get("c", c[0]), *scales)
+
+
+class Neighbours(Lemma):
+    """A statement about the term of a finite operand and that of the next number above it."""
+
+    def __init__(self, name: str, changed: Changed, *more: Input) -> None:
+        self.name, self.changed = name, changed
+        self.inputs = (Input("x", changed.fmt.bits), *changed.inputs, *more)
+
+    def assumption(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
+        """Return that both numbers are finite."""
+        fmt, x = self.changed.fmt, words["x"]
+        above = successor(algebra, fmt, x)
+        finite = [is_finite(algebra, fmt, p) for p in (x, above)]
+        return algebra.all_of([*finite, self.changed.assumption(algebra, words, above)])
+
+    def claim(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
+        """Return the claim about the terms of both."""
+        v, above = self.changed.terms(algebra, words, successor(algebra, self.changed.fmt, words["x"]))
+        return self.of_terms(algebra, words, v, above)
+
+    @abstractmethod
+    def of_terms(
+        self, algebra: Algebra[D, T], words: Mapping[str, Word[D]], v: Term[D, T], above: Term[D, T]
+    ) -> Truth[T]:
+        """Return the claim about both terms."""
+
+
+class TermRises(Neighbours):
+    """The term of the number above is not smaller: see ``_rises``."""
+
+    def __init__(self, changed: Changed) -> None:
+        super().__init__("the term of a larger number is not smaller", changed)
+
+    def of_terms(
+        self, algebra: Algebra[D, T], words: Mapping[str, Word[D]], v: Term[D, T], above: Term[D, T]
+    ) -> Truth[T]:
+        """Return whether it is."""
+        return _rises(algebra, v, above)
+
+
+def _rises(algebra: Algebra[D, T], v: Term[D, T], above: Term[D, T]) -> Truth[T]:
+    """Return whether one term is at most another whose exponent differs by one at most, unless one of them is zero."""
+    x, y = (algebra.conditional_negate(t.negative, t.significand) for t in (v, above))
+    one, nothing = algebra.signed(1), algebra.signed(0)
+    same = algebra.equal(v.exponent, above.exponent)
+    up = algebra.equal(above.exponent, algebra.add(v.exponent, one))
+    down = algebra.equal(v.exponent, algebra.add(above.exponent, one))
+    return algebra.any_of(
+        [
+            algebra.all_of([same, algebra.negation(algebra.less(y, x))]),
+            algebra.all_of([up, algebra.negation(algebra.less(algebra.shift_left(y, 1), x))]),
+            algebra.all_of([down, algebra.negation(algebra.less(y, algebra.shift_left(x, 1)))]),
+            algebra.all_of([algebra.is_value(v.significand, 0), algebra.negation(algebra.less(y, nothing))]),
+            algebra.all_of([algebra.is_value(above.significand, 0), algebra.negation(algebra.less(nothing, x))]),
+        ]
+    )
+
+
+class CutOrdered(CutLemma):
+    """Of two terms of one sign and one exponent, cut at the same e_max, the larger has the larger cut.
+
+    It is about significands of one bit more than the terms have, so that a term may be written with the exponent of
+    another whose exponent is one lower (``CutOfDoubled``).
+    """
+
+    def __init__(self, shape: TermShape, cut: Cut) -> None:
+        wider = replace(shape, significand_width=shape.significand_width + 1, largest=2 * shape.largest)
+        super().__init__("at the same e_max, the cut of a larger term is not smaller", wider, cut)
+        self.inputs = (*self.inputs, Input("larger", wider.significand_width))
+
+    def assumption(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
+        """Return that the larger significand is one of a term of this shape."""
+        larger = {**words, "significand": words["larger"]}
+        order = algebra.negation(algebra.less(words["larger"], words["significand"]))
+        return algebra.all_of([super().assumption(algebra, words), super().assumption(algebra, larger), order])
+
+    def claim(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
+        """Return whether its magnitude, cut, is the larger one."""
+        pair = (words, {**words, "significand": words["larger"]})
+        x, y = (algebra.magnitude(align(algebra, self.term_of(algebra, w), words["e_max"], self.cut)) for w in pair)
+        return algebra.negation(algebra.less(y, x))
+
+    def of_term(self, algebra: Algebra[D, T], term: Term[D, T], e_max: Word[D]) -> Truth[T]:
+        """Return that nothing is claimed of one cut by itself."""
+        return algebra.truth(True)
+
+
+class CutOfDoubled(CutLemma):
+    """A cut has the sign of its term, and depends on the term's value alone.
+
+    A term, the same with a leading zero bit, and the same with twice the significand and an exponent one lower have the
+    same cut.
+    """
+
+    def __init__(self, shape: TermShape, cut: Cut) -> None:
+        super().__init__("the cut of a term depends on its value, and has its sign", shape, cut)
+
+    def of_term(self, algebra: Algebra[D, T], term: Term[D, T], e_max: Word[D]) -> Truth[T]:
+        """Return whether it is so."""
+        kept, nothing = align(algebra, term, e_max, self.cut), algebra.signed(0)
+        wider, below = algebra.extend(term.significand, term.significand.width + 1), algebra.signed(1)
+        same = replace(term, significand=wider, largest=2 * term.largest)
+        doubled = replace(
+            same,
+            significand=algebra.shift_left(term.significand, 1),
+            exponent=algebra.subtract(term.exponent, below),
+        )
+        signs = algebra.any_of(
+            [
+                algebra.all_of([term.negative, algebra.negation(algebra.less(nothing, kept))]),
+                algebra.all_of([algebra.negation(term.negative), algebra.negation(algebra.less(kept, nothing))]),
+            ]
+        )
+        return algebra.all_of(
+            [signs, *(algebra.equal(kept, align(algebra, t, e_max, self.cut)) for t in (same, doubled))]
+        )
+
+
+class LargeStep(Neighbours):
+    """Where the exponents differ, the step is at least what the other terms can lose, and neither term loses a bit.
+
+    ``others`` are the cuts of the other terms: with E the larger exponent, each of them loses at most ``2**(E - F)``, F
+    its own number of bits, and half of that where the exponents differ by one.
+    """
+
+    def __init__(self, changed: Changed, cut: Cut, others: Sequence[Cut], floor: int | None) -> None:
+        super().__init__("where a larger number has another exponent, the step makes up for the other terms", changed)
+        self.cut, self.floor = cut, floor
+        self.finest = max([cut.fraction_bits, *(x.fraction_bits for x in others)])
+        self.lost = sum(1 << (self.finest - x.fraction_bits) for x in others)
+
+    def of_terms(
+        self, algebra: Algebra[D, T], words: Mapping[str, Word[D]], v: Term[D, T], above: Term[D, T]
+    ) -> Truth[T]:
+        """Return whether it is so, or e_max cannot change: exponents agree, or the floor is as high."""
+        both = algebra.all_of([v.present, above.present])
+        stays = [
+            algebra.all_of([both, algebra.equal(v.exponent, above.exponent)]),
+            algebra.negation(algebra.any_of([v.present, above.present])),
+        ]
+        if self.floor is not None:
+            floor = algebra.signed(self.floor)
+            high = [algebra.all_of([t.present, algebra.less(floor, t.exponent)]) for t in (v, above)]
+            stays.append(algebra.negation(algebra.any_of(high)))
+        lost = [algebra.all_of([t.present, loses_bits(algebra, t, t.exponent, self.cut)]) for t in (v, above)]
+        enough = algebra.any_of(
+            [
+                algebra.all_of([both, self._one_apart(algebra, v, above)]),
+                self._beside_zero(algebra, v, above, negative=False),
+                self._beside_zero(algebra, above, v, negative=True),
+            ]
+        )
+        return algebra.any_of([*stays, algebra.all_of([enough, algebra.negation(algebra.any_of(lost))])])
+
+    def _one_apart(self, algebra: Algebra[D, T], v: Term[D, T], above: Term[D, T]) -> Truth[T]:
+        """Return whether the exponents differ by one and the step is at least half a unit of every other term."""
+        x, y = (algebra.conditional_negate(t.negative, t.significand) for t in (v, above))
+        one = algebra.signed(1)
+        up = algebra.equal(above.exponent, algebra.add(v.exponent, one))
+        down = algebra.equal(v.exponent, algebra.add(above.exponent, one))
+        return algebra.any_of(
+            [
+                algebra.all_of([up, self._covers(algebra, v, algebra.subtract(algebra.shift_left(y, 1), x))]),
+                algebra.all_of([down, self._covers(algebra, v, algebra.subtract(y, algebra.shift_left(x, 1)))]),
+            ]
+        )
+
+    def _beside_zero(self, algebra: Algebra[D, T], nothing: Term[D, T], t: Term[D, T], *, negative: bool) -> Truth[T]:
+        """Return whether one is zero and not higher, and the other of this sign and a unit of every other term."""
+        higher = algebra.all_of([nothing.present, algebra.negation(algebra.less(nothing.exponent, t.exponent))])
+        sign = t.negative if negative else algebra.negation(t.negative)
+        size = self._covers(algebra, t, algebra.as_signed(t.significand))
+        zero_there = algebra.is_value(nothing.significand, 0)
+        return algebra.all_of([zero_there, t.present, sign, size, algebra.negation(higher)])
+
+    def _covers(self, algebra: Algebra[D, T], t: Term[D, T], step: Word[D]) -> Truth[T]:
+        """Return whether a step in units of the term's last bit is at least what the others lose."""
+        finer = self.finest - t.fraction_bits
+        lost = algebra.signed(self.lost << max(-finer, 0))
+        return algebra.negation(algebra.less(algebra.shift_left(step, max(finer, 0)), lost))
+
+
+class CutAgain(CutLemma):
+    """The cut of a term below an e_max one higher is its cut, cut by one bit more; so by induction for any higher."""
+
+    def __init__(self, kind: str, shape: TermShape, cut: Cut) -> None:
+        super().__init__(f"one of the {kind}, cut below a higher e_max, is its cut, cut again", shape, cut)
+
+    def of_term(self, algebra: Algebra[D, T], term: Term[D, T], e_max: Word[D]) -> Truth[T]:
+        """Return whether it is: a floor of a floor, truncated twice, or rounded to odd twice."""
+        one = algebra.unsigned(1, 1)
+        low, high = (align(algebra, term, e, self.cut) for e in (e_max, algebra.add(e_max, algebra.signed(1))))
+        if self.cut.alignment is Alignment.FLOOR:
+            again = algebra.shift_right(low, one)
+        else:
+            shift = algebra.shift_right_jam if self.cut.alignment is Alignment.JAM else algebra.shift_right
+            again = algebra.conditional_negate(term.negative, shift(algebra.magnitude(low), one))
+        return algebra.any_of([algebra.negation(term.present), algebra.equal(high, again)])
+
+
+class OrderedConversion(Lemma):
+    """The conversion keeps the order of sums, whatever their e_max; zeros of either sign are the same."""
+
+    def __init__(self, total: FusedSum[Any, Any], rules: Rules) -> None:
+        self.name = "the conversion keeps the order of sums"
+        self.rules, self.fraction_bits, self.largest = rules, total.fraction_bits, total.largest
+        width, e_max_width = total.total.width, total.e_max.width
+        self.inputs = tuple(
+            given
+            for n in ("x", "y")
+            for given in (
+                Input(n, width, signed=True),
+                Input(f"e_max_{n}", e_max_width, signed=True),
+                Input(f"zero_negative_{n}", 1),
+            )
+        )
+
+    def assumption(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
+        """Return that both sums are within their bound, and x is at most y, compared by the exponents of top bits."""
+        claims, keys = [], []
+        for n in ("x", "y"):
+            magnitude = algebra.magnitude(words[n])
+            width = max(magnitude.width, self.largest.bit_length())
+            claims.append(algebra.negation(algebra.less(algebra.unsigned(self.largest, width), magnitude)))
+            top, places = algebra.normalise(magnitude)
+            weight = algebra.signed(magnitude.width - 1 - self.fraction_bits)
+            exponent = algebra.subtract(algebra.add(words[f"e_max_{n}"], weight), algebra.as_signed(places))
+            keys.append((exponent, top))
+        (x, y), nothing = (words["x"], words["y"]), algebra.signed(0)
+        negative = [algebra.less(t, nothing) for t in (x, y)]
+        positive = [algebra.less(nothing, t) for t in (x, y)]
+        ordered = [
+            algebra.all_of([algebra.negation(positive[0]), algebra.negation(negative[1])]),
+            algebra.all_of([*positive, _at_most(algebra, keys[0], keys[1])]),
+            algebra.all_of([*negative, _at_most(algebra, keys[1], keys[0])]),
+        ]
+        return algebra.all_of([*claims, algebra.any_of(ordered)])
+
+    def claim(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
+        """Return whether the result of x is at most that of y."""
+        keys = []
+        for n in ("x", "y"):
+            sign = algebra.is_value(words[f"zero_negative_{n}"], 1)
+            pattern, _ = convert(algebra, self.rules, words[n], words[f"e_max_{n}"], self.fraction_bits, sign)
+            keys.append(order_key(algebra, self.rules.rho.target, pattern))
+        return algebra.negation(algebra.less(keys[1], keys[0]))
+
+
+def _at_most(algebra: Algebra[D, T], x: tuple[Word[D], Word[D]], y: tuple[Word[D], Word[D]]) -> Truth[T]:
+    """Return whether one pair of words is at most another, the first words being compared first."""
+    equal = algebra.all_of([algebra.equal(x[0], y[0]), algebra.negation(algebra.less(y[1], x[1]))])
+    return algebra.any_of([algebra.less(x[0], y[0]), equal])
+
+
+def lemmas_for_c(design: Design) -> Sequence[Lemma]:
+    """Return lemmas that together say that d does not fall where c rises; none where the argument does not apply."""
+    p, d = design.parameters, design.d_format
+    if d.is_integer:
+        return ()
+    tree, late = p.summation is Summation.PAIRWISE, p.join in (Join.IEEE, Join.IEEE_ONCE)
+    if tree or late:
+        if design.c_format is not d:
+            return ()
+        rules = Rules.of_operation(p) if tree else Rules.nearest(d, flushes=p.subnormals.of_results)
+        return _of_addition(d, rules, flushes=p.subnormals.of_c)
+    if p.summation is not Summation.FUSED or p.carry_bits is not None:
+        return ()
+    cuts = [Cut(p.fraction_bits, p.alignment)] * 2
+    if p.join is Join.ROUND_DOWN:
+        if p.far_c is not FarC.ROUNDED or p.late_rounding is not LateRounding.ONCE:
+            return ()
+        cuts = [Cut(bits, Alignment.FLOOR) for bits in (p.late_bits, p.fraction_bits)]
+    total = _last_sum(design)
+    floor = p.floor if p.join is Join.FUSED else None
+    return _of_sum(ChangedC(design), total, -1, cuts[1], cuts[0], floor, Rules.of(p))
+
+
+def lemmas_for_a(design: Design) -> Sequence[Lemma]:
+    """Return lemmas that together say that d does not fall where a[0] rises, times a positive b[0]; likewise none."""
+    p = design.parameters
+    fused = not design.d_format.is_integer and p.summation is Summation.FUSED and p.join is Join.FUSED
+    if not fused or p.grouping is not Grouping.ALL or p.group_size is not None:
+        return ()
+    if p.carry_bits is not None or p.product_limit is not None or p.product_exponent is not ProductExponent.SUMMED:
+        return ()
+    if design.scale_format is not None and design.scale_format.fraction_bits:
+        return ()
+    cut = Cut(p.fraction_bits, p.alignment)
+    return _of_sum(ChangedA(design), _last_sum(design), 0, cut, cut, p.floor, Rules.of(p))
+
+
+def _of_addition(fmt: Format, rules: Rules, *, flushes: bool) -> Sequence[Lemma]:
+    """Return the lemmas about a rounded addition one of whose addends rises."""
+    algebra = TermAlgebra()
+    x = unpack(algebra, fmt, algebra.symbol(f"addend_{fmt.name}", fmt.bits))
+    total, cut = ieee.aligned_sum(algebra, fmt, x, x), ieee.cut_of_addends(fmt, x, x)
+    return _of_sum(ChangedAddend(fmt, flushes=flushes), total, 0, cut, cut, None, rules)
+
+
+def _of_sum(
+    changed: Changed, total: FusedSum[Any, Any], place: int, cut: Cut, others: Cut, floor: int | None, rules: Rules
+) -> Sequence[Lemma]:
+    """Return the lemmas about a sum in which the term at ``place`` rises; it and the others have their cuts."""
+    rest = list(total.terms)
+    own = TermShape.of(rest.pop(place), total.e_max)
+    shapes = list(dict.fromkeys(TermShape.of(t, total.e_max) for t in rest))
+    kinds = {f"other terms{f' of shape {i + 1}' if i else ''}": s for i, s in enumerate(shapes)}
+    return [
+        TermRises(changed),
+        CutOrdered(own, cut),
+        CutOfDoubled(own, cut),
+        LargeStep(changed, cut, [others] * len(rest), floor),
+        *(CutAgain(kind, shape, others) for kind, shape in kinds.items()),
+        CutBound("terms that rise", own, cut),
+        *(CutBound(kind, shape, others) for kind, shape in kinds.items()),
+        OrderedConversion(total, rules),
+    ]
+
+
+def _last_sum(design: Design) -> FusedSum[Any, Any]:
+    """Return the last sum of a step, for the widths of its words."""
+    algebra, step = TermAlgebra(), design.one_step()
+    words = {n: algebra.symbol(f"{n}_{f.name}", f.bits) for n, f in zip("abc", step.formats[:3], strict=True)}
+    if step.scale_format is not None:
+        fmt = step.scale_format
+        words |= {f"scale_{x}": algebra.symbol(f"scale_{x}_{fmt.name}", fmt.bits) for x in "ab"}
+    return dot_product_accumulate(step, algebra, _beside_zeros(algebra, step, words)).steps[0].sums[-1]
