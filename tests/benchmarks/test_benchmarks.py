@@ -23,7 +23,12 @@ def report(script: str, *arguments: str) -> Any:
 
 
 def test_every_benchmark_is_tried_here() -> None:
-    assert sorted(path.name for path in FOLDER.glob("*.py")) == ["machine.py", "separation.py", "throughput.py"]
+    assert sorted(path.name for path in FOLDER.glob("*.py")) == [
+        "machine.py",
+        "published_queries.py",
+        "separation.py",
+        "throughput.py",
+    ]
 
 
 def test_machine_says_what_numbers_depend_on() -> None:
@@ -88,5 +93,31 @@ def test_separation_prints_a_row_for_each_solver() -> None:
 
 def test_separation_refuses_a_limit_without_meaning() -> None:
     done = run("separation.py", "--timeout", "soon")
+    assert done.returncode == 2
+    assert "soon" in done.stderr
+
+
+def test_published_queries_report_the_papers_seconds_beside_ours() -> None:
+    found = report("published_queries.py", "--rows", "1", "8", "--solvers", "bitwuzla", "--timeout", "60s")
+    multiplication, carry = found["rows"]
+    assert (multiplication["verdict"], multiplication["published"]) == ("violated", {"z3": 0.55, "cvc5": 0.027})
+    assert (carry["verdict"], carry["published"]) == ("holds", {"z3": None, "cvc5": None})
+    assert all(row["seconds"] > 0 for row in found["rows"])
+
+
+def test_published_queries_report_a_time_limit_as_unknown() -> None:
+    found = report("published_queries.py", "--rows", "6", "--solvers", "bitwuzla", "--timeout", "0.05s")
+    assert found["rows"][0]["verdict"] == "unknown"
+    assert found["rows"][0]["reason"].startswith("timeout")
+
+
+def test_published_queries_print_a_row_for_each_query() -> None:
+    done = run("published_queries.py", "--rows", "1", "--solvers", "bitwuzla")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1].startswith("exact multiplication")
+
+
+def test_published_queries_refuse_a_limit_without_meaning() -> None:
+    done = run("published_queries.py", "--timeout", "soon")
     assert done.returncode == 2
     assert "soon" in done.stderr

@@ -182,7 +182,7 @@ def test_the_same_seed_gives_the_same_witness(run):
         (["order-independent", f"{TINY},rho=up"], "rho"),
         (["order-independent", "volta/f32.f16.f16.f32@L=1"], "cannot be asked of volta/mma"),
         (["chain-order-independent", SCALED], "tied to scales"),
-        (["order-independent", CHAIN, "--k", "16"], "one step of L = 8: see chain-order"),
+        (["order-independent", CHAIN, "--k", "16"], "a step of L = 8: see chain-order-independent"),
         (["chain-order-independent", CHAIN, "--k", "17"], "multiple"),
         (["order-independent", TINY, "--k", "0"], "--k"),
         (["order-independent", TINY, "--where", "even"], "unknown precondition"),
