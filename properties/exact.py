@@ -31,7 +31,7 @@ def exact_twin(design: Design, fraction_bits: int | None = None) -> Design:
     wanted: dict[str, Any] = {
         "summation": Summation.FUSED,
         "alignment": Alignment.TRUNCATE,
-        "fraction_bits": _whole_range(design) if fraction_bits is None else fraction_bits,
+        "fraction_bits": whole_range(design) if fraction_bits is None else fraction_bits,
         "grouping": Grouping.ALL,
         "join": Join.FUSED,
         "product_exponent": ProductExponent.SUMMED,
@@ -49,13 +49,15 @@ def exact_twin(design: Design, fraction_bits: int | None = None) -> Design:
     return design.change(**{n: x for n, x in wanted.items() if x != getattr(p, n)})
 
 
-def _whole_range(design: Design) -> int:
-    """Return the distance from the largest exponent that a term has to the lowest bit of any term."""
+def whole_range(design: Design) -> int:
+    """Return the distance from the largest exponent that a term has to the lowest bit of any term.
+
+    No nonzero term of a step lies so far below e_max.
+    """
     a, b, c, d = design.formats
     highest, lowest = a.e_max + b.e_max, a.e_min - a.fraction_bits + b.e_min - b.fraction_bits
     if design.parameters.group_size is not None:
         # the exponent of a group is that of its scales; its products lie about it
-        lowest = min(lowest, a.e_min + b.e_min - a.fraction_bits - b.fraction_bits)
         highest = 0
     scale = design.scale_format
     if scale is not None:
@@ -63,8 +65,3 @@ def _whole_range(design: Design) -> int:
         lowest += 2 * (scale.e_min - scale.fraction_bits)
     # along a chain c is the d of the step before
     return max(highest, c.e_max, d.e_max) - min(lowest, c.e_min - c.fraction_bits, d.e_min - d.fraction_bits)
-
-
-def range_of_spreads(design: Design) -> int:
-    """Return a distance that no nonzero term of a step can lie below e_max."""
-    return _whole_range(design)

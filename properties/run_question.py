@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+from pysmt.fnode import FNode
 
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError
@@ -13,8 +15,11 @@ from mmaproof.properties.preconditions import Precondition
 from mmaproof.properties.question import Question
 from mmaproof.smt.algebra.integers import IntegerAlgebra
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
+from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.evaluate import evaluate
-from mmaproof.smt.semantics import DotProduct, OperandWords, dot_product_accumulate
+from mmaproof.smt.proving.laws import LawfulTerms, lemmas_of
+from mmaproof.smt.proving.lemma import Lemma
+from mmaproof.smt.semantics import DotProduct, OperandWords, StepSignals, dot_product_accumulate, equal_results
 from mmaproof.smt.semantics.unpack import unpack
 
 _INTEGERS = IntegerAlgebra()
@@ -100,6 +105,11 @@ class RunQuestion(Question):
         results = [dot_product_accumulate(self.asked(d), algebra, x) for d, x in self.runs(algebra, operands)]
         return self.relation(algebra, operands, results)
 
+    def symbolic_step(self) -> StepSignals[FNode, FNode]:
+        """Return the first step of the design on variables, for the shapes of its signals."""
+        algebra = TermAlgebra()
+        return dot_product_accumulate(self.asked(self.design), algebra, self.symbols(algebra)).steps[0]
+
     def witness_runs(self, operands: Operands) -> tuple[Run, ...]:
         """Return the runs on these operands, computed on integers.
 
@@ -114,6 +124,30 @@ class RunQuestion(Question):
             whole = placed is not None and evaluate(design, placed) == d
             runs.append(Run(design, placed if whole and placed is not None else given, d, whole))
         return tuple(runs)
+
+
+class SameResults(RunQuestion):
+    """All runs return equal d."""
+
+    def relation(
+        self, algebra: Algebra[D, T], operands: OperandWords[D], results: Sequence[DotProduct[D, T]]
+    ) -> Truth[T]:
+        """Return whether they do."""
+        first, *others = results
+        return algebra.all_of([equal_results(algebra, self.design.d_format, first.d, x.d) for x in others])
+
+    def by_laws(self) -> Sequence[Lemma]:
+        """Return the laws of order by which all results are one term, where they are."""
+        terms = LawfulTerms()
+        claim = self.claim(terms, self.symbols(terms))
+        return lemmas_of(terms) if claim.data.is_true() else ()
+
+
+def of_one_step(name: str, design: Design, scope: Scope) -> Scope:
+    """Return the scope of one step, for the property ``name``. DesignError for another length."""
+    if scope.k not in (None, design.parameters.L):
+        raise DesignError(f"{name} is about one step of L = {design.parameters.L} products")
+    return replace(scope, k=None)
 
 
 def _placed(design: Design, step: Operands) -> Operands | None:

@@ -6,16 +6,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from mmaproof.designs.design import Design
-from mmaproof.designs.errors import DesignError
 from mmaproof.designs.operands import Operands
 from mmaproof.properties.library.special_case import RepeatedProducts
 from mmaproof.properties.property import NOT_ALIGNED, Answer, Ask, Finding, Property, first_reason, is_aligned
-from mmaproof.properties.run_question import RunQuestion, Scope
+from mmaproof.properties.run_question import RunQuestion, SameResults, Scope, of_one_step
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
-from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.proving.cuts import cut_bounds, cut_of, term_shapes
 from mmaproof.smt.proving.lemma import Lemma
-from mmaproof.smt.semantics import DotProduct, OperandWords, StepSignals, dot_product_accumulate, equal_results
+from mmaproof.smt.semantics import DotProduct, OperandWords, StepSignals
 from mmaproof.smt.semantics.fused_sum import FusedSum
 from mmaproof.smt.semantics.widths import sum_widths
 from mmaproof.smt.solving.verdict import Status
@@ -51,11 +49,9 @@ class SumFits(RunQuestion):
 
     def lemmas(self) -> Sequence[Lemma]:
         """Return the bounds of the terms, where they add up to less than the register holds."""
-        algebra = TermAlgebra()
-        design = self.asked(self.design)
-        cut = cut_of(design)
+        cut = cut_of(self.design)
         found: list[Lemma] = []
-        for total in registers(dot_product_accumulate(design, algebra, self.symbols(algebra)).steps[0]):
+        for total in registers(self.symbolic_step()):
             shapes = term_shapes(total)
             bounds = [
                 cut.bound(shapes["c" if label == "c" else "products"].largest, term.fraction_bits)
@@ -67,7 +63,7 @@ class SumFits(RunQuestion):
         return list({lemma.name: lemma for lemma in found}.values())
 
 
-class _SameWith(RunQuestion):
+class _SameWith(SameResults):
     """d is the same with one number of carry bits and with another."""
 
     def __init__(self, design: Design, scope: Scope, fewer: int, more: int) -> None:
@@ -77,12 +73,6 @@ class _SameWith(RunQuestion):
     def runs(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Sequence[tuple[Design, OperandWords[D]]]:
         """Return a run with the fewer bits and one with the more."""
         return [(design, operands) for design in self.pair]
-
-    def relation(
-        self, algebra: Algebra[D, T], operands: OperandWords[D], results: Sequence[DotProduct[D, T]]
-    ) -> Truth[T]:
-        """Return whether both results are equal."""
-        return equal_results(algebra, self.design.d_format, results[0].d, results[1].d)
 
 
 def registers(step: StepSignals[D, T]) -> list[FusedSum[D, T]]:
@@ -118,9 +108,7 @@ class CarryBits(Property):
 
     def settle(self, design: Design, scope: Scope, ask: Ask) -> Finding:
         """Ask at the computed number and at one fewer, then at ever fewer while these suffice."""
-        if scope.k is not None and scope.k != design.parameters.L:
-            raise DesignError(f"{self.name} is about one step of L = {design.parameters.L} products")
-        scope = Scope(None, scope.where, scope.seed)
+        scope = of_one_step(self.name, design, scope)
         answers: dict[str, Answer] = {}
 
         def fits(bits: int) -> Answer:

@@ -10,13 +10,11 @@ import numpy.typing as npt
 
 from mmaproof.designs.conversions import Rounding
 from mmaproof.designs.design import Design
-from mmaproof.designs.errors import DesignError
 from mmaproof.designs.operands import OperandBatch
 from mmaproof.properties.property import NOT_ALIGNED, Ask, Finding, Property, has_single_sum
-from mmaproof.properties.run_question import RunQuestion, Scope
+from mmaproof.properties.run_question import RunQuestion, Scope, of_one_step
 from mmaproof.smt.algebra.arrays import ArrayAlgebra
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
-from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.proving.conversions import ConversionError
 from mmaproof.smt.proving.cuts import cut_bounds, cut_errors, cut_of
 from mmaproof.smt.proving.lemma import Lemma
@@ -81,11 +79,8 @@ class WithinBound(RunQuestion):
         """Return what the class describes, unless the register may wrap."""
         if self.design.parameters.carry_bits is not None:
             return ()
-        algebra = TermAlgebra()
-        design = self.asked(self.design)
-        step = dot_product_accumulate(design, algebra, self.symbols(algebra)).steps[0]
-        cut, (total,) = cut_of(design), step.sums
-        return [*cut_errors(total, cut), *cut_bounds(total, cut), ConversionError(design, total)]
+        cut, (total,) = cut_of(self.design), self.symbolic_step().sums
+        return [*cut_errors(total, cut), *cut_bounds(total, cut), ConversionError(self.design, total)]
 
     def tightness(self, batch: OperandBatch) -> npt.NDArray[np.float64]:
         """Return error / bound of each row, 0 where the row is not meant; shape (rows,)."""
@@ -122,9 +117,7 @@ class ErrorBound(Property):
 
     def settle(self, design: Design, scope: Scope, ask: Ask) -> Finding:
         """Ask whether the bound holds, then look for the largest error."""
-        if scope.k is not None and scope.k != design.parameters.L:
-            raise DesignError(f"{self.name} is about one step of L = {design.parameters.L} products")
-        question = WithinBound(design, Scope(None, scope.where, scope.seed))
+        question = WithinBound(design, of_one_step(self.name, design, scope))
         answer = ask(question, "the bound holds")
         answers = {"the bound holds": answer}
         if answer.witness is not None:

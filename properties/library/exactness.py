@@ -7,7 +7,8 @@ from typing import ClassVar
 
 from mmaproof.designs.design import Design
 from mmaproof.designs.readings import Join
-from mmaproof.properties.exact import exact_twin, range_of_spreads
+from mmaproof.properties.exact import exact_twin, whole_range
+from mmaproof.properties.library.against_exact import product_bits
 from mmaproof.properties.property import (
     NOT_ALIGNED,
     Answer,
@@ -17,17 +18,16 @@ from mmaproof.properties.property import (
     first_reason,
     has_single_sum,
 )
-from mmaproof.properties.run_question import RunQuestion, Scope
+from mmaproof.properties.run_question import RunQuestion, SameResults, Scope
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
-from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.proving.conversions import ConversionOfValue
 from mmaproof.smt.proving.cuts import CutIsExact, cut_bounds, cut_of, term_shapes
 from mmaproof.smt.proving.lemma import Lemma
-from mmaproof.smt.semantics import DotProduct, OperandWords, dot_product_accumulate, equal_results
+from mmaproof.smt.semantics import OperandWords, dot_product_accumulate
 from mmaproof.smt.solving.verdict import Status
 
 
-class WithinSpread(RunQuestion):
+class WithinSpread(SameResults):
     """Where nonzero products lie at most ``products`` below e_max, and c at most ``c``, d is rho of the exact sum.
 
     None: those terms are zero. e_max is as the design computes it, exponents are un-normalised; operands are finite.
@@ -40,13 +40,9 @@ class WithinSpread(RunQuestion):
     def __init__(self, design: Design, scope: Scope, products: int | None, c: int | None) -> None:
         super().__init__(design, scope)
         self.spreads = {"products": products, "c": c}
-        point = design.a_format.fraction_bits + design.b_format.fraction_bits
-        if design.scale_format is not None:
-            point += 2 * design.scale_format.fraction_bits
-        points = {"products": point, "c": design.c_format.fraction_bits}
         whole = exact_twin(design)
         if design.parameters.group_size is None:
-            enough = max(points[kind] + (spread or 0) for kind, spread in self.spreads.items())
+            enough = max(_lowest_bit(design, kind) + (spread or 0) for kind, spread in self.spreads.items())
             whole = exact_twin(design, min(max(enough, 1), whole.parameters.fraction_bits))
         self.exact = whole
 
@@ -69,23 +65,20 @@ class WithinSpread(RunQuestion):
             near.append(algebra.any_of([zero, algebra.negation(further)]))
         return algebra.all_of(near)
 
-    def relation(
-        self, algebra: Algebra[D, T], operands: OperandWords[D], results: Sequence[DotProduct[D, T]]
-    ) -> Truth[T]:
-        """Return whether both results are equal."""
-        return equal_results(algebra, self.design.d_format, results[0].d, results[1].d)
-
     def lemmas(self) -> Sequence[Lemma]:
         """Return what the class describes, unless the register may wrap."""
-        algebra = TermAlgebra()
-        design = self.asked(self.design)
-        step = dot_product_accumulate(design, algebra, self.symbols(algebra)).steps[0]
+        design = self.design
         if design.parameters.carry_bits is not None or design.parameters.join is not Join.FUSED:
             return ()
-        cut, (total,) = cut_of(design), step.sums
+        cut, (total,) = cut_of(design), self.symbolic_step().sums
         shapes = term_shapes(total)
         exact = [CutIsExact(k, shapes[k], cut, s) for k, s in self.spreads.items() if s is not None]
         return [*exact, *cut_bounds(total, cut), ConversionOfValue(design, total)]
+
+
+def _lowest_bit(design: Design, kind: str) -> int:
+    """Return how far below its exponent the lowest bit of a product, or of c, lies."""
+    return product_bits(design) if kind == "products" else design.c_format.fraction_bits
 
 
 class _Exactness(Property):
@@ -112,7 +105,7 @@ class _Exactness(Property):
             answers[what] = ask(question, what)
             return question, answers[what]
 
-        most = range_of_spreads(design)
+        most = whole_range(design)
         spread = min(max(self._expected(design, self.kind) or 0, 0), most)
         question, answer = within(spread)
         while answer.status is Status.REFUTED and spread > 0:
@@ -139,14 +132,7 @@ class _Exactness(Property):
     @staticmethod
     def _expected(design: Design, kind: str) -> int | None:
         """Return the spread at which the lowest bit of a term is the last one kept; None below zero."""
-        point = design.c_format.fraction_bits
-        if kind == "products":
-            point = design.a_format.fraction_bits + design.b_format.fraction_bits
-            if design.scale_format is not None:
-                point += 2 * design.scale_format.fraction_bits
-            if design.parameters.group_size is not None:
-                point = -design.a_format.e_min - design.b_format.e_min + point
-        spread = design.parameters.fraction_bits - point
+        spread = design.parameters.fraction_bits - _lowest_bit(design, kind)
         return spread if spread >= 0 else None
 
     def mutant(self, design: Design) -> Design:

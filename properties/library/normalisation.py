@@ -18,9 +18,9 @@ from mmaproof.properties.exact import exact_twin
 from mmaproof.properties.library.against_exact import check_one_step
 from mmaproof.properties.library.rounding import adds_exactly
 from mmaproof.properties.property import INTEGER, Answer, Ask, Finding, Property
-from mmaproof.properties.run_question import RunQuestion, Scope
+from mmaproof.properties.run_question import SameResults, Scope
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
-from mmaproof.smt.semantics import DotProduct, OperandWords, dot_product_accumulate, equal_results
+from mmaproof.smt.semantics import OperandWords, dot_product_accumulate
 from mmaproof.smt.semantics.patterns import zero
 from mmaproof.smt.semantics.unpack import unpack
 
@@ -28,7 +28,7 @@ FEW = 4
 """Products that are asked about before all of a longer step are."""
 
 
-class _AsNormalised(RunQuestion):
+class _AsNormalised(SameResults):
     """d is that of the normalising twin, for finite operands whose signs are set.
 
     Only terms that the design adds in one sum take part: where c joins the products late it is +0, and where even and
@@ -72,12 +72,6 @@ class _AsNormalised(RunQuestion):
     def assumption(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Truth[T]:
         """Return whether the operands are finite."""
         return self.finite(algebra, self.signed(algebra, operands))
-
-    def relation(
-        self, algebra: Algebra[D, T], operands: OperandWords[D], results: Sequence[DotProduct[D, T]]
-    ) -> Truth[T]:
-        """Return whether both return equal d."""
-        return equal_results(algebra, self.design.d_format, results[0].d, results[1].d)
 
 
 class _Positive(_AsNormalised):

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeVar
 
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError
 from mmaproof.designs.readings import First, Summation, Truncates
 from mmaproof.properties.property import SimpleProperty
-from mmaproof.properties.run_question import RunQuestion, Scope
-from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
-from mmaproof.smt.proving.laws import LawfulTerms, lemmas_of
+from mmaproof.properties.run_question import RunQuestion, SameResults, Scope
+from mmaproof.smt.algebra.protocol import Algebra, D, T
 from mmaproof.smt.proving.lemma import Lemma
-from mmaproof.smt.semantics import DotProduct, OperandWords, equal_results
-
-X = TypeVar("X")
+from mmaproof.smt.semantics import OperandWords
 
 
-class _SameAfter(RunQuestion):
+class _SameAfter(SameResults):
     """d stays the same when the products are permuted in each of some ways."""
 
     def __init__(self, design: Design, scope: Scope, permutations: Sequence[Sequence[int]]) -> None:
@@ -39,18 +35,9 @@ class _SameAfter(RunQuestion):
             scales = ([operands.scale_a[i] for i in blocks], [operands.scale_b[i] for i in blocks])
         return OperandWords(a, b, operands.c, *scales)
 
-    def relation(
-        self, algebra: Algebra[D, T], operands: OperandWords[D], results: Sequence[DotProduct[D, T]]
-    ) -> Truth[T]:
-        """Return whether all runs return equal d."""
-        first, *others = results
-        return algebra.all_of([equal_results(algebra, self.design.d_format, first.d, x.d) for x in others])
-
     def lemmas(self) -> Sequence[Lemma]:
         """Return the laws of order by which all runs are one term, where they are."""
-        terms = LawfulTerms()
-        claim = self.claim(terms, self.symbols(terms))
-        return lemmas_of(terms) if claim.data.is_true() else ()
+        return self.by_laws()
 
 
 def generators(count: int, unit: int) -> list[list[int]]:

@@ -29,12 +29,11 @@ from mmaproof.properties.property import (
     has_single_sum,
     is_aligned,
 )
-from mmaproof.properties.run_question import Run, RunQuestion, Scope
+from mmaproof.properties.run_question import Run, RunQuestion, SameResults, Scope
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
-from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.proving.lemma import Lemma
 from mmaproof.smt.proving.two_terms import WidenedConversion
-from mmaproof.smt.semantics import DotProduct, OperandWords, dot_product_accumulate, equal_results
+from mmaproof.smt.semantics import DotProduct, OperandWords
 from mmaproof.smt.semantics.convert import Rules
 from mmaproof.smt.solving.verdict import Status
 
@@ -78,7 +77,7 @@ class FractionBits(Property):
         return Finding(Status.PROVED if reason is None else Status.UNKNOWN, bits, tuple(runs), reason, answers)
 
 
-class _SameWith(RunQuestion):
+class _SameWith(SameResults):
     """The design returns the same with another number of fraction bits."""
 
     def __init__(self, design: Design, scope: Scope, fraction_bits: int) -> None:
@@ -88,12 +87,6 @@ class _SameWith(RunQuestion):
     def runs(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Sequence[tuple[Design, OperandWords[D]]]:
         """Return both on the same operands."""
         return (self.design, operands), (self.other, operands)
-
-    def relation(
-        self, algebra: Algebra[D, T], operands: OperandWords[D], results: Sequence[DotProduct[D, T]]
-    ) -> Truth[T]:
-        """Return whether both return equal d."""
-        return equal_results(algebra, self.design.d_format, results[0].d, results[1].d)
 
     def lemmas(self) -> Sequence[Lemma]:
         """Return why d is the same: no term loses a bit with the fewer, or both jam a sum of one product and c.
@@ -106,11 +99,11 @@ class _SameWith(RunQuestion):
         if self.k == 1 and self.design.parameters.alignment is Alignment.JAM:
             found = [lemma for d in designs for lemma in RoundedOnce(d, self.scope).by_jamming()]
             return list({lemma.name: lemma for lemma in found}.values())
-        algebra = TermAlgebra()
         fewer, more = (d.parameters.fraction_bits for d in designs)
-        step = dot_product_accumulate(self.asked(designs[0]), algebra, self.symbols(algebra)).steps[0]
-        exact = Asked(f"no term loses a bit at {fewer} fraction bits", _LosesNothing(designs[0], self.scope))
-        return [exact, WidenedConversion(Rules.of(self.design.parameters), more, step.sums[0])]
+        keeps_all = _LosesNothing(designs[0], self.scope)
+        (total,) = keeps_all.symbolic_step().sums
+        exact = Asked(f"no term loses a bit at {fewer} fraction bits", keeps_all)
+        return [exact, WidenedConversion(Rules.of(self.design.parameters), more, total)]
 
 
 class _LosesNothing(RunQuestion):

@@ -8,7 +8,6 @@ from mmaproof.designs.design import Design
 from mmaproof.properties.property import INTEGER, SimpleProperty, has_single_sum
 from mmaproof.properties.run_question import RunQuestion, Scope
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
-from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.proving.lemma import Lemma
 from mmaproof.smt.proving.scaling import doubled, is_inside, scaling_lemmas, stays_normal
 from mmaproof.smt.semantics import DotProduct, OperandWords, dot_product_accumulate
@@ -49,10 +48,8 @@ class _Doubled(RunQuestion):
         plain = p.floor is None and p.product_limit is None and not p.subnormals.of_results
         if not has_single_sum(self.design) or not plain or p.group_size is not None or self.k > p.L:
             return ()
-        algebra = TermAlgebra()
-        design = self.asked(self.design)
-        (total,) = dot_product_accumulate(design, algebra, self.symbols(algebra)).steps[0].sums
-        return scaling_lemmas(design, total)
+        (total,) = self.symbolic_step().sums
+        return scaling_lemmas(self.design, total)
 
 
 class Scaling(SimpleProperty):

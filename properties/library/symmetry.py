@@ -7,12 +7,11 @@ from collections.abc import Sequence
 from mmaproof.designs.design import Design
 from mmaproof.designs.readings import Alignment, Join, Subnormals
 from mmaproof.properties.property import INTEGER, SimpleProperty, is_aligned
-from mmaproof.properties.run_question import RunQuestion, Scope
+from mmaproof.properties.run_question import RunQuestion, SameResults, Scope
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
-from mmaproof.smt.proving.laws import LawfulTerms, lemmas_of
 from mmaproof.smt.proving.lemma import Lemma
 from mmaproof.smt.proving.negation import negation_lemmas, opposite
-from mmaproof.smt.semantics import DotProduct, OperandWords, equal_results
+from mmaproof.smt.semantics import DotProduct, OperandWords
 from mmaproof.smt.semantics.patterns import negated
 
 
@@ -73,7 +72,7 @@ class NegationSymmetric(SimpleProperty):
         return _Negated(design, scope)
 
 
-class _Exchanged(RunQuestion):
+class _Exchanged(SameResults):
     """d(b, a, c) = d(a, b, c), the scales exchanged too."""
 
     def runs(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Sequence[tuple[Design, OperandWords[D]]]:
@@ -81,17 +80,9 @@ class _Exchanged(RunQuestion):
         x = operands
         return (self.design, x), (self.design, OperandWords(x.b, x.a, x.c, x.scale_b, x.scale_a))
 
-    def relation(
-        self, algebra: Algebra[D, T], operands: OperandWords[D], results: Sequence[DotProduct[D, T]]
-    ) -> Truth[T]:
-        """Return whether both results are equal."""
-        return equal_results(algebra, self.design.d_format, results[0].d, results[1].d)
-
     def lemmas(self) -> Sequence[Lemma]:
         """Return the laws of order by which both runs are one term, where they are."""
-        terms = LawfulTerms()
-        claim = self.claim(terms, self.symbols(terms))
-        return lemmas_of(terms) if claim.data.is_true() else ()
+        return self.by_laws()
 
 
 class ExchangeSymmetric(SimpleProperty):

@@ -11,9 +11,8 @@ from mmaproof.designs.readings import ChainInfinity, Join, Subnormals, Summation
 from mmaproof.properties.library.single_product import smallest_product
 from mmaproof.properties.library.special_case import CaseFirst, NothingBesideC
 from mmaproof.properties.property import INTEGER, SimpleProperty
-from mmaproof.properties.run_question import RunQuestion, Scope
+from mmaproof.properties.run_question import RunQuestion, Scope, of_one_step
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
-from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.proving.lemma import Lemma
 from mmaproof.smt.proving.zeros import NeutralStep, UnusedBitsZero, ZeroIsLowest, unused_bits, zeros_can_be_lowest
 from mmaproof.smt.semantics import DotProduct, OperandWords, dot_product_accumulate
@@ -126,7 +125,7 @@ class AppendedZeros(CaseFirst):
 
     def question(self, design: Design, scope: Scope) -> RunQuestion:
         """Return the question about one step."""
-        return _Appended(design, _of_one_step(self.name, design, scope))
+        return _Appended(design, of_one_step(self.name, design, scope))
 
 
 class _OtherPartner(_SameNumber):
@@ -185,7 +184,7 @@ class ZeroTimesNonzero(CaseFirst):
 
     def question(self, design: Design, scope: Scope) -> RunQuestion:
         """Return the question about one step."""
-        return _OtherPartner(design, _of_one_step(self.name, design, scope))
+        return _OtherPartner(design, of_one_step(self.name, design, scope))
 
 
 class _Padded(_SameNumber):
@@ -214,8 +213,7 @@ class _Padded(_SameNumber):
             return ()
         found: list[Lemma] = [NeutralStep(design)]
         if unused_bits(design):
-            algebra = TermAlgebra()
-            sums = dot_product_accumulate(design, algebra, self.symbols(algebra)).steps[0].sums
+            sums = self.symbolic_step().sums
             if not sums:
                 return ()
             found.append(UnusedBitsZero(design, sums[-1]))
@@ -267,10 +265,3 @@ def _lowest_term(design: Design) -> int:
     if design.parameters.join in (Join.IEEE, Join.IEEE_ONCE):
         return lowest
     return min(lowest, c.e_min - c.fraction_bits)
-
-
-def _of_one_step(name: str, design: Design, scope: Scope) -> Scope:
-    """Return the scope of one step. DesignError for another length."""
-    if scope.k not in (None, design.parameters.L):
-        raise DesignError(f"{name} is about one step of L = {design.parameters.L} products")
-    return Scope(None, scope.where, scope.seed)
