@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Protocol
+from dataclasses import dataclass
 
 from pysmt.environment import get_env
 
@@ -15,10 +14,10 @@ from mmaproof.generators.search import Budget, SearchResult, search
 from mmaproof.generators.simplify import simplest
 from mmaproof.properties.property import Answer, LemmaAnswer
 from mmaproof.properties.question import Question
+from mmaproof.smt.proving.decide import decide
 from mmaproof.smt.proving.lemma import Formula
 from mmaproof.smt.solving.limits import Limits
-from mmaproof.smt.solving.prove import prove
-from mmaproof.smt.solving.verdict import Cause, Status, Verdict
+from mmaproof.smt.solving.verdict import Cause, Status
 
 LEAST_SIMPLIFICATION = 1.0
 """Seconds for which a witness is simplified even where the time limit has passed."""
@@ -32,14 +31,6 @@ class Means:
     limits: Limits
     budget: Budget | None
     seed: int = 0
-
-
-class _Statement(Protocol):
-    """What a solver can be asked: a question or a lemma."""
-
-    @property
-    def formula(self) -> Formula: ...
-    def confirm(self, model: Mapping[str, int]) -> bool: ...
 
 
 def answer(question: Question, design: Design, means: Means) -> Answer:
@@ -75,14 +66,15 @@ def _answer(question: Question, design: Design, means: Means, started: float) ->
         limits = limits.after(searched.seconds, "the search")
     lemmas: list[LemmaAnswer] = []
     for lemma in question.lemmas():
-        verdict = _decide(lemma, means.solver, limits)
+        verdict = decide(lemma, means.solver, limits)
         limits = limits.after(verdict.seconds, "lemmas")
         lemmas.append(LemmaAnswer(lemma.name, verdict.status, verdict.seconds, verdict.solver, verdict.reason))
         if verdict.status is not Status.PROVED:
             break
     by_lemmas = bool(lemmas) and all(x.status is Status.PROVED for x in lemmas)
     # what follows from proved lemmas holds; whether something meets the preconditions is still open
-    verdict = _decide(_Implied(question) if by_lemmas else question, means.solver, limits, met)
+    statement = _Implied(question) if by_lemmas else question
+    verdict = decide(statement, means.solver, limits, precondition_met=met)
     found = None if verdict.model is None else _simplest(question, [question.operands(verdict.model)], means, started)
     after = "" if searched is None else f" after a search of {searched.rows} operand sets"
     lemma_count = f", {len(lemmas)} lemmas" if by_lemmas and verdict.status is Status.PROVED else ""
@@ -105,22 +97,6 @@ def _by_search(s: SearchResult) -> str:
 def _simplest(question: Question, witnesses: Sequence[Operands], means: Means, started: float) -> Operands:
     deadline = max(started + means.limits.seconds, time.monotonic() + LEAST_SIMPLIFICATION)
     return simplest(question, witnesses, deadline)
-
-
-def _decide(statement: _Statement, solver: str, limits: Limits, precondition_met: bool = False) -> Verdict:
-    """Ask a solver; the seconds of the verdict include the writing of the formula."""
-    started = time.monotonic()
-    formula = statement.formula
-    verdict = prove(
-        formula.claim,
-        precondition=formula.precondition,
-        symbols=formula.symbols,
-        confirm=statement.confirm,
-        solver=solver,
-        limits=limits.after(time.monotonic() - started, "the formula"),
-        precondition_witnessed=precondition_met,
-    )
-    return replace(verdict, seconds=time.monotonic() - started)
 
 
 class _Implied:

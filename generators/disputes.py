@@ -16,11 +16,10 @@ from mmaproof.designs.profiles import Point, load_disputes
 from mmaproof.designs.readings import Join
 from mmaproof.generators.compare import compare
 from mmaproof.generators.search import Budget
-from mmaproof.properties.question import Question
 from mmaproof.properties.same_alignment import DECIDE_ALIGNMENT, EqualWithoutProducts, SameAlignment
 from mmaproof.smt.evaluate import evaluate
+from mmaproof.smt.proving.decide import decide
 from mmaproof.smt.solving.limits import Limits
-from mmaproof.smt.solving.prove import prove
 from mmaproof.smt.solving.verdict import Status
 
 SEARCH = Budget(rows=30_000, seconds=1.0)
@@ -190,20 +189,8 @@ def _unobservable(first: Design, second: Design, solver: str, limits: Limits) ->
         steps = _one_step(first), _one_step(second)
     except DesignError:
         return False
-    return all(_proved(lemma(*steps), solver, limits) for lemma in (SameAlignment, EqualWithoutProducts))
-
-
-def _proved(question: Question, solver: str, limits: Limits) -> bool:
-    formula = question.formula
-    verdict = prove(
-        formula.claim,
-        precondition=formula.precondition,
-        symbols=formula.symbols,
-        confirm=lambda model: question.is_refuted_by(question.operands(model)),
-        solver=solver,
-        limits=limits,
-    )
-    return verdict.status is Status.PROVED
+    lemmas = (SameAlignment, EqualWithoutProducts)
+    return all(decide(lemma(*steps), solver, limits).status is Status.PROVED for lemma in lemmas)
 
 
 def _one_step(design: Design) -> Design:

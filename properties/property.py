@@ -92,8 +92,8 @@ class Property(ABC):
     """a design on which its mutant changes the outcome"""
 
     def why_not(self, design: Design) -> str | None:
-        """Return why the property cannot be asked of ``design``, None where it can."""
-        return None
+        """Return why the property cannot be asked of ``design``, None where it can; by default of integer units."""
+        return INTEGER if design.d_format.is_integer else None
 
     @abstractmethod
     def mutant(self, design: Design) -> Design:

@@ -9,7 +9,7 @@ from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError
 from mmaproof.designs.readings import Alignment, Grouping, Join, Summation
 from mmaproof.properties.library.special_case import CaseFirst, SpecialCase
-from mmaproof.properties.property import INTEGER, has_single_sum
+from mmaproof.properties.property import has_single_sum
 from mmaproof.properties.run_question import RunQuestion, Scope
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
 from mmaproof.smt.proving.lemma import Lemma
@@ -104,10 +104,6 @@ class _Monotonicity(CaseFirst):
     """What both properties have in common."""
 
     case_name = "at the end of a binade"
-
-    def why_not(self, design: Design) -> str | None:
-        """Return that integers of a register that wraps have no such order."""
-        return INTEGER if design.d_format.is_integer else None
 
     def case(self, general: RunQuestion) -> RunQuestion:
         """Return the question where e_max changes."""

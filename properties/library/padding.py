@@ -134,10 +134,6 @@ class GuardBit(SimpleProperty):
     source = "Fasi et al. 2021, Extra bits in the alignment of significands (no guard digit)"
     specimen = "turing/mma.m16n8k8.f32.f16.f16.f32"
 
-    def why_not(self, design: Design) -> str | None:
-        """Refuse integer units."""
-        return INTEGER if design.d_format.is_integer else None
-
     def mutant(self, design: Design) -> Design:
         """Return the design with no bit below those of c, or where c joins late of a product; else the exact one."""
         p, least, cut = design.parameters, close_bits(design), design.c_format.fraction_bits
@@ -206,10 +202,6 @@ class StickyBit(SimpleProperty):
     witness = "two terms whose sum is rounded as if bits of the smaller one were not there"
     source = "Valpey et al. 2025, 4.2 and table 3; Fasi et al. 2021, Extra bits in the alignment of significands"
     specimen = "cdna2/v_mfma_f32_32x32x8f16"
-
-    def why_not(self, design: Design) -> str | None:
-        """Refuse integer units."""
-        return INTEGER if design.d_format.is_integer else None
 
     def mutant(self, design: Design) -> Design:
         """Return a design that cuts a bit of products; where bits are lost without a trace, the exact one."""

@@ -7,7 +7,7 @@ from mmaproof.designs.formats import FORMATS
 from mmaproof.designs.readings import Summation
 from mmaproof.properties.exact import exact_twin
 from mmaproof.properties.library.against_exact import AgainstExact, is_normal, keeping, product_bits
-from mmaproof.properties.property import INTEGER, SimpleProperty
+from mmaproof.properties.property import SimpleProperty
 from mmaproof.properties.run_question import RunQuestion, Scope
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
 from mmaproof.smt.semantics import OperandWords, dot_product_accumulate
@@ -25,10 +25,6 @@ class ProductsExact(SimpleProperty):
     witness = "one product, which comes out other than rounded once"
     source = "Fasi et al. 2021, Accuracy of the dot products; Valpey et al. 2025, 4.1 and table 1"
     specimen = "volta/mma.m8n8k4.f32.f16.f16.f32"
-
-    def why_not(self, design: Design) -> str | None:
-        """Refuse integer units."""
-        return INTEGER if design.d_format.is_integer else None
 
     def mutant(self, design: Design) -> Design:
         """Return the design with a bit fewer than a product, or the result, has; where it has fewer, the exact one."""

@@ -19,7 +19,7 @@ from mmaproof.properties.library.against_exact import (
     loses_nothing,
     rounds_last_in_ieee,
 )
-from mmaproof.properties.property import INTEGER, Ask, Finding, Property, SimpleProperty, first_reason, has_single_sum
+from mmaproof.properties.property import Ask, Finding, Property, SimpleProperty, first_reason, has_single_sum
 from mmaproof.properties.run_question import Run, RunQuestion, Scope
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
 from mmaproof.smt.proving.lemma import Lemma
@@ -56,10 +56,6 @@ class ConversionRounding(Property):
     witness = "a sum that is exact, and is converted otherwise than the mode would"
     source = "Valpey et al. 2025, property 2; Fasi et al. 2021, Rounding modes in tensor core computations"
     specimen = "volta/mma.m8n8k4.f16.f16.f16.f16"
-
-    def why_not(self, design: Design) -> str | None:
-        """Refuse integer units."""
-        return INTEGER if design.d_format.is_integer else None
 
     def mutant(self, design: Design) -> Design:
         """Return a design with another rounding: its value is another one. DesignError where rho has no other."""
@@ -159,10 +155,6 @@ class CorrectlyRounded(SimpleProperty):
     witness = "finite operands whose d is not the conversion of their exact sum"
     source = "Valpey et al. 2025, 4.2 and table 3"
     specimen = "cdna1/v_mfma_f32_32x32x8f16@L=2"
-
-    def why_not(self, design: Design) -> str | None:
-        """Refuse integer units."""
-        return INTEGER if design.d_format.is_integer else None
 
     def mutant(self, design: Design) -> Design:
         """Return the exact design, or where it is that, one that cuts bits that a result shows."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mmaproof.designs.design import Design
-from mmaproof.properties.property import INTEGER, SimpleProperty, has_single_sum
+from mmaproof.properties.property import SimpleProperty, has_single_sum
 from mmaproof.properties.run_question import RunQuestion, Scope
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
 from mmaproof.smt.proving.lemma import Lemma
@@ -67,10 +67,6 @@ class Scaling(SimpleProperty):
     )
     source = "Fasi et al. 2021 adapt their inputs so; Xie et al. 2026, algorithm 7 aligns relative to e_max"
     specimen = "volta/mma.m8n8k4.f32.f16.f16.f32"
-
-    def why_not(self, design: Design) -> str | None:
-        """Return that integers are not scaled."""
-        return INTEGER if design.d_format.is_integer else None
 
     def mutant(self, design: Design) -> Design:
         """Return a design whose e_max has a floor."""

@@ -103,10 +103,6 @@ class _GivesNan(SimpleProperty):
     source = "Xie et al. 2026, section 4.2"
     specimen = "volta/mma.m8n8k4.f32.f16.f16.f32"
 
-    def why_not(self, design: Design) -> str | None:
-        """Return that integers have no special values."""
-        return INTEGER if design.d_format.is_integer else None
-
     def mutant(self, design: Design) -> Design:
         """Return a design that has no NaN."""
         return design.change(nan_code=NanCode.LARGEST_FINITE)
@@ -175,10 +171,6 @@ class FiniteGivesNumbers(SimpleProperty):
     source = "Xie et al. 2026, section 4.2 (products of 2^128 and more on CDNA3)"
     specimen = "cdna3/v_mfma_f32_32x32x4_2b_bf16"
 
-    def why_not(self, design: Design) -> str | None:
-        """Return that integers have no special values."""
-        return INTEGER if design.d_format.is_integer else None
-
     def mutant(self, design: Design) -> Design:
         """Return a design whose large products are infinities, or are not."""
         return design.change(product_limit=128 if design.parameters.product_limit is None else None)
@@ -225,10 +217,6 @@ class NanCodes(Property):
     witness = "operands whose d is another NaN"
     source = "Xie et al. 2026, section 4.2"
     specimen = "volta/mma.m8n8k4.f32.f16.f16.f32"
-
-    def why_not(self, design: Design) -> str | None:
-        """Return that integers have no special values."""
-        return INTEGER if design.d_format.is_integer else None
 
     def mutant(self, design: Design) -> Design:
         """Return a design with another code."""

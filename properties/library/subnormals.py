@@ -104,10 +104,6 @@ class SubnormalOperands(SimpleProperty):
     source = f"{_SOURCE}, question 1; Xie et al. 2026, section 6.2.1 and table 10"
     specimen = "volta/mma.m8n8k4.f32.f16.f16.f32"
 
-    def why_not(self, design: Design) -> str | None:
-        """Return that integers have no subnormals."""
-        return INTEGER if design.d_format.is_integer else None
-
     def mutant(self, design: Design) -> Design:
         """Return a design that flushes them, or one that does not."""
         flushed = design.parameters.subnormals.of_a or design.parameters.subnormals.of_b
@@ -127,10 +123,6 @@ class SubnormalAccumulator(SimpleProperty):
     witness = "a subnormal c that d does not show"
     source = f"{_SOURCE}, question 2"
     specimen = "volta/mma.m8n8k4.f32.f16.f16.f32"
-
-    def why_not(self, design: Design) -> str | None:
-        """Return that integers have no subnormals."""
-        return INTEGER if design.d_format.is_integer else None
 
     def mutant(self, design: Design) -> Design:
         """Return a design that flushes it, or one that does not."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from mmaproof.designs.design import Design
 from mmaproof.designs.readings import Alignment, Join, Subnormals
-from mmaproof.properties.property import INTEGER, SimpleProperty, is_aligned
+from mmaproof.properties.property import SimpleProperty, is_aligned
 from mmaproof.properties.run_question import RunQuestion, SameResults, Scope
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
 from mmaproof.smt.proving.lemma import Lemma
@@ -52,10 +52,6 @@ class NegationSymmetric(SimpleProperty):
     witness = "operands, and the same with a and c negated, whose results differ in more than the sign"
     source = "Xie et al. 2026, section 6.2.4 and table 10"
     specimen = "volta/mma.m8n8k4.f32.f16.f16.f32"
-
-    def why_not(self, design: Design) -> str | None:
-        """Return that integers of two's complement have no such symmetry."""
-        return INTEGER if design.d_format.is_integer else None
 
     def mutant(self, design: Design) -> Design:
         """Return a design that rounds aligned terms down; where c joins rounded down, one that joins it fused."""

@@ -233,10 +233,6 @@ class PaddedK(SimpleProperty):
     source = "Fasi et al. 2021, Features of the accumulator: results are kept in fewer bits than they are added with"
     specimen = "volta/mma.m8n8k4.f32.f16.f16.f32"
 
-    def why_not(self, design: Design) -> str | None:
-        """Return that integers are exact."""
-        return INTEGER if design.d_format.is_integer else None
-
     def mutant(self, design: Design) -> Design:
         """Return a design that keeps fewer bits of c than d has, or in which zero groups take no part."""
         p = design.parameters

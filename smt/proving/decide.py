@@ -1,0 +1,43 @@
+"""A statement decided: its formula goes to a solver, its witness back to the statement."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Protocol
+
+from mmaproof.smt.proving.lemma import Formula
+from mmaproof.smt.solving.limits import Limits
+from mmaproof.smt.solving.prove import prove
+from mmaproof.smt.solving.verdict import Verdict
+
+
+class Statement(Protocol):
+    """What a solver can be asked: a question or a lemma."""
+
+    @property
+    def formula(self) -> Formula:
+        """The statement as formulas."""
+
+    def confirm(self, model: Mapping[str, int]) -> bool:
+        """Return whether a solver's model of the formula is a witness, computed on integers."""
+
+
+def decide(statement: Statement, solver: str, limits: Limits, *, precondition_met: bool = False) -> Verdict:
+    """Ask a solver whether ``statement`` holds; the seconds of the verdict include the writing of the formula.
+
+    Raises what ``prove`` raises.
+    """
+    started = time.monotonic()
+    formula = statement.formula
+    verdict = prove(
+        formula.claim,
+        precondition=formula.precondition,
+        symbols=formula.symbols,
+        confirm=statement.confirm,
+        solver=solver,
+        limits=limits.after(time.monotonic() - started, "the formula"),
+        precondition_witnessed=precondition_met,
+    )
+    return replace(verdict, seconds=time.monotonic() - started)
