@@ -86,13 +86,12 @@ def fingerprint(
     from mmaproof.generators.fingerprint import SEARCH, feature_of, vectors_of
     from mmaproof.generators.vectors import write_vectors
     from mmaproof.properties.library import PROPERTIES, find_property
-    from mmaproof.smt.solving.backends import require_solver
     from mmaproof.smt.solving.limits import Limits, parse_memory, parse_seconds
+    from mmaproof.smt.solving.solving import Solving
 
     designs = list({d.name: d for d in map(find_design, names)}.values())
     wanted = {find_property(name).name for name in only or PROPERTIES}
-    means = Means(solver, Limits(parse_seconds(timeout), parse_memory(memory)), SEARCH, seed)
-    require_solver(solver)
+    means = Means(Solving.of(solver), Limits(parse_seconds(timeout), parse_memory(memory)), SEARCH, seed)
     if output is not None:
         if not vectors:
             raise InputError(f"--no-vectors leaves nothing to write to {output}: leave one of them out")

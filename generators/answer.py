@@ -17,6 +17,7 @@ from mmaproof.properties.question import Question
 from mmaproof.smt.proving.decide import decide
 from mmaproof.smt.proving.lemma import Formula
 from mmaproof.smt.solving.limits import Limits
+from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Cause, Status
 
 LEAST_SIMPLIFICATION = 1.0
@@ -25,9 +26,9 @@ LEAST_SIMPLIFICATION = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Means:
-    """How questions are answered: the solver, its limits, the budget of the search (None: no search) and its seed."""
+    """How questions are answered: the solvers, their limits, the budget of the search (None: no search), its seed."""
 
-    solver: str
+    solving: Solving
     limits: Limits
     budget: Budget | None
     seed: int = 0
@@ -66,7 +67,7 @@ def _answer(question: Question, design: Design, means: Means, started: float) ->
         limits = limits.after(searched.seconds, "the search")
     lemmas: list[LemmaAnswer] = []
     for lemma in question.lemmas():
-        verdict = decide(lemma, means.solver, limits)
+        verdict = decide(lemma, means.solving.ask, limits)
         limits = limits.after(verdict.seconds, "lemmas")
         lemmas.append(LemmaAnswer(lemma.name, verdict.status, verdict.seconds, verdict.solver, verdict.reason))
         if verdict.status is not Status.PROVED:
@@ -74,7 +75,7 @@ def _answer(question: Question, design: Design, means: Means, started: float) ->
     by_lemmas = bool(lemmas) and all(x.status is Status.PROVED for x in lemmas)
     # what follows from proved lemmas holds; whether something meets the preconditions is still open
     statement = _Implied(question) if by_lemmas else question
-    verdict = decide(statement, means.solver, limits, precondition_met=met)
+    verdict = decide(statement, means.solving.ask, limits, precondition_met=met)
     found = None if verdict.model is None else _simplest(question, [question.operands(verdict.model)], means, started)
     after = "" if searched is None else f" after a search of {searched.rows} operand sets"
     lemma_count = f", {len(lemmas)} lemmas" if by_lemmas and verdict.status is Status.PROVED else ""

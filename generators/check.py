@@ -18,8 +18,9 @@ from mmaproof.properties.preconditions import Precondition
 from mmaproof.properties.property import Answer, Finding, Property
 from mmaproof.properties.question import Question
 from mmaproof.properties.run_question import Run, Scope
-from mmaproof.smt.solving.backends import DEFAULT_SOLVER, require_solver
+from mmaproof.smt.solving.backends import DEFAULT_SOLVER
 from mmaproof.smt.solving.limits import Limits
+from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import SolverIdentity, Status
 
 WORDS = {
@@ -66,7 +67,7 @@ def check(
     asked: Property | str,
     design: Design,
     *,
-    solver: str = DEFAULT_SOLVER,
+    solver: str | Solving = DEFAULT_SOLVER,
     limits: Limits = DEFAULT_LIMITS,
     k: int | None = None,
     where: Sequence[Precondition] = (),
@@ -76,10 +77,11 @@ def check(
     """Ask whether ``design`` has a property, given by itself or by name; ``budget`` None switches the search off.
 
     Without ``k`` it is asked of one step, unless it is about chains. ``limits`` are for the whole answer.
-    Raises InputError where no property has the name, and what ``check_within`` raises.
+    Raises InputError where no property has the name, UnknownSolverError, SolverNotInstalledError, and what
+    ``check_within`` raises.
     """
     found = find_property(asked) if isinstance(asked, str) else asked
-    return check_within(found, design, Scope(k, tuple(where), seed), Means(solver, limits, budget, seed))
+    return check_within(found, design, Scope(k, tuple(where), seed), Means(Solving.of(solver), limits, budget, seed))
 
 
 def check_within(asked: Property, design: Design, scope: Scope, means: Means) -> Check:
@@ -87,7 +89,6 @@ def check_within(asked: Property, design: Design, scope: Scope, means: Means) ->
 
     Raises DesignError where the property cannot be asked of the design, and what ``answer`` raises.
     """
-    require_solver(means.solver)
     reason = asked.why_not(design)
     if reason is not None:
         raise DesignError(f"{asked.name} cannot be asked of {design.name}: {reason}")

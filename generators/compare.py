@@ -12,8 +12,9 @@ from mmaproof.generators.search import Budget
 from mmaproof.properties.equivalence import Equivalence
 from mmaproof.properties.preconditions import Precondition
 from mmaproof.smt.evaluate import evaluate
-from mmaproof.smt.solving.backends import DEFAULT_SOLVER, require_solver
+from mmaproof.smt.solving.backends import DEFAULT_SOLVER
 from mmaproof.smt.solving.limits import Limits
+from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import SolverIdentity, Status
 
 DEFAULT_BUDGET = Budget()
@@ -60,7 +61,7 @@ def compare(
     first: Design,
     second: Design,
     *,
-    solver: str = DEFAULT_SOLVER,
+    solver: str | Solving = DEFAULT_SOLVER,
     limits: Limits = DEFAULT_LIMITS,
     k: int | None = None,
     where: Sequence[Precondition] = (),
@@ -74,9 +75,9 @@ def compare(
     Raises DesignError where the designs are not comparable, UnknownSolverError, SolverNotInstalledError, and
     WitnessDoesNotReplay (an internal error: formula and integer interpretation disagree).
     """
-    require_solver(solver)
+    solving = Solving.of(solver)
     question = Equivalence(first, second, k=k, where=where, nan_codes=nan_codes)
-    found = answer(question, _finer(first, second), Means(solver, limits, budget, seed))
+    found = answer(question, _finer(first, second), Means(solving, limits, budget, seed))
     return Comparison(question, found.status, found.seconds, found.witness, found.reason, found.solver, found.origin)
 
 

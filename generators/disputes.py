@@ -20,6 +20,7 @@ from mmaproof.properties.same_alignment import DECIDE_ALIGNMENT, EqualWithoutPro
 from mmaproof.smt.evaluate import evaluate
 from mmaproof.smt.proving.decide import decide
 from mmaproof.smt.solving.limits import Limits
+from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Status
 
 SEARCH = Budget(rows=30_000, seconds=1.0)
@@ -83,11 +84,14 @@ def _differing_points(design: Design) -> list[Point]:
     return [p for p in load_disputes().points if len({str(s) for s in _settings(design, p).values()}) > 1]
 
 
-def find_disputes(design: Design, names: tuple[str, ...], *, solver: str, limits: Limits) -> Iterator[Dispute]:
+def find_disputes(
+    design: Design, names: tuple[str, ...], *, solver: str | Solving, limits: Limits
+) -> Iterator[Dispute]:
     """Yield the disputes of one design: for each point, each pair of readings that profiles hold.
 
     ``limits`` are for each question; a point may need several.
     """
+    solving = Solving.of(solver)
     for point in _differing_points(design):
         by_profile = _settings(design, point)
         distinct: list[dict[str, Any]] = []
@@ -97,7 +101,7 @@ def find_disputes(design: Design, names: tuple[str, ...], *, solver: str, limits
         texts = {profile: _text(settings) for profile, settings in by_profile.items()}
         for i, first in enumerate(distinct):
             for second in distinct[i + 1 :]:
-                yield _settle(design, names, point, texts, (first, second), solver, limits)
+                yield _settle(design, names, point, texts, (first, second), solving, limits)
 
 
 def _text(settings: Mapping[str, Any]) -> str:
@@ -127,7 +131,7 @@ def _settle(
     point: Point,
     texts: Mapping[str, str],
     readings: tuple[dict[str, Any], dict[str, Any]],
-    solver: str,
+    solving: Solving,
     limits: Limits,
 ) -> Dispute:
     contexts = _contexts(design, point)
@@ -136,9 +140,9 @@ def _settle(
     unknown, fallback = None, None
     for context in contexts:
         first, second = (_under(design, {**context, **reading}) for reading in readings)
-        if _unobservable(first, second, solver, limits):
+        if _unobservable(first, second, solving, limits):
             continue
-        answer = compare(first, second, solver=solver, limits=limits, budget=SEARCH)
+        answer = compare(first, second, solver=solving, limits=limits, budget=SEARCH)
         if answer.witness is None:
             unknown = unknown or answer.reason
             continue
@@ -177,7 +181,7 @@ def _predictions(design: Design, witness: Operands) -> dict[str, int]:
     return {profile: evaluate(disputes.apply(design, profile), witness) for profile in disputes.profiles}
 
 
-def _unobservable(first: Design, second: Design, solver: str, limits: Limits) -> bool:
+def _unobservable(first: Design, second: Design, solving: Solving, limits: Limits) -> bool:
     """Return whether the lemmas about alignment prove the designs equivalent; False says nothing."""
     texts = [d.parameters.as_text() for d in (first, second)]
     differing = {n for n in texts[0] if texts[0][n] != texts[1][n]}
@@ -190,7 +194,7 @@ def _unobservable(first: Design, second: Design, solver: str, limits: Limits) ->
     except DesignError:
         return False
     lemmas = (SameAlignment, EqualWithoutProducts)
-    return all(decide(lemma(*steps), solver, limits).status is Status.PROVED for lemma in lemmas)
+    return all(decide(lemma(*steps), solving.ask, limits).status is Status.PROVED for lemma in lemmas)
 
 
 def _one_step(design: Design) -> Design:

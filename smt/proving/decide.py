@@ -9,7 +9,7 @@ from typing import Protocol
 
 from mmaproof.smt.proving.lemma import Formula
 from mmaproof.smt.solving.limits import Limits
-from mmaproof.smt.solving.prove import prove
+from mmaproof.smt.solving.prove import Ask, prove
 from mmaproof.smt.solving.verdict import Verdict
 
 
@@ -24,8 +24,8 @@ class Statement(Protocol):
         """Return whether a solver's model of the formula is a witness, computed on integers."""
 
 
-def decide(statement: Statement, solver: str, limits: Limits, *, precondition_met: bool = False) -> Verdict:
-    """Ask a solver whether ``statement`` holds; the seconds of the verdict include the writing of the formula.
+def decide(statement: Statement, ask: Ask, limits: Limits, *, precondition_met: bool = False) -> Verdict:
+    """Find out whether ``statement`` holds; the seconds of the verdict include the writing of the formula.
 
     Raises what ``prove`` raises.
     """
@@ -36,7 +36,7 @@ def decide(statement: Statement, solver: str, limits: Limits, *, precondition_me
         precondition=formula.precondition,
         symbols=formula.symbols,
         confirm=statement.confirm,
-        solver=solver,
+        ask=ask,
         limits=limits.after(time.monotonic() - started, "the formula"),
         precondition_witnessed=precondition_met,
     )

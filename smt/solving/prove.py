@@ -11,14 +11,13 @@ from mmaproof.smt.solving.errors import WitnessDoesNotReplay
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.query import Query
 from mmaproof.smt.solving.smtlib import to_smtlib
-from mmaproof.smt.solving.solve import solve
 from mmaproof.smt.solving.verdict import Answer, Cause, Outcome, SolverIdentity, Status, Verdict
 
 
 class Ask(Protocol):
-    """How one query is answered: by ``solve``, or by something around it (a store, several solvers at once)."""
+    """How one query is answered: ``Solving.ask``, or something that stands for it."""
 
-    def __call__(self, formula: FNode, symbols: Sequence[FNode], /, *, solver: str, limits: Limits) -> Answer:
+    def __call__(self, formula: FNode, symbols: Sequence[FNode], /, *, limits: Limits) -> Answer:
         """Answer the query; see ``solve``."""
 
 
@@ -28,10 +27,9 @@ def prove(
     precondition: FNode | None,
     symbols: Sequence[FNode],
     confirm: Callable[[Mapping[str, int]], bool],
-    solver: str,
+    ask: Ask,
     limits: Limits,
     precondition_witnessed: bool = False,
-    ask: Ask = solve,
 ) -> Verdict:
     """Decide whether the claim holds for all values of its symbols that meet the precondition.
 
@@ -42,14 +40,14 @@ def prove(
     which does not occur), which evaluates it without a solver and returns whether it violates the claim:
     REFUTED. The time limit is for both queries together.
 
-    Raises ``WitnessDoesNotReplay`` when ``confirm`` denies the witness, and what ``solve`` raises.
+    Raises ``WitnessDoesNotReplay`` when ``confirm`` denies the witness, and what ``ask`` raises.
     """
     started = time.monotonic()
     manager = get_env().formula_manager
     violation = manager.Not(claim)
     if precondition is not None:
         violation = manager.And(precondition, violation)
-    answer = ask(violation, symbols, solver=solver, limits=limits)
+    answer = ask(violation, symbols, limits=limits)
     if answer.model is not None and not confirm(answer.model):
         raise WitnessDoesNotReplay(answer.model, to_smtlib(Query.of(violation)))
     seconds = time.monotonic() - started
@@ -58,19 +56,17 @@ def prove(
     if answer.outcome is Outcome.SAT:
         return Verdict(Status.REFUTED, seconds, model=answer.model, solver=answer.solver)
     if precondition is not None and not precondition_witnessed:
-        return _met(precondition, answer.solver, started, solver, limits, ask)
+        return _met(precondition, answer.solver, started, ask, limits)
     return Verdict(Status.PROVED, seconds, solver=answer.solver)
 
 
-def _met(
-    precondition: FNode, proved_by: SolverIdentity, started: float, solver: str, limits: Limits, ask: Ask
-) -> Verdict:
+def _met(precondition: FNode, proved_by: SolverIdentity, started: float, ask: Ask, limits: Limits) -> Verdict:
     """Return PROVED for a claim that nothing violates if something meets its precondition, VACUOUS if nothing does."""
     spent = time.monotonic() - started
     left = limits.after(spent, "the claim")
     if spent >= limits.seconds:
         return _unknown(Cause.TIMEOUT.reason(f"no answer within {left}"), spent, proved_by)
-    answer = ask(precondition, (), solver=solver, limits=left)
+    answer = ask(precondition, (), limits=left)
     seconds = time.monotonic() - started
     if answer.reason is not None:
         return _unknown(f"{answer.reason} (is the precondition satisfiable?)", seconds, answer.solver)

@@ -5,6 +5,7 @@ import random
 from dataclasses import replace
 
 import pytest
+from deciding import decide
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.errors import DesignError
@@ -19,25 +20,11 @@ from mmaproof.smt.proving import monotone
 from mmaproof.smt.semantics.align import align
 from mmaproof.smt.semantics.patterns import last_before_power, order_key, successor
 from mmaproof.smt.semantics.unpack import unpack
-from mmaproof.smt.solving.limits import Limits
-from mmaproof.smt.solving.prove import prove
 from mmaproof.smt.solving.verdict import Status
 
 VOLTA, FP8 = "volta/f32.f16.f16.f32", "hopper/wgmma.f32.e4m3.e4m3"
 CDNA3 = "cdna3/v_mfma_f32_32x32x8_f16"
 ALGEBRA = IntegerAlgebra()
-
-
-def decide(lemma):
-    formula = lemma.formula
-    return prove(
-        formula.claim,
-        precondition=formula.precondition,
-        symbols=formula.symbols,
-        confirm=lemma.confirm,
-        solver="bitwuzla",
-        limits=Limits(60, 4 << 30),
-    ).status
 
 
 def one(kind, found):

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from deciding import decide
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.generators.check import check
@@ -12,8 +13,6 @@ from mmaproof.smt.evaluate import evaluate
 from mmaproof.smt.proving import scaling
 from mmaproof.smt.semantics.align import align
 from mmaproof.smt.semantics.convert import convert
-from mmaproof.smt.solving.limits import Limits
-from mmaproof.smt.solving.prove import prove
 from mmaproof.smt.solving.verdict import Status
 
 VOLTA = "volta/f32.f16.f16.f32"
@@ -21,18 +20,6 @@ VOLTA = "volta/f32.f16.f16.f32"
 
 def lemmas(name=VOLTA):
     return Scaling().question(find_design(name), Scope()).lemmas()
-
-
-def decide(lemma):
-    formula = lemma.formula
-    return prove(
-        formula.claim,
-        precondition=formula.precondition,
-        symbols=formula.symbols,
-        confirm=lemma.confirm,
-        solver="bitwuzla",
-        limits=Limits(60, 4 << 30),
-    ).status
 
 
 @pytest.mark.parametrize("name", [VOLTA, "volta/f16.f16.f16.f16", "hopper/wgmma.f32.e4m3.e4m3"])

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from deciding import decide
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.errors import DesignError
@@ -16,25 +17,11 @@ from mmaproof.smt.proving.negation import negation_lemmas, opposite
 from mmaproof.smt.semantics import fused_step, terms
 from mmaproof.smt.semantics.align import Cut
 from mmaproof.smt.semantics.patterns import negated
-from mmaproof.smt.solving.limits import Limits
-from mmaproof.smt.solving.prove import prove
 from mmaproof.smt.solving.verdict import Status
 
 VOLTA, FP8 = "volta/f32.f16.f16.f32", "hopper/wgmma.f32.e4m3.e4m3"
 CDNA2, CDNA3 = "cdna2/v_mfma_f32_32x32x8f16", "cdna3/v_mfma_f32_32x32x8_f16"
 EMULATED = "hopper/m16n8k32.f32.e4m3.e4m3.f32"
-
-
-def decide(lemma):
-    formula = lemma.formula
-    return prove(
-        formula.claim,
-        precondition=formula.precondition,
-        symbols=formula.symbols,
-        confirm=lemma.confirm,
-        solver="bitwuzla",
-        limits=Limits(60, 4 << 30),
-    ).status
 
 
 def lemmas(kind, name=VOLTA):

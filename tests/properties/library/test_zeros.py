@@ -1,6 +1,7 @@
 """Zeros: neutral where the exponent of a zero stays below the others, and shown where it does not."""
 
 import pytest
+from deciding import decide
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.errors import DesignError
@@ -9,26 +10,12 @@ from mmaproof.generators.check import check
 from mmaproof.properties.library import find_property
 from mmaproof.properties.run_question import Scope
 from mmaproof.smt.evaluate import evaluate
-from mmaproof.smt.solving.limits import Limits
-from mmaproof.smt.solving.prove import prove
 from mmaproof.smt.solving.verdict import Status
 
 VOLTA, BF16 = "volta/f32.f16.f16.f32", "ampere/m16n8k8.f32.bf16.bf16.f32"
 FP8 = "hopper/wgmma.f32.e4m3.e4m3"
 CDNA3, CDNA2 = "cdna3/v_mfma_f32_32x32x8_f16", "cdna2/v_mfma_f32_32x32x8f16"
 ST, GST = "blackwell/block32.f32.e4m3.e5m2.ue8m0", "blackwell/block16.f32.e2m1.e2m1.ue4m3"
-
-
-def decide(lemma):
-    formula = lemma.formula
-    return prove(
-        formula.claim,
-        precondition=formula.precondition,
-        symbols=formula.symbols,
-        confirm=lemma.confirm,
-        solver="bitwuzla",
-        limits=Limits(60, 4 << 30),
-    ).status
 
 
 def lemmas(property_name, design_name):

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from deciding import decide
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.conversions import Rounding
@@ -17,25 +18,11 @@ from mmaproof.smt.proving.cuts import CutBound, CutError, CutIsExact, cut_of, te
 from mmaproof.smt.semantics import dot_product_accumulate
 from mmaproof.smt.semantics.align import Cut, align
 from mmaproof.smt.semantics.convert import convert
-from mmaproof.smt.solving.limits import Limits
-from mmaproof.smt.solving.prove import prove
 from mmaproof.smt.solving.verdict import Status
 
 VOLTA = "volta/f32.f16.f16.f32"
 HALF = "volta/f16.f16.f16.f16"
 FP8 = "hopper/wgmma.f32.e4m3.e4m3"
-
-
-def decide(lemma):
-    formula = lemma.formula
-    return prove(
-        formula.claim,
-        precondition=formula.precondition,
-        symbols=formula.symbols,
-        confirm=lemma.confirm,
-        solver="bitwuzla",
-        limits=Limits(60, 4 << 30),
-    ).status
 
 
 def parts(name):

@@ -1,29 +1,16 @@
 """Lemmas about the sum of two terms: proved with the bits that they need, refuted with fewer, at full width."""
 
 import pytest
+from deciding import decide
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.properties.library import find_property
 from mmaproof.properties.run_question import Scope
 from mmaproof.smt.proving.cuts import TermShape
 from mmaproof.smt.proving.two_terms import JammedConversion, JammedSum, WidenedConversion
-from mmaproof.smt.solving.limits import Limits
-from mmaproof.smt.solving.prove import prove
 from mmaproof.smt.solving.verdict import Status
 
 FMA, TREE = "cdna1/v_mfma_f32_32x32x2f32", "paper/tree.m1n1k4.f32.f16.f16.f32"
-
-
-def decide(lemma):
-    formula = lemma.formula
-    return prove(
-        formula.claim,
-        precondition=formula.precondition,
-        symbols=formula.symbols,
-        confirm=lemma.confirm,
-        solver="bitwuzla",
-        limits=Limits(120, 4 << 30),
-    ).status
 
 
 def lemmas_of(name):

@@ -12,6 +12,7 @@ from mmaproof.smt.solving.errors import SolvingError, WitnessDoesNotReplay
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.prove import prove
 from mmaproof.smt.solving.solve import solve
+from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Answer, Cause, Outcome, SolverIdentity, Status
 
 SOLVER = SolverIdentity("bitwuzla", "0")
@@ -34,7 +35,7 @@ class Script:
         self.answers = list(answers)
         self.asked: list[tuple[FNode, Limits]] = []
 
-    def __call__(self, formula: FNode, symbols: Sequence[FNode], /, *, solver: str, limits: Limits) -> Answer:
+    def __call__(self, formula: FNode, symbols: Sequence[FNode], /, *, limits: Limits) -> Answer:
         self.asked.append((formula, limits))
         return self.answers.pop(0)
 
@@ -46,7 +47,7 @@ def _never(model: Mapping[str, int]) -> bool:
 @pytest.mark.parametrize("solver", BACKENDS)
 def test_a_true_claim_is_proved(manager: FormulaManager, a: FNode, b: FNode, limits: Limits, solver: str) -> None:
     claim = manager.Equals(manager.BVAdd(a, b), manager.BVAdd(b, a))
-    verdict = prove(claim, precondition=None, symbols=[a, b], confirm=_never, solver=solver, limits=limits)
+    verdict = prove(claim, precondition=None, symbols=[a, b], confirm=_never, ask=Solving(solver).ask, limits=limits)
     assert verdict.status is Status.PROVED
     assert (verdict.reason, verdict.model) == (None, None)
     assert verdict.solver is not None
@@ -65,7 +66,9 @@ def test_a_false_claim_is_refuted_with_a_confirmed_witness(
         seen.append(model)
         return (model["a"] + model["b"]) % 256 < model["a"] and model["b"] < 16
 
-    verdict = prove(claim, precondition=precondition, symbols=[a, b], confirm=confirm, solver=solver, limits=limits)
+    verdict = prove(
+        claim, precondition=precondition, symbols=[a, b], confirm=confirm, ask=Solving(solver).ask, limits=limits
+    )
     assert verdict.status is Status.REFUTED
     assert [verdict.model] == seen
 
@@ -74,7 +77,9 @@ def test_a_claim_that_needs_its_precondition(manager: FormulaManager, a: FNode, 
     claim = manager.BVULE(a, manager.BVAdd(a, b))
     half = manager.BV(128, 8)
     precondition = manager.And(manager.BVULT(a, half), manager.BVULT(b, half))
-    verdict = prove(claim, precondition=precondition, symbols=[a, b], confirm=_never, solver="bitwuzla", limits=limits)
+    verdict = prove(
+        claim, precondition=precondition, symbols=[a, b], confirm=_never, ask=Solving("bitwuzla").ask, limits=limits
+    )
     assert verdict.status is Status.PROVED
 
 
@@ -84,7 +89,9 @@ def test_a_precondition_that_nothing_meets_is_vacuous(
 ) -> None:
     nothing = manager.BVULT(manager.BVMul(a, a), manager.BV(0, 8))
     for claim in (manager.Equals(a, a), manager.NotEquals(a, a)):
-        verdict = prove(claim, precondition=nothing, symbols=[a], confirm=_never, solver=solver, limits=limits)
+        verdict = prove(
+            claim, precondition=nothing, symbols=[a], confirm=_never, ask=Solving(solver).ask, limits=limits
+        )
         assert verdict.status is Status.VACUOUS
         assert verdict.solver is not None
 
@@ -97,10 +104,9 @@ def test_a_witnessed_precondition_is_not_asked_about(manager: FormulaManager, a:
         precondition=precondition,
         symbols=[a],
         confirm=_never,
-        solver="bitwuzla",
+        ask=ask,
         limits=limits,
         precondition_witnessed=True,
-        ask=ask,
     )
     assert verdict.status is Status.PROVED
     assert ask.asked == [(manager.And(precondition, manager.Not(claim)), limits)]
@@ -110,7 +116,7 @@ def test_an_unknown_precondition_is_unknown(manager: FormulaManager, a: FNode, l
     precondition, claim = manager.BVULT(a, manager.BV(5, 8)), manager.BVULT(a, manager.BV(6, 8))
     unknown = Answer(Outcome.UNKNOWN, SOLVER, 1.0, reason=Cause.MEMORY.reason("full"))
     ask = Script(Answer(Outcome.UNSAT, SOLVER, 1.0), unknown)
-    verdict = prove(claim, precondition=precondition, symbols=[a], confirm=_never, solver="z3", limits=limits, ask=ask)
+    verdict = prove(claim, precondition=precondition, symbols=[a], confirm=_never, ask=ask, limits=limits)
     assert verdict.status is Status.UNKNOWN
     assert verdict.reason == "memory: full (is the precondition satisfiable?)"
     assert ask.asked[1][0] == precondition
@@ -120,7 +126,7 @@ def test_the_time_limit_is_for_both_queries(manager: FormulaManager, a: FNode, l
     precondition, claim = manager.BVULT(a, manager.BV(5, 8)), manager.BVULT(a, manager.BV(6, 8))
     unsatisfiable = Answer(Outcome.UNSAT, SOLVER, 1.0)
     ask = Script(unsatisfiable, Answer(Outcome.SAT, SOLVER, 1.0, model={}))
-    prove(claim, precondition=precondition, symbols=[a], confirm=_never, solver="z3", limits=limits, ask=ask)
+    prove(claim, precondition=precondition, symbols=[a], confirm=_never, ask=ask, limits=limits)
     (_, first), (_, second) = ask.asked
     assert first == limits
     assert second.seconds < limits.seconds
@@ -129,9 +135,7 @@ def test_the_time_limit_is_for_both_queries(manager: FormulaManager, a: FNode, l
     # The first query took all of it.
     exhausted = Script(unsatisfiable)
     tiny = Limits(1e-9, 1 << 30)
-    verdict = prove(
-        claim, precondition=precondition, symbols=[a], confirm=_never, solver="z3", limits=tiny, ask=exhausted
-    )
+    verdict = prove(claim, precondition=precondition, symbols=[a], confirm=_never, ask=exhausted, limits=tiny)
     assert verdict.status is Status.UNKNOWN
     assert verdict.reason == "timeout: no answer within 1e-09 s"
 
@@ -139,7 +143,9 @@ def test_the_time_limit_is_for_both_queries(manager: FormulaManager, a: FNode, l
 def test_a_witness_that_does_not_replay_raises(manager: FormulaManager, a: FNode, limits: Limits) -> None:
     claim = manager.NotEquals(a, manager.BV(200, 8))
     with pytest.raises(WitnessDoesNotReplay, match="a=0xc8") as caught:
-        prove(claim, precondition=None, symbols=[a], confirm=lambda m: False, solver="bitwuzla", limits=limits)
+        prove(
+            claim, precondition=None, symbols=[a], confirm=lambda m: False, ask=Solving("bitwuzla").ask, limits=limits
+        )
     assert caught.value.model == {"a": 200}
     assert "(= a #xc8)" in caught.value.query
     assert "(check-sat)" in caught.value.query
@@ -149,15 +155,14 @@ def test_a_witness_that_does_not_replay_raises(manager: FormulaManager, a: FNode
 
 def test_what_a_solver_process_invents_is_no_witness(manager: FormulaManager, a: FNode, limits: Limits) -> None:
     script = """import sys; sys.stdin.read(); print('{"status": "sat", "seconds": 0.1, "model": {"a": "0x07"}}')"""
-    ask = partial(solve, command=[sys.executable, "-c", script])
+    ask = partial(solve, solver="z3", command=[sys.executable, "-c", script])
     verdict = prove(
         manager.NotEquals(a, manager.BV(200, 8)),
         precondition=None,
         symbols=[a],
         confirm=_never,
-        solver="z3",
-        limits=limits,
         ask=ask,
+        limits=limits,
     )
     assert verdict.status is Status.UNKNOWN
     assert verdict.reason == "solver error: the values that z3 gave do not satisfy the query"
@@ -169,7 +174,7 @@ def test_an_unknown_claim_is_unknown(manager: FormulaManager, a: FNode) -> None:
         precondition=None,
         symbols=[a],
         confirm=_never,
-        solver="cvc5",
+        ask=Solving("cvc5").ask,
         limits=Limits(0.01, 1 << 30),
     )
     assert verdict.status is Status.UNKNOWN
