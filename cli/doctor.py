@@ -18,7 +18,12 @@ from mmaproof.cli.version import tool_version
 
 RECORDINGS_VARIABLE = "MMAPROOF_RECORDINGS"
 _PACKAGES = ("pysmt", "numpy", "ml_dtypes", "typer", "rich")
-_EXTRAS = {"notebooks": ("matplotlib", "nbclient"), "dev": ("pytest", "hypothesis", "mypy", "ruff")}
+_EXTRAS = {
+    "pictures": ("matplotlib",),
+    "dask": ("distributed",),
+    "notebooks": ("matplotlib", "nbclient"),
+    "dev": ("pytest", "hypothesis", "mypy", "ruff"),
+}
 
 
 def register(app: typer.Typer) -> None:

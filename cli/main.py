@@ -42,7 +42,8 @@ def _run(arguments: list[str] | None) -> int:
     try:
         from mmaproof.cli.application import app
 
-        status = app(args=arguments, prog_name="mmaproof", standalone_mode=False)
+        given = sys.argv[1:] if arguments is None else arguments
+        status = app(args=_with_values(given), prog_name="mmaproof", standalone_mode=False)
         sys.stdout.flush()
     except (BrokenPipeError, SystemExit):
         # the reader of our output went away (the parser ends with SystemExit then, nothing else does): nothing is
@@ -54,17 +55,22 @@ def _run(arguments: list[str] | None) -> int:
     return status if isinstance(status, int) else EXIT_HOLDS
 
 
+def _with_values(arguments: list[str]) -> list[str]:
+    """Return the arguments with the value that ``--certify`` by itself stands for: the parser would take the next."""
+    return ["--certify=solver" if x == "--certify" else x for x in arguments]
+
+
 def _status_of(error: Exception) -> int:
     """Print one line about ``error`` and return the exit status that it means."""
     from mmaproof.designs.errors import MmaproofError
-    from mmaproof.smt.solving.errors import LimitError, SolverNotInstalledError, UnknownSolverError
+    from mmaproof.smt.solving.errors import LimitError, SolverNotInstalledError, StoreError, UnknownSolverError
 
     if type(error).__name__ == "Abort":  # the parser's, after a Ctrl-C or the end of the input
         return EXIT_INTERRUPTED
     status = EXIT_INPUT
     if hasattr(error, "format_message"):  # a usage error of the parser
         complain(f"error: {error.format_message()} (see: mmaproof --help)")
-    elif isinstance(error, MmaproofError | LimitError | UnknownSolverError):
+    elif isinstance(error, MmaproofError | LimitError | StoreError | UnknownSolverError):
         complain(f"error: {error}")
     elif isinstance(error, OSError) and error.filename is None:  # a file has a name, standard output has none
         discard(sys.stdout)

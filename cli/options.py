@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from mmaproof.cli.output import complain
+
+if TYPE_CHECKING:
+    from mmaproof.smt.solving.solving import Solving
+
+STORE_VARIABLE = "MMAPROOF_STORE"
 
 
 def askable(k: int | None) -> int | None:
@@ -41,6 +49,30 @@ Where = Annotated[
     ),
 ]
 Solver = Annotated[str, typer.Option("--solver", metavar="NAME", help="bitwuzla, cvc5 or z3.")]
+Jobs = Annotated[
+    int,
+    typer.Option("--jobs", metavar="N", min=1, help="Let so many solvers race for each query, --solver among them."),
+]
+Certificate = Annotated[
+    str | None,
+    typer.Option(
+        "--certify",
+        metavar="[=proof]",
+        help="Have a second solver confirm what is proved; with --certify=proof a checker of proofs.",
+        show_default=False,
+    ),
+]
+StoreFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--store",
+        metavar="FILE",
+        help="Look answers up in this file, and keep them there; default $MMAPROOF_STORE, else "
+        "mmaproof/answers.sqlite in the user's folder of caches.",
+        show_default=False,
+    ),
+]
+NoStore = Annotated[bool, typer.Option("--no-store", help="Neither look answers up nor keep them.")]
 Timeout = Annotated[str, typer.Option("--timeout", metavar="TIME", help="Limit for the whole answer: 30s, 2m, 1h.")]
 Memory = Annotated[str, typer.Option("--memory", metavar="SIZE", help="Limit for the solver's memory: 512M, 4G.")]
 Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Seed of the search.", min=0)]
@@ -48,6 +80,61 @@ Search = Annotated[
     bool, typer.Option("--search/--no-search", help="Look for a witness among random operands before solving.")
 ]
 NanCodes = Annotated[bool, typer.Option("--nan-codes", help="Two NaNs are equal only if their bits are.")]
+ZeroSigns = Annotated[bool, typer.Option("--ignore-zero-signs", help="+0 and -0 are equal results.")]
+Explained = Annotated[
+    bool, typer.Option("--explain", help="Show the lemmas behind the answer as a tree: status, seconds, solver.")
+]
 Output = Annotated[
     Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write what was found as a vector file.")
 ]
+
+
+def solving_of(solver: str, jobs: int, certificate: str | None, store: Path | None, no_store: bool) -> Solving:
+    """Return how queries are answered, as the options say.
+
+    InputError where they contradict each other; what ``Solving.of`` raises. A default store that cannot be used is a
+    note, and there is none then.
+    """
+    from mmaproof.designs.errors import InputError
+    from mmaproof.smt.solving.certify import Certify
+    from mmaproof.smt.solving.solving import Solving
+
+    if certificate not in (None, *(x.value for x in Certify)):
+        raise InputError(f"--certify={certificate}: --certify (a second solver) and --certify=proof are allowed")
+    if store is not None and no_store:
+        raise InputError(f"--no-store leaves nothing to look up in {store}: leave one of them out")
+    file = store if store is not None or no_store else _usable_default()
+    return Solving.of(Solving(solver, jobs, None if certificate is None else Certify(certificate), file))
+
+
+def default_store() -> Path | None:
+    """Return the file of answers where none is named; None where the variable for it is set to nothing.
+
+    InputError where the user has no home.
+    """
+    from mmaproof.designs.errors import InputError
+
+    named = os.environ.get(STORE_VARIABLE)
+    if named is not None:
+        return Path(named) if named else None
+    try:
+        caches = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser()
+    except RuntimeError as problem:
+        raise InputError(f"no place for answers ({problem}): let {STORE_VARIABLE} name a file") from None
+    return caches / "mmaproof" / "answers.sqlite"
+
+
+def _usable_default() -> Path | None:
+    from mmaproof.designs.errors import InputError
+    from mmaproof.smt.solving.errors import StoreError
+    from mmaproof.smt.solving.store import Store
+
+    try:
+        file = default_store()
+        if file is not None:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            Store(file).check()
+    except (InputError, StoreError, OSError) as problem:
+        complain(f"note: answers are neither looked up nor kept: {problem}")
+        return None
+    return file

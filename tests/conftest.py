@@ -10,6 +10,9 @@ from hypothesis import settings
 settings.register_profile("mmaproof", derandomize=True, deadline=None)
 settings.load_profile("mmaproof")
 
+# No test finds answers of another one, or leaves some in the user's home; who wants a store names one.
+os.environ["MMAPROOF_STORE"] = ""
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--slow", action="store_true", help="run the tests marked slow too (minutes to hours)")

@@ -173,6 +173,9 @@ class BitwuzlaSolver(IncrementalTrackingSolver, SmtLibBasicSolver, SmtLibIgnoreM
             raise SolverStatusError("there is no model: the last command was not a solve() that returned True")
 
     def _exit(self) -> None:
+        # Terms must go before their manager, and the garbage collector, which frees the converter, keeps no order.
+        self.converter.memoization.clear()
+        self.converter.declared.clear()
         del self.bitwuzla
         del self.converter
         del self.terms

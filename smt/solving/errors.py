@@ -4,7 +4,7 @@ A solver which times out, runs out of memory or crashes raises nothing: that is 
 reason. Exceptions are for questions that cannot be asked and for contradictions inside mmaproof.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 
 class SolvingError(Exception):
@@ -33,6 +33,27 @@ class MalformedQueryError(SolvingError, ValueError):
 
 class MalformedReplyError(SolvingError, ValueError):
     """What a worker wrote is not an answer."""
+
+
+class StoreError(SolvingError, ValueError):
+    """A file that cannot be used as a store of answers."""
+
+
+class SolversDisagree(SolvingError, RuntimeError):  # noqa: N818 - named for what happened
+    """One query was answered sat by one solver and unsat by another: one of them is wrong.
+
+    Attributes: ``answers`` (what each said, in words) and ``files`` (the query as SMT-LIB 2 scripts, where kept).
+    """
+
+    def __init__(self, answers: Sequence[str], files: Sequence[str], problem: str | None) -> None:
+        kept = f"the query is kept in {' and '.join(files)}" if problem is None else f"the query is lost: {problem}"
+        super().__init__(f"{' and '.join(answers)} to the same query, so nothing is known; {kept}")
+        self.answers = tuple(answers)
+        self.files = tuple(files)
+
+
+class ProofRejectedError(SolvingError, ValueError):
+    """A text that is no proof, or a proof that does not show what it should."""
 
 
 class WitnessDoesNotReplay(SolvingError, RuntimeError):  # noqa: N818 - named for what happened

@@ -18,7 +18,7 @@ class Ask(Protocol):
     """How one query is answered: ``Solving.ask``, or something that stands for it."""
 
     def __call__(self, formula: FNode, symbols: Sequence[FNode], /, *, limits: Limits) -> Answer:
-        """Answer the query; see ``solve``."""
+        """Answer the query; see ``Solving.ask``."""
 
 
 def prove(
@@ -54,24 +54,30 @@ def prove(
     if answer.reason is not None:
         return _unknown(answer.reason, seconds, answer.solver)
     if answer.outcome is Outcome.SAT:
-        return Verdict(Status.REFUTED, seconds, model=answer.model, solver=answer.solver)
+        return Verdict(Status.REFUTED, seconds, model=answer.model, solver=answer.solver, stored=answer.stored)
     if precondition is not None and not precondition_witnessed:
-        return _met(precondition, answer.solver, started, ask, limits)
-    return Verdict(Status.PROVED, seconds, solver=answer.solver)
+        return _met(precondition, answer, started, ask, limits)
+    return _decided(Status.PROVED, seconds, answer)
 
 
-def _met(precondition: FNode, proved_by: SolverIdentity, started: float, ask: Ask, limits: Limits) -> Verdict:
+def _met(precondition: FNode, proof: Answer, started: float, ask: Ask, limits: Limits) -> Verdict:
     """Return PROVED for a claim that nothing violates if something meets its precondition, VACUOUS if nothing does."""
     spent = time.monotonic() - started
     left = limits.after(spent, "the claim")
     if spent >= limits.seconds:
-        return _unknown(Cause.TIMEOUT.reason(f"no answer within {left}"), spent, proved_by)
+        return _unknown(Cause.TIMEOUT.reason(f"no answer within {left}"), spent, proof.solver)
     answer = ask(precondition, (), limits=left)
     seconds = time.monotonic() - started
     if answer.reason is not None:
         return _unknown(f"{answer.reason} (is the precondition satisfiable?)", seconds, answer.solver)
-    status = Status.PROVED if answer.outcome is Outcome.SAT else Status.VACUOUS
-    return Verdict(status, seconds, solver=answer.solver)
+    if answer.outcome is Outcome.SAT:
+        return _decided(Status.PROVED, seconds, proof)
+    return _decided(Status.VACUOUS, seconds, answer)
+
+
+def _decided(status: Status, seconds: float, unsat: Answer) -> Verdict:
+    """Return the verdict of a query that nothing satisfies."""
+    return Verdict(status, seconds, solver=unsat.solver, certified_by=unsat.certified_by, stored=unsat.stored)
 
 
 def _unknown(reason: str, seconds: float, solver: SolverIdentity) -> Verdict:

@@ -151,10 +151,16 @@ def _node_of(formula: FNode, nodes: list[Node], positions: Mapping[FNode, int]) 
             f"{op.op_to_str(node_type)} is not of quantifier-free bit-vector logic (QF_BV); allowed are symbols, "
             f"constants and {', '.join(BY_NAME)}"
         )
-    indices = tuple(_indices_of(formula))
+    indices = tuple(indices_of(formula))
     operands = tuple(positions[operand] for operand in formula.args())
     width = operator.result_width([nodes[position].width for position in operands], indices)
     return Node(operator.name, width, indices, operands)
+
+
+def width_of(formula: FNode) -> int:
+    """Return the width of a term in bits, 0 for a truth value."""
+    kind = formula.get_type()
+    return TRUTH if kind.is_bool_type() else int(kind.width)
 
 
 def _width_of_symbol(symbol: FNode) -> int:
@@ -170,7 +176,8 @@ def _width_of_symbol(symbol: FNode) -> int:
     )
 
 
-def _indices_of(formula: FNode) -> Iterator[int]:
+def indices_of(formula: FNode) -> Iterator[int]:
+    """Yield the indices of a node, in the order of SMT-LIB."""
     if formula.is_bv_extract():
         yield formula.bv_extract_end()
         yield formula.bv_extract_start()

@@ -2,34 +2,99 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Self
 
 from pysmt.fnode import FNode
 
 from mmaproof.smt.solving.backends import DEFAULT_SOLVER, require_solver
+from mmaproof.smt.solving.certify import Certify, certified, certifiers, confirmation
+from mmaproof.smt.solving.disagreement import require_agreement
+from mmaproof.smt.solving.errors import UnsupportedFormulaError
 from mmaproof.smt.solving.limits import Limits
-from mmaproof.smt.solving.solve import solve
-from mmaproof.smt.solving.verdict import Answer
+from mmaproof.smt.solving.portfolio import race, racers
+from mmaproof.smt.solving.query import Query
+from mmaproof.smt.solving.store import Store
+from mmaproof.smt.solving.verdict import Answer, Outcome
 
 
 @dataclass(frozen=True, slots=True)
 class Solving:
-    """A way to answer queries: ``solver`` is the name of a back end. Plain data, so that another process can do it."""
+    """A way to answer queries. Plain data, so that another process can do it.
+
+    ``solver`` is the name of a back end. With ``jobs`` above 1, so many solvers race for each query, that one among
+    them. ``certify`` says who has to confirm that a query is unsatisfiable. ``store`` is the file in which answers are
+    looked up and kept, None for none.
+
+    Raises ``ValueError`` where ``jobs`` is below 1.
+    """
 
     solver: str = DEFAULT_SOLVER
+    jobs: int = 1
+    certify: Certify | None = None
+    store: Path | None = None
+
+    def __post_init__(self) -> None:
+        if self.jobs < 1:
+            raise ValueError(f"jobs = {self.jobs}: at least one solver process is needed")
 
     @classmethod
     def of(cls, solver: str | Self) -> Solving:
         """Return a way to answer queries, given as such or as the name of its solver.
 
-        Raises UnknownSolverError and SolverNotInstalledError.
+        Raises UnknownSolverError, SolverNotInstalledError, and StoreError where its store cannot be used.
         """
         solving = Solving(solver) if isinstance(solver, str) else solver
         require_solver(solving.solver)
+        if solving.certify is not None:
+            certifiers(solving.solver, solving.certify)
+        if solving.store is not None:
+            Store(solving.store).check()
         return solving
 
     def ask(self, formula: FNode, symbols: Sequence[FNode], /, *, limits: Limits) -> Answer:
-        """Answer the query; see ``solve``."""
-        return solve(formula, symbols, solver=self.solver, limits=limits)
+        """Answer the query of a formula, and give the values of some symbols where it is satisfiable.
+
+        The model has exactly these symbols; one that does not occur in the formula is 0. A satisfying assignment is
+        believed only after the formula was evaluated on it. The time limit begins with the call and is for all
+        solvers together. Time-outs, memory, crashes and nonsense are UNKNOWN with a reason, and so is an unsatisfiable
+        query that nobody certifies where that is asked for.
+
+        Raises ``UnsupportedFormulaError`` for a formula or symbol outside QF_BV, ``UnknownSolverError``,
+        ``SolverNotInstalledError`` and ``SolversDisagree``. An interrupt from the keyboard is passed on after all
+        processes were killed.
+        """
+        started = time.monotonic()
+        for symbol in symbols:
+            if not (symbol.is_symbol() and (symbol.symbol_type().is_bool_type() or symbol.symbol_type().is_bv_type())):
+                raise UnsupportedFormulaError(
+                    f"{symbol} is no symbol of a truth value or bit-vector: no value to ask for"
+                )
+        answer = self._answer(Query.of(formula), limits, started)
+        held, names = answer.model, [symbol.symbol_name() for symbol in symbols]
+        model = None if held is None else {name: held.get(name, 0) for name in names}
+        return replace(answer, model=model, seconds=time.monotonic() - started)
+
+    def _answer(self, query: Query, limits: Limits, started: float) -> Answer:
+        """Return what is known about a query, from the store or from solvers; a model has all of its symbols."""
+        solvers = racers(self.solver, self.jobs)
+        store = None if self.store is None else Store(self.store)
+        known = [] if store is None else store.answers(query)
+        served = [a for solver in solvers for a in known if a.solver == solver]
+        require_agreement(query, served)
+        answer = served[0] if served else race(query, solvers, limits, started + limits.seconds)
+        if store is not None and not served:
+            store.keep(query, answer)
+        if self.certify is None or answer.outcome is not Outcome.UNSAT:
+            return answer
+        others = certifiers(answer.solver.name, self.certify)
+        second = next((a for a in known if a.solver in others), None)
+        if second is None:
+            left = limits.after(time.monotonic() - started, "the first solver")
+            second = confirmation(query, answer.solver.name, self.certify, left)
+            if store is not None:
+                store.keep(query, second)
+        return certified(query, answer, second)

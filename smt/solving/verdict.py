@@ -76,8 +76,10 @@ class Answer:
     ``model`` (sat only) gives the wanted symbols' values, unsigned, 0 or 1 for a truth value. ``reason``
     (unknown only) begins with a ``Cause``. ``seconds`` is wall-clock time with everything in it;
     ``solver_seconds`` is the part the solver reported for loading and deciding the query, None when it did not.
+    ``certified_by`` (unsat only) is who confirmed it, None when nobody was asked to. ``stored`` is for an answer
+    from a store what ``solver_seconds`` was when it was new, None for one that is new.
 
-    Raises ``ValueError`` when model or reason do not fit the outcome.
+    Raises ``ValueError`` when model, reason or certificate do not fit the outcome.
     """
 
     outcome: Outcome
@@ -86,11 +88,15 @@ class Answer:
     model: Mapping[str, int] | None = None
     reason: str | None = None
     solver_seconds: float | None = None
+    certified_by: SolverIdentity | None = None
+    stored: float | None = None
 
     def __post_init__(self) -> None:
         _require_consistent((self.model is not None) == (self.outcome is Outcome.SAT), self)
         _require_consistent((self.reason is not None) == (self.outcome is Outcome.UNKNOWN), self)
         _require_cause(self.reason)
+        if self.certified_by is not None and self.outcome is not Outcome.UNSAT:
+            raise ValueError(f"inconsistent: {self!r}; only unsat is certified")
 
     def __bool__(self) -> NoReturn:
         raise TypeError("an answer is no truth value: look at .outcome (sat, unsat or unknown)")
@@ -102,6 +108,7 @@ class Verdict:
 
     ``reason`` (UNKNOWN only) begins with a ``Cause``; ``model`` (REFUTED only) is the witness, symbol name ->
     unsigned value; ``solver`` is who answered, None when nobody was asked; ``seconds`` is wall-clock time.
+    ``certified_by`` and ``stored`` are those of the answer that decided; see ``Answer``.
 
     Raises ``ValueError`` when model or reason do not fit the status.
     """
@@ -111,6 +118,8 @@ class Verdict:
     reason: str | None = None
     model: Mapping[str, int] | None = None
     solver: SolverIdentity | None = None
+    certified_by: SolverIdentity | None = None
+    stored: float | None = None
 
     def __post_init__(self) -> None:
         _require_consistent((self.model is not None) == (self.status is Status.REFUTED), self)

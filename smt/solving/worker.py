@@ -2,7 +2,8 @@
 
 Started by ``mmaproof.smt.solving.process`` as ``python -P -m mmaproof.smt.solving.worker SOLVER MEMORY_BYTES
 CPU_SECONDS PARENT_PID``; see ``protocol`` for the answer. It limits its own CPU time and, on Linux, its address
-space, and on Linux it dies with its parent, whatever ends that.
+space, and on Linux it dies with its parent, whatever ends that. ``proof_worker`` answers in another way and does all
+this alike.
 
 Only light modules are imported at the top: it should guard itself before it loads anything that takes time.
 """
@@ -14,6 +15,7 @@ import resource
 import signal
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
@@ -26,8 +28,8 @@ _PR_SET_PDEATHSIG: Final = 1
 _STACK_BYTES: Final = 100 << 20
 
 
-def main(arguments: list[str]) -> None:
-    """Answer one query; ends the process."""
+def run(arguments: list[str], answer: Callable[[str, int], bytes]) -> None:
+    """Answer one query by ``answer(solver, memory_bytes)``, which returns the line to write; ends the process."""
     solver, memory_bytes, cpu_seconds, parent = arguments
     _die_with_parent(int(parent))
     _set_soft(resource.RLIMIT_CPU, int(cpu_seconds))
@@ -38,10 +40,13 @@ def main(arguments: list[str]) -> None:
     gc.disable()
     # pySMT writes constants for Z3 in decimal, of which Python allows 4300 digits.
     sys.set_int_max_str_digits(0)
+    if solver != "z3":
+        # pySMT itself would import Z3 for its algebraic numbers: 25 ms and 33 MB that nobody uses here.
+        sys.modules["z3"] = None  # type: ignore[assignment]
     # Solver libraries may print; only the answer goes to the parent.
     answer_to = os.dup(1)
     os.dup2(2, 1)
-    line = _answer_or_reason(solver, int(memory_bytes))
+    line = _answer_or_reason(solver, int(memory_bytes), answer)
     while line:
         line = line[os.write(answer_to, line) :]
     # Without tearing down the solver and its terms, which takes time and answers nothing.
@@ -57,7 +62,7 @@ def _die_with_parent(parent: int) -> None:
         os._exit(1)
 
 
-def _limit_memory(memory_bytes: int) -> None:
+def limit_memory(memory_bytes: int) -> None:
     """Allow so many bytes of address space in addition to what is mapped now."""
     if sys.platform == "linux":
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
@@ -70,11 +75,11 @@ def _set_soft(limit: int, wanted: int) -> None:
     resource.setrlimit(limit, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard))
 
 
-def _answer_or_reason(solver: str, memory_bytes: int) -> bytes:
+def _answer_or_reason(solver: str, memory_bytes: int, answer: Callable[[str, int], bytes]) -> bytes:
     """Return the line to write, whatever Python exceptions happen on the way."""
     detail = "no more memory within the limit"
     try:
-        return _answer(solver, memory_bytes)
+        return answer(solver, memory_bytes)
     except MemoryError:
         cause = Cause.MEMORY
     except Exception as problem:
@@ -88,9 +93,6 @@ def _answer_or_reason(solver: str, memory_bytes: int) -> bytes:
 
 def _answer(solver: str, memory_bytes: int) -> bytes:
     """Return the line that answers the query on standard input."""
-    if solver != "z3":
-        # pySMT itself would import Z3 for its algebraic numbers: 25 ms and 33 MB that nobody uses here.
-        sys.modules["z3"] = None  # type: ignore[assignment]
     from pysmt.environment import get_env  # noqa: PLC0415
     from pysmt.exceptions import SolverReturnedUnknownResultError  # noqa: PLC0415
 
@@ -101,7 +103,7 @@ def _answer(solver: str, memory_bytes: int) -> bytes:
     backend = BACKENDS[solver]
     engine = backend.load(environment)
     # Only now: a library which may not be mapped fails with reasons that do not name memory.
-    _limit_memory(memory_bytes)
+    limit_memory(memory_bytes)
     query = Query.parse(sys.stdin.buffer.read().decode())
     formula = query.formula(environment.formula_manager)
     started = time.perf_counter()
@@ -124,6 +126,11 @@ def _value(engine: Any, symbol: Any) -> int:
 
 def _unknown(cause: Cause, detail: str) -> bytes:
     return encode(Reply(Outcome.UNKNOWN, reason=cause.reason(detail)), {})
+
+
+def main(arguments: list[str]) -> None:
+    """Answer one query by an SMT solver; ends the process."""
+    run(arguments, _answer)
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ MAY_IMPORT_ROOT = {"cli", PACKAGE_ROOT}
 
 SOLVER_FOLDER = "smt/solving"
 # pySMT's solver modules import the solvers they wrap.
-SOLVERS = ("bitwuzla", "cvc5", "z3", "pysmt.solvers")
+SOLVERS = ("bitwuzla", "cvc5", "z3", "pysat", "pysmt.solvers")
 
 # Inside smt/ the table above says nothing; what is written once must not know who asks about it. smt/proving
 # imports the solvers' folder, so it counts as that.

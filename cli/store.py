@@ -1,0 +1,92 @@
+"""`mmaproof store`: what the file of answers holds, and how it is emptied."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.table import Table
+
+from mmaproof.cli.options import STORE_VARIABLE, Json, default_store
+from mmaproof.cli.output import EXIT_HOLDS, print_json, results, say, solver_record
+
+if TYPE_CHECKING:
+    from mmaproof.smt.solving.store import Store
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to ``app``."""
+    app.command("store")(store)
+
+
+def store(
+    clear: Annotated[
+        bool, typer.Option("--clear/--stats", help="Remove everything, or count what is there (the default).")
+    ] = False,
+    file: Annotated[
+        Path | None,
+        typer.Option("--store", metavar="FILE", help="Another file than the default one.", show_default=False),
+    ] = None,
+    json: Json = False,
+) -> int:
+    """Count the answers that are kept, by solver, version and outcome, or remove them.
+
+    A sat answer is believed only after the query was evaluated on its values, a witness only after the designs were.
+    That nothing satisfies a query is believed as it is kept: see --certify, and --no-store.
+    """
+    from mmaproof.designs.errors import InputError
+    from mmaproof.smt.solving.store import Store
+
+    path = default_store() if file is None else file
+    if path is None:
+        raise InputError(f"no store: {STORE_VARIABLE} is set to nothing; name a file with --store FILE")
+    if file is not None and not file.exists():
+        raise InputError(f"the store {file} does not exist: name one that a command with --store FILE has made")
+    found = Store(path)
+    if clear:
+        answers, witnesses = found.clear() if path.exists() else (0, 0)
+        record: dict[str, Any] = {"store": str(path), "removed": {"answers": answers, "witnesses": witnesses}}
+        if not json:
+            say(f"{path}: {answers} answers and {witnesses} witnesses removed")
+    else:
+        record = _contents(found)
+        if not json:
+            _print(record)
+    if json:
+        print_json(record)
+    return EXIT_HOLDS
+
+
+def _contents(store: Store) -> dict[str, Any]:
+    """Return what a store holds as JSON data; nothing where there is no file yet."""
+    kept, witnesses = store.contents() if store.path.exists() else ([], 0)
+    return {
+        "store": str(store.path),
+        "answers": [
+            {
+                "solver": solver_record(x.solver),
+                "outcome": x.outcome.value,
+                "answers": x.answers,
+                "seconds": round(x.seconds, 3),
+            }
+            for x in kept
+        ],
+        "witnesses": witnesses,
+        "bytes": store.path.stat().st_size if store.path.exists() else 0,
+    }
+
+
+def _print(record: dict[str, Any]) -> None:
+    """Print the contents for a person."""
+    say(f"{record['store']}: {record['bytes']} bytes, {record['witnesses']} witnesses of questions")
+    if not record["answers"]:
+        say("no answers of solvers")
+        return
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    for heading in ("solver", "version", "outcome", "answers", "solver seconds"):
+        table.add_column(heading, justify="right" if heading in ("answers", "solver seconds") else "left")
+    for x in record["answers"]:
+        solver = x["solver"]
+        table.add_row(solver["name"], solver["version"], x["outcome"], str(x["answers"]), f"{x['seconds']:.2f}")
+    results().print(table)

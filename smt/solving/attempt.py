@@ -1,0 +1,82 @@
+"""One solver at work on one query: what its process says is checked before anyone believes it."""
+
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from mmaproof.smt.solving.backends import BACKENDS
+from mmaproof.smt.solving.errors import MalformedReplyError
+from mmaproof.smt.solving.limits import Limits
+from mmaproof.smt.solving.process import WORKER, Ended, SolverProcess, reason_of_death
+from mmaproof.smt.solving.protocol import Reply, decode
+from mmaproof.smt.solving.query import Query
+from mmaproof.smt.solving.verdict import Answer, Cause, Outcome, SolverIdentity
+
+COMMANDS: Final[dict[str, Sequence[str]]] = dict.fromkeys(BACKENDS, WORKER)
+"""What starts the process of each solver; tests put their own solvers here."""
+
+
+@dataclass
+class Attempt:
+    """A solver asked about a query until ``deadline`` (by ``time.monotonic``); ``command`` starts its process."""
+
+    query: Query
+    solver: SolverIdentity
+    limits: Limits
+    deadline: float
+    command: Sequence[str]
+    _process: SolverProcess | None = field(default=None, init=False)
+    _stopped: bool = field(default=False, init=False)
+    _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
+
+    def answer(self) -> Answer:
+        """Return what the solver found out, the values of all symbols included.
+
+        Time-outs, memory, crashes and nonsense are UNKNOWN with a reason. The process is gone afterwards, also where
+        an interrupt from the keyboard is passed on.
+        """
+        started = time.monotonic()
+        reply = self._reply()
+        seconds = time.monotonic() - started
+        return Answer(reply.outcome, self.solver, seconds, reply.model, reply.reason, reply.seconds)
+
+    def stop(self) -> None:
+        """End the process, also one that is still to start; may be called from another thread than ``answer``."""
+        with self._lock:
+            self._stopped = True
+            if self._process is not None:
+                self._process.stop()
+
+    def _reply(self) -> Reply:
+        text = self.query.text
+        timeout = _unknown(Cause.TIMEOUT, f"no answer within {self.limits}")
+        if time.monotonic() >= self.deadline:
+            return timeout
+        try:
+            with SolverProcess(self.command, self.solver.name, self.limits) as process:
+                with self._lock:
+                    self._process = process
+                    if self._stopped:
+                        process.stop()
+                ended = process.finish(text, self.deadline - time.monotonic())
+        except OSError as problem:
+            return _unknown(Cause.SOLVER_ERROR, f"the solver process does not start: {problem}")
+        return timeout if ended is None else self._checked(ended)
+
+    def _checked(self, ended: Ended) -> Reply:
+        """Return what an ended process found out, as far as it can be believed."""
+        if ended.returncode != 0:
+            return Reply(Outcome.UNKNOWN, reason=reason_of_death(ended, self.limits))
+        try:
+            reply = decode(ended.output, self.query.symbols)
+        except MalformedReplyError as problem:
+            return _unknown(Cause.SOLVER_ERROR, str(problem))
+        if reply.model is not None and not self.query.evaluate(reply.model):
+            return _unknown(Cause.SOLVER_ERROR, f"the values that {self.solver.name} gave do not satisfy the query")
+        return reply
+
+
+def _unknown(cause: Cause, detail: str) -> Reply:
+    return Reply(Outcome.UNKNOWN, reason=cause.reason(detail))

@@ -1,0 +1,60 @@
+"""Certification: an unsatisfiable query is believed only after someone else confirmed it."""
+
+import time
+from dataclasses import replace
+from enum import Enum
+
+from mmaproof.smt.solving.attempt import COMMANDS, Attempt
+from mmaproof.smt.solving.backends import BACKENDS
+from mmaproof.smt.solving.disagreement import require_agreement
+from mmaproof.smt.solving.errors import SolverNotInstalledError
+from mmaproof.smt.solving.limits import Limits
+from mmaproof.smt.solving.portfolio import racers
+from mmaproof.smt.solving.proof_certificate import certify_by_proof, require_prover
+from mmaproof.smt.solving.query import Query
+from mmaproof.smt.solving.verdict import Answer, Outcome, SolverIdentity
+
+
+class Certify(Enum):
+    """Who confirms that a query is unsatisfiable."""
+
+    SOLVER = "solver"
+    """A second, different solver."""
+    PROOF = "proof"
+    """A SAT solver writes a proof, which a checker accepts."""
+
+
+def certifiers(first: str, certify: Certify) -> tuple[SolverIdentity, ...]:
+    """Return who can confirm what the solver ``first`` says; the first of them is asked.
+
+    Raises ``SolverNotInstalledError`` where there is nobody.
+    """
+    if certify is Certify.PROOF:
+        return (require_prover(),)
+    others = racers(first, len(BACKENDS))[1:]
+    if not others:
+        raise SolverNotInstalledError(
+            f"no solver beside {first} is installed to certify what it says: pip install cvc5"
+        )
+    return others
+
+
+def confirmation(query: Query, first: str, certify: Certify, limits: Limits) -> Answer:
+    """Return what is said by the one who should confirm that the solver ``first`` is right about the query."""
+    if certify is Certify.PROOF:
+        return certify_by_proof(query, limits)
+    second = certifiers(first, certify)[0]
+    return Attempt(query, second, limits, time.monotonic() + limits.seconds, COMMANDS[second.name]).answer()
+
+
+def certified(query: Query, answer: Answer, second: Answer) -> Answer:
+    """Return an unsat ``answer`` as ``second`` lets it stand: certified, or UNKNOWN where that is.
+
+    Raises ``SolversDisagree`` where the second answer is sat.
+    """
+    require_agreement(query, [answer, second])
+    if second.reason is None:
+        return replace(answer, certified_by=second.solver)
+    cause, _, detail = second.reason.partition(": ")
+    reason = f"{cause}: not certified by {second.solver}: {detail}"
+    return Answer(Outcome.UNKNOWN, answer.solver, answer.seconds, reason=reason)

@@ -1,0 +1,210 @@
+"""A query as clauses: every bit-vector operator by the circuit that a schoolbook gives for it (bit-blasting).
+
+What ``--certify=proof`` shows is shown of these clauses, so this file is trusted: each operator is as plain as its
+definition in SMT-LIB. A word is the tuple of its literals, the lowest bit first; a truth value is a word of one bit.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Final
+
+from mmaproof.smt.solving.gates import FALSE, TRUE, Gates
+from mmaproof.smt.solving.query import CONST, SYMBOL, Node, Query
+
+Word = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Cnf:
+    """Clauses that have the models of a query: satisfiable exactly if the query is.
+
+    ``clauses`` are lists of literals (DIMACS: a variable, numbered from 1, or its negative), among them the one that
+    asserts ``root``, the literal of the query itself. ``symbols`` gives the literals of each symbol of the query.
+    """
+
+    variables: int
+    clauses: Sequence[Sequence[int]]
+    symbols: Mapping[str, Word]
+    root: int
+
+    def model(self, assignment: Sequence[int]) -> dict[str, int]:
+        """Return the values of the query's symbols under an assignment, given as the literals that are true."""
+        true = set(assignment)
+        return {
+            name: sum(1 << position for position, literal in enumerate(word) if literal in true)
+            for name, word in self.symbols.items()
+        }
+
+    def dimacs(self) -> str:
+        """Return the clauses as DIMACS text."""
+        lines = (" ".join(map(str, (*clause, 0))) for clause in self.clauses)
+        return "\n".join((f"p cnf {self.variables} {len(self.clauses)}", *lines, ""))
+
+
+def encode(query: Query) -> Cnf:
+    """Return the clauses of a query."""
+    gates = Gates()
+    words: list[Word] = []
+    symbols: dict[str, Word] = {}
+    for node in query.nodes:
+        words.append(_word(gates, node, [words[position] for position in node.operands]))
+        if node.operator == SYMBOL:
+            symbols[node.name] = words[-1]
+    (root,) = words[-1]
+    return Cnf(gates.variables, [*gates.clauses, [root]], symbols, root)
+
+
+def _word(gates: Gates, node: Node, operands: Sequence[Word]) -> Word:
+    bits = range(max(1, node.width))
+    if node.operator == SYMBOL:
+        return tuple(gates.variable() for _ in bits)
+    if node.operator == CONST:
+        return tuple(TRUE if node.value >> bit & 1 else FALSE for bit in bits)
+    return CIRCUITS[node.operator](gates, operands, node.indices)
+
+
+def _negated(word: Word) -> Word:
+    return tuple(-x for x in word)
+
+
+def _bitwise(gate: Callable[[int, int], int], left: Word, right: Word) -> Word:
+    return tuple(map(gate, left, right))
+
+
+def _chosen(gates: Gates, condition: int, left: Word, right: Word) -> Word:
+    return tuple(gates.ite(condition, x, y) for x, y in zip(left, right, strict=True))
+
+
+def _equal(gates: Gates, left: Word, right: Word) -> int:
+    return gates.all_of(-gates.xor(x, y) for x, y in zip(left, right, strict=True))
+
+
+def _less(gates: Gates, left: Word, right: Word, or_equal: bool = False) -> int:
+    """Compare unsigned: the highest bit that differs decides, and ``or_equal`` where none does."""
+    less = TRUE if or_equal else FALSE
+    for x, y in zip(left, right, strict=True):
+        less = gates.ite(gates.xor(x, y), y, less)
+    return less
+
+
+def _signed_less(gates: Gates, left: Word, right: Word, or_equal: bool = False) -> int:
+    """Compare two's complement: with the sign bits inverted the order is the unsigned one."""
+    return _less(gates, (*left[:-1], -left[-1]), (*right[:-1], -right[-1]), or_equal)
+
+
+def _sum(gates: Gates, left: Word, right: Word, carry: int = FALSE) -> Word:
+    """Add with ripple carry, modulo the width."""
+    total = []
+    for x, y in zip(left, right, strict=True):
+        differ = gates.xor(x, y)
+        total.append(gates.xor(differ, carry))
+        carry = gates.ite(differ, carry, x)
+    return tuple(total)
+
+
+def _difference(gates: Gates, left: Word, right: Word) -> Word:
+    return _sum(gates, left, _negated(right), TRUE)
+
+
+def _minus(gates: Gates, word: Word) -> Word:
+    return _difference(gates, (FALSE,) * len(word), word)
+
+
+def _product(gates: Gates, left: Word, right: Word) -> Word:
+    """Shift and add, modulo the width."""
+    total = (FALSE,) * len(left)
+    for position, y in enumerate(right):
+        row = tuple(gates.all_of((x, y)) for x in left[: len(left) - position])
+        total = (*total[:position], *_sum(gates, total[position:], row))
+    return total
+
+
+def _divided(gates: Gates, left: Word, right: Word) -> tuple[Word, Word]:
+    """Return quotient and remainder of a long division, unsigned.
+
+    By zero every digit of the quotient is 1 and nothing is ever subtracted: all ones and the dividend, as SMT-LIB
+    says.
+    """
+    width = len(left)
+    divisor = (*right, FALSE)
+    remainder: Word = (FALSE,) * width
+    quotient: list[int] = []
+    for digit in reversed(left):
+        # One bit longer: the divisor is greater than the old remainder, or zero.
+        longer = (digit, *remainder)
+        fits = -_less(gates, longer, divisor)
+        remainder = _chosen(gates, fits, _difference(gates, longer, divisor), longer)[:width]
+        quotient.append(fits)
+    return tuple(reversed(quotient)), remainder
+
+
+def _signed_divided(gates: Gates, left: Word, right: Word) -> tuple[Word, Word]:
+    """Divide magnitudes; the quotient is negative where the signs differ, the remainder where the dividend is."""
+    magnitudes = (_chosen(gates, word[-1], _minus(gates, word), word) for word in (left, right))
+    quotient, remainder = _divided(gates, *magnitudes)
+    opposite = gates.xor(left[-1], right[-1])
+    return (
+        _chosen(gates, opposite, _minus(gates, quotient), quotient),
+        _chosen(gates, left[-1], _minus(gates, remainder), remainder),
+    )
+
+
+def _shifted_right(gates: Gates, word: Word, amount: Word, fill: int) -> Word:
+    """Shift by 1, 2, 4, ... where the amount has that bit; a bit of it that is worth the width or more fills all."""
+    width = len(word)
+    for position, bit in enumerate(amount):
+        step = min(1 << position, width)
+        word = _chosen(gates, bit, (*word[step:], *(fill,) * step), word)
+    return word
+
+
+def _shifted_left(gates: Gates, word: Word, amount: Word) -> Word:
+    return _shifted_right(gates, word[::-1], amount, FALSE)[::-1]
+
+
+def _rotated_left(word: Word, steps: int) -> Word:
+    split = (len(word) - steps) % len(word)
+    return word[split:] + word[:split]
+
+
+Circuit = Callable[[Gates, Sequence[Word], Sequence[int]], Word]
+
+# g: the gates, v: the operands, i: the indices, as SMT-LIB orders them.
+CIRCUITS: Final[Mapping[str, Circuit]] = {
+    "not": lambda g, v, i: _negated(v[0]),
+    "and": lambda g, v, i: (g.all_of(chain(*v)),),
+    "or": lambda g, v, i: (g.any_of(chain(*v)),),
+    "=>": lambda g, v, i: (g.any_of((-v[0][0], v[1][0])),),
+    "iff": lambda g, v, i: (_equal(g, *v),),
+    "=": lambda g, v, i: (_equal(g, *v),),
+    "ite": lambda g, v, i: _chosen(g, v[0][0], v[1], v[2]),
+    "bvult": lambda g, v, i: (_less(g, v[0], v[1]),),
+    "bvule": lambda g, v, i: (_less(g, v[0], v[1], or_equal=True),),
+    "bvslt": lambda g, v, i: (_signed_less(g, v[0], v[1]),),
+    "bvsle": lambda g, v, i: (_signed_less(g, v[0], v[1], or_equal=True),),
+    "bvcomp": lambda g, v, i: (_equal(g, *v),),
+    "bvnot": lambda g, v, i: _negated(v[0]),
+    "bvand": lambda g, v, i: _bitwise(lambda x, y: g.all_of((x, y)), *v),
+    "bvor": lambda g, v, i: _bitwise(lambda x, y: g.any_of((x, y)), *v),
+    "bvxor": lambda g, v, i: _bitwise(g.xor, *v),
+    "bvneg": lambda g, v, i: _minus(g, v[0]),
+    "bvadd": lambda g, v, i: _sum(g, v[0], v[1]),
+    "bvsub": lambda g, v, i: _difference(g, *v),
+    # Multiplication commutes: with its operands in one order it is one circuit both ways round. A SAT solver alone
+    # does not prove two circuits of 11 by 11 bits equal in minutes.
+    "bvmul": lambda g, v, i: _product(g, *sorted(v)),
+    "bvudiv": lambda g, v, i: _divided(g, *v)[0],
+    "bvurem": lambda g, v, i: _divided(g, *v)[1],
+    "bvsdiv": lambda g, v, i: _signed_divided(g, *v)[0],
+    "bvsrem": lambda g, v, i: _signed_divided(g, *v)[1],
+    "bvshl": lambda g, v, i: _shifted_left(g, *v),
+    "bvlshr": lambda g, v, i: _shifted_right(g, v[0], v[1], fill=FALSE),
+    "bvashr": lambda g, v, i: _shifted_right(g, v[0], v[1], fill=v[0][-1]),
+    "concat": lambda g, v, i: (*v[1], *v[0]),
+    "extract": lambda g, v, i: v[0][i[1] : i[0] + 1],
+    "rotate_left": lambda g, v, i: _rotated_left(v[0], i[0]),
+    "rotate_right": lambda g, v, i: _rotated_left(v[0], -i[0]),
+    "zero_extend": lambda g, v, i: v[0] + (FALSE,) * i[0],
+    "sign_extend": lambda g, v, i: v[0] + v[0][-1:] * i[0],
+}

@@ -1,0 +1,56 @@
+"""The process that certifies: reads one query, and has a SAT solver prove that nothing satisfies its clauses.
+
+Started as ``python -P -m mmaproof.smt.solving.proof_worker STEM SOLVER MEMORY_BYTES CPU_SECONDS PARENT_PID``: the
+clauses are kept in STEM.cnf and the proof in STEM.drat, where STEM is not empty. It answers unsat only after the proof
+was checked; see ``worker`` for everything else.
+"""
+
+import sys
+import time
+from pathlib import Path
+from typing import Final
+
+from mmaproof.smt.solving.protocol import Reply, encode
+from mmaproof.smt.solving.verdict import Outcome
+from mmaproof.smt.solving.worker import limit_memory, run
+
+# Its proofs of the lemmas here are checked in the least time: see docs/certificates.md.
+SAT_SOLVER: Final = "cadical153"
+
+
+def main(arguments: list[str]) -> None:
+    """Answer one query by a proof; ends the process."""
+    stem, *others = arguments
+    run(others, lambda _, memory_bytes: _answer(stem, memory_bytes))
+
+
+def _answer(stem: str, memory_bytes: int) -> bytes:
+    """Return the line that answers the query on standard input.
+
+    Raises ``ProofRejectedError``, and ``OSError`` when a file cannot be written.
+    """
+    from pysat.solvers import Solver  # noqa: PLC0415
+
+    from mmaproof.smt.solving import cnf  # noqa: PLC0415
+    from mmaproof.smt.solving.drup import check_refutation, parse_proof  # noqa: PLC0415
+    from mmaproof.smt.solving.query import Query  # noqa: PLC0415
+
+    # Only now: see ``worker``.
+    limit_memory(memory_bytes)
+    query = Query.parse(sys.stdin.buffer.read().decode())
+    started = time.perf_counter()
+    encoded = cnf.encode(query)
+    with Solver(name=SAT_SOLVER, bootstrap_with=encoded.clauses, with_proof=True) as solver:
+        if solver.solve():
+            model = encoded.model(solver.get_model())
+            return encode(Reply(Outcome.SAT, model=model, seconds=time.perf_counter() - started), query.symbols)
+        proof = "\n".join((*solver.get_proof(), ""))
+    if stem:
+        Path(f"{stem}.cnf").write_text(encoded.dimacs(), encoding="ascii")
+        Path(f"{stem}.drat").write_text(proof, encoding="ascii")
+    check_refutation(encoded.clauses, parse_proof(proof))
+    return encode(Reply(Outcome.UNSAT, seconds=time.perf_counter() - started), query.symbols)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,195 @@
+"""A file that keeps answers: an SQLite database, for many processes at once.
+
+Table ``answers``: what one solver of one version said about one query (sat with the values of all symbols, or unsat;
+never unknown), and the seconds that it took. Table ``witnesses``: operands that refute a whole question. Values that
+satisfy a query are believed only after the query was evaluated on them, and operands only by who asks; that nothing
+satisfies a query is believed as it stands in the file, as it was when the solver said so.
+
+Each write is one transaction of its own, so that a process that is killed loses what it was writing and nothing else.
+"""
+
+import contextlib
+import functools
+import hashlib
+import json
+import logging
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from mmaproof.smt.solving.errors import MalformedReplyError, StoreError
+from mmaproof.smt.solving.protocol import Reply, decode, encode
+from mmaproof.smt.solving.query import Query
+from mmaproof.smt.solving.verdict import Answer, Outcome, SolverIdentity
+
+SCHEMA: Final = 1
+"""The version of the tables, ``PRAGMA user_version``."""
+_APPLICATION: Final = 0x6D6D6170
+"""``PRAGMA application_id``: tells this database from others."""
+_BUSY_SECONDS: Final = 5.0
+_TABLES: Final = (
+    "CREATE TABLE answers (query TEXT, solver TEXT, version TEXT, outcome TEXT CHECK (outcome IN ('sat', 'unsat')), "
+    "model TEXT, seconds REAL NOT NULL, PRIMARY KEY (query, solver, version)) WITHOUT ROWID",
+    "CREATE TABLE witnesses (question TEXT PRIMARY KEY, operands TEXT NOT NULL, origin TEXT NOT NULL) WITHOUT ROWID",
+    f"PRAGMA application_id = {_APPLICATION}",
+    f"PRAGMA user_version = {SCHEMA}",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """How many answers of one outcome a solver has in a store, and the seconds that they took."""
+
+    solver: SolverIdentity
+    outcome: Outcome
+    answers: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """The answers in the file at ``path``, which is made when it is first used.
+
+    ``check``, ``contents`` and ``clear`` raise ``StoreError`` where the file cannot be used. Looking up and keeping
+    never fail: what cannot be read is not there, what cannot be written is not kept, and a warning is logged once.
+    """
+
+    path: Path
+
+    def check(self) -> None:
+        """Raise ``StoreError`` where the file is no store, or one of a newer version, or cannot be written."""
+        with self._open() as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            connection.execute("ROLLBACK")
+
+    def answers(self, query: Query) -> list[Answer]:
+        """Return what solvers said about a query, each answer checked as if it had come from the solver."""
+        rows = []
+        with self._going_on(), self._open() as connection:
+            wanted = "SELECT solver, version, outcome, model, seconds FROM answers WHERE query = ?"
+            rows = connection.execute(wanted, (_hash(query.text),)).fetchall()
+        found = []
+        for solver, version, outcome, model, seconds in rows:
+            reply = _reply(query, outcome, model, seconds)
+            if reply is not None:
+                identity = SolverIdentity(solver, version)
+                found.append(Answer(reply.outcome, identity, 0.0, reply.model, stored=reply.seconds))
+        return found
+
+    def keep(self, query: Query, answer: Answer) -> None:
+        """Keep what a solver said about a query, with the values of all of its symbols; does nothing with unknown."""
+        if answer.outcome is Outcome.UNKNOWN:
+            return
+        # one that reports no time of its own, such as the checker of a proof, took all of it
+        seconds = answer.seconds if answer.solver_seconds is None else answer.solver_seconds
+        line = json.loads(encode(Reply(answer.outcome, answer.model, seconds=seconds), query.symbols))
+        model = json.dumps(line["model"]) if answer.model is not None else None
+        row = (_hash(query.text), answer.solver.name, answer.solver.version, answer.outcome.value, model, seconds)
+        self._write("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?, ?)", row)
+
+    def witness(self, question: str) -> tuple[str, str] | None:
+        """Return the operands kept for a question, given by its key, and their origin; both are texts."""
+        row: tuple[Any, Any] | None = None
+        with self._going_on(), self._open() as connection:
+            wanted = "SELECT operands, origin FROM witnesses WHERE question = ?"
+            row = connection.execute(wanted, (_hash(question),)).fetchone()
+        return None if row is None else (str(row[0]), str(row[1]))
+
+    def keep_witness(self, question: str, operands: str, origin: str) -> None:
+        """Keep operands that refute a question, given by its key."""
+        self._write("INSERT OR REPLACE INTO witnesses VALUES (?, ?, ?)", (_hash(question), operands, origin))
+
+    def contents(self) -> tuple[list[Kept], int]:
+        """Return the answers, counted by solver, version and outcome, and the number of witnesses."""
+        with self._open() as connection:
+            counted = connection.execute(
+                "SELECT solver, version, outcome, COUNT(*), SUM(seconds) FROM answers GROUP BY 1, 2, 3 ORDER BY 1, 2, 3"
+            ).fetchall()
+            (witnesses,) = connection.execute("SELECT COUNT(*) FROM witnesses").fetchone()
+        kept = [Kept(SolverIdentity(name, version), Outcome(o), count, s) for name, version, o, count, s in counted]
+        return kept, witnesses
+
+    def clear(self) -> tuple[int, int]:
+        """Remove everything; return how many answers and witnesses there were."""
+        with self._open() as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            answers, witnesses = (connection.execute(f"DELETE FROM {x}").rowcount for x in ("answers", "witnesses"))
+            connection.execute("COMMIT")
+            connection.execute("VACUUM")
+        return answers, witnesses
+
+    def _write(self, statement: str, row: tuple[Any, ...]) -> None:
+        with self._going_on(), self._open() as connection:
+            connection.execute(statement, row)
+
+    @contextlib.contextmanager
+    def _open(self) -> Iterator[sqlite3.Connection]:
+        """Connect for one operation: a connection must not be shared among threads, or survive a fork."""
+        try:
+            with contextlib.closing(
+                sqlite3.connect(self.path, timeout=_BUSY_SECONDS, isolation_level=None)
+            ) as connection:
+                self._prepare(connection)
+                yield connection
+        except (sqlite3.Error, OSError) as problem:
+            raise self._unusable(f"cannot be used: {problem}") from None
+
+    def _prepare(self, connection: sqlite3.Connection) -> None:
+        """Make the tables where the file is empty; raise ``StoreError`` where it holds something else."""
+        connection.execute("PRAGMA synchronous = NORMAL")
+        if _is_empty(connection):
+            connection.execute("BEGIN IMMEDIATE")
+            # another process may have been here in between
+            if _is_empty(connection):
+                for statement in _TABLES:
+                    connection.execute(statement)
+            connection.execute("COMMIT")
+            # Readers and a writer do not wait for each other. Not now, where others are just using the file.
+            with contextlib.suppress(sqlite3.OperationalError):
+                connection.execute("PRAGMA journal_mode = WAL")
+        application, version = (_pragma(connection, x) for x in ("application_id", "user_version"))
+        if application != _APPLICATION:
+            raise self._unusable("is a database of something else")
+        if version != SCHEMA:
+            raise self._unusable(f"is of version {version}, and this mmaproof reads version {SCHEMA}")
+
+    def _unusable(self, why: str) -> StoreError:
+        return StoreError(f"the store {self.path} {why}; name another file, or use none (--no-store)")
+
+    @contextlib.contextmanager
+    def _going_on(self) -> Iterator[None]:
+        try:
+            yield
+        except StoreError as problem:
+            _warn_once(self.path, str(problem))
+
+
+@functools.cache
+def _warn_once(path: Path, problem: str) -> None:
+    logging.getLogger("mmaproof").warning("note: %s", problem)
+
+
+def _is_empty(connection: sqlite3.Connection) -> bool:
+    return not connection.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()[0]
+
+
+def _pragma(connection: sqlite3.Connection, name: str) -> int:
+    return int(connection.execute(f"PRAGMA {name}").fetchone()[0])
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _reply(query: Query, outcome: object, model: object, seconds: object) -> Reply | None:
+    """Return a row as the reply of a solver; None where it is none, or its values do not satisfy the query."""
+    try:
+        message: dict[str, Any] = {"status": outcome, "seconds": seconds}
+        if model is not None:
+            message["model"] = json.loads(str(model))
+        reply = decode(json.dumps(message).encode() + b"\n", query.symbols)
+    except (ValueError, TypeError, RecursionError, MalformedReplyError):
+        return None
+    return reply if reply.model is None or query.evaluate(reply.model) else None

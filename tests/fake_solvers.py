@@ -1,0 +1,54 @@
+"""Processes that stand for solvers, and what tests see of processes."""
+
+import json
+import sys
+from pathlib import Path
+from unittest.mock import patch
+
+from mmaproof.smt.solving.attempt import COMMANDS
+from mmaproof.smt.solving.process import WORKER
+from mmaproof.smt.solving.solving import Solving
+
+
+def fake(script):
+    """The command of a process that reads the query and then runs ``script``."""
+    return [sys.executable, "-c", f"import json, os, resource, signal, sys, time\nsys.stdin.read()\n{script}"]
+
+
+def says(outcome, **values):
+    """The command of a process that gives one answer."""
+    model = {"model": values} if outcome == "sat" else {}
+    return fake(f"print({json.dumps({'status': outcome, 'seconds': 0.5, **model})!r})")
+
+
+def solve(formula, symbols, *, solver, limits, command=WORKER):
+    """Ask one solver, whose process ``command`` starts."""
+    with patch.dict(COMMANDS, {solver: command}):
+        return Solving(solver).ask(formula, symbols, limits=limits)
+
+
+HANGS = fake("time.sleep(600)")
+CRASHES = fake("os.kill(os.getpid(), signal.SIGSEGV)")
+EATS_MEMORY = fake("resource.setrlimit(resource.RLIMIT_AS, (1 << 28, 1 << 28))\n[bytes(1 << 24) for _ in iter(int, 1)]")
+TALKS = fake("print('sat, I think')")
+
+
+def _state_and_parent(pid):
+    """What /proc/PID/stat says after the name, which is in parentheses; None where there is no process."""
+    try:
+        state, parent = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[:2]
+    except OSError:
+        return None
+    return state, int(parent)
+
+
+def runs(pid):
+    """Whether a process is there and no zombie."""
+    found = _state_and_parent(pid)
+    return found is not None and found[0] not in "ZX"
+
+
+def running_children(pid):
+    """The ids of the processes below ``pid`` that still run."""
+    listed = [int(x.name) for x in Path("/proc").glob("[0-9]*")]
+    return {x for x in listed if (_state_and_parent(x) or ("", 0))[1] == pid and runs(x)}
