@@ -23,13 +23,12 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from limits import add_limits, read_limits
 from machine import describe, machine
 
 from mmaproof import Design, Limits, compare, find_design
 from mmaproof.generators.check import check
 from mmaproof.smt.solving.backends import available_solvers
-from mmaproof.smt.solving.errors import LimitError
-from mmaproof.smt.solving.limits import parse_memory, parse_seconds
 
 VOLTA, VOLTA_HALF = "volta/mma.m8n8k4.f32.f16.f16.f32", "volta/mma.m8n8k4.f16.f16.f16.f16"
 MODES = ("rne-fp16", "rz-fp16", "rtn-fp16", "rtp-fp16")
@@ -146,15 +145,8 @@ def arguments() -> argparse.Namespace:
     numbers = range(1, len(ROWS) + 1)
     parser.add_argument("--rows", nargs="+", type=int, choices=numbers, default=list(numbers), help="rows to ask")
     parser.add_argument("--solvers", nargs="+", choices=installed, default=installed, help="solvers to ask")
-    parser.add_argument("--timeout", default="30s", help="limit of each row: 30s, 2m")
-    parser.add_argument("--memory", default="4G", help="limit of each solver process: 512M, 4G")
-    parser.add_argument("--json", action="store_true", help="print exactly one JSON object")
-    given = parser.parse_args()
-    try:
-        given.limits = Limits(parse_seconds(given.timeout), parse_memory(given.memory))
-    except LimitError as error:
-        parser.error(str(error))
-    return given
+    add_limits(parser, "30s")
+    return read_limits(parser)
 
 
 def run_rows(numbers: list[int], solvers: list[str], limits: Limits) -> list[Answer]:

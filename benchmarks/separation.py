@@ -16,12 +16,11 @@ import json
 import sys
 from typing import Any
 
+from limits import add_limits, read_limits
 from machine import describe, machine
 
 from mmaproof import Design, Limits, compare, find_design
 from mmaproof.smt.solving.backends import available_solvers
-from mmaproof.smt.solving.errors import LimitError
-from mmaproof.smt.solving.limits import parse_memory, parse_seconds
 
 BASELINE = "bitwuzla"
 COARSE, FINE = 24, 25
@@ -58,15 +57,8 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=f"Seconds to separate F = {COARSE} from F = {FINE}, for each solver.")
     parser.add_argument("--cases", nargs="+", choices=CASES, default=list(CASES), help="cases to run")
     parser.add_argument("--solvers", nargs="+", choices=installed, default=installed, help="solvers to ask")
-    parser.add_argument("--timeout", default="30s", help="limit of each answer: 30s, 2m")
-    parser.add_argument("--memory", default="4G", help="limit of each solver process: 512M, 4G")
-    parser.add_argument("--json", action="store_true", help="print exactly one JSON object")
-    given = parser.parse_args()
-    try:
-        given.limits = Limits(parse_seconds(given.timeout), parse_memory(given.memory))
-    except LimitError as error:
-        parser.error(str(error))
-    return given
+    add_limits(parser, "30s")
+    return read_limits(parser)
 
 
 def run_cases(cases: list[str], solvers: list[str], limits: Limits) -> list[dict[str, Any]]:

@@ -10,6 +10,7 @@ pattern is two's complement.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
@@ -53,6 +54,10 @@ class Format:
     """whether there is a sign that is read"""
     ignored_sign: bool = False
     """whether there is a sign bit that is not read (UE4M3)"""
+
+    def __reduce__(self) -> tuple[Callable[[str], Format], tuple[str]]:
+        """Send the name only: formats are told apart by identity, and another process has its own objects."""
+        return find_format, (self.name,)
 
     @property
     def bits(self) -> int:

@@ -16,8 +16,10 @@ from mmaproof.designs.conversions import RHO, Conversion, Rounding
 from mmaproof.designs.errors import DesignError
 from mmaproof.designs.k_order import CONSECUTIVE, KOrder
 from mmaproof.designs.readings import (
+    Adder,
     Alignment,
     ChainInfinity,
+    Comparator,
     FarC,
     First,
     Grouping,
@@ -146,6 +148,20 @@ class Parameters:
     )
     summation: Summation = _parameter(
         Summation.FUSED, Summation, "how the terms of a step are added", "Xie et al. 2026, section 4.1"
+    )
+    adder: Adder = _parameter(
+        Adder.SEQUENCE,
+        Adder,
+        "how the adder of the aligned terms is built (the sum is the same)",
+        "RTL practice; proved equal by smt/proving/laws.py",
+        _fused,
+    )
+    comparator: Comparator = _parameter(
+        Comparator.TREE,
+        Comparator,
+        "how the largest exponent is found (it is the same)",
+        "RTL practice; proved equal by smt/proving/laws.py",
+        _fused,
     )
     grouping: Grouping = _parameter(
         Grouping.ALL,

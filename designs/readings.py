@@ -119,6 +119,24 @@ class Summation(StrEnum):
     """one after the other into one accumulator (Fasi et al. 2021)"""
 
 
+class Adder(StrEnum):
+    """How an adder of many terms is built; the sum is the same."""
+
+    SEQUENCE = "sequence"
+    """one addition after the other"""
+    CARRY_SAVE = "carry-save"
+    """a tree of 3:2 compressors, and one addition"""
+
+
+class Comparator(StrEnum):
+    """How the largest exponent is found; it is the same."""
+
+    TREE = "tree"
+    """the larger ones of neighbours, and of these again"""
+    CHAIN = "chain"
+    """one after the other"""
+
+
 class Grouping(StrEnum):
     """Which products are aligned with each other in a fused sum."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pysmt.environment import get_env
 
@@ -12,21 +12,28 @@ from mmaproof.designs.design import Design, check_askable
 from mmaproof.designs.operands import Operands
 from mmaproof.generators.search import Budget, SearchResult, search
 from mmaproof.generators.simplify import simplest
+from mmaproof.generators.stages import by_stages, lemma_answer
+from mmaproof.generators.stored import store_witness, stored_witness
 from mmaproof.properties.property import Answer, LemmaAnswer
 from mmaproof.properties.question import Question
 from mmaproof.smt.proving.decide import decide
 from mmaproof.smt.proving.lemma import Formula
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
-from mmaproof.smt.solving.verdict import Cause, Status
+from mmaproof.smt.solving.verdict import Cause, Status, Verdict
 
+AT_ONCE = 1.0
+"""Seconds for which a question about several runs is asked in one piece before it is taken apart."""
 LEAST_SIMPLIFICATION = 1.0
 """Seconds for which a witness is simplified even where the time limit has passed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Means:
-    """How questions are answered: the solvers, their limits, the budget of the search (None: no search), its seed."""
+    """How questions are answered: the solvers, their limits, the budget of the search (None: no search), its seed.
+
+    Where ``solving`` has a store, witnesses are looked up and kept there too.
+    """
 
     solving: Solving
     limits: Limits
@@ -37,17 +44,25 @@ class Means:
 def answer(question: Question, design: Design, means: Means) -> Answer:
     """Answer ``question``; random operands are shaped for ``design``.
 
-    The search comes first; lemmas and solver get what is left of ``means.limits.seconds``, and so does the
-    simplification of a witness (a second at least). Lemmas are a proof if every one of them is proved and the
-    preconditions have a model; a lemma that fails says nothing about the question, which is then asked in one piece.
-    Witnesses are simplified and were confirmed on integers.
+    A witness that is stored comes first, then the search; lemmas and solver get what is left of
+    ``means.limits.seconds``, and so does the simplification of a witness (a second at least). Lemmas are a proof if
+    every one of them is proved and the preconditions have a model; a lemma that fails says nothing about the question,
+    which is then asked in one piece. Witnesses are simplified and were confirmed on integers.
     Raises DesignError for a length that no formula can have, WitnessDoesNotReplay (an internal error: formula and
-    integer interpretation disagree), UnknownSolverError and SolverNotInstalledError.
+    integer interpretation disagree), SolversDisagree, UnknownSolverError and SolverNotInstalledError.
     """
     check_askable(question.k)
     started = time.monotonic()
     try:
-        return _answer(question, design, means, started)
+        stored = stored_witness(means.solving.store, question)
+        if stored is not None:
+            witness, origin = stored
+            seconds = time.monotonic() - started
+            return Answer(question, Status.REFUTED, seconds, witness=witness, origin=f"the store: {origin}")
+        found = _answer(question, design, means, started)
+        if found.witness is not None:
+            store_witness(means.solving.store, question, found.witness, found.origin)
+        return found
     except MemoryError:
         reason = Cause.MEMORY.reason(f"mmaproof itself ran out of it (k = {question.k})")
         return Answer(question, Status.UNKNOWN, time.monotonic() - started, reason=reason, origin="nobody")
@@ -65,20 +80,17 @@ def _answer(question: Question, design: Design, means: Means, started: float) ->
                 question, Status.REFUTED, time.monotonic() - started, witness=witness, origin=_by_search(searched)
             )
         limits = limits.after(searched.seconds, "the search")
-    lemmas: list[LemmaAnswer] = []
-    for lemma in question.lemmas():
-        verdict = decide(lemma, means.solving.ask, limits)
-        limits = limits.after(verdict.seconds, "lemmas")
-        lemmas.append(LemmaAnswer(lemma.name, verdict.status, verdict.seconds, verdict.solver, verdict.reason))
-        if verdict.status is not Status.PROVED:
-            break
-    by_lemmas = bool(lemmas) and all(x.status is Status.PROVED for x in lemmas)
+    proof = _prove(question, design, means, limits)
+    limits = limits.after(proof.seconds, "lemmas")
     # what follows from proved lemmas holds; whether something meets the preconditions is still open
-    statement = _Implied(question) if by_lemmas else question
-    verdict = decide(statement, means.solving.ask, limits, precondition_met=met)
+    statement = _Implied(question) if proof.complete else question
+    verdict = proof.verdict
+    if verdict is None:
+        verdict = decide(statement, means.solving.ask, limits, precondition_met=met)
     found = None if verdict.model is None else _simplest(question, [question.operands(verdict.model)], means, started)
     after = "" if searched is None else f" after a search of {searched.rows} operand sets"
-    lemma_count = f", {len(lemmas)} lemmas" if by_lemmas and verdict.status is Status.PROVED else ""
+    rests_on = proof.lemmas if proof.complete and verdict.status is Status.PROVED else ()
+    lemma_count = f", {len(rests_on)} lemmas" if rests_on else ""
     return Answer(
         question,
         verdict.status,
@@ -86,9 +98,58 @@ def _answer(question: Question, design: Design, means: Means, started: float) ->
         witness=found,
         reason=verdict.reason,
         solver=verdict.solver,
-        origin=f"{verdict.solver}{lemma_count}{after}",
-        lemmas=tuple(lemmas),
+        origin=f"{_by_solver(verdict, rests_on)}{lemma_count}{after}",
+        lemmas=proof.lemmas,
+        certified_by=verdict.certified_by,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Proof:
+    """Lemmas that were tried, whether they prove the question, and the answer where it was found on the way."""
+
+    lemmas: tuple[LemmaAnswer, ...]
+    complete: bool
+    seconds: float
+    verdict: Verdict | None = None
+
+
+def _prove(question: Question, design: Design, means: Means, limits: Limits) -> _Proof:
+    """Try to prove ``question`` by its lemmas, and where it compares runs stage by stage.
+
+    Before the latter it is asked in one piece for a moment: a witness comes at once or hardly ever.
+    """
+    started, ask = time.monotonic(), means.solving.ask
+    lemmas: list[LemmaAnswer] = []
+    for lemma in question.lemmas():
+        left = limits.after(time.monotonic() - started, "lemmas")
+        verdict = decide(lemma, ask, left)
+        lemmas.append(LemmaAnswer.of(lemma.name, verdict))
+        if verdict.status is not Status.PROVED:
+            break
+    else:
+        if lemmas:
+            return _Proof(tuple(lemmas), True, time.monotonic() - started)
+    if not question.compares_runs:
+        return _Proof(tuple(lemmas), False, time.monotonic() - started)
+    left = limits.after(time.monotonic() - started, "lemmas")
+    at_once = decide(question, ask, replace(left, seconds=min(left.seconds, AT_ONCE)))
+    if at_once.status is not Status.UNKNOWN:
+        return _Proof(tuple(lemmas), False, time.monotonic() - started, at_once)
+    left = limits.after(time.monotonic() - started, "lemmas")
+    staged = by_stages(question, design, ask, replace(left, seconds=left.seconds / 2), means.seed)
+    if staged.proved:
+        used = tuple(x for x in map(lemma_answer, staged.lemmas) if x.status is Status.PROVED)
+        return _Proof(used, True, time.monotonic() - started)
+    return _Proof((*lemmas, *map(lemma_answer, staged.lemmas)), False, time.monotonic() - started)
+
+
+def _by_solver(verdict: Verdict, lemmas: Sequence[LemmaAnswer]) -> str:
+    """Return who answered, in words; it was stored where the ``lemmas`` it rests on were too."""
+    seconds = [x for x in (verdict.stored, *(lemma.stored for lemma in lemmas)) if x is not None]
+    stored = f" (stored; {sum(seconds):.2f} s then)" if len(seconds) == 1 + len(lemmas) else ""
+    certified = "" if verdict.certified_by is None else f", certified by {verdict.certified_by}"
+    return f"{verdict.solver}{stored}{certified}"
 
 
 def _by_search(s: SearchResult) -> str:

@@ -62,6 +62,11 @@ class Check:
         """The solver that answered, None where none was needed."""
         return next((a.solver for a in self.answers if a.solver is not None), None)
 
+    @property
+    def certified_by(self) -> SolverIdentity | None:
+        """Who confirmed what solvers proved, None where nobody did."""
+        return next((a.certified_by for a in self.answers if a.certified_by is not None), None)
+
 
 def check(
     asked: Property | str,
@@ -77,8 +82,8 @@ def check(
     """Ask whether ``design`` has a property, given by itself or by name; ``budget`` None switches the search off.
 
     Without ``k`` it is asked of one step, unless it is about chains. ``limits`` are for the whole answer.
-    Raises InputError where no property has the name, UnknownSolverError, SolverNotInstalledError, and what
-    ``check_within`` raises.
+    Raises InputError where no property has the name, UnknownSolverError, SolverNotInstalledError, StoreError,
+    and what ``check_within`` raises.
     """
     found = find_property(asked) if isinstance(asked, str) else asked
     return check_within(found, design, Scope(k, tuple(where), seed), Means(Solving.of(solver), limits, budget, seed))

@@ -11,6 +11,7 @@ from mmaproof.generators.answer import Means, answer
 from mmaproof.generators.search import Budget
 from mmaproof.properties.equivalence import Equivalence
 from mmaproof.properties.preconditions import Precondition
+from mmaproof.properties.property import LemmaAnswer
 from mmaproof.smt.evaluate import evaluate
 from mmaproof.smt.solving.backends import DEFAULT_SOLVER
 from mmaproof.smt.solving.limits import Limits
@@ -33,7 +34,8 @@ class Comparison:
     """The answer to a comparison.
 
     ``witness`` and ``outputs`` (design name -> pattern of d) belong to REFUTED, ``reason`` to UNKNOWN;
-    ``solver`` is who answered, None where the search did; ``origin`` says in words where the answer came from.
+    ``solver`` is who answered, None where the search did, and ``certified_by`` who confirmed that, None where nobody
+    was asked to; ``origin`` says in words where the answer came from. ``lemmas`` are those that were tried.
     """
 
     question: Equivalence
@@ -43,6 +45,8 @@ class Comparison:
     reason: str | None = None
     solver: SolverIdentity | None = None
     origin: str = ""
+    certified_by: SolverIdentity | None = None
+    lemmas: tuple[LemmaAnswer, ...] = ()
 
     @property
     def verdict(self) -> str:
@@ -66,19 +70,31 @@ def compare(
     k: int | None = None,
     where: Sequence[Precondition] = (),
     nan_codes: bool = False,
+    zero_signs: bool = True,
     budget: Budget | None = DEFAULT_BUDGET,
     seed: int = 0,
 ) -> Comparison:
     """Ask whether two designs are equivalent; ``budget`` None switches the search off.
 
     The search comes first; the solver gets what is left of ``limits.seconds``. Witnesses are simplified.
-    Raises DesignError where the designs are not comparable, UnknownSolverError, SolverNotInstalledError, and
-    WitnessDoesNotReplay (an internal error: formula and integer interpretation disagree).
+    Raises DesignError where the designs are not comparable, UnknownSolverError, SolverNotInstalledError, StoreError
+    where the store of ``solver`` cannot be used, WitnessDoesNotReplay (an internal error: formula and integer
+    interpretation disagree), and SolversDisagree.
     """
     solving = Solving.of(solver)
-    question = Equivalence(first, second, k=k, where=where, nan_codes=nan_codes)
+    question = Equivalence(first, second, k=k, where=where, nan_codes=nan_codes, zero_signs=zero_signs)
     found = answer(question, _finer(first, second), Means(solving, limits, budget, seed))
-    return Comparison(question, found.status, found.seconds, found.witness, found.reason, found.solver, found.origin)
+    return Comparison(
+        question,
+        found.status,
+        found.seconds,
+        found.witness,
+        found.reason,
+        found.solver,
+        found.origin,
+        found.certified_by,
+        found.lemmas,
+    )
 
 
 def _finer(first: Design, second: Design) -> Design:

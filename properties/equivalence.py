@@ -11,17 +11,22 @@ from mmaproof.designs.formats import Format
 from mmaproof.properties.preconditions import Precondition
 from mmaproof.properties.question import Question
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
+from mmaproof.smt.algebra.terms import TermAlgebra
+from mmaproof.smt.proving.lemma import Lemma
+from mmaproof.smt.proving.sequential import is_rewriting, sequential_lemmas
 from mmaproof.smt.semantics import OperandWords, dot_product_accumulate, equal_results
 
 
 class Equivalence(Question):
     """``first`` and ``second`` return equal d: both NaN, or the same bits (+0 and -0 differ).
 
-    With ``nan_codes`` two NaNs are equal only if their bits are. ``k`` is the length of the dot product, by
-    default the least common multiple of the two K.
+    With ``nan_codes`` two NaNs are equal only if their bits are; without ``zero_signs`` +0 and -0 are equal. ``k`` is
+    the length of the dot product, by default the least common multiple of the two K.
 
     Raises DesignError where the designs take or return different formats, or ``k`` fits one of them not.
     """
+
+    compares_runs = True
 
     def __init__(
         self,
@@ -31,6 +36,7 @@ class Equivalence(Question):
         k: int | None = None,
         where: Sequence[Precondition] = (),
         nan_codes: bool = False,
+        zero_signs: bool = True,
     ) -> None:
         for x, f, g in zip("abcd", first.formats, second.formats, strict=True):
             if f is not g:
@@ -52,7 +58,7 @@ class Equivalence(Question):
         self.formats = first.formats[:3]
         self.k = math.lcm(first.k, second.k) if k is None else k
         self.where = tuple(where)
-        self.nan_codes = nan_codes
+        self.nan_codes, self.zero_signs = nan_codes, zero_signs
         for design in self.designs:
             design.padded_length(self.k)
         self.blocks = first.blocks(self.k)
@@ -60,7 +66,17 @@ class Equivalence(Question):
     def claim(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Truth[T]:
         """Return whether both designs return equal d."""
         d, e = (dot_product_accumulate(x, algebra, operands).d for x in self.designs)
-        return equal_results(algebra, self.designs[0].d_format, d, e, nan_codes=self.nan_codes)
+        fmt = self.designs[0].d_format
+        return equal_results(algebra, fmt, d, e, nan_codes=self.nan_codes, zero_signs=self.zero_signs)
+
+    def lemmas(self) -> Sequence[Lemma]:
+        """Return why a T-FDPA and the sequential accumulator that is one are equal."""
+        for fused, sequential in (self.designs, self.designs[::-1]):
+            if is_rewriting(fused, sequential):
+                algebra = TermAlgebra()
+                (total,) = dot_product_accumulate(fused, algebra, self.symbols(algebra)).steps[0].sums
+                return sequential_lemmas(sequential, total)
+        return ()
 
 
 def _name(fmt: Format | None) -> str:

@@ -15,18 +15,28 @@ from mmaproof.designs.operands import OperandBatch, Operands
 from mmaproof.designs.readings import Grouping, Join, Summation
 from mmaproof.properties.question import Question
 from mmaproof.properties.run_question import Run, RunQuestion, Scope
-from mmaproof.smt.solving.verdict import SolverIdentity, Status
+from mmaproof.smt.solving.verdict import SolverIdentity, Status, Verdict
 
 
 @dataclass(frozen=True, slots=True)
 class LemmaAnswer:
-    """What is known about one lemma."""
+    """What is known about one lemma; ``certified_by`` and ``stored`` are those of its verdict."""
 
     name: str
     status: Status
     seconds: float
     solver: SolverIdentity | None
     reason: str | None
+    certified_by: SolverIdentity | None = None
+    stored: float | None = None
+    stage: str = ""
+    """the signals that it is about, in a staged proof"""
+
+    @classmethod
+    def of(cls, name: str, verdict: Verdict, stage: str = "") -> LemmaAnswer:
+        """Return the lemma of this name with what its verdict says."""
+        v = verdict
+        return cls(name, v.status, v.seconds, v.solver, v.reason, v.certified_by, v.stored, stage)
 
 
 @dataclass(frozen=True)
@@ -34,8 +44,9 @@ class Answer:
     """The answer to one question.
 
     ``witness`` belongs to REFUTED, ``reason`` to UNKNOWN; ``solver`` is who answered, None where the search did;
-    ``origin`` says in words where the answer came from. ``lemmas`` are those that were tried; where all of them are
-    proved, they are the proof.
+    ``certified_by`` is who confirmed that nothing refutes the question, None where nobody was asked to; ``origin`` says
+    in words where the answer came from. ``lemmas`` are those that were tried; where all of them are proved, they are
+    the proof.
     """
 
     question: Question
@@ -46,6 +57,7 @@ class Answer:
     solver: SolverIdentity | None = None
     origin: str = ""
     lemmas: tuple[LemmaAnswer, ...] = ()
+    certified_by: SolverIdentity | None = None
 
 
 class Ask(Protocol):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -17,12 +17,14 @@ from pysmt.fnode import FNode
 
 from mmaproof.designs.formats import Format
 from mmaproof.designs.operands import OperandBatch, Operands
+from mmaproof.properties.key import Keyed
 from mmaproof.properties.preconditions import Precondition
 from mmaproof.smt.algebra.arrays import ArrayAlgebra
 from mmaproof.smt.algebra.integers import IntegerAlgebra
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.proving.lemma import Formula, Lemma
+from mmaproof.smt.proving.staged import Related
 from mmaproof.smt.semantics import OperandWords
 from mmaproof.smt.semantics.unpack import unpack
 
@@ -30,7 +32,7 @@ _INTEGERS = IntegerAlgebra()
 _ARRAYS = ArrayAlgebra()
 
 
-class Question(ABC):
+class Question(Keyed, ABC):
     """For all operands of these formats and length: preconditions imply the claim."""
 
     formats: tuple[Format, Format, Format]
@@ -40,6 +42,8 @@ class Question(ABC):
     blocks: int
     """number of scales of a, and of b"""
     where: tuple[Precondition, ...]
+    compares_runs: ClassVar[bool] = False
+    """whether the claim relates results of two or more runs, which can be compared stage by stage"""
 
     @abstractmethod
     def claim(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Truth[T]:
@@ -57,7 +61,7 @@ class Question(ABC):
     def symbols(self, algebra: TermAlgebra) -> OperandWords[FNode]:
         """Return the operands as variables that no other format or width shares."""
         return operand_words(
-            [[algebra.symbol(f"{n}{i}_{f.name}", f.bits) for i in range(count)] for n, f, count in self._columns()]
+            [[algebra.symbol(f"{n}{i}_{f.name}", f.bits) for i in range(count)] for n, f, count in self.columns()]
         )
 
     @cached_property
@@ -70,8 +74,8 @@ class Question(ABC):
         precondition = self.precondition(algebra, operands).data
         return Formula(symbols, None if precondition.is_true() else precondition, self.claim(algebra, operands).data)
 
-    def _columns(self) -> list[tuple[str, Format, int]]:
-        """Name, format and number of words of each column of operands, in the order of ``Formula.symbols``."""
+    def columns(self) -> list[tuple[str, Format, int]]:
+        """Return name, format and number of words of each column of operands, in the order of ``Formula.symbols``."""
         a, b, c = self.formats
         columns = [("a", a, self.k), ("b", b, self.k), ("c", c, 1)]
         if self.scale_format is not None:
@@ -81,7 +85,7 @@ class Question(ABC):
     def operands(self, model: Mapping[str, int]) -> Operands:
         """Return the operands that a solver's model of ``formula`` assigns."""
         values = iter([model[symbol.symbol_name()] for symbol in self.formula.symbols])
-        a, b, c, *scales = (tuple(next(values) for _ in range(count)) for _, _, count in self._columns())
+        a, b, c, *scales = (tuple(next(values) for _ in range(count)) for _, _, count in self.columns())
         return Operands(a, b, c[0], *scales)
 
     def integer_words(self, operands: Operands) -> OperandWords[int]:
@@ -90,7 +94,7 @@ class Question(ABC):
         return operand_words(
             [
                 [_INTEGERS.unsigned(x, f.bits) for x in column]
-                for (_, f, _), column in zip(self._columns(), held, strict=False)
+                for (_, f, _), column in zip(self.columns(), held, strict=False)
             ]
         )
 
@@ -110,6 +114,10 @@ class Question(ABC):
         """Return lemmas that together imply the claim wherever the preconditions hold; none by default."""
         return ()
 
+    def related_results(self) -> Related | None:
+        """Return how results of the runs are related on the way, along chains and in trees; None: they are equal."""
+        return None
+
     def array_words(self, batch: OperandBatch) -> OperandWords[npt.NDArray[Any]]:
         """Return the rows as words of the array interpretation."""
         held = [*(x.T for x in (batch.a, batch.b)), batch.c[np.newaxis]]
@@ -117,7 +125,7 @@ class Question(ABC):
         return operand_words(
             [
                 [_ARRAYS.from_patterns(x, f.bits) for x in column]
-                for (_, f, _), column in zip(self._columns(), held, strict=False)
+                for (_, f, _), column in zip(self.columns(), held, strict=False)
             ]
         )
 

@@ -17,8 +17,6 @@ from mmaproof.smt.algebra.integers import IntegerAlgebra
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
 from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.evaluate import evaluate
-from mmaproof.smt.proving.laws import LawfulTerms, lemmas_of
-from mmaproof.smt.proving.lemma import Lemma
 from mmaproof.smt.semantics import DotProduct, OperandWords, StepSignals, dot_product_accumulate, equal_results
 from mmaproof.smt.semantics.unpack import unpack
 
@@ -129,18 +127,14 @@ class RunQuestion(Question):
 class SameResults(RunQuestion):
     """All runs return equal d."""
 
+    compares_runs = True
+
     def relation(
         self, algebra: Algebra[D, T], operands: OperandWords[D], results: Sequence[DotProduct[D, T]]
     ) -> Truth[T]:
         """Return whether they do."""
         first, *others = results
         return algebra.all_of([equal_results(algebra, self.design.d_format, first.d, x.d) for x in others])
-
-    def by_laws(self) -> Sequence[Lemma]:
-        """Return the laws of order by which all results are one term, where they are."""
-        terms = LawfulTerms()
-        claim = self.claim(terms, self.symbols(terms))
-        return lemmas_of(terms) if claim.data.is_true() else ()
 
 
 def of_one_step(name: str, design: Design, scope: Scope) -> Scope:

@@ -10,11 +10,10 @@ from mmaproof.designs.readings import First, Summation, Truncates
 from mmaproof.properties.property import SimpleProperty
 from mmaproof.properties.run_question import RunQuestion, SameResults, Scope
 from mmaproof.smt.algebra.protocol import Algebra, D, T
-from mmaproof.smt.proving.lemma import Lemma
 from mmaproof.smt.semantics import OperandWords
 
 
-class _SameAfter(SameResults):
+class SameAfter(SameResults):
     """d stays the same when the products are permuted in each of some ways."""
 
     def __init__(self, design: Design, scope: Scope, permutations: Sequence[Sequence[int]]) -> None:
@@ -34,10 +33,6 @@ class _SameAfter(SameResults):
             blocks = [order[i * size] // size for i in range(self.blocks)]
             scales = ([operands.scale_a[i] for i in blocks], [operands.scale_b[i] for i in blocks])
         return OperandWords(a, b, operands.c, *scales)
-
-    def lemmas(self) -> Sequence[Lemma]:
-        """Return the laws of order by which all runs are one term, where they are."""
-        return self.by_laws()
 
 
 def generators(count: int, unit: int) -> list[list[int]]:
@@ -84,7 +79,7 @@ class OrderIndependence(SimpleProperty):
         count = scope.k or step.k
         if scope.k is not None and scope.k > design.parameters.L:
             raise DesignError(f"{self.name} is about a step of L = {design.parameters.L}: see chain-order-independent")
-        return _SameAfter(design, scope, generators(count, design.parameters.group_size or step.block or 1))
+        return SameAfter(design, scope, generators(count, design.parameters.group_size or step.block or 1))
 
 
 class ChainOrder(SimpleProperty):
@@ -108,4 +103,4 @@ class ChainOrder(SimpleProperty):
     def question(self, design: Design, scope: Scope) -> RunQuestion:
         """Return invariance under reversal of the K elements of the instruction, or of ``scope.k``."""
         length = scope.k or design.k
-        return _SameAfter(design, Scope(length, scope.where, scope.seed), [list(reversed(range(length)))])
+        return SameAfter(design, Scope(length, scope.where, scope.seed), [list(reversed(range(length)))])

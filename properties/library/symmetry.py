@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pysmt.fnode import FNode
+
 from mmaproof.designs.design import Design
 from mmaproof.designs.readings import Alignment, Join, Subnormals
 from mmaproof.properties.property import SimpleProperty, is_aligned
 from mmaproof.properties.run_question import RunQuestion, SameResults, Scope
-from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
-from mmaproof.smt.proving.lemma import Lemma
-from mmaproof.smt.proving.negation import negation_lemmas, opposite
+from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
+from mmaproof.smt.proving.laws import LawfulTerms
+from mmaproof.smt.proving.staged import Related
 from mmaproof.smt.semantics import DotProduct, OperandWords
-from mmaproof.smt.semantics.patterns import negated
+from mmaproof.smt.semantics.patterns import negated, same_number
+from mmaproof.smt.semantics.unpack import unpack
 
 
 class _Negated(RunQuestion):
     """d(-a, b, -c) = -d(a, b, c), zeros of either sign and NaNs of either sign being the same."""
+
+    compares_runs = True
 
     def runs(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Sequence[tuple[Design, OperandWords[D]]]:
         """Return the run as given, and the one with a and c negated."""
@@ -35,12 +40,19 @@ class _Negated(RunQuestion):
     ) -> Truth[T]:
         """Return whether the second result is the first, negated."""
         fmt = self.design.d_format
-        return opposite(algebra, fmt, results[0].d, results[1].d)
+        return same_number(algebra, fmt, negated(algebra, fmt, results[0].d), results[1].d)
 
-    def lemmas(self) -> Sequence[Lemma]:
-        """Return that every stage keeps opposites opposite, where they say so of all steps of this length."""
-        one_step, like_d = self.k <= self.design.parameters.L, self.design.c_format is self.design.d_format
-        return negation_lemmas(self.design) if one_step or like_d else ()
+    def related_results(self) -> Related:
+        """Return that the second is the first with the other sign, both are zeros, or both the same NaN."""
+        fmt = self.design.d_format
+
+        def related(terms: LawfulTerms, x: Word[FNode], y: Word[FNode]) -> Truth[FNode]:
+            number, flipped = unpack(terms, fmt, x), terms.equal(negated(terms, fmt, x), y)
+            other = unpack(terms, fmt, y)
+            alike = [[number.zero, other.zero], [number.nan, terms.equal(x, y)], [terms.negation(number.nan), flipped]]
+            return terms.any_of([terms.all_of(some) for some in alike])
+
+        return related
 
 
 class NegationSymmetric(SimpleProperty):
@@ -75,10 +87,6 @@ class _Exchanged(SameResults):
         """Return the run as given, and the exchanged one."""
         x = operands
         return (self.design, x), (self.design, OperandWords(x.b, x.a, x.c, x.scale_b, x.scale_a))
-
-    def lemmas(self) -> Sequence[Lemma]:
-        """Return the laws of order by which both runs are one term, where they are."""
-        return self.by_laws()
 
 
 class ExchangeSymmetric(SimpleProperty):

@@ -111,9 +111,12 @@ class ArrayAlgebra(Algebra[Data, Any]):
         needed = max(max(widths) + (len(xs) - 1).bit_length(), width)
         total = reduce(np.add, (self._extend(x, w, needed, True) for x, w in zip(xs, widths, strict=True)))
         if wraps and width < needed:
-            half = 1 << (width - 1)
-            total = ((total + half) & ((1 << width) - 1)) - half
+            total = _wrap(total, width)
         return self._shorten(total, needed, width)
+
+    def _compress(self, x: Data, y: Data, z: Data, width: int) -> tuple[Data, Data]:
+        carries = self._extend(x & y | x & z | y & z, width, width + 1, True) << 1
+        return x ^ y ^ z, self._shorten(_wrap(carries, width), width + 1, width)
 
     def _equal(self, x: Data, y: Data) -> Any:
         return np.equal(x, y)
@@ -140,3 +143,9 @@ class ArrayAlgebra(Algebra[Data, Any]):
 
     def _xor(self, x: Any, y: Any) -> Any:
         return np.logical_xor(x, y)
+
+
+def _wrap(x: Data, width: int) -> Data:
+    """Return integers as a two's complement register of so many bits holds them."""
+    half = 1 << (width - 1)
+    return ((x + half) & ((1 << width) - 1)) - half

@@ -80,6 +80,9 @@ class IntegerAlgebra(Algebra[int, bool]):
         total = sum(xs)
         return _wrap(total, width, True) if wraps else self._narrow(total, width, width, True)
 
+    def _compress(self, x: int, y: int, z: int, width: int) -> tuple[int, int]:
+        return x ^ y ^ z, _wrap((x & y | x & z | y & z) << 1, width, True)
+
     def _equal(self, x: int, y: int) -> bool:
         return x == y
 

@@ -217,6 +217,24 @@ class Algebra(ABC, Generic[D, T]):
         """Return the sum of signed words as a two's complement register of ``width`` bits holds it."""
         return self._sum(words, width, wraps=True)
 
+    def compressed_sum(self, words: Sequence[Word[D]], width: int) -> Word[D]:
+        """Return the same as ``modular_sum``, by carry-save addition.
+
+        Each compressor takes three words to the bits of their sum and the carries between them, in a tree until two
+        words are left, which are added.
+        """
+        level = [self.modular_sum([w], width) for w in words]
+        while len(level) > 2:
+            threes = [level[i : i + 3] for i in range(0, len(level), 3)]
+            level = []
+            for three in threes:
+                if len(three) < 3:
+                    level += three
+                    continue
+                x, y, z = (w.data for w in three)
+                level += [Word(kept, width, True) for kept in self._compress(x, y, z, width)]
+        return self.modular_sum(level, width)
+
     # --- comparison and choice ------------------------------------------------------------------------------
 
     def equal(self, x: Word[D], y: Word[D]) -> Truth[T]:
@@ -254,10 +272,34 @@ class Algebra(ABC, Generic[D, T]):
         x, y = self._alike(self.maximum(words[:half]), self.maximum(words[half:]))
         return Word(self._maximum(x.data, y.data, x.signed), x.width, x.signed)
 
+    def maximum_in_turn(self, words: Sequence[Word[D]]) -> Word[D]:
+        """Return the same as ``maximum``, one comparison after the other."""
+        largest = words[0]
+        for word in words[1:]:
+            x, y = self._alike(largest, word)
+            largest = Word(self._maximum(x.data, y.data, x.signed), x.width, x.signed)
+        return largest
+
     def conditional_negate(self, condition: Truth[T], x: Word[D]) -> Word[D]:
         """Return -x where ``condition`` holds and x elsewhere, signed, in one bit more (unsigned word)."""
         self._need_unsigned(x)
         return self.ite(condition, self.negate(x), self.as_signed(x))
+
+    # --- names ----------------------------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        """Note that the next signals are those of another run of the semantics."""
+
+    def signal(self, name: str, x: Word[D], bounds: tuple[int, int] | None = None) -> Word[D]:
+        """Return ``x``, which one stage hands to the next under this name; an interpretation may cut there.
+
+        ``bounds`` are the least and the largest value that it has.
+        """
+        return x
+
+    def signal_truth(self, name: str, x: Truth[T], observable: Truth[T] | None = None) -> Truth[T]:
+        """Return ``x``, likewise; where it is not ``observable``, it has no effect on what follows."""
+        return x
 
     # --- truth values ---------------------------------------------------------------------------------------
 
@@ -366,6 +408,10 @@ class Algebra(ABC, Generic[D, T]):
 
     @abstractmethod
     def _add_up(self, xs: list[D], widths: list[int], width: int, wraps: bool) -> D: ...
+
+    @abstractmethod
+    def _compress(self, x: D, y: D, z: D, width: int) -> tuple[D, D]:
+        """Return, of three signed words, bit by bit the lower bit of the sum, and the upper one moved up a place."""
 
     @abstractmethod
     def _equal(self, x: D, y: D) -> T: ...

@@ -102,13 +102,23 @@ class TermAlgebra(Algebra[FNode, FNode]):
         return self._terms.BVExtract(x, 0, to_width - 1)
 
     def _add_up(self, xs: list[FNode], widths: list[int], width: int, wraps: bool) -> FNode:
-        total = None
-        for x, w in zip(xs, widths, strict=True):
-            same = (
-                x if w == width else (self._extend(x, w, width, True) if w < width else self._narrow(x, w, width, True))
-            )
-            total = same if total is None else self._terms.BVAdd(total, same)
+        total, *others = self._in_one_width(xs, widths, width)
+        for x in others:
+            total = self._partial_sum(total, x)
         return total
+
+    def _partial_sum(self, total: FNode, x: FNode) -> FNode:
+        return self._terms.BVAdd(total, x)
+
+    def _in_one_width(self, xs: list[FNode], widths: list[int], width: int) -> list[FNode]:
+        """Return signed terms in one width, the widest ones cut to it."""
+        change = [self._extend if w < width else self._narrow for w in widths]
+        return [x if w == width else f(x, w, width, True) for x, w, f in zip(xs, widths, change, strict=True)]
+
+    def _compress(self, x: FNode, y: FNode, z: FNode, width: int) -> tuple[FNode, FNode]:
+        m = self._terms
+        either = m.BVOr(m.BVOr(m.BVAnd(x, y), m.BVAnd(x, z)), m.BVAnd(y, z))
+        return m.BVXor(m.BVXor(x, y), z), self._shift_left(either, 1, width)
 
     def _equal(self, x: FNode, y: FNode) -> FNode:
         return self._terms.Equals(x, y)

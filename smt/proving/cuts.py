@@ -56,8 +56,8 @@ def cut_of(design: Design) -> Cut:
     return Cut(design.parameters.fraction_bits, design.parameters.alignment)
 
 
-class CutLemma(Lemma):
-    """A statement about one term of ``shape`` and its cut."""
+class TermLemma(Lemma):
+    """A statement about one term of ``shape``, and what ``cut`` keeps of it below an e_max."""
 
     def __init__(self, name: str, shape: TermShape, cut: Cut) -> None:
         self.name = name
@@ -94,6 +94,10 @@ class CutLemma(Lemma):
             algebra.is_value(words["present"], 1),
             self.shape.largest,
         )
+
+
+class CutLemma(TermLemma):
+    """A statement about one term and its cut, and nothing else."""
 
     def claim(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
         """Return the claim about the term that the words are."""

@@ -11,14 +11,18 @@ in any order because its binary operation is associative and commutative, and th
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any
 
 from pysmt.fnode import FNode
 
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.proving.lemma import Input, Lemma
+from mmaproof.smt.solving.query import indices_of
 
 
 @dataclass(frozen=True, order=True)
@@ -32,12 +36,34 @@ class Law:
     """for the extension of a maximum: the width extended to"""
 
 
+_Place = tuple[tuple[Any, ...], bytes, bytes]
+"""The first symbol of a term, by name and number, a digest of its form without names, and one of the whole term."""
+
+
 class LawfulTerms(TermAlgebra):
     """Terms whose operands are in canonical order wherever the order does not matter; ``used`` says by which laws."""
 
     def __init__(self) -> None:
         super().__init__()
         self.used: set[Law] = set()
+        self._places: dict[FNode, _Place] = {}
+
+    def _in_order(self, xs: Iterable[FNode]) -> list[FNode]:
+        """Return terms in an order that depends on the terms alone, in whichever process they were made."""
+        return sorted(xs, key=self._place)
+
+    def _place(self, term: FNode) -> _Place:
+        known, pending = self._places, [term]
+        while pending:
+            node = pending[-1]
+            missing = [x for x in node.args() if x not in known]
+            if missing:
+                pending.extend(missing)
+                continue
+            pending.pop()
+            if node not in known:
+                known[node] = _place_of(node, [known[x] for x in node.args()])
+        return known[term]
 
     def maximum(self, words: Sequence[Word[FNode]]) -> Word[FNode]:
         """Return the largest of one or more words, each taken once, extended to the widest, in canonical order."""
@@ -45,7 +71,7 @@ class LawfulTerms(TermAlgebra):
         for word in words:
             if word.width < width:
                 self.used.add(Law("extended maximum", word.width, signed, width))
-        distinct = _in_order({self.extend(w, width).data for w in words})
+        distinct = self._in_order({self.extend(w, width).data for w in words})
         if len(words) > 1:
             self.used.add(Law("maximum", width, signed))
         largest = distinct[0]
@@ -55,36 +81,52 @@ class LawfulTerms(TermAlgebra):
 
     def _add_up(self, xs: list[FNode], widths: list[int], width: int, wraps: bool) -> FNode:
         self.used.add(Law("sum", width))
-        pairs = sorted(zip(xs, widths, strict=True), key=lambda pair: pair[0].node_id())
+        pairs = sorted(zip(xs, widths, strict=True), key=lambda pair: self._place(pair[0]))
         return super()._add_up([x for x, _ in pairs], [w for _, w in pairs], width, wraps)
+
+    def compressed_sum(self, words: Sequence[Word[FNode]], width: int) -> Word[FNode]:
+        """Return the sum without compressors, each of which keeps the sum of its words."""
+        self.used.add(Law("carry-save sum", width))
+        return self.modular_sum(words, width)
+
+    def maximum_in_turn(self, words: Sequence[Word[FNode]]) -> Word[FNode]:
+        """Return the maximum, in canonical order too."""
+        return self.maximum(words)
 
     def _and(self, xs: list[FNode]) -> FNode:
         self.used.add(Law("junction", 1))
-        return super()._and(_in_order(set(xs)))
+        return super()._and(self._in_order(set(xs)))
 
     def _or(self, xs: list[FNode]) -> FNode:
         self.used.add(Law("junction", 1))
-        return super()._or(_in_order(set(xs)))
+        return super()._or(self._in_order(set(xs)))
 
     def _xor(self, x: FNode, y: FNode) -> FNode:
         self.used.add(Law("junction", 1))
-        return super()._xor(*_in_order([x, y]))
+        return super()._xor(*self._in_order([x, y]))
 
     def _add(self, x: FNode, y: FNode) -> FNode:
         self.used.add(Law("sum", x.bv_width()))
-        return super()._add(*_in_order([x, y]))
+        return super()._add(*self._in_order([x, y]))
 
     def _multiply(self, x: FNode, y: FNode) -> FNode:
         self.used.add(Law("product", x.bv_width()))
-        return super()._multiply(*_in_order([x, y]))
+        return super()._multiply(*self._in_order([x, y]))
 
     def _equal(self, x: FNode, y: FNode) -> FNode:
-        return self._truth(True) if x is y else super()._equal(*_in_order([x, y]))
+        return self._truth(True) if x is y else super()._equal(*self._in_order([x, y]))
 
 
-def _in_order(xs: set[FNode] | list[FNode]) -> list[FNode]:
-    """Return terms in an order that depends on the terms alone, not on how they were combined."""
-    return sorted(xs, key=lambda x: x.node_id())
+def _place_of(node: FNode, operands: Sequence[_Place]) -> _Place:
+    if node.is_symbol():
+        # a10 comes after a9
+        name = tuple(int(x) if x.isdigit() else x for x in re.split(r"(\d+)", node.symbol_name()))
+        return name, b"symbol", repr(name).encode()
+    content = node.constant_value() if node.is_constant() else tuple(indices_of(node))
+    own = repr((node.node_type(), content)).encode()
+    form = blake2b(own + b"".join(x for _, x, _ in operands), digest_size=16).digest()
+    whole = blake2b(own + b"".join(x for _, _, x in operands), digest_size=16).digest()
+    return min((first for first, _, _ in operands), default=()), form, whole
 
 
 class _OfLaw(Lemma):
@@ -93,8 +135,14 @@ class _OfLaw(Lemma):
     def __init__(self, law: Law) -> None:
         self.law = law
         width = f"{law.width} bits" + (f" extended to {law.wider}" if law.wider else "")
-        self.name = f"{law.operation} of {'signed' if law.signed else 'unsigned'} words of {width}: any order"
-        self.inputs = tuple(Input(n, law.width, law.signed) for n in ("x", "y", "z"))
+        words = f"{'signed' if law.signed else 'unsigned'} words of {width}"
+        what = {
+            "bounded sum": "bounds of two words add up to bounds of their sum",
+            "carry-save sum": "a compressor of three words keeps their sum",
+        }
+        self.name = f"{law.operation} of {words}: {what.get(law.operation, 'any order')}"
+        names = "xyzuvw" if law.operation == "bounded sum" else "xyz"
+        self.inputs = tuple(Input(n, law.width, law.signed) for n in names)
 
     def claim(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
         """Return whether the operation is commutative, and associative and idempotent where that is used."""
@@ -106,6 +154,10 @@ class _OfLaw(Lemma):
                 claims = _extended_maximum(algebra, self.law.wider, x, y)
             case "sum":
                 claims = _sum(algebra, self.law.width, x, y, z)
+            case "carry-save sum":
+                claims = [_compressor(algebra, self.law.width, x, y, z)]
+            case "bounded sum":
+                claims = [_bounded_sum(algebra, self.law.width, list(words.values()))]
             case "product":
                 claims = [algebra.equal(algebra.multiply(x, y), algebra.multiply(y, x))]
             case _:
@@ -119,6 +171,7 @@ def _maximum(algebra: Algebra[D, T], x: Word[D], y: Word[D], z: Word[D]) -> list
         algebra.equal(top([x, y]), top([y, x])),
         algebra.equal(top([top([x, y]), z]), top([x, top([y, z])])),
         algebra.equal(top([x, x]), x),
+        *(algebra.negation(algebra.less(top([x, y]), w)) for w in (x, y)),
     ]
 
 
@@ -137,6 +190,24 @@ def _sum(algebra: Algebra[D, T], width: int, x: Word[D], y: Word[D], z: Word[D])
     return [algebra.equal(add(a, b), add(b, a)), algebra.equal(add(add(a, b), c), add(a, add(b, c)))]
 
 
+def _compressor(algebra: Algebra[D, T], width: int, x: Word[D], y: Word[D], z: Word[D]) -> Truth[T]:
+    """Return that three words have the sum that a compressor makes of them."""
+    signed = [algebra.twos_complement(w) for w in (x, y, z)]
+    return algebra.equal(algebra.compressed_sum(signed, width), algebra.modular_sum(signed, width))
+
+
+def _bounded_sum(algebra: Algebra[D, T], width: int, words: Sequence[Word[D]]) -> Truth[T]:
+    """Return that bounds of two signed words add up to bounds of their sum, where these fit the width."""
+    x, y, low_x, low_y, high_x, high_y = (algebra.twos_complement(w) for w in words)
+    low, high = algebra.add(low_x, low_y), algebra.add(high_x, high_y)
+    half = 1 << (width - 1)
+    outside = [(x, low_x), (y, low_y), (high_x, x), (high_y, y)]
+    outside += [(low, algebra.signed(-half)), (algebra.signed(half - 1), high)]
+    total = algebra.modular_sum([x, y], width)
+    within = algebra.negation(algebra.any_of([algebra.less(total, low), algebra.less(high, total)]))
+    return algebra.any_of([*(algebra.less(p, q) for p, q in outside), within])
+
+
 def _junction(algebra: Algebra[D, T], x: Word[D], y: Word[D], z: Word[D]) -> list[Truth[T]]:
     p, q, r = (algebra.is_value(w, 1) for w in (x, y, z))
 
@@ -152,4 +223,9 @@ def _junction(algebra: Algebra[D, T], x: Word[D], y: Word[D], z: Word[D]) -> lis
 
 def lemmas_of(terms: LawfulTerms) -> list[Lemma]:
     """Return the laws that ``terms`` used as lemmas to be proved."""
-    return [_OfLaw(law) for law in sorted(terms.used)]
+    return [of_law(law) for law in sorted(terms.used)]
+
+
+def of_law(law: Law) -> Lemma:
+    """Return a law as a lemma to be proved."""
+    return _OfLaw(law)

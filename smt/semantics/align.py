@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mmaproof.designs.readings import Alignment
+from mmaproof.designs.readings import Alignment, Comparator
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.semantics.terms import Term
 
@@ -27,7 +27,12 @@ class Cut:
         return whole if self.alignment is Alignment.TRUNCATE else whole + 1
 
 
-def largest_exponent(algebra: Algebra[D, T], terms: Sequence[Term[D, T]], floor: int | None = None) -> Word[D]:
+def largest_exponent(
+    algebra: Algebra[D, T],
+    terms: Sequence[Term[D, T]],
+    floor: int | None = None,
+    comparator: Comparator = Comparator.TREE,
+) -> Word[D]:
     """Return e_max (signed): the largest exponent of the terms that are present, and at least ``floor``.
 
     Where no term is present it is the least value of the word: every term is zero then.
@@ -37,7 +42,7 @@ def largest_exponent(algebra: Algebra[D, T], terms: Sequence[Term[D, T]], floor:
     exponents = [algebra.ite(t.present, t.exponent, least) for t in terms]
     if floor is not None:
         exponents.append(algebra.signed(floor))
-    return algebra.maximum(exponents)
+    return algebra.maximum(exponents) if comparator is Comparator.TREE else algebra.maximum_in_turn(exponents)
 
 
 def align(algebra: Algebra[D, T], term: Term[D, T], e_max: Word[D], cut: Cut) -> Word[D]:

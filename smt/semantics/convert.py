@@ -109,7 +109,7 @@ def convert(
     pattern = algebra.concatenate(sign, bits)
     if fmt.ignored_bits + unused:
         pattern = algebra.concatenate(pattern, algebra.unsigned(0, fmt.ignored_bits + unused))
-    return pattern, overflowed
+    return algebra.signal("converted", pattern), algebra.signal_truth("overflow", overflowed)
 
 
 def _stays_finite(algebra: Algebra[D, T], rules: Rules, negative: Truth[T]) -> Truth[T]:

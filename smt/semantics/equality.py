@@ -7,10 +7,26 @@ from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.semantics.unpack import unpack
 
 
-def equal_results(algebra: Algebra[D, T], fmt: Format, x: Word[D], y: Word[D], *, nan_codes: bool = False) -> Truth[T]:
-    """Return whether both are NaN (with ``nan_codes``: the same code) or have the same bits; +0 and -0 differ."""
+def equal_results(
+    algebra: Algebra[D, T],
+    fmt: Format,
+    x: Word[D],
+    y: Word[D],
+    *,
+    nan_codes: bool = False,
+    zero_signs: bool = True,
+) -> Truth[T]:
+    """Return whether both are NaN (with ``nan_codes``: the same code) or have the same bits.
+
+    +0 and -0 differ, unless ``zero_signs`` is False.
+    """
     same = algebra.equal(x, y)
-    if nan_codes or fmt.is_integer:
+    if fmt.is_integer:
         return same
-    both_nan = algebra.all_of([unpack(algebra, fmt, p).nan for p in (x, y)])
-    return algebra.any_of([same, both_nan])
+    numbers = [unpack(algebra, fmt, p) for p in (x, y)]
+    alike = [same]
+    if not nan_codes:
+        alike.append(algebra.all_of([n.nan for n in numbers]))
+    if not zero_signs:
+        alike.append(algebra.all_of([n.zero for n in numbers]))
+    return algebra.any_of(alike)

@@ -7,6 +7,7 @@ terms, or joins afterwards: rounded down together with the sum.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from mmaproof.designs.design import Design
 from mmaproof.designs.parameters import Parameters
@@ -71,9 +72,11 @@ def _group(design: Design, algebra: Algebra[D, T], group: Sequence[Factors[D, T]
         exponent = algebra.add(x.a.exponent, x.b.exponent)
         bound = x.a.largest * x.b.largest
         term = Term(point, product_sign(algebra, x), exponent, significand, algebra.truth(True), bound)
-        aligned.append(align(algebra, term, algebra.signed(top), cut))
-        largest += cut.bound(bound, point)
+        kept = cut.bound(bound, point)
+        aligned.append(algebra.signal("product", align(algebra, term, algebra.signed(top), cut), (-kept, kept)))
+        largest += kept
     exact = algebra.bounded_sum(aligned, largest.bit_length() + 1)
+    exact = algebra.signal("sum of a group", exact, (-largest, largest))
     return scaled_term(algebra, design.parameters, group, exact, point - lowest, largest)
 
 
@@ -89,7 +92,8 @@ def _sums(
         chosen, names = [terms[i] for i in some], [labels[i] for i in some]
         if with_c:
             chosen, names = [*chosen, c], [*names, "c"]
-        return fused_sum(algebra, names, chosen, [cut] * len(chosen), floor=p.floor, register=register)
+        cuts = [cut] * len(chosen)
+        return fused_sum(algebra, names, chosen, cuts, floor=p.floor, register=register, **_circuits(p))
 
     everything = range(len(terms))
     if p.grouping is Grouping.ALL:
@@ -101,9 +105,9 @@ def _sums(
     names, sums = ["even", "odd"][: len(halves)], [h.as_term(algebra) for h in halves]
     if p.join is not Join.ROUND_DOWN:
         cuts = [cut] * (len(sums) + 1)
-        return [*halves, fused_sum(algebra, [*names, "c"], [*sums, c], cuts, floor=p.floor)]
+        return [*halves, fused_sum(algebra, [*names, "c"], [*sums, c], cuts, floor=p.floor, **_circuits(p))]
     down = Cut(p.fraction_bits, p.late_alignment)
-    products = fused_sum(algebra, names, sums, [down] * len(sums), floor=p.floor)
+    products = fused_sum(algebra, names, sums, [down] * len(sums), floor=p.floor, **_circuits(p))
     return [*halves, products, _join_rounded_down(design, algebra, products, c)]
 
 
@@ -117,7 +121,11 @@ def _join_rounded_down(
     term = products.as_term(algebra)
     if p.far_c is FarC.DROPPED:
         c = _without_far_c(algebra, p.fraction_bits, term, c)
-    return fused_sum(algebra, ("products", "c"), (term, c), cuts)
+    return fused_sum(algebra, ("products", "c"), (term, c), cuts, **_circuits(p))
+
+
+def _circuits(p: Parameters) -> dict[str, Any]:
+    return {"adder": p.adder, "comparator": p.comparator}
 
 
 def _rounds_down_twice(p: Parameters) -> bool:

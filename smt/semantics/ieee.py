@@ -60,6 +60,8 @@ def read(algebra: Algebra[D, T], fmt: Format, pattern: Word[D], *, flushes: bool
 
 
 def _addend(algebra: Algebra[D, T], x: Unpacked[D, T]) -> Term[D, T]:
+    """Return a number as a term; a NaN, of which nothing is added, as zero."""
     x = normalised(algebra, x)
-    present = algebra.negation(x.zero)
-    return Term(x.fraction_bits, x.negative, x.exponent, x.significand, present, x.largest)
+    present = algebra.negation(algebra.any_of([x.zero, x.nan]))
+    significand = algebra.ite(x.nan, algebra.unsigned(0, x.significand.width), x.significand)
+    return Term(x.fraction_bits, x.negative, x.exponent, significand, present, x.largest)

@@ -17,6 +17,13 @@ def read_integer(algebra: Algebra[D, T], fmt: Format, pattern: Word[D]) -> Word[
     return algebra.twos_complement(pattern) if fmt.signed else algebra.as_signed(pattern)
 
 
+def product_range(a: Format, b: Format) -> tuple[int, int]:
+    """Return the least and the largest product of two integers of these formats."""
+    ranges = [(-(1 << (f.bits - 1)), (1 << (f.bits - 1)) - 1) if f.signed else (0, (1 << f.bits) - 1) for f in (a, b)]
+    corners = [x * y for x in ranges[0] for y in ranges[1]]
+    return min(corners), max(corners)
+
+
 def integer_step(
     design: Design, algebra: Algebra[D, T], a: Sequence[Word[D]], b: Sequence[Word[D]], c: Word[D]
 ) -> StepSignals[D, T]:
@@ -25,16 +32,19 @@ def integer_step(
     The exact sum of n products and c needs at most the bits of the wider of both and as many more as n + 1 has.
     """
     fmt = design.d_format
-    products = [algebra.multiply_signed(x, y) for x, y in zip(a, b, strict=True)]
-    terms = [*products, read_integer(algebra, design.c_format, c)]
-    widest = max(t.width for t in terms)
+    bounds = product_range(design.a_format, design.b_format)
+    products = [algebra.signal("product", algebra.multiply_signed(x, y), bounds) for x, y in zip(a, b, strict=True)]
+    least, largest = (len(products) * x for x in bounds)
+    width = max(abs(least), largest).bit_length() + 1
+    total = algebra.signal("sum", algebra.bounded_sum(products, width), (least, largest))
+    terms = [total, read_integer(algebra, design.c_format, c)]
     if design.parameters.integer_overflow is IntegerOverflow.WRAP:
         total = algebra.modular_sum(terms, fmt.bits)
     else:
-        exact = algebra.bounded_sum(terms, widest + len(terms).bit_length())
+        exact = algebra.add(*terms)
         low, high = algebra.signed(-(1 << (fmt.bits - 1))), algebra.signed((1 << (fmt.bits - 1)) - 1)
         exact = algebra.ite(algebra.less(exact, low), low, exact)
         total = algebra.narrow(algebra.ite(algebra.less(high, exact), high, exact), fmt.bits)
-    d = algebra.extract(total, fmt.bits - 1, 0)
+    d = algebra.signal("d", algebra.extract(total, fmt.bits - 1, 0))
     no = algebra.truth(False)
     return StepSignals((), (), d, no, SpecialResult(no, no, no), d)

@@ -13,6 +13,7 @@ from typing import Generic
 from mmaproof.designs.design import Design
 from mmaproof.designs.readings import First, Normalises, Truncates, ZeroSum
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
+from mmaproof.smt.semantics.align import largest_exponent
 from mmaproof.smt.semantics.convert import Rules, convert
 from mmaproof.smt.semantics.signals import StepSignals
 from mmaproof.smt.semantics.specials import choose_special, special_result
@@ -20,12 +21,12 @@ from mmaproof.smt.semantics.terms import Factors, Term, accumulator_term, produc
 from mmaproof.smt.semantics.unpack import Unpacked
 
 GUARD_BITS = 3
-"""Bits below F at which an addend is jammed: truncating the sum at F sees it as the exact one (see ``_add``)."""
+"""Bits below F at which an addend is jammed: truncating the sum at F sees it as the exact one (see ``add``)."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Accumulator(Generic[D, T]):
-    """``value * 2**(exponent - fraction)``; where it is not ``present`` it is nothing yet."""
+class Accumulator(Generic[D, T]):
+    """The sum so far: ``value * 2**(exponent - fraction)``; where it is not ``present`` it is nothing yet."""
 
     value: Word[D]
     exponent: Word[D]
@@ -39,12 +40,11 @@ def sequential_step(
     p = design.parameters
     terms = [product_term(algebra, p, x) for x in products] + [accumulator_term(algebra, p, c)]
     chosen = _first(design, algebra, terms)
-    fraction = max(p.fraction_bits, *(t.fraction_bits for t in terms)) + GUARD_BITS
-    state = _start(algebra, terms, chosen, fraction)
-    state = _cut(algebra, design, state, fraction)
+    fraction = fraction_of(design, terms)
+    state = cut_at(design, algebra, start(algebra, terms, chosen, fraction), fraction)
     for term, taken in zip(terms, chosen, strict=True):
         rest = algebra.all_of([term.present, algebra.negation(taken)])
-        state = _add(design, algebra, state, term, rest, fraction)
+        state = add(design, algebra, state, term, rest, fraction)
     rules, zero_negative = Rules.of(p), algebra.truth(False)
     if p.zero_sum is ZeroSum.IEEE:
         zero_negative = rules.sign_of_zero(algebra, [t.negative for t in terms])
@@ -54,20 +54,42 @@ def sequential_step(
     return StepSignals((), (), converted, overflowed, special, d)
 
 
+def fraction_of(design: Design, terms: Sequence[Term[D, T]]) -> int:
+    """Return the fraction bits of the accumulator, guard bits included."""
+    return max(design.parameters.fraction_bits, *(t.fraction_bits for t in terms)) + GUARD_BITS
+
+
 def _first(design: Design, algebra: Algebra[D, T], terms: Sequence[Term[D, T]]) -> list[Truth[T]]:
     """Return for each term whether the sum starts with it: the first of the largest present ones."""
-    by_magnitude = design.parameters.first is First.MAGNITUDE
-    keys = [_magnitude_key(algebra, terms, t) if by_magnitude else (t.exponent,) for t in terms]
-    chosen: list[Truth[T]] = []
+    match design.parameters.first:
+        case First.INDEX:
+            return first_of(algebra, [t.present for t in terms])
+        case First.EXPONENT:
+            return with_exponent(algebra, terms, largest_exponent(algebra, terms))
+    keys = [_magnitude_key(algebra, terms, t) for t in terms]
+    largest = []
     for i, term in enumerate(terms):
-        beaten = [algebra.any_of(chosen)]
-        if design.parameters.first is not First.INDEX:
-            beaten += [
-                algebra.all_of([other.present, _precedes(algebra, keys[i], keys[j])])
-                for j, other in enumerate(terms)
-                if j > i
-            ]
-        chosen.append(algebra.all_of([term.present, *(algebra.negation(x) for x in beaten)]))
+        beaten = [
+            algebra.all_of([other.present, _precedes(algebra, keys[i], keys[j])])
+            for j, other in enumerate(terms)
+            if j != i
+        ]
+        largest.append(algebra.all_of([term.present, algebra.negation(algebra.any_of(beaten))]))
+    return first_of(algebra, largest)
+
+
+def with_exponent(algebra: Algebra[D, T], terms: Sequence[Term[D, T]], exponent: Word[D]) -> list[Truth[T]]:
+    """Return for each term whether it is the first present one of this exponent."""
+    return first_of(algebra, [algebra.all_of([t.present, algebra.equal(t.exponent, exponent)]) for t in terms])
+
+
+def first_of(algebra: Algebra[D, T], candidates: Sequence[Truth[T]]) -> list[Truth[T]]:
+    """Return for each candidate whether it is the first that holds."""
+    before = algebra.truth(False)
+    chosen = []
+    for candidate in candidates:
+        chosen.append(algebra.all_of([candidate, algebra.negation(before)]))
+        before = algebra.any_of([before, candidate])
     return chosen
 
 
@@ -90,19 +112,19 @@ def _precedes(algebra: Algebra[D, T], mine: tuple[Word[D], ...], other: tuple[Wo
     return larger
 
 
-def _start(
+def start(
     algebra: Algebra[D, T], terms: Sequence[Term[D, T]], chosen: Sequence[Truth[T]], fraction: int
-) -> _Accumulator[D, T]:
+) -> Accumulator[D, T]:
     """Return the term that is ``chosen`` as the accumulator, uncut."""
     value, exponent = algebra.signed(0), algebra.signed(0)
     for term, taken in zip(terms, chosen, strict=True):
         exact = algebra.shift_left(term.significand, fraction - term.fraction_bits)
         value = algebra.ite(taken, algebra.conditional_negate(term.negative, exact), value)
         exponent = algebra.ite(taken, term.exponent, exponent)
-    return _Accumulator(value, exponent, algebra.any_of(list(chosen)))
+    return Accumulator(value, exponent, algebra.any_of(list(chosen)))
 
 
-def _cut(algebra: Algebra[D, T], design: Design, state: _Accumulator[D, T], fraction: int) -> _Accumulator[D, T]:
+def cut_at(design: Design, algebra: Algebra[D, T], state: Accumulator[D, T], fraction: int) -> Accumulator[D, T]:
     """Return the accumulator with the magnitude truncated to F fraction bits."""
     lost = fraction - design.parameters.fraction_bits
     negative = algebra.less(state.value, algebra.signed(0))
@@ -110,17 +132,17 @@ def _cut(algebra: Algebra[D, T], design: Design, state: _Accumulator[D, T], frac
     magnitude = algebra.shift_left(
         algebra.drop_low(algebra.extend(magnitude, max(magnitude.width, lost + 1)), lost), lost
     )
-    return _Accumulator(algebra.conditional_negate(negative, magnitude), state.exponent, state.present)
+    return Accumulator(algebra.conditional_negate(negative, magnitude), state.exponent, state.present)
 
 
-def _add(
+def add(
     design: Design,
     algebra: Algebra[D, T],
-    state: _Accumulator[D, T],
+    state: Accumulator[D, T],
     term: Term[D, T],
     taken: Truth[T],
     fraction: int,
-) -> _Accumulator[D, T]:
+) -> Accumulator[D, T]:
     """Return the accumulator after ``term``, unchanged where the term is not ``taken``.
 
     Whichever of the two lies lower is moved down and jammed at GUARD_BITS or more below F; the other keeps every bit.
@@ -146,18 +168,18 @@ def _add(
     if p.normalises is Normalises.YES:
         value = _lowered(design, algebra, state, exponent, fraction)
     total = algebra.add(value, algebra.conditional_negate(term.negative, addend))
-    after = _Accumulator(total, exponent, algebra.any_of([state.present, taken]))
-    after = _cut(algebra, design, after, fraction)
+    after = Accumulator(total, exponent, algebra.any_of([state.present, taken]))
+    after = cut_at(design, algebra, after, fraction)
     if p.normalises is Normalises.YES:
         after = _choose(algebra, starts, after, _normalised(design, algebra, after, fraction))
     return _choose(algebra, taken, after, state)
 
 
 def _choose(
-    algebra: Algebra[D, T], condition: Truth[T], x: _Accumulator[D, T], y: _Accumulator[D, T]
-) -> _Accumulator[D, T]:
+    algebra: Algebra[D, T], condition: Truth[T], x: Accumulator[D, T], y: Accumulator[D, T]
+) -> Accumulator[D, T]:
     present = [algebra.all_of([condition, x.present]), algebra.all_of([algebra.negation(condition), y.present])]
-    return _Accumulator(
+    return Accumulator(
         algebra.ite(condition, x.value, y.value),
         algebra.ite(condition, x.exponent, y.exponent),
         algebra.any_of(present),
@@ -165,7 +187,7 @@ def _choose(
 
 
 def _lowered(
-    design: Design, algebra: Algebra[D, T], state: _Accumulator[D, T], exponent: Word[D], fraction: int
+    design: Design, algebra: Algebra[D, T], state: Accumulator[D, T], exponent: Word[D], fraction: int
 ) -> Word[D]:
     """Return the accumulator's value in units of a higher exponent."""
     distance = algebra.ite(state.present, algebra.subtract(exponent, state.exponent), algebra.signed(0))
@@ -191,7 +213,7 @@ def _moved(algebra: Algebra[D, T], magnitude: Word[D], distance: Word[D], *, may
     return _shift_left_by(algebra, moved, up)
 
 
-def _normalised(design: Design, algebra: Algebra[D, T], state: _Accumulator[D, T], fraction: int) -> _Accumulator[D, T]:
+def _normalised(design: Design, algebra: Algebra[D, T], state: Accumulator[D, T], fraction: int) -> Accumulator[D, T]:
     """Return the accumulator with its top bit at its exponent, cut to F fraction bits; a zero is not present."""
     negative = algebra.less(state.value, algebra.signed(0))
     magnitude = algebra.magnitude(state.value)
@@ -203,7 +225,7 @@ def _normalised(design: Design, algebra: Algebra[D, T], state: _Accumulator[D, T
     value = algebra.drop_low(top, surplus) if surplus > 0 else algebra.shift_left(top, -surplus)
     value = _truncated(algebra, value, fraction - design.parameters.fraction_bits)
     present = algebra.all_of([state.present, algebra.negation(zero)])
-    return _Accumulator(algebra.conditional_negate(negative, value), exponent, present)
+    return Accumulator(algebra.conditional_negate(negative, value), exponent, present)
 
 
 def _shift_left_by(algebra: Algebra[D, T], x: Word[D], amount: Word[D]) -> Word[D]:

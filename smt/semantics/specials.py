@@ -50,7 +50,10 @@ def special_result(
     positive = algebra.any_of([algebra.all_of([i, algebra.negation(n)]) for i, n in infinities])
     negative = algebra.any_of([algebra.all_of([i, n]) for i, n in infinities])
     nan = algebra.any_of([*nans, algebra.all_of([positive, negative])])
-    return SpecialResult(nan, algebra.any_of([positive, negative]), negative)
+    infinite = algebra.signal_truth("infinity", algebra.any_of([positive, negative]))
+    nan = algebra.signal_truth("NaN", nan)
+    sign = algebra.signal_truth("sign of infinity", negative, algebra.all_of([infinite, algebra.negation(nan)]))
+    return SpecialResult(nan, infinite, sign)
 
 
 def _beyond(algebra: Algebra[D, T], x: Factors[D, T], limit: int) -> Truth[T]:
@@ -72,4 +75,5 @@ def choose_special(
         minus = algebra.unsigned(fmt.infinity | 1 << fmt.sign_position, fmt.bits)
         infinity = algebra.ite(special.negative, minus, algebra.unsigned(fmt.infinity, fmt.bits))
         result = algebra.ite(special.infinite, infinity, result)
-    return algebra.ite(special.nan, algebra.unsigned(nan_code.pattern(fmt), fmt.bits), result)
+    d = algebra.ite(special.nan, algebra.unsigned(nan_code.pattern(fmt), fmt.bits), result)
+    return algebra.signal("d", d)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Generic
 
 from mmaproof.designs.parameters import Parameters
@@ -28,6 +28,18 @@ class Term(Generic[D, T]):
     significand: Word[D]
     present: Truth[T]
     largest: int
+
+    def named(self, algebra: Algebra[D, T], label: str) -> Term[D, T]:
+        """Return the term, its parts named as signals."""
+        significand = algebra.signal(f"significand of {label}", self.significand, (0, self.largest))
+        nonzero = algebra.negation(algebra.is_value(significand, 0))
+        return replace(
+            self,
+            negative=algebra.signal_truth(f"sign of {label}", self.negative, nonzero),
+            exponent=algebra.signal(f"exponent of {label}", self.exponent),
+            significand=significand,
+            present=algebra.signal_truth(f"presence of {label}", self.present),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,9 +126,10 @@ def scaled_term(
     scales = group[0].scales
     significand = algebra.magnitude(exact)
     exponent = algebra.add(scales[0].exponent, scales[1].exponent)
+    if scales[0].fraction_bits:
+        # of each other first, so that the two change places by the law of one multiplication
+        significand = algebra.multiply(significand, algebra.multiply(scales[0].significand, scales[1].significand))
     for scale in scales:
-        if scale.fraction_bits:
-            significand = algebra.multiply(significand, scale.significand)
         fraction_bits, largest = fraction_bits + scale.fraction_bits, largest * scale.largest
     is_zero = algebra.is_value(significand, 0)
     present = algebra.truth(True)

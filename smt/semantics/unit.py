@@ -46,6 +46,7 @@ def dot_product_accumulate(design: Design, algebra: Algebra[D, T], operands: Ope
     Fewer elements than K are padded with +0, and their scales with 1; more must be a multiple of K. Every instruction
     takes its products in the order that ``k_order`` states. Raises DesignError where the length does not fit.
     """
+    algebra.begin()
     length = design.padded_length(len(operands.a))
     order = design.parameters.k_order.permutation(design.k)
     steps: list[StepSignals[D, T]] = []
@@ -130,11 +131,11 @@ def factors(design: Design, algebra: Algebra[D, T], operands: OperandWords[D], k
     p = design.parameters
     elements: list[Unpacked[D, T]] = []
     flushed = (p.subnormals.of_a, p.subnormals.of_b)
-    for (fmt, column), flushes in zip(_columns(design, operands), flushed, strict=True):
+    for name, (fmt, column), flushes in zip("ab", _columns(design, operands), flushed, strict=True):
         x = ieee.read(algebra, fmt, _element(algebra, fmt, column, k), flushes=flushes)
         if p.widening is Widening.FP16:
             x = widen(algebra, fmt, FORMATS["fp16"], x)
-        elements.append(x)
+        elements.append(x.named(algebra, f"{name}{k}"))
     scales: tuple[Unpacked[D, T], ...] = ()
     if design.scale_format is not None and design.block is not None:
         columns = (operands.scale_a, operands.scale_b)
@@ -147,7 +148,7 @@ def _accumulator(
     design: Design, algebra: Algebra[D, T], c: Word[D], fmt: Format, before: StepSignals[D, T] | None
 ) -> Unpacked[D, T]:
     """Unpack the accumulator; under ``chain_infinity`` finite, an infinity that rho produced is a number."""
-    accumulator = ieee.read(algebra, fmt, c, flushes=design.parameters.subnormals.of_c)
+    accumulator = ieee.read(algebra, fmt, c, flushes=design.parameters.subnormals.of_c).named(algebra, "c")
     if before is None or design.parameters.chain_infinity is ChainInfinity.INFINITE:
         return accumulator
     produced = algebra.all_of([before.overflowed, algebra.negation(before.special.infinite)])

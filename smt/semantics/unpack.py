@@ -31,6 +31,15 @@ class Unpacked(Generic[D, T]):
         """Largest significand."""
         return (1 << self.significand.width) - 1
 
+    def named(self, algebra: Algebra[D, T], label: str) -> Unpacked[D, T]:
+        """Return the number, its sign, exponent and significand named as signals."""
+        return replace(
+            self,
+            negative=algebra.signal_truth(f"{label}: sign", self.negative),
+            exponent=algebra.signal(f"{label}: exponent", self.exponent),
+            significand=algebra.signal(f"{label}: significand", self.significand),
+        )
+
 
 def unpack(algebra: Algebra[D, T], fmt: Format, pattern: Word[D]) -> Unpacked[D, T]:
     """Take ``pattern`` (``fmt.bits`` wide, unsigned) of a floating-point format apart."""

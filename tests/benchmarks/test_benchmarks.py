@@ -24,9 +24,11 @@ def report(script: str, *arguments: str) -> Any:
 
 def test_every_benchmark_is_tried_here() -> None:
     assert sorted(path.name for path in FOLDER.glob("*.py")) == [
+        "limits.py",
         "machine.py",
         "published_queries.py",
         "separation.py",
+        "staged_proofs.py",
         "throughput.py",
     ]
 
@@ -121,3 +123,12 @@ def test_published_queries_refuse_a_limit_without_meaning() -> None:
     done = run("published_queries.py", "--timeout", "soon")
     assert done.returncode == 2
     assert "soon" in done.stderr
+
+
+def test_staged_proofs_reports_the_ratio_to_one_piece() -> None:
+    found = report("staged_proofs.py", "--cases", "reversed fp16-L4", "--timeout", "8s")
+    (row,) = found["rows"]
+    assert row["staged"]["proved"]
+    assert row["one_piece"]["verdict"] in ("proved", "unknown")
+    assert row["ratio"] == row["one_piece"]["seconds"] / row["staged"]["seconds"]
+    assert row["is_lower_bound"] is (row["one_piece"]["verdict"] == "unknown")

@@ -1,0 +1,48 @@
+"""Witnesses of whole questions in a store: one that is found there is believed only after it was evaluated."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from mmaproof.designs.operands import Operands
+from mmaproof.properties.question import Question
+from mmaproof.smt.solving.hexadecimal import from_hexadecimal, to_hexadecimal
+from mmaproof.smt.solving.store import Store
+
+
+def stored_witness(store: Path | None, question: Question) -> tuple[Operands, str] | None:
+    """Return operands that refute ``question``, evaluated on integers, and where they once came from; or None."""
+    if store is None or (key := question.key) is None:
+        return None
+    found = Store(store).witness(key)
+    if found is None:
+        return None
+    text, origin = found
+    operands = _read(question, text)
+    return (operands, origin) if operands is not None and question.is_refuted_by(operands) else None
+
+
+def store_witness(store: Path | None, question: Question, witness: Operands, origin: str) -> None:
+    """Keep a witness of ``question``."""
+    if store is None or (key := question.key) is None:
+        return
+    held = (witness.a, witness.b, (witness.c,), witness.scale_a, witness.scale_b)
+    record = {
+        name: [to_hexadecimal(x, fmt.bits) for x in column]
+        for (name, fmt, _), column in zip(question.columns(), held, strict=False)
+    }
+    Store(store).keep_witness(key, json.dumps(record), origin)
+
+
+def _read(question: Question, text: str) -> Operands | None:
+    """Return operands that ``store_witness`` wrote for such a question; None for any other text."""
+    try:
+        record = json.loads(text)
+        columns = [tuple(from_hexadecimal(x, f.bits) for x in record[name]) for name, f, _ in question.columns()]
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return None
+    if [len(column) for column in columns] != [count for _, _, count in question.columns()]:
+        return None
+    a, b, c, *scales = columns
+    return Operands(a, b, c[0], *scales)

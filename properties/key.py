@@ -1,0 +1,63 @@
+"""The key of a question: a text that is equal for equal questions, in whatever process they are asked."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from functools import cached_property
+from typing import Any
+
+from mmaproof.designs.design import Design
+
+_NAMES = ("name", "architecture", "instruction", "family", "m", "n", "source")
+"""What a design's record says and no result depends on."""
+
+
+class Keyed:
+    """Something whose key is its class and everything that it holds."""
+
+    @property
+    def key(self) -> str | None:
+        """The key as canonical JSON; None where something held is no plain data, so that it would not be in it."""
+        try:
+            return json.dumps(_of_keyed(self, ()), sort_keys=True, separators=(",", ":"))
+        except TypeError:
+            return None
+
+
+def _of_keyed(keyed: Keyed, around: tuple[Keyed, ...]) -> Any:
+    """Return ``keyed`` as data; ``around`` are those that hold it, the outermost first."""
+    for depth, outer in enumerate(around):
+        if outer is keyed:
+            return {"around": depth}
+    kind = type(keyed)
+    held = {n: x for n, x in vars(keyed).items() if not isinstance(getattr(kind, n, None), cached_property)}
+    return {_name(kind): {n: _plain(x, (*around, keyed)) for n, x in held.items()}}
+
+
+def _plain(value: object, around: tuple[Keyed, ...]) -> Any:
+    """Return what something holds as JSON data; raise TypeError where that would not be all of it."""
+    record: Any
+    match value:
+        case Enum():
+            record = {_name(type(value)): value.name}
+        case None | bool() | int() | float() | str():
+            record = value
+        case tuple() | list() | range():
+            record = [_plain(x, around) for x in value]
+        case dict() if all(type(name) is str for name in value):
+            record = {name: _plain(x, around) for name, x in value.items()}
+        case Design():
+            record = {"design": {n: x for n, x in value.record().items() if n not in _NAMES}}
+        case Keyed():
+            record = _of_keyed(value, around)
+        case _ if is_dataclass(value) and not isinstance(value, type):
+            record = {_name(type(value)): {f.name: _plain(getattr(value, f.name), around) for f in fields(value)}}
+        case _:
+            raise TypeError(f"{value!r} is no plain data")
+    return record
+
+
+def _name(kind: type) -> str:
+    return f"{kind.__module__}.{kind.__qualname__}"

@@ -1,0 +1,94 @@
+"""The lemmas of a staged proof: each asked once, whatever its variables are called."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+
+from pysmt.environment import get_env
+from pysmt.fnode import FNode
+
+from mmaproof.smt.solving.limits import LEAST_SECONDS, Limits
+from mmaproof.smt.solving.prove import Ask
+from mmaproof.smt.solving.query import SYMBOL, Query
+from mmaproof.smt.solving.verdict import Answer, Outcome, Status
+
+
+@dataclass(frozen=True, slots=True)
+class StagedLemma:
+    """A lemma of a staged proof: about the signals of which stage, and in which relation they are.
+
+    ``uses`` counts the signals that it served: lemmas that differ in the names of variables only are one. ``widened``
+    is the number of stages by which its cut was moved back.
+    """
+
+    stage: str
+    relation: str
+    answer: Answer
+    widened: int
+    uses: int = 1
+
+    @property
+    def status(self) -> Status:
+        """PROVED, UNKNOWN, or REFUTED: the relation does not follow from so few stages."""
+        return {Outcome.UNSAT: Status.PROVED, Outcome.SAT: Status.REFUTED}.get(self.answer.outcome, Status.UNKNOWN)
+
+
+@dataclass(frozen=True, slots=True)
+class StagedProof:
+    """What came of a staged proof: whether the claim is proved, by which lemmas, and else why it is not."""
+
+    proved: bool
+    lemmas: tuple[StagedLemma, ...]
+    seconds: float
+    reason: str | None = None
+
+
+class OutOfTimeError(Exception):
+    """The time limit of a staged proof has passed."""
+
+
+class Lemmas:
+    """Formulas that were asked about, each once: those that differ in the names of symbols only are one."""
+
+    def __init__(self, ask: Ask, limits: Limits, started: float) -> None:
+        self._ask, self._limits, self._started = ask, limits, started
+        self._asked: dict[str, StagedLemma] = {}
+
+    def ask(
+        self,
+        stage: str,
+        relation: str,
+        claim: FNode,
+        assumption: FNode | None,
+        *,
+        seconds: float,
+        widened: int = 0,
+    ) -> Status:
+        """Ask whether the claim follows from the assumption for all values of all symbols.
+
+        Raises ``OutOfTimeError``.
+        """
+        manager = get_env().formula_manager
+        violation = manager.Not(claim)
+        if assumption is not None:
+            violation = manager.And(assumption, violation)
+        key = _up_to_names(Query.of(violation))
+        known = self._asked.get(key)
+        if known is None:
+            left = self._limits.after(time.monotonic() - self._started, "earlier lemmas")
+            if left.seconds <= LEAST_SECONDS:
+                raise OutOfTimeError
+            answer = self._ask(violation, (), limits=replace(left, seconds=min(seconds, left.seconds)))
+            known = StagedLemma(stage, relation, answer, widened, uses=0)
+        self._asked[key] = replace(known, uses=known.uses + 1)
+        return known.status
+
+    def found(self) -> tuple[StagedLemma, ...]:
+        """Return the lemmas in the order in which they were first asked."""
+        return tuple(self._asked.values())
+
+
+def _up_to_names(query: Query) -> str:
+    names = {name: f"x{i}" for i, name in enumerate(query.symbols)}
+    return Query(tuple(n._replace(name=names[n.name]) if n.operator == SYMBOL else n for n in query.nodes)).text

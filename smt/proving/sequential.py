@@ -1,0 +1,156 @@
+"""Fasi's sorted, non-normalising, sequential accumulator is a T-FDPA, under conditions: the lemmas that prove it.
+
+The sum starts with a term of the largest EXPONENT, un-normalised as the products are, takes the others in order of
+index, and truncates every ADDEND to F fraction bits below that exponent; it does not normalise. Then it returns what
+T-FDPA does, whose parameters are otherwise the same, for any number of terms:
+
+1. Exactly one of the terms whose exponent is e_max is chosen, where any term is present (``StartIsUnique``).
+2. The accumulator starts as that term, cut; it is the aligned term of T-FDPA (``StartsAligned``).
+3. Adding another term adds its aligned word, whatever the accumulator holds, and does not move it (``AddsAligned``).
+   So in the end the accumulator holds the sum of all aligned terms, one of them taken first: the sum of T-FDPA, because
+   the order of a sum does not matter (a law of ``laws``) and a term that is not present is zero.
+4. The conversion reads the same number from the accumulator, which has zeros below F (``WidenedConversion``). Where no
+   term is present the sum is zero, and converts to the same at any exponent (``ZeroConverts``).
+
+Special values are decided by the same stage from the same operands. The other readings of Fasi et al. 2021 differ from
+T-FDPA (tests/smt/proving/test_sequential.py has inputs): the largest MAGNITUDE first, as a smaller exponent may have
+the larger product; NORMALISED exponents; truncated PARTIAL SUMS; a sum that normalises.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from mmaproof.designs.design import Design
+from mmaproof.designs.readings import Alignment, ChainInfinity, Summation, ZeroSum
+from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
+from mmaproof.smt.proving.cuts import TermLemma, TermShape, cut_of, term_shapes
+from mmaproof.smt.proving.laws import Law, of_law
+from mmaproof.smt.proving.lemma import Input, Lemma
+from mmaproof.smt.proving.two_terms import WidenedConversion
+from mmaproof.smt.semantics.align import align
+from mmaproof.smt.semantics.convert import Rules, convert
+from mmaproof.smt.semantics.fused_sum import FusedSum
+from mmaproof.smt.semantics.sequential_step import Accumulator, add, cut_at, fraction_of, start, with_exponent
+from mmaproof.smt.semantics.terms import Term
+
+
+def is_rewriting(fused: Design, sequential: Design) -> bool:
+    """Return whether the lemmas apply: a T-FDPA, and the same as such a sequential accumulator."""
+    p = fused.parameters
+    single = p.group_size is None and p.floor is None and p.carry_bits is None and p.alignment is Alignment.TRUNCATE
+    chained = p.chain_infinity is ChainInfinity.INFINITE and p.zero_sum is ZeroSum.POSITIVE
+    default = replace(p, summation=Summation.SEQUENTIAL)
+    same = sequential.parameters == default and fused.formats == sequential.formats and fused.k == sequential.k
+    return p.summation is Summation.FUSED and same and single and chained
+
+
+class StartIsUnique(Lemma):
+    """Exactly one term is the first present one whose exponent is the largest, where any term is present."""
+
+    def __init__(self, total: FusedSum[Any, Any]) -> None:
+        self.widths = [t.exponent.width for t in total.terms]
+        self.name = f"the sum of {len(self.widths)} terms starts with one of the largest exponent"
+        words = [Input(f"exponent{i}", w, signed=True) for i, w in enumerate(self.widths)]
+        words += [Input(f"present{i}", 1) for i in range(len(self.widths))]
+        self.inputs = (*words, Input("e_max", total.e_max.width, signed=True))
+
+    def _terms(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> list[Term[D, T]]:
+        one, no = algebra.unsigned(1, 1), algebra.truth(False)
+        return [
+            Term(0, no, words[f"exponent{i}"], one, algebra.is_value(words[f"present{i}"], 1), 1)
+            for i in range(len(self.widths))
+        ]
+
+    def assumption(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
+        """Return that e_max is the exponent of a term that is present."""
+        e_max = words["e_max"]
+        return algebra.any_of(
+            [algebra.all_of([t.present, algebra.equal(t.exponent, e_max)]) for t in self._terms(algebra, words)]
+        )
+
+    def claim(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
+        """Return whether one term is chosen and no two are, and it is present and has that exponent."""
+        terms, e_max = self._terms(algebra, words), words["e_max"]
+        seen, good = algebra.truth(False), []
+        for term, chosen in zip(terms, with_exponent(algebra, terms, e_max), strict=True):
+            right = algebra.all_of([term.present, algebra.equal(term.exponent, e_max), algebra.negation(seen)])
+            good.append(algebra.any_of([algebra.negation(chosen), right]))
+            seen = algebra.any_of([seen, chosen])
+        return algebra.all_of([*good, seen])
+
+
+class _OfAccumulator(TermLemma):
+    """A statement about one term and the accumulator of ``design``, which has ``fraction`` fraction bits."""
+
+    def __init__(self, name: str, design: Design, shape: TermShape, fraction: int) -> None:
+        super().__init__(name, shape, cut_of(design))
+        self.design, self.fraction = design, fraction
+
+    def aligned(self, algebra: Algebra[D, T], term: Term[D, T], e_max: Word[D]) -> Word[D]:
+        """Return the aligned term as the accumulator holds it."""
+        return algebra.shift_left(align(algebra, term, e_max, self.cut), self.fraction - self.cut.fraction_bits)
+
+
+class StartsAligned(_OfAccumulator):
+    """The accumulator starts as the aligned term that it starts with."""
+
+    def __init__(self, kind: str, design: Design, shape: TermShape, fraction: int) -> None:
+        super().__init__(f"a sum that starts with one of the {kind} starts aligned", design, shape, fraction)
+
+    def claim(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
+        """Return whether it does, or the term is not present or lies below e_max."""
+        term, e_max = self.term_of(algebra, words), words["e_max"]
+        state = start(algebra, [term], [algebra.truth(True)], self.fraction)
+        state = cut_at(self.design, algebra, state, self.fraction)
+        excluded = algebra.any_of([algebra.negation(term.present), algebra.less(term.exponent, e_max)])
+        same = algebra.equal(state.value, self.aligned(algebra, term, e_max))
+        return algebra.any_of([excluded, algebra.all_of([same, algebra.equal(state.exponent, e_max), state.present])])
+
+
+class AddsAligned(_OfAccumulator):
+    """A term that is taken adds its aligned word to the accumulator, one that is not taken adds nothing."""
+
+    def __init__(self, kind: str, design: Design, shape: TermShape, fraction: int, total_width: int) -> None:
+        super().__init__(f"adding one of the {kind} adds its aligned word", design, shape, fraction)
+        self.inputs = (*self.inputs, Input("held", total_width, signed=True), Input("taken", 1))
+
+    def claim(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
+        """Return whether it does, and the accumulator keeps its exponent."""
+        term, e_max = self.term_of(algebra, words), words["e_max"]
+        value = algebra.shift_left(words["held"], self.fraction - self.cut.fraction_bits)
+        taken = algebra.all_of([term.present, algebra.is_value(words["taken"], 1)])
+        state = Accumulator(value, e_max, algebra.truth(True))
+        after = add(self.design, algebra, state, term, taken, self.fraction)
+        amount = algebra.ite(taken, self.aligned(algebra, term, e_max), algebra.signed(0))
+        moved = algebra.equal(after.value, algebra.add(value, amount))
+        return algebra.all_of([moved, algebra.equal(after.exponent, e_max), after.present])
+
+
+class ZeroConverts(Lemma):
+    """A sum that is zero converts to the same at any exponent."""
+
+    name = "zero converts to the same at any exponent"
+
+    def __init__(self, design: Design, total: FusedSum[Any, Any]) -> None:
+        self.rules, self.fraction_bits = Rules.of(design.parameters), total.fraction_bits
+        self.inputs = tuple(Input(n, total.e_max.width, signed=True) for n in ("x", "y"))
+
+    def claim(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
+        """Return whether it does."""
+        no, zero = algebra.truth(False), algebra.signed(0)
+        x, y = (convert(algebra, self.rules, zero, words[n], self.fraction_bits, no)[0] for n in ("x", "y"))
+        return algebra.equal(x, y)
+
+
+def sequential_lemmas(sequential: Design, total: FusedSum[Any, Any]) -> Sequence[Lemma]:
+    """Return the lemmas that ``sequential`` returns what its T-FDPA does, whose only sum is ``total``."""
+    fraction = fraction_of(sequential, total.terms)
+    found: list[Lemma] = [StartIsUnique(total)]
+    for kind, shape in term_shapes(total).items():
+        found.append(StartsAligned(kind, sequential, shape, fraction))
+        found.append(AddsAligned(kind, sequential, shape, fraction, total.total.width))
+    found += [of_law(Law("sum", total.total.width)), ZeroConverts(sequential, total)]
+    return [*found, WidenedConversion(Rules.of(sequential.parameters), fraction, total)]

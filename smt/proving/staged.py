@@ -1,0 +1,425 @@
+"""Staged proofs: two runs of the semantics compared stage by stage, at the signals that the stages name.
+
+``StagedTerms`` interprets the semantics in terms like ``TermAlgebra``, but what a stage names (``Algebra.signal``) goes
+on as a fresh variable: the stages after it are *cut* loose from those before. Before a new variable is made, the signal
+is held against the earlier ones (those of the other run among them): where it is, on sample operands, a constant,
+equal to an earlier signal, its negation, or that signal moved by a known power of two or offset by a constant, or one
+of these where it is observable (the sign of a zero is not), the
+relation is a lemma about the stages since their last cuts. Once proved, what follows sees the earlier variable in that
+relation instead of a variable of its own. Signals that are one and the same term need no lemma: so are, in canonical
+order (``laws``), those of permuted terms.
+
+Why the lemmas add up to the claim: take any operands that meet the precondition, and give each variable the value that
+the term it stands for has for them. Each lemma holds for all values of the variables in it, so it holds for these; by
+induction over the signals in the order in which they were named, every term with variables in it has the value that
+the semantics without cuts computes. So the claim, proved for all values of the variables, holds for the operands.
+
+A lemma that fails says nothing about the runs, only that the cut was too coarse: it is then asked again with the
+variables of its last stage replaced by what they stand for, and so on for ``WIDENINGS`` stages. Where no relation is
+proved, the signal keeps a variable of its own. The claim is widened the same way. Only models of the claim with no
+variable left would be witnesses; they are not looked for here.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from pysmt.fnode import FNode
+from pysmt.typing import BOOL, BVType
+
+from mmaproof.smt.algebra.protocol import Truth, Word
+from mmaproof.smt.proving.asked import Lemmas, OutOfTimeError, StagedProof
+from mmaproof.smt.proving.laws import Law, LawfulTerms, lemmas_of
+from mmaproof.smt.proving.lemma import Formula
+from mmaproof.smt.proving.samples import Samples, Values, signed_values
+from mmaproof.smt.solving.limits import Limits
+from mmaproof.smt.solving.operators import TRUTH
+from mmaproof.smt.solving.prove import Ask
+from mmaproof.smt.solving.verdict import Cause, Status
+
+WIDENINGS = 2
+"""Stages by which the cut of a lemma is widened before its relation is given up."""
+CANDIDATES = 3
+"""Earlier signals that a signal is held against."""
+CLAIM_WIDENINGS = 6
+"""The same for the claim itself."""
+RESULT_WIDENINGS = 10
+"""Stages by which it is widened one at a time, for the claim and for results of steps."""
+LEMMA_SECONDS, CLAIM_SECONDS = 5.0, 20.0
+"""What one query about a relation, and one about the claim, may take."""
+
+
+Bounds = tuple[int, int]
+"""The least and the largest value."""
+Related = Callable[[LawfulTerms, Word[FNode], Word[FNode]], Truth[FNode]]
+"""Whether two results, of the first and of the second run, are related as a claim has it."""
+SUM, PARTIAL_SUM, MAXIMUM, D_SIGNAL, RESULT = "sum", "partial sum", "maximum", "d", "result"
+
+
+@dataclass(frozen=True, slots=True)
+class _Signal:
+    """A signal met before: the variable that goes on in its place, and the term that it stands for."""
+
+    name: str
+    index: int
+    """how many signals of this name came before it in its run"""
+    variable: FNode
+    definition: FNode
+    width: int
+    signed: bool
+    sign: int
+    places: int
+    first: int
+    """value on the first sample"""
+    fold: int
+    """the sum or maximum that it is a part of; other signals have negative numbers, each its own"""
+    depth: int
+    """how many cuts lie one behind the other up to this one"""
+
+
+def prove_by_stages(
+    question: Formula,
+    claim: Callable[[LawfulTerms], Truth[FNode]],
+    samples: Samples,
+    ask: Ask,
+    limits: Limits,
+    results: Related | None = None,
+) -> StagedProof:
+    """Try to prove ``claim`` stage by stage under the precondition of ``question``.
+
+    ``claim`` runs the semantics over the algebra that it is given, on the symbols of ``question``; the rows of
+    ``samples`` are operands that meet the precondition. ``results`` is how results of the runs are related on the way,
+    along chains and in trees, where they are not equal.
+    """
+    started = time.monotonic()
+    lemmas = Lemmas(ask, limits, started)
+    terms = StagedTerms(lemmas, samples, question.precondition, results)
+    try:
+        proved = terms.holds(RESULT, "as claimed", claim(terms).data, seconds=CLAIM_SECONDS, widenings=CLAIM_WIDENINGS)
+        for law in lemmas_of(terms) if proved else ():
+            whole = law.formula
+            if (
+                lemmas.ask("laws", law.name, whole.claim, whole.precondition, seconds=CLAIM_SECONDS)
+                is not Status.PROVED
+            ):
+                proved = False
+                break
+    except OutOfTimeError:
+        reason = Cause.TIMEOUT.reason(f"no staged proof within {limits}")
+        return StagedProof(False, lemmas.found(), time.monotonic() - started, reason)
+    return StagedProof(proved, lemmas.found(), time.monotonic() - started)
+
+
+class StagedTerms(LawfulTerms):
+    """Terms that are cut at the signals which the stages name; see the module text."""
+
+    def __init__(
+        self, lemmas: Lemmas, samples: Samples, precondition: FNode | None, results: Related | None = None
+    ) -> None:
+        super().__init__()
+        self._lemmas, self._samples, self._precondition, self._results = lemmas, samples, precondition, results
+        self._seen: dict[FNode, FNode] = {}
+        self._signals: dict[object, list[_Signal]] = {}
+        self._named: dict[FNode, _Signal] = {}
+        self._sums: list[_Signal] = []
+        self._folds = 0
+        self._run = 0
+        self._counts: Counter[str] = Counter()
+        self._at: dict[tuple[int, str, int], _Signal] = {}
+        self._facts: dict[FNode, list[FNode]] = {}
+        self._bounds: dict[FNode, Bounds] = {}
+        self._added_up: set[FNode] = set()
+        """variables whose bounds are sums of those of others"""
+
+    def begin(self) -> None:
+        """Count the signals of the next run from the beginning."""
+        self._run += 1
+        self._counts.clear()
+
+    # --- cuts -----------------------------------------------------------------------------------------------
+
+    def signal(self, name: str, x: Word[FNode], bounds: Bounds | None = None) -> Word[FNode]:
+        """Return what goes on in the place of ``x``; that it stays within its bounds is a lemma, and then a fact."""
+        y = Word(self._cut(name, x.data, x.width, x.signed), x.width, x.signed)
+        if bounds is not None and y.data in self._named and y.data not in self._bounds:
+            self._bound(name, y, bounds)
+        if name == SUM and y.data in self._named:
+            self._sums.append(self._named[y.data])
+        return y
+
+    def signal_truth(self, name: str, x: Truth[FNode], observable: Truth[FNode] | None = None) -> Truth[FNode]:
+        """Return what goes on in the place of ``x``."""
+        return Truth(self._cut(name, x.data, TRUTH, False, None if observable is None else observable.data))
+
+    def maximum(self, words: Sequence[Word[FNode]]) -> Word[FNode]:
+        """Return the largest, cut after every comparison; no operand exceeds it, which later lemmas may use."""
+        self._folds += 1
+        largest = super().maximum(words)
+        for x in words:
+            bound = self._less(largest.data, self.extend(x, largest.width).data, largest.signed)
+            self._facts.setdefault(largest.data, []).append(self._not(bound))
+        return largest
+
+    def _maximum(self, x: FNode, y: FNode, signed: bool) -> FNode:
+        larger = super()._maximum(x, y, signed)
+        return self._cut(MAXIMUM, larger, larger.bv_width(), signed)
+
+    def _add_up(self, xs: list[FNode], widths: list[int], width: int, wraps: bool) -> FNode:
+        self._folds += 1
+        return super()._add_up(xs, widths, width, wraps)
+
+    def _partial_sum(self, total: FNode, x: FNode) -> FNode:
+        width = total.bv_width()
+        after = self._cut(PARTIAL_SUM, super()._partial_sum(total, x), width, True)
+        bounds = self._bounds_of(total), self._bounds_of(x)
+        if after in self._named and after not in self._bounds and bounds[0] and bounds[1]:
+            low, high = (bounds[0][i] + bounds[1][i] for i in (0, 1))
+            if -(1 << (width - 1)) <= low and high < 1 << (width - 1):
+                self._added_up.add(after)
+                self._note_bounds(Word(after, width, True), (low, high))
+        return after
+
+    def _cut(self, name: str, term: FNode, width: int, signed: bool, observable: FNode | None = None) -> FNode:
+        if term.is_constant() or term.is_symbol():
+            return term
+        self._counts[name] += 1
+        if term not in self._seen:
+            before = len(self._named)
+            self._seen[term] = self._related(name, term, width, signed)
+            if len(self._named) > before:
+                this = self._named[self._seen[term]]
+                other = self._at.get((self._run - 1, name, this.index))
+                if observable is not None and other is not None:
+                    self._relate_where(other, this, observable)
+                elif name == D_SIGNAL and other is not None:
+                    self._relate_results(other, this)
+        return self._seen[term]
+
+    def _related(self, name: str, term: FNode, width: int, signed: bool) -> FNode:
+        """Return a term over earlier variables that is proved equal, or else a new variable."""
+        values, symbols = self._samples.values(term), term.get_free_variables()
+        if len(set(values)) == 1:
+            constant = self._truth(bool(values[0])) if width == TRUTH else self._constant(values[0], width)
+            if self.holds(name, "constant", self._same(term, constant), widenings=1):
+                return constant
+        numbers = signed_values(values, width) if signed else values
+        key, sign, places = _shape(numbers, width)
+        depth = 1 + max((self._named[v].depth for v in symbols if v in self._named), default=0)
+        fold = self._folds if name in (PARTIAL_SUM, MAXIMUM) else ~len(self._named)
+        this = _Signal(name, self._counts[name], term, term, width, signed, sign, places, numbers[0], fold, depth)
+        offset = ("offset", tuple(x - numbers[0] for x in numbers))
+        for kind, relate in ((key, self._multiple), (offset, self._offset)):
+            earlier = [s for s in self._signals.get(kind, ()) if self._is_candidate(s, this, kind == key)]
+            alike = sorted(earlier, key=lambda s: (s.name != name, s.index != this.index))
+            for other in alike[:CANDIDATES]:
+                relation, of = relate(other, this)
+                held_against = other.variable if other.variable in symbols else other.definition
+                widenings = 1 if width == TRUTH else WIDENINGS
+                if self.holds(name, relation, self._same(term, of(held_against)), widenings=widenings):
+                    return of(other.variable)
+        if name == PARTIAL_SUM:
+            for first, second in self._addends(numbers):
+                parts = [s.variable if s.variable in symbols else s.definition for s in (first, second)]
+                pair = [Word(x, s.width, True) for x, s in zip(parts, (first, second), strict=True)]
+                if self.holds(name, "sum of two", self._same(term, self._fitted(self.add(*pair), width))):
+                    pair = [Word(s.variable, s.width, True) for s in (first, second)]
+                    return self._fitted(self.add(*pair), width)
+        kind_of = BOOL if width == TRUTH else BVType(width)
+        variable = self._terms.Symbol(f"cut{len(self._named)}_{width}", kind_of)
+        self._samples.define(variable, values)
+        self._named[variable] = this = replace(this, variable=variable)
+        self._at[self._run, name, this.index] = this
+        self._signals.setdefault(key, []).append(this)
+        if signed:
+            self._signals.setdefault(offset, []).append(this)
+        return variable
+
+    def _relate_where(self, other: _Signal, this: _Signal, observable: FNode) -> None:
+        """Note, where it is proved, that a truth value is that of the run before, or its negation, where observable."""
+        columns = (self._samples.values(x) for x in (this.variable, other.variable, observable))
+        differ = {x ^ y for x, y, seen in zip(*columns, strict=True) if seen}
+        for opposite in (False, True):
+            relation = f"{'negated' if opposite else 'equal'} where observable"
+
+            def same(x: FNode, y: FNode, opposite: bool = opposite) -> FNode:
+                return self._terms.Implies(observable, self._same(y, self._not(x) if opposite else x))
+
+            if differ <= {int(opposite)} and self._is_fact(relation, other, this, same):
+                return
+
+    def _relate_results(self, other: _Signal, this: _Signal) -> None:
+        """Note, where it is proved, that a result is related to that of the run before as final results are."""
+        if self._results is not None:
+            related = self._results
+
+            def relation(x: FNode, y: FNode) -> FNode:
+                return related(self, Word(x, other.width, False), Word(y, this.width, False)).data
+
+            self._is_fact("as claimed", other, this, relation)
+
+    def _is_fact(self, relation: str, other: _Signal, this: _Signal, related: Callable[[FNode, FNode], FNode]) -> bool:
+        """Note that two variables are related, and return True, where that is proved of what they stand for."""
+        if not self.holds(this.name, relation, related(other.definition, this.definition), widenings=WIDENINGS):
+            return False
+        self._facts.setdefault(this.variable, []).append(related(other.variable, this.variable))
+        return True
+
+    def _is_candidate(self, other: _Signal, this: _Signal, is_multiple: bool) -> bool:
+        """Return whether two signals that agree on the samples are worth a lemma.
+
+        Truth values agree by chance, and so do the largest of many and of more of them; an offset by 0 is equality.
+        """
+        if this.width == TRUTH:
+            return (other.name, other.index) == (this.name, this.index)
+        return other.fold != this.fold and (is_multiple or other.first != this.first)
+
+    def _same(self, x: FNode, y: FNode) -> FNode:
+        return self._terms.EqualsOrIff(x, y)
+
+    # --- bounds ---------------------------------------------------------------------------------------------
+
+    def _bound(self, name: str, x: Word[FNode], bounds: Bounds) -> None:
+        """Note between which values a variable lies, where that is news and is proved."""
+        least = -(1 << (x.width - 1)) if x.signed else 0
+        if bounds[0] <= least and bounds[1] >= least + (1 << x.width) - 1:
+            return
+        within = self._within(x, bounds)
+        if self.holds(name, "bounded", within.substitute({x.data: self._named[x.data].definition})):
+            self._note_bounds(x, bounds)
+
+    def _note_bounds(self, x: Word[FNode], bounds: Bounds) -> None:
+        self._bounds[x.data] = bounds
+        self._facts.setdefault(x.data, []).append(self._within(x, bounds))
+
+    def _within(self, x: Word[FNode], bounds: Bounds) -> FNode:
+        """Return that a word lies between two numbers."""
+        low, high = (self.signed(b) if x.signed else self.unsigned(b, max(b.bit_length(), 1)) for b in bounds)
+        return self.negation(self.any_of([self.less(x, low), self.less(high, x)])).data
+
+    def _bounds_of(self, term: FNode) -> Bounds | None:
+        """Return known bounds of a signed term: a constant, a variable, or one extended or negated."""
+        if term.is_bv_constant():
+            return term.bv_signed_value(), term.bv_signed_value()
+        if term.is_bv_sext():
+            return self._bounds_of(term.arg(0))
+        if term.is_bv_neg():
+            bounds = self._bounds_of(term.arg(0))
+            least = -(1 << (term.bv_width() - 1))
+            return None if bounds is None or bounds[0] == least else (-bounds[1], -bounds[0])
+        return self._bounds.get(term)
+
+    # --- relations ------------------------------------------------------------------------------------------
+
+    def _multiple(self, other: _Signal, this: _Signal) -> tuple[str, Callable[[FNode], FNode]]:
+        """Return how ``this`` is the other one, negated or moved by a power of two."""
+        opposite, places = this.sign != other.sign, this.places - other.places
+        if this.width == TRUTH:
+            return ("negated" if opposite else "equal"), (self._not if opposite else lambda x: x)
+
+        def of(x: FNode) -> FNode:
+            word = Word(x, other.width, other.signed)
+            if places < 0:
+                word = self.drop_low(self.extend(word, max(word.width, 1 - places)), -places)
+            word = self.shift_left(word, max(places, 0))
+            return self._fitted(self.negate(word) if opposite else word, this.width)
+
+        words = [w for w, holds in (("negated", opposite), (f"moved by 2**{places}", places != 0)) if holds]
+        return " and ".join(words) or "equal", of
+
+    def _offset(self, other: _Signal, this: _Signal) -> tuple[str, Callable[[FNode], FNode]]:
+        """Return how ``this`` is the other one and a constant."""
+        amount = this.first - other.first
+
+        def of(x: FNode) -> FNode:
+            return self._fitted(self.add(Word(x, other.width, other.signed), self.signed(amount)), this.width)
+
+        return f"offset by {amount}", of
+
+    def _addends(self, numbers: Values) -> Iterator[tuple[_Signal, _Signal]]:
+        """Yield pairs of signals that are this sum on the samples; one of them is a whole sum."""
+        for whole in self._sums:
+            total = signed_values(self._samples.values(whole.variable), whole.width)
+            rest = tuple(x - y for x, y in zip(numbers, total, strict=True))
+            key, sign, places = _shape(rest, 1)
+            for other in self._signals.get(key, ()):
+                if other.signed and (other.sign, other.places) == (sign, places):
+                    yield whole, other
+                    break
+
+    def _fitted(self, x: Word[FNode], width: int) -> FNode:
+        return (self.narrow(x, width) if width < x.width else self.extend(x, width)).data
+
+    # --- lemmas ---------------------------------------------------------------------------------------------
+
+    def holds(
+        self,
+        stage: str,
+        relation: str,
+        claim: FNode,
+        *,
+        seconds: float = LEMMA_SECONDS,
+        widenings: int = WIDENINGS,
+    ) -> bool:
+        """Return whether the claim is proved, from its last cuts or from up to ``widenings`` stages before them."""
+        for widened, formula in enumerate(self._widened(claim, stage, widenings)):
+            for assumption in self._assumptions(formula, stage):
+                status = self._lemmas.ask(stage, relation, formula, assumption, seconds=seconds, widened=widened)
+                if status is not Status.REFUTED:
+                    return status is Status.PROVED
+        return False
+
+    def _widened(self, claim: FNode, stage: str, widenings: int) -> Iterator[FNode]:
+        """Yield a claim; then, so many times, the same with one more stage undone, and with all of its cuts undone.
+
+        The results of steps are undone by more stages: a rounded addition is many.
+        """
+        yield claim
+        near = claim
+        for _ in range(RESULT_WIDENINGS if stage in (D_SIGNAL, RESULT) else 1):
+            cuts = self._cuts(near)
+            last = max((self._named[v].depth for v in cuts), default=0)
+            if all(self._named[v].depth == last for v in cuts):
+                break
+            near = self._uncut(near, [v for v in cuts if self._named[v].depth == last])
+            yield near
+        for _ in range(widenings):
+            cuts = self._cuts(claim)
+            if not cuts:
+                return
+            claim = self._uncut(claim, cuts)
+            yield claim
+
+    def _cuts(self, claim: FNode) -> list[FNode]:
+        return [v for v in claim.get_free_variables() if v in self._named]
+
+    def _uncut(self, claim: FNode, cuts: Sequence[FNode]) -> FNode:
+        return claim.substitute({v: self._named[v].definition for v in cuts})
+
+    def _assumptions(self, claim: FNode, stage: str) -> Iterator[FNode | None]:
+        """Yield what is known of the symbols of a claim: facts about variables, and the precondition of operands.
+
+        Bounds of partial sums differ from one to the next: lemmas about these are tried without first, which makes
+        them one lemma.
+        """
+        symbols = claim.get_free_variables()
+        of_operands = self._precondition is not None and any(v not in self._named for v in symbols)
+        known = [self._precondition] if of_operands else []
+        sums = [v for v in symbols if v in self._named and self._named[v].name == stage == PARTIAL_SUM]
+        for helpful in [symbols - set(sums), symbols] if sums else [symbols]:
+            self.used |= {Law("bounded sum", v.bv_width()) for v in helpful if v in self._added_up}
+            facts = {f for v in helpful for f in self._facts.get(v, ()) if f.get_free_variables() <= symbols}
+            whole = self._in_order({*known, *facts})
+            yield self._terms.And(whole) if whole else None
+
+
+def _shape(numbers: Values, width: int) -> tuple[object, int, int]:
+    """Return what multiples by powers of two share, negated ones too, with the sign and the power that they do not."""
+    first = next((x for x in numbers if x), 1)
+    if width == TRUTH:
+        return (TRUTH, tuple(x ^ numbers[0] for x in numbers)), numbers[0], 0
+    places = min(((x & -x).bit_length() - 1 for x in numbers if x), default=0)
+    sign = -1 if first < 0 else 1
+    return tuple(sign * (x >> places) for x in numbers), sign, places

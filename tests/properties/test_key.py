@@ -1,0 +1,88 @@
+"""The key of a question holds all of it: another question has another key, and the same one has the same."""
+
+import subprocess
+import sys
+
+import pytest
+
+from mmaproof.designs.catalogue import find_design
+from mmaproof.properties.equivalence import Equivalence
+from mmaproof.properties.library import PROPERTIES
+from mmaproof.properties.preconditions import parse_precondition
+from mmaproof.properties.property import Answer
+from mmaproof.properties.run_question import Scope
+from mmaproof.properties.same_alignment import SameAlignment
+from mmaproof.smt.solving.verdict import Status
+
+VOLTA, TURING = "volta/f32.f16.f16.f32", "turing/f32.f16.f16.f32"
+LATE = "cdna3/v_mfma_f32_32x32x16_fp8_fp8"
+SCALED = "blackwell/block16.f32.e2m1.e2m1.ue4m3"
+
+
+def question(first=VOLTA, second=TURING, kind=Equivalence, **options):
+    return kind(find_design(first), find_design(second), **options)
+
+
+def test_other_questions_have_other_keys():
+    others = [
+        question(second=f"{TURING}@fraction_bits=25"),
+        question(second=f"{TURING}@zero_c=absent"),
+        question(second=VOLTA),
+        question(TURING, VOLTA),
+        question(
+            VOLTA.replace("f32.f16.f16.f32", "f16.f16.f16.f16"), TURING.replace("f32.f16.f16.f32", "f16.f16.f16.f16")
+        ),
+        question(k=16),
+        question(nan_codes=True),
+        question(where=[parse_precondition("finite")]),
+        question(where=[parse_precondition("exponents=-2..3")]),
+        question(where=[parse_precondition("exponents=-2..4")]),
+        question(f"{VOLTA}@L=2", f"{VOLTA}@L=2"),
+        question(VOLTA, f"{VOLTA}@zero_c=absent", kind=SameAlignment),
+        question(VOLTA, f"{VOLTA}@zero_c=absent"),
+    ]
+    keys = [x.key for x in (question(), *others)]
+    assert None not in keys
+    assert len(set(keys)) == len(keys)
+
+
+def test_the_same_question_has_the_same_key_in_another_process():
+    asked = question(where=[parse_precondition("c=0")])
+    assert asked.formula.symbols, "what was computed from a question is no part of it"
+    script = (
+        "from mmaproof.properties.preconditions import parse_precondition as p; from mmaproof.designs.catalogue import "
+        "find_design as f; from mmaproof.properties.equivalence import Equivalence as E\n"
+        f"print(E(f({VOLTA!r}), f({TURING!r}), where=[p('c=0')]).key)"
+    )
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert ended.stdout.strip() == asked.key
+
+
+class _Asker:
+    def __init__(self):
+        self.keys = []
+
+    def __call__(self, question, what):
+        self.keys.append(question.key)
+        return Answer(question, Status.UNKNOWN, 0.0, reason="timeout: not asked")
+
+    def largest(self, question, measure):
+        return 0.0, None
+
+
+@pytest.mark.parametrize("design", [find_design(x) for x in (VOLTA, LATE, SCALED)], ids=lambda d: d.name)
+def test_every_question_of_the_library_has_a_key(design):
+    ask = _Asker()
+    for asked in PROPERTIES.values():
+        before = len(ask.keys)
+        if asked.why_not(design) is None and asked.name != "error-bound":
+            asked.settle(design, Scope(), ask)
+            assert len(ask.keys) > before
+    assert None not in ask.keys
+    assert len(set(ask.keys)) > 20
+
+
+def test_what_is_no_plain_data_leaves_no_key():
+    odd = question()
+    odd.measure = lambda x: x
+    assert odd.key is None

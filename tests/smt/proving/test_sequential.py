@@ -1,0 +1,96 @@
+"""Fasi's sequential accumulator against T-FDPA: equal under the stated conditions, different in every other reading."""
+
+from dataclasses import replace
+
+import pytest
+from deciding import decide
+
+from mmaproof.designs.catalogue import find_design
+from mmaproof.designs.readings import Summation
+from mmaproof.generators.compare import compare
+from mmaproof.properties.equivalence import Equivalence
+from mmaproof.smt.proving import sequential
+from mmaproof.smt.proving.sequential import AddsAligned, StartIsUnique, StartsAligned, ZeroConverts
+from mmaproof.smt.semantics import sequential_step
+from mmaproof.smt.solving.limits import Limits
+from mmaproof.smt.solving.verdict import Status
+
+VOLTA, FP8 = "volta/f32.f16.f16.f32", "hopper/wgmma.f32.e4m3.e4m3"
+
+
+def lemmas(kind, name=VOLTA):
+    question = Equivalence(find_design(name), find_design(name).change(summation=Summation.SEQUENTIAL))
+    found = [x for x in question.lemmas() if isinstance(x, kind)]
+    assert found
+    return found
+
+
+@pytest.mark.parametrize("name", [VOLTA, FP8, f"{VOLTA}@zero_c=absent,zero_product=absent"])
+def test_the_sorted_accumulator_that_truncates_addends_is_a_t_fdpa(name):
+    fused = find_design(name)
+    answer = compare(fused, fused.change(summation=Summation.SEQUENTIAL), budget=None, limits=Limits(120, 4 << 30))
+    assert answer.verdict == "equivalent"
+    assert {x.status for x in answer.lemmas} == {Status.PROVED}
+
+
+@pytest.mark.parametrize(
+    "reading",
+    [
+        "first=magnitude",
+        "first=index",
+        "truncates=partial-sum",
+        "normalises=yes",
+        "product_exponent=normalised",
+    ],
+)
+def test_every_other_reading_is_another_design(reading):
+    fused, other = find_design(VOLTA), find_design(f"{VOLTA}@summation=sequential,{reading}")
+    assert Equivalence(fused, other).lemmas() == ()
+    assert compare(fused, other).verdict == "different"
+
+
+@pytest.mark.parametrize("change", ["floor=0", "carry_bits=0", "alignment=floor"])
+def test_lemmas_are_offered_where_the_argument_holds(change):
+    fused = find_design(f"{VOLTA}@{change}")
+    assert Equivalence(fused, fused.change(summation=Summation.SEQUENTIAL)).lemmas() == ()
+
+
+def test_a_start_that_is_not_unique_is_found_out(monkeypatch):
+    (lemma,) = lemmas(StartIsUnique)
+    assert decide(lemma) is Status.PROVED
+    monkeypatch.setattr(sequential_step, "first_of", lambda algebra, candidates: list(candidates))
+    assert decide(*lemmas(StartIsUnique)) is Status.REFUTED
+
+
+def test_a_start_that_is_not_cut_is_found_out(monkeypatch):
+    assert {decide(x) for x in lemmas(StartsAligned, f"{VOLTA}@fraction_bits=9")} == {Status.PROVED}
+    monkeypatch.setattr(sequential, "cut_at", lambda design, algebra, state, fraction: state)
+    assert Status.REFUTED in {decide(x) for x in lemmas(StartsAligned, f"{VOLTA}@fraction_bits=9")}
+
+
+def test_an_addition_that_cuts_the_sum_is_found_out():
+    for lemma in lemmas(AddsAligned):
+        assert decide(lemma) is Status.PROVED
+        lemma.design = find_design(f"{VOLTA}@summation=sequential,truncates=partial-sum")
+        del lemma.formula
+        assert decide(lemma) is Status.REFUTED
+
+
+def test_a_zero_that_keeps_its_exponent_is_found_out(monkeypatch):
+    (lemma,) = lemmas(ZeroConverts)
+    assert decide(lemma) is Status.PROVED
+    right = sequential.convert
+
+    def leaky(algebra, rules, total, e_max, fraction_bits, zero_negative):
+        bits, overflowed = right(algebra, rules, total, e_max, fraction_bits, zero_negative)
+        lowest = algebra.ite(algebra.is_bit_set(e_max, 0), algebra.unsigned(1, 32), bits)
+        return lowest, overflowed
+
+    monkeypatch.setattr(sequential, "convert", leaky)
+    assert decide(*lemmas(ZeroConverts)) is Status.REFUTED
+
+
+def test_the_same_register_is_asked_for():
+    fused = find_design(VOLTA)
+    wider = replace(fused.change(summation=Summation.SEQUENTIAL), k=8)
+    assert Equivalence(fused, wider).lemmas() == ()

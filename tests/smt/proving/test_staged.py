@@ -1,0 +1,256 @@
+"""Staged proofs: each relation is used where it is proved, and a claim that would hold if it were is not believed.
+
+The samples of these claims agree with the relation and the claims are false: whoever believed the samples, or a lemma
+that was not asked, would call them proved.
+"""
+
+import pytest
+from deciding import decide
+
+from mmaproof.smt.algebra.terms import TermAlgebra
+from mmaproof.smt.proving import staged
+from mmaproof.smt.proving.laws import LawfulTerms, lemmas_of
+from mmaproof.smt.proving.lemma import Formula
+from mmaproof.smt.proving.samples import Samples, signed_values
+from mmaproof.smt.proving.staged import prove_by_stages
+from mmaproof.smt.solving.limits import Limits
+from mmaproof.smt.solving.solving import Solving
+from mmaproof.smt.solving.verdict import Answer, Cause, Outcome, SolverIdentity, Status
+
+WIDTH = 6
+LIMITS = Limits(60, 2 << 30)
+
+
+def symbols():
+    algebra = TermAlgebra()
+    return [algebra.symbol(f"staged_{n}", WIDTH) for n in "ab"]
+
+
+def prove(claim, rows, *, precondition=None, ask=None):
+    """Prove a claim about words a and b, with samples of them as pairs."""
+    words = symbols()
+    samples = Samples([{w.data.symbol_name(): x for w, x in zip(words, row, strict=True)} for row in rows])
+    assumed = None if precondition is None else precondition(TermAlgebra(), *words).data
+    question = Formula(tuple(w.data for w in words), assumed, TermAlgebra().truth(True).data)
+    return prove_by_stages(question, lambda algebra: claim(algebra, *words), samples, ask or Solving().ask, LIMITS)
+
+
+def relations(proof):
+    return {lemma.relation for lemma in proof.lemmas if lemma.status is Status.PROVED}
+
+
+EVERYWHERE = [(a, (7 * a + 3) % 64) for a in range(64)]
+SMALL = [(a, (5 * a + 1) % 16) for a in range(16)]
+"""a and b below 16"""
+
+
+def low(algebra, x):
+    """The word without its two highest bits: x itself where x is below 16."""
+    return algebra.as_signed(algebra.extract(x, 3, 0))
+
+
+def claims(algebra, a, b, relation):
+    """Two signals of which the second is, for a below 16, so related to the first; the claim is that it is."""
+    first = algebra.signal("first", algebra.add(algebra.as_signed(a), algebra.signed(0, WIDTH + 1)))
+    same = algebra.subtract(algebra.add(low(algebra, a), algebra.as_signed(b)), algebra.as_signed(b))
+    match relation:
+        case "equal":
+            return algebra.equal(algebra.signal("second", same), first)
+        case "negated":
+            return algebra.equal(algebra.signal("second", algebra.negate(same)), algebra.negate(first))
+        case "moved by 2**2":
+            return algebra.equal(algebra.signal("second", algebra.shift_left(same, 2)), algebra.shift_left(first, 2))
+        case "offset by 5":
+            second = algebra.signal("second", algebra.add(same, algebra.signed(5)))
+            return algebra.equal(second, algebra.add(first, algebra.signed(5)))
+
+
+RELATIONS = ["equal", "negated", "moved by 2**2", "offset by 5"]
+
+
+def is_small(algebra, a, b):
+    return algebra.less(a, algebra.unsigned(16, WIDTH))
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_a_relation_that_holds_is_used(relation):
+    proof = prove(lambda al, a, b: claims(al, a, b, relation), SMALL, precondition=is_small)
+    assert proof.proved
+    assert relation in relations(proof)
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_a_relation_that_only_the_samples_have_is_not_believed(relation):
+    proof = prove(lambda al, a, b: claims(al, a, b, relation), SMALL)
+    assert not proof.proved
+    assert relation not in relations(proof)
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_these_claims_would_pass_if_lemmas_were_not_asked(monkeypatch, relation):
+    """What the test above rests on: with the rule broken, the false claim is called proved."""
+    asked = staged.StagedTerms.holds
+
+    def believed(self, stage, kind, claim, **limits):
+        return kind == relation or asked(self, stage, kind, claim, **limits)
+
+    monkeypatch.setattr(staged.StagedTerms, "holds", believed)
+    assert prove(lambda al, a, b: claims(al, a, b, relation), SMALL).proved
+
+
+@pytest.mark.parametrize("relation", RELATIONS[1:])
+def test_what_follows_sees_the_relation_and_not_the_signal(relation):
+    """The second signal is related to the first, but not equal to it: a claim that it is stays unproved."""
+
+    def claim(algebra, a, b):
+        return algebra.all_of([claims(algebra, a, b, relation), *equal_signals(algebra, a, b, relation)])
+
+    proof = prove(claim, SMALL, precondition=is_small)
+    assert relation in relations(proof)
+    assert not proof.proved
+
+
+def equal_signals(algebra, a, b, relation):
+    """That a - 1 is what stands, in the relation, for a signal that is a - 1."""
+    first = algebra.signal("base", algebra.subtract(a, algebra.unsigned(1, 1)))
+    same = algebra.subtract(algebra.subtract(algebra.add(a, b), b), algebra.signed(1))
+    second = {
+        "negated": algebra.negate(same),
+        "moved by 2**2": algebra.shift_left(same, 2),
+        "offset by 5": algebra.add(same, algebra.signed(5)),
+    }[relation]
+    return [algebra.equal(algebra.signal("related", second), first)]
+
+
+def is_never_large(algebra, a, b):
+    large = algebra.signal_truth("large", algebra.less(algebra.unsigned(15, WIDTH), a))
+    return algebra.negation(large)
+
+
+def test_a_constant_is_one_only_where_that_is_proved():
+    assert prove(is_never_large, SMALL, precondition=is_small).proved
+    assert "constant" in relations(prove(is_never_large, SMALL, precondition=is_small))
+    assert not prove(is_never_large, SMALL).proved
+
+
+def bounded(algebra, a, b):
+    x = algebra.signal("bounded", algebra.add(a, algebra.unsigned(0, WIDTH)), (0, 15))
+    return algebra.less(x, algebra.unsigned(16, WIDTH + 1))
+
+
+def test_a_bound_is_a_fact_only_where_it_is_proved():
+    assert prove(bounded, SMALL, precondition=is_small).proved
+    assert not prove(bounded, SMALL).proved
+
+
+def below_the_largest(algebra, a, b):
+    """The largest of two signals is at least the first of them."""
+    words = [algebra.signal(n, algebra.add(x, y)) for n, x, y in (("s", a, b), ("t", a, a))]
+    top = algebra.signal("largest", algebra.maximum(words))
+    return algebra.negation(algebra.less(top, words[0]))
+
+
+def test_no_operand_exceeds_the_largest():
+    assert prove(below_the_largest, EVERYWHERE).proved
+    assert not prove(lambda al, a, b: al.negation(below_the_largest(al, a, b)), EVERYWHERE).proved
+
+
+def chained(algebra, a, b):
+    """Four products added by twos against the same added at once: that sum is the first of the two and the other."""
+    pairs = [(a, a), (b, b), (a, b), (b, algebra.unsigned(3, 2))]
+    terms = [algebra.signal(f"p{i}", algebra.as_signed(algebra.multiply(x, y))) for i, (x, y) in enumerate(pairs)]
+    halves = [algebra.signal("sum", algebra.bounded_sum(terms[i : i + 2], 16)) for i in (0, 2)]
+    whole = algebra.signal("sum", algebra.bounded_sum(terms, 16))
+    return algebra.equal(whole, algebra.bounded_sum(halves, 16))
+
+
+def test_a_sum_of_two_sums():
+    proof = prove(chained, EVERYWHERE)
+    assert proof.proved
+    assert "sum of two" in relations(proof)
+    off = prove(lambda al, a, b: al.negation(chained(al, a, b)), EVERYWHERE)
+    assert not off.proved
+
+
+def test_a_cut_that_is_too_coarse_is_widened():
+    """Of two signals only their definitions say that they are never equal."""
+
+    def claim(algebra, a, b):
+        x = algebra.signal("even", algebra.shift_left(a, 1))
+        y = algebra.signal("odd", algebra.add(algebra.shift_left(b, 1), algebra.unsigned(1, 1)))
+        return algebra.negation(algebra.equal(x, algebra.extract(y, WIDTH, 0)))
+
+    proof = prove(claim, EVERYWHERE)
+    assert proof.proved
+    (of_claim,) = [x for x in proof.lemmas if x.stage == "result" and x.status is Status.PROVED]
+    assert of_claim.widened > 0
+
+
+def test_lemmas_that_differ_in_names_are_one():
+    def claim(algebra, a, b):
+        twice = [(algebra.signal("added", algebra.add(x, x)), algebra.shift_left(x, 1)) for x in (a, b)]
+        return algebra.all_of([algebra.equal(x, algebra.signal("moved", y)) for x, y in twice])
+
+    proof = prove(claim, EVERYWHERE)
+    assert proof.proved
+    assert max(x.uses for x in proof.lemmas if x.stage == "moved") == 2
+
+
+def test_what_is_not_known_is_not_proved():
+    unknown = Answer(Outcome.UNKNOWN, SolverIdentity("none", "0"), 0.1, reason=Cause.TIMEOUT.reason("slow"))
+    proof = prove(below_the_largest, EVERYWHERE, ask=lambda formula, symbols, /, *, limits: unknown)
+    assert not proof.proved
+    assert {x.status for x in proof.lemmas} == {Status.UNKNOWN}
+
+
+def test_no_time_is_a_reason():
+    words = symbols()
+    question = Formula(tuple(w.data for w in words), None, TermAlgebra().truth(True).data)
+    samples = Samples([{w.data.symbol_name(): 1 for w in words}])
+    proof = prove_by_stages(question, lambda al: bounded(al, *words), samples, Solving().ask, Limits(1e-9, 1 << 30))
+    assert not proof.proved
+    assert proof.reason is not None
+    assert proof.reason.startswith("timeout")
+
+
+@pytest.mark.parametrize("law", ["bounded sum", "carry-save sum", "maximum"])
+def test_laws_are_lemmas(law):
+    terms = LawfulTerms()
+    words = [terms.twos_complement(terms.symbol(f"law_{n}", 8)) for n in "xyz"]
+    terms.compressed_sum(words, 9)
+    terms.maximum(words)
+    terms.used.add(staged.Law("bounded sum", 9))
+    lemma = next(x for x in lemmas_of(terms) if x.name.startswith(law))
+    assert decide(lemma) is Status.PROVED
+
+
+def test_a_compressor_that_drops_its_carries_is_found_out(monkeypatch):
+    terms = LawfulTerms()
+    terms.compressed_sum([terms.twos_complement(terms.symbol(f"law_{n}", 8)) for n in "xyz"], 8)
+    lemma = next(x for x in lemmas_of(terms) if x.name.startswith("carry-save"))
+
+    class OfTerms:
+        formula = lemma.formula
+
+        def confirm(self, model):
+            return True
+
+    assert decide(OfTerms()) is Status.PROVED
+    right = TermAlgebra._compress
+
+    def broken(self, x, y, z, width):
+        return right(self, x, y, z, width)[0], self._constant(0, width)
+
+    monkeypatch.setattr(TermAlgebra, "_compress", broken)
+    del lemma.formula
+    OfTerms.formula = lemma.formula
+    assert decide(OfTerms()) is Status.REFUTED
+
+
+def test_samples_are_what_the_terms_are():
+    algebra = TermAlgebra()
+    a, b = symbols()
+    samples = Samples([{"staged_a": x, "staged_b": y} for x, y in EVERYWHERE])
+    total = algebra.subtract(a, b)
+    assert signed_values(samples.values(total.data), total.width) == tuple(x - y for x, y in EVERYWHERE)
+    assert samples.values(algebra.less(a, b).data) == tuple(int(x < y) for x, y in EVERYWHERE)
