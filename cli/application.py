@@ -6,7 +6,20 @@ from typing import Annotated
 
 import typer
 
-from mmaproof.cli import check, compare, designs, disputes, doctor, fingerprint, properties, replay, run, serve
+from mmaproof.cli import (
+    check,
+    compare,
+    designs,
+    disputes,
+    doctor,
+    fingerprint,
+    matrix,
+    properties,
+    replay,
+    run,
+    serve,
+    store,
+)
 from mmaproof.cli.output import EXIT_INPUT, note
 from mmaproof.cli.version import tool_version
 
@@ -23,7 +36,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for module in (designs, run, compare, properties, check, fingerprint, replay, disputes, serve, doctor):
+for module in (designs, run, compare, properties, check, fingerprint, replay, matrix, disputes, serve, store, doctor):
     module.register(app)
 
 

@@ -7,8 +7,26 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from mmaproof.cli.explain import lemma_record, print_lemmas
 from mmaproof.cli.operands import operand_lines, operands_record
-from mmaproof.cli.options import DesignName, Json, Memory, Output, Search, Seed, Solver, Timeout, Where, askable
+from mmaproof.cli.options import (
+    Certificate,
+    DesignName,
+    Explained,
+    Jobs,
+    Json,
+    Memory,
+    NoStore,
+    Output,
+    Search,
+    Seed,
+    Solver,
+    StoreFile,
+    Timeout,
+    Where,
+    askable,
+    solving_of,
+)
 from mmaproof.cli.output import (
     EXIT_HOLDS,
     EXIT_REFUTED,
@@ -19,6 +37,7 @@ from mmaproof.cli.output import (
     results,
     say,
     say_wrapped,
+    solver_record,
 )
 from mmaproof.cli.version import tool_version
 
@@ -27,7 +46,6 @@ if TYPE_CHECKING:
     from mmaproof.generators.vectors import Vector
     from mmaproof.properties.property import Answer
     from mmaproof.properties.run_question import Run
-    from mmaproof.smt.solving.verdict import SolverIdentity
 
 EXIT_STATUS = {
     "holds": EXIT_HOLDS,
@@ -64,10 +82,15 @@ def check(
     where: Where = None,
     search: Search = True,
     solver: Solver = "bitwuzla",
+    jobs: Jobs = 1,
+    certify: Certificate = None,
+    store: StoreFile = None,
+    no_store: NoStore = False,
     timeout: Timeout = "60s",
     memory: Memory = "4G",
     seed: Seed = 0,
     picture: Annotated[bool, typer.Option("--picture/--no-picture", help="Draw the runs bit by bit.")] = True,
+    explained: Explained = False,
     output: Output = None,
     json: Json = False,
 ) -> int:
@@ -87,11 +110,12 @@ def check(
     found, unit = find_property(asked), find_design(design)
     if output is not None:
         require_writable(output)
+    solving = solving_of(solver, jobs, certify, store, no_store)
     with progress(f"checking {found.name} on {unit.name}"):
         done = decide(
             found,
             unit,
-            solver=solver,
+            solver=solving,
             limits=Limits(parse_seconds(timeout), parse_memory(memory)),
             k=k,
             where=[parse_precondition(w) for w in where or ()],
@@ -112,7 +136,7 @@ def check(
         if not all(run.whole for run in done.finding.runs):
             complain(f"note: where a run says step, {STEP}")
     else:
-        print_check(done, picture)
+        print_check(done, picture, explained)
     return EXIT_STATUS[done.verdict]
 
 
@@ -126,20 +150,12 @@ def check_record(done: Check) -> dict[str, Any]:
         "k": done.k,
         "where": [str(p) for p in done.scope.where],
         "seconds": round(done.seconds, 3),
-        "solver": _solver_record(done.solver),
+        "solver": solver_record(done.solver),
+        "certified_by": solver_record(done.certified_by),
         "reason": finding.reason,
         "value": finding.value,
         "witness": {"runs": [run_record(r) for r in finding.runs], "value": finding.value} if finding.runs else None,
-        "lemmas": [
-            {
-                "name": x.name,
-                "status": x.status.value,
-                "seconds": round(x.seconds, 3),
-                "solver": _solver_record(x.solver),
-            }
-            for answer in done.answers
-            for x in answer.lemmas
-        ],
+        "lemmas": [lemma_record(x) for answer in done.answers for x in answer.lemmas],
         "questions": [
             {"what": what, "verdict": _word(answer), "origin": answer.origin}
             for what, answer in (finding.answers or {}).items()
@@ -156,10 +172,6 @@ def _word(answer: Answer) -> str:
 def value_text(value: float | str) -> str:
     """Return the answer of a property that has a number or a word."""
     return f"{value:.4g}" if isinstance(value, float) else str(value)
-
-
-def _solver_record(solver: SolverIdentity | None) -> dict[str, str] | None:
-    return None if solver is None else {"name": solver.name, "version": solver.version}
 
 
 def run_record(run: Run) -> dict[str, Any]:
@@ -193,14 +205,14 @@ def run_vectors(done: Check) -> list[Vector]:
     ]
 
 
-def print_check(done: Check, picture: bool) -> None:
+def print_check(done: Check, picture: bool, explained: bool) -> None:
     """Print the answer for a person."""
     finding = done.finding
     say(f"{done.verdict}: {done.asked.name} on {done.design.name}")
     say_wrapped(done.asked.statement, "  ")
     if finding.value is not None:
         say(f"  {done.asked.feature}: {value_text(finding.value)}")
-    print_answers(done)
+    print_answers(done, explained)
     if finding.reason is not None:
         say(f"  reason: {finding.reason}")
     if done.verdict == "vacuous":
@@ -213,8 +225,8 @@ def print_check(done: Check, picture: bool) -> None:
         draw(finding.runs)
 
 
-def print_answers(done: Check) -> None:
-    """Print what was asked on the way and how it was answered."""
+def print_answers(done: Check, explained: bool) -> None:
+    """Print what was asked on the way and how it was answered; lemmas as a tree where ``explained``."""
     asked = ", ".join([f"k = {done.k}", *(f"where {p}" for p in done.scope.where)])
     questions = (done.finding.answers or {}).items()
     by = done.answers[0].origin if len(questions) == 1 else f"{len(questions)} questions"
@@ -222,8 +234,7 @@ def print_answers(done: Check) -> None:
     for what, answer in questions:
         if len(questions) > 1:
             say(f"    {what}: {_word(answer)} by {answer.origin}, {answer.seconds:.2f} s")
-        for lemma in answer.lemmas:
-            say(f"    {lemma.seconds:7.2f} s  {lemma.status.value}: {lemma.name}")
+        print_lemmas(answer.lemmas, what if len(questions) > 1 else done.asked.statement, whole=explained)
 
 
 def print_runs(runs: tuple[Run, ...]) -> None:

@@ -6,20 +6,38 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from mmaproof.cli.explain import lemma_record, print_lemmas
 from mmaproof.cli.operands import operand_lines, operands_record
 from mmaproof.cli.options import (
+    Certificate,
+    Explained,
+    Jobs,
     Json,
     Length,
     Memory,
     NanCodes,
+    NoStore,
     Output,
     Search,
     Seed,
     Solver,
+    StoreFile,
     Timeout,
     Where,
+    ZeroSigns,
+    solving_of,
 )
-from mmaproof.cli.output import EXIT_HOLDS, EXIT_REFUTED, EXIT_UNKNOWN, complain, print_json, progress, results, say
+from mmaproof.cli.output import (
+    EXIT_HOLDS,
+    EXIT_REFUTED,
+    EXIT_UNKNOWN,
+    complain,
+    print_json,
+    progress,
+    results,
+    say,
+    solver_record,
+)
 from mmaproof.cli.version import tool_version
 
 if TYPE_CHECKING:
@@ -45,12 +63,18 @@ def compare(
     k: Length = None,
     where: Where = None,
     nan_codes: NanCodes = False,
+    ignore_zero_signs: ZeroSigns = False,
     search: Search = True,
     solver: Solver = "bitwuzla",
+    jobs: Jobs = 1,
+    certify: Certificate = None,
+    store: StoreFile = None,
+    no_store: NoStore = False,
     timeout: Timeout = "60s",
     memory: Memory = "4G",
     seed: Seed = 0,
     picture: Annotated[bool, typer.Option("--picture/--no-picture", help="Draw the witness bit by bit.")] = True,
+    explained: Explained = False,
     output: Output = None,
     json: Json = False,
 ) -> int:
@@ -69,14 +93,16 @@ def compare(
     designs = find_design(first), find_design(second)
     if output is not None:
         require_writable(output)
+    solving = solving_of(solver, jobs, certify, store, no_store)
     with progress(f"comparing {designs[0].name} and {designs[1].name}"):
         answer = decide(
             *designs,
-            solver=solver,
+            solver=solving,
             limits=Limits(parse_seconds(timeout), parse_memory(memory)),
             k=k,
             where=[parse_precondition(w) for w in where or ()],
             nan_codes=nan_codes,
+            zero_signs=not ignore_zero_signs,
             budget=DEFAULT_BUDGET if search else None,
             seed=seed,
         )
@@ -87,7 +113,7 @@ def compare(
     if json:
         print_json(comparison_record(answer))
     else:
-        print_comparison(answer, picture)
+        print_comparison(answer, picture, explained)
     return EXIT_STATUS[answer.verdict]
 
 
@@ -101,9 +127,11 @@ def comparison_record(answer: Comparison) -> dict[str, Any]:
         "k": question.k,
         "where": [str(p) for p in question.where],
         "seconds": round(answer.seconds, 3),
-        "solver": None if answer.solver is None else {"name": answer.solver.name, "version": answer.solver.version},
+        "solver": solver_record(answer.solver),
+        "certified_by": solver_record(answer.certified_by),
         "reason": answer.reason,
         "origin": answer.origin,
+        "lemmas": [lemma_record(x) for x in answer.lemmas],
     }
     if answer.witness is not None:
         record["witness"] = {
@@ -130,12 +158,13 @@ def witness_vector(answer: Comparison) -> Vector:
     )
 
 
-def print_comparison(answer: Comparison, picture: bool) -> None:
+def print_comparison(answer: Comparison, picture: bool, explained: bool = False) -> None:
     """Print the answer for a person."""
     question = answer.question
     say(f"{answer.verdict}: {' and '.join(d.name for d in question.designs)}")
     asked = [f"k = {question.k}", *(f"where {p}" for p in question.where)]
     say(f"  asked for {', '.join(asked)}; answered by {answer.origin}, {answer.seconds:.2f} s in all")
+    print_lemmas(answer.lemmas, "d = " + " = ".join(f"d of {d.name}" for d in question.designs), whole=explained)
     if answer.reason is not None:
         say(f"  reason: {answer.reason}")
     if answer.verdict == "vacuous":

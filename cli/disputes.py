@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mmaproof.cli.operands import operand_lines, operands_record
-from mmaproof.cli.options import Json, Memory, Solver
+from mmaproof.cli.options import Certificate, Jobs, Json, Memory, NoStore, Solver, StoreFile, solving_of
 from mmaproof.cli.output import EXIT_HOLDS, EXIT_UNKNOWN, complain, counted, print_json, say
 from mmaproof.cli.version import tool_version
 
@@ -29,6 +29,10 @@ def disputes(
         str | None, typer.Argument(metavar="[ARCHITECTURE]", help="One architecture only.", show_default=False)
     ] = None,
     solver: Solver = "bitwuzla",
+    jobs: Jobs = 1,
+    certify: Certificate = None,
+    store: StoreFile = None,
+    no_store: NoStore = False,
     timeout: Annotated[
         str, typer.Option("--timeout", metavar="TIME", help="Limit for each question that is asked: 20s, 2m.")
     ] = "20s",
@@ -57,9 +61,10 @@ def disputes(
     limits = Limits(parse_seconds(timeout), parse_memory(memory))
     if output is not None:
         require_writable(output)
+    solving = solving_of(solver, jobs, certify, store, no_store)
     found: list[Dispute] = []
     for design, names in counted(disputed_designs(architecture), "designs"):
-        for dispute in find_disputes(design, names, solver=solver, limits=limits):
+        for dispute in find_disputes(design, names, solver=solving, limits=limits):
             if not json:
                 print_dispute(dispute, found[-1] if found else None)
             found.append(dispute)

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from mmaproof.cli.check import run_record, value_text
-from mmaproof.cli.options import Json, Memory, Seed, Solver
+from mmaproof.cli.options import Certificate, Jobs, Json, Memory, NoStore, Seed, Solver, StoreFile, solving_of
 from mmaproof.cli.output import EXIT_HOLDS, EXIT_UNKNOWN, complain, counted, print_json, results, say
 from mmaproof.cli.version import tool_version
 
@@ -48,6 +48,10 @@ def fingerprint(
         typer.Option("--only", metavar="PROPERTY", help="Ask this property only. Repeatable."),
     ] = None,
     solver: Solver = "bitwuzla",
+    jobs: Jobs = 1,
+    certify: Certificate = None,
+    store: StoreFile = None,
+    no_store: NoStore = False,
     timeout: Annotated[
         str, typer.Option("--timeout", metavar="TIME", help="Limit for each property of each design: 20s, 2m.")
     ] = "20s",
@@ -87,11 +91,11 @@ def fingerprint(
     from mmaproof.generators.vectors import write_vectors
     from mmaproof.properties.library import PROPERTIES, find_property
     from mmaproof.smt.solving.limits import Limits, parse_memory, parse_seconds
-    from mmaproof.smt.solving.solving import Solving
 
     designs = list({d.name: d for d in map(find_design, names)}.values())
     wanted = {find_property(name).name for name in only or PROPERTIES}
-    means = Means(Solving.of(solver), Limits(parse_seconds(timeout), parse_memory(memory)), SEARCH, seed)
+    solving = solving_of(solver, jobs, certify, store, no_store)
+    means = Means(solving, Limits(parse_seconds(timeout), parse_memory(memory)), SEARCH, seed)
     if output is not None:
         if not vectors:
             raise InputError(f"--no-vectors leaves nothing to write to {output}: leave one of them out")

@@ -7,13 +7,15 @@ import os
 import sys
 import textwrap
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sized
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
+
+    from mmaproof.smt.solving.verdict import SolverIdentity
 
 X = TypeVar("X")
 
@@ -77,8 +79,16 @@ def print_json(record: dict[str, Any]) -> None:
     print(json.dumps(record, indent=2))
 
 
-def counted(items: Sequence[X], what: str) -> Iterator[X]:
-    """Yield ``items`` while a bar on stderr shows how many are done, from two seconds on, if a person looks."""
+def solver_record(solver: SolverIdentity | None) -> dict[str, str] | None:
+    """Return a solver as JSON data."""
+    return None if solver is None else {"name": solver.name, "version": solver.version}
+
+
+def counted(items: Iterable[X], what: str, total: int | None = None) -> Iterator[X]:
+    """Yield ``items`` while a bar on stderr shows how many are done, from two seconds on, if a person looks.
+
+    ``total`` is how many there are, for items that come one by one.
+    """
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -88,7 +98,7 @@ def counted(items: Sequence[X], what: str) -> Iterator[X]:
         return
     columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     bar = Progress(*columns, console=console, transient=True)
-    task = bar.add_task(what, total=len(items))
+    task = bar.add_task(what, total=len(items) if isinstance(items, Sized) else total)
     with _after_a_while(bar):
         for item in items:
             yield item

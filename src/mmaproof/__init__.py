@@ -24,10 +24,13 @@ if TYPE_CHECKING:
     from mmaproof.properties.library import find_property
     from mmaproof.properties.preconditions import parse_precondition
     from mmaproof.smt.evaluate import evaluate, evaluate_batch, trace
+    from mmaproof.smt.solving.certify import Certify
     from mmaproof.smt.solving.limits import Limits
+    from mmaproof.smt.solving.solving import Solving
 
 _HOME = {
     "FORMATS": "designs.formats",
+    "Certify": "smt.solving.certify",
     "Check": "generators.check",
     "Comparison": "generators.compare",
     "Design": "designs.design",
@@ -35,6 +38,7 @@ _HOME = {
     "Limits": "smt.solving.limits",
     "OperandBatch": "designs.operands",
     "Operands": "designs.operands",
+    "Solving": "smt.solving.solving",
     "array_of": "designs.arrays",
     "check": "generators.check",
     "compare": "generators.compare",
@@ -58,6 +62,7 @@ _HOME = {
 
 __all__ = [
     "FORMATS",
+    "Certify",
     "Check",
     "Comparison",
     "Design",
@@ -65,6 +70,7 @@ __all__ = [
     "Limits",
     "OperandBatch",
     "Operands",
+    "Solving",
     "array_of",
     "check",
     "compare",

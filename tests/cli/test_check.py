@@ -16,7 +16,7 @@ CHAIN = "ampere/m16n8k16.f32.f16.f16.f32"
 SCALED = "blackwell/block16.f32.e2m1.e2m1.ue4m3"
 FIELDS = [
     *("verdict", "property", "design", "k", "where", "seconds"),
-    *("solver", "reason", "value", "witness", "lemmas", "questions"),
+    *("solver", "certified_by", "reason", "value", "witness", "lemmas", "questions"),
 ]
 
 
@@ -47,7 +47,7 @@ def test_holds(run):
     assert record["solver"]["name"] == "bitwuzla"
     assert record["lemmas"]
     for lemma in record["lemmas"]:
-        assert list(lemma) == ["name", "status", "seconds", "solver"]
+        assert list(lemma) == ["name", "status", "seconds", "solver", "certified_by"]
         assert (lemma["status"], lemma["solver"]) == ("proved", record["solver"])
     (question,) = record["questions"]
     assert (list(question), question["verdict"]) == (["what", "verdict", "origin"], "holds")

@@ -17,11 +17,12 @@ from mmaproof.properties.run_question import Scope
 from mmaproof.smt.evaluate import evaluate
 from mmaproof.smt.solving.errors import UnknownSolverError
 from mmaproof.smt.solving.limits import Limits
+from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Status
 
 TINY = find_design("volta/f32.f16.f16.f32@L=2")
 CHAIN = find_design("ampere/m16n8k16.f32.f16.f16.f32")
-MEANS = Means("bitwuzla", Limits(60, 4 << 30), Budget(20_000, 5))
+MEANS = Means(Solving(), Limits(60, 4 << 30), Budget(20_000, 5))
 
 
 def confirm(runs):

@@ -12,8 +12,9 @@ from mmaproof.generators.fingerprint import SEARCH, designs_differ, feature_of, 
 from mmaproof.properties.library import find_property
 from mmaproof.smt.evaluate import evaluate
 from mmaproof.smt.solving.limits import Limits
+from mmaproof.smt.solving.solving import Solving
 
-MEANS = Means("bitwuzla", Limits(60, 4 << 30), SEARCH)
+MEANS = Means(Solving(), Limits(60, 4 << 30), SEARCH)
 TINY = find_design("volta/f32.f16.f16.f32@L=2")
 SMALL = find_design(f"{BF16}@L=2")
 ORIGIN = {"origin": "a test", "version": "0"}

@@ -1,0 +1,205 @@
+"""`mmaproof matrix`: every comparable pair of many designs decided, and the classes that follow."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from mmaproof.cli.compare import comparison_record, witness_vector
+from mmaproof.cli.options import Certificate, Json, Memory, NoStore, Output, Seed, Solver, StoreFile, solving_of
+from mmaproof.cli.output import EXIT_HOLDS, EXIT_UNKNOWN, complain, counted, print_json
+
+if TYPE_CHECKING:
+    from mmaproof.cli.matrix_text import Matrix
+    from mmaproof.designs.design import Design
+    from mmaproof.generators.executors import Pool
+    from mmaproof.generators.matrix import PairAnswer
+    from mmaproof.generators.vectors import Vector
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to ``app``."""
+    app.command("matrix")(matrix)
+
+
+def matrix(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[DESIGN]...",
+            help="ARCHITECTURE/INSTRUCTION, may be shortened, with @parameter=value,... to change it.",
+            show_default=False,
+        ),
+    ] = None,
+    everything: Annotated[bool, typer.Option("--all", help="All designs of the catalogue.")] = False,
+    architectures: Annotated[
+        list[str] | None,
+        typer.Option("--architecture", metavar="NAME", help="All designs of an architecture. Repeatable."),
+    ] = None,
+    solver: Solver = "bitwuzla",
+    certify: Certificate = None,
+    store: StoreFile = None,
+    no_store: NoStore = False,
+    timeout: Annotated[
+        str, typer.Option("--timeout", metavar="TIME", help="Limit for each question that is asked: 30s, 2m.")
+    ] = "60s",
+    memory: Memory = "4G",
+    seed: Seed = 0,
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            "--jobs", metavar="N", min=1, help="Questions at a time, in processes of this machine; default its CPUs."
+        ),
+    ] = None,
+    dask: Annotated[
+        str | None,
+        typer.Option("--dask", metavar="ADDRESS", help="Ask on the workers of a dask cluster: tcp://HOST:8786."),
+    ] = None,
+    picture: Annotated[
+        Path | None, typer.Option("--picture", metavar="FILE", help="Draw the classes: a .png or .svg file.")
+    ] = None,
+    output: Output = None,
+    json: Json = False,
+) -> int:
+    """Decide every comparable pair of designs: equivalent, different (with a vector), or unknown.
+
+    Designs are comparable if their formats and scales are the same; they are compared at the least common multiple of
+    their K. Designs that are all proved equivalent to each other form a class. A question that several pairs share is
+    asked once. Answers are kept as they come: the same command after an interruption goes on where it was.
+
+    Exit status 0: every pair is decided; 3: some are unknown.
+    """
+    from mmaproof.cli.matrix_picture import require_pictures
+    from mmaproof.cli.matrix_text import Matrix, print_matrix
+    from mmaproof.designs.errors import InputError
+    from mmaproof.designs.files import require_writable
+    from mmaproof.generators.classes import groups_of
+    from mmaproof.generators.executors import ClusterNotReachable
+    from mmaproof.generators.matrix import decide_all, not_comparable, pairs_of
+    from mmaproof.smt.solving.limits import Limits, parse_memory, parse_seconds
+
+    started = time.monotonic()
+    designs = chosen(names or [], everything, architectures or [])
+    solving = solving_of(solver, 1, certify, store, no_store)
+    limits = Limits(parse_seconds(timeout), parse_memory(memory))
+    if dask is not None and jobs is not None:
+        raise InputError("--jobs is of processes on this machine: leave it out with --dask")
+    if picture is not None:
+        require_pictures(picture)
+    for path in (output, picture):
+        if path is not None:
+            require_writable(path)
+    pairs = pairs_of(designs)
+    try:
+        with executors(dask, jobs) as (pool, at_once):
+            answers = decide_all(designs, pool=pool, at_once=at_once, solving=solving, limits=limits, seed=seed)
+            with closing(answers):
+                found = list(counted(answers, "pairs", len(pairs)))
+    except ClusterNotReachable as error:
+        complain(f"error: {error}")
+        return EXIT_UNKNOWN
+    place = {(x.name, y.name): i for i, (x, y) in enumerate(pairs)}
+    found.sort(key=lambda a: place[a.names])
+    done = Matrix(designs, found, groups_of(designs, found), not_comparable(designs), time.monotonic() - started)
+    write_files(done, output, picture)
+    if json:
+        print_json(matrix_record(done))
+    else:
+        print_matrix(done)
+    return EXIT_UNKNOWN if done.counts["unknown"] else EXIT_HOLDS
+
+
+def chosen(names: Sequence[str], everything: bool, architectures: Sequence[str]) -> list[Design]:
+    """Return the designs that are meant, each once. Raises InputError for fewer than two, DesignError."""
+    from mmaproof.designs.catalogue import load_catalogue
+    from mmaproof.designs.errors import DesignError, InputError, did_you_mean
+
+    catalogue = load_catalogue()
+    for name in architectures:
+        if name not in catalogue.architectures:
+            known = list(catalogue.architectures)
+            raise DesignError(f"unknown architecture {name!r}: one of {', '.join(known)}{did_you_mean(name, known)}")
+    found = [d for d in catalogue.designs.values() if everything or d.architecture in architectures]
+    unique = list({d.name: d for d in [*found, *map(catalogue.find, names)]}.values())
+    if len(unique) < 2:
+        raise InputError(f"{len(unique)} designs: name two or more, or choose --architecture NAME or --all")
+    return unique
+
+
+@contextmanager
+def executors(dask: str | None, jobs: int | None) -> Iterator[tuple[Pool, int]]:
+    """Yield what makes executors, and how many questions to hand to one at a time."""
+    from mmaproof.generators.executors import cluster, local_pool
+
+    if dask is None:
+        jobs = jobs or os.cpu_count() or 1
+        yield partial(local_pool, jobs), jobs
+    else:
+        with cluster(dask) as (pool, workers):
+            # the next question is there when a worker has answered one
+            yield pool, 2 * workers
+
+
+def write_files(done: Matrix, output: Path | None, picture: Path | None) -> None:
+    """Write the vectors and the picture that were asked for, as far as there is something to write."""
+    from mmaproof.cli.matrix_picture import write_picture
+    from mmaproof.generators.vectors import write_vectors
+
+    if output is not None:
+        vectors = vectors_of(done)
+        if vectors:
+            write_vectors(output, vectors)
+        else:
+            complain(f"note: {output} is not written: no vector was found")
+    if picture is not None:
+        several = [g for g in done.groups if len(g.classes) > 1]
+        if several:
+            write_picture(picture, several)
+        else:
+            complain(f"note: {picture} is not drawn: no two comparable designs are in different classes")
+
+
+def vectors_of(done: Matrix) -> list[Vector]:
+    """Return a vector for each question that found one, with the outputs of all designs that it is about."""
+    found: dict[int | None, Vector] = {}
+    for a in done.answers:
+        if a.comparison.witness is not None:
+            vector = witness_vector(a.comparison)
+            before = found.setdefault(a.number, vector)
+            found[a.number] = replace(before, outputs={**before.outputs, **vector.outputs})
+    return list(found.values())
+
+
+def matrix_record(done: Matrix) -> dict[str, Any]:
+    """Return the matrix as the JSON object of the command-line contract."""
+    return {
+        "designs": [d.name for d in done.designs],
+        "classes": [
+            {
+                "formats": str(g.kind),
+                "classes": [[d.name for d in c] for c in g.classes],
+                "transitive": not any(g.not_transitive()),
+            }
+            for g in done.groups
+        ],
+        "pairs": [pair_record(a) for a in done.answers],
+        "not_comparable": dict(done.not_comparable),
+        "questions": done.questions,
+        "seconds": round(done.seconds, 3),
+    }
+
+
+def pair_record(answer: PairAnswer) -> dict[str, Any]:
+    """Return the answer of a pair as JSON data: that of `compare`, with the number of the question, shared or not."""
+    record = comparison_record(answer.comparison)
+    first, second = record.pop("designs")
+    del record["where"]
+    return {"first": first, "second": second, "question": answer.number, **record}

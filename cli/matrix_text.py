@@ -1,0 +1,192 @@
+"""A matrix of comparisons as text: a table where designs are few, the classes, and what separates them."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rich.table import Table
+from rich.text import Text
+
+from mmaproof.cli.output import results, say, say_wrapped
+
+if TYPE_CHECKING:
+    from mmaproof.designs.design import Design
+    from mmaproof.designs.operands import Operands
+    from mmaproof.generators.classes import Class, Group
+    from mmaproof.generators.compare import Comparison
+    from mmaproof.generators.matrix import PairAnswer
+
+FEW = 12
+"""As many designs at most have a row and a column each in a table, and a line each in their class."""
+MOST_PRODUCTS = 4
+"""Different products of a vector that are shown; the whole of it is in a file."""
+SIGNS = {"equivalent": "=", "different": "≠", "unknown": "?"}
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """The designs, the answers of all pairs in their order, what follows from them, and the seconds all of it took."""
+
+    designs: Sequence[Design]
+    answers: Sequence[PairAnswer]
+    groups: Sequence[Group]
+    not_comparable: Counter[str]
+    seconds: float
+
+    @property
+    def counts(self) -> Counter[str]:
+        """How many pairs have each verdict."""
+        return Counter(a.comparison.verdict for a in self.answers)
+
+    @property
+    def questions(self) -> int:
+        """How many questions were asked."""
+        return len({a.number for a in self.answers} - {None})
+
+
+def print_matrix(done: Matrix) -> None:
+    """Print the matrix for a person."""
+    numbers = {d.name: i for i, d in enumerate(done.designs, start=1)} if len(done.designs) <= FEW else {}
+    if numbers:
+        print_table(done, numbers)
+    if done.counts["different"]:
+        say("\nA ≠ B  k = length: products p that are not 0*0, c: d of A ≠ d of B")
+    for group in done.groups:
+        print_group(group, numbers)
+    print_unknown(done)
+    print_counts(done)
+
+
+def print_table(done: Matrix, numbers: dict[str, int]) -> None:
+    """Print a row and a column for each design; on a narrow terminal wider than it, nothing cut off."""
+    signs = {frozenset(a.names): SIGNS[a.comparison.verdict] for a in done.answers}
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    for head in ("", "", *map(str, numbers.values())):
+        table.add_column(head, no_wrap=True)
+    for x, number in numbers.items():
+        row = ["·" if x == y else signs.get(frozenset((x, y)), "-") for y in numbers]
+        table.add_row(*map(Text, (str(number), x, *row)))
+    results(max(map(len, numbers)) + 4 * (len(numbers) + 2)).print(table)
+    say("= equal for all operands, proved; ≠ different; ? unknown; - not comparable")
+
+
+def print_group(group: Group, numbers: dict[str, int]) -> None:
+    """Print the classes of comparable designs, and what separates each two of them."""
+    many = f"{_count(len(group.designs), 'design')} in {_count(len(group.classes), 'class')}"
+    say(f"\n{group.kind}: {many}")
+    named = [(letters(i), members) for i, members in enumerate(group.classes)]
+    for letter, members in named:
+        lines = [f"{numbers[d.name]}  {d.name}" for d in members] if numbers else list(_shortened(members))
+        for i, line in enumerate(lines):
+            say(f"  {'' if i else letter:<3}{line}")
+    for (x, first), (y, second) in itertools.combinations(named, 2):
+        sign = SIGNS[group.verdict(first, second)]
+        say_wrapped(_between(group, first, second), f"  {x} {sign} {y}  ")
+    for a, b, c in group.not_transitive():
+        texts = [_named(answer.comparison) for answer in (a, b, c)]
+        say_wrapped(f"not transitive: {texts[0]} and {texts[1]}, but {texts[2]}", "  ")
+
+
+def print_unknown(done: Matrix) -> None:
+    """Print the questions without an answer, each with its first pair, and why there is none."""
+    unknown: dict[int | None, list[PairAnswer]] = {}
+    for answer in done.answers:
+        if answer.comparison.verdict == "unknown":
+            unknown.setdefault(answer.number, []).append(answer)
+    if unknown:
+        say("\nunknown")
+    for sharing in unknown.values():
+        x = sharing[0].comparison
+        more = f" (and {_count(len(sharing) - 1, 'pair')} with the same question)" if len(sharing) > 1 else ""
+        say_wrapped(f"{' and '.join(sharing[0].names)} at k = {x.question.k}{more}: {x.reason}", "  ")
+
+
+def print_counts(done: Matrix) -> None:
+    """Print how many pairs there are of each kind."""
+    counts = done.counts
+    say(
+        f"\n{_count(len(done.answers), 'comparable pair')}: "
+        + ", ".join(f"{counts[verdict]} {verdict}" for verdict in ("equivalent", "different", "unknown"))
+    )
+    same = sum(a.number is None for a in done.answers)
+    say(
+        f"{_count(done.questions, 'question')} asked in {done.seconds:.1f} s; "
+        f"{_count(same, 'pair')} equivalent by equal parameters"
+    )
+    if done.not_comparable:
+        reasons = ", ".join(f"{n} where {reason}" for reason, n in done.not_comparable.most_common())
+        say_wrapped(f"{_count(done.not_comparable.total(), 'pair')} not comparable: {reasons}", "")
+
+
+def _count(number: int, what: str) -> str:
+    plural = "es" if what.endswith("s") else "s"
+    return f"{number} {what}{'' if number == 1 else plural}"
+
+
+def letters(index: int) -> str:
+    """Return A, B, ..., Z, AA, AB, ..."""
+    return (letters(index // 26 - 1) if index >= 26 else "") + chr(ord("A") + index % 26)
+
+
+def _shortened(members: Class) -> Iterator[str]:
+    """Yield the names of designs, architectures with the same instruction in braces that a shell reads."""
+    architectures: dict[str, list[str]] = {}
+    for design in members:
+        architecture, _, instruction = design.name.partition("/")
+        architectures.setdefault(instruction, []).append(architecture)
+    for instruction, held in architectures.items():
+        yield f"{held[0] if len(held) == 1 else '{' + ','.join(held) + '}'}/{instruction}"
+
+
+def _between(group: Group, first: Class, second: Class) -> str:
+    """Return what is known of two classes."""
+    from mmaproof.generators.classes import simplest_difference
+
+    answers = group.between(first, second)
+    lengths = sorted({a.comparison.question.k for a in answers})
+    unknown = sum(a.comparison.verdict == "unknown" for a in answers)
+    found = simplest_difference(answers)
+    texts = [f"k = {', '.join(map(str, lengths))}"] if found is None else []
+    if found is not None:
+        left, right = (found.question.designs[0].d_format.hex(x) for x in _outputs(found, first))
+        texts.append(f"k = {found.question.k}: {_vector_text(found)}: {left} ≠ {right}")
+    if unknown:
+        texts.append(f"{unknown} of {_count(len(answers), 'pair')} unknown")
+    return "; ".join(texts)
+
+
+def _outputs(found: Comparison, first: Class) -> tuple[int, int]:
+    """Return the d of the design that is of the class ``first``, and that of the other one."""
+    x, y = found.question.designs
+    outputs = found.outputs
+    return (outputs[x.name], outputs[y.name]) if x in first else (outputs[y.name], outputs[x.name])
+
+
+def _vector_text(found: Comparison) -> str:
+    """Return operands in short: products of two +0 are left out, equal ones next to each other are shown once."""
+    witness, question = found.witness, found.question
+    assert witness is not None
+    a, b, c = question.formats
+    products = [f"{name} = {a.hex(x)}*{b.hex(y)}" for name, x, y in _runs(witness) if x or y]
+    left_out = len(products) - MOST_PRODUCTS
+    texts = products[:MOST_PRODUCTS] + ([f"and {left_out} more"] if left_out > 0 else [])
+    if question.scale_format is not None:
+        for name, scales in (("a", witness.scale_a), ("b", witness.scale_b)):
+            texts.append(f"scales of {name} {','.join(map(question.scale_format.hex, scales))}")
+    return ", ".join([*texts, f"c = {c.hex(witness.c)}"])
+
+
+def _runs(witness: Operands) -> Iterator[tuple[str, int, int]]:
+    """Yield runs of equal products: their name, such as p3 or p0..p2, and their elements of a and b."""
+    for (x, y), run in itertools.groupby(range(len(witness)), key=lambda k: (witness.a[k], witness.b[k])):
+        ks = list(run)
+        yield f"p{ks[0]}" if len(ks) == 1 else f"p{ks[0]}..p{ks[-1]}", x, y
+
+
+def _named(x: Comparison) -> str:
+    first, second = x.question.designs
+    return f"{first.name} and {second.name} are {x.verdict} at k = {x.question.k}"
