@@ -100,13 +100,8 @@ def prove_by_stages(
     try:
         proved = terms.holds(RESULT, "as claimed", claim(terms).data, seconds=CLAIM_SECONDS, widenings=CLAIM_WIDENINGS)
         for law in lemmas_of(terms) if proved else ():
-            whole = law.formula
-            if (
-                lemmas.ask("laws", law.name, whole.claim, whole.precondition, seconds=CLAIM_SECONDS)
-                is not Status.PROVED
-            ):
-                proved = False
-                break
+            status = lemmas.ask("laws", law.name, law.formula.claim, law.formula.precondition, seconds=CLAIM_SECONDS)
+            proved = proved and status is Status.PROVED
     except OutOfTimeError:
         reason = Cause.TIMEOUT.reason(f"no staged proof within {limits}")
         return StagedProof(False, lemmas.found(), time.monotonic() - started, reason)
