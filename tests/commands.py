@@ -1,6 +1,7 @@
 """What tests of commands share."""
 
 import json
+import os
 import subprocess
 import sys
 import time
@@ -18,6 +19,15 @@ def only_json(out):
 def children_of(pid):
     listed = subprocess.run(["ps", "-o", "pid=", "--ppid", str(pid)], capture_output=True, text=True, check=False)
     return [int(x) for x in listed.stdout.split()]
+
+
+def alive(pid):
+    """Whether there is a process of this id."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
 
 
 def start_until_it_solves(*arguments):

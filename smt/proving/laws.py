@@ -22,6 +22,7 @@ from pysmt.fnode import FNode
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.proving.lemma import Input, Lemma
+from mmaproof.smt.proving.walk import bottom_up
 from mmaproof.smt.solving.query import indices_of
 
 
@@ -53,17 +54,7 @@ class LawfulTerms(TermAlgebra):
         return sorted(xs, key=self._place)
 
     def _place(self, term: FNode) -> _Place:
-        known, pending = self._places, [term]
-        while pending:
-            node = pending[-1]
-            missing = [x for x in node.args() if x not in known]
-            if missing:
-                pending.extend(missing)
-                continue
-            pending.pop()
-            if node not in known:
-                known[node] = _place_of(node, [known[x] for x in node.args()])
-        return known[term]
+        return bottom_up(term, self._places, _place_of)
 
     def maximum(self, words: Sequence[Word[FNode]]) -> Word[FNode]:
         """Return the largest of one or more words, each taken once, extended to the widest, in canonical order."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from pysmt.fnode import FNode
 
+from mmaproof.smt.proving.walk import bottom_up
 from mmaproof.smt.solving.operators import BY_NODE_TYPE, TRUTH
 from mmaproof.smt.solving.query import indices_of, width_of
 
@@ -25,21 +26,10 @@ class Samples:
         self._values[variable] = values
 
     def values(self, term: FNode) -> Values:
-        """Return the values of a term of QF_BV; the walk keeps its own stack, so depth is no limit."""
-        known = self._values
-        pending = [term]
-        while pending:
-            node = pending[-1]
-            missing = [x for x in node.args() if x not in known]
-            if missing:
-                pending.extend(missing)
-                continue
-            pending.pop()
-            if node not in known:
-                known[node] = self._evaluate(node)
-        return known[term]
+        """Return the values of a term of QF_BV."""
+        return bottom_up(term, self._values, self._evaluate)
 
-    def _evaluate(self, node: FNode) -> Values:
+    def _evaluate(self, node: FNode, columns: Sequence[Values]) -> Values:
         if node.is_symbol():
             return tuple(row.get(node.symbol_name(), 0) for row in self.rows)
         if node.is_constant():
@@ -47,7 +37,6 @@ class Samples:
         operator = BY_NODE_TYPE[node.node_type()]
         widths, indices = [width_of(x) for x in node.args()], tuple(indices_of(node))
         mask = (1 << max(1, operator.result_width(widths, indices))) - 1
-        columns = [self._values[x] for x in node.args()]
         return tuple(operator.evaluate(row, widths, indices) & mask for row in zip(*columns, strict=True))
 
 

@@ -6,7 +6,7 @@ import re
 import signal
 
 import pytest
-from commands import children_of, only_json, start_until_it_solves
+from commands import alive, children_of, only_json, start_until_it_solves
 from reference.designs import reference_result
 
 from mmaproof.designs.catalogue import find_design
@@ -234,14 +234,6 @@ HARD = [
     "hopper/wgmma.f32.f16.f16@alignment=floor,carry_bits=6",
     "--no-search",
 ]
-
-
-def alive(pid):
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return True
 
 
 HARD_FOR_Z3 = ["compare", *HARD, "--timeout", "10m", "--solver", "z3"]

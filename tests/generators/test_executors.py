@@ -9,6 +9,7 @@ from functools import partial
 from types import SimpleNamespace
 
 import pytest
+from commands import alive
 
 from mmaproof.designs.errors import InputError
 from mmaproof.generators.executors import ClusterNotReachable, _failing, cluster, finished, local_pool
@@ -26,14 +27,6 @@ def dies_once(marker):
     """A task whose process dies the first time."""
     path = f"__import__('pathlib').Path({str(marker)!r})"
     return f"'again' if {path}.exists() else ({path}.touch(), {DIES})"
-
-
-def alive(pid):
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return True
 
 
 def test_a_process_that_dies_takes_no_other_task_along(tmp_path):
