@@ -122,6 +122,12 @@ def check(
             budget=DEFAULT_BUDGET if search else None,
             seed=seed,
         )
+    if json:
+        print_json(check_record(done))
+        if not all(run.whole for run in done.finding.runs):
+            complain(f"note: where a run says step, {STEP}")
+    else:
+        print_check(done, picture, explained)
     if output is not None:
         vectors = run_vectors(done)
         left_out = len(done.finding.runs) - len(vectors)
@@ -131,12 +137,6 @@ def check(
             complain(f"note: {left_out} of {len(done.finding.runs)} runs are not written to {output}: {STEP}")
         elif not vectors:
             complain(f"note: {output} is not written: no runs were found")
-    if json:
-        print_json(check_record(done))
-        if not all(run.whole for run in done.finding.runs):
-            complain(f"note: where a run says step, {STEP}")
-    else:
-        print_check(done, picture, explained)
     return EXIT_STATUS[done.verdict]
 
 

@@ -106,14 +106,14 @@ def compare(
             budget=DEFAULT_BUDGET if search else None,
             seed=seed,
         )
-    if output is not None and answer.witness is not None:
-        write_vectors(output, [witness_vector(answer)])
-    elif output is not None:
-        complain(f"note: {output} is not written: no vector was found")
     if json:
         print_json(comparison_record(answer))
     else:
         print_comparison(answer, picture, explained)
+    if output is not None and answer.witness is not None:
+        write_vectors(output, [witness_vector(answer)])
+    elif output is not None:
+        complain(f"note: {output} is not written: no vector was found")
     return EXIT_STATUS[answer.verdict]
 
 

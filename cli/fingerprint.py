@@ -106,6 +106,10 @@ def fingerprint(
     for asked, design in counted(pairs, "answers"):
         rows.setdefault(asked.name, []).append(feature_of(asked, design, means, shown=shown))
     features = [f for row in rows.values() for f in row]
+    if json:
+        print_json(fingerprint_record(rows, designs))
+    else:
+        print_fingerprint(rows, designs)
     if output is not None:
         origin, version = f"fingerprint (seed {seed})", tool_version()
         found = [v for f in features for v in vectors_of(f, designs, origin=origin, version=version)]
@@ -113,10 +117,6 @@ def fingerprint(
             write_vectors(output, found)
         else:
             complain(f"note: {output} is not written: no vectors were found")
-    if json:
-        print_json(fingerprint_record(rows, designs))
-    else:
-        print_fingerprint(rows, designs)
     return EXIT_UNKNOWN if any(f.is_unknown for f in features) else EXIT_HOLDS
 
 

@@ -109,11 +109,11 @@ def matrix(
     place = {(x.name, y.name): i for i, (x, y) in enumerate(pairs)}
     found.sort(key=lambda a: place[a.names])
     done = Matrix(designs, found, groups_of(designs, found), not_comparable(designs), time.monotonic() - started)
-    write_files(done, output, picture)
     if json:
         print_json(matrix_record(done))
     else:
         print_matrix(done)
+    write_files(done, output, picture)
     return EXIT_UNKNOWN if done.counts["unknown"] else EXIT_HOLDS
 
 
@@ -130,7 +130,8 @@ def chosen(names: Sequence[str], everything: bool, architectures: Sequence[str])
     found = [d for d in catalogue.designs.values() if everything or d.architecture in architectures]
     unique = list({d.name: d for d in [*found, *map(catalogue.find, names)]}.values())
     if len(unique) < 2:
-        raise InputError(f"{len(unique)} designs: name two or more, or choose --architecture NAME or --all")
+        named = f"only {unique[0].name}" if unique else "no design"
+        raise InputError(f"{named} is named: name two or more designs, or choose --architecture NAME or --all")
     return unique
 
 

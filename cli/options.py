@@ -74,7 +74,9 @@ StoreFile = Annotated[
 ]
 NoStore = Annotated[bool, typer.Option("--no-store", help="Neither look answers up nor keep them.")]
 Timeout = Annotated[str, typer.Option("--timeout", metavar="TIME", help="Limit for the whole answer: 30s, 2m, 1h.")]
-Memory = Annotated[str, typer.Option("--memory", metavar="SIZE", help="Limit for the solver's memory: 512M, 4G.")]
+Memory = Annotated[
+    str, typer.Option("--memory", metavar="SIZE", help="What a solver process may take beyond its libraries: 512M, 4G.")
+]
 Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Seed of the search.", min=0)]
 Search = Annotated[
     bool, typer.Option("--search/--no-search", help="Look for a witness among random operands before solving.")
@@ -117,10 +119,15 @@ def default_store() -> Path | None:
     named = os.environ.get(STORE_VARIABLE)
     if named is not None:
         return Path(named) if named else None
-    try:
-        caches = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser()
-    except RuntimeError as problem:
-        raise InputError(f"no place for answers ({problem}): let {STORE_VARIABLE} name a file") from None
+    caches = Path(os.environ.get("XDG_CACHE_HOME") or "")
+    if not caches.is_absolute():
+        # a relative one is to be ignored (XDG Base Directory Specification)
+        home = os.environ.get("HOME")
+        caches = (Path.home() if home is None else Path(home)) / ".cache"
+        if not (home != "" and caches.is_absolute() and caches.parent.is_dir()):
+            raise InputError(
+                f"no place for answers: the home folder {caches.parent} is none; let {STORE_VARIABLE} name a file"
+            )
     return caches / "mmaproof" / "answers.sqlite"
 
 

@@ -16,6 +16,7 @@ from mmaproof.generators.stages import by_stages, lemma_answer
 from mmaproof.generators.stored import store_witness, stored_witness
 from mmaproof.properties.property import Answer, LemmaAnswer
 from mmaproof.properties.question import Question
+from mmaproof.smt.proving.asked import StagedLemma
 from mmaproof.smt.proving.decide import decide
 from mmaproof.smt.proving.lemma import Formula
 from mmaproof.smt.solving.limits import Limits
@@ -136,12 +137,16 @@ def _prove(question: Question, design: Design, means: Means, limits: Limits) -> 
     at_once = decide(question, ask, replace(left, seconds=min(left.seconds, AT_ONCE)))
     if at_once.status is not Status.UNKNOWN:
         return _Proof(tuple(lemmas), False, time.monotonic() - started, at_once)
-    left = limits.after(time.monotonic() - started, "lemmas")
-    staged = by_stages(question, design, ask, replace(left, seconds=left.seconds / 2), means.seed)
-    if staged.proved:
-        used = tuple(x for x in map(lemma_answer, staged.lemmas) if x.status is Status.PROVED)
-        return _Proof(used, True, time.monotonic() - started)
-    return _Proof((*lemmas, *map(lemma_answer, staged.lemmas)), False, time.monotonic() - started)
+    tried: list[StagedLemma] = []
+    for unconditionally in (False, True) if question.where else (False,):
+        left = limits.after(time.monotonic() - started, "lemmas")
+        share = replace(left, seconds=left.seconds / 2)
+        staged = by_stages(question, design, ask, share, means.seed, unconditionally=unconditionally)
+        if staged.proved:
+            used = tuple(x for x in map(lemma_answer, staged.lemmas) if x.status is Status.PROVED)
+            return _Proof(used, True, time.monotonic() - started)
+        tried += staged.lemmas
+    return _Proof((*lemmas, *map(lemma_answer, tried)), False, time.monotonic() - started)
 
 
 def _by_solver(verdict: Verdict, lemmas: Sequence[LemmaAnswer]) -> str:

@@ -101,7 +101,7 @@ def _steer_column(
     fields = ((patterns >> word(fmt.fraction_bits + fmt.ignored_bits)) & word((1 << fmt.exponent_bits) - 1)).astype(int)
     fractions = ((patterns >> word(fmt.ignored_bits)) & word(fraction_mask)).astype(np.int64)
     signs = (patterns >> word(fmt.sign_position)).astype(np.int64) if fmt.signed else np.zeros_like(fractions)
-    low, high = fmt.e_min, fmt.e_max - 1
+    low, high = fmt.e_min, fmt.e_max
     for precondition in where:
         if isinstance(precondition, Exponents):
             low, high = max(low, precondition.low), min(high, precondition.high)

@@ -72,7 +72,9 @@ class Equivalence(Question):
     def lemmas(self) -> Sequence[Lemma]:
         """Return why a T-FDPA and the sequential accumulator that is one are equal."""
         for fused, sequential in (self.designs, self.designs[::-1]):
-            if is_rewriting(fused, sequential):
+            # the steps of a chain are alike where c is of the format of d
+            alike = self.k <= fused.parameters.L or fused.c_format is fused.d_format
+            if alike and is_rewriting(fused, sequential):
                 algebra = TermAlgebra()
                 (total,) = dot_product_accumulate(fused, algebra, self.symbols(algebra)).steps[0].sums
                 return sequential_lemmas(sequential, total)

@@ -49,6 +49,14 @@ def runs(pid):
 
 
 def running_children(pid):
-    """The ids of the processes below ``pid`` that still run."""
+    """The ids of the processes below ``pid`` that still run; one of multiprocessing's own is not meant."""
     listed = [int(x.name) for x in Path("/proc").glob("[0-9]*")]
-    return {x for x in listed if (_state_and_parent(x) or ("", 0))[1] == pid and runs(x)}
+    found = {x for x in listed if (_state_and_parent(x) or ("", 0))[1] == pid and runs(x)}
+    return {x for x in found if b"resource_tracker" not in _command(x)}
+
+
+def _command(pid):
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""

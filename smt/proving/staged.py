@@ -95,6 +95,8 @@ def prove_by_stages(
     along chains and in trees, where they are not equal.
     """
     started = time.monotonic()
+    if not samples.rows:
+        return StagedProof(False, (), 0.0, Cause.SOLVER_ERROR.reason("no sample meets the precondition"))
     lemmas = Lemmas(ask, limits, started)
     terms = StagedTerms(lemmas, samples, question.precondition, results)
     try:

@@ -12,6 +12,7 @@ from mmaproof.smt.solving.errors import SolverNotInstalledError, UnknownSolverEr
 from mmaproof.smt.solving.verdict import SolverIdentity
 
 DEFAULT_SOLVER: Final = "bitwuzla"
+UNKNOWN_VERSION: Final = "of unknown version"
 
 
 @dataclass(frozen=True)
@@ -112,7 +113,7 @@ def _availability(backend: Backend) -> Availability:
         return Availability(backend.name, version(backend.distribution), None)
     except PackageNotFoundError:
         # Importable, but not installed by a package manager: usable, and only the library knows its version.
-        return Availability(backend.name, "of unknown version", None)
+        return Availability(backend.name, UNKNOWN_VERSION, None)
 
 
 def _installed() -> str:

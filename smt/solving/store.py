@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from mmaproof.smt.solving.backends import UNKNOWN_VERSION
 from mmaproof.smt.solving.errors import MalformedReplyError, StoreError
 from mmaproof.smt.solving.protocol import Reply, decode, encode
 from mmaproof.smt.solving.query import Query
@@ -79,8 +80,11 @@ class Store:
         return found
 
     def keep(self, query: Query, answer: Answer) -> None:
-        """Keep what a solver said about a query, with the values of all of its symbols; does nothing with unknown."""
-        if answer.outcome is Outcome.UNKNOWN:
+        """Keep what a solver said about a query, with the values of all of its symbols.
+
+        Nothing is kept of an unknown answer, nor of a solver whose version is unknown: another one would share it.
+        """
+        if answer.outcome is Outcome.UNKNOWN or answer.solver.version == UNKNOWN_VERSION:
             return
         # one that reports no time of its own, such as the checker of a proof, took all of it
         seconds = answer.seconds if answer.solver_seconds is None else answer.solver_seconds

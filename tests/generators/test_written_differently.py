@@ -6,9 +6,12 @@ import pytest
 from mmaproof.designs.catalogue import find_design
 from mmaproof.generators.compare import compare
 from mmaproof.generators.distributions import DISTRIBUTIONS, draw
+from mmaproof.generators.stages import by_stages, sample_models
+from mmaproof.properties.equivalence import Equivalence
 from mmaproof.properties.preconditions import parse_precondition
 from mmaproof.smt.evaluate import evaluate, evaluate_batch
 from mmaproof.smt.solving.limits import Limits
+from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Status
 
 LIMITS = Limits(120, 4 << 30)
@@ -73,3 +76,23 @@ def test_the_circuits_compute_what_they_should_on_numbers(name):
         batch = draw(distribution, design, 200, design.k, np.random.default_rng(1))
         assert (evaluate_batch(design, batch) == evaluate_batch(other, batch)).all()
         assert evaluate(design, batch.row(7)) == evaluate(other, batch.row(7))
+
+
+def test_what_few_or_no_samples_meet_is_proved_for_all_operands():
+    """No sample meets the first precondition; those of the second have exponents that say nothing."""
+    question = Equivalence(
+        *map(find_design, (VOLTA, f"{VOLTA}@adder=carry-save")), where=[parse_precondition("exponents=100..110")]
+    )
+    assert sample_models(question, question.designs[0], 0) == []
+    for always in (False, True):
+        staged = by_stages(question, question.designs[0], Solving().ask, LIMITS, 0, unconditionally=always)
+        assert staged.proved is always
+    where = [parse_precondition(x) for x in ("exponents=-14..-14", "normal")]
+    assert decide(VOLTA, f"{VOLTA}@adder=carry-save", where=where).verdict == "equivalent"
+
+
+def test_the_search_reaches_the_top_binade():
+    question = Equivalence(
+        *map(find_design, (VOLTA, f"{VOLTA}@overflow=largest-finite")), where=[parse_precondition("exponents=15..15")]
+    )
+    assert len(sample_models(question, question.designs[0], 0)) > 10

@@ -13,6 +13,7 @@ from mmaproof.smt.algebra.integers import IntegerAlgebra
 from mmaproof.smt.evaluate import evaluate
 from mmaproof.smt.semantics import fused_step, ieee, terms
 from mmaproof.smt.semantics.patterns import negated, same_number
+from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.verdict import Status
 
 VOLTA, FP8 = "volta/f32.f16.f16.f32", "hopper/wgmma.f32.e4m3.e4m3"
@@ -33,7 +34,7 @@ def test_mutants_come_out_the_other_way(name):
 
 @pytest.mark.parametrize("name", ["hopper/wgmma.f32.f16.f16", FP8, CDNA2])
 def test_negation_is_proved_by_stages(name):
-    answer = check("negation-symmetric", find_design(name))
+    answer = check("negation-symmetric", find_design(name), limits=Limits(300, 4 << 30))
     assert answer.verdict == "holds"
     lemmas = answer.answers[0].lemmas
     assert {x.status for x in lemmas} == {Status.PROVED}

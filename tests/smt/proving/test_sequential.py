@@ -94,3 +94,11 @@ def test_the_same_register_is_asked_for():
     fused = find_design(VOLTA)
     wider = replace(fused.change(summation=Summation.SEQUENTIAL), k=8)
     assert Equivalence(fused, wider).lemmas() == ()
+
+
+def test_a_chain_whose_steps_read_another_c_is_not_meant():
+    half = find_design("volta/mma.m8n8k4.f32.f16.f16.f16")
+    assert half.c_format is not half.d_format
+    sequential_half = half.change(summation=Summation.SEQUENTIAL)
+    assert Equivalence(half, sequential_half).lemmas()
+    assert Equivalence(half, sequential_half, k=8).lemmas() == ()

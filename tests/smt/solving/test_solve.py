@@ -9,7 +9,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from fake_solvers import solve
+from fake_solvers import running_children, solve
 from pysmt.fnode import FNode
 from pysmt.formula import FormulaManager
 from pysmt.typing import REAL, BVType
@@ -39,23 +39,10 @@ def _fake(script: str) -> list[str]:
     return [sys.executable, "-c", f"import json, os, signal, subprocess, sys, time\nsys.stdin.read()\n{script}"]
 
 
-def _children(pid: int) -> set[int]:
-    found = set()
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            # After the name, which is in parentheses: the state and the parent.
-            state, parent = stat.read_text().rpartition(")")[2].split()[:2]
-        except OSError:
-            continue
-        if int(parent) == pid and state != "Z":
-            found.add(int(stat.parent.name))
-    return found
-
-
 def _reason(answer: Answer) -> str:
     assert answer.outcome is Outcome.UNKNOWN
     assert answer.reason is not None
-    assert not _children(os.getpid())
+    assert not running_children(os.getpid())
     return answer.reason
 
 
@@ -235,7 +222,7 @@ def test_a_worker_killed_from_outside_gives_unknown(hard: FNode) -> None:
         target=lambda: answers.append(solve(hard, [], solver="bitwuzla", limits=Limits(600.0, 4 << 30)))
     )
     asking.start()
-    while not (workers := _children(os.getpid())):
+    while not (workers := running_children(os.getpid())):
         pass
     for worker in workers:
         os.kill(worker, signal.SIGKILL)
