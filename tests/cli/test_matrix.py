@@ -133,9 +133,9 @@ def test_nothing_to_draw_or_to_write_is_said(run, here, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        ([], "0 designs: name two or more, or choose --architecture NAME or --all"),
-        ([VOLTA], "1 designs"),
-        ([VOLTA, "volta/f32.f16.f16.f32"], "1 designs"),
+        ([], "no design is named: name two or more designs, or choose --architecture NAME or --all"),
+        ([VOLTA], "is named: name two or more designs"),
+        ([VOLTA, "volta/f32.f16.f16.f32"], "is named: name two or more designs"),
         ([VOLTA, "volta/x"], "no instruction"),
         (["--architecture", "volt"], "unknown architecture 'volt'"),
         ([VOLTA, TURING, "--solver", "yices"], "unknown solver"),
