@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import platform
+from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 _CPUINFO = Path("/proc/cpuinfo")
 
@@ -22,6 +25,15 @@ def machine() -> dict[str, str]:
 def describe(facts: dict[str, str]) -> str:
     """Return the facts in one line."""
     return ", ".join(f"{name}: {value}" for name, value in facts.items())
+
+
+def print_report(report: dict[str, Any], show: Callable[[dict[str, Any]], None], *, as_json: bool) -> None:
+    """Print a report, which holds the ``machine``, as one JSON object, or for a person as ``show`` does."""
+    if as_json:
+        print(json.dumps(report))
+    else:
+        print(describe(report["machine"]))
+        show(report)
 
 
 def _cpu() -> str:

@@ -18,13 +18,12 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import json
 import sys
 from collections.abc import Callable
 from typing import Any
 
 from limits import add_limits, read_limits
-from machine import describe, machine
+from machine import machine, print_report
 
 from mmaproof import Design, Limits, compare, find_design
 from mmaproof.generators.check import check
@@ -182,15 +181,11 @@ def main() -> None:
         "limit_seconds": given.limits.seconds,
         "rows": run_rows(given.rows, given.solvers, given.limits),
     }
-    if given.json:
-        print(json.dumps(report))
-    else:
-        show(report)
+    print_report(report, show, as_json=given.json)
 
 
 def show(report: dict[str, Any]) -> None:
     """Print the report as a table."""
-    print(describe(report["machine"]))
     print(f"search off, limit {report['limit_seconds']:g} s a row; published: Z3 4.8.9 / cvc5 1.0.2, EPYC 7502P")
     print(f"{'query':<28}{'solver':<10}{'verdict':<10}{'seconds':>8}{'published':>18}  what is asked")
     for row in report["rows"]:

@@ -12,12 +12,11 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import json
 import sys
 from typing import Any
 
 from limits import add_limits, read_limits
-from machine import describe, machine
+from machine import machine, print_report
 
 from mmaproof import Design, Limits, compare, find_design
 from mmaproof.smt.solving.backends import available_solvers
@@ -88,15 +87,11 @@ def main() -> None:
         "baseline": BASELINE,
         "rows": run_cases(given.cases, given.solvers, given.limits),
     }
-    if given.json:
-        print(json.dumps(report))
-    else:
-        show(report)
+    print_report(report, show, as_json=given.json)
 
 
 def show(report: dict[str, Any]) -> None:
     """Print the report as a table."""
-    print(describe(report["machine"]))
     print(f"F = {COARSE} against F = {FINE}, search off, limit {report['limit_seconds']:g} s; ratio to {BASELINE}")
     print(f"{'case':<10}{'solver':<10}{'verdict':<11}{'seconds':>8}{'ratio':>8}")
     for row in report["rows"]:

@@ -11,13 +11,12 @@ the time limit: the ratio is then a lower bound, written with a ">". One run eac
 from __future__ import annotations
 
 import argparse
-import json
 import random
 import sys
 from typing import Any
 
 from limits import add_limits, read_limits
-from machine import describe, machine
+from machine import machine, print_report
 from separation import CASES as STEPS
 from separation import one_step
 
@@ -91,15 +90,11 @@ def main() -> None:
         "baseline": "one piece",
         "rows": [prove_both_ways(case, given.limits) for case in given.cases],
     }
-    if given.json:
-        print(json.dumps(report))
-    else:
-        show(report)
+    print_report(report, show, as_json=given.json)
 
 
 def show(report: dict[str, Any]) -> None:
     """Print the report as a table."""
-    print(describe(report["machine"]))
     print(f"staged proofs, F = {FRACTION_BITS}, against one query with a limit of {report['limit_seconds']:g} s")
     print(f"{'case':<24}{'staged':>10}{'lemmas':>8}{'one piece':>11}{'ratio':>9}")
     for row in report["rows"]:

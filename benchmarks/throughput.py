@@ -11,7 +11,6 @@ A run computes as many dot products as take about ``--seconds``, at most ``--row
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 import time
@@ -19,7 +18,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from machine import describe, machine
+from machine import machine, print_report
 
 from mmaproof import Design, evaluate, evaluate_batch, find_design
 from mmaproof.designs.errors import InputError
@@ -115,15 +114,11 @@ def main() -> None:
     for design in given.designs:
         print(f"measuring {design.name}", file=sys.stderr)
         report["rows"].append(compare_interpretations(design, given.rows, given.repeats, given.seconds))
-    if given.json:
-        print(json.dumps(report))
-    else:
-        show(report)
+    print_report(report, show, as_json=given.json)
 
 
 def show(report: dict[str, Any]) -> None:
     """Print the report as a table."""
-    print(describe(report["machine"]))
     print(f"{report['threads']}; operands: {report['distribution']}, seed {report['seed']}")
     print(f"dot products per second, best of {report['repeats']} runs (spread); ratio = arrays / integers")
     print(f"{'design':<46}{'k':>3}{'arrays/s':>19}{'integers/s':>16}{'ratio':>8}")

@@ -46,9 +46,10 @@ def answer(question: Question, design: Design, means: Means) -> Answer:
     """Answer ``question``; random operands are shaped for ``design``.
 
     A witness that is stored comes first, then the search; lemmas and solver get what is left of
-    ``means.limits.seconds``, and so does the simplification of a witness (a second at least). Lemmas are a proof if
-    every one of them is proved and the preconditions have a model; a lemma that fails says nothing about the question,
-    which is then asked in one piece. Witnesses are simplified and were confirmed on integers.
+    ``means.limits.seconds``, and so does the simplification of a witness (a second at least). Lemmas, those of a
+    staged proof too, are a proof if every one of them is proved and the preconditions have a model; a lemma that fails
+    says nothing about the question, which is then asked in one piece. Witnesses are simplified and were confirmed on
+    integers.
     Raises DesignError for a length that no formula can have, WitnessDoesNotReplay (an internal error: formula and
     integer interpretation disagree), SolversDisagree, UnknownSolverError and SolverNotInstalledError.
     """
@@ -81,7 +82,7 @@ def _answer(question: Question, design: Design, means: Means, started: float) ->
                 question, Status.REFUTED, time.monotonic() - started, witness=witness, origin=_by_search(searched)
             )
         limits = limits.after(searched.seconds, "the search")
-    proof = _prove(question, design, means, limits)
+    proof = _prove(question, design, means, limits, met)
     limits = limits.after(proof.seconds, "lemmas")
     # what follows from proved lemmas holds; whether something meets the preconditions is still open
     statement = _Implied(question) if proof.complete else question
@@ -115,10 +116,11 @@ class _Proof:
     verdict: Verdict | None = None
 
 
-def _prove(question: Question, design: Design, means: Means, limits: Limits) -> _Proof:
+def _prove(question: Question, design: Design, means: Means, limits: Limits, met: bool) -> _Proof:
     """Try to prove ``question`` by its lemmas, and where it compares runs stage by stage.
 
-    Before the latter it is asked in one piece for a moment: a witness comes at once or hardly ever.
+    Before the latter it is asked in one piece for a moment: a witness comes at once or hardly ever. ``met`` says that
+    an input is known to meet the preconditions.
     """
     started, ask = time.monotonic(), means.solving.ask
     lemmas: list[LemmaAnswer] = []
@@ -134,7 +136,8 @@ def _prove(question: Question, design: Design, means: Means, limits: Limits) -> 
     if not question.compares_runs:
         return _Proof(tuple(lemmas), False, time.monotonic() - started)
     left = limits.after(time.monotonic() - started, "lemmas")
-    at_once = decide(question, ask, replace(left, seconds=min(left.seconds, AT_ONCE)))
+    moment = replace(left, seconds=min(left.seconds, AT_ONCE))
+    at_once = decide(question, ask, moment, precondition_met=met)
     if at_once.status is not Status.UNKNOWN:
         return _Proof(tuple(lemmas), False, time.monotonic() - started, at_once)
     tried: list[StagedLemma] = []

@@ -33,10 +33,10 @@ class LemmaAnswer:
     """the signals that it is about, in a staged proof"""
 
     @classmethod
-    def of(cls, name: str, verdict: Verdict, stage: str = "") -> LemmaAnswer:
+    def of(cls, name: str, verdict: Verdict) -> LemmaAnswer:
         """Return the lemma of this name with what its verdict says."""
         v = verdict
-        return cls(name, v.status, v.seconds, v.solver, v.reason, v.certified_by, v.stored, stage)
+        return cls(name, v.status, v.seconds, v.solver, v.reason, v.certified_by, v.stored)
 
 
 @dataclass(frozen=True)

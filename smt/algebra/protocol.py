@@ -13,7 +13,7 @@ the primitives below, whose arguments already have the right width.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Generic, NoReturn, TypeVar
 
 D = TypeVar("D")
@@ -297,8 +297,11 @@ class Algebra(ABC, Generic[D, T]):
         """
         return x
 
-    def signal_truth(self, name: str, x: Truth[T], observable: Truth[T] | None = None) -> Truth[T]:
-        """Return ``x``, likewise; where it is not ``observable``, it has no effect on what follows."""
+    def signal_truth(self, name: str, x: Truth[T], observable: Callable[[], Truth[T]] | None = None) -> Truth[T]:
+        """Return ``x``, likewise; where it is not ``observable``, it has no effect on what follows.
+
+        That is computed only where it is asked for: numbers pay nothing for it.
+        """
         return x
 
     # --- truth values ---------------------------------------------------------------------------------------

@@ -54,6 +54,8 @@ LEMMA_SECONDS, CLAIM_SECONDS = 5.0, 20.0
 
 Bounds = tuple[int, int]
 """The least and the largest value."""
+Observable = Callable[[], Truth[FNode]]
+"""Where a signal has an effect on what follows."""
 Related = Callable[[LawfulTerms, Word[FNode], Word[FNode]], Truth[FNode]]
 """Whether two results, of the first and of the second run, are related as a claim has it."""
 SUM, PARTIAL_SUM, MAXIMUM, D_SIGNAL, RESULT = "sum", "partial sum", "maximum", "d", "result"
@@ -147,9 +149,9 @@ class StagedTerms(LawfulTerms):
             self._sums.append(self._named[y.data])
         return y
 
-    def signal_truth(self, name: str, x: Truth[FNode], observable: Truth[FNode] | None = None) -> Truth[FNode]:
+    def signal_truth(self, name: str, x: Truth[FNode], observable: Observable | None = None) -> Truth[FNode]:
         """Return what goes on in the place of ``x``."""
-        return Truth(self._cut(name, x.data, TRUTH, False, None if observable is None else observable.data))
+        return Truth(self._cut(name, x.data, TRUTH, False, observable))
 
     def maximum(self, words: Sequence[Word[FNode]]) -> Word[FNode]:
         """Return the largest, cut after every comparison; no operand exceeds it, which later lemmas may use."""
@@ -179,7 +181,7 @@ class StagedTerms(LawfulTerms):
                 self._note_bounds(Word(after, width, True), (low, high))
         return after
 
-    def _cut(self, name: str, term: FNode, width: int, signed: bool, observable: FNode | None = None) -> FNode:
+    def _cut(self, name: str, term: FNode, width: int, signed: bool, observable: Observable | None = None) -> FNode:
         if term.is_constant() or term.is_symbol():
             return term
         self._counts[name] += 1
@@ -190,7 +192,7 @@ class StagedTerms(LawfulTerms):
                 this = self._named[self._seen[term]]
                 other = self._at.get((self._run - 1, name, this.index))
                 if observable is not None and other is not None:
-                    self._relate_where(other, this, observable)
+                    self._relate_where(other, this, observable().data)
                 elif name == D_SIGNAL and other is not None:
                     self._relate_results(other, this)
         return self._seen[term]

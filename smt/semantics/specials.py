@@ -52,7 +52,7 @@ def special_result(
     nan = algebra.any_of([*nans, algebra.all_of([positive, negative])])
     infinite = algebra.signal_truth("infinity", algebra.any_of([positive, negative]))
     nan = algebra.signal_truth("NaN", nan)
-    sign = algebra.signal_truth("sign of infinity", negative, algebra.all_of([infinite, algebra.negation(nan)]))
+    sign = algebra.signal_truth("sign of infinity", negative, lambda: algebra.all_of([infinite, algebra.negation(nan)]))
     return SpecialResult(nan, infinite, sign)
 
 

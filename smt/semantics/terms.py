@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Generic
 
 from mmaproof.designs.parameters import Parameters
@@ -32,13 +32,15 @@ class Term(Generic[D, T]):
     def named(self, algebra: Algebra[D, T], label: str) -> Term[D, T]:
         """Return the term, its parts named as signals."""
         significand = algebra.signal(f"significand of {label}", self.significand, (0, self.largest))
-        nonzero = algebra.negation(algebra.is_value(significand, 0))
-        return replace(
-            self,
-            negative=algebra.signal_truth(f"sign of {label}", self.negative, nonzero),
-            exponent=algebra.signal(f"exponent of {label}", self.exponent),
-            significand=significand,
-            present=algebra.signal_truth(f"presence of {label}", self.present),
+        return Term(
+            self.fraction_bits,
+            algebra.signal_truth(
+                f"sign of {label}", self.negative, lambda: algebra.negation(algebra.is_value(significand, 0))
+            ),
+            algebra.signal(f"exponent of {label}", self.exponent),
+            significand,
+            algebra.signal_truth(f"presence of {label}", self.present),
+            self.largest,
         )
 
 

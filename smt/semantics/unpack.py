@@ -33,11 +33,15 @@ class Unpacked(Generic[D, T]):
 
     def named(self, algebra: Algebra[D, T], label: str) -> Unpacked[D, T]:
         """Return the number, its sign, exponent and significand named as signals."""
-        return replace(
-            self,
-            negative=algebra.signal_truth(f"{label}: sign", self.negative),
-            exponent=algebra.signal(f"{label}: exponent", self.exponent),
-            significand=algebra.signal(f"{label}: significand", self.significand),
+        return Unpacked(
+            self.fraction_bits,
+            algebra.signal_truth(f"{label}: sign", self.negative),
+            algebra.signal(f"{label}: exponent", self.exponent),
+            algebra.signal(f"{label}: significand", self.significand),
+            self.zero,
+            self.subnormal,
+            self.infinite,
+            self.nan,
         )
 
 

@@ -34,6 +34,17 @@ def manager(environment: Environment) -> FormulaManager:
 
 
 @pytest.fixture
+def a(manager: FormulaManager) -> FNode:
+    return manager.Symbol("a", BVType(8))
+
+
+@pytest.fixture
+def five(manager: FormulaManager, a: FNode) -> FNode:
+    """That a is 5."""
+    return manager.Equals(a, manager.BV(5, 8))
+
+
+@pytest.fixture
 def limits() -> Limits:
     """Enough for everything that a test expects to be answered."""
     return Limits(seconds=300.0, memory_bytes=2 << 30)

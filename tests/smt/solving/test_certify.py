@@ -2,7 +2,6 @@
 
 import pytest
 from fake_solvers import CRASHES, HANGS, says
-from pysmt.typing import BVType
 
 from mmaproof.smt.solving import backends, certify
 from mmaproof.smt.solving.attempt import COMMANDS
@@ -17,16 +16,6 @@ from mmaproof.smt.solving.verdict import Answer, Outcome, SolverIdentity, Status
 
 SECOND = {"bitwuzla": "cvc5", "cvc5": "bitwuzla", "z3": "bitwuzla"}
 PRODUCER = SolverIdentity("prover+checker", "1 / 2")
-
-
-@pytest.fixture
-def a(manager):
-    return manager.Symbol("a", BVType(8))
-
-
-@pytest.fixture
-def five(manager, a):
-    return manager.Equals(a, manager.BV(5, 8))
 
 
 @pytest.fixture

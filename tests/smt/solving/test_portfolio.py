@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 from fake_solvers import CRASHES, EATS_MEMORY, HANGS, TALKS, fake, running_children, runs, says
-from pysmt.typing import BVType
 
 from mmaproof.smt.solving import portfolio
 from mmaproof.smt.solving.attempt import COMMANDS
@@ -32,16 +31,6 @@ product = Equals(BVMul(x, y), BV(0xB3406BC44DC2A627 * 0xBC38D756D0055979, 128))
 hard = And(product, BVULT(BV(1, 128), x), BVULT(BV(1, 128), y))
 print(Solving(jobs=3).ask(hard, [], limits=Limits(600.0, 4 << 30)))
 """
-
-
-@pytest.fixture
-def a(manager):
-    return manager.Symbol("a", BVType(8))
-
-
-@pytest.fixture
-def easy(manager, a):
-    return manager.Equals(a, manager.BV(5, 8))
 
 
 @pytest.fixture
@@ -76,28 +65,28 @@ def test_a_way_to_answer_is_plain_data():
         (says("sat", a="0x06"), "solver error: the values that bitwuzla gave do not satisfy the query"),
     ],
 )
-def test_a_solver_that_fails_leaves_the_answer_to_another(monkeypatch, a, easy, broken, reason):
+def test_a_solver_that_fails_leaves_the_answer_to_another(monkeypatch, a, five, broken, reason):
     monkeypatch.setitem(COMMANDS, "bitwuzla", broken)
-    alone = Solving().ask(easy, [a], limits=Limits(1.0 if broken is HANGS else 60.0, 2 << 30))
+    alone = Solving().ask(five, [a], limits=Limits(1.0 if broken is HANGS else 60.0, 2 << 30))
     assert alone.outcome is Outcome.UNKNOWN
     assert alone.reason.startswith(reason)
-    answer = Solving(jobs=2).ask(easy, [a], limits=Limits(60.0, 2 << 30))
+    answer = Solving(jobs=2).ask(five, [a], limits=Limits(60.0, 2 << 30))
     assert (answer.outcome, answer.solver.name, answer.model) == (Outcome.SAT, "cvc5", {"a": 5})
     assert not running_children(os.getpid())
 
 
-def test_losers_are_ended(monkeypatch, a, easy):
+def test_losers_are_ended(monkeypatch, a, five):
     for name in ("bitwuzla", "z3"):
         monkeypatch.setitem(COMMANDS, name, HANGS)
-    answer = Solving(jobs=3).ask(easy, [a], limits=Limits(300.0, 2 << 30))
+    answer = Solving(jobs=3).ask(five, [a], limits=Limits(300.0, 2 << 30))
     assert (answer.outcome, answer.solver.name) == (Outcome.SAT, "cvc5")
     assert not running_children(os.getpid())
 
 
-def test_where_nobody_answers_every_reason_is_given(monkeypatch, easy):
+def test_where_nobody_answers_every_reason_is_given(monkeypatch, five):
     monkeypatch.setitem(COMMANDS, "bitwuzla", HANGS)
     monkeypatch.setitem(COMMANDS, "cvc5", fake("sys.exit(3)"))
-    answer = Solving(jobs=2).ask(easy, [], limits=Limits(1.5, 2 << 30))
+    answer = Solving(jobs=2).ask(five, [], limits=Limits(1.5, 2 << 30))
     assert (answer.outcome, answer.solver.name) == (Outcome.UNKNOWN, "bitwuzla")
     assert answer.reason == (
         "timeout: no answer within 1.5 s (bitwuzla); "
@@ -105,12 +94,12 @@ def test_where_nobody_answers_every_reason_is_given(monkeypatch, easy):
     )
 
 
-def test_answers_that_contradict_each_other_are_kept(monkeypatch, tmp_path, easy, limits, all_arrive):
+def test_answers_that_contradict_each_other_are_kept(monkeypatch, tmp_path, five, limits, all_arrive):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(COMMANDS, "bitwuzla", says("unsat"))
     monkeypatch.setitem(COMMANDS, "cvc5", says("sat", a="0x05"))
     with pytest.raises(SolversDisagree) as caught:
-        Solving(jobs=2).ask(easy, [], limits=limits)
+        Solving(jobs=2).ask(five, [], limits=limits)
     assert isinstance(caught.value, SolvingError)
     files = sorted(tmp_path.iterdir())
     said = [f"{require_solver('bitwuzla')} said unsat", f"{require_solver('cvc5')} said sat"]
@@ -123,9 +112,9 @@ def test_answers_that_contradict_each_other_are_kept(monkeypatch, tmp_path, easy
         assert "(assert (= a #x05))\n(check-sat)" in text
 
 
-def test_a_lying_model_contradicts_nothing(monkeypatch, easy, limits, all_arrive, manager, a):
+def test_a_lying_model_contradicts_nothing(monkeypatch, five, limits, all_arrive, manager, a):
     monkeypatch.setitem(COMMANDS, "bitwuzla", says("sat", a="0x07"))
-    false = manager.And(easy, manager.Equals(a, manager.BV(6, 8)))
+    false = manager.And(five, manager.Equals(a, manager.BV(6, 8)))
     answer = Solving(jobs=2).ask(false, [], limits=limits)
     assert (answer.outcome, answer.solver.name) == (Outcome.UNSAT, "cvc5")
 

@@ -19,11 +19,6 @@ SOLVER = SolverIdentity("bitwuzla", "0")
 
 
 @pytest.fixture
-def a(manager: FormulaManager) -> FNode:
-    return manager.Symbol("a", BVType(8))
-
-
-@pytest.fixture
 def b(manager: FormulaManager) -> FNode:
     return manager.Symbol("b", BVType(8))
 

@@ -30,11 +30,6 @@ def hard(manager: FormulaManager) -> FNode:
     return manager.And(product, manager.BVULT(one, x), manager.BVULT(one, y))
 
 
-@pytest.fixture
-def easy(manager: FormulaManager) -> FNode:
-    return manager.Equals(manager.Symbol("a", BVType(8)), manager.BV(5, 8))
-
-
 def _fake(script: str) -> list[str]:
     return [sys.executable, "-c", f"import json, os, signal, subprocess, sys, time\nsys.stdin.read()\n{script}"]
 
@@ -47,9 +42,9 @@ def _reason(answer: Answer) -> str:
 
 
 @pytest.mark.parametrize("solver", BACKENDS)
-def test_answers_carry_the_wanted_values(manager: FormulaManager, easy: FNode, limits: Limits, solver: str) -> None:
+def test_answers_carry_the_wanted_values(manager: FormulaManager, five: FNode, limits: Limits, solver: str) -> None:
     a, absent, p = manager.Symbol("a", BVType(8)), manager.Symbol("absent", BVType(4)), manager.Symbol("p")
-    formula = manager.And(easy, p, manager.Or(manager.Symbol("q"), manager.Symbol("r")))
+    formula = manager.And(five, p, manager.Or(manager.Symbol("q"), manager.Symbol("r")))
     answer = solve(formula, [p, absent, a], solver=solver, limits=limits)
     assert answer.outcome is Outcome.SAT
     assert list((answer.model or {}).items()) == [("p", 1), ("absent", 0), ("a", 5)]
@@ -92,8 +87,8 @@ def test_the_time_limit_gives_unknown(hard: FNode, solver: str, seconds: float) 
     assert answer.solver.name == solver
 
 
-def test_a_time_limit_that_passes_before_the_start_gives_unknown(easy: FNode) -> None:
-    answer = solve(easy, [], solver="z3", limits=Limits(1e-9, 4 << 30), command=["/nonexistent"])
+def test_a_time_limit_that_passes_before_the_start_gives_unknown(five: FNode) -> None:
+    answer = solve(five, [], solver="z3", limits=Limits(1e-9, 4 << 30), command=["/nonexistent"])
     assert _reason(answer).startswith("timeout: ")
 
 
@@ -128,8 +123,8 @@ def test_memory_that_runs_out_in_python_gives_unknown(manager: FormulaManager) -
         ("print('[' * 100000)", "solver error: the solver process wrote no answer"),
     ],
 )
-def test_a_process_that_fails_gives_unknown(easy: FNode, limits: Limits, script: str, reason: str) -> None:
-    answer = solve(easy, [], solver="z3", limits=limits, command=_fake(script))
+def test_a_process_that_fails_gives_unknown(five: FNode, limits: Limits, script: str, reason: str) -> None:
+    answer = solve(five, [], solver="z3", limits=limits, command=_fake(script))
     assert _reason(answer).startswith(reason)
     assert "\n" not in _reason(answer)
 
@@ -163,13 +158,13 @@ def test_a_process_that_fails_gives_unknown(easy: FNode, limits: Limits, script:
         {"status": "sat", "seconds": 1.0, "model": ["a"]},
     ],
 )
-def test_a_reply_of_unexpected_form_gives_unknown(easy: FNode, limits: Limits, reply: object) -> None:
+def test_a_reply_of_unexpected_form_gives_unknown(five: FNode, limits: Limits, reply: object) -> None:
     command = _fake(f"print({json.dumps(reply)!r})")
-    answer = solve(easy, [], solver="z3", limits=limits, command=command)
+    answer = solve(five, [], solver="z3", limits=limits, command=command)
     assert _reason(answer).startswith("solver error: the solver process wrote no answer but ")
 
 
-def test_only_one_line_and_exit_status_zero_are_believed(easy: FNode, limits: Limits) -> None:
+def test_only_one_line_and_exit_status_zero_are_believed(five: FNode, limits: Limits) -> None:
     unsat = json.dumps({"status": "unsat", "seconds": 0.5})
     for script in (
         f"print({unsat!r}); print({unsat!r})",
@@ -179,22 +174,22 @@ def test_only_one_line_and_exit_status_zero_are_believed(easy: FNode, limits: Li
         f"print({unsat!r}, flush=True); sys.exit(1)",
         f"print({unsat!r}, flush=True); os.abort()",
     ):
-        answer = solve(easy, [], solver="z3", limits=limits, command=_fake(script))
+        answer = solve(five, [], solver="z3", limits=limits, command=_fake(script))
         assert _reason(answer).startswith("solver error: ")
-    answer = solve(easy, [], solver="z3", limits=limits, command=_fake(f"print({unsat!r})"))
+    answer = solve(five, [], solver="z3", limits=limits, command=_fake(f"print({unsat!r})"))
     assert answer.outcome is Outcome.UNSAT
 
 
-def test_a_model_that_does_not_satisfy_the_query_is_not_believed(easy: FNode, limits: Limits) -> None:
+def test_a_model_that_does_not_satisfy_the_query_is_not_believed(five: FNode, limits: Limits) -> None:
     reply = {"status": "sat", "seconds": 0.5, "model": {"a": "0x06"}}
-    answer = solve(easy, [], solver="z3", limits=limits, command=_fake(f"print({json.dumps(reply)!r})"))
+    answer = solve(five, [], solver="z3", limits=limits, command=_fake(f"print({json.dumps(reply)!r})"))
     assert _reason(answer) == "solver error: the values that z3 gave do not satisfy the query"
 
 
-def test_a_process_that_hangs_is_killed_with_its_children(easy: FNode, tmp_path: Path) -> None:
+def test_a_process_that_hangs_is_killed_with_its_children(five: FNode, tmp_path: Path) -> None:
     noted = tmp_path / "child"
     script = f"child = subprocess.Popen(['sleep', '60']); open({str(noted)!r}, 'w').write(str(child.pid)); child.wait()"
-    answer = solve(easy, [], solver="z3", limits=Limits(2.0, 4 << 30), command=_fake(script))
+    answer = solve(five, [], solver="z3", limits=Limits(2.0, 4 << 30), command=_fake(script))
     assert _reason(answer) == "timeout: no answer within 2 s"
     child = Path(f"/proc/{noted.read_text()}/stat")
     # Killed with the group, but it is for init to reap it.
@@ -211,8 +206,8 @@ def test_a_process_that_does_not_read_is_killed(manager: FormulaManager) -> None
     assert _reason(answer).startswith("solver error: ")
 
 
-def test_a_command_that_does_not_start_gives_unknown(easy: FNode, limits: Limits) -> None:
-    answer = solve(easy, [], solver="z3", limits=limits, command=["/nonexistent/solver"])
+def test_a_command_that_does_not_start_gives_unknown(five: FNode, limits: Limits) -> None:
+    answer = solve(five, [], solver="z3", limits=limits, command=["/nonexistent/solver"])
     assert _reason(answer).startswith("solver error: the solver process does not start: ")
 
 
@@ -231,12 +226,12 @@ def test_a_worker_killed_from_outside_gives_unknown(hard: FNode) -> None:
 
 
 def test_files_in_the_current_directory_are_not_imported(
-    easy: FNode, limits: Limits, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    five: FNode, limits: Limits, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module in ("bitwuzla", "json", "pysmt", "mmaproof"):
         (tmp_path / f"{module}.py").write_text("raise SystemExit(7)")
     monkeypatch.chdir(tmp_path)
-    assert solve(easy, [], solver="bitwuzla", limits=limits).outcome is Outcome.SAT
+    assert solve(five, [], solver="bitwuzla", limits=limits).outcome is Outcome.SAT
 
 
 def test_a_worker_whose_parent_is_gone_answers_nothing() -> None:
@@ -246,7 +241,7 @@ def test_a_worker_whose_parent_is_gone_answers_nothing() -> None:
     assert (ended.returncode, ended.stdout) == (1, b"")
 
 
-def test_what_a_library_prints_does_not_reach_the_answer(easy: FNode, limits: Limits) -> None:
+def test_what_a_library_prints_does_not_reach_the_answer(five: FNode, limits: Limits) -> None:
     noisy = (
         "import sys\n"
         "from mmaproof.smt.solving import bitwuzla_solver as b\n"
@@ -254,15 +249,15 @@ def test_what_a_library_prints_does_not_reach_the_answer(easy: FNode, limits: Li
         "b.BitwuzlaSolver._solve = lambda self, **k: (print('noise', flush=True), solve(self, **k))[1]\n"
         "from mmaproof.smt.solving.worker import main; main(sys.argv[1:])"
     )
-    answer = solve(easy, [], solver="bitwuzla", limits=limits, command=[sys.executable, "-c", noisy])
+    answer = solve(five, [], solver="bitwuzla", limits=limits, command=[sys.executable, "-c", noisy])
     assert answer.outcome is Outcome.SAT
 
 
-def test_questions_that_cannot_be_asked_raise(manager: FormulaManager, easy: FNode, limits: Limits) -> None:
+def test_questions_that_cannot_be_asked_raise(manager: FormulaManager, five: FNode, limits: Limits) -> None:
     with pytest.raises(UnknownSolverError):
-        solve(easy, [], solver="yices", limits=limits)
+        solve(five, [], solver="yices", limits=limits)
     with pytest.raises(UnsupportedFormulaError):
         solve(manager.LT(manager.Symbol("r", REAL), manager.Real(1)), [], solver="z3", limits=limits)
     for wanted in (manager.Symbol("r", REAL), manager.BVNot(manager.Symbol("a", BVType(8)))):
         with pytest.raises(UnsupportedFormulaError, match="no value to ask for"):
-            solve(easy, [wanted], solver="z3", limits=limits)
+            solve(five, [wanted], solver="z3", limits=limits)

@@ -46,11 +46,6 @@ def path(tmp_path):
 
 
 @pytest.fixture
-def a(manager):
-    return manager.Symbol("a", BVType(8))
-
-
-@pytest.fixture
 def easy(manager, a):
     """Satisfiable by a = 5 only, whatever p."""
     return manager.And(manager.Equals(a, manager.BV(5, 8)), manager.Or(manager.Symbol("p"), manager.TRUE()))
