@@ -200,7 +200,10 @@ def _ties(design: Design, rows: int, k: int, rng: np.random.Generator) -> Operan
     lowest, highest = a.e_min + b.e_min - a.fraction_bits - b.fraction_bits, a.e_max + b.e_max
     tiny = max(d.e_min - p - 3, lowest)
     base = rng.integers(tiny, max(min(d.e_min + 12, highest), tiny) + 1, rows)
-    base = np.where(rng.random(rows) < 0.5, base, rng.integers(lowest, highest + 1, rows))
+    from_c = rng.random(rows) < 0.5
+    # c may lie above every product, as long as one of them is half a unit below it
+    top = np.where(from_c, max(min(c.e_max, highest + p + 1), highest), highest)
+    base = np.where(rng.random(rows) < 0.5, base, rng.integers(lowest, top + 1))
     half = np.maximum(base, d.e_min) - p - 1
     small = np.maximum(base, half) - min(design.parameters.fraction_bits, 60) + rng.integers(-3, 4, rows)
     exponents = np.stack([base, half, small], axis=1)
@@ -211,7 +214,6 @@ def _ties(design: Design, rows: int, k: int, rng: np.random.Generator) -> Operan
     split = np.clip(np.clip(split, exponents - b.e_max, exponents - least[1]), least[0], a.e_max)
     for column, fmt, exponent in ((batch.a, a, split), (batch.b, b, exponents - split)):
         np.put_along_axis(column, slots, _around(fmt, exponent, rng, plain=rng.random(exponents.shape) < 0.8), axis=1)
-    from_c = rng.random(rows) < 0.5
     none = np.where(from_c, slots[:, 0], -1)
     batch.a[np.arange(k) == none[:, None]] = 0
     accumulator = np.where(from_c & (rng.random(rows) < 0.9), _around(c, base, rng), batch.c)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from mmaproof.designs.design import Design
@@ -23,7 +23,7 @@ from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
 from mmaproof.smt.proving.conversions import ConversionOfValue
 from mmaproof.smt.proving.cuts import CutIsExact, cut_bounds, cut_of, term_shapes
 from mmaproof.smt.proving.lemma import Lemma
-from mmaproof.smt.semantics import OperandWords, dot_product_accumulate
+from mmaproof.smt.semantics import DotProduct, OperandWords, StepSignals, dot_product_accumulate
 from mmaproof.smt.solving.verdict import Status
 
 
@@ -53,17 +53,7 @@ class WithinSpread(SameResults):
     def assumption(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Truth[T]:
         """Return whether the operands are finite and the terms lie within the spreads."""
         step = dot_product_accumulate(self.asked(self.design), algebra, operands).steps[0]
-        (total,) = step.sums
-        near = [self.finite(algebra, operands)]
-        for label, term in zip(total.labels, total.terms, strict=True):
-            spread = self.spreads["c" if label == "c" else "products"]
-            zero = algebra.is_value(term.significand, 0)
-            if spread is None:
-                near.append(zero)
-                continue
-            further = algebra.less(algebra.signed(spread), algebra.subtract(total.e_max, term.exponent))
-            near.append(algebra.any_of([zero, algebra.negation(further)]))
-        return algebra.all_of(near)
+        return algebra.all_of([self.finite(algebra, operands), _near(algebra, step, self.spreads)])
 
     def lemmas(self) -> Sequence[Lemma]:
         """Return what the class describes, unless the register may wrap."""
@@ -74,6 +64,41 @@ class WithinSpread(SameResults):
         shapes = term_shapes(total)
         exact = [CutIsExact(k, shapes[k], cut, s) for k, s in self.spreads.items() if s is not None]
         return [*exact, *cut_bounds(total, cut), ConversionOfValue(design, total)]
+
+
+class NeverFurther(RunQuestion):
+    """No nonzero term of one kind lies further than ``spread`` below e_max, whatever the finite operands."""
+
+    def __init__(self, design: Design, scope: Scope, kind: str, spread: int) -> None:
+        super().__init__(design, scope)
+        self.spreads = {kind: spread}
+
+    def assumption(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Truth[T]:
+        """Return whether the operands are finite."""
+        return self.finite(algebra, operands)
+
+    def relation(
+        self, algebra: Algebra[D, T], operands: OperandWords[D], results: Sequence[DotProduct[D, T]]
+    ) -> Truth[T]:
+        """Return whether every such term lies within the spread."""
+        return _near(algebra, results[0].steps[0], self.spreads)
+
+
+def _near(algebra: Algebra[D, T], step: StepSignals[D, T], spreads: Mapping[str, int | None]) -> Truth[T]:
+    """Return whether the nonzero terms of each kind lie at most its spread below e_max (None: are zero)."""
+    (total,) = step.sums
+    near = []
+    for label, term in zip(total.labels, total.terms, strict=True):
+        kind = "c" if label == "c" else "products"
+        if kind not in spreads:
+            continue
+        spread, zero = spreads[kind], algebra.is_value(term.significand, 0)
+        if spread is None:
+            near.append(zero)
+            continue
+        further = algebra.less(algebra.signed(spread), algebra.subtract(total.e_max, term.exponent))
+        near.append(algebra.any_of([zero, algebra.negation(further)]))
+    return algebra.all_of(near)
 
 
 def _lowest_bit(design: Design, kind: str) -> int:
@@ -115,6 +140,10 @@ class _Exactness(Property):
             runs = question.witness_runs(answer.witness) if answer.witness else ()
             return Finding(Status.REFUTED, "none", runs, answers=answers)
         if answer.status is Status.PROVED:
+            beyond = f"no {self.kind} further than {spread} below e_max"
+            answers[beyond] = ask(NeverFurther(design, scope, self.kind, spread), beyond)
+            if answers[beyond].status is Status.PROVED:
+                return Finding(Status.PROVED, "any", answers=answers)
             question, answer = within(min(spread + 1, most))
         if answer.status is Status.PROVED and spread + 1 < most:
             _, anywhere = within(most)
