@@ -190,8 +190,8 @@ def _cancelling(design: Design, rows: int, k: int, rng: np.random.Generator) -> 
 def _ties(design: Design, rows: int, k: int, rng: np.random.Generator) -> OperandBatch:
     """Draw sums near half a unit in the last place of the output, and a term about as far below e_max as the cut.
 
-    c or a product lies somewhere, a power of two half a unit below it, and a small product decides whether the result
-    is a tie. Elements of a that take no part are zero, those of b are anything.
+    c or a product lies somewhere, a power of two half a unit below it, and a small product, or c, decides whether the
+    result is a tie. Elements of a that take no part are zero, those of b are anything.
     """
     if design.c_format.is_integer or k < 3:
         return _aligned(design, rows, k, rng)
@@ -214,9 +214,12 @@ def _ties(design: Design, rows: int, k: int, rng: np.random.Generator) -> Operan
     split = np.clip(np.clip(split, exponents - b.e_max, exponents - least[1]), least[0], a.e_max)
     for column, fmt, exponent in ((batch.a, a, split), (batch.b, b, exponents - split)):
         np.put_along_axis(column, slots, _around(fmt, exponent, rng, plain=rng.random(exponents.shape) < 0.8), axis=1)
-    none = np.where(from_c, slots[:, 0], -1)
+    small_c = ~from_c & (rng.random(rows) < 0.25)
+    none = np.where(from_c, slots[:, 0], np.where(small_c, slots[:, 2], -1))
     batch.a[np.arange(k) == none[:, None]] = 0
-    accumulator = np.where(from_c & (rng.random(rows) < 0.9), _around(c, base, rng), batch.c)
+    in_c = np.where(small_c, np.maximum(small, c.e_min - c.fraction_bits), base)
+    held = _around(c, in_c, rng, plain=small_c & (rng.random(rows) < 0.8))
+    accumulator = np.where(small_c | (from_c & (rng.random(rows) < 0.9)), held, batch.c)
     return replace(batch, c=accumulator)
 
 

@@ -20,3 +20,17 @@ def test_products(design, value):
     answer = check("exactness-of-products", find_design(design))
     assert (answer.verdict, answer.finding.value) == ("holds", value)
     assert bool(answer.finding.runs) == (value != "any")
+
+
+@pytest.mark.parametrize(
+    ("design", "value"),
+    [
+        # c alone below the cut, where it decides a tie
+        ("blackwell/tcgen05.mma.m64n8k32.f16.e2m3.e4m3", 15),
+        ("volta/mma.m8n8k4.f32.f16.f16.f32", 0),
+    ],
+)
+def test_c(design, value):
+    answer = check("exactness-of-c", find_design(design))
+    assert (answer.verdict, answer.finding.value) == ("holds", value)
+    assert answer.finding.runs
