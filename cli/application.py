@@ -12,9 +12,12 @@ from mmaproof.cli import (
     designs,
     disputes,
     doctor,
+    export,
     fingerprint,
     matrix,
     properties,
+    record,
+    recordings,
     replay,
     run,
     serve,
@@ -36,7 +39,23 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for module in (designs, run, compare, properties, check, fingerprint, replay, matrix, disputes, serve, store, doctor):
+for module in (
+    designs,
+    run,
+    compare,
+    properties,
+    check,
+    fingerprint,
+    replay,
+    record,
+    recordings,
+    export,
+    matrix,
+    disputes,
+    serve,
+    store,
+    doctor,
+):
     module.register(app)
 
 

@@ -21,6 +21,9 @@ _PACKAGES = ("pysmt", "numpy", "ml_dtypes", "typer", "rich")
 _EXTRAS = {
     "pictures": ("matplotlib",),
     "dask": ("distributed",),
+    "cpu": ("llvmlite",),
+    "cuda": ("cuda-bindings", "nvidia-cuda-nvrtc"),
+    "proofs": ("python-sat",),
     "notebooks": ("matplotlib", "nbclient"),
     "dev": ("pytest", "hypothesis", "mypy", "ruff"),
 }
@@ -43,7 +46,7 @@ def doctor(json: Json = False) -> int:
         "solvers": solvers,
         "packages": {name: _version(name) for name in _PACKAGES},
         "extras": {extra: {name: _version(name) for name in names} for extra, names in _EXTRAS.items()},
-        "targets": {"model": "every design of the catalogue", "recording": _recordings()},
+        "targets": _targets(),
     }
     if json:
         print_json(report)
@@ -57,6 +60,29 @@ def _version(package: str) -> str | None:
         return version(package)
     except PackageNotFoundError:
         return None
+
+
+def _targets() -> dict[str, str]:
+    """Return what each target is here, or why it is not."""
+    from mmaproof.designs.errors import TargetUnavailable
+    from mmaproof.hardware_replay.cpu import INSTRUCTIONS
+    from mmaproof.hardware_replay.targets import find_target
+
+    found = {
+        "model": "every design of the catalogue",
+        "recording": _recordings(),
+        "process": "any command that speaks JSON lines",
+    }
+    for name in (*(f"cpu:{x}" for x in INSTRUCTIONS), "cuda"):
+        try:
+            target = find_target(name)
+        except TargetUnavailable as error:
+            found[name] = f"missing: {error}"
+        else:
+            unit = target.unit
+            here = ", ".join(x for x in (unit.device, unit.version, unit.driver) if x)
+            found[name] = f"{here}: runs {len(target.designs)} designs of the catalogue"
+    return found
 
 
 def _recordings() -> str:

@@ -62,7 +62,7 @@ def _with_values(arguments: list[str]) -> list[str]:
 
 def _status_of(error: Exception) -> int:
     """Print one line about ``error`` and return the exit status that it means."""
-    from mmaproof.designs.errors import MmaproofError
+    from mmaproof.designs.errors import MmaproofError, TargetUnavailable
     from mmaproof.smt.solving.errors import LimitError, SolverNotInstalledError, StoreError, UnknownSolverError
 
     if type(error).__name__ == "Abort":  # the parser's, after a Ctrl-C or the end of the input
@@ -70,14 +70,14 @@ def _status_of(error: Exception) -> int:
     status = EXIT_INPUT
     if hasattr(error, "format_message"):  # a usage error of the parser
         complain(f"error: {error.format_message()} (see: mmaproof --help)")
+    elif isinstance(error, TargetUnavailable | SolverNotInstalledError):
+        complain(f"error: {error}")
+        status = EXIT_UNKNOWN
     elif isinstance(error, MmaproofError | LimitError | StoreError | UnknownSolverError):
         complain(f"error: {error}")
     elif isinstance(error, OSError) and error.filename is None:  # a file has a name, standard output has none
         discard(sys.stdout)
         complain(f"error: cannot write the result: {error.strerror}")
-    elif isinstance(error, SolverNotInstalledError):
-        complain(f"error: {error}")
-        status = EXIT_UNKNOWN
     elif isinstance(error, MemoryError):
         complain("memory: mmaproof itself ran out of it, no result")
         status = EXIT_UNKNOWN

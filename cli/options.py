@@ -11,6 +11,7 @@ import typer
 from mmaproof.cli.output import complain
 
 if TYPE_CHECKING:
+    from mmaproof.hardware_replay.target import Target
     from mmaproof.smt.solving.solving import Solving
 
 STORE_VARIABLE = "MMAPROOF_STORE"
@@ -89,6 +90,35 @@ Explained = Annotated[
 Output = Annotated[
     Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write what was found as a vector file.")
 ]
+
+TargetName = Annotated[
+    str,
+    typer.Argument(
+        metavar="TARGET",
+        help="model:DESIGN, recording:FILE, process:COMMAND, cpu:INSTRUCTION or cuda[:N].",
+        show_default=False,
+    ),
+]
+Instruction = Annotated[
+    str | None,
+    typer.Option(
+        "--design",
+        metavar="DESIGN",
+        help="Which instruction of a CPU or GPU to run, where several take the operands.",
+        show_default=False,
+    ),
+]
+Silence = Annotated[
+    str, typer.Option("--timeout", metavar="TIME", help="How long a process may keep silent while answers are due.")
+]
+
+
+def target_of(text: str, timeout: str, design: str | None) -> Target:
+    """Return the target that the options spell. Raises as ``find_target``; LimitError for a bad time."""
+    from mmaproof.hardware_replay.targets import find_target
+    from mmaproof.smt.solving.limits import parse_seconds
+
+    return find_target(text, parse_seconds(timeout), design)
 
 
 def solving_of(solver: str, jobs: int, certificate: str | None, store: Path | None, no_store: bool) -> Solving:

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mmaproof.cli.operands import operand_lines, operands_record
-from mmaproof.cli.options import Json, NanCodes
+from mmaproof.cli.options import Instruction, Json, NanCodes, Silence, TargetName, target_of
 from mmaproof.cli.output import EXIT_HOLDS, EXIT_INPUT, EXIT_REFUTED, EXIT_UNKNOWN, complain, print_json, results, say
 
 if TYPE_CHECKING:
+    from mmaproof.designs.design import Design
     from mmaproof.hardware_replay.answers import Answers
     from mmaproof.hardware_replay.replay import Mismatch, Replay
-    from mmaproof.hardware_replay.targets import Target
+    from mmaproof.hardware_replay.target import Target
 
 
 def register(app: typer.Typer) -> None:
@@ -25,24 +26,26 @@ def register(app: typer.Typer) -> None:
 
 def replay(
     source: Annotated[Path, typer.Argument(help="A recording (.npz) or a vector file (.jsonl).", show_default=False)],
-    target: Annotated[str, typer.Argument(help="model:DESIGN or recording:FILE.", show_default=False)],
+    target: TargetName,
     expect: Annotated[
         str | None, typer.Option("--expect", metavar="DESIGN", help="Whose outputs of a vector file to compare with.")
     ] = None,
+    design: Instruction = None,
+    timeout: Silence = "30s",
     nan_codes: NanCodes = False,
     json: Json = False,
 ) -> int:
     """Run the operands of SOURCE on TARGET and compare with the outputs that SOURCE holds.
 
-    Exit status 0: every row is equal; 1: some differ; 2: SOURCE is malformed; 3: rows were not answered.
+    Exit status 0: every row is equal; 1: some differ; 2: SOURCE is malformed; 3: TARGET is not there, or rows were not
+    answered.
     """
     from mmaproof.hardware_replay.replay import replay as run_all
-    from mmaproof.hardware_replay.targets import find_target
 
-    runner = find_target(target)
+    runner = target_of(target, timeout, design)
     rows = read_source(source, expect, runner)
     report = run_all(rows.answers, runner, nan_codes=nan_codes)
-    for problem in rows.problems:
+    for problem in (*rows.problems, *report.problems):
         complain(f"error: {problem}")
     if json:
         print_json(replay_record(source, runner, report, rows.left_out))
@@ -52,7 +55,7 @@ def replay(
         return EXIT_INPUT
     if report.mismatches:
         return EXIT_REFUTED
-    return EXIT_UNKNOWN if report.unanswered or not report.rows else EXIT_HOLDS
+    return EXIT_UNKNOWN if report.unanswered or report.problems or not report.rows else EXIT_HOLDS
 
 
 @dataclass(frozen=True)
@@ -78,11 +81,11 @@ def read_source(source: Path, expect: str | None, target: Target) -> Rows:
     if source.suffix != ".jsonl":
         raise InputError(f"{source}: a recording ends in .npz, a vector file in .jsonl")
     file = read_vectors(source)
-    wanted = find_design(expect) if expect is not None else target.design
-    name = None if wanted is None else wanted.name
-    found = answers_of(file, name, chosen=expect is not None)
+    names = [x.name for x in target.designs] if expect is None else [find_design(expect).name]
+    found = answers_of(file, names, chosen=expect is not None)
     if found.left_out:
-        complain(f"note: {found.left_out} of {len(file.vectors)} vectors hold no output of {name}: left out")
+        of = names[0] if len(names) == 1 else target.name
+        complain(f"note: {found.left_out} of {len(file.vectors)} vectors hold no output of {of}: left out")
     return Rows(found.answers, file.problems, found.left_out)
 
 
@@ -94,6 +97,7 @@ def replay_record(source: Path, target: Target, report: Replay, left_out: int) -
         "rows": report.rows,
         "mismatches": report.mismatches,
         "unanswered": report.unanswered,
+        "problems": list(report.problems),
         "left_out": left_out,
         "examples": [_example(x) for x in report.examples],
     }
@@ -110,7 +114,7 @@ def _example(x: Mismatch) -> dict[str, Any]:
 
 
 def print_replay(source: Path, target: Target, report: Replay) -> None:
-    """Print the report for a person; the first mismatch on a model is drawn."""
+    """Print the report for a person; the first mismatch is drawn, on each of the two designs that is known."""
     say(f"{source} on {target.name}")
     say(f"  {report.rows} rows run, {report.mismatches} differ")
     if report.unanswered:
@@ -120,8 +124,22 @@ def print_replay(source: Path, target: Target, report: Replay) -> None:
         say(f"  {x.label}: expected {shown['expected']}, returned {shown['returned']}")
         for line in operand_lines(operands_record(x.formats, x.operands, x.scale_format)):
             say(f"    {line}")
-    if report.examples and target.design is not None:
+    if report.examples and (designs := _drawn(report.examples[0])):
         from mmaproof.cli.picture import explain
 
         say("")
-        results().print(explain([target.design], report.examples[0].operands))
+        results().print(explain(designs, report.examples[0].operands))
+
+
+def _drawn(x: Mismatch) -> list[Design]:
+    """Return the design whose d was expected, and the one that was run, where they are known and take the operands."""
+    from mmaproof.designs.catalogue import find_design
+    from mmaproof.designs.errors import InputError
+
+    designs = [] if x.returned_by is None else [x.returned_by]
+    try:
+        expected = find_design(x.expected_of or "")
+        x.operands.check(expected)
+    except InputError:
+        return designs
+    return designs if expected in designs else [expected, *designs]

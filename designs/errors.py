@@ -31,6 +31,10 @@ class OperandError(InputError):
     """A bit pattern or a number of operands does not fit the design."""
 
 
+class TargetUnavailable(MmaproofError):  # noqa: N818 - named for what happened
+    """What should run operands is not here: the text says what is missing and what to install; exit status 3."""
+
+
 def did_you_mean(text: str, known: Sequence[str]) -> str:
     """Return a hint at the ``known`` names that ``text`` is close to or a part of, after a space; empty without any."""
     whole = [name for name in known if len(text) > 2 and text in name]

@@ -10,23 +10,24 @@ from pathlib import Path
 from mmaproof.designs.errors import InputError
 
 
-def write_atomically(path: Path, text: str) -> None:
-    """Write ``text`` to ``path`` whole or not at all; of a link, to the file that it names.
+def write_atomically(path: Path, content: str | bytes) -> None:
+    """Write ``content`` (text in UTF-8) to ``path`` whole or not at all; of a link, to the file that it names.
 
     A file that is there keeps its permissions, a new one has those that the umask leaves. A pipe, a terminal or another
     device is written to as it stands: nothing can take its place. Raises InputError where writing is not possible.
     """
+    data = content.encode("utf-8") if isinstance(content, str) else content
     if not _can_be_replaced(path):
         try:
-            path.write_text(text, encoding="utf-8")
+            path.write_bytes(data)
         except OSError as error:
             raise _failure(path, error) from error
         return
     target = Path(os.path.realpath(path))
     handle, temporary = _temporary(path, target)
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            stream.write(text)
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(data)
         if target.exists():
             temporary.chmod(stat.S_IMODE(target.stat().st_mode))
         temporary.replace(target)

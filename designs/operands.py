@@ -98,6 +98,26 @@ class OperandBatch:
         scales = [None if s is None else s[rows] for s in (self.scale_a, self.scale_b)]
         return OperandBatch(self.a[rows], self.b[rows], self.c[rows], *scales)
 
+    def padded(self, design: Design) -> OperandBatch:
+        """Return the rows with +0 elements (and scales of 1) up to the length that ``design`` runs them at."""
+        length = design.padded_length(self.k)
+        one = 0 if design.scale_format is None else design.scale_format.encode(1)
+
+        def filled(x: Patterns, count: int, filler: int) -> Patterns:
+            return np.pad(x, ((0, 0), (0, count - x.shape[1])), constant_values=filler)
+
+        blocks = design.blocks(length)
+        scales = [None if x is None else filled(x, blocks, one) for x in (self.scale_a, self.scale_b)]
+        return OperandBatch(filled(self.a, length, 0), filled(self.b, length, 0), self.c, *scales)
+
+    @classmethod
+    def concatenate(cls, parts: Sequence[OperandBatch]) -> OperandBatch:
+        """Return the rows of batches of one length, one after the other."""
+        scaled = [(x.scale_a, x.scale_b) for x in parts if x.scale_a is not None and x.scale_b is not None]
+        scales = [np.concatenate(x) for x in zip(*scaled, strict=True)]
+        a, b, c = (np.concatenate(x) for x in zip(*((x.a, x.b, x.c) for x in parts), strict=True))
+        return cls(a, b, c, *scales)
+
     @classmethod
     def of_rows(cls, formats: Sequence[Format], rows: Sequence[Operands]) -> OperandBatch:
         """Return a batch of equally long rows in the pattern types of ``formats`` (of a, b, c)."""

@@ -22,6 +22,7 @@ from mmaproof.designs.readings import (
     Comparator,
     FarC,
     First,
+    FlushedSign,
     Grouping,
     IntegerOverflow,
     Join,
@@ -35,6 +36,7 @@ from mmaproof.designs.readings import (
     SubnormalC,
     Subnormals,
     Summation,
+    Tininess,
     Truncates,
     Widening,
     ZeroC,
@@ -82,6 +84,15 @@ def _always(p: Parameters) -> bool:
 
 def _rounded(p: Parameters) -> bool:
     return p.rho != "int32"
+
+
+def _flushes_operands(p: Parameters) -> bool:
+    return _rounded(p) and any((p.subnormals.of_a, p.subnormals.of_b, p.subnormals.of_c))
+
+
+def _flushes_tiny(p: Parameters) -> bool:
+    # what RZ takes below the smallest normal number is below it in any range of exponents
+    return _rounded(p) and p.subnormals.of_results and p.conversion.rounding is not Rounding.RZ
 
 
 def _aligned(p: Parameters) -> bool:
@@ -145,6 +156,20 @@ class Parameters:
         "subnormal numbers that become zero",
         "Xie et al. 2026, algorithms 1 and 2",
         _rounded,
+    )
+    flushed_sign: FlushedSign = _parameter(
+        FlushedSign.POSITIVE,
+        FlushedSign,
+        "zero that a subnormal operand becomes",
+        "Xie et al. 2026, algorithm 2; kept: x86 CPUs as run",
+        _flushes_operands,
+    )
+    tininess: Tininess = _parameter(
+        Tininess.ROUNDED,
+        Tininess,
+        "when a result counts as subnormal and becomes zero",
+        "IEEE 754-2019, clause 7.5; unbounded: x86 CPUs as run",
+        _flushes_tiny,
     )
     summation: Summation = _parameter(
         Summation.FUSED, Summation, "how the terms of a step are added", "Xie et al. 2026, section 4.1"

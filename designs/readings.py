@@ -72,7 +72,10 @@ class Widening(StrEnum):
 
 
 class Subnormals(StrEnum):
-    """Which subnormal numbers become zero: operands +0, results a zero of their sign. Those of scales never do."""
+    """Which subnormal numbers become zero: operands as flushed_sign says, results a zero of their sign.
+
+    Those of scales never do.
+    """
 
     KEPT = "kept"
     """none: they are used and produced"""
@@ -106,6 +109,24 @@ class Subnormals(StrEnum):
     def of_results(self) -> bool:
         """Whether those that are results, of a step or of a rounded operation inside it, become zero."""
         return self in (Subnormals.FLUSHED, Subnormals.RESULTS)
+
+
+class FlushedSign(StrEnum):
+    """The zero that a subnormal operand becomes."""
+
+    POSITIVE = "positive"
+    """+0"""
+    KEPT = "kept"
+    """a zero of its sign (denormals-are-zero of x86)"""
+
+
+class Tininess(StrEnum):
+    """When a result is one of the subnormal numbers that become zero (IEEE 754-2019, clause 7.5)."""
+
+    ROUNDED = "rounded"
+    """when it is rounded to a subnormal number: what rounds up to the smallest normal number is kept"""
+    UNBOUNDED = "unbounded"
+    """when it is below the smallest normal number once rounded as though exponents had no lower end"""
 
 
 class Summation(StrEnum):

@@ -122,7 +122,7 @@ def _simpler(fmt: Format, pattern: int) -> Iterator[int]:
         return
     sign = pattern & 1 << fmt.sign_position if fmt.signed else 0
     magnitude = pattern ^ sign
-    one = fmt.bias << (fmt.fraction_bits + fmt.ignored_bits)
+    one = fmt.encode(1)
     candidates = [one]
     for kept in range(fmt.fraction_bits):
         low = fmt.fraction_bits - kept + fmt.ignored_bits

@@ -8,7 +8,7 @@ its version) and ``version`` of the tool. Only the operands, formats and outputs
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from mmaproof.designs.errors import InputError
 from mmaproof.designs.files import write_atomically
 from mmaproof.designs.formats import Format, find_format
 from mmaproof.designs.operands import OperandBatch, Operands, pattern_dtype
-from mmaproof.hardware_replay.answers import Answers
+from mmaproof.hardware_replay.answers import Answers, Rows
 
 
 @dataclass(frozen=True)
@@ -150,31 +150,54 @@ class ChosenAnswers:
     left_out: int
 
 
-def answers_of(file: VectorFile, name: str | None, *, chosen: bool = False) -> ChosenAnswers:
-    """Return the vectors of a file with the output of the design called ``name``.
+def answers_of(file: VectorFile, names: Sequence[str], *, chosen: bool = False) -> ChosenAnswers:
+    """Return the vectors of a file, once for each output of a design called one of ``names``.
 
-    Vectors without that output are left out; where no vector has it (or ``name`` is None), the only output of each is
-    meant, unless ``name`` was ``chosen`` by the user. Raises InputError where that leaves a choice, or nothing.
+    Vectors without such an output are left out; where no vector has one, the only output of each is meant, unless the
+    names were ``chosen`` by the user. Raises InputError where that leaves a choice, or nothing.
     """
     groups: dict[tuple[Any, ...], list[tuple[int, Vector, int]]] = {}
-    named = {n: v.outputs[name] for n, v in file.vectors.items() if name is not None and name in v.outputs}
-    if chosen and file.vectors and not named:
+    named = {n: [x for x in names if x in v.outputs] for n, v in file.vectors.items()}
+    some = any(named.values())
+    if chosen and file.vectors and not some:
         held = dict.fromkeys(n for v in file.vectors.values() for n in v.outputs)
-        raise InputError(f"{file.path}: no vector holds an output of {name}: there are outputs of {_listed(held)}")
+        raise InputError(
+            f"{file.path}: no vector holds an output of {_listed(names)}: there are outputs of {_listed(held)}"
+        )
     for number, vector in file.vectors.items():
-        if named and number not in named:
-            continue
-        if not named and len(vector.outputs) != 1:
+        if not some and len(vector.outputs) != 1:
             raise InputError(
-                f"{file.path}:{number}: holds outputs of {_listed(vector.outputs)}, none of {name or 'the target'}: "
-                f"choose one with --expect DESIGN"
+                f"{file.path}:{number}: holds outputs of {_listed(vector.outputs)}, "
+                f"none of {_listed(names) or 'the target'}: choose one with --expect DESIGN"
             )
-        output = named[number] if named else next(iter(vector.outputs.values()))
         x = vector.operands
-        key = (vector.formats, vector.scale_format, len(x), len(x.scale_a), len(x.scale_b))
-        groups.setdefault(key, []).append((number, vector, output))
-    found = [_answers(file, formats, scale_format, rows) for (formats, scale_format, *_), rows in groups.items()]
-    return ChosenAnswers(found, len(file.vectors) - sum(map(len, groups.values())))
+        for name in named[number] if some else vector.outputs:
+            key = (name, vector.formats, vector.scale_format, len(x), len(x.scale_a), len(x.scale_b))
+            groups.setdefault(key, []).append((number, vector, vector.outputs[name]))
+    found = [_answers(file, name, rows) for (name, *_), rows in groups.items()]
+    used = {number for rows in groups.values() for number, _, _ in rows}
+    return ChosenAnswers(found, len(file.vectors) - len(used))
+
+
+def rows_of(file: VectorFile) -> Rows:
+    """Return the operands of a file, whatever outputs it holds; InputError where they differ in formats or length.
+
+    They are meant for the design that all outputs are of, if it is one.
+    """
+    vectors = list(file.vectors.values())
+    kinds = {(v.formats, v.scale_format, len(v.operands), len(v.operands.scale_a)) for v in vectors}
+    if len(kinds) != 1:
+        raise InputError(f"{file.path}: vectors of {len(kinds)} combinations of formats and length: one is needed")
+    names = {name for v in vectors for name in v.outputs}
+    first = vectors[0]
+    return Rows(
+        batch=OperandBatch.of_rows(first.formats, [v.operands for v in vectors]),
+        formats=first.formats,
+        labels=[f"line {number}" for number in file.vectors],
+        whence=str(file.path),
+        scale_format=first.scale_format,
+        design=names.pop() if len(names) == 1 else None,
+    )
 
 
 def _listed(names: Iterable[str]) -> str:
@@ -183,13 +206,14 @@ def _listed(names: Iterable[str]) -> str:
     return ", ".join(listed[:8]) + (f" and {len(listed) - 8} more" if len(listed) > 8 else "")
 
 
-def _answers(
-    file: VectorFile,
-    formats: tuple[Format, Format, Format, Format],
-    scale_format: Format | None,
-    rows: list[tuple[int, Vector, int]],
-) -> Answers:
-    operands = [vector.operands for _, vector, _ in rows]
-    d = np.array([output for _, _, output in rows], dtype=pattern_dtype(formats[3]))
-    labels = tuple(f"line {number}" for number, _, _ in rows)
-    return Answers(OperandBatch.of_rows(formats, operands), d, formats, labels, str(file.path), scale_format)
+def _answers(file: VectorFile, name: str, rows: list[tuple[int, Vector, int]]) -> Answers:
+    _, first, _ = rows[0]
+    return Answers(
+        batch=OperandBatch.of_rows(first.formats, [vector.operands for _, vector, _ in rows]),
+        d=np.array([output for _, _, output in rows], dtype=pattern_dtype(first.formats[3])),
+        formats=first.formats,
+        labels=tuple(f"line {number}" for number, _, _ in rows),
+        whence=str(file.path),
+        scale_format=first.scale_format,
+        design=name,
+    )

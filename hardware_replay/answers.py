@@ -1,8 +1,10 @@
-"""What a source of rows holds: operands, and the d that something returned for them."""
+"""Rows of operands that a target is to run, and the d that something returned for them."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import overload
 
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import InputError
@@ -11,28 +13,67 @@ from mmaproof.designs.operands import OperandBatch, Patterns
 
 
 @dataclass(frozen=True)
-class Answers:
-    """Rows of one length in one set of formats (a, b, c, d), and the d of each.
+class Numbered(Sequence[str]):
+    """Labels "WHAT FIRST", "WHAT FIRST+1", ... of many rows, made when they are asked for."""
 
-    ``labels`` name the rows to a person ("row 17", "line 3"); ``whence`` says who returned d.
+    what: str
+    first: int
+    rows: int
+
+    def __len__(self) -> int:
+        return self.rows
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[str]: ...
+    def __getitem__(self, index: int | slice) -> str | Sequence[str]:
+        numbers = range(self.first, self.first + self.rows)[index]
+        return f"{self.what} {numbers}" if isinstance(numbers, int) else [f"{self.what} {i}" for i in numbers]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rows:
+    """Operands of one length in one set of formats (a, b, c, d).
+
+    ``labels`` name the rows to a person ("row 17", "line 3"); ``whence`` says where they are from; ``design`` is the
+    name of the design that they are meant for, None where that is not known.
     """
 
     batch: OperandBatch
-    d: Patterns
     formats: tuple[Format, Format, Format, Format]
-    labels: tuple[str, ...]
+    labels: Sequence[str]
     whence: str
     scale_format: Format | None = None
+    design: str | None = None
+
+    @property
+    def all_formats(self) -> tuple[Format | None, ...]:
+        """Formats of a, b, c, d and of the scales."""
+        return (*self.formats, self.scale_format)
 
     def check_formats(self, design: Design) -> None:
-        """Raise InputError where ``design`` does not take or return these formats."""
-        for name, held, wanted in zip("abcd", self.formats, design.formats, strict=True):
+        """Raise InputError where ``design`` does not take or return these formats, or cannot run this length."""
+        mine, taken = self.all_formats, (*design.formats, design.scale_format)
+        for name, held, wanted in zip((*"abcd", "scales"), mine, taken, strict=True):
             if held is not wanted:
+                names = [fmt.name if fmt else "absent" for fmt in (held, wanted)]
                 raise InputError(
-                    f"format mismatch: {name} is {held.name} in {self.whence} and {wanted.name} in {design.name}"
+                    f"format mismatch: {name} is {names[0]} in {self.whence} and {names[1]} in {design.name}"
                 )
-        scales = ["absent" if f is None else f.name for f in (self.scale_format, design.scale_format)]
-        if scales[0] != scales[1]:
-            raise InputError(
-                f"format mismatch: scales are {scales[0]} in {self.whence} and {scales[1]} in {design.name}"
-            )
+        self.batch.check(design)
+
+    def are_for(self, design: Design) -> bool:
+        """Return whether ``design`` takes and returns these formats and can run this length."""
+        try:
+            self.check_formats(design)
+        except InputError:
+            return False
+        return True
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answers(Rows):
+    """Rows and the d of each; ``whence`` says who returned d."""
+
+    d: Patterns

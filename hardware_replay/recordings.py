@@ -1,26 +1,34 @@
-"""Recordings of units: .npz files of bit patterns, described by an index.json beside them.
+"""Recordings of units: .npz files of bit patterns that say themselves what they hold, and whence.
 
-Layout: ``a`` and ``b`` of shape (rows, k), ``c`` and ``d`` of shape (rows,), unsigned integers. The index names the
-formats, k and the provenance of each file. tf32 operands are 32-bit words whose low 13 bits are not read.
+Layout: ``a`` and ``b`` of shape (rows, k), ``c`` and ``d`` of shape (rows,), ``scale_a`` and ``scale_b`` of shape
+(rows, blocks) where there are scales, all unsigned integers; ``about``, the provenance as JSON text. A file without
+``about`` is described by an index.json beside it. tf32 operands are 32-bit words whose low 13 bits are not read.
 """
 
 from __future__ import annotations
 
+import io
 import json
-import zipfile
-import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from mmaproof.designs.catalogue import Catalogue
+from mmaproof.designs.catalogue import Catalogue, load_catalogue
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import InputError
+from mmaproof.designs.files import write_atomically
 from mmaproof.designs.formats import Format, find_format
 from mmaproof.designs.operands import OperandBatch, Patterns, pattern_dtype
 from mmaproof.hardware_replay.answers import Answers
+from mmaproof.hardware_replay.npz import NpzFile, open_npz
+from mmaproof.hardware_replay.provenance import Provenance, is_count, parse_provenance
+
+LONGEST_ABOUT = 1 << 20
+"""Bytes of the array that says what a recording is."""
 
 
 @dataclass(frozen=True)
@@ -34,23 +42,27 @@ class RecordingInfo:
     formats: tuple[Format, Format, Format, Format]
     k: int
     rows: int
+    source: str = ""
 
 
 def read_index(folder: Path) -> dict[str, RecordingInfo]:
     """Return what ``index.json`` in ``folder`` says of each file. Raises InputError where it is malformed."""
     path = folder / "index.json"
     try:
-        entries = json.loads(path.read_text(encoding="utf-8"))["recordings"]
-        return {entry["file"]: _info(folder, entry) for entry in entries}
+        index = json.loads(path.read_text(encoding="utf-8"))
+        source = str(index.get("source", ""))
+        return {entry["file"]: _info(folder, entry, source) for entry in index["recordings"]}
     except OSError as error:
-        raise InputError(f"{path}: {error.strerror}: it names formats and k of the recordings beside it") from error
+        raise InputError(
+            f"{path}: {error.strerror}: it names formats and k of recordings that have no 'about'"
+        ) from error
     except InputError as error:
         raise InputError(f"{path}: {error}") from error
-    except (KeyError, TypeError, ValueError, RecursionError) as error:
+    except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
         raise InputError(f"{path}: not an index of recordings: {error!r}") from error
 
 
-def _info(folder: Path, entry: dict[str, Any]) -> RecordingInfo:
+def _info(folder: Path, entry: dict[str, Any], source: str) -> RecordingInfo:
     a, b, c, d = (find_format(entry[f"{x}_format"]) for x in "abcd")
     return RecordingInfo(
         folder / entry["file"],
@@ -60,54 +72,163 @@ def _info(folder: Path, entry: dict[str, Any]) -> RecordingInfo:
         (a, b, c, d),
         _count(entry, "k"),
         _count(entry, "rows"),
+        source,
     )
 
 
 def _count(entry: dict[str, Any], name: str) -> int:
     value = entry[name]
-    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+    if not is_count(value):
         raise TypeError(f"{name} is {value!r}: a whole number is needed")
     return value
 
 
 def read_recording(path: Path) -> Answers:
-    """Return the rows of the recording ``path``, checked against the index beside it.
+    """Return the rows of the recording ``path``, checked against what it says of itself or the index beside it.
 
-    Raises InputError where the file or its index is missing, damaged, or contradicts itself.
+    Raises InputError where the file or its index is missing, damaged, of a newer layout, or contradicts itself.
     """
-    if not path.is_file():
-        raise InputError(f"{path}: no such file")
+    with open_npz(path) as file:
+        stated, whence = _stated(file)
+        names = ["a", "b", "c", "d"]
+        formats = list(stated.formats)
+        if stated.scale_format is not None:
+            names += ["scale_a", "scale_b"]
+            formats += [find_format(stated.scale_format)] * 2
+        elif "scale_a" in file or "scale_b" in file:
+            raise InputError(f"{path}: has scales, and scale_format is null in {whence}")
+        _check_shapes(file, stated, names, whence)
+        a, b, c, d, *scales = (_patterns(path, n, file.read(n), f) for n, f in zip(names, formats, strict=True))
+    return Answers(
+        batch=OperandBatch(a, b, c, *scales),
+        d=d,
+        formats=stated.formats,
+        labels=tuple(f"row {i}" for i in range(stated.rows)),
+        whence=f"{path.name} ({stated.device})" if stated.device else path.name,
+        scale_format=formats[-1] if scales else None,
+        design=stated.design,
+    )
+
+
+def read_provenance(path: Path) -> Provenance:
+    """Return what the recording ``path``, or the index beside it, says of it.
+
+    That it is true is checked by ``read_recording``. Raises InputError likewise.
+    """
+    with open_npz(path) as file:
+        return _stated(file)[0]
+
+
+def write_recording(path: Path, answers: Answers, provenance: Provenance) -> None:
+    """Write ``answers`` as a recording, whole or not at all; equal content gives equal bytes.
+
+    Raises InputError where the file cannot be written, ``provenance`` says other formats, k or rows than ``answers``
+    has, or a pattern is too wide for its format.
+    """
+    scale, batch = answers.scale_format, answers.batch
+    held = (answers.formats, None if scale is None else scale.name, batch.k, len(batch))
+    said = (provenance.formats, provenance.scale_format, provenance.k, provenance.rows)
+    if held != said:
+        raise InputError(f"{path}: not written: the provenance says other formats, k or rows than the rows have")
+    columns = dict(zip("abcd", zip((batch.a, batch.b, batch.c, answers.d), answers.formats, strict=True), strict=True))
+    arrays: dict[str, npt.NDArray[Any]] = {n: _patterns(path, n, x, fmt) for n, (x, fmt) in columns.items()}
+    if scale is not None:
+        for name, scales in (("scale_a", batch.scale_a), ("scale_b", batch.scale_b)):
+            if scales is None:
+                raise InputError(f"{path}: not written: the rows have no {name}")
+            arrays[name] = _patterns(path, name, scales, scale)
+    about = np.array(json.dumps(provenance.record(), indent=2))
+    stream = io.BytesIO()
+    np.savez_compressed(stream, about=about, **arrays)  # type: ignore[arg-type]
+    write_atomically(path, stream.getvalue())
+
+
+def _stated(file: NpzFile) -> tuple[Provenance, str]:
+    """Return what is said of an open recording, and where: in the file itself, else in the index beside it."""
+    path = file.path
+    if "about" in file:
+        text = _about(file)
+        try:
+            return parse_provenance(text), "about"
+        except InputError as error:
+            raise InputError(f"{path}: about: {error}") from error
     index = read_index(path.parent)
     if path.name not in index:
-        raise InputError(f"{path}: not listed in {path.parent / 'index.json'}, which has {', '.join(index) or 'none'}")
-    info = index[path.name]
-    a, b, c, d = (_column(path, name, fmt) for name, fmt in zip("abcd", info.formats, strict=True))
-    rows = c.size
-    if a.shape != (rows, info.k) or b.shape != a.shape or c.shape != (rows,) or d.shape != (rows,):
         raise InputError(
-            f"{path}: shapes a {a.shape}, b {b.shape}, c {c.shape}, d {d.shape} do not fit k = {info.k} of the index"
+            f"{path}: has no 'about', and is not listed in {path.parent / 'index.json'}, "
+            f"which has {', '.join(index) or 'none'}"
         )
-    if rows != info.rows:
-        raise InputError(f"{path}: holds {rows} rows, the index says {info.rows}")
-    labels = tuple(f"row {i}" for i in range(rows))
-    return Answers(OperandBatch(a, b, c), d, info.formats, labels, f"{path.name} ({info.gpu})")
-
-
-def _column(path: Path, name: str, fmt: Format) -> Patterns:
+    info = index[path.name]
     try:
-        with path.open("rb") as stream:
-            data = np.load(stream, allow_pickle=False)
-            column = data[name] if isinstance(data, np.lib.npyio.NpzFile) else None
-    except KeyError:
-        raise InputError(f"{path}: has no array {name!r}; a recording holds a, b, c and d") from None
-    except (OSError, ValueError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error) as error:
-        raise InputError(f"{path}: damaged or no .npz file: {error}") from error
-    if column is None:
-        raise InputError(f"{path}: a single array, no .npz file: a recording holds a, b, c and d")
-    if not isinstance(column, np.ndarray):
-        raise InputError(f"{path}: {name} is no array in the format of NumPy")
-    if column.dtype.kind != "u":
-        raise InputError(f"{path}: {name} has type {column.dtype}: bit patterns are unsigned integers")
+        design = design_of_recording(load_catalogue(), info).name
+    except InputError:
+        design = None
+    a, b, c, d = (fmt.name for fmt in info.formats)
+    try:
+        stated = Provenance(
+            target="",
+            device=info.gpu,
+            instruction=info.instruction,
+            design=design,
+            a_format=a,
+            b_format=b,
+            c_format=c,
+            d_format=d,
+            k=info.k,
+            rows=info.rows,
+            operands={"source": info.source} if info.source else {},
+            version="",
+            date="",
+        )
+    except InputError as error:
+        raise InputError(f"{path.parent / 'index.json'}: {path.name}: {error}") from error
+    return stated, "the index"
+
+
+def _about(file: NpzFile) -> str:
+    """Return the text of ``about``: one string of NumPy, or UTF-8 in an array of uint8."""
+    header = file.header("about")
+    size = int(np.prod(header.shape)) * header.dtype.itemsize
+    if size > LONGEST_ABOUT:
+        raise InputError(f"{file.path}: about takes {size} bytes: at most {LONGEST_ABOUT} are allowed")
+    if header.dtype.kind == "U" and header.shape == ():
+        return str(file.read("about"))
+    if header.dtype == np.uint8 and len(header.shape) == 1:
+        try:
+            return file.read("about").tobytes().decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise InputError(f"{file.path}: about is not UTF-8: {error}") from error
+    raise InputError(
+        f"{file.path}: about is an array of {header.dtype} of shape {header.shape}: "
+        f"one string, or a row of uint8 in UTF-8, is needed"
+    )
+
+
+def _check_shapes(file: NpzFile, stated: Provenance, names: Sequence[str], whence: str) -> None:
+    """Raise InputError where the arrays called ``names`` are no patterns, or their shapes are not those stated."""
+    path, headers = file.path, {name: file.header(name) for name in names}
+    for name, header in headers.items():
+        if header.dtype.kind != "u":
+            raise InputError(f"{path}: {name} has type {header.dtype}: bit patterns are unsigned integers")
+    shapes = {name: header.shape for name, header in headers.items()}
+    rows = shapes["c"][0] if shapes["c"] else 0
+    wanted = {"a": (rows, stated.k), "b": (rows, stated.k), "c": (rows,), "d": (rows,)}
+    if any(shapes[name] != shape for name, shape in wanted.items()):
+        listed = ", ".join(f"{name} {shapes[name]}" for name in wanted)
+        raise InputError(f"{path}: shapes {listed} do not fit k = {stated.k} of {whence}")
+    if rows != stated.rows:
+        raise InputError(f"{path}: holds {rows} rows, {whence} says {stated.rows}")
+    if "scale_a" in shapes and not (
+        len(shapes["scale_a"]) == 2 and shapes["scale_a"][0] == rows and shapes["scale_b"] == shapes["scale_a"]
+    ):
+        raise InputError(
+            f"{path}: shapes scale_a {shapes['scale_a']}, scale_b {shapes['scale_b']}: "
+            f"both are ({rows}, number of blocks)"
+        )
+
+
+def _patterns(path: Path, name: str, column: npt.NDArray[Any], fmt: Format) -> Patterns:
+    """Return ``column`` in the type of patterns of ``fmt``; InputError where one is too wide."""
     if column.size and int(column.max()) >> fmt.bits:
         raise InputError(f"{path}: {name} holds {int(column.max()):#x}, too wide for {fmt.name} ({fmt.bits} bits)")
     patterns: Patterns = column.astype(pattern_dtype(fmt))

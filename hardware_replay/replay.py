@@ -7,16 +7,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mmaproof.designs.design import Design
 from mmaproof.designs.formats import Format
 from mmaproof.designs.operands import Operands
 from mmaproof.hardware_replay.answers import Answers
-from mmaproof.hardware_replay.targets import Target
+from mmaproof.hardware_replay.target import Target
 from mmaproof.smt.evaluate import equal_patterns
 
 
 @dataclass(frozen=True, slots=True)
 class Mismatch:
-    """A row for which the target did not return what the source holds."""
+    """A row for which the target did not return what the source holds.
+
+    ``expected_of`` is the name of the design whose d the source holds, ``returned_by`` the design that was run; either
+    is None where it is not known.
+    """
 
     label: str
     operands: Operands
@@ -24,16 +29,19 @@ class Mismatch:
     expected: int
     returned: int
     scale_format: Format | None = None
+    expected_of: str | None = None
+    returned_by: Design | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """Rows run, rows the target could not answer, rows that differ, and the first few of those."""
+    """Rows run, rows the target could not answer, rows that differ, the first few of those, and what went wrong."""
 
     rows: int
     unanswered: int
     mismatches: int
     examples: tuple[Mismatch, ...]
+    problems: tuple[str, ...] = ()
 
 
 def replay(sources: Sequence[Answers], target: Target, *, nan_codes: bool = False, examples: int = 3) -> Replay:
@@ -42,25 +50,28 @@ def replay(sources: Sequence[Answers], target: Target, *, nan_codes: bool = Fals
     Equal means: both NaN (with ``nan_codes``: the same code), or the same bits. Raises InputError where formats or
     lengths do not fit the target; nothing is run then.
     """
-    for answers in sources:
-        target.check(answers)
+    designs = [target.design_of(answers) for answers in sources]
     rows = unanswered = mismatches = 0
     shown: list[Mismatch] = []
-    for answers in sources:
-        returned, answered = target.run(answers.batch)
-        differs = answered & ~equal_patterns(answers.formats[3], returned, answers.d, nan_codes=nan_codes)
-        rows += int(answered.sum())
-        unanswered += int((~answered).sum())
+    problems: list[str] = []
+    for answers, design in zip(sources, designs, strict=True):
+        ran = target.run(answers)
+        differs = ran.answered & ~equal_patterns(answers.formats[3], ran.d, answers.d, nan_codes=nan_codes)
+        rows += int(ran.answered.sum())
+        unanswered += int((~ran.answered).sum())
         mismatches += int(differs.sum())
+        problems += [] if ran.problem is None else [ran.problem]
         shown += [
             Mismatch(
                 answers.labels[i],
                 answers.batch.row(i),
                 answers.formats,
                 int(answers.d[i]),
-                int(returned[i]),
+                int(ran.d[i]),
                 answers.scale_format,
+                answers.design,
+                design,
             )
             for i in np.flatnonzero(differs)[: examples - len(shown)].tolist()
         ]
-    return Replay(rows, unanswered, mismatches, tuple(shown))
+    return Replay(rows, unanswered, mismatches, tuple(shown), tuple(problems))

@@ -7,7 +7,6 @@ scales, is answered by a line ``{"d": hex}``. Empty lines are passed over, unkno
 
 from __future__ import annotations
 
-import json
 import os
 import select
 from collections.abc import Iterable, Sequence
@@ -21,6 +20,7 @@ from mmaproof.designs.design import Design
 from mmaproof.designs.errors import InputError
 from mmaproof.designs.formats import Format
 from mmaproof.designs.operands import OperandBatch, Patterns, pattern_dtype
+from mmaproof.hardware_replay.json_lines import pattern_template, read_object, short
 from mmaproof.smt.evaluate import evaluate, evaluate_batch
 
 _CHUNK = 1 << 16
@@ -68,7 +68,7 @@ class Conversation:
             if not line.strip():
                 continue
             try:
-                record = _object(line)
+                record = read_object(line)
                 if self._k is None:
                     self._k = self._read_header(record)
                 else:
@@ -82,8 +82,7 @@ class Conversation:
             problem, batch = misspelled or problem, self._batch(rows)
         if not rows or batch is None:
             return b"", problem
-        d = self._design.d_format
-        spelled = f'{{"d": "0x%0{d.hex_digits}x"}}\n'
+        spelled = f'{{"d": {pattern_template(self._design.d_format)}}}\n'
         return "".join([spelled % x for x in _evaluate(self._design, batch)]).encode("ascii"), problem
 
     def _read_header(self, record: dict[str, Any]) -> int:
@@ -91,18 +90,18 @@ class Conversation:
         name = record.get("design")
         if name is not None and name != self._design.name:
             if not isinstance(name, str):
-                raise InputError(f"'design' is {_short(name)}: a design name or null")
+                raise InputError(f"'design' is {short(name)}: a design name or null")
             if find_design(name).name != self._design.name:
                 raise InputError(f"the header asks for {find_design(name).name}, served is {self._design.name}")
         for x, fmt in zip("abcd", self._design.formats, strict=True):
             asked = record.get(f"{x}_format")
             if asked != fmt.name:
                 raise InputError(
-                    f"the header has {x}_format = {_short(asked)}, {self._design.name} has {_short(fmt.name)}"
+                    f"the header has {x}_format = {short(asked)}, {self._design.name} has {short(fmt.name)}"
                 )
         k = record.get("k")
         if not isinstance(k, int) or isinstance(k, bool):
-            raise InputError(f"the header has k = {_short(k)}: a number is needed")
+            raise InputError(f"the header has k = {short(k)}: a number is needed")
         self._design.padded_length(k)
         return k
 
@@ -201,16 +200,6 @@ def _read_available(source: int) -> tuple[bytes, bool]:
     return b"".join(parts), False
 
 
-def _object(line: bytes) -> dict[str, Any]:
-    try:
-        record = json.loads(line.decode())
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"not JSON: {error}") from error
-    if not isinstance(record, dict):
-        raise InputError("not a JSON object")
-    return record
-
-
 def _texts(record: dict[str, Any], name: str, count: int) -> list[str]:
     values = record.get(name)
     if not isinstance(values, list) or not set(map(type, values)) <= {str}:
@@ -239,8 +228,3 @@ def _parse_fixed_width(fmt: Format, texts: list[str]) -> Patterns | None:
     for column in digits[:, 1:].T:
         patterns = patterns << dtype.type(4) | column
     return patterns
-
-
-def _short(value: object) -> str:
-    text = json.dumps(value)
-    return text if len(text) <= 60 else text[:57] + "..."

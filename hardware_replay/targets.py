@@ -1,40 +1,25 @@
-"""Targets: things that run operands. A target says what it is, and which rows it could answer."""
+"""The targets, and how they are spelled."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from importlib.metadata import version
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import InputError
 from mmaproof.designs.operands import OperandBatch, Patterns
-from mmaproof.hardware_replay.answers import Answers
+from mmaproof.hardware_replay.answers import Answers, Rows
+from mmaproof.hardware_replay.cpu import find_cpu_instruction
+from mmaproof.hardware_replay.cuda.device import open_device
+from mmaproof.hardware_replay.process import DEADLINE, ProcessTarget
 from mmaproof.hardware_replay.recordings import read_recording
+from mmaproof.hardware_replay.target import Ran, Target, Unit
 from mmaproof.smt.evaluate import evaluate_batch
-
-
-class Target(Protocol):
-    """Something that runs operands."""
-
-    @property
-    def name(self) -> str:
-        """What it is, in one line."""
-
-    @property
-    def design(self) -> Design | None:
-        """The design it is known to be, None where that is not known."""
-
-    def check(self, answers: Answers) -> None:
-        """Raise InputError where rows of these formats and this length cannot be run."""
-
-    def run(self, batch: OperandBatch) -> tuple[Patterns, npt.NDArray[np.bool_]]:
-        """Return d of each row, and which rows were answered at all."""
 
 
 @dataclass(frozen=True)
@@ -49,18 +34,23 @@ class ModelTarget:
         return f"model:{self.model.name}"
 
     @property
-    def design(self) -> Design:
+    def unit(self) -> Unit:
+        """The model, in the version of this tool."""
+        return Unit(f"model of {self.model.name}", f"mmaproof {version('mmaproof')}")
+
+    @property
+    def designs(self) -> tuple[Design, ...]:
         """The design."""
+        return (self.model,)
+
+    def design_of(self, rows: Rows) -> Design:
+        """Return the design; InputError on a format mismatch or a length that it cannot run."""
+        rows.check_formats(self.model)
         return self.model
 
-    def check(self, answers: Answers) -> None:
-        """Raise InputError on a format mismatch or a length that the design cannot run."""
-        answers.check_formats(self.model)
-        self.model.padded_length(answers.batch.k)
-
-    def run(self, batch: OperandBatch) -> tuple[Patterns, npt.NDArray[np.bool_]]:
+    def run(self, rows: Rows) -> Ran:
         """Return d of every row."""
-        return evaluate_batch(self.model, batch), np.ones(len(batch), dtype=bool)
+        return Ran.all(evaluate_batch(self.model, rows.batch))
 
 
 @dataclass(frozen=True)
@@ -75,26 +65,31 @@ class RecordingTarget:
         return f"recording:{self.answers.whence}"
 
     @property
-    def design(self) -> None:
-        """Unknown: a recording is of silicon."""
-        return
+    def unit(self) -> Unit:
+        """Whatever the recording is of."""
+        return Unit(self.answers.whence)
 
-    def check(self, answers: Answers) -> None:
-        """Raise InputError on a format mismatch or another k."""
-        for x, held, wanted in zip("abcd", self.answers.formats, answers.formats, strict=True):
-            if held is not wanted:
-                raise InputError(
-                    f"format mismatch: {x} is {wanted.name} in {answers.whence} and {held.name} in {self.name}"
-                )
-        if answers.batch.k != self.answers.batch.k:
-            raise InputError(f"{self.name} holds rows of k = {self.answers.batch.k}, not {answers.batch.k}")
+    @property
+    def designs(self) -> tuple[Design, ...]:
+        """None: a recording is of silicon."""
+        return ()
 
-    def run(self, batch: OperandBatch) -> tuple[Patterns, npt.NDArray[np.bool_]]:
+    def design_of(self, rows: Rows) -> None:
+        """Return None: it is not known. InputError on a format mismatch or another k."""
+        given, held = (dict(zip((*"abcd", "scales"), x.all_formats, strict=True)) for x in (rows, self.answers))
+        for x in given:
+            if given[x] is not held[x]:
+                names = [f.name if f else "absent" for f in (given[x], held[x])]
+                raise InputError(f"format mismatch: {x} is {names[0]} in {rows.whence} and {names[1]} in {self.name}")
+        if rows.batch.k != self.answers.batch.k:
+            raise InputError(f"{self.name} holds rows of k = {self.answers.batch.k}, not {rows.batch.k}")
+
+    def run(self, rows: Rows) -> Ran:
         """Return the recorded d of each row that is held."""
         held = {_key(self.answers.batch, i): i for i in range(len(self.answers.batch))}
-        found = [held.get(_key(batch, i)) for i in range(len(batch))]
+        found = [held.get(_key(rows.batch, i)) for i in range(len(rows.batch))]
         answered = np.array([i is not None for i in found], dtype=bool)
-        return self.answers.d[[i or 0 for i in found]], answered
+        return Ran(self.answers.d[[i or 0 for i in found]], answered)
 
 
 def _key(batch: OperandBatch, row: int) -> tuple[bytes, ...]:
@@ -102,16 +97,100 @@ def _key(batch: OperandBatch, row: int) -> tuple[bytes, ...]:
     return tuple(b"" if x is None else x[row].tobytes() for x in columns)
 
 
-_KINDS: dict[str, tuple[str, Callable[[str], Target]]] = {
-    "model": ("DESIGN", lambda text: ModelTarget(find_design(text))),
-    "recording": ("FILE", lambda text: RecordingTarget(read_recording(Path(text)))),
-}
+@dataclass(frozen=True)
+class InstructionTarget:
+    """The instructions of a device: each row is run on the one that it names, or on the only one that takes it."""
+
+    name: str
+    unit: Unit
+    designs: tuple[Design, ...]
+    run_on: Callable[[Design, OperandBatch], Patterns]
+    """Returns d of operands whose k is a multiple of that of the design, one of ``designs``."""
+
+    def design_of(self, rows: Rows) -> Design:
+        """Return the instruction; InputError where none takes the rows, or several do and they name none."""
+        by_name = {design.name: design for design in self.designs}
+        if rows.design in by_name:
+            rows.check_formats(by_name[rows.design])
+            return by_name[rows.design]
+        fitting = [design for design in self.designs if rows.are_for(design)]
+        if len(fitting) == 1:
+            return fitting[0]
+        a, b, c, d = (fmt.name for fmt in rows.formats)
+        asked = f"{a} * {b} + {c} -> {d} of k = {rows.batch.k} in {rows.whence}"
+        if fitting:
+            raise InputError(
+                f"several instructions of {self.name} take {asked}: {', '.join(x.name for x in fitting)}: "
+                f"choose one with --design NAME"
+            )
+        raise InputError(f"no instruction of {self.name} takes {asked}: it has {_listed(self.designs)}")
+
+    def only(self, design: Design) -> InstructionTarget:
+        """Return this target with one instruction; InputError where it has no such one."""
+        if design not in self.designs:
+            raise InputError(f"{self.name} has no instruction {design.name}: it has {_listed(self.designs)}")
+        return replace(self, designs=(design,))
+
+    def run(self, rows: Rows) -> Ran:
+        """Return d of every row; k below the instruction's is padded with +0 (scales with 1)."""
+        design = self.design_of(rows)
+        return Ran.all(self.run_on(design, rows.batch.padded(design)))
 
 
-def find_target(text: str) -> Target:
-    """Return the target that ``text`` spells. Raises InputError for an unknown kind or a bad name."""
+def _listed(designs: tuple[Design, ...]) -> str:
+    names = [design.name for design in designs]
+    return ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
+
+
+def find_target(text: str, timeout: float | None = None, design: str | None = None) -> Target:
+    """Return the target that ``text`` spells.
+
+    ``timeout`` is the silence in seconds that a process may keep; ``design`` names the one instruction of a CPU or GPU
+    that is meant. Raises InputError for an unknown kind or a bad name, TargetUnavailable for one that is not on this
+    machine.
+    """
     kind, colon, name = text.partition(":")
-    if kind not in _KINDS or not colon or not name:
-        allowed = ", ".join(f"{k}:{what}" for k, (what, _) in _KINDS.items())
+    if kind not in _KINDS or (not name and (colon or not _KINDS[kind].alone)):
+        allowed = ", ".join(f"{k}{x.spelling}" for k, x in _KINDS.items())
         raise InputError(f"unknown target {text!r}: one of {allowed}")
-    return _KINDS[kind][1](name)
+    target = _KINDS[kind].find(name, timeout)
+    if design is None:
+        return target
+    if not isinstance(target, InstructionTarget):
+        raise InputError(
+            f"--design {design}: chooses among the instructions of a CPU or GPU; {target.name} has no choice"
+        )
+    return target.only(find_design(design))
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """What follows the kind of a target in its spelling, and how it is found by that and a timeout."""
+
+    spelling: str
+    find: Callable[[str, float | None], Target]
+    alone: bool = False
+    """whether the kind may stand alone"""
+
+
+def _process(command: str, timeout: float | None) -> Target:
+    return ProcessTarget(command, DEADLINE if timeout is None else timeout)
+
+
+def _cpu(name: str, _: float | None) -> Target:
+    found = find_cpu_instruction(name)
+    return InstructionTarget(f"cpu:{found.name}", Unit(found.about), found.designs, found.run)
+
+
+def _cuda(number: str, _: float | None) -> Target:
+    device = open_device(number)
+    return InstructionTarget(f"cuda:{device.number}", Unit(*device.about), device.designs, device.run)
+
+
+_KINDS = {
+    "model": _Kind(":DESIGN", lambda name, _: ModelTarget(find_design(name))),
+    "recording": _Kind(":FILE", lambda name, _: RecordingTarget(read_recording(Path(name)))),
+    "process": _Kind(":COMMAND", _process),
+    "cpu": _Kind(":INSTRUCTION", _cpu),
+    "cuda": _Kind("[:N]", _cuda, alone=True),
+}

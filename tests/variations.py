@@ -32,7 +32,10 @@ VARIED = {
         "L fraction_bits alignment product_exponent carry_bits zero_c zero_product e_zero floor c_subnormal "
         "negative_zero chain_infinity",
     ),
-    "fma-chain": (("cdna3/v_mfma_f32_32x32x2_f32", "ampere/mma.m8n8k4.f64.f64.f64.f64"), ""),
+    "fma-chain": (
+        ("cdna3/v_mfma_f32_32x32x2_f32", "ampere/mma.m8n8k4.f64.f64.f64.f64", "cpu/vdpbf16ps.m1n1k2.f32.bf16.bf16.f32"),
+        "flushed_sign tininess k_order",
+    ),
     "st-fdpa": (
         ("rtx-blackwell/f32.e4m3.e2m1.f32.ue8m0", "blackwell/f32.e5m2.e3m2.ue8m0"),
         "L fraction_bits alignment zero_c zero_product e_zero floor negative_zero",

@@ -168,11 +168,11 @@ def late_block(step: Step) -> Block:
     if not all(is_finite(*x) for x in named.values()):
         return Block("", heading, entries=_listed(named | {"d": (fmt, d)}), after=(result,))
     flushes = step.flushes("c") and is_subnormal(*step.c)
-    readings = tuple(words.flushed([("c", step.c)] if flushes else []))
+    p = step.design.parameters
+    readings = tuple(words.flushed([("c", step.c)] if flushes else [], p.flushed_sign))
     values = [pattern_number(*step.c, flushes=flushes), pattern_number(*named["sum"])]
     total, overflowed = sum(values, Fraction(0)), not is_finite(fmt, d)
-    of_results = step.design.parameters.subnormals.of_results
-    rounded = Rounded(total, fmt, d, fmt.fraction_bits, Rounding.RNE, overflowed, of_results)
+    rounded = Rounded(total, fmt, d, fmt.fraction_bits, Rounding.RNE, overflowed, p.subnormals.of_results)
     after = [words.rounding(f"rounding to nearest in {fmt.name}", rounded), result]
     rows = [_late_row(name, *x) for name, x in named.items()]
     highest, low = max(top_weight(v) for v in (*values, total) if v) if any(values) else 0, min(r.scale for r in rows)

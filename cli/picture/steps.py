@@ -144,7 +144,7 @@ class Step:
         return fmt, elements[k] if k < len(elements) else 0
 
     def flushes(self, column: str) -> bool:
-        """Return whether subnormals of ``a``, ``b`` or ``c`` read as +0."""
+        """Return whether subnormals of ``a``, ``b`` or ``c`` read as zeros."""
         subnormals = self.design.parameters.subnormals
         return {"a": subnormals.of_a, "b": subnormals.of_b, "c": subnormals.of_c}[column]
 

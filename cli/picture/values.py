@@ -50,7 +50,7 @@ def pattern_number(fmt: Format, pattern: int, *, flushes: bool = False) -> Fract
 
 
 def unpacked(fmt: Format, pattern: int, *, flushes: bool = False) -> Unpacked[int, bool]:
-    """Return the parts of a bit pattern; with ``flushes``, a subnormal reads as +0."""
+    """Return the parts of a bit pattern; with ``flushes``, a subnormal reads as +0 (nobody asks its sign)."""
     return ieee.read(_ALGEBRA, fmt, _ALGEBRA.unsigned(pattern, fmt.bits), flushes=flushes)
 
 

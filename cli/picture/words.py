@@ -22,7 +22,7 @@ from mmaproof.cli.picture.values import (
 )
 from mmaproof.designs.conversions import Rounding
 from mmaproof.designs.formats import FORMATS
-from mmaproof.designs.readings import Alignment, Subnormals, Widening
+from mmaproof.designs.readings import Alignment, FlushedSign, Subnormals, Widening
 
 LONGEST = 60
 """Characters of an exact value that is still read; terms far apart need a longer significand."""
@@ -107,7 +107,7 @@ def readings(step: Step) -> Iterator[str]:
     read = [(f"{x}[{k}]", x, step.element(x, k)) for k in sorted(step.ks) for x in "ab"]
     read.append((step.accumulator_name, "c", step.accumulator))
     small = [entry for entry in read if is_subnormal(*entry[2])]
-    yield from flushed([(name, pattern) for name, column, pattern in small if step.flushes(column)])
+    yield from flushed([(name, pattern) for name, column, pattern in small if step.flushes(column)], p.flushed_sign)
     if p.widening is not Widening.NONE:
         target = FORMATS[p.widening.value]
         wider = [
@@ -120,10 +120,11 @@ def readings(step: Step) -> Iterator[str]:
             yield f"widened to {target.name}, where these subnormals of {fmt.name} are normal: {listed(wider, 2)}"
 
 
-def flushed(operands: Sequence[tuple[str, Pattern]]) -> Iterator[str]:
-    """Say which subnormal operands read +0."""
+def flushed(operands: Sequence[tuple[str, Pattern]], sign: FlushedSign) -> Iterator[str]:
+    """Say which subnormal operands read as zeros."""
+    zero = "+0" if sign is FlushedSign.POSITIVE else "a zero of their sign"
     if operands:
-        yield f"subnormal operands that read +0: {listed([f'{name} = {f.hex(x)}' for name, (f, x) in operands])}"
+        yield f"subnormal operands that read {zero}: {listed([f'{name} = {f.hex(x)}' for name, (f, x) in operands])}"
 
 
 def flushing(subnormals: Subnormals) -> str:

@@ -21,7 +21,7 @@ from mmaproof.smt.semantics import DotProduct, OperandWords, dot_product_accumul
 from mmaproof.smt.semantics.align import Cut, loses_bits
 from mmaproof.smt.semantics.convert import Rules, convert
 from mmaproof.smt.semantics.fused_sum import FusedSum
-from mmaproof.smt.semantics.ieee import aligned_sum, read
+from mmaproof.smt.semantics.ieee import aligned_sum, read_accumulator
 from mmaproof.smt.semantics.patterns import zero
 from mmaproof.smt.semantics.unpack import Unpacked, unpack
 
@@ -217,7 +217,7 @@ class LastAddition(_ProductIsResult):
 
     def total(self, algebra: Algebra[D, T], result: DotProduct[D, T], c: Word[D]) -> FusedSum[D, T]:
         """Return the jammed sum."""
-        accumulator = read(algebra, self.formats[2], c, flushes=self.design.parameters.subnormals.of_c)
+        accumulator = read_accumulator(algebra, self.design.parameters, self.formats[2], c)
         return aligned_sum(algebra, self.design.d_format, accumulator, self.addend(algebra, result))
 
     def relation(

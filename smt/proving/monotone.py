@@ -26,6 +26,7 @@ from typing import Any
 
 from mmaproof.designs.design import Design
 from mmaproof.designs.formats import Format
+from mmaproof.designs.parameters import Parameters
 from mmaproof.designs.readings import Alignment, FarC, Grouping, Join, LateRounding, ProductExponent, Summation
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.algebra.terms import TermAlgebra
@@ -133,14 +134,14 @@ def _implies(
 class ChangedAddend(Changed):
     """An addend of a rounded addition."""
 
-    def __init__(self, fmt: Format, *, flushes: bool) -> None:
-        self.fmt, self.flushes = fmt, flushes
+    def __init__(self, fmt: Format, parameters: Parameters) -> None:
+        self.fmt, self.parameters = fmt, parameters
 
     def terms(
         self, algebra: Algebra[D, T], words: Mapping[str, Word[D]], above: Word[D]
     ) -> tuple[Term[D, T], Term[D, T]]:
         """Return the terms."""
-        x, y = (ieee.read(algebra, self.fmt, p, flushes=self.flushes) for p in (words["x"], above))
+        x, y = (ieee.read_accumulator(algebra, self.parameters, self.fmt, p) for p in (words["x"], above))
         first, second = (ieee.aligned_sum(algebra, self.fmt, t, t).terms[0] for t in (x, y))
         return first, second
 
@@ -419,8 +420,7 @@ def lemmas_for_c(design: Design) -> Sequence[Lemma]:
     if tree or late:
         if design.c_format is not d:
             return ()
-        rules = Rules.of_operation(p) if tree else Rules.nearest(d, flushes=p.subnormals.of_results)
-        return _of_addition(d, rules, flushes=p.subnormals.of_c)
+        return _of_addition(d, Rules.of_operation(p) if tree else Rules.nearest(d, p), p)
     if p.summation is not Summation.FUSED or p.carry_bits is not None:
         return ()
     cuts = [Cut(p.fraction_bits, p.alignment)] * 2
@@ -447,12 +447,12 @@ def lemmas_for_a(design: Design) -> Sequence[Lemma]:
     return _of_sum(ChangedA(design), _last_sum(design), 0, cut, cut, p.floor, Rules.of(p))
 
 
-def _of_addition(fmt: Format, rules: Rules, *, flushes: bool) -> Sequence[Lemma]:
+def _of_addition(fmt: Format, rules: Rules, parameters: Parameters) -> Sequence[Lemma]:
     """Return the lemmas about a rounded addition one of whose addends rises."""
     algebra = TermAlgebra()
     x = unpack(algebra, fmt, algebra.symbol(f"addend_{fmt.name}", fmt.bits))
     total, cut = ieee.aligned_sum(algebra, fmt, x, x), ieee.cut_of_addends(fmt, x, x)
-    return _of_sum(ChangedAddend(fmt, flushes=flushes), total, 0, cut, cut, None, rules)
+    return _of_sum(ChangedAddend(fmt, parameters), total, 0, cut, cut, None, rules)
 
 
 def _of_sum(

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from mmaproof.designs.conversions import Conversion, Rounding
 from mmaproof.designs.formats import Format
 from mmaproof.designs.parameters import Parameters
-from mmaproof.designs.readings import NegativeZero, Overflow
+from mmaproof.designs.readings import NegativeZero, Overflow, Tininess
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 
 
@@ -16,20 +16,20 @@ from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 class Rules:
     """What a conversion does: rho, and the readings of its overflow and of negative results that become zero.
 
-    With ``flushes``, a subnormal result becomes a zero of its sign, after it was rounded.
+    With ``flushes``, a subnormal result becomes a zero of its sign, after it was rounded; ``tininess`` says which are.
     """
 
     rho: Conversion
     overflow: Overflow
     negative_zero: NegativeZero
     flushes: bool
+    tininess: Tininess = Tininess.ROUNDED
 
     @classmethod
     def of(cls, parameters: Parameters) -> Rules:
         """Return the rules that a design's parameters state."""
-        return cls(
-            parameters.conversion, parameters.overflow, parameters.negative_zero, parameters.subnormals.of_results
-        )
+        p = parameters
+        return cls(p.conversion, p.overflow, p.negative_zero, p.subnormals.of_results, p.tininess)
 
     @classmethod
     def of_operation(cls, parameters: Parameters) -> Rules:
@@ -37,10 +37,10 @@ class Rules:
         return replace(cls.of(parameters), negative_zero=NegativeZero.NEGATIVE)
 
     @classmethod
-    def nearest(cls, fmt: Format, *, flushes: bool) -> Rules:
-        """Return the rules of an IEEE 754 operation in round to nearest, ties to even."""
-        rho = Conversion(Rounding.RNE, fmt, fmt.fraction_bits)
-        return cls(rho, Overflow.INFINITY, NegativeZero.NEGATIVE, flushes)
+    def nearest(cls, fmt: Format, parameters: Parameters) -> Rules:
+        """Return the rules of an IEEE 754 operation in round to nearest, ties to even, flushing what a design does."""
+        rho, p = Conversion(Rounding.RNE, fmt, fmt.fraction_bits), parameters
+        return cls(rho, Overflow.INFINITY, NegativeZero.NEGATIVE, p.subnormals.of_results, p.tininess)
 
     def sign_of_zero(self, algebra: Algebra[D, T], negatives: Sequence[Truth[T]]) -> Truth[T]:
         """Return the sign of an IEEE 754 sum that is exactly zero, of terms with these signs.
@@ -104,6 +104,8 @@ def convert(
     result_negative = algebra.any_of([result_negative, algebra.all_of([is_zero, zero_negative])])
     if rules.flushes:
         small = algebra.is_value(algebra.extract(bits, bits.width - 1, rho.fraction_bits), 0)
+        if rules.tininess is Tininess.UNBOUNDED and rho.rounding is not Rounding.RZ:
+            small = _is_tiny(algebra, rho, negative, top, above_min)
         bits = algebra.ite(small, algebra.unsigned(0, bits.width), bits)
     sign = algebra.ite(result_negative, algebra.unsigned(1, 1), algebra.unsigned(0, 1))
     pattern = algebra.concatenate(sign, bits)
@@ -123,6 +125,19 @@ def _stays_finite(algebra: Algebra[D, T], rules: Rules, negative: Truth[T]) -> T
             return negative
         case Rounding.RNE | Rounding.RNA:
             return algebra.truth(False)
+
+
+def _is_tiny(algebra: Algebra[D, T], rho: Conversion, negative: Truth[T], top: Word[D], above_min: Word[D]) -> Truth[T]:
+    """Return whether a number is below ``2**e_min`` once rounded as though exponents had no lower end.
+
+    It is if its top bit is, unless that is the bit below and the significand rounds up to the next power of two.
+    """
+    below = algebra.less(above_min, algebra.signed(0))
+    just_below = algebra.equal(above_min, algebra.signed(-1, above_min.width))
+    precision = rho.fraction_bits + 1
+    kept = _round(algebra, rho.rounding, negative, top, algebra.unsigned(0, 1), precision)
+    rounds_up = algebra.all_of([just_below, algebra.is_bit_set(kept, precision)])
+    return algebra.all_of([below, algebra.negation(rounds_up)])
 
 
 def _round(

@@ -9,7 +9,8 @@ bit, n bits or more below the rounding position, says just what a sticky bit mus
 from __future__ import annotations
 
 from mmaproof.designs.formats import Format
-from mmaproof.designs.readings import Alignment, NanCode
+from mmaproof.designs.parameters import Parameters
+from mmaproof.designs.readings import Alignment, FlushedSign, NanCode
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Word
 from mmaproof.smt.semantics.align import Cut
 from mmaproof.smt.semantics.convert import Rules, convert
@@ -53,10 +54,23 @@ def multiply(algebra: Algebra[D, T], rules: Rules, nan_code: NanCode, x: Factors
     return choose_special(algebra, rules.rho.target, nan_code, special, finite)
 
 
-def read(algebra: Algebra[D, T], fmt: Format, pattern: Word[D], *, flushes: bool = False) -> Unpacked[D, T]:
-    """Take a pattern apart; with ``flushes``, a subnormal reads as +0."""
+def read(
+    algebra: Algebra[D, T],
+    fmt: Format,
+    pattern: Word[D],
+    *,
+    flushes: bool = False,
+    flushed_sign: FlushedSign = FlushedSign.POSITIVE,
+) -> Unpacked[D, T]:
+    """Take a pattern apart; with ``flushes``, a subnormal reads as a zero, of the sign that ``flushed_sign`` says."""
     x = unpack(algebra, fmt, pattern)
-    return flush_subnormal(algebra, x) if flushes else x
+    return flush_subnormal(algebra, x, flushed_sign) if flushes else x
+
+
+def read_accumulator(algebra: Algebra[D, T], parameters: Parameters, fmt: Format, pattern: Word[D]) -> Unpacked[D, T]:
+    """Take c apart, a pattern of ``fmt``, as a unit with these parameters reads it."""
+    flushes, flushed_sign = parameters.subnormals.of_c, parameters.flushed_sign
+    return read(algebra, fmt, pattern, flushes=flushes, flushed_sign=flushed_sign)
 
 
 def _addend(algebra: Algebra[D, T], x: Unpacked[D, T]) -> Term[D, T]:

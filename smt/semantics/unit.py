@@ -132,7 +132,8 @@ def factors(design: Design, algebra: Algebra[D, T], operands: OperandWords[D], k
     elements: list[Unpacked[D, T]] = []
     flushed = (p.subnormals.of_a, p.subnormals.of_b)
     for name, (fmt, column), flushes in zip("ab", _columns(design, operands), flushed, strict=True):
-        x = ieee.read(algebra, fmt, _element(algebra, fmt, column, k), flushes=flushes)
+        pattern = _element(algebra, fmt, column, k)
+        x = ieee.read(algebra, fmt, pattern, flushes=flushes, flushed_sign=p.flushed_sign)
         if p.widening is Widening.FP16:
             x = widen(algebra, fmt, FORMATS["fp16"], x)
         elements.append(x.named(algebra, f"{name}{k}"))
@@ -148,7 +149,7 @@ def _accumulator(
     design: Design, algebra: Algebra[D, T], c: Word[D], fmt: Format, before: StepSignals[D, T] | None
 ) -> Unpacked[D, T]:
     """Unpack the accumulator; under ``chain_infinity`` finite, an infinity that rho produced is a number."""
-    accumulator = ieee.read(algebra, fmt, c, flushes=design.parameters.subnormals.of_c).named(algebra, "c")
+    accumulator = ieee.read_accumulator(algebra, design.parameters, fmt, c).named(algebra, "c")
     if before is None or design.parameters.chain_infinity is ChainInfinity.INFINITE:
         return accumulator
     produced = algebra.all_of([before.overflowed, algebra.negation(before.special.infinite)])
@@ -158,6 +159,5 @@ def _accumulator(
 def _late_addition(design: Design, algebra: Algebra[D, T], c: Word[D], total: Word[D]) -> Word[D]:
     """Return ``c + total``, rounded to nearest in the output format; subnormals are as elsewhere in the design."""
     p, fmt = design.parameters, design.d_format
-    addends = (ieee.read(algebra, fmt, c, flushes=p.subnormals.of_c), unpack(algebra, fmt, total))
-    rules = Rules.nearest(fmt, flushes=p.subnormals.of_results)
-    return ieee.add(algebra, rules, p.nan_code, *addends)
+    addends = (ieee.read_accumulator(algebra, p, fmt, c), unpack(algebra, fmt, total))
+    return ieee.add(algebra, Rules.nearest(fmt, p), p.nan_code, *addends)

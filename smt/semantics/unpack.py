@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Generic
 
 from mmaproof.designs.formats import Format, Specials
+from mmaproof.designs.readings import FlushedSign
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 
 
@@ -83,11 +84,14 @@ def unpack(algebra: Algebra[D, T], fmt: Format, pattern: Word[D]) -> Unpacked[D,
     )
 
 
-def flush_subnormal(algebra: Algebra[D, T], x: Unpacked[D, T]) -> Unpacked[D, T]:
-    """Return +0 for a subnormal, anything else as it is (Xie et al. 2026, algorithm 2, lines 1 to 3)."""
+def flush_subnormal(algebra: Algebra[D, T], x: Unpacked[D, T], sign: FlushedSign) -> Unpacked[D, T]:
+    """Return a zero, +0 or of its sign, for a subnormal, anything else as it is (Xie et al. 2026, algorithm 2)."""
+    negative = x.negative
+    if sign is FlushedSign.POSITIVE:
+        negative = algebra.all_of([x.negative, algebra.negation(x.subnormal)])
     return replace(
         x,
-        negative=algebra.all_of([x.negative, algebra.negation(x.subnormal)]),
+        negative=negative,
         significand=algebra.ite(x.subnormal, algebra.unsigned(0, x.significand.width), x.significand),
         zero=algebra.any_of([x.zero, x.subnormal]),
         subnormal=algebra.truth(False),

@@ -15,9 +15,9 @@ TEXT = "one\ntwo: 2⁻¹⁴\n"
 
 def test_a_file_is_made_and_replaced(tmp_path):
     path = tmp_path / "v.jsonl"
-    for text in ("first\n", TEXT):
-        write_atomically(path, text)
-        assert path.read_text(encoding="utf-8") == text
+    for content in ("first\n", TEXT, b"\0\xff\r\n"):
+        write_atomically(path, content)
+        assert path.read_bytes() == (content if isinstance(content, bytes) else content.encode())
     assert [p.name for p in tmp_path.iterdir()] == ["v.jsonl"]
 
 

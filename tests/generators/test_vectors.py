@@ -38,29 +38,29 @@ def test_patterns_are_fixed_width_hexadecimal():
 
 def test_rows_of_several_lengths_are_replayed(tmp_path):
     write_vectors(tmp_path / "v.jsonl", [vector(8, VOLTA, TURING), vector(4, VOLTA), vector(8, VOLTA)])
-    answers = answers_of(read_vectors(tmp_path / "v.jsonl"), VOLTA.name).answers
+    answers = answers_of(read_vectors(tmp_path / "v.jsonl"), [VOLTA.name]).answers
     assert sorted(len(x.batch) for x in answers) == [1, 2]
     assert replay(answers, ModelTarget(VOLTA)).mismatches == 0
 
 
 def test_vectors_of_other_designs_are_left_out(tmp_path):
     write_vectors(tmp_path / "v.jsonl", [vector(8, VOLTA, TURING), vector(8, VOLTA)])
-    chosen = answers_of(read_vectors(tmp_path / "v.jsonl"), TURING.name)
+    chosen = answers_of(read_vectors(tmp_path / "v.jsonl"), [TURING.name])
     assert (len(chosen.answers), len(chosen.answers[0].batch), chosen.left_out) == (1, 1, 1)
 
 
 def test_which_output_must_be_said_where_there_is_a_choice(tmp_path):
     write_vectors(tmp_path / "v.jsonl", [vector(8, VOLTA, TURING)])
     with pytest.raises(InputError, match=r"v\.jsonl:1: .*--expect"):
-        answers_of(read_vectors(tmp_path / "v.jsonl"), "ampere/f32.f16.f16.f32")
+        answers_of(read_vectors(tmp_path / "v.jsonl"), ["ampere/f32.f16.f16.f32"])
 
 
 def test_an_output_that_was_asked_for_must_be_there(tmp_path):
     write_vectors(tmp_path / "v.jsonl", [vector(4, VOLTA), vector(8, VOLTA, TURING)])
     file = read_vectors(tmp_path / "v.jsonl")
-    assert answers_of(file, TURING.name, chosen=True).left_out == 1
+    assert answers_of(file, [TURING.name], chosen=True).left_out == 1
     with pytest.raises(InputError, match=r"v\.jsonl: no vector holds an output of x/y: .* of volta/.*, turing/"):
-        answers_of(file, "x/y", chosen=True)
+        answers_of(file, ["x/y"], chosen=True)
 
 
 def test_rows_with_other_numbers_of_scales_are_apart(tmp_path):
@@ -70,7 +70,7 @@ def test_rows_with_other_numbers_of_scales_are_apart(tmp_path):
         for scales in (((0x38,), (0x38,)), ((0x38,) * 4, (0x38,) * 4), ((), ()))
     ]
     write_vectors(tmp_path / "v.jsonl", vectors)
-    assert len(answers_of(read_vectors(tmp_path / "v.jsonl"), "x").answers) == 3
+    assert len(answers_of(read_vectors(tmp_path / "v.jsonl"), ["x"]).answers) == 3
 
 
 def test_lines_end_at_newlines_only(tmp_path):

@@ -11,7 +11,7 @@ import pytest
 from mmaproof.designs.catalogue import find_design, load_catalogue
 from mmaproof.designs.errors import InputError
 from mmaproof.designs.operands import Operands
-from mmaproof.hardware_replay.recordings import design_of_recording, read_index, read_recording
+from mmaproof.hardware_replay.recordings import design_of_recording, read_index, read_provenance, read_recording
 from mmaproof.hardware_replay.replay import replay
 from mmaproof.hardware_replay.targets import ModelTarget, RecordingTarget, find_target
 
@@ -23,6 +23,7 @@ def test_every_recorded_row_is_reproduced(recordings):
     for info in index.values():
         design = design_of_recording(load_catalogue(), info)
         answers = read_recording(info.path)
+        assert answers.design == design.name
         report = replay([answers], ModelTarget(design), nan_codes=True)
         assert (report.mismatches, report.rows) == (0, info.rows), f"{info.path.name} on {design.name}"
         rows += report.rows
@@ -210,3 +211,11 @@ def test_a_format_mismatch_is_refused(folder):
 def test_unknown_targets(text):
     with pytest.raises(InputError, match="unknown target"):
         find_target(text)
+
+
+def test_the_provenance_that_an_index_gives(folder):
+    found = read_provenance(folder / "made.npz")
+    assert (found.device, found.instruction, found.rows) == ("none", "wmma.m16n16k16", 3)
+    assert found.design == read_recording(folder / "made.npz").design == "volta/mma.m8n8k4.f32.f16.f16.f32"
+    change(folder, architecture="Pascal")
+    assert read_provenance(folder / "made.npz").design is read_recording(folder / "made.npz").design is None

@@ -157,8 +157,19 @@ def _t_fdpa(design, a, b, operands, nan_code):
 
 
 def _fma(design, a, b, operands, nan_code):
-    rounding = _some(_readings(design), *OF_RESULTS)
-    return exact.fma_chain(a, b, operands.c, design.d_format.name, nan_code, **rounding)
+    p = design.parameters
+    return exact.fma_chain(
+        a,
+        b,
+        operands.c,
+        design.d_format.name,
+        nan_code,
+        flushed_sign=p.flushed_sign.value,
+        tininess=p.tininess.value,
+        factors=design.a_format.name,
+        order=p.k_order.permutation(design.k),
+        **_some(_readings(design), *OF_RESULTS),
+    )
 
 
 _FAMILIES: dict[str, Callable[..., int]] = {

@@ -39,7 +39,7 @@ FLUSHED = {
     "accumulator": "c",
     "results": "d",
 }
-"""Whose subnormal numbers become zero: those of operands +0, those of a result d a zero of its sign."""
+"""Whose subnormal numbers become zero: those of operands +0 (or of their sign), those of a result d of its sign."""
 
 CHOICES = {
     "rho": tuple(CONVERSIONS),
@@ -92,10 +92,15 @@ class Design:
         return convert(total, scale, self.rho, flush=flush, **readings)
 
 
-def read(pattern: int, format: str, flush: bool) -> Number:
-    """Xie, algorithm 2, lines 1 to 3, where subnormal operands are flushed: such a one becomes +0."""
+def read(pattern: int, format: str, flush: bool, flushed_sign: str = "positive") -> Number:
+    """Xie, algorithm 2, lines 1 to 3, where subnormal operands are flushed: such a one becomes +0.
+
+    With ``flushed_sign`` "kept" it becomes a zero of its sign (Intel SDM volume 1, denormals-are-zeros).
+    """
     x = decode(pattern, format)
-    return decode(0, format) if flush and is_subnormal(x, format) else x
+    if not flush or not is_subnormal(x, format):
+        return x
+    return Number("zero", x.sign if flushed_sign == "kept" else 0, 0, x.scale, x.exponent)
 
 
 def special_value(pairs: Sequence[Pair], c: Number, infinity: int, nan_code: int) -> int | None:
@@ -191,13 +196,22 @@ def t_fdpa(pairs: Sequence[Pair], c: Number, design: Design) -> int:
 
 
 def decode_pairs(
-    a: Sequence[int], b: Sequence[int], a_format: str, b_format: str, length: int, subnormals: str = "kept"
+    a: Sequence[int],
+    b: Sequence[int],
+    a_format: str,
+    b_format: str,
+    length: int,
+    subnormals: str = "kept",
+    flushed_sign: str = "positive",
 ) -> list[Pair]:
     """The operands of the products, which must be whole steps of ``length``."""
     if len(a) != len(b) or len(a) == 0 or len(a) % length != 0:
         raise ValueError(f"{len(a)} and {len(b)} operands are not steps of {length}")
     flushed = FLUSHED[subnormals]
-    return [(read(x, a_format, "a" in flushed), read(y, b_format, "b" in flushed)) for x, y in zip(a, b, strict=True)]
+    return [
+        (read(x, a_format, "a" in flushed, flushed_sign), read(y, b_format, "b" in flushed, flushed_sign))
+        for x, y in zip(a, b, strict=True)
+    ]
 
 
 def check_nan(nan_code: int, d_format: str) -> None:
@@ -323,11 +337,12 @@ def fused_multiply_add(
     rho: str | None = None,
     overflow: str = "A",
     flush: bool = False,
+    tininess: str = "rounded",
 ) -> int:
     """Xie, algorithm 3: IEEE 754 ``x*y + z`` rounded once to a format; x, y, z may be of any other.
 
     ``rho`` is a conversion to the format, RNE by default; of an RZ one ``overflow`` is point 6. With ``flush``, a
-    subnormal result becomes a zero of its sign.
+    subnormal result becomes a zero of its sign; which are, ``tininess`` says.
     """
     special = special_value([(x, y)], z, FORMATS[format].infinity, nan_code)
     if special is not None:
@@ -339,7 +354,7 @@ def fused_multiply_add(
         signs = {x.sign ^ y.sign, z.sign}
         negative = signs.pop() if len(signs) == 1 else CONVERSIONS[rho].direction == "rtn"
         return int(negative) << (FORMATS[format].width - 1)
-    return convert(total, scale, rho, overflow=overflow, negative_zero="B", flush=flush)
+    return convert(total, scale, rho, overflow=overflow, negative_zero="B", flush=flush, tininess=tininess)
 
 
 def fma_chain(
@@ -352,10 +367,20 @@ def fma_chain(
     rho: str | None = None,
     overflow: str = "A",
     subnormals: str = "kept",
+    flushed_sign: str = "positive",
+    tininess: str = "rounded",
+    factors: str | None = None,
+    order: Sequence[int] = (0,),
 ) -> int:
-    """Xie, algorithm 4, for one element: one FMA after the other, whose z is the result of the one before."""
+    """Xie, algorithm 4, for one element: one FMA after the other, whose z is the result of the one before.
+
+    ``factors`` is the format of a and b where it is another one. ``order`` is that in which an instruction takes its
+    products, as many as it has; a longer dot product is a chain of instructions.
+    """
     flushed, d = FLUSHED[subnormals], c
-    for x, y in decode_pairs(a, b, format, format, 1, subnormals):
-        z = read(d, format, "c" in flushed)
-        d = fused_multiply_add(x, y, z, format, nan_code, rho=rho, overflow=overflow, flush="d" in flushed)
+    pairs = decode_pairs(a, b, factors or format, factors or format, len(order), subnormals, flushed_sign)
+    for k in (first + k for first in range(0, len(pairs), len(order)) for k in order):
+        z = read(d, format, "c" in flushed, flushed_sign)
+        rounding = {"rho": rho, "overflow": overflow, "flush": "d" in flushed, "tininess": tininess}
+        d = fused_multiply_add(*pairs[k], z, format, nan_code, **rounding)
     return d

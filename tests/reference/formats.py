@@ -181,21 +181,10 @@ def candidates(total: int, scale: int, fraction_bits: int, e_min: int) -> tuple[
     return below, above, unit, nearer_below
 
 
-def convert(
-    total: int, scale: int, rho: str, *, overflow: str = "A", negative_zero: str = "A", flush: bool = False
-) -> int:
-    """Xie, table 2, and IEEE 754: ``total * 2**scale`` rounded once, with gradual underflow, to its bit pattern.
-
-    RZ overflows to infinity or, under 6B, to its largest finite number; the others as in IEEE 754, clause 7.4. A
-    zero is +0; a negative number that rounds to zero is +0 or, under 7B, -0. With ``flush``, a result that is
-    subnormal becomes a zero of its sign.
-    """
-    conversion = CONVERSIONS[rho]
-    layout = FORMATS[conversion.format]
-    if total == 0:
-        return 0
+def significand(total: int, scale: int, conversion: Conversion, e_min: int) -> tuple[int, int]:
+    """The magnitude of ``total * 2**scale``, not zero, rounded: an integer, and the exponent of its unit."""
     negative = total < 0
-    below, above, unit, nearer_below = candidates(abs(total), scale, conversion.fraction_bits, layout.e_min)
+    below, above, unit, nearer_below = candidates(abs(total), scale, conversion.fraction_bits, e_min)
     match conversion.direction:
         case "rz":
             kept = below
@@ -206,6 +195,32 @@ def convert(
         case nearest:
             in_the_middle = above if nearest == "rna" or below % 2 == 1 else below
             kept = in_the_middle if nearer_below is None else below if nearer_below else above
+    return kept, unit
+
+
+def convert(
+    total: int,
+    scale: int,
+    rho: str,
+    *,
+    overflow: str = "A",
+    negative_zero: str = "A",
+    flush: bool = False,
+    tininess: str = "rounded",
+) -> int:
+    """Xie, table 2, and IEEE 754: ``total * 2**scale`` rounded once, with gradual underflow, to its bit pattern.
+
+    RZ overflows to infinity or, under 6B, to its largest finite number; the others as in IEEE 754, clause 7.4. A
+    zero is +0; a negative number that rounds to zero is +0 or, under 7B, -0. With ``flush``, a result that is
+    subnormal becomes a zero of its sign; with ``tininess`` "unbounded" one that is below the smallest normal number
+    when it is rounded as though the range had no lower end (IEEE 754, clause 7.5, after rounding).
+    """
+    conversion = CONVERSIONS[rho]
+    layout = FORMATS[conversion.format]
+    if total == 0:
+        return 0
+    negative = total < 0
+    kept, unit = significand(total, scale, conversion, layout.e_min)
     sign = int(negative) << (layout.width - 1)
     unstored = layout.fraction_bits - conversion.fraction_bits
     if kept and floor_log2(kept, unit) >= layout.e_infinity:
@@ -214,6 +229,9 @@ def convert(
         return sign | (layout.infinity - (1 << unstored) if finite else layout.infinity)
     if kept == 0:
         return sign if negative_zero == "B" else 0
+    without_end = significand(total, scale, conversion, floor_log2(total, scale))
+    if flush and tininess == "unbounded" and floor_log2(*without_end) < layout.e_min:
+        return sign
     if floor_log2(kept, unit) < layout.e_min:
         return sign if flush else sign | kept << unstored
     # A carry into the next binade leaves a significand of one bit more, whose lowest bit is zero.

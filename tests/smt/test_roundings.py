@@ -17,7 +17,7 @@ from mmaproof.designs.errors import DesignError
 from mmaproof.designs.formats import FORMATS
 from mmaproof.designs.operands import Operands
 from mmaproof.designs.parameters import DEFINITIONS
-from mmaproof.designs.readings import NegativeZero, Overflow
+from mmaproof.designs.readings import NegativeZero, Overflow, Tininess
 from mmaproof.generators.distributions import DISTRIBUTIONS, draw
 from mmaproof.smt.algebra.arrays import ArrayAlgebra
 from mmaproof.smt.algebra.integers import IntegerAlgebra
@@ -28,13 +28,14 @@ from mmaproof.smt.semantics.convert import Rules, convert
 
 INTEGERS, ARRAYS = IntegerAlgebra(), ArrayAlgebra()
 FLOAT_RHO = [name for name in RHO if name != "int32"]
-ALL_RULES = list(itertools.product(FLOAT_RHO, Overflow, NegativeZero, [False, True]))
+FLUSHES = [(False, Tininess.ROUNDED), *((True, x) for x in Tininess)]
+ALL_RULES = list(itertools.product(FLOAT_RHO, Overflow, NegativeZero, FLUSHES))
 
 FRACTION_BITS, TOTAL_BITS, EXPONENT_BITS = 20, 62, 13
 
 
-def rules(name: str, overflow: Overflow, negative_zero: NegativeZero, flushes: bool) -> Rules:
-    return Rules(RHO[name], overflow, negative_zero, flushes)
+def rules(name: str, overflow: Overflow, negative_zero: NegativeZero, flushes: tuple[bool, Tininess]) -> Rules:
+    return Rules(RHO[name], overflow, negative_zero, *flushes)
 
 
 def sums(name: str, count: int) -> list[tuple[int, int]]:
@@ -55,13 +56,17 @@ def sums(name: str, count: int) -> list[tuple[int, int]]:
     return found
 
 
-def expected(name: str, overflow: Overflow, negative_zero: NegativeZero, flushes: bool, x: tuple[int, int]) -> int:
+def expected(
+    name: str, overflow: Overflow, negative_zero: NegativeZero, flushes: tuple[bool, Tininess], x: tuple[int, int]
+) -> int:
     total, e_max = x
     readings = {
+        "flush": flushes[0],
+        "tininess": flushes[1].value,
         "overflow": "A" if overflow is Overflow.INFINITY else "B",
         "negative_zero": "A" if negative_zero is NegativeZero.POSITIVE else "B",
     }
-    return reference_convert(total, e_max - FRACTION_BITS, name, flush=flushes, **readings)
+    return reference_convert(total, e_max - FRACTION_BITS, name, **readings)
 
 
 @pytest.mark.parametrize("name", FLOAT_RHO)

@@ -11,7 +11,7 @@ from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError
 from mmaproof.designs.formats import FORMATS
 from mmaproof.designs.operands import OperandBatch, Operands, Patterns
-from mmaproof.designs.readings import Subnormals
+from mmaproof.designs.readings import FlushedSign, Subnormals, Tininess
 from mmaproof.generators.distributions import draw
 from mmaproof.smt.evaluate import evaluate, evaluate_batch, trace
 
@@ -34,7 +34,8 @@ def test_what_a_reading_flushes(reading):
 def test_letters_and_catalogue():
     assert [find_design(f"{BF16.name}@subnormals={x}").parameters.subnormals for x in "ABCDEF"] == [*FLUSHES]
     found = {(d.family, d.parameters.subnormals) for d in load_catalogue().designs.values()}
-    assert {x for x in found if x[1] is not Subnormals.KEPT} == {("ftz-addmul", Subnormals.FLUSHED)}
+    flushing = {(x, Subnormals.FLUSHED) for x in ("ftz-addmul", "fma-chain")}
+    assert {x for x in found if x[1] is not Subnormals.KEPT} == flushing
     with pytest.raises(DesignError, match="no effect"):
         find_design("turing/mma.m8n8k16.s32.s8.s8.s32@subnormals=flushed")
 
@@ -194,3 +195,55 @@ def test_the_converted_sum_of_a_step_is_flushed():
     (step,) = trace(fused, Operands((0,), (0,), 0x80000001)).steps
     assert step.converted.data == step.d.data == MINUS_ZERO
     assert step.overflowed.data is False
+
+
+# --- the sign of a flushed operand, and which results are flushed
+
+FMA = find_design("cdna1/v_mfma_f32_32x32x1f32@subnormals=flushed")
+
+
+@pytest.mark.parametrize(("sign", "zero"), [(FlushedSign.POSITIVE, 0), (FlushedSign.KEPT, MINUS_ZERO)])
+def test_the_sign_of_a_flushed_operand(sign, zero):
+    """A sum of zeros is -0 where all of them are: -s*1 + -0, -0*1 + -s, and likewise for a b, in each kind of step."""
+    one, minus_small = 0x3F800000, 0x80000001
+    fma, tree = FMA.change(flushed_sign=sign), find_design("cdna2/v_mfma_f32_32x32x8bf16_1k").change(flushed_sign=sign)
+    for a, b, c in ((minus_small, one, MINUS_ZERO), (one, minus_small, MINUS_ZERO), (MINUS_ZERO, one, minus_small)):
+        assert evaluate(fma, Operands((a,), (b,), c)) == zero
+        halves = [(x >> 16 | x & 1,) * tree.k for x in (a, b)]
+        assert evaluate(tree, Operands(*halves, c)) == zero
+    # c added late to a sum that underflows to -0
+    late = find_design("riscv/bulk.m1n1k4.f32.bf16.f16.f32@subnormals=accumulator").change(flushed_sign=sign)
+    assert evaluate(late, Operands((0x8001, 0, 0, 0), (0x0001, 0, 0, 0), minus_small)) == zero
+
+
+def test_the_sign_of_a_flushed_operand_has_an_effect_only_where_one_is_flushed():
+    assert FMA.change(subnormals=Subnormals.ACCUMULATOR).change(flushed_sign=FlushedSign.KEPT)
+    for name in ("subnormals=kept", "subnormals=results"):
+        with pytest.raises(DesignError, match="flushed_sign has no effect"):
+            find_design(f"cdna1/v_mfma_f32_32x32x1f32@{name}").change(flushed_sign=FlushedSign.KEPT)
+
+
+@pytest.mark.parametrize(
+    ("rho", "below", "rounded", "unbounded"),
+    [
+        # 2^-126 - below * 2^-151: numbers are 4 units apart below 2^-126, with an unbounded exponent 2
+        ("rne-fp32", 1.0, 0x00800000, 0x00800000),  # a tie with the unbounded exponent, to even
+        ("rne-fp32", 1.5, 0x00800000, 0),
+        ("rne-fp32", 2.5, 0, 0),
+        ("rna-fp32", 1.0, 0x00800000, 0x00800000),
+        ("rna-fp32", 2.0, 0x00800000, 0),
+        ("rtp-fp32", 1.5, 0x00800000, 0x00800000),
+        ("rtp-fp32", 3.5, 0x00800000, 0),
+        ("rtn-fp32", 0.5, 0, 0),
+    ],
+)
+def test_when_a_result_counts_as_subnormal(rho, below, rounded, unbounded):
+    a, b = (FORMATS["fp32"].encode(x) for x in (-below * 2.0**-75, 2.0**-76))
+    for tininess, d in ((Tininess.ROUNDED, rounded), (Tininess.UNBOUNDED, unbounded)):
+        assert evaluate(FMA.change(rho=rho, tininess=tininess), Operands((a,), (b,), 0x00800000)) == d
+
+
+def test_tininess_has_an_effect_only_where_results_are_flushed_and_not_truncated():
+    for settings in ("subnormals=kept", "subnormals=operands", "subnormals=flushed,rho=rz-fp32"):
+        with pytest.raises(DesignError, match="tininess has no effect"):
+            find_design(f"cdna1/v_mfma_f32_32x32x1f32@{settings}").change(tininess=Tininess.UNBOUNDED)

@@ -10,7 +10,7 @@ from mmaproof.cli.picture.blocks import Block, RowKind
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.design import Design
 from mmaproof.designs.operands import Operands
-from mmaproof.designs.readings import Subnormals
+from mmaproof.designs.readings import FlushedSign, Subnormals
 from mmaproof.generators.distributions import DISTRIBUTIONS
 from mmaproof.generators.distributions import draw as draw_operands
 from mmaproof.smt.evaluate import trace
@@ -81,6 +81,8 @@ def test_operands_that_read_zero_are_named_by_column() -> None:
         for design in (FUSED, TREE):
             found = said(design.change(subnormals=reading), x)
             assert [words for words in found if "read +0" in words] == expected
+    signed = said(FUSED.change(subnormals=Subnormals.ACCUMULATOR, flushed_sign=FlushedSign.KEPT), x)
+    assert "subnormal operands that read a zero of their sign: c = 0x00000003" in signed
 
 
 def test_a_late_c_that_reads_zero() -> None:

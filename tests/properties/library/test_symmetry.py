@@ -60,8 +60,8 @@ def _moved_where_negative(algebra, parameters, c):
     return replace(term, exponent=algebra.ite(c.negative, algebra.signed(0), term.exponent))
 
 
-def _without_sign(algebra, fmt, pattern, *, flushes=False):
-    return replace(read(algebra, fmt, pattern, flushes=flushes), negative=algebra.truth(False))
+def _without_sign(algebra, fmt, pattern, **flushing):
+    return replace(read(algebra, fmt, pattern, **flushing), negative=algebra.truth(False))
 
 
 read = ieee.read

@@ -1,0 +1,139 @@
+"""`mmaproof record`: run operands on a target and keep what it returns."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mmaproof.cli.options import Instruction, Json, Length, Seed, Silence, TargetName
+from mmaproof.cli.output import EXIT_HOLDS, EXIT_UNKNOWN, complain, print_json, say
+from mmaproof.cli.standard import record_standard
+
+if TYPE_CHECKING:
+    from mmaproof.designs.design import Design
+    from mmaproof.hardware_replay.answers import Rows
+    from mmaproof.hardware_replay.target import Target
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to ``app``."""
+    app.command("record")(record)
+
+
+def record(
+    target: TargetName,
+    source: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[SOURCE]",
+            help="A recording (.npz), a vector file (.jsonl), or a distribution of random operands "
+            "(normal, uniform-bits, edges, with-zeros, subnormal, aligned, cancelling, ties).",
+            show_default=False,
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="FILE", help="The recording (.npz); with --standard, a new folder."),
+    ] = None,
+    standard: Annotated[
+        bool, typer.Option("--standard", help="Run everything that a unit is checked on, on each of its instructions.")
+    ] = False,
+    design: Instruction = None,
+    k: Length = None,
+    rows: Annotated[
+        int | None,
+        typer.Option("--rows", metavar="N", min=1, help="Random operand sets (1000; with --standard 1000000 each)."),
+    ] = None,
+    seed: Seed = 0,
+    timeout: Silence = "30s",
+    json: Json = False,
+) -> int:
+    """Run the operands of SOURCE on TARGET, and write operands, results and provenance as a recording.
+
+    With --standard, and no SOURCE: on each instruction of TARGET, or on the one of --design, random operands of every
+    distribution, the vectors that settle what publications dispute, and those of the published queries; all results are
+    compared with the model, and a table says what came of it. What is written is small: of the random operands a few
+    of each distribution and those that differ, and a digest of all.
+
+    Exit status 0: every row was answered; 3: some were not (what was answered is written), or TARGET is not there.
+    """
+    from mmaproof.designs.errors import InputError
+    from mmaproof.generators.sources import read_rows
+
+    if output is None:
+        raise InputError("nowhere to record to: name a file, or with --standard a folder, with -o")
+    if standard == (source is not None):
+        raise InputError("either a SOURCE of operands or --standard: one of them is needed, and not both")
+    runner = _target(target, timeout, design)
+    if standard:
+        if k is not None:
+            raise InputError("--standard runs every instruction at its own K: leave --k out")
+        return record_standard(runner.target, runner.designs, output, rows, seed, json)
+    assert source is not None
+    groups = read_rows(source, runner.designs, k=k, rows=rows, seed=seed)
+    if len(groups) != 1:
+        held = ", ".join(f"{len(x.batch)} for {x.design}" for x in groups)
+        raise InputError(f"{source}: {held}: one recording is of one instruction, choose it with --design NAME")
+    return _record_source(runner, groups[0], output, seed, json)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Runner:
+    """A target, and the designs whose operands it is given."""
+
+    target: Target
+    designs: tuple[Design, ...]
+
+
+def _target(text: str, timeout: str, design: str | None) -> _Runner:
+    """Return the target; its one instruction, or the operands of a process, are as ``design`` says."""
+    from mmaproof.designs.catalogue import find_design
+    from mmaproof.hardware_replay.targets import InstructionTarget, find_target
+    from mmaproof.smt.solving.limits import parse_seconds
+
+    target = find_target(text, parse_seconds(timeout))
+    if design is None:
+        return _Runner(target, target.designs)
+    found = find_design(design)
+    if isinstance(target, InstructionTarget):
+        target = target.only(found)
+    return _Runner(target, (found,))
+
+
+def _record_source(runner: _Runner, rows: Rows, output: Path, seed: int, json: bool) -> int:
+    from mmaproof.designs.files import require_writable
+    from mmaproof.hardware_replay.recorder import answered, provenance
+    from mmaproof.hardware_replay.recordings import write_recording
+
+    target = runner.target
+    found = target.design_of(rows) or (runner.designs[0] if runner.designs else None)
+    require_writable(output)
+    ran = target.run(rows)
+    if ran.problem is not None:
+        complain(f"error: {ran.problem}")
+    held = int(ran.answered.sum())
+    if held:
+        answers = answered(rows, ran.d, ran.answered, None if found is None else found.name)
+        write_recording(output, answers, provenance(target, answers, {"source": rows.whence, "seed": seed}))
+    else:
+        complain(f"note: {output} is not written: no row was answered")
+    if json:
+        print_json(
+            {
+                "target": target.name,
+                **dataclasses.asdict(target.unit),
+                "design": None if found is None else found.name,
+                "file": str(output) if held else None,
+                "rows": held,
+                "unanswered": len(rows.batch) - held,
+                "problem": ran.problem,
+            }
+        )
+    else:
+        say(f"{target.name}: {held} rows of {rows.whence} recorded" + (f" in {output}" if held else ""))
+        if held < len(rows.batch):
+            say(f"  {len(rows.batch) - held} rows not answered by the target")
+    return EXIT_HOLDS if held == len(rows.batch) and ran.problem is None else EXIT_UNKNOWN

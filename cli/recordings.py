@@ -1,0 +1,126 @@
+"""`mmaproof recordings`: what recordings say of themselves, and recordings out of the files of others."""
+
+from __future__ import annotations
+
+import json as json_text
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from mmaproof.cli.options import Json
+from mmaproof.cli.output import EXIT_HOLDS, print_json, say
+
+if TYPE_CHECKING:
+    from mmaproof.hardware_replay.provenance import Provenance
+
+commands = typer.Typer(rich_markup_mode=None, context_settings={"help_option_names": ["-h", "--help"]})
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to ``app``."""
+    app.add_typer(commands, name="recordings", help="Show recordings, and make them out of text files of others.")
+
+
+@commands.command()
+def show(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Recordings (.npz).", show_default=False)],
+    json: Json = False,
+) -> int:
+    """Say what each recording holds: formats, length, rows, what returned its d, and whence its operands are.
+
+    Each is read in full and checked. What an index.json beside a file says is taken where the file itself says nothing.
+    """
+    from mmaproof.hardware_replay.recordings import read_provenance, read_recording
+
+    found = []
+    for file in files:
+        read_recording(file)
+        found.append((file, read_provenance(file)))
+    if json:
+        print_json({"recordings": [{"file": str(file), **about.record()} for file, about in found]})
+    else:
+        for file, about in found:
+            _print(file, about)
+    return EXIT_HOLDS
+
+
+@commands.command("import")
+def import_text_files(
+    sources: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FOLDER_OR_FILES...",
+            help="A folder GPU/FORMAT of the validation data, or its files a_GPU_FORMAT.txt, b_..., c_..., d_....",
+            show_default=False,
+        ),
+    ],
+    output: Annotated[
+        Path, typer.Option("-o", "--output", metavar="FILE.npz", help="The recording to write.", show_default=False)
+    ],
+    output_format: Annotated[
+        str | None,
+        typer.Option("--output-format", metavar="FORMAT", help="Which d is meant, where a folder has fp16 and fp32."),
+    ] = None,
+    design: Annotated[
+        str | None,
+        typer.Option("--design", metavar="DESIGN", help="The design that was run; the rows must be rows of it."),
+    ] = None,
+    device: Annotated[
+        str | None, typer.Option("--device", metavar="TEXT", help="What ran it; default the GPU in the file names.")
+    ] = None,
+    zero_c: Annotated[
+        bool | None,
+        typer.Option("--zero-c/--read-c", help="c was zero, whatever its file says; or as it says (the default)."),
+    ] = None,
+    json: Json = False,
+) -> int:
+    """Make a recording out of the text files of MATLAB-tensor-core (Khattak and Mikaitis, model_validation).
+
+    Formats are those of the file names, k is the number of words in a line. c is rounded to nearest even where d is
+    fp16, as the program that made the data did.
+    """
+    from mmaproof.designs.catalogue import find_design
+    from mmaproof.designs.errors import InputError
+    from mmaproof.designs.files import require_writable
+    from mmaproof.hardware_replay.khattak_mikaitis import find_text_files, provenance_of_text_files, read_text_files
+    from mmaproof.hardware_replay.recordings import write_recording
+
+    if output.suffix != ".npz":
+        raise InputError(f"{output}: a recording ends in .npz")
+    require_writable(output)
+    found = find_text_files(sources, output_format)
+    answers = read_text_files(found, zero_c=zero_c, design=None if design is None else find_design(design))
+    about = provenance_of_text_files(found, answers, device=device, zero_c=zero_c)
+    write_recording(output, answers, about)
+    if json:
+        print_json({"file": str(output), **about.record()})
+    else:
+        _print(output, about)
+    return EXIT_HOLDS
+
+
+def _print(file: Path, about: Provenance) -> None:
+    """Print what a recording says of itself for a person; nothing is said of what is not known."""
+    a, b, c, d = (fmt.name for fmt in about.formats)
+    scales = f", scales {about.scale_format}" if about.scale_format else ""
+    say(f"{file}: {about.rows} rows of k = {about.k}, {a} * {b} + {c} -> {d}{scales}")
+    record: dict[str, Any] = {
+        "design": about.design or "not known",
+        "instruction": about.instruction,
+        "device": about.device,
+        "device version": about.device_version,
+        "driver": about.driver,
+        "target": about.target,
+        "date": about.date,
+        "written by": about.version and f"mmaproof {about.version}",
+        **{f"operands: {name}": value for name, value in about.operands.items()},
+        **about.further,
+    }
+    for name, value in record.items():
+        if value not in ("", None):
+            say(f"  {_printable(name)}: {_printable(value)}")
+
+
+def _printable(value: object) -> str:
+    return value if isinstance(value, str) and value.isprintable() else json_text.dumps(value)

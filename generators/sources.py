@@ -1,0 +1,74 @@
+"""Sources of operands: recordings, vector files, and distributions of random ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from mmaproof.designs.design import Design
+from mmaproof.designs.errors import InputError
+from mmaproof.designs.operands import OperandBatch
+from mmaproof.generators.distributions import DISTRIBUTIONS, draw
+from mmaproof.generators.vectors import answers_of, read_vectors, rows_of
+from mmaproof.hardware_replay.answers import Numbered, Rows
+from mmaproof.hardware_replay.recordings import read_recording
+
+_AT_ONCE = 1 << 16
+
+DEFAULT_ROWS = 1000
+"""Random operand sets where no number is given."""
+
+
+def read_rows(source: str, designs: Sequence[Design], *, k: int | None, rows: int | None, seed: int) -> list[Rows]:
+    """Return the operands that ``source`` spells: a recording, a vector file, or the name of a distribution.
+
+    Vectors are grouped by the designs among ``designs`` whose outputs they hold; without any, they are one group for
+    the design that all their outputs are of. Random operands are for the one design, ``rows`` of them of length ``k``
+    (default the instruction's). Raises InputError where the source is malformed, or does not say which operands.
+    """
+    if source in DISTRIBUTIONS:
+        if len(designs) != 1:
+            raise InputError(f"{source}: of which formats and length? choose one instruction with --design NAME")
+        parts = list(generated(designs[0], source, DEFAULT_ROWS if rows is None else rows, seed, k))
+        batch = OperandBatch.concatenate([x.batch for x in parts])
+        return [rows_for(designs[0], batch, parts[0].whence)]
+    if k is not None or rows is not None:
+        raise InputError(f"--k and --rows are of random operands; {source} holds its own")
+    path = Path(source)
+    if path.suffix == ".npz":
+        return [read_recording(path)]
+    if path.suffix != ".jsonl":
+        raise InputError(
+            f"{source}: a recording ends in .npz, a vector file in .jsonl; "
+            f"random operands are {', '.join(DISTRIBUTIONS)}"
+        )
+    file = read_vectors(path)
+    if file.problems:
+        raise InputError(file.problems[0])
+    names = [x.name for x in designs if any(x.name in v.outputs for v in file.vectors.values())]
+    return [*answers_of(file, names).answers] if names else [rows_of(file)]
+
+
+def generated(design: Design, distribution: str, rows: int, seed: int, k: int | None = None) -> Iterator[Rows]:
+    """Yield ``rows`` operand sets of length ``k`` (default the instruction's) from a distribution, some at a time.
+
+    The same seed gives the same operands. Raises InputError for an unknown distribution.
+    """
+    rng = np.random.default_rng(seed)
+    for first in range(0, rows, _AT_ONCE):
+        batch = draw(distribution, design, min(_AT_ONCE, rows - first), design.k if k is None else k, rng)
+        yield rows_for(design, batch, f"{distribution} (seed {seed})", first)
+
+
+def rows_for(design: Design, batch: OperandBatch, whence: str, first: int = 0) -> Rows:
+    """Return operands as rows for ``design``, counted from ``first``."""
+    return Rows(
+        batch=batch,
+        formats=design.formats,
+        labels=Numbered("row", first, len(batch)),
+        whence=whence,
+        scale_format=design.scale_format,
+        design=design.name,
+    )

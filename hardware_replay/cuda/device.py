@@ -1,0 +1,153 @@
+"""A GPU of this machine, through NVIDIA's driver: runs the kernels of its instructions."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Sequence
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from mmaproof.designs.catalogue import load_catalogue
+from mmaproof.designs.design import Design
+from mmaproof.designs.errors import InputError, TargetUnavailable
+from mmaproof.designs.operands import OperandBatch, Patterns, pattern_dtype
+from mmaproof.hardware_replay.cuda.compiling import compile_kernels, nvrtc_version
+from mmaproof.hardware_replay.cuda.instructions import ARCHITECTURES, kernel_of
+from mmaproof.hardware_replay.kernels.fragments import Words
+from mmaproof.hardware_replay.kernels.kernel import OPERANDS, Kernel
+
+_ROWS_AT_ONCE = 1 << 15
+"""Dot products of one launch: the words of all their tiles stay below some 100 MB."""
+
+
+class CudaDevice:
+    """GPU ``number`` of this machine.
+
+    ``about`` is its name, its compute capability and the version of the driver; ``designs`` are the instructions of the
+    catalogue that it has.
+    """
+
+    def __init__(self, number: int, driver: ModuleType) -> None:
+        self.number = number
+        self._driver = driver
+        self._functions: dict[str, Any] = {}
+        self._call("cuInit", 0)
+        count = self._call("cuDeviceGetCount")
+        if number >= count:
+            raise TargetUnavailable(f"cuda:{number} is not here: the driver reports {count} GPUs, counted from 0")
+        device = self._call("cuDeviceGet", number)
+        self._call("cuCtxSetCurrent", self._call("cuDevicePrimaryCtxRetain", device))
+        name = self._call("cuDeviceGetName", 256, device).split(b"\0", 1)[0].decode(errors="replace")
+        attribute = driver.CUdevice_attribute
+        major, minor = (
+            self._call("cuDeviceGetAttribute", x, device)
+            for x in (
+                attribute.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR,
+                attribute.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR,
+            )
+        )
+        self._supports = self._call("cuDriverGetVersion") // 1000
+        self.about = (name, f"compute capability {major}.{minor}", f"CUDA {self._driver_version()}")
+        self.designs = _designs_of(major, minor)
+        if not self.designs:
+            raise TargetUnavailable(
+                f"cuda:{number} is {name} of compute capability {major}.{minor}: the catalogue has none of that"
+            )
+
+    def run(self, design: Design, batch: OperandBatch) -> Patterns:
+        """Return d of operands whose k is a multiple of the instruction's: the d of one is the c of the next.
+
+        Raises InputError for a chain of an instruction whose c and d differ in format.
+        """
+        kernel = kernel_of(design)
+        parts = [batch.select(slice(x, x + _ROWS_AT_ONCE)) for x in range(0, len(batch), _ROWS_AT_ONCE)]
+        nothing = np.empty(0, dtype=pattern_dtype(design.d_format))
+        return np.concatenate([nothing, *(self._chain(kernel, part) for part in parts)])
+
+    def _chain(self, kernel: Kernel, batch: OperandBatch) -> Patterns:
+        words: Words | None = None
+        for operands in kernel.steps(batch):
+            words = self._launch(kernel, operands if words is None else operands | {"c": words})
+        assert words is not None
+        return kernel.unpack(words, len(batch))
+
+    def _launch(self, kernel: Kernel, packed: dict[str, Words]) -> Words:
+        """Return the words of D, shape (tiles, words)."""
+        function = self._function(kernel)
+        tiles = len(packed["c"])
+        d = np.zeros((tiles, kernel.fragments["d"].words), dtype=np.uint32)
+        pointers: dict[str, Any] = {}
+        try:
+            for name, words in (packed | {"d": d}).items():
+                pointers[name] = self._call("cuMemAlloc", words.nbytes)
+                self._call("cuMemcpyHtoD", pointers[name], words.ctypes.data, words.nbytes)
+            values = tuple(int(pointers.get(name, 0)) for name in (*OPERANDS, "d"))
+            types = (ctypes.c_void_p,) * len(values)
+            grid, block = (tiles, 1, 1), (kernel.threads, 1, 1)
+            self._call("cuLaunchKernel", function, *grid, *block, 0, 0, (values, types), 0)
+            self._call("cuMemcpyDtoH", d.ctypes.data, pointers["d"], d.nbytes)
+        finally:
+            for pointer in pointers.values():
+                self._driver.cuMemFree(pointer)
+        return d
+
+    def _function(self, kernel: Kernel) -> Any:
+        """Return the kernel, loaded on the device; it is compiled the first time."""
+        if kernel.name not in self._functions:
+            major, minor = nvrtc_version()
+            if major > self._supports:
+                raise TargetUnavailable(
+                    f"cuda:{self.number}: the driver is for CUDA {self._supports}, NVRTC is {major}.{minor}: "
+                    f"update the driver, or pip install 'cuda-bindings<13' nvidia-cuda-nvrtc-cu12"
+                )
+            module = self._call("cuModuleLoadData", compile_kernels([kernel]))
+            self._functions[kernel.name] = self._call("cuModuleGetFunction", module, kernel.name.encode())
+        return self._functions[kernel.name]
+
+    def _driver_version(self) -> str:
+        version = self._call("cuDriverGetVersion")
+        return f"{version // 1000}.{version % 1000 // 10}"
+
+    def _call(self, name: str, *arguments: Any) -> Any:
+        """Return what a function of the driver returns besides its status. TargetUnavailable where it fails."""
+        function: Callable[..., Sequence[Any]] = getattr(self._driver, name)
+        status, *values = function(*arguments)
+        if status != self._driver.CUresult.CUDA_SUCCESS:
+            raise TargetUnavailable(f"cuda:{self.number}: {name} of the driver failed: {status.name}")
+        return values[0] if values else None
+
+
+def _designs_of(major: int, minor: int) -> tuple[Design, ...]:
+    """Return NVIDIA's designs of a compute capability; machine code for 8.0 runs on 8.6 too, which has no rows."""
+    catalogue = load_catalogue()
+    exact, compatible = f"sm_{major}{minor}", f"sm_{major}0"
+    for target in (exact, compatible):
+        names = {x.name for x in catalogue.architectures.values() if target in x.targets and x.name in ARCHITECTURES}
+        found = tuple(x for x in catalogue.designs.values() if x.architecture in names)
+        if found and (target == exact or not kernel_of(found[0]).architecture.endswith("a")):
+            return found
+    return ()
+
+
+def open_device(number: str) -> CudaDevice:
+    """Return the GPU of a number ("" is 0).
+
+    Raises InputError for what is no number, TargetUnavailable where the packages, the driver or the GPU are not here.
+    """
+    if number and not (number.isascii() and number.isdigit()):
+        raise InputError(f"cuda:{number}: GPUs are counted: cuda, cuda:0, cuda:1, ...")
+    try:
+        from cuda.bindings import driver  # noqa: PLC0415 - in the extra [cuda]
+    except ImportError:
+        raise TargetUnavailable(
+            "cuda: the Python package 'cuda-bindings' is not here: pip install 'mmaproof[cuda]'"
+        ) from None
+    try:
+        driver.cuInit(0)
+    except RuntimeError:  # the library is looked for at the first call
+        raise TargetUnavailable(
+            "cuda: no driver of NVIDIA on this machine (libcuda.so.1 was not found): install the driver of the GPU"
+        ) from None
+    return CudaDevice(int(number or "0"), driver)

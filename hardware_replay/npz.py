@@ -1,0 +1,144 @@
+"""Arrays of an .npz file that may be damaged or made to do harm.
+
+Nothing is unpickled, and nothing is unpacked before its size is known and bounded.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import re
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from mmaproof.designs.errors import InputError
+
+LARGEST = 1 << 31
+"""Bytes that the arrays of one file may take, all of them together."""
+
+_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+_MAGIC = b"\x93NUMPY"
+_LENGTHS = {1: "<H", 2: "<I", 3: "<I"}
+"""How the length of a header is written, by the first number of the version (numpy.lib.format)"""
+_LONGEST_HEADER = 10_000
+_TYPE = re.compile(r"[<>|=][uifU]\d{1,9}")
+_DAMAGE = (
+    OSError,
+    ValueError,
+    KeyError,
+    IndexError,
+    EOFError,
+    RuntimeError,
+    SyntaxError,
+    TypeError,
+    struct.error,
+    zipfile.BadZipFile,
+    zlib.error,
+)
+
+
+@dataclass(frozen=True)
+class ArrayHeader:
+    """What a file says of one of its arrays; ``order`` is C or F, ``start`` where its bytes begin."""
+
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    order: Literal["C", "F"]
+    start: int
+
+
+@dataclass(frozen=True)
+class NpzFile:
+    """An open .npz file. Every method raises InputError where it is damaged."""
+
+    path: Path
+    archive: zipfile.ZipFile
+
+    def __contains__(self, name: str) -> bool:
+        return f"{name}.npy" in self.archive.NameToInfo
+
+    def header(self, name: str) -> ArrayHeader:
+        """Return what is said of an array; the bytes that it takes are there.
+
+        Raises InputError where there is no such array, or one of anything but numbers and text.
+        """
+        if name not in self:
+            raise InputError(f"{self.path}: has no array {name!r}; a recording holds a, b, c and d")
+        member = self.archive.getinfo(f"{name}.npy")
+        with _refused(self.path, name), self.archive.open(member) as stream:
+            start = stream.read(8)
+            if start[:6] != _MAGIC or start[6] not in _LENGTHS:
+                raise InputError(f"{self.path}: {name} is no array in the format of NumPy")
+            form = _LENGTHS[start[6]]
+            (length,) = struct.unpack(form, stream.read(struct.calcsize(form)))
+            if length > _LONGEST_HEADER:
+                raise ValueError(f"a header of {length} bytes")
+            header = _parse_header(stream.read(length).decode("latin-1"), stream.tell())
+            stated, there = math.prod(header.shape) * header.dtype.itemsize, member.file_size - header.start
+            if stated != there:
+                raise ValueError(f"shape {header.shape} takes {stated} bytes, and {there} are there")
+        return header
+
+    def read(self, name: str) -> npt.NDArray[Any]:
+        """Return an array, all of whose bytes are there. Raises InputError as ``header`` does."""
+        header = self.header(name)
+        with _refused(self.path, name), self.archive.open(f"{name}.npy") as stream:
+            data = stream.read()[header.start :]
+            return np.frombuffer(data, header.dtype).reshape(header.shape, order=header.order)
+
+
+def _parse_header(text: str, start: int) -> ArrayHeader:
+    """Return what the header of an array says (numpy.lib.format): a Python literal, of which little is believed."""
+    try:
+        said = ast.literal_eval(text.strip())
+    except MemoryError as error:  # of the parser, which says so of its own depth
+        raise ValueError("its header is nested too deeply") from error
+    descr, fortran, shape = said["descr"], said["fortran_order"], said["shape"]
+    if not (isinstance(descr, str) and _TYPE.fullmatch(descr)):
+        raise ValueError(f"holds {descr!r}, neither numbers nor text; other objects are never loaded")
+    if not (isinstance(shape, tuple) and all(type(x) is int and x >= 0 for x in shape)):
+        raise ValueError(f"has a shape {shape!r}")
+    return ArrayHeader(np.dtype(descr), shape, "F" if fortran else "C", start)
+
+
+@contextmanager
+def open_npz(path: Path) -> Iterator[NpzFile]:
+    """Open ``path`` for reading. Raises InputError where it is missing, no .npz file, damaged, or above LARGEST."""
+    if not path.is_file():
+        raise InputError(f"{path}: no such file")
+    with _refused(path), path.open("rb") as stream:
+        single = stream.read(6) == _MAGIC
+    if single:
+        raise InputError(f"{path}: a single array, no .npz file: a recording holds a, b, c and d")
+    with _refused(path):
+        archive = zipfile.ZipFile(path)
+    with archive:
+        members = archive.infolist()
+        size = sum(x.file_size for x in members)
+        if size > LARGEST:
+            raise InputError(f"{path}: unpacks to {size} bytes; a recording takes at most {LARGEST}")
+        for x in members:
+            if x.compress_type not in _METHODS:
+                raise InputError(f"{path}: {x.filename} is compressed in an unknown way; write it stored or deflated")
+        yield NpzFile(path, archive)
+
+
+@contextmanager
+def _refused(path: Path, array: str | None = None) -> Iterator[None]:
+    """Turn what Python's libraries raise on a damaged file, or on one array of it, into InputError."""
+    try:
+        yield
+    except InputError:
+        raise
+    except _DAMAGE as error:
+        whole = "" if array is None else f"{array}: "
+        raise InputError(f"{path}: damaged or no .npz file: {whole}{error}") from error
