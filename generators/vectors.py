@@ -1,8 +1,8 @@
 """Vector files: operands and what designs return for them, one JSON object per line (JSON Lines).
 
 A line holds ``a``, ``b`` (lists of hexadecimal patterns), ``c``, scales where there are any, the formats,
-``outputs`` (design name -> d), ``why`` (what the vector shows), ``origin`` (search with its seed, or a solver with
-its version) and ``version`` of the tool. Only the operands, formats and outputs are needed to read one.
+``outputs`` (design name -> d), ``why`` (what the vector shows), ``tags`` (the events that it hits), ``origin`` (search,
+or a solver with its version), ``seed`` of random operands and ``version`` of the tool. Only the operands, formats and outputs are needed to read one.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ from mmaproof.hardware_replay.answers import Answers, Rows
 class Vector:
     """Operands in formats a, b, c, and the patterns (format d) that designs return for them.
 
-    ``scale_format`` is None where the operands have no scales.
+    ``scale_format`` is None where the operands have no scales. ``tags`` are what the vector hits, ``seed`` is that of
+    the random operands it was found among.
     """
 
     operands: Operands
@@ -36,6 +37,8 @@ class Vector:
     origin: str = ""
     version: str = ""
     scale_format: Format | None = None
+    tags: tuple[str, ...] = ()
+    seed: int | None = None
 
 
 @dataclass(frozen=True)
@@ -59,6 +62,8 @@ def vector_line(vector: Vector) -> str:
         "outputs": {name: d.hex(x) for name, x in vector.outputs.items()},
     }
     record |= {n: getattr(vector, n) for n in ("why", "origin", "version") if getattr(vector, n)}
+    record |= {"tags": list(vector.tags)} if vector.tags else {}
+    record |= {} if vector.seed is None else {"seed": vector.seed}
     return json.dumps(record)
 
 
@@ -123,9 +128,20 @@ def parse_vector(line: str) -> Vector:
     outputs = record.get("outputs")
     if not isinstance(outputs, dict) or not outputs or not all(isinstance(x, str) for x in outputs.values()):
         raise InputError("'outputs' maps each design's name to its d in hexadecimal")
+    tags, seed = record.get("tags", []), record.get("seed")
+    if not isinstance(tags, list) or not all(isinstance(x, str) for x in tags):
+        raise InputError("'tags' is no list of texts")
+    if seed is not None and (not isinstance(seed, int) or isinstance(seed, bool)):
+        raise InputError("'seed' is no whole number")
     notes = {n: str(record.get(n, "")) for n in ("why", "origin", "version")}
     return Vector(
-        operands, (a, b, c, d), {str(n): d.parse(x) for n, x in outputs.items()}, **notes, scale_format=scale_format
+        operands,
+        (a, b, c, d),
+        {str(n): d.parse(x) for n, x in outputs.items()},
+        **notes,
+        scale_format=scale_format,
+        tags=tuple(tags),
+        seed=seed,
     )
 
 

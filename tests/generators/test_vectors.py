@@ -1,5 +1,6 @@
 """Vector files: what is written is read back, and a bad line is named and loses no other."""
 
+import dataclasses
 import json
 
 import pytest
@@ -28,6 +29,14 @@ def test_written_and_read_back(tmp_path):
     assert list(read.vectors.values()) == vectors
     assert read.problems == []
     assert [p.name for p in tmp_path.iterdir()] == ["v.jsonl"]
+
+
+def test_tags_and_seed_are_read_back():
+    tagged = dataclasses.replace(vector(4, VOLTA), tags=("tie", "p0 shifted by 3"), seed=7)
+    assert parse_vector(vector_line(tagged)) == tagged
+    for wrong in ({"tags": "tie"}, {"tags": [1]}, {"seed": "7"}, {"seed": True}):
+        with pytest.raises(InputError, match="'tags'|'seed'"):
+            parse_vector(json.dumps(json.loads(vector_line(tagged)) | wrong))
 
 
 def test_patterns_are_fixed_width_hexadecimal():
