@@ -2,7 +2,8 @@
 
 A line holds ``a``, ``b`` (lists of hexadecimal patterns), ``c``, scales where there are any, the formats,
 ``outputs`` (design name -> d), ``why`` (what the vector shows), ``tags`` (the events that it hits), ``origin`` (search,
-or a solver with its version), ``seed`` of random operands and ``version`` of the tool. Only the operands, formats and outputs are needed to read one.
+or a solver with its version), ``seed`` of random operands and ``version`` of the tool. Only the operands, formats and
+outputs are needed to read one.
 """
 
 from __future__ import annotations
