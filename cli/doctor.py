@@ -81,7 +81,7 @@ def _targets() -> dict[str, str]:
         else:
             unit = target.unit
             here = ", ".join(x for x in (unit.device, unit.version, unit.driver) if x)
-            found[name] = f"{here}: runs {len(target.designs)} designs of the catalogue"
+            found[name] = f"{here}: designs of the catalogue: {len(target.designs)}"
     return found
 
 

@@ -9,6 +9,7 @@ This module is loaded before anything else and imports little: from then on, an 
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import traceback
 
@@ -93,7 +94,10 @@ def _status_of(error: Exception) -> int:
 
 
 def run_main() -> None:
-    """Entry point of the installed command."""
+    """Entry point of the installed command; told to end, it ends what it started, as after a Ctrl-C."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, signal.default_int_handler)
     sys.exit(main())
 
 

@@ -41,6 +41,13 @@ def record(
     standard: Annotated[
         bool, typer.Option("--standard", help="Run everything that a unit is checked on, on each of its instructions.")
     ] = False,
+    questions: Annotated[
+        bool,
+        typer.Option(
+            "--questions/--no-questions",
+            help="With --standard, also run the vectors of disputes and published queries, which takes up to an hour.",
+        ),
+    ] = True,
     design: Instruction = None,
     k: Length = None,
     rows: Annotated[
@@ -71,13 +78,15 @@ def record(
     if standard:
         if k is not None:
             raise InputError("--standard runs every instruction at its own K: leave --k out")
-        return record_standard(runner.target, runner.designs, output, rows, seed, json)
+        return record_standard(runner.target, runner.designs, output, rows, seed, questions=questions, json=json)
     assert source is not None
+    if output.suffix != ".npz":
+        raise InputError(f"{output}: a recording ends in .npz")
     groups = read_rows(source, runner.designs, k=k, rows=rows, seed=seed)
     if len(groups) != 1:
         held = ", ".join(f"{len(x.batch)} for {x.design}" for x in groups)
         raise InputError(f"{source}: {held}: one recording is of one instruction, choose it with --design NAME")
-    return _record_source(runner, groups[0], output, seed, json)
+    return _record_source(runner, groups[0], output, json)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -103,7 +112,7 @@ def _target(text: str, timeout: str, design: str | None) -> _Runner:
     return _Runner(target, (found,))
 
 
-def _record_source(runner: _Runner, rows: Rows, output: Path, seed: int, json: bool) -> int:
+def _record_source(runner: _Runner, rows: Rows, output: Path, json: bool) -> int:
     from mmaproof.designs.files import require_writable
     from mmaproof.hardware_replay.recorder import answered, provenance
     from mmaproof.hardware_replay.recordings import write_recording
@@ -117,14 +126,15 @@ def _record_source(runner: _Runner, rows: Rows, output: Path, seed: int, json: b
     held = int(ran.answered.sum())
     if held:
         answers = answered(rows, ran.d, ran.answered, None if found is None else found.name)
-        write_recording(output, answers, provenance(target, answers, {"source": rows.whence, "seed": seed}))
+        made = {"source": rows.whence} if rows.seed is None else {"source": rows.whence, "seed": rows.seed}
+        write_recording(output, answers, provenance(target, answers, made))
     else:
         complain(f"note: {output} is not written: no row was answered")
     if json:
         print_json(
             {
                 "target": target.name,
-                **dataclasses.asdict(target.unit),
+                "unit": dataclasses.asdict(target.unit),
                 "design": None if found is None else found.name,
                 "file": str(output) if held else None,
                 "rows": held,

@@ -40,15 +40,18 @@ def replay(
     Exit status 0: every row is equal; 1: some differ; 2: SOURCE is malformed; 3: TARGET is not there, or rows were not
     answered.
     """
+    from mmaproof.designs.errors import InputError
     from mmaproof.hardware_replay.replay import replay as run_all
 
+    if not source.is_file():
+        raise InputError(f"{source}: no such file")
     runner = target_of(target, timeout, design)
     rows = read_source(source, expect, runner)
     report = run_all(rows.answers, runner, nan_codes=nan_codes)
     for problem in (*rows.problems, *report.problems):
         complain(f"error: {problem}")
     if json:
-        print_json(replay_record(source, runner, report, rows.left_out))
+        print_json(replay_record(source, runner, report, rows))
     else:
         print_replay(source, runner, report)
     if rows.problems:
@@ -71,7 +74,7 @@ def read_source(source: Path, expect: str | None, target: Target) -> Rows:
     """Return the rows of a recording or vector file."""
     from mmaproof.designs.catalogue import find_design
     from mmaproof.designs.errors import InputError
-    from mmaproof.generators.vectors import answers_of, read_vectors
+    from mmaproof.generators.vectors import answers_of, base_of, read_vectors
     from mmaproof.hardware_replay.recordings import read_recording
 
     if source.suffix == ".npz":
@@ -86,10 +89,13 @@ def read_source(source: Path, expect: str | None, target: Target) -> Rows:
     if found.left_out:
         of = names[0] if len(names) == 1 else target.name
         complain(f"note: {found.left_out} of {len(file.vectors)} vectors hold no output of {of}: left out")
+    others = {x.design for x in found.answers if x.design is not None and base_of(x.design) not in map(base_of, names)}
+    if names and others:
+        complain(f"note: {source} holds outputs of {', '.join(sorted(others))}: they are what is expected")
     return Rows(found.answers, file.problems, found.left_out)
 
 
-def replay_record(source: Path, target: Target, report: Replay, left_out: int) -> dict[str, Any]:
+def replay_record(source: Path, target: Target, report: Replay, rows: Rows) -> dict[str, Any]:
     """Return the report as the JSON object of the command-line contract."""
     return {
         "source": str(source),
@@ -97,8 +103,9 @@ def replay_record(source: Path, target: Target, report: Replay, left_out: int) -
         "rows": report.rows,
         "mismatches": report.mismatches,
         "unanswered": report.unanswered,
-        "problems": list(report.problems),
-        "left_out": left_out,
+        "problems": [*rows.problems, *report.problems],
+        "expectations": {name: {"rows": n, "mismatches": m} for name, (n, m) in report.expectations.items()},
+        "left_out": rows.left_out,
         "examples": [_example(x) for x in report.examples],
     }
 
@@ -117,6 +124,9 @@ def print_replay(source: Path, target: Target, report: Replay) -> None:
     """Print the report for a person; the first mismatch is drawn, on each of the two designs that is known."""
     say(f"{source} on {target.name}")
     say(f"  {report.rows} rows run, {report.mismatches} differ")
+    if len(report.expectations) > 1:
+        for name, (count, differ) in report.expectations.items():
+            say(f"    of {name}: {count} rows, {differ} differ")
     if report.unanswered:
         say(f"  {report.unanswered} rows not answered by the target")
     for x in report.examples:

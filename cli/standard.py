@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+from importlib.metadata import version
 from json import dumps
 from typing import TYPE_CHECKING, Any
 
-from rich.table import Table
-
-from mmaproof.cli.output import EXIT_HOLDS, EXIT_UNKNOWN, complain, counted, print_json, results, say
+from mmaproof.cli.output import EXIT_HOLDS, EXIT_UNKNOWN, complain, counted, print_json, say
 from mmaproof.cli.version import tool_version
+from mmaproof.hardware_replay.provenance import now
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,28 +19,20 @@ if TYPE_CHECKING:
     from mmaproof.generators.standard import Probed, Sampled
     from mmaproof.hardware_replay.target import Target
 
-QUESTION_SECONDS = 10.0
+QUESTION_SECONDS = 3.0
 QUESTION_MEMORY = 4 << 30
 """Limits of each question whose vectors a standard recording runs: seconds, and bytes of the solver."""
 
 
 def record_standard(
-    target: Target, designs: Sequence[Design], folder: Path, rows: int | None, seed: int, json: bool
+    target: Target, designs: Sequence[Design], folder: Path, rows: int | None, seed: int, *, questions: bool, json: bool
 ) -> int:
-    """Run ``rows`` random operand sets and all questions on each design, write it all to ``folder``, print a summary.
+    """Run ``rows`` random operand sets and the questions on each design, write all to ``folder``, print a summary.
 
-    Returns the exit status: 0, or 3 where something was not answered.
+    What is there so far is written before the questions begin, and when the target fails. Returns the exit status: 0,
+    or 3 where something was not answered.
     """
-    from mmaproof.designs.errors import InputError
-    from mmaproof.designs.files import write_atomically
-    from mmaproof.generators.answer import Means
-    from mmaproof.generators.fingerprint import SEARCH
-    from mmaproof.generators.standard import ROWS, ask_target, probes, sample
-    from mmaproof.generators.vectors import write_vectors
-    from mmaproof.hardware_replay.recorder import provenance
-    from mmaproof.hardware_replay.recordings import write_recording
-    from mmaproof.smt.solving.limits import Limits
-    from mmaproof.smt.solving.solving import Solving
+    from mmaproof.designs.errors import InputError, TargetUnavailable
 
     if not designs:
         raise InputError(f"which instruction is {target.name}? name a design with --design")
@@ -49,42 +41,121 @@ def record_standard(
         if any(folder.iterdir()):
             raise InputError(f"{folder}: is not empty: a standard recording is a folder of its own")
     except OSError as error:
-        raise InputError(f"{folder}: cannot be written: {error.strerror}") from error
-    sampled = []
-    for design in counted(designs, "instructions"):
-        done = sample(target, design, ROWS if rows is None else rows, seed)
-        sampled.append(done)
-        if len(done.kept.batch):
-            about = provenance(target, done.kept, {"source": "standard", "seed": seed})
-            write_recording(folder / _file_of(design), done.kept, about)
-        complain(f"{design.name}: {_of(done, 'rows')} rows run, {_of(done, 'differ')} differ from the model")
-    means = Means(Solving.of("bitwuzla"), Limits(QUESTION_SECONDS, QUESTION_MEMORY), SEARCH, seed)
-    probed, unanswered = [], []
-    for probe in counted(probes(designs, means), "questions"):
-        answer = ask_target(target, probe)
-        if isinstance(answer, str):
-            unanswered.append(f"{probe.why} of {probe.design.name}: {answer}")
-        else:
-            probed.append(answer)
-    write_vectors(folder / "questions.jsonl", [x.vector(tool_version()) for x in probed])
-    summary = {
-        "version": tool_version(),
-        "target": target.name,
-        **dataclasses.asdict(target.unit),
-        "seed": seed,
-        "instructions": [_instruction_record(x) for x in sampled],
-        "questions": [_probed_record(x) for x in probed],
-        "unanswered": unanswered,
-    }
-    write_atomically(folder / "summary.json", dumps(summary, indent=2) + "\n")
+        what = "it is no folder" if folder.exists() and not folder.is_dir() else error.strerror
+        raise InputError(f"{folder}: cannot be written: {what}") from error
+    made = _Made(target, folder, seed)
+    try:
+        for design in counted(designs, "instructions"):
+            made.sample(design, rows)
+        made.write()
+        if questions:
+            made.ask(designs)
+    except TargetUnavailable as error:
+        made.problems.append(str(error))
+    except KeyboardInterrupt:
+        made.problems.append("interrupted")
+        made.write()
+        raise
+    made.write()
     if json:
-        print_json(summary)
+        print_json(made.record())
     else:
-        _print_summary(folder, target, sampled, probed)
-    problems = [f"{x.design.name}, {t.distribution}: {p}" for x in sampled for t in x.tallies for p in t.problems]
-    for problem in (*problems, *unanswered):
+        made.print()
+    for problem in made.problems:
         complain(f"error: {problem}")
-    return EXIT_UNKNOWN if problems or unanswered or any(_of(x, "unanswered") for x in sampled) else EXIT_HOLDS
+    return EXIT_UNKNOWN if made.problems or any(_of(x, "unanswered") for x in made.sampled) else EXIT_HOLDS
+
+
+@dataclasses.dataclass
+class _Made:
+    """What has been recorded of ``target`` in ``folder`` so far, and what went wrong."""
+
+    target: Target
+    folder: Path
+    seed: int
+    sampled: list[Sampled] = dataclasses.field(default_factory=list)
+    probed: list[Probed] = dataclasses.field(default_factory=list)
+    problems: list[str] = dataclasses.field(default_factory=list)
+    date: str = dataclasses.field(default_factory=now)
+
+    def sample(self, design: Design, rows: int | None) -> None:
+        """Run random operands on one design; TargetUnavailable where the target fails."""
+        from mmaproof.generators.standard import ROWS, sample
+        from mmaproof.hardware_replay.recorder import provenance
+        from mmaproof.hardware_replay.recordings import write_recording
+
+        done = sample(self.target, design, ROWS if rows is None else rows, self.seed)
+        self.sampled.append(done)
+        self.problems += [f"{design.name}, {t.distribution}: {p}" for t in done.tallies for p in t.problems]
+        if len(done.kept.batch):
+            about = provenance(self.target, done.kept, {"source": "standard", "seed": self.seed})
+            write_recording(self.folder / _file_of(design), done.kept, about)
+        complain(f"{design.name}: {_of(done, 'rows')} rows run, {_of(done, 'differ')} differ from the model")
+
+    def ask(self, designs: Sequence[Design]) -> None:
+        """Run the vectors of disputes and published queries; TargetUnavailable where the target fails."""
+        from mmaproof.generators.answer import Means
+        from mmaproof.generators.fingerprint import SEARCH
+        from mmaproof.generators.standard import ask_target, probes
+        from mmaproof.smt.solving.limits import Limits
+        from mmaproof.smt.solving.solving import Solving
+
+        means = Means(Solving.of("bitwuzla"), Limits(QUESTION_SECONDS, QUESTION_MEMORY), SEARCH, self.seed)
+        before = None
+        for probe in counted(probes(designs, means), "questions"):
+            if probe.design is not before:
+                before = probe.design
+                complain(f"{before.name}: vectors of what is disputed and published")
+            answer = ask_target(self.target, probe)
+            if isinstance(answer, str):
+                self.problems.append(f"{probe.why} of {probe.design.name}: {answer}")
+            else:
+                self.probed.append(answer)
+
+    def record(self) -> dict[str, Any]:
+        """Return everything as JSON data."""
+        return {
+            "version": tool_version(),
+            "numpy": version("numpy"),
+            "date": self.date,
+            "target": self.target.name,
+            "unit": dataclasses.asdict(self.target.unit),
+            "seed": self.seed,
+            "instructions": [_instruction_record(x) for x in self.sampled],
+            "questions": [_probed_record(x) for x in self.probed],
+            "problems": self.problems,
+        }
+
+    def write(self) -> None:
+        """Write the summary, and the vectors of questions if there are any."""
+        from mmaproof.designs.files import write_atomically
+        from mmaproof.generators.vectors import write_vectors
+
+        if self.probed:
+            write_vectors(self.folder / "questions.jsonl", [x.vector(tool_version()) for x in self.probed])
+        write_atomically(self.folder / "summary.json", dumps(self.record(), indent=2) + "\n")
+
+    def print(self) -> None:
+        """Print a table of the instructions, and who predicted what was returned for disputes."""
+        unit = self.target.unit
+        about = ", ".join(x for x in (unit.device, unit.version, unit.driver) if x)
+        say(f"{self.target.name}: {about}, recorded in {self.folder}")
+        width = max((len(x.design.name) for x in self.sampled), default=0)
+        for x in self.sampled:
+            rows, unanswered, differ, codes = (_of(x, n) for n in ("rows", "unanswered", "differ", "nan_codes"))
+            text = f"  {x.design.name:<{width}} {rows:>9} rows, {differ} differ from the model"
+            text += f", {codes} in the code of a NaN only" if codes else ""
+            say(text + (f", {unanswered} not answered" if unanswered else ""))
+        published = [x for x in self.probed if "model" in x.probe.predictions]
+        if self.probed:
+            differ = sum(bool(x.wrong) for x in published)
+            say(f"published queries: {len(published)} vectors, {differ} differ from the model")
+            say("disputes: what was returned, and who predicted it")
+        for answer in self.probed:
+            if answer not in published:
+                d = answer.probe.design.d_format.hex(answer.d)
+                who = f"{', '.join(answer.right) or 'nobody'}; not {', '.join(answer.wrong) or 'nobody'}"
+                say(f"  {answer.probe.design.name}, {answer.probe.why}: {d} as {who}")
 
 
 def _file_of(design: Design) -> str:
@@ -111,21 +182,3 @@ def _probed_record(x: Probed) -> dict[str, Any]:
         "right": x.right,
         "wrong": x.wrong,
     }
-
-
-def _print_summary(folder: Path, target: Target, sampled: Sequence[Sampled], probed: Sequence[Probed]) -> None:
-    unit = target.unit
-    say(f"{target.name}: {', '.join(x for x in (unit.device, unit.version, unit.driver) if x)}, recorded in {folder}")
-    table = Table("instruction", "rows", "unanswered", "differ from the model", "in NaN codes only", box=None)
-    for x in sampled:
-        counts = (str(_of(x, name)) for name in ("rows", "unanswered", "differ", "nan_codes"))
-        table.add_row(x.design.name, *counts)
-    results().print(table)
-    published = [x for x in probed if "model" in x.probe.predictions]
-    say(f"published queries: {len(published)} vectors, {sum(bool(x.wrong) for x in published)} differ from the model")
-    say("disputes: what was returned, and who predicted it")
-    for answer in probed:
-        if answer not in published:
-            d = answer.probe.design.d_format.hex(answer.d)
-            who = f"{', '.join(answer.right) or 'nobody'}; not {', '.join(answer.wrong) or 'nobody'}"
-            say(f"  {answer.probe.design.name}, {answer.probe.why}: {d} as {who}")

@@ -11,7 +11,7 @@ from mmaproof.designs.design import Design
 from mmaproof.designs.errors import InputError
 from mmaproof.designs.operands import OperandBatch
 from mmaproof.generators.distributions import DISTRIBUTIONS, draw
-from mmaproof.generators.vectors import answers_of, read_vectors, rows_of
+from mmaproof.generators.vectors import read_vectors, rows_of
 from mmaproof.hardware_replay.answers import Numbered, Rows
 from mmaproof.hardware_replay.recordings import read_recording
 
@@ -20,20 +20,26 @@ _AT_ONCE = 1 << 16
 DEFAULT_ROWS = 1000
 """Random operand sets where no number is given."""
 
+MOST_PRODUCTS = 1 << 27
+"""Products of the random operands that are held at a time: those of fp64 take 2 GB."""
+
 
 def read_rows(source: str, designs: Sequence[Design], *, k: int | None, rows: int | None, seed: int) -> list[Rows]:
     """Return the operands that ``source`` spells: a recording, a vector file, or the name of a distribution.
 
-    Vectors are grouped by the designs among ``designs`` whose outputs they hold; without any, they are one group for
-    the design that all their outputs are of. Random operands are for the one design, ``rows`` of them of length ``k``
+    Vectors are grouped as ``rows_of`` does. Random operands are for the one design, ``rows`` of them of length ``k``
     (default the instruction's). Raises InputError where the source is malformed, or does not say which operands.
     """
     if source in DISTRIBUTIONS:
         if len(designs) != 1:
             raise InputError(f"{source}: of which formats and length? choose one instruction with --design NAME")
-        parts = list(generated(designs[0], source, DEFAULT_ROWS if rows is None else rows, seed, k))
+        wanted = DEFAULT_ROWS if rows is None else rows
+        length = designs[0].k if k is None else k
+        if wanted * length > MOST_PRODUCTS:
+            raise InputError(f"{wanted} rows of k = {length} are more than {MOST_PRODUCTS} products: ask for fewer")
+        parts = list(generated(designs[0], source, wanted, seed, k))
         batch = OperandBatch.concatenate([x.batch for x in parts])
-        return [rows_for(designs[0], batch, parts[0].whence)]
+        return [rows_for(designs[0], batch, parts[0].whence, seed=seed)]
     if k is not None or rows is not None:
         raise InputError(f"--k and --rows are of random operands; {source} holds its own")
     path = Path(source)
@@ -47,8 +53,7 @@ def read_rows(source: str, designs: Sequence[Design], *, k: int | None, rows: in
     file = read_vectors(path)
     if file.problems:
         raise InputError(file.problems[0])
-    names = [x.name for x in designs if any(x.name in v.outputs for v in file.vectors.values())]
-    return [*answers_of(file, names).answers] if names else [rows_of(file)]
+    return rows_of(file, [x.base_name for x in designs])
 
 
 def generated(design: Design, distribution: str, rows: int, seed: int, k: int | None = None) -> Iterator[Rows]:
@@ -59,10 +64,10 @@ def generated(design: Design, distribution: str, rows: int, seed: int, k: int | 
     rng = np.random.default_rng(seed)
     for first in range(0, rows, _AT_ONCE):
         batch = draw(distribution, design, min(_AT_ONCE, rows - first), design.k if k is None else k, rng)
-        yield rows_for(design, batch, f"{distribution} (seed {seed})", first)
+        yield rows_for(design, batch, f"{distribution} (seed {seed})", first, seed)
 
 
-def rows_for(design: Design, batch: OperandBatch, whence: str, first: int = 0) -> Rows:
+def rows_for(design: Design, batch: OperandBatch, whence: str, first: int = 0, seed: int | None = None) -> Rows:
     """Return operands as rows for ``design``, counted from ``first``."""
     return Rows(
         batch=batch,
@@ -71,4 +76,5 @@ def rows_for(design: Design, batch: OperandBatch, whence: str, first: int = 0) -
         whence=whence,
         scale_format=design.scale_format,
         design=design.name,
+        seed=seed,
     )

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -170,11 +170,12 @@ class ChosenAnswers:
 def answers_of(file: VectorFile, names: Sequence[str], *, chosen: bool = False) -> ChosenAnswers:
     """Return the vectors of a file, once for each output of a design called one of ``names``.
 
-    Vectors without such an output are left out; where no vector has one, the only output of each is meant, unless the
-    names were ``chosen`` by the user. Raises InputError where that leaves a choice, or nothing.
+    Where a vector has none, outputs of those designs with parameters changed (``NAME@...``) count. Vectors without any
+    are left out; where no vector has one, the only output of each is meant, unless the names were ``chosen`` by the
+    user. Raises InputError where that leaves a choice, or nothing.
     """
     groups: dict[tuple[Any, ...], list[tuple[int, Vector, int]]] = {}
-    named = {n: [x for x in names if x in v.outputs] for n, v in file.vectors.items()}
+    named = {n: _outputs_of(v, names) for n, v in file.vectors.items()}
     some = any(named.values())
     if chosen and file.vectors and not some:
         held = dict.fromkeys(n for v in file.vectors.values() for n in v.outputs)
@@ -187,34 +188,43 @@ def answers_of(file: VectorFile, names: Sequence[str], *, chosen: bool = False) 
                 f"{file.path}:{number}: holds outputs of {_listed(vector.outputs)}, "
                 f"none of {_listed(names) or 'the target'}: choose one with --expect DESIGN"
             )
-        x = vector.operands
         for name in named[number] if some else vector.outputs:
-            key = (name, vector.formats, vector.scale_format, len(x), len(x.scale_a), len(x.scale_b))
-            groups.setdefault(key, []).append((number, vector, vector.outputs[name]))
+            groups.setdefault((name, *_kind(vector)), []).append((number, vector, vector.outputs[name]))
     found = [_answers(file, name, rows) for (name, *_), rows in groups.items()]
     used = {number for rows in groups.values() for number, _, _ in rows}
     return ChosenAnswers(found, len(file.vectors) - len(used))
 
 
-def rows_of(file: VectorFile) -> Rows:
-    """Return the operands of a file, whatever outputs it holds; InputError where they differ in formats or length.
+def _outputs_of(vector: Vector, names: Sequence[str]) -> list[str]:
+    """Return the names of a vector's outputs that are of the designs ``names``, as they are or else changed."""
+    return [x for x in names if x in vector.outputs] or [x for x in vector.outputs if base_of(x) in names]
 
-    They are meant for the design that all outputs are of, if it is one.
+
+def base_of(name: str) -> str:
+    """Return the name of a design without changed parameters."""
+    return name.partition("@")[0]
+
+
+def _kind(vector: Vector) -> tuple[Any, ...]:
+    """Return what vectors have in common that can be run together."""
+    x = vector.operands
+    return vector.formats, vector.scale_format, len(x), len(x.scale_a), len(x.scale_b)
+
+
+def rows_of(file: VectorFile, designs: Sequence[str]) -> list[Rows]:
+    """Return the operands of a file by the designs among ``designs`` that its outputs are of, changed or not.
+
+    Vectors of none of them are left out; where no vector is of any, all are returned, those with outputs of a single
+    design as meant for it.
     """
-    vectors = list(file.vectors.values())
-    kinds = {(v.formats, v.scale_format, len(v.operands), len(v.operands.scale_a)) for v in vectors}
-    if len(kinds) != 1:
-        raise InputError(f"{file.path}: vectors of {len(kinds)} combinations of formats and length: one is needed")
-    names = {name for v in vectors for name in v.outputs}
-    first = vectors[0]
-    return Rows(
-        batch=OperandBatch.of_rows(first.formats, [v.operands for v in vectors]),
-        formats=first.formats,
-        labels=[f"line {number}" for number in file.vectors],
-        whence=str(file.path),
-        scale_format=first.scale_format,
-        design=names.pop() if len(names) == 1 else None,
-    )
+    of = {n: {base_of(x) for x in v.outputs} for n, v in file.vectors.items()}
+    wanted = {n: [x for x in designs if x in names] for n, names in of.items()}
+    groups: dict[tuple[Any, ...], list[int]] = {}
+    for number, vector in file.vectors.items():
+        only = [next(iter(of[number]))] if len(of[number]) == 1 else [None]
+        for name in wanted[number] if any(wanted.values()) else only:
+            groups.setdefault((name, *_kind(vector)), []).append(number)
+    return [_rows(file, name, [(n, file.vectors[n]) for n in numbers]) for (name, *_), numbers in groups.items()]
 
 
 def _listed(names: Iterable[str]) -> str:
@@ -223,14 +233,20 @@ def _listed(names: Iterable[str]) -> str:
     return ", ".join(listed[:8]) + (f" and {len(listed) - 8} more" if len(listed) > 8 else "")
 
 
-def _answers(file: VectorFile, name: str, rows: list[tuple[int, Vector, int]]) -> Answers:
-    _, first, _ = rows[0]
-    return Answers(
-        batch=OperandBatch.of_rows(first.formats, [vector.operands for _, vector, _ in rows]),
-        d=np.array([output for _, _, output in rows], dtype=pattern_dtype(first.formats[3])),
+def _rows(file: VectorFile, design: str | None, vectors: Sequence[tuple[int, Vector]]) -> Rows:
+    """Return the operands of vectors of one kind, with the numbers of their lines."""
+    first = vectors[0][1]
+    return Rows(
+        batch=OperandBatch.of_rows(first.formats, [vector.operands for _, vector in vectors]),
         formats=first.formats,
-        labels=tuple(f"line {number}" for number, _, _ in rows),
+        labels=[f"line {number}" for number, _ in vectors],
         whence=str(file.path),
         scale_format=first.scale_format,
-        design=name,
+        design=design,
     )
+
+
+def _answers(file: VectorFile, name: str, rows: list[tuple[int, Vector, int]]) -> Answers:
+    held = _rows(file, name, [(number, vector) for number, vector, _ in rows])
+    d = np.array([output for _, _, output in rows], dtype=pattern_dtype(held.formats[3]))
+    return Answers(**{x.name: getattr(held, x.name) for x in fields(held)}, d=d)

@@ -37,7 +37,7 @@ class Rows:
     """Operands of one length in one set of formats (a, b, c, d).
 
     ``labels`` name the rows to a person ("row 17", "line 3"); ``whence`` says where they are from; ``design`` is the
-    name of the design that they are meant for, None where that is not known.
+    name of the design that they are meant for, None where that is not known; ``seed`` that of random operands.
     """
 
     batch: OperandBatch
@@ -46,6 +46,7 @@ class Rows:
     whence: str
     scale_format: Format | None = None
     design: str | None = None
+    seed: int | None = None
 
     @property
     def all_formats(self) -> tuple[Format | None, ...]:

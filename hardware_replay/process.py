@@ -59,7 +59,7 @@ class ProcessTarget:
     @property
     def unit(self) -> Unit:
         """The command: nothing else is known of it."""
-        return Unit(self.command)
+        return Unit(" ".join(self.command.split()))
 
     @property
     def designs(self) -> tuple[Design, ...]:

@@ -67,9 +67,13 @@ class Provenance:
                 raise InputError(f"{name} is {_shortened(value)}: {wanted} is needed")
         for name in (*_FORMATS, *(("scale_format",) if self.scale_format is not None else ())):
             try:
-                find_format(getattr(self, name))
+                fmt = find_format(getattr(self, name))
             except InputError as error:
                 raise InputError(f"{name}: {error}") from None
+            if name == "scale_format" and not fmt.is_of_scales:
+                raise InputError(f"scale_format: {fmt.name} is no format of scales")
+        if self.k < 1:
+            raise InputError("k is 0: a dot product has at least one element")
 
     @classmethod
     def of(
@@ -99,7 +103,7 @@ class Provenance:
             rows=len(answers.batch),
             operands=operands,
             version=version("mmaproof"),
-            date=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+            date=now(),
             further=further or {},
         )
 
@@ -139,6 +143,11 @@ def parse_provenance(text: str) -> Provenance:
         if name not in record:
             raise InputError(f"has no field {name!r}")
     return Provenance(**{name: record.pop(name) for name in names}, further=record)
+
+
+def now() -> str:
+    """Return the time in UTC, as ISO 8601 has it."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def is_count(value: object) -> TypeGuard[int]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,13 +18,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mmaproof.designs.catalogue import Catalogue, load_catalogue
+from mmaproof.designs.catalogue import Catalogue, find_design, load_catalogue
 from mmaproof.designs.design import Design
-from mmaproof.designs.errors import InputError
+from mmaproof.designs.errors import DesignError, InputError
 from mmaproof.designs.files import write_atomically
 from mmaproof.designs.formats import Format, find_format
 from mmaproof.designs.operands import OperandBatch, Patterns, pattern_dtype
-from mmaproof.hardware_replay.answers import Answers
+from mmaproof.hardware_replay.answers import Answers, Numbered
 from mmaproof.hardware_replay.npz import NpzFile, open_npz
 from mmaproof.hardware_replay.provenance import Provenance, is_count, parse_provenance
 
@@ -99,15 +100,18 @@ def read_recording(path: Path) -> Answers:
             raise InputError(f"{path}: has scales, and scale_format is null in {whence}")
         _check_shapes(file, stated, names, whence)
         a, b, c, d, *scales = (_patterns(path, n, file.read(n), f) for n, f in zip(names, formats, strict=True))
-    return Answers(
+    answers = Answers(
         batch=OperandBatch(a, b, c, *scales),
         d=d,
         formats=stated.formats,
-        labels=tuple(f"row {i}" for i in range(stated.rows)),
+        labels=Numbered("row", 0, stated.rows),
         whence=f"{path.name} ({stated.device})" if stated.device else path.name,
         scale_format=formats[-1] if scales else None,
         design=stated.design,
     )
+    with suppress(DesignError):  # a name that this catalogue has not is no contradiction
+        answers.check_formats(find_design(stated.design or ""))
+    return answers
 
 
 def read_provenance(path: Path) -> Provenance:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,13 +35,17 @@ class Mismatch:
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """Rows run, rows the target could not answer, rows that differ, the first few of those, and what went wrong."""
+    """Rows run, rows the target could not answer, rows that differ, the first few of those, and what went wrong.
+
+    ``expectations`` are rows run and rows that differ by the name of the design whose d the source holds.
+    """
 
     rows: int
     unanswered: int
     mismatches: int
     examples: tuple[Mismatch, ...]
-    problems: tuple[str, ...] = ()
+    problems: tuple[str, ...]
+    expectations: Mapping[str, tuple[int, int]]
 
 
 def replay(sources: Sequence[Answers], target: Target, *, nan_codes: bool = False, examples: int = 3) -> Replay:
@@ -51,15 +55,17 @@ def replay(sources: Sequence[Answers], target: Target, *, nan_codes: bool = Fals
     lengths do not fit the target; nothing is run then.
     """
     designs = [target.design_of(answers) for answers in sources]
-    rows = unanswered = mismatches = 0
+    unanswered = 0
     shown: list[Mismatch] = []
     problems: list[str] = []
+    expectations: dict[str, tuple[int, int]] = {}
     for answers, design in zip(sources, designs, strict=True):
         ran = target.run(answers)
         differs = ran.answered & ~equal_patterns(answers.formats[3], ran.d, answers.d, nan_codes=nan_codes)
-        rows += int(ran.answered.sum())
         unanswered += int((~ran.answered).sum())
-        mismatches += int(differs.sum())
+        before = expectations.get(answers.design or "", (0, 0))
+        counts = int(ran.answered.sum()), int(differs.sum())
+        expectations[answers.design or ""] = (before[0] + counts[0], before[1] + counts[1])
         problems += [] if ran.problem is None else [ran.problem]
         shown += [
             Mismatch(
@@ -74,4 +80,5 @@ def replay(sources: Sequence[Answers], target: Target, *, nan_codes: bool = Fals
             )
             for i in np.flatnonzero(differs)[: examples - len(shown)].tolist()
         ]
-    return Replay(rows, unanswered, mismatches, tuple(shown), tuple(problems))
+    rows, mismatches = (sum(counts[i] for counts in expectations.values()) for i in (0, 1))
+    return Replay(rows, unanswered, mismatches, tuple(shown), tuple(problems), expectations)

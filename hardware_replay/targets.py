@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
 
@@ -11,13 +12,13 @@ import numpy as np
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.design import Design
-from mmaproof.designs.errors import InputError
+from mmaproof.designs.errors import DesignError, InputError
 from mmaproof.designs.operands import OperandBatch, Patterns
 from mmaproof.hardware_replay.answers import Answers, Rows
 from mmaproof.hardware_replay.cpu import find_cpu_instruction
 from mmaproof.hardware_replay.cuda.device import open_device
 from mmaproof.hardware_replay.process import DEADLINE, ProcessTarget
-from mmaproof.hardware_replay.recordings import read_recording
+from mmaproof.hardware_replay.recordings import read_provenance, read_recording
 from mmaproof.hardware_replay.target import Ran, Target, Unit
 from mmaproof.smt.evaluate import evaluate_batch
 
@@ -57,25 +58,34 @@ class ModelTarget:
 class RecordingTarget:
     """A recording: answers the operands that it holds, and no others."""
 
-    answers: Answers
+    path: Path
+
+    @cached_property
+    def answers(self) -> Answers:
+        """The rows that it holds. Raises InputError where the file is malformed."""
+        return read_recording(self.path)
 
     @property
     def name(self) -> str:
-        """``recording:`` and whence it is."""
-        return f"recording:{self.answers.whence}"
+        """``recording:`` and the file."""
+        return f"recording:{self.path}"
 
     @property
     def unit(self) -> Unit:
-        """Whatever the recording is of."""
-        return Unit(self.answers.whence)
+        """What the recording is of."""
+        about = read_provenance(self.path)
+        return Unit(about.device, about.device_version, about.driver)
 
     @property
     def designs(self) -> tuple[Design, ...]:
-        """None: a recording is of silicon."""
-        return ()
+        """The design that it is a recording of; none where the catalogue does not know it."""
+        try:
+            return (find_design(self.answers.design or ""),)
+        except DesignError:
+            return ()
 
-    def design_of(self, rows: Rows) -> None:
-        """Return None: it is not known. InputError on a format mismatch or another k."""
+    def design_of(self, rows: Rows) -> Design | None:
+        """Return what the recording is of, None where that is not known; InputError on other formats or another k."""
         given, held = (dict(zip((*"abcd", "scales"), x.all_formats, strict=True)) for x in (rows, self.answers))
         for x in given:
             if given[x] is not held[x]:
@@ -83,6 +93,7 @@ class RecordingTarget:
                 raise InputError(f"format mismatch: {x} is {names[0]} in {rows.whence} and {names[1]} in {self.name}")
         if rows.batch.k != self.answers.batch.k:
             raise InputError(f"{self.name} holds rows of k = {self.answers.batch.k}, not {rows.batch.k}")
+        return self.designs[0] if self.designs else None
 
     def run(self, rows: Rows) -> Ran:
         """Return the recorded d of each row that is held."""
@@ -110,9 +121,11 @@ class InstructionTarget:
     def design_of(self, rows: Rows) -> Design:
         """Return the instruction; InputError where none takes the rows, or several do and they name none."""
         by_name = {design.name: design for design in self.designs}
-        if rows.design in by_name:
-            rows.check_formats(by_name[rows.design])
-            return by_name[rows.design]
+        # what is expected may be a reading of the instruction, NAME@...: it is the instruction that runs
+        named = by_name.get((rows.design or "").partition("@")[0])
+        if named is not None:
+            rows.check_formats(named)
+            return named
         fitting = [design for design in self.designs if rows.are_for(design)]
         if len(fitting) == 1:
             return fitting[0]
@@ -173,6 +186,12 @@ class _Kind:
     """whether the kind may stand alone"""
 
 
+def _recording(path: Path) -> Target:
+    target = RecordingTarget(path)
+    _ = target.answers  # a file that cannot be read is no target
+    return target
+
+
 def _process(command: str, timeout: float | None) -> Target:
     return ProcessTarget(command, DEADLINE if timeout is None else timeout)
 
@@ -189,7 +208,7 @@ def _cuda(number: str, _: float | None) -> Target:
 
 _KINDS = {
     "model": _Kind(":DESIGN", lambda name, _: ModelTarget(find_design(name))),
-    "recording": _Kind(":FILE", lambda name, _: RecordingTarget(read_recording(Path(name)))),
+    "recording": _Kind(":FILE", lambda name, _: _recording(Path(name))),
     "process": _Kind(":COMMAND", _process),
     "cpu": _Kind(":INSTRUCTION", _cpu),
     "cuda": _Kind("[:N]", _cuda, alone=True),

@@ -13,7 +13,8 @@ from mmaproof.designs.errors import TargetUnavailable
 from mmaproof.hardware_replay.kernels.kernel import Kernel
 
 _INSTALL = "pip install 'mmaproof[cuda]'"
-_INSTALL_FOR_OLD_ARCHITECTURES = "pip install 'cuda-bindings<13' nvidia-cuda-nvrtc-cu12"
+CUDA_12 = "pip uninstall -y nvidia-cuda-nvrtc; pip install 'cuda-bindings<13' nvidia-cuda-nvrtc-cu12"
+"""How to get the packages of CUDA 12: they do not take the place of NVRTC 13, which is found first."""
 
 
 class CompilationError(RuntimeError):
@@ -91,7 +92,7 @@ def _check_architecture(nvrtc: Any, architecture: str) -> None:
     if number in known:
         return
     version = ".".join(map(str, _version(nvrtc)))
-    install = _INSTALL_FOR_OLD_ARCHITECTURES if number < min(known) else f"{_INSTALL} --upgrade"
+    install = CUDA_12 if number < min(known) else f"{_INSTALL} --upgrade"
     raise TargetUnavailable(
         f"NVRTC {version} does not compile for {architecture}: it knows sm_{min(known)} to sm_{max(known)}; {install}"
     )

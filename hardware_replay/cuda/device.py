@@ -13,20 +13,20 @@ from mmaproof.designs.catalogue import load_catalogue
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import InputError, TargetUnavailable
 from mmaproof.designs.operands import OperandBatch, Patterns, pattern_dtype
-from mmaproof.hardware_replay.cuda.compiling import compile_kernels, nvrtc_version
+from mmaproof.hardware_replay.cuda.compiling import CUDA_12, compile_kernels, nvrtc_version
 from mmaproof.hardware_replay.cuda.instructions import ARCHITECTURES, kernel_of
 from mmaproof.hardware_replay.kernels.fragments import Words
 from mmaproof.hardware_replay.kernels.kernel import OPERANDS, Kernel
 
 _ROWS_AT_ONCE = 1 << 15
-"""Dot products of one launch: the words of all their tiles stay below some 100 MB."""
+"""Dot products of one launch: what packs them stays below half a GB."""
 
 
 class CudaDevice:
     """GPU ``number`` of this machine.
 
-    ``about`` is its name, its compute capability and the version of the driver; ``designs`` are the instructions of the
-    catalogue that it has.
+    ``about`` is its name, its compute capability and NVRTC, and what the driver is for; ``designs`` are the
+    instructions of the catalogue that it has.
     """
 
     def __init__(self, number: int, driver: ModuleType) -> None:
@@ -48,8 +48,7 @@ class CudaDevice:
                 attribute.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR,
             )
         )
-        self._supports = self._call("cuDriverGetVersion") // 1000
-        self.about = (name, f"compute capability {major}.{minor}", f"CUDA {self._driver_version()}")
+        self.about = (name, f"compute capability {major}.{minor}, {self._compiler()}", f"CUDA {self._cuda()}")
         self.designs = _designs_of(major, minor)
         if not self.designs:
             raise TargetUnavailable(
@@ -96,19 +95,27 @@ class CudaDevice:
     def _function(self, kernel: Kernel) -> Any:
         """Return the kernel, loaded on the device; it is compiled the first time."""
         if kernel.name not in self._functions:
-            major, minor = nvrtc_version()
-            if major > self._supports:
-                raise TargetUnavailable(
-                    f"cuda:{self.number}: the driver is for CUDA {self._supports}, NVRTC is {major}.{minor}: "
-                    f"update the driver, or pip install 'cuda-bindings<13' nvidia-cuda-nvrtc-cu12"
-                )
             module = self._call("cuModuleLoadData", compile_kernels([kernel]))
             self._functions[kernel.name] = self._call("cuModuleGetFunction", module, kernel.name.encode())
         return self._functions[kernel.name]
 
-    def _driver_version(self) -> str:
+    def _cuda(self) -> str:
+        """Return the version of CUDA that the driver is for."""
         version = self._call("cuDriverGetVersion")
         return f"{version // 1000}.{version % 1000 // 10}"
+
+    def _compiler(self) -> str:
+        """Return the compiler of the kernels, which decides what fp8 of mma.sync is on sm_90.
+
+        Raises TargetUnavailable where it is newer than the driver.
+        """
+        major, minor = nvrtc_version()
+        if major > int(self._cuda().split(".")[0]):
+            raise TargetUnavailable(
+                f"cuda:{self.number}: the driver is for CUDA {self._cuda()}, NVRTC is {major}.{minor}: "
+                f"update the driver, or {CUDA_12}"
+            )
+        return f"NVRTC {major}.{minor}"
 
     def _call(self, name: str, *arguments: Any) -> Any:
         """Return what a function of the driver returns besides its status. TargetUnavailable where it fails."""

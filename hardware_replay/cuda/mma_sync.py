@@ -116,7 +116,8 @@ def _machine_code(design: Design) -> str:
     shape = f"{design.m}{design.n}{design.k}"
     d, a, b, c = (fmt.isa_name.upper() for fmt in (design.d_format, design.a_format, design.b_format, design.c_format))
     if design.d_format.bits == 64:
-        return rf"\bDMMA\.({shape}|{design.m}x{design.n}x{design.k}|8x8x4)\s"
+        whole = rf"{shape}|{design.m}x{design.n}x{design.k}"
+        return rf"\bDMMA\.({'8x8x4' if design.architecture.endswith('blackwell') else whole})\s"
     if design.d_format.is_integer:
         parts = ["IMMA", shape, a, b] + (["SAT"] if _saturates(design) else [])
     elif design.family == _EMULATED:

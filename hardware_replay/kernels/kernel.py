@@ -2,7 +2,7 @@
 
 The elements of D are independent of each other, and D[i, j] is the dot product of row i of A and column j of B. Dot
 products with operands of their own therefore lie on a diagonal: the r-th of a tile takes column r of B and a row of A
-that differs from tile to tile, so that all rows of A are used. One block of threads runs one tile.
+that differs from tile to tile, so that every element of D is used by some. One block of threads runs one tile.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ class Kernel:
     def _places(self, rows: int) -> _Places:
         tile, column = np.divmod(np.arange(rows), self.rows)
         m = self.fragments["d"].shape[0]
-        return _Places(tile, (column + tile * self.rows) % m, column)
+        return _Places(tile, (column + tile * self.rows + tile * self.rows // m) % m, column)
 
 
 @dataclass(frozen=True)

@@ -124,5 +124,6 @@ def test_the_standard_recording(run, tmp_path):
     assert all(x["right"] == ["model"] for x in queries)
     assert len(read_vectors(folder / "questions.jsonl").vectors) == len(summary["questions"])
     assert run("replay", folder / "questions.jsonl", f"model:{VOLTA.name}")[0] == 0
+    assert summary["problems"] == []
     status, _, err = run("record", f"model:{VOLTA.name}", "--standard", "-o", folder)
     assert (status, "is not empty" in err) == (2, True)

@@ -13,7 +13,7 @@ import pytest
 from mmaproof.designs.errors import InputError
 from mmaproof.designs.formats import find_format
 from mmaproof.designs.operands import OperandBatch, pattern_dtype
-from mmaproof.hardware_replay.answers import Answers
+from mmaproof.hardware_replay.answers import Answers, Numbered
 from mmaproof.hardware_replay.npz import LARGEST
 from mmaproof.hardware_replay.provenance import Provenance
 from mmaproof.hardware_replay.recordings import read_provenance, read_recording, write_recording
@@ -37,10 +37,10 @@ def rows_of(names, k=64, blocks=2, rows=5):
         batch=OperandBatch(column(a, rows, k), column(b, rows, k), column(c, rows), *scales),
         d=column(d, rows),
         formats=(a, b, c, d),
-        labels=tuple(f"row {i}" for i in range(rows)),
+        labels=Numbered("row", 0, rows),
         whence="made.npz (a device)",
         scale_format=formats[4] if len(formats) > 4 else None,
-        design="volta/f32.f16.f16.f32",
+        design="elsewhere/unit",
     )
 
 
@@ -110,7 +110,7 @@ def test_other_writers(path):
     asked, about = read_recording(path), str(np.load(path)["about"])
     given = {"a": np.asfortranarray(asked.batch.a), "b": asked.batch.b.astype(">u8"), "c": asked.batch.c.astype(">u4")}
     rewrite(path, about=np.frombuffer(about.encode(), np.uint8), clock=np.zeros(3), **given)
-    report = replay([asked], RecordingTarget(read_recording(path)))
+    report = replay([asked], RecordingTarget(path))
     assert (report.rows, report.mismatches, report.unanswered) == (5, 0, 0)
 
 
@@ -259,3 +259,18 @@ def test_what_contradicts_itself_is_not_written(tmp_path):
     with pytest.raises(InputError, match="device is 'x.*': one printable line"):
         provenance_of(answers, device="x\0")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_design_of_other_formats_is_a_contradiction(path):
+    edit(path, design="volta/mma.m8n8k4.f32.f16.f16.f32")
+    with pytest.raises(InputError, match="format mismatch: a is e2m1"):
+        read_recording(path)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "text"), [("scale_format", "fp16", "no format of scales"), ("k", 0, "at least one element")]
+)
+def test_what_no_recording_can_be_of(path, field, value, text):
+    edit(path, **{field: value})
+    with pytest.raises(InputError, match=text):
+        read_recording(path)

@@ -13,7 +13,7 @@ from mmaproof.designs.errors import InputError
 from mmaproof.designs.operands import Operands
 from mmaproof.hardware_replay.recordings import design_of_recording, read_index, read_provenance, read_recording
 from mmaproof.hardware_replay.replay import replay
-from mmaproof.hardware_replay.targets import ModelTarget, RecordingTarget, find_target
+from mmaproof.hardware_replay.targets import ModelTarget, find_target
 
 
 def test_every_recorded_row_is_reproduced(recordings):
@@ -75,9 +75,9 @@ def test_a_recording_is_a_source_and_a_target(folder):
 
 
 def test_a_recording_answers_only_what_it_holds(folder):
-    held = read_recording(folder / "made.npz")
+    held = find_target(f"recording:{folder / 'made.npz'}")
     rewrite(folder, c=np.array([0x3F800000, 0, 0], np.uint32))
-    report = replay([read_recording(folder / "made.npz")], RecordingTarget(held))
+    report = replay([read_recording(folder / "made.npz")], held)
     assert (report.rows, report.unanswered) == (1, 2)
 
 

@@ -29,7 +29,10 @@ def test_source_that_does_not_compile_gives_the_log(nvrtc: None, source: str, na
 
 @pytest.mark.parametrize(
     ("architecture", "install"),
-    [("sm_35", "pip install 'cuda-bindings<13' nvidia-cuda-nvrtc-cu12"), ("sm_999a", "'mmaproof[cuda]' --upgrade")],
+    [
+        ("sm_35", "pip uninstall -y nvidia-cuda-nvrtc; pip install 'cuda-bindings<13'"),
+        ("sm_999a", "'mmaproof[cuda]' --upgrade"),
+    ],
 )
 def test_unknown_architecture_names_the_version_and_what_to_install(
     nvrtc: None, architecture: str, install: str

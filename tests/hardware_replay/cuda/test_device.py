@@ -1,9 +1,12 @@
 """The target cuda: on a machine without a GPU, and on a stand-in for the driver whose kernels return c."""
 
+import ctypes
+import json
 import os
 import shutil
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -31,7 +34,8 @@ def fake_driver(tmp_path_factory):
 def mmaproof(*arguments, driver=None, trouble="", cwd=None):
     environment = {**os.environ, "MMAPROOF_FAKE_DRIVER": trouble}
     if driver is not None:
-        environment["LD_LIBRARY_PATH"] = str(driver)
+        others = os.environ.get("LD_LIBRARY_PATH", "")
+        environment["LD_LIBRARY_PATH"] = f"{driver}:{others}" if others else str(driver)
     command = [sys.executable, "-m", "mmaproof.cli.main", *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, env=environment, cwd=cwd, check=False)
 
@@ -64,7 +68,7 @@ def test_replay_chooses_the_instruction_that_the_vectors_are_of(fake_driver, tmp
     [
         ("none", "cuda", "cuda:0 is not here: the driver reports 0 GPUs"),
         ("", "cuda:3", "cuda:3 is not here: the driver reports 1 GPUs"),
-        ("old", "cuda", "the driver is for CUDA 11, NVRTC is "),
+        ("old", "cuda", "the driver is for CUDA 11.8, NVRTC is "),
         ("unknown", "cuda", "is Fake H100 of compute capability 99.0: the catalogue has none of that"),
         ("launch", "cuda", "cuda:0: cuLaunchKernel of the driver failed: CUDA_ERROR_LAUNCH_FAILED"),
     ],
@@ -80,7 +84,8 @@ def test_a_driver_in_trouble_is_not_reachable(fake_driver, tmp_path, trouble, ta
 
 def test_without_a_driver_one_line_says_what_is_missing(tmp_path):
     pytest.importorskip("cuda.bindings", reason="the extra [cuda] is not installed")
-    if shutil.which("nvidia-smi"):
+    with suppress(OSError):
+        ctypes.CDLL("libcuda.so.1")
         pytest.skip("this machine has a driver of NVIDIA")
     made = mmaproof("record", "cuda", "normal", "-o", tmp_path / "r.npz", "--design", WGMMA)
     assert (made.returncode, made.stdout) == (3, "")
@@ -93,6 +98,20 @@ def test_without_the_packages_one_line_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "cuda.bindings", None)
     with pytest.raises(TargetUnavailable, match=r"'cuda-bindings' is not here: pip install 'mmaproof\[cuda\]'$"):
         find_target("cuda")
+
+
+def test_a_standard_recording_keeps_what_it_has_when_launches_fail(fake_driver, tmp_path):
+    folder = tmp_path / "made"
+    made = mmaproof(
+        *("record", "cuda", "--standard", "-o", folder, "--rows", 100, "--design", WGMMA),
+        driver=fake_driver,
+        trouble="launch",
+    )
+    assert made.returncode == 3
+    assert "cuLaunchKernel of the driver failed" in made.stderr
+    summary = json.loads((folder / "summary.json").read_text())
+    assert summary["instructions"] == []
+    assert "CUDA_ERROR_LAUNCH_FAILED" in summary["problems"][0]
 
 
 @pytest.mark.parametrize("name", ["cuda:", "cuda:x", "cuda:-1", "cuda:٣"])
