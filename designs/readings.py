@@ -20,6 +20,8 @@ class Alignment(StrEnum):
     """each term is rounded towards minus infinity"""
     JAM = "jam"
     """dropped, and the last kept bit is set if any of them was nonzero (round to odd)"""
+    NEAREST = "nearest"
+    """each term is rounded to the nearest, ties to even"""
 
 
 class ProductExponent(StrEnum):

@@ -134,14 +134,14 @@ def _value(rng: np.random.Generator, name: str, rho: str) -> object:
 
 def differences(question: Equivalence) -> tuple[OperandBatch, int]:
     """The operands on which the designs differ, and how many were tried: all that meet the preconditions."""
-    batch = _all_operands(question)
+    batch = all_operands(question)
     fmt = question.designs[0].d_format
     is_nan = np.array([fmt.is_nan(x) for x in range(1 << fmt.bits)])
     d, e = (evaluate_batch(design, batch) for design in question.designs)
     return batch.select((d != e) & ~(is_nan[d] & is_nan[e])), len(batch)
 
 
-def _all_operands(question: Equivalence) -> OperandBatch:
+def all_operands(question: Equivalence) -> OperandBatch:
     formats = [f for _, f, count in question.columns() for _ in range(count)]
     numbers, columns = np.arange(1 << sum(f.bits for f in formats)), []
     for fmt in formats:

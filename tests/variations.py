@@ -47,11 +47,12 @@ VARIED = {
     "e-fdpa": (("cdna1/v_mfma_f32_32x32x8f16", "cdna1/v_mfma_f32_32x32x4bf16"), "L negative_zero"),
     "tr-fdpa": (
         ("cdna3/v_mfma_f32_32x32x8_f16", "cdna3/v_mfma_f32_32x32x8_bf16", "cdna3/v_mfma_f32_16x16x8_xf32"),
-        "L fraction_bits late_bits zero_c zero_product e_zero negative_zero late_rounding product_infinity",
+        "L fraction_bits late_bits late_alignment zero_c zero_product e_zero negative_zero late_rounding "
+        "product_infinity",
     ),
     "gtr-fdpa": (
         ("cdna3/v_mfma_f32_16x16x32_fp8_bf8", "cdna3/v_mfma_f32_32x32x16_bf8_bf8"),
-        "L fraction_bits late_bits zero_c zero_product e_zero negative_zero late_rounding",
+        "L fraction_bits late_bits late_alignment zero_c zero_product e_zero negative_zero late_rounding",
     ),
     "ftz-addmul": (("cdna2/v_mfma_f32_32x32x8f16", "cdna2/v_mfma_f32_32x32x8bf16_1k"), "L"),
     "emulated-fp8": (

@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class RowKind(StrEnum):
-    """What the bits of a row are; ALIGNED follows a term that floor or jam made more than its kept bits."""
+    """What the bits of a row are; ALIGNED follows a term that was made more than its kept bits."""
 
     TERM = "term"
     ALIGNED = "aligned"

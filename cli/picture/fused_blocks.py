@@ -78,12 +78,13 @@ def _sum_block(step: Step, of: Sum) -> Block:
 
 def _cuts(step: Step, of: Sum) -> str:
     """Say which bits are cut, and how."""
-    if not (of.of_sums and of.alignment is Alignment.FLOOR):
+    if not (of.alignment is Alignment.NEAREST or (of.of_sums and of.alignment is Alignment.FLOOR)):
         return f", F = {of.signals.fraction_bits}: bits below 2^{of.cut} are cut"
+    rounded = "rounded" if of.alignment is Alignment.NEAREST else "rounded down"
     if "products" not in of.labels:
-        return f", F = {of.signals.fraction_bits}: all are rounded down to multiples of 2^{of.cut}"
+        return f", F = {of.signals.fraction_bits}: all are {rounded} to multiples of 2^{of.cut}"
     return (
-        f": products are rounded down to multiples of 2^{of.cuts['products']} ({_fraction(step, of, 'products')}), "
+        f": products are {rounded} to multiples of 2^{of.cuts['products']} ({_fraction(step, of, 'products')}), "
         f"c to multiples of 2^{of.cuts['c']} ({_fraction(step, of, 'c')})"
     )
 

@@ -146,6 +146,11 @@ def losses(of: Sum) -> Iterator[str]:
     if of.of_sums and of.alignment is Alignment.FLOOR:
         moved = (f"{label} by {_short(of.terms[label] - of.aligned[label], of.cuts[label])}" for label in losers)
         yield f"rounded down: {', '.join(moved)}" if losers else "rounded down: nothing is lost"
+    elif of.alignment is Alignment.NEAREST:
+        up = [label for label in losers if abs(of.aligned[label]) > abs(of.terms[label])]
+        ways = {"up": up, "down": [label for label in losers if label not in up]}
+        rounded = " and ".join(f"{names(labels)} {way}" for way, labels in ways.items() if labels)
+        yield f"rounded to nearest, ties to even: {f'{rounded} in magnitude' if losers else 'nothing is lost'}"
     else:
         together = exact(sum(map(of.lost, losers), Fraction(0)))
         # each row has its own value

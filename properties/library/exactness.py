@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from mmaproof.designs.design import Design
-from mmaproof.designs.readings import Join
+from mmaproof.designs.readings import Join, ProductExponent, Subnormals
 from mmaproof.properties.exact import exact_twin, whole_range
 from mmaproof.properties.library.against_exact import product_bits
 from mmaproof.properties.property import (
@@ -43,6 +43,9 @@ class WithinSpread(SameResults):
         whole = exact_twin(design)
         if design.parameters.group_size is None:
             enough = max(_lowest_bit(design, kind) + (spread or 0) for kind, spread in self.spreads.items())
+            if design.parameters.product_exponent is ProductExponent.NORMALISED:
+                # the exact design does not normalise products: its e_max is up to so much higher
+                enough += product_bits(design)
             whole = exact_twin(design, min(max(enough, 1), whole.parameters.fraction_bits))
         self.exact = whole
 
@@ -56,9 +59,11 @@ class WithinSpread(SameResults):
         return algebra.all_of([self.finite(algebra, operands), _near(algebra, step, self.spreads)])
 
     def lemmas(self) -> Sequence[Lemma]:
-        """Return what the class describes, unless the register may wrap."""
-        design = self.design
-        if design.parameters.carry_bits is not None or design.parameters.join is not Join.FUSED:
+        """Return what the class describes, unless the register may wrap or a term or result is another number."""
+        design, p = self.design, self.design.parameters
+        if p.carry_bits is not None or p.join is not Join.FUSED:
+            return ()
+        if p.subnormals is not Subnormals.KEPT or p.product_limit is not None:
             return ()
         cut, (total,) = cut_of(design), self.symbolic_step().sums
         shapes = term_shapes(total)

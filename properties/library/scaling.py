@@ -25,7 +25,10 @@ class _Doubled(RunQuestion):
         return (self.design, operands), (self.design, twice)
 
     def assumption(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Truth[T]:
-        """Return whether all operands are normal, a, c stay so when doubled, and d inside the normal range or zero."""
+        """Return whether all operands are normal, a, c stay so when doubled, and d inside the normal range.
+
+        A d that is zero says nothing: it may be what a nonzero sum rounds to, and its double not.
+        """
         a, b, c = self.formats
         d, fmt = dot_product_accumulate(self.asked(self.design), algebra, operands).d, self.design.d_format
         inside = [stays_normal(algebra, a, x) for x in operands.a]
@@ -33,7 +36,7 @@ class _Doubled(RunQuestion):
             y = unpack(algebra, b, x)
             inside.append(algebra.negation(algebra.any_of([y.zero, y.subnormal])))
         inside.append(stays_normal(algebra, c, operands.c))
-        inside.append(algebra.any_of([unpack(algebra, fmt, d).zero, is_inside(algebra, fmt, d)]))
+        inside.append(is_inside(algebra, fmt, d))
         return algebra.all_of([self.finite(algebra, operands), *inside])
 
     def relation(
@@ -58,7 +61,7 @@ class Scaling(SimpleProperty):
     name = "scaling"
     feature = "scaling a and c by two scales d"
     statement = (
-        "d(2a, b, 2c) = 2 d(a, b, c) for normal operands where twice every a_k and c is normal too, and d is zero, or "
+        "d(2a, b, 2c) = 2 d(a, b, c) for normal operands where twice every a_k and c is normal too, "
         "|d| >= 2^(e_min + 1) and 2d finite; repeated, for any power of two inside the range"
     )
     witness = (

@@ -68,7 +68,7 @@ class NegationSymmetric(SimpleProperty):
     def mutant(self, design: Design) -> Design:
         """Return a design that rounds aligned terms down; where c joins rounded down, one that joins it fused."""
         p = design.parameters
-        if p.join is Join.ROUND_DOWN:
+        if p.join is Join.ROUND_DOWN and p.late_alignment is Alignment.FLOOR:
             return design.change(join=Join.FUSED)
         if not is_aligned(design):
             # rounded additions: towards minus infinity instead of to nearest

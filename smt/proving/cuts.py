@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mmaproof.designs.design import Design
+from mmaproof.designs.readings import Alignment
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.proving.lemma import Input, Lemma
 from mmaproof.smt.semantics.align import Cut, align, loses_bits
@@ -109,16 +110,17 @@ class CutLemma(TermLemma):
 
 
 class CutError(CutLemma):
-    """A cut moves a term by less than one unit, ``2**(e_max - F)``."""
+    """A cut moves a term by less than one unit, ``2**(e_max - F)``; rounding to nearest by at most half of one."""
 
     def __init__(self, kind: str, shape: TermShape, cut: Cut) -> None:
-        super().__init__(f"cutting one of the {kind} changes it by less than 2^(e_max - F)", shape, cut)
+        amount = "at most half of" if cut.alignment is Alignment.NEAREST else "less than"
+        super().__init__(f"cutting one of the {kind} changes it by {amount} 2^(e_max - F)", shape, cut)
 
     def of_term(self, algebra: Algebra[D, T], term: Term[D, T], e_max: Word[D]) -> Truth[T]:
-        """Return whether ``|kept - exact| < 1`` in units of the last kept bit.
+        """Return whether ``|kept - exact| < 1``, or at most 1/2, in units of the last kept bit.
 
         With x = significand * 2**(F - f - distance), both sides are multiplied by 2**(f + distance). Distances beyond
-        all bits count as the first such distance: the exact term is less than one unit there in any case.
+        all bits count as the first such distance: the exact term is less than half a unit there in any case.
         """
         far = self.shape.significand_width + self.cut.fraction_bits + 1
         kept = align(algebra, term, e_max, self.cut)
@@ -127,6 +129,8 @@ class CutError(CutLemma):
         exact = algebra.conditional_negate(term.negative, algebra.shift_left(term.significand, self.cut.fraction_bits))
         scaled = algebra.shift_left_by(algebra.shift_left(kept, term.fraction_bits), distance)
         error = algebra.magnitude(algebra.subtract(scaled, exact))
+        if self.cut.alignment is Alignment.NEAREST:
+            return algebra.negation(algebra.less(unit, algebra.shift_left(error, 1)))
         return algebra.less(error, unit)
 
 
@@ -168,7 +172,7 @@ def _distance(algebra: Algebra[D, T], term: Term[D, T], e_max: Word[D], most: in
 
 
 def cut_errors(total: FusedSum[Any, Any], cut: Cut) -> Sequence[Lemma]:
-    """Return the lemmas that every term of a sum moves by less than one unit."""
+    """Return the lemmas that every term of a sum moves by less than one unit, or at most half of one."""
     return [CutError(kind, shape, cut) for kind, shape in term_shapes(total).items()]
 
 

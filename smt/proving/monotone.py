@@ -8,8 +8,9 @@ add up to, and of a rounded addition, the lemmas say this:
    and so do cuts).
 2. Where e_max changes, the larger one, E, is the exponent of v or of v', whichever is higher. Another term that is cut
    at E is what it was, cut again (``CutAgain``): it loses less than a unit of E, and at most half of one where E is one
-   above the e_max before. But v and v' lose nothing, and their distance makes up for what all others can lose
-   (``LargeStep``).
+   above the e_max before. Rounded to nearest it moves as little, up or down: by at most half a unit of either cut
+   (``cuts.CutError``), and at most half a unit of E where E is one above. But v and v' lose nothing, and their distance
+   makes up for what all others can lose (``LargeStep``).
 3. So the sum never falls; it is that of the cut terms (``cuts.CutBound``: they fit the register). Its conversion does
    not fall either (``OrderedConversion``).
 
@@ -30,7 +31,7 @@ from mmaproof.designs.parameters import Parameters
 from mmaproof.designs.readings import Alignment, FarC, Grouping, Join, LateRounding, ProductExponent, Summation
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.algebra.terms import TermAlgebra
-from mmaproof.smt.proving.cuts import CutBound, CutLemma, TermShape
+from mmaproof.smt.proving.cuts import CutBound, CutError, CutLemma, TermShape
 from mmaproof.smt.proving.lemma import Input, Lemma
 from mmaproof.smt.semantics import OperandWords, dot_product_accumulate, ieee
 from mmaproof.smt.semantics.align import Cut, align, loses_bits
@@ -340,15 +341,22 @@ class LargeStep(Neighbours):
 
 
 class CutAgain(CutLemma):
-    """The cut of a term below an e_max one higher is its cut, cut by one bit more; so by induction for any higher."""
+    """The cut of a term below an e_max one higher is its cut, cut by one bit more; so by induction for any higher.
+
+    Rounded to nearest twice is not rounded once: such a cut is at most half a unit away.
+    """
 
     def __init__(self, kind: str, shape: TermShape, cut: Cut) -> None:
-        super().__init__(f"one of the {kind}, cut below a higher e_max, is its cut, cut again", shape, cut)
+        again = "at most half a unit from its cut" if cut.alignment is Alignment.NEAREST else "its cut, cut again"
+        super().__init__(f"one of the {kind}, cut below a higher e_max, is {again}", shape, cut)
 
     def of_term(self, algebra: Algebra[D, T], term: Term[D, T], e_max: Word[D]) -> Truth[T]:
-        """Return whether it is: a floor of a floor, truncated twice, or rounded to odd twice."""
+        """Return whether it is: a floor of a floor, truncated twice, or rounded to odd twice; or so close."""
         one = algebra.unsigned(1, 1)
         low, high = (align(algebra, term, e, self.cut) for e in (e_max, algebra.add(e_max, algebra.signed(1))))
+        if self.cut.alignment is Alignment.NEAREST:
+            apart = algebra.magnitude(algebra.subtract(algebra.shift_left(high, 1), low))
+            return algebra.any_of([algebra.negation(term.present), algebra.negation(algebra.less(one, apart))])
         if self.cut.alignment is Alignment.FLOOR:
             again = algebra.shift_right(low, one)
         else:
@@ -427,7 +435,7 @@ def lemmas_for_c(design: Design) -> Sequence[Lemma]:
     if p.join is Join.ROUND_DOWN:
         if p.far_c is not FarC.ROUNDED or p.late_rounding is not LateRounding.ONCE:
             return ()
-        cuts = [Cut(bits, Alignment.FLOOR) for bits in (p.late_bits, p.fraction_bits)]
+        cuts = [Cut(bits, p.late_alignment) for bits in (p.late_bits, p.fraction_bits)]
     total = _last_sum(design)
     floor = p.floor if p.join is Join.FUSED else None
     return _of_sum(ChangedC(design), total, -1, cuts[1], cuts[0], floor, Rules.of(p))
@@ -469,6 +477,7 @@ def _of_sum(
         CutOfDoubled(own, cut),
         LargeStep(changed, cut, [others] * len(rest), floor),
         *(CutAgain(kind, shape, others) for kind, shape in kinds.items()),
+        *(CutError(kind, shape, others) for kind, shape in kinds.items() if others.alignment is Alignment.NEAREST),
         CutBound("terms that rise", own, cut),
         *(CutBound(kind, shape, others) for kind, shape in kinds.items()),
         OrderedConversion(total, rules),

@@ -105,7 +105,7 @@ class CutMoves(CutLemma):
 
 
 class ConversionMoves(ConversionLemma):
-    """rho of a sum at an e_max one higher is twice rho of it, inside the normal range; zero stays zero."""
+    """rho of a sum at an e_max one higher is twice rho of it, inside the normal range."""
 
     def __init__(self, design: Design, total: FusedSum[Any, Any]) -> None:
         super().__init__("rho of a doubled sum is doubled, inside the normal range", design, total)
@@ -115,9 +115,8 @@ class ConversionMoves(ConversionLemma):
         fmt, higher = self.rules.rho.target, algebra.add(e_max, algebra.signed(1))
         d, _ = convert(algebra, self.rules, total, e_max, self.fraction_bits, zero_negative)
         moved, _ = convert(algebra, self.rules, total, higher, self.fraction_bits, zero_negative)
-        zero = algebra.all_of([algebra.is_value(total, 0), unpack(algebra, fmt, d).zero])
-        meant = algebra.any_of([zero, is_inside(algebra, fmt, d)])
-        return algebra.any_of([algebra.negation(meant), algebra.equal(moved, doubled(algebra, fmt, d))])
+        outside = algebra.negation(is_inside(algebra, fmt, d))
+        return algebra.any_of([outside, algebra.equal(moved, doubled(algebra, fmt, d))])
 
 
 def scaling_lemmas(design: Design, total: FusedSum[Any, Any]) -> Sequence[Lemma]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 from mmaproof.designs.readings import Alignment, Comparator
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
@@ -22,8 +23,12 @@ class Cut:
 
         Its exponent is at most the one aligned at, so it only moves down. Truncation keeps the whole part;
         rounding towards minus infinity adds one unit to a negative magnitude, jamming at most sets the last bit.
+        Rounding to nearest keeps the order of magnitudes, so the largest becomes the largest.
         """
-        whole = (largest << self.fraction_bits) >> fraction_bits
+        units = Fraction(largest << self.fraction_bits, 1 << fraction_bits)
+        if self.alignment is Alignment.NEAREST:
+            return round(units)  # ties to even
+        whole = int(units)
         return whole if self.alignment is Alignment.TRUNCATE else whole + 1
 
 
@@ -49,11 +54,12 @@ def align(algebra: Algebra[D, T], term: Term[D, T], e_max: Word[D], cut: Cut) ->
     """Return the signed multiple of ``2**(e_max - F)`` that ``term`` is cut to; e_max is at least its exponent.
 
     Bits further than F below e_max are lost however far down they are, so dropping the fixed surplus of a
-    significand with more than F fraction bits before the variable shift loses the same bits.
+    significand with more than F fraction bits before the variable shift loses the same bits. Rounding to nearest
+    looks at two bits more: the first one that is lost, and whether anything lies below it.
     """
     distance = algebra.subtract(e_max, term.exponent)
     amount = algebra.narrow_to_unsigned(algebra.ite(term.present, distance, algebra.signed(0)), distance.width - 1)
-    surplus = term.fraction_bits - cut.fraction_bits
+    surplus = term.fraction_bits - cut.fraction_bits - (2 if cut.alignment is Alignment.NEAREST else 0)
     significand = algebra.shift_left(term.significand, max(-surplus, 0))
     width = cut.bound(term.largest, term.fraction_bits).bit_length() + 1
     match cut.alignment:
@@ -63,6 +69,9 @@ def align(algebra: Algebra[D, T], term: Term[D, T], e_max: Word[D], cut: Cut) ->
         case Alignment.JAM:
             magnitude = algebra.shift_right_jam(_drop_low_jam(algebra, significand, surplus), amount)
             value = algebra.conditional_negate(term.negative, magnitude)
+        case Alignment.NEAREST:
+            magnitude = algebra.shift_right_jam(_drop_low_jam(algebra, significand, surplus), amount)
+            value = algebra.conditional_negate(term.negative, _round_to_even(algebra, magnitude))
         case Alignment.TRUNCATE:
             magnitude = algebra.shift_right(_drop_low(algebra, significand, surplus), amount)
             value = algebra.conditional_negate(term.negative, magnitude)
@@ -79,6 +88,14 @@ def loses_bits(algebra: Algebra[D, T], term: Term[D, T], e_max: Word[D], cut: Cu
     """
     jammed = align(algebra, term, e_max, Cut(cut.fraction_bits + 1, Alignment.JAM))
     return algebra.is_bit_set(jammed, 0)
+
+
+def _round_to_even(algebra: Algebra[D, T], x: Word[D]) -> Word[D]:
+    """Return a magnitude with a round bit and a sticky bit below its last kept one, rounded to nearest."""
+    x = algebra.extend(x, max(x.width, 3))
+    sticky, half, odd = (algebra.is_bit_set(x, i) for i in range(3))
+    up = algebra.all_of([half, algebra.any_of([sticky, odd])])
+    return algebra.add(algebra.drop_low(x, 2), algebra.ite(up, algebra.unsigned(1, 1), algebra.unsigned(0, 1)))
 
 
 def _drop_low(algebra: Algebra[D, T], x: Word[D], places: int) -> Word[D]:

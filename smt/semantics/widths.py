@@ -49,7 +49,8 @@ def _product_bound(design: Design, cut: Cut) -> int:
         largest *= design.scale_format.max_significand**2
         point += 2 * design.scale_format.fraction_bits
     if design.parameters.product_exponent is ProductExponent.NORMALISED:
-        return cut.bound(2, 0) - 1  # below 2
+        width = largest.bit_length()
+        largest, point = (1 << width) - 1, width - 1  # every bit set, below 2
     return cut.bound(largest, point)
 
 

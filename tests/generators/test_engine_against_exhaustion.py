@@ -3,57 +3,24 @@
 The search is switched off: answers come from staged proofs, lemmas and the solver.
 """
 
-import time
 from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from pysmt.environment import Environment, get_env
-from pysmt.exceptions import SolverReturnedUnknownResultError
+from in_this_process import InThisProcess, unanswered
+from pysmt.environment import Environment
 from pysmt.fnode import FNode
-from pysmt.logics import QF_BV
 from small_designs import Pair, differences, random_pair, use_small_formats
 
 from mmaproof.designs.operands import OperandBatch, Operands
 from mmaproof.generators import answer, stages
 from mmaproof.generators.compare import compare
-from mmaproof.smt.solving.backends import require_solver
-from mmaproof.smt.solving.bitwuzla_solver import BitwuzlaSolver
 from mmaproof.smt.solving.limits import LEAST_SECONDS, Limits
 from mmaproof.smt.solving.prove import Ask
-from mmaproof.smt.solving.solving import Solving
-from mmaproof.smt.solving.verdict import Answer, Cause, Outcome, Status
+from mmaproof.smt.solving.verdict import Answer, Cause, Status
 
 LIMITS = Limits(120, 4 << 30)
-MOST_SECONDS = 0.5
-"""What a query may take; nearly all take milliseconds."""
-BITWUZLA = require_solver("bitwuzla")
-
-
-class InThisProcess(Solving):
-    """Bitwuzla without processes, which would take longer than the queries, of which there are thousands."""
-
-    def ask(self, formula: FNode, symbols: Sequence[FNode], /, *, limits: Limits) -> Answer:
-        started = time.monotonic()
-        if limits.seconds <= LEAST_SECONDS:
-            return unanswered()
-        options = {"time-limit-per": int(min(limits.seconds, MOST_SECONDS) * 1000)}
-        with BitwuzlaSolver(get_env(), QF_BV, solver_options=options) as engine:
-            engine.add_assertion(formula)
-            try:
-                satisfiable = engine.solve()
-                model = {x.symbol_name(): int(engine.get_value(x).constant_value()) for x in symbols if satisfiable}
-            except SolverReturnedUnknownResultError:
-                return unanswered()
-        seconds = time.monotonic() - started
-        return (
-            Answer(Outcome.SAT, BITWUZLA, seconds, model) if satisfiable else Answer(Outcome.UNSAT, BITWUZLA, seconds)
-        )
-
-
-def unanswered() -> Answer:
-    return Answer(Outcome.UNKNOWN, BITWUZLA, 0.0, reason=Cause.TIMEOUT.reason("no answer in time"))
 
 
 def answers_of(seed: int) -> Ask:

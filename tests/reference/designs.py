@@ -60,6 +60,7 @@ def _fdpa_late(function):
             f2=p.late_bits,
             final_rounding=_letter(p.late_rounding),
             product_overflow=_letter(p.product_infinity),
+            late_alignment=p.late_alignment.value,
             nan_code=nan_code,
             **chosen,
         )

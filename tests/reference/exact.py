@@ -44,7 +44,7 @@ FLUSHED = {
 CHOICES = {
     "rho": tuple(CONVERSIONS),
     "subnormals": tuple(FLUSHED),
-    "alignment": ("truncate", "floor", "jam"),
+    "alignment": ("truncate", "floor", "jam", "nearest"),
     "product_exponent": ("summed", "normalised"),
     "zero_c": ("A", "B", "C"),
     "zero_product": ("A", "B", "C"),
@@ -153,12 +153,18 @@ def align(term: Term, unit: int, alignment: str) -> int:
     """Xie, algorithm 7, line 10: the term as a multiple of ``2**unit``, what lies below being cut off.
 
     "truncate" cuts the magnitude; "floor" rounds towards minus infinity; "jam" cuts the magnitude and sets
-    its lowest kept bit where anything was lost (round to odd).
+    its lowest kept bit where anything was lost (round to odd); "nearest" takes the nearest multiple, and of two
+    equally near ones the even one.
     """
     if term.scale >= unit:
         return term.integer << (term.scale - unit)
     if alignment == "floor":
         return term.integer // (1 << (unit - term.scale))
+    if alignment == "nearest":
+        half, below = divmod(term.integer, 1 << (unit - term.scale - 1))  # in half units, rounded down
+        if half % 4 == 1 and below == 0:
+            return half >> 1
+        return (half + 1) >> 1
     kept, lost = divmod(abs(term.integer), 1 << (unit - term.scale))
     if alignment == "jam" and lost:
         kept |= 1

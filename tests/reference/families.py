@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from reference.exact import (
+    CHOICES,
     FLUSHED,
     Design,
     Pair,
@@ -34,8 +35,8 @@ ONE = Number("finite", 0, 1, 0, 0)
 FP32_INFINITY = FORMATS["fp32"].infinity
 
 
-def check_choice(name: str, value: str, allowed: str) -> None:
-    """Refuse a misspelt reading; ``allowed`` are letters."""
+def check_choice(name: str, value: str, allowed: Sequence[str]) -> None:
+    """Refuse a misspelt reading."""
     if value not in tuple(allowed):
         raise ValueError(f"{name} is {value!r}, not one of {', '.join(allowed)}")
 
@@ -295,18 +296,23 @@ def gst_fdpa(
 
 @dataclass(frozen=True)
 class Rounded:
-    """What TR-FDPA and GTR-FDPA have beside the parameters of a T-FDPA step: F2 and two open points."""
+    """What TR-FDPA and GTR-FDPA have beside the parameters of a T-FDPA step: F2 and two open points.
+
+    ``late_alignment`` takes the place of what the algorithms round down; a final rounding only rounds down.
+    """
 
     step: Design
     f2: int
     final_rounding: str
     product_overflow: str
+    late_alignment: str = "floor"
 
     def __post_init__(self) -> None:
         """Refuse a misspelt choice."""
         check_output(self.step, "fp32")
         check_choice("final_rounding", self.final_rounding, "AB")
         check_choice("product_overflow", self.product_overflow, "AB")
+        check_choice("late_alignment", self.late_alignment, CHOICES["alignment"])
 
 
 def truncated_sum(terms: Sequence[Term], fraction_bits: int) -> Term:
@@ -321,13 +327,13 @@ def truncated_sum(terms: Sequence[Term], fraction_bits: int) -> Term:
     return Term(sum(align(term, unit, "truncate") for term in terms), unit, max(exponents))
 
 
-def rounded_sum(even: Term, odd: Term, fraction_bits: int) -> Term:
+def rounded_sum(even: Term, odd: Term, fraction_bits: int, alignment: str) -> Term:
     """Xie, algorithm 11, step 3: two sums rounded down at the larger of their exponents."""
     exponents = [term.exponent for term in (even, odd) if term.exponent is not None]
     if not exponents:
         return Term(0, 0, None)
     unit = max(exponents) - fraction_bits
-    return Term(align(even, unit, "floor") + align(odd, unit, "floor"), unit, max(exponents))
+    return Term(align(even, unit, alignment) + align(odd, unit, alignment), unit, max(exponents))
 
 
 def final_sum(products: Term, c: Term, design: Rounded, *, drops_small_c: bool) -> int:
@@ -340,13 +346,15 @@ def final_sum(products: Term, c: Term, design: Rounded, *, drops_small_c: bool) 
     if not exponents:
         return 0
     largest, fraction_bits = max(exponents), design.step.fraction_bits
-    products_unit = largest - (design.f2 if design.final_rounding == "A" else design.f2 + 1)
+    twice = design.final_rounding == "B" and design.late_alignment == "floor"
+    products_unit = largest - (design.f2 + 1 if twice else design.f2)
     c_unit = largest - fraction_bits
-    kept_c = align(c, c_unit, "floor")
+    kept_c = align(c, c_unit, design.late_alignment)
     if drops_small_c and c.exponent is not None and c.exponent < largest - fraction_bits - 1:
         kept_c = 0
-    total, scale = exact_sum([(align(products, products_unit, "floor"), products_unit), (kept_c, c_unit)])
-    if design.final_rounding == "B" and total != 0:
+    kept_products = align(products, products_unit, design.late_alignment)
+    total, scale = exact_sum([(kept_products, products_unit), (kept_c, c_unit)])
+    if twice and total != 0:
         unit = floor_log2(total, scale) - design.f2
         total, scale = align(Term(total, scale, None), unit, "floor"), unit
     return design.step.convert(total, scale)
@@ -388,6 +396,7 @@ def tr_fdpa(
     e_zero: int | None = None,
     final_rounding: str = "A",
     product_overflow: str = "A",
+    late_alignment: str = "floor",
     nan_code: int,
     rho: str = "rne-fp32",
     **parameters: Any,
@@ -408,7 +417,7 @@ def tr_fdpa(
         e_zero=e_zero,
         **parameters,
     )
-    design = Rounded(inner, f2, final_rounding, product_overflow)
+    design = Rounded(inner, f2, final_rounding, product_overflow, late_alignment)
 
     def step(_: int, pairs: Sequence[Pair], accumulator: Number) -> int:
         special = rounded_special_value(pairs, accumulator, design)
@@ -436,6 +445,7 @@ def gtr_fdpa(
     e_zero: int | None = None,
     final_rounding: str = "A",
     product_overflow: str = "A",
+    late_alignment: str = "floor",
     nan_code: int,
     rho: str = "rne-fp32",
     **parameters: Any,
@@ -452,7 +462,7 @@ def gtr_fdpa(
         e_zero=e_zero,
         **parameters,
     )
-    design = Rounded(inner, f2, final_rounding, product_overflow)
+    design = Rounded(inner, f2, final_rounding, product_overflow, late_alignment)
 
     def step(_: int, pairs: Sequence[Pair], accumulator: Number) -> int:
         special = rounded_special_value(pairs, accumulator, design)
@@ -460,7 +470,7 @@ def gtr_fdpa(
             return special
         terms = [product_term(x, y, inner) for x, y in pairs]
         even, odd = (truncated_sum(half, fraction_bits) for half in (terms[0::2], terms[1::2]))
-        products = rounded_sum(even, odd, fraction_bits)
+        products = rounded_sum(even, odd, fraction_bits, late_alignment)
         return final_sum(products, c_term(accumulator, inner), design, drops_small_c=True)
 
     pairs = decode_pairs(a, b, a_format, b_format, L, inner.subnormals)

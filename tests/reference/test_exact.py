@@ -386,6 +386,14 @@ def test_wrap() -> None:
         ("jam", 1.0, 5 * 2.0**-24, 0x3F800003),
         ("jam", 1.0, 2.0**-22, 0x3F800002),  # nothing lost
         ("floor", 1.0, -(2.0**-22), 0x3F7FFFFC),
+        ("nearest", 1.0, 2.0**-24, 0x3F800000),  # a tie: 0 is even
+        ("nearest", 1.0, 3 * 2.0**-24, 0x3F800002),  # a tie: 2 is even
+        ("nearest", 1.0, 3 * 2.0**-25, 0x3F800001),
+        ("nearest", 1.0, 2.0**-25, 0x3F800000),
+        ("nearest", 1.0, -(2.0**-24), 0x3F800000),
+        ("nearest", 1.0, -3 * 2.0**-24, 0x3F7FFFFC),  # 1 - 2 * 2^-23
+        ("nearest", 1.0, -3 * 2.0**-25, 0x3F7FFFFE),
+        ("nearest", 1.0, -5 * 2.0**-24, 0x3F7FFFFC),
     ],
 )
 def test_alignment(alignment: str, c: float, product: float, expected: int) -> None:

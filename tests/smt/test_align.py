@@ -57,6 +57,22 @@ def test_bits_are_lost_where_the_term_is_no_multiple_of_the_last_kept_bit(alignm
     assert min(seen.values()) > 20
 
 
+def test_the_nearest_multiple_is_kept_and_of_two_the_even_one():
+    source, seen = random.Random(32), Counter()
+    for index in range(6000):
+        term, e_max = integer_term(source, source.choice([0, 1, source.randint(0, 70), source.randint(0, 200)]))
+        # often so many bits that a tie is likely
+        point = term.fraction_bits + e_max - term.exponent.data
+        bits = max(point - source.choice([0, 1, 2, 3, source.randint(0, 70)]), 0)
+        exact = value(term) * Fraction(2) ** (bits - e_max)
+        kept = align(INTEGERS, term, INTEGERS.signed(e_max, 11), Cut(bits, Alignment.NEAREST)).data
+        assert kept == round(exact), (index, term, e_max, bits)  # Fraction rounds ties to even
+        tie, up = exact % 1 == Fraction(1, 2), abs(kept) > abs(exact)
+        seen[tie, up, exact < 0] += exact % 1 != 0
+    assert len(seen) == 8
+    assert min(seen.values()) > 20
+
+
 @pytest.mark.parametrize(
     ("significand", "distance", "fraction_bits", "lost"),
     [

@@ -10,6 +10,7 @@ from variations import VARIED, disagreements, random_design
 
 from mmaproof.designs.catalogue import find_design, load_catalogue
 from mmaproof.designs.design import Design
+from mmaproof.designs.readings import Alignment
 from mmaproof.generators.distributions import DISTRIBUTIONS, draw
 from mmaproof.smt.evaluate import evaluate
 
@@ -54,6 +55,15 @@ def test_any_combination_of_parameters_agrees(family, seed):
     rng, design = np.random.default_rng(seed), random_design(family, seed)
     for name in DISTRIBUTIONS:
         assert disagreements(design, draw(name, design, 12, design.k * (1 + seed % 2), rng)) == [], name
+
+
+@pytest.mark.parametrize("family", [n for n, (_, varied) in VARIED.items() if "alignment" in varied])
+def test_terms_rounded_to_nearest_agree(family):
+    for seed in range(3):
+        name = "late_alignment" if "late_alignment" in VARIED[family][1] else "alignment"
+        rng, design = np.random.default_rng(seed), random_design(family, seed, **{name: Alignment.NEAREST})
+        for distribution in DISTRIBUTIONS:
+            assert disagreements(design, draw(distribution, design, 12, design.k, rng)) == [], distribution
 
 
 @pytest.mark.parametrize("k", [1, 3, 12, 16, 48])

@@ -17,6 +17,7 @@ SETTINGS = (
     "alignment=floor,carry_bits=0,negative_zero=B",
     "product_exponent=normalised,carry_bits=1,chain_infinity=B,L=2",
     "rho=rna-fp32,subnormals=operands-of-a",
+    "alignment=nearest,fraction_bits=10,carry_bits=1,L=2",
     "rho=rtn-fp32,subnormals=flushed,zero_sum=ieee,L=2",
     "rho=rtp-fp32,subnormals=results,alignment=jam,L=2",
 )
@@ -26,6 +27,7 @@ OTHER_FAMILIES = (
     "cdna3/v_mfma_f32_32x32x8_bf16@rho=rtp-fp32,subnormals=flushed",
     "ampere/f16.f16.f16.f16@rho=rna-fp16,subnormals=results",
     "riscv/bulk.m1n1k4.f32.bf16.f16.f32@rho=rtn-fp32,subnormals=flushed",
+    "cdna3/v_mfma_f32_16x16x32_fp8_bf8@late_alignment=nearest,late_bits=24",
     "paper/sequential.f32.f16.f16.f32@rho=rna-fp32,subnormals=results",
 )
 

@@ -164,3 +164,14 @@ def test_floor_has_a_row_of_its_own() -> None:
     assert [row.label for row in block.rows][:4] == ["p0", "p1", "floor", "p2"]
     assert value(block.rows[2].value) == -1
     assert any(words.startswith("floor: ") for words in block.after)
+
+
+def test_a_term_rounded_up_has_a_row_of_its_own() -> None:
+    # c = 1 and products of 1, 3, -3 and 2 quarters of a unit of F = 23
+    design = VOLTA.change(alignment=Alignment.NEAREST)
+    operands = Operands((0x1400, 0x1A00, 0x9A00, 0x1800), (0x0200,) * 4, 0x3F800000)
+    (block,) = blocks(explain([design], operands))
+    assert block.heading == "e_max = 0 (c), F = 23: all are rounded to multiples of 2^-23"
+    assert [row.label for row in block.rows][:6] == ["p0", "p1", "nearest", "p2", "nearest", "p3"]
+    assert [value(block.rows[i].value) * 2**23 for i in (2, 4)] == [1, -1]
+    assert "rounded to nearest, ties to even: p1, p2 up and p0, p3 down in magnitude" in block.after

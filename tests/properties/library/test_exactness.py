@@ -3,7 +3,10 @@
 import pytest
 
 from mmaproof.designs.catalogue import find_design
+from mmaproof.designs.operands import Operands
 from mmaproof.generators.check import check
+from mmaproof.properties.library.exactness import WithinSpread
+from mmaproof.properties.run_question import Scope
 
 
 @pytest.mark.parametrize(
@@ -34,3 +37,19 @@ def test_c(design, value):
     answer = check("exactness-of-c", find_design(design))
     assert (answer.verdict, answer.finding.value) == ("holds", value)
     assert answer.finding.runs
+
+
+@pytest.mark.parametrize("change", ["subnormals=results", "product_limit=128", "carry_bits=2", "join=round-down"])
+def test_lemmas_are_offered_where_the_sum_is_what_is_returned(change):
+    name = "volta/mma.m8n8k4.f32.f16.f16.f32"
+    assert WithinSpread(find_design(name), Scope(), 0, 0).lemmas()
+    assert not WithinSpread(find_design(f"{name}@{change}"), Scope(), 0, 0).lemmas()
+
+
+def test_the_exact_design_keeps_every_bit_beside_a_product_that_is_not_normalised():
+    # the product of the smallest subnormals has the exponent -28 as a sum, -48 normalised: c lies at it, or 20 below
+    design = find_design("ampere/f32.f16.f16.f32@product_exponent=normalised")
+    operands = Operands((1,), (1,), (127 - 48) << 23 | 1)
+    question = WithinSpread(design, Scope(1), 20, 0)
+    assert question.is_meant(operands)
+    assert len({run.d for run in question.witness_runs(operands)}) == 1

@@ -11,12 +11,14 @@ from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.errors import DesignError
 from mmaproof.designs.formats import FORMATS
 from mmaproof.designs.operands import Operands
+from mmaproof.designs.readings import Alignment
 from mmaproof.generators.check import check
 from mmaproof.properties.library import find_property
 from mmaproof.properties.run_question import Scope
 from mmaproof.smt.algebra.integers import IntegerAlgebra
 from mmaproof.smt.evaluate import evaluate
 from mmaproof.smt.proving import monotone
+from mmaproof.smt.proving.cuts import CutError, CutLemma
 from mmaproof.smt.semantics.align import align
 from mmaproof.smt.semantics.patterns import last_before_power, order_key, successor
 from mmaproof.smt.semantics.unpack import unpack
@@ -89,6 +91,16 @@ def test_lemmas_are_offered_where_the_argument_holds(change):
     assert monotone.lemmas_for_a(find_design(f"{VOLTA}@{change}")) == ()
 
 
+@pytest.mark.parametrize("name", [f"{CDNA3}@late_alignment=nearest", "volta/f16.f16.f16.f16@alignment=nearest"])
+def test_terms_rounded_to_nearest_move_little_enough(name):
+    found = monotone.lemmas_for_c(find_design(name))
+    assert {x.cut.alignment for x in found if isinstance(x, CutLemma)} == {Alignment.NEAREST}
+    assert {monotone.CutAgain, CutError} <= {type(x) for x in found}
+    answer = check("monotone-in-c", find_design(name))
+    assert answer.verdict == "holds"
+    assert {x.name for x in answer.answers[-1].lemmas} == {x.name for x in found}
+
+
 def test_too_few_bits_are_found_out():
     assert decide(one(monotone.LargeStep, monotone.lemmas_for_c(find_design(VOLTA)))) is Status.REFUTED
     coarse = find_property("monotone-in-a").mutant(find_design(VOLTA))
@@ -103,7 +115,8 @@ def test_a_term_that_falls_is_found_out(monkeypatch):
     assert decide(lemma) is Status.REFUTED
 
 
-def test_a_cut_that_turns_around_is_found_out(monkeypatch):
+@pytest.mark.parametrize("name", [VOLTA, f"{VOLTA}@alignment=nearest"])
+def test_a_cut_that_turns_around_is_found_out(monkeypatch, name):
     def turned(algebra, term, e_max, cut):
         high = algebra.less(algebra.signed(0), e_max)
         return align(algebra, replace(term, negative=algebra.exclusive_or(term.negative, high)), e_max, cut)
@@ -112,12 +125,12 @@ def test_a_cut_that_turns_around_is_found_out(monkeypatch):
         kept = align(algebra, term, e_max, cut)
         return algebra.ite(algebra.is_bit_set(kept, 1), algebra.signed(0), kept)
 
-    found = monotone.lemmas_for_c(find_design(VOLTA))
+    found = monotone.lemmas_for_c(find_design(name))
     monkeypatch.setattr(monotone, "align", turned)
     assert decide(one(monotone.CutOfDoubled, found)) is Status.REFUTED
     assert decide(one(monotone.CutAgain, found)) is Status.REFUTED
     monkeypatch.setattr(monotone, "align", lossy)
-    assert decide(one(monotone.CutOrdered, monotone.lemmas_for_c(find_design(VOLTA)))) is Status.REFUTED
+    assert decide(one(monotone.CutOrdered, found)) is Status.REFUTED
 
 
 def test_a_conversion_out_of_order_is_found_out(monkeypatch):

@@ -6,6 +6,7 @@ import pytest
 from deciding import decide
 
 from mmaproof.designs.catalogue import find_design
+from mmaproof.designs.operands import Operands
 from mmaproof.generators.check import check
 from mmaproof.properties.library.scaling import Scaling
 from mmaproof.properties.run_question import Scope
@@ -37,6 +38,16 @@ def test_a_floor_breaks_it():
     fmt = first.design.d_format
     assert second.d != first.d + (1 << fmt.fraction_bits)
     assert [evaluate(r.design, r.operands) for r in answer.finding.runs] == [first.d, second.d]
+
+
+def test_a_sum_that_is_converted_to_zero_is_not_meant():
+    # c = 2^-126, products of -2^-126, 3 * 2^-151 and 2^-252: d is zero, with a and c doubled it is 2^-149
+    design = find_design("hopper/wgmma.f32.bf16.bf16")
+    one, rest = 127, [0x0080] * (design.k - 2)
+    a, b = (0x8000 | (one - 63) << 7, (one - 75) << 7 | 64, *rest), ((one - 63) << 7, (one - 75) << 7, *rest)
+    question = Scaling().question(design, Scope())
+    assert [run.d for run in question.witness_runs(Operands(a, b, 0x00800000))] == [0, 1]
+    assert not question.is_meant(Operands(a, b, 0x00800000))
 
 
 @pytest.mark.parametrize("change", ["floor=0", "summation=pairwise", "join=round-down", "grouping=even-odd"])

@@ -47,6 +47,12 @@ def test_cdna3_is_not_symmetric(name):
     assert check("negation-symmetric", find_design(name)).verdict == "violated"
 
 
+@pytest.mark.parametrize("alignment", ["truncate", "nearest"])
+def test_mutants_of_units_that_join_c_otherwise_round_down(alignment):
+    mutant = find_property("negation-symmetric").mutant(find_design(f"{CDNA3}@late_alignment={alignment}"))
+    assert check("negation-symmetric", mutant).verdict == "violated"
+
+
 def _positive_infinities(algebra, products, addends, parameters=None):
     result = terms_of_specials(algebra, products, addends, parameters)
     return replace(result, negative=algebra.truth(False))

@@ -7,6 +7,7 @@ from deciding import decide
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.conversions import Rounding
+from mmaproof.designs.readings import Alignment
 from mmaproof.properties.library.carry import SumFits
 from mmaproof.properties.run_question import Scope
 from mmaproof.smt.algebra.integers import IntegerAlgebra
@@ -34,7 +35,7 @@ def parts(name):
     return design, total, term_shapes(total)
 
 
-@pytest.mark.parametrize("name", [VOLTA, FP8, f"{VOLTA}@alignment=floor", f"{VOLTA}@alignment=jam"])
+@pytest.mark.parametrize("name", [VOLTA, FP8, *(f"{VOLTA}@alignment={x}" for x in ("floor", "jam", "nearest"))])
 @pytest.mark.parametrize("kind", ["products", "c"])
 def test_a_cut_moves_a_term_by_less_than_one_unit(name, kind):
     design, _, shapes = parts(name)
@@ -53,6 +54,15 @@ def test_a_cut_that_drops_another_bit_is_found_out(monkeypatch, kind):
     assert decide(CutError(kind, shapes[kind], cut_of(design))) is Status.REFUTED
 
 
+@pytest.mark.parametrize("alignment", ["truncate", "floor", "jam"])
+def test_no_other_cut_is_within_half_a_unit(monkeypatch, alignment):
+    design, _, shapes = parts(f"{VOLTA}@alignment=nearest")
+    monkeypatch.setattr(
+        cuts, "align", lambda a, t, e, cut: align(a, t, e, replace(cut, alignment=Alignment(alignment)))
+    )
+    assert decide(CutError("c", shapes["c"], cut_of(design))) is Status.REFUTED
+
+
 @pytest.mark.parametrize(("name", "kind", "spread"), [(VOLTA, "products", 3), (VOLTA, "c", 0), (FP8, "products", 7)])
 def test_terms_close_to_e_max_lose_nothing_and_one_further_do(name, kind, spread):
     design, _, shapes = parts(name)
@@ -60,13 +70,24 @@ def test_terms_close_to_e_max_lose_nothing_and_one_further_do(name, kind, spread
     assert decide(CutIsExact(kind, shapes[kind], cut_of(design), spread + 1)) is Status.REFUTED
 
 
-@pytest.mark.parametrize("alignment", ["truncate", "floor", "jam"])
-def test_the_bound_of_a_cut_term_is_attained(alignment):
+@pytest.mark.parametrize(
+    ("alignment", "kind", "slack"),
+    [
+        ("truncate", "products", 0),
+        ("floor", "products", 1),
+        ("jam", "products", 1),
+        ("nearest", "products", 0),
+        # 24 bits, all set, round to the next power of two
+        ("nearest,fraction_bits=10", "c", 0),
+        ("nearest,fraction_bits=10", "products", 0),
+    ],
+)
+def test_the_bound_of_a_cut_term_is_attained(alignment, kind, slack):
     design, _, shapes = parts(f"{VOLTA}@alignment={alignment}")
-    lemma = CutBound("products", shapes["products"], cut_of(design))
+    lemma = CutBound(kind, shapes[kind], cut_of(design))
     assert decide(lemma) is Status.PROVED
-    lower = CutBound("products", shapes["products"], cut_of(design))
-    lower.bound = lemma.bound - (1 if alignment == "truncate" else 2)
+    lower = CutBound(kind, shapes[kind], cut_of(design))
+    lower.bound = lemma.bound - 1 - slack
     assert decide(lower) is Status.REFUTED
 
 

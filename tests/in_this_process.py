@@ -1,0 +1,44 @@
+"""Bitwuzla without processes, which would take longer than the queries, of which some tests ask thousands."""
+
+import time
+from collections.abc import Sequence
+
+from pysmt.environment import get_env
+from pysmt.exceptions import SolverReturnedUnknownResultError
+from pysmt.fnode import FNode
+from pysmt.logics import QF_BV
+
+from mmaproof.smt.solving.backends import require_solver
+from mmaproof.smt.solving.bitwuzla_solver import BitwuzlaSolver
+from mmaproof.smt.solving.limits import LEAST_SECONDS, Limits
+from mmaproof.smt.solving.solving import Solving
+from mmaproof.smt.solving.verdict import Answer, Cause, Outcome
+
+MOST_SECONDS = 0.5
+"""What a query may take; nearly all take milliseconds."""
+BITWUZLA = require_solver("bitwuzla")
+
+
+class InThisProcess(Solving):
+    """Solving in the process of the test."""
+
+    def ask(self, formula: FNode, symbols: Sequence[FNode], /, *, limits: Limits) -> Answer:
+        started = time.monotonic()
+        if limits.seconds <= LEAST_SECONDS:
+            return unanswered()
+        options = {"time-limit-per": int(min(limits.seconds, MOST_SECONDS) * 1000)}
+        with BitwuzlaSolver(get_env(), QF_BV, solver_options=options) as engine:
+            engine.add_assertion(formula)
+            try:
+                satisfiable = engine.solve()
+                model = {x.symbol_name(): int(engine.get_value(x).constant_value()) for x in symbols if satisfiable}
+            except SolverReturnedUnknownResultError:
+                return unanswered()
+        seconds = time.monotonic() - started
+        return (
+            Answer(Outcome.SAT, BITWUZLA, seconds, model) if satisfiable else Answer(Outcome.UNSAT, BITWUZLA, seconds)
+        )
+
+
+def unanswered() -> Answer:
+    return Answer(Outcome.UNKNOWN, BITWUZLA, 0.0, reason=Cause.TIMEOUT.reason("no answer in time"))

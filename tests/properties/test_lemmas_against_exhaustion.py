@@ -1,0 +1,65 @@
+"""What the lemmas of a property prove of random small designs is true of all operands."""
+
+from collections import Counter
+from collections.abc import Callable
+
+import pytest
+from in_this_process import InThisProcess
+from pysmt.environment import Environment
+from small_designs import all_operands, random_pair, use_small_formats
+
+from mmaproof.designs.design import Design
+from mmaproof.properties.library import find_property
+from mmaproof.properties.library.carry import SumFits
+from mmaproof.properties.library.error_bound import WithinBound
+from mmaproof.properties.library.exactness import WithinSpread
+from mmaproof.properties.library.monotonicity import MonotoneInA, MonotoneInC
+from mmaproof.properties.library.scaling import Scaling
+from mmaproof.properties.run_question import RunQuestion, Scope
+from mmaproof.smt.proving.decide import decide
+from mmaproof.smt.semantics.widths import sum_widths
+from mmaproof.smt.solving.limits import Limits
+from mmaproof.smt.solving.verdict import Status
+
+LIMITS = Limits(60, 4 << 30)
+QUESTIONS: dict[str, Callable[[Design], RunQuestion]] = {
+    "carry-bits": lambda d: SumFits(d, Scope(), sum_widths(d).sufficient_carry_bits),
+    "error-bound": lambda d: WithinBound(d, Scope()),
+    "exactness-of-c": lambda d: WithinSpread(d, Scope(), 1, 0),
+    "monotone-in-a": lambda d: MonotoneInA().question(d, Scope()),
+    "monotone-in-c": lambda d: MonotoneInC().question(d, Scope()),
+    "scaling": lambda d: Scaling().question(d, Scope()),
+}
+"""Questions whose lemmas are about the terms of a fused sum, by their properties."""
+
+
+def examine_all(seeds: range, monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    use_small_formats(monkeypatch)
+    proved: Counter[str] = Counter()
+    for seed in seeds:
+        design = random_pair(seed, wide=False).question.designs[0].one_step()
+        for name, ask in QUESTIONS.items():
+            if find_property(name).why_not(design) is not None:
+                continue
+            with Environment():
+                question = ask(design)
+                lemmas = question.lemmas()
+                if not lemmas or any(
+                    decide(x, InThisProcess().ask, LIMITS).status is not Status.PROVED for x in lemmas
+                ):
+                    continue
+            violated = question.examine(all_operands(question))[1]
+            assert not violated.any(), (seed, name, design.parameters)
+            proved[name] += 1
+    return proved
+
+
+def test_what_lemmas_prove_is_so(monkeypatch):
+    proved = examine_all(range(60), monkeypatch)
+    assert {*proved} == {*QUESTIONS}, proved
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(1000, 2000, 100))
+def test_what_lemmas_prove_of_many_is_so(first, monkeypatch):
+    examine_all(range(first, first + 100), monkeypatch)
