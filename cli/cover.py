@@ -1,0 +1,182 @@
+"""`mmaproof cover`: vectors that cross the events of a datapath, and which events no operands can reach."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from mmaproof.cli.options import (
+    Certificate,
+    DesignName,
+    Jobs,
+    Json,
+    Memory,
+    NoStore,
+    Seed,
+    Solver,
+    StoreFile,
+    solving_of,
+)
+from mmaproof.cli.output import (
+    EXIT_HOLDS,
+    EXIT_UNKNOWN,
+    print_json,
+    progress,
+    results,
+    say,
+    say_wrapped,
+    solver_record,
+)
+from mmaproof.cli.version import tool_version
+
+if TYPE_CHECKING:
+    from mmaproof.generators.cover.coverage import Coverage, Covered
+
+HEADINGS = ("event", "bins", "hit", "{}", "reachable", "unreachable", "unknown")
+LISTED = 12
+"""Values of an event that are listed where they are unreachable, unknown or left out; of more, how many there are."""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to ``app``."""
+    app.command("cover")(cover)
+
+
+def cover(
+    design: DesignName,
+    n: Annotated[int, typer.Option("-n", metavar="N", min=1, max=10_000, help="Vectors to choose.")] = 200,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write the vectors as a vector file.")
+    ] = None,
+    hits: Annotated[
+        int, typer.Option("--hits", metavar="N", min=1, help="Vectors that hit each bin, while vectors last.")
+    ] = 1,
+    solver: Solver = "bitwuzla",
+    jobs: Jobs = 1,
+    certify: Certificate = None,
+    store: StoreFile = None,
+    no_store: NoStore = False,
+    timeout: Annotated[
+        str, typer.Option("--timeout", metavar="TIME", help="Limit for each question to a solver: 30s, 2m, 1h.")
+    ] = "10s",
+    memory: Memory = "4G",
+    seed: Seed = 0,
+    json: Json = False,
+) -> int:
+    """Choose vectors that cross the events of a datapath: shifts, lost bits, carries, ties, overflow and others.
+
+    Exit status 0: every bin is hit, or proved unreachable; 3: some are unknown, or N vectors were too few.
+    """
+    from mmaproof.designs.catalogue import find_design
+    from mmaproof.designs.files import require_writable
+    from mmaproof.generators.cover.coverage import cover as find_vectors
+    from mmaproof.generators.vectors import write_vectors
+    from mmaproof.smt.solving.limits import Limits, parse_memory, parse_seconds
+
+    unit = find_design(design)
+    if output is not None:
+        require_writable(output)
+    with progress(f"covering {unit.name}"):
+        done = find_vectors(
+            unit,
+            n,
+            seed=seed,
+            hits=hits,
+            solver=solving_of(solver, jobs, certify, store, no_store),
+            limits=Limits(parse_seconds(timeout), parse_memory(memory)),
+            version=tool_version(),
+        )
+    if output is not None:
+        write_vectors(output, list(done.vectors))
+    if json:
+        print_json(coverage_record(done))
+    else:
+        print_coverage(done)
+    return EXIT_HOLDS if done.is_complete else EXIT_UNKNOWN
+
+
+def coverage_record(done: Coverage) -> dict[str, Any]:
+    """Return the coverage as the JSON object of the command-line contract."""
+    from mmaproof.generators.cover.coverage import BASELINE
+
+    return {
+        "design": done.design.name,
+        "complete": done.is_complete,
+        "vectors": len(done.vectors),
+        "wanted_hits": done.wanted_hits,
+        "baseline": BASELINE,
+        "seed": done.seed,
+        "seconds": round(done.seconds, 3),
+        **{status: done.count(status) for status in ("hit", "reachable", "unreachable", "unknown")},
+        "bins": [_bin_record(x) for x in done.bins],
+    }
+
+
+def _bin_record(x: Covered) -> dict[str, Any]:
+    verdict = x.verdict
+    return {
+        "event": x.bin.event,
+        "value": x.bin.value,
+        "status": x.status,
+        "hits": x.hits,
+        "baseline_hits": x.baseline,
+        "solver": None if verdict is None else solver_record(verdict.solver),
+        "certified_by": None if verdict is None else solver_record(verdict.certified_by),
+        "reason": None if verdict is None else verdict.reason,
+    }
+
+
+def print_coverage(done: Coverage) -> None:
+    """Print the coverage for a person: a row for each event, then the values that no vector hits."""
+    from rich.table import Table
+
+    from mmaproof.generators.cover.coverage import BASELINE
+
+    say(f"{len(done.vectors)} vectors for {done.design.name}, seed {done.seed}, {done.seconds:.1f} s")
+    by_event: dict[str, list[Covered]] = {}
+    for x in done.bins:
+        by_event.setdefault(x.bin.event, []).append(x)
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for i, heading in enumerate(HEADINGS):
+        table.add_column(heading.format(BASELINE), justify="right" if i else "left", no_wrap=i > 0)
+    for event, some in by_event.items():
+        table.add_row(event, *map(str, _counts(some)))
+    table.add_row("all", *map(str, _counts(done.bins)), style="bold")
+    results().print(table)
+    say_wrapped(
+        f"by these vectors; {BASELINE}: by as many of that distribution; unreachable: proved for all operands", "hit: "
+    )
+    for status, what in (
+        ("unreachable", "proved unreachable"),
+        ("unknown", "unknown: raise --timeout"),
+        ("reachable", "reachable, but not hit by so few vectors: raise -n"),
+    ):
+        lists = {event: [x.bin.value for x in some if x.status == status] for event, some in by_event.items()}
+        if any(lists.values()):
+            say(f"{what}:")
+        for event, values in lists.items():
+            if values:
+                say_wrapped(_listed(values), f"  {event}: ")
+    if done.solver is not None:
+        say(f"proofs by {done.solver}")
+
+
+def _counts(some: Sequence[Covered]) -> tuple[int, ...]:
+    """Return the numbers of bins: all, hit, hit by the baseline, reachable (hit or not), unreachable, unknown."""
+    return (
+        len(some),
+        sum(x.hits > 0 for x in some),
+        sum(x.baseline > 0 for x in some),
+        sum(x.reached for x in some),
+        sum(x.status == "unreachable" for x in some),
+        sum(x.status == "unknown" for x in some),
+    )
+
+
+def _listed(values: Sequence[str]) -> str:
+    """Return values as text; of many the first and the last."""
+    some = [*values[: LISTED - 1], f"... ({len(values) - LISTED} more)", values[-1]]
+    return "; ".join(values if len(values) <= LISTED else some)

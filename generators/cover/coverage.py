@@ -1,0 +1,184 @@
+"""Vectors that cross the events of a datapath: random ones, some aimed at what these miss, and those of a solver."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from mmaproof.designs.design import Design
+from mmaproof.designs.operands import OperandBatch
+from mmaproof.generators.cover.bins import Bin
+from mmaproof.generators.cover.reach import Hits, aim, ask_solver, hits_of
+from mmaproof.generators.distributions import DISTRIBUTIONS, draw
+from mmaproof.generators.vectors import Vector
+from mmaproof.smt.evaluate import evaluate
+from mmaproof.smt.solving.backends import DEFAULT_SOLVER
+from mmaproof.smt.solving.limits import Limits
+from mmaproof.smt.solving.solving import Solving
+from mmaproof.smt.solving.verdict import SolverIdentity, Status, Verdict
+
+BASELINE = "normal"
+"""The distribution that the chosen vectors are compared with."""
+ROWS = 512
+"""Random operand sets of each distribution, at least; twice as many in all as vectors are wanted."""
+DEFAULT_LIMITS = Limits(seconds=10, memory_bytes=4 << 30)
+
+
+@dataclass(frozen=True)
+class Covered:
+    """What is known of a bin: how many of the vectors hit it, how many of the baseline, and what a solver said.
+
+    ``reached`` says that operands are known which hit it, among the vectors or not; ``verdict`` is None where no solver
+    was asked: PROVED where none do.
+    """
+
+    bin: Bin
+    hits: int
+    baseline: int
+    reached: bool
+    verdict: Verdict | None = None
+
+    @property
+    def status(self) -> str:
+        """The status in a word: hit, reachable (and not hit), unreachable or unknown."""
+        if self.reached:
+            return "hit" if self.hits else "reachable"
+        return "unreachable" if self.verdict is not None and self.verdict.status is Status.PROVED else "unknown"
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """The vectors that were chosen for a design, and what is known of each of its bins."""
+
+    design: Design
+    vectors: tuple[Vector, ...]
+    bins: tuple[Covered, ...]
+    seed: int
+    wanted_hits: int
+    seconds: float
+
+    def count(self, *statuses: str) -> int:
+        """Return how many bins have one of the statuses."""
+        return sum(x.status in statuses for x in self.bins)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every bin is hit or proved unreachable."""
+        return self.count("hit", "unreachable") == len(self.bins)
+
+    @property
+    def solver(self) -> SolverIdentity | None:
+        """Who proved bins unreachable, None where nobody did."""
+        return next((x.verdict.solver for x in self.bins if x.status == "unreachable" and x.verdict is not None), None)
+
+
+def cover(
+    design: Design,
+    n: int,
+    *,
+    seed: int = 0,
+    hits: int = 1,
+    solver: str | Solving = DEFAULT_SOLVER,
+    limits: Limits = DEFAULT_LIMITS,
+    version: str = "",
+) -> Coverage:
+    """Return ``n`` vectors that hit as many bins of ``design`` as possible, each ``hits`` times while they last.
+
+    ``limits`` are for each question that a solver is asked. The same seed gives the same vectors as long as the same
+    questions are answered. Raises UnknownSolverError, SolverNotInstalledError, StoreError, and WitnessDoesNotReplay (an
+    internal error).
+    """
+    started, solving, rng = time.monotonic(), Solving.of(solver), np.random.default_rng(seed)
+    rows = max(ROWS, -(-2 * n // len(DISTRIBUTIONS)))
+    batch = OperandBatch.concatenate([draw(name, design, rows, design.k, rng) for name in DISTRIBUTIONS])
+    origins = [name for name in DISTRIBUTIONS for _ in range(rows)]
+    distinct = list({batch.row(i): i for i in reversed(range(len(batch)))}.values())[::-1]
+    batch, origins = batch.select(np.array(distinct)), [origins[i] for i in distinct]
+    bins, found = hits_of(design, batch)
+
+    def add(more: OperandBatch, origin: str) -> None:
+        nonlocal batch, origins, found
+        batch, origins = OperandBatch.concatenate([batch, more]), [*origins, *[origin] * len(more)]
+        found = np.concatenate([found, hits_of(design, more)[1]])
+
+    def add_aimed() -> None:
+        aimed = aim(design, batch, bins, found, hits, seed)
+        if aimed is not None:
+            add(aimed, "search")
+
+    add_aimed()
+    verdicts: dict[Bin, Verdict] = {}
+    for i, wanted in enumerate(bins):
+        if found[:, i].any():
+            continue
+        asked = ask_solver(design, wanted, solving.ask, limits)
+        verdicts[wanted] = asked.verdict
+        if asked.operands is not None:
+            add(OperandBatch.of_rows(design.formats, [asked.operands]), str(asked.verdict.solver))
+    if hits > 1:
+        # what a solver found for a bin is where more rows for it are looked for
+        add_aimed()
+    chosen = choose(found, n, hits)
+    baseline = hits_of(design, draw(BASELINE, design, n, design.k, np.random.default_rng(seed)))[1].sum(axis=0)
+    counts, reached = found[chosen].sum(axis=0), found.sum(axis=0)
+    return Coverage(
+        design,
+        tuple(_vector(design, batch, bins, found, i, origins[i], seed, version) for i in chosen),
+        tuple(
+            Covered(x, int(counts[i]), int(baseline[i]), bool(reached[i]), verdicts.get(x)) for i, x in enumerate(bins)
+        ),
+        seed,
+        hits,
+        time.monotonic() - started,
+    )
+
+
+def choose(found: Hits, n: int, hits: int) -> list[int]:
+    """Return at most ``n`` rows, each the one that hits most of the bins which still need hits.
+
+    A bin needs ``hits`` of them; where no row gives any bin one that it needs, all need one more.
+    """
+    of_bin = np.ascontiguousarray(found.T)
+    need: npt.NDArray[np.int64] = np.full(len(of_bin), hits)
+    gains: npt.NDArray[np.int64] = found.sum(axis=1)
+    chosen: list[int] = []
+    while len(chosen) < min(n, len(found)):
+        best = int(gains.argmax())
+        if gains[best] > 0:
+            chosen.append(best)
+            need -= found[best]
+            gains -= of_bin[found[best] & (need == 0)].sum(axis=0)
+            # below whatever all bins together can add again
+            gains[best] = -len(of_bin) * len(found) * hits
+        else:
+            need += 1
+            gains += of_bin[need == 1].sum(axis=0)
+    return chosen
+
+
+def _vector(
+    design: Design,
+    batch: OperandBatch,
+    bins: Sequence[Bin],
+    found: Hits,
+    row: int,
+    origin: str,
+    seed: int,
+    version: str,
+) -> Vector:
+    operands = batch.row(row)
+    return Vector(
+        operands,
+        design.formats,
+        {design.name: evaluate(design, operands)},
+        why=f"covers {design.name}",
+        origin=origin,
+        version=version,
+        scale_format=design.scale_format,
+        tags=tuple(str(bins[i]) for i in np.flatnonzero(found[row]).tolist()),
+        seed=seed,
+    )

@@ -1,0 +1,201 @@
+"""Which bins of a design operands hit: measured on many rows, looked for by small changes, asked of a solver."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from mmaproof.designs.design import Design
+from mmaproof.designs.formats import Format
+from mmaproof.designs.operands import OperandBatch, Operands, Patterns
+from mmaproof.designs.readings import ChainInfinity, Join
+from mmaproof.generators.cover.bins import Bin
+from mmaproof.generators.cover.events import events
+from mmaproof.properties.question import operand_words
+from mmaproof.properties.run_question import RunQuestion, Scope
+from mmaproof.smt.algebra.arrays import ArrayAlgebra
+from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
+from mmaproof.smt.evaluate import CHUNK_ROWS, evaluate_batch
+from mmaproof.smt.proving.decide import decide
+from mmaproof.smt.semantics import DotProduct, OperandWords, dot_product_accumulate
+from mmaproof.smt.solving.limits import Limits
+from mmaproof.smt.solving.prove import Ask
+from mmaproof.smt.solving.verdict import Status, Verdict
+
+Hits = npt.NDArray[np.bool_]
+"""Which bins (columns) which operands (rows) hit."""
+
+CHILDREN, GENERATIONS, PATIENCE = 1024, 200, 16
+"""Rows of a generation of the search; how many there are at most; how many of them may bring nothing."""
+CHANGES = 3
+"""Patterns of a row that are changed at once, at most."""
+
+
+def hits_of(design: Design, batch: OperandBatch) -> tuple[list[Bin], Hits]:
+    """Return the bins of ``design``, and which of them the rows hit, computed on arrays; rows are of length K."""
+    algebra, parts = ArrayAlgebra(), []
+    for first in range(0, len(batch), CHUNK_ROWS):
+        chunk = batch.select(slice(first, first + CHUNK_ROWS))
+        words = operand_words(
+            [[algebra.from_patterns(x, fmt.bits) for x in column.T] for fmt, column in _columns(design, chunk)]
+        )
+        found = events(design, algebra, words, dot_product_accumulate(design, algebra, words))
+        bins = list(found)
+        parts.append(np.stack([np.broadcast_to(found.hit(x).data, len(chunk)) for x in bins], axis=1))
+    return bins, np.concatenate(parts)
+
+
+def _columns(design: Design, batch: OperandBatch) -> list[tuple[Format, Patterns]]:
+    """Return the patterns of each role with their format, shape (rows, number of them)."""
+    a, b, c, _ = design.formats
+    columns = [(a, batch.a), (b, batch.b), (c, batch.c[:, np.newaxis])]
+    if design.scale_format is not None:
+        columns += [(design.scale_format, x) for x in (batch.scale_a, batch.scale_b) if x is not None]
+    return columns
+
+
+def aim(
+    design: Design, batch: OperandBatch, bins: Sequence[Bin], hits: Hits, wanted: int, seed: int
+) -> OperandBatch | None:
+    """Return more rows, for bins that fewer than ``wanted`` rows hit; None where none was found. The same for a seed.
+
+    Generation by generation, rows that hit the nearest bins of the same event are changed a little.
+    """
+    rng = np.random.default_rng(seed)
+    pool, pool_hits, found, idle = batch, hits, [], 0
+    seen = {batch.row(i) for i in range(len(batch))}
+    for _ in range(GENERATIONS):
+        times = pool_hits.sum(axis=0)
+        missing = np.flatnonzero(times < wanted)
+        if not len(missing) or idle == PATIENCE:
+            break
+        nearest = _nearest(bins, times, missing)
+        parents = [_row_hitting(pool_hits, nearest[i], rng) for i in rng.integers(0, len(missing), CHILDREN)]
+        children = changed(design, pool.select(np.array(parents)), rng)
+        _, child_hits = hits_of(design, children)
+        new = [i for i in _first_hits(child_hits, missing) if children.row(i) not in seen]
+        idle = 0 if new else idle + 1
+        if new:
+            found.append(children.select(np.array(new)))
+            seen.update(children.row(i) for i in new)
+            pool, pool_hits = OperandBatch.concatenate([pool, found[-1]]), np.concatenate([pool_hits, child_hits[new]])
+    return OperandBatch.concatenate(found) if found else None
+
+
+def _nearest(bins: Sequence[Bin], times: npt.NDArray[np.intp], missing: npt.NDArray[np.intp]) -> list[int | None]:
+    """Return for each missing bin the nearest one of its event that is hit; None where none is."""
+    of_event: dict[str, list[int]] = {}
+    for i in np.flatnonzero(times).tolist():
+        of_event.setdefault(bins[i].event, []).append(i)
+    return [min(of_event.get(bins[i].event, ()), key=lambda j, i=i: abs(i - j), default=None) for i in missing.tolist()]
+
+
+def _row_hitting(hits: Hits, wanted: int | None, rng: np.random.Generator) -> int:
+    rows = np.arange(len(hits)) if wanted is None else np.flatnonzero(hits[:, wanted])
+    return int(rng.choice(rows))
+
+
+def _first_hits(hits: Hits, missing: npt.NDArray[np.intp]) -> list[int]:
+    """Return the first row that hits each of the missing bins which are hit."""
+    hit = missing[hits[:, missing].any(axis=0)]
+    return sorted(set(hits[:, hit].argmax(axis=0).tolist()))
+
+
+def changed(design: Design, batch: OperandBatch, rng: np.random.Generator) -> OperandBatch:
+    """Return rows that differ a little: products turned along k or repeated, patterns zeroed or changed by 2^n.
+
+    To add a power of two to a pattern changes its significand, its exponent or its sign. Some c become what cancels
+    the sum of the products, as far as they can hold it.
+    """
+    columns = [(fmt, x.copy()) for fmt, x in _columns(design, batch)]
+    rows, k = np.arange(len(batch)), batch.k
+    kinds, one, other = rng.integers(0, 8, len(batch)), *rng.integers(0, k, (2, len(batch)))
+    taken = np.tile(np.arange(k), (len(batch), 1))
+    taken = np.where((kinds == 0)[:, None], (taken + one[:, None]) % k, taken)
+    taken = np.where((kinds == 1)[:, None], one[:, None], taken)
+    taken[rows, other] = np.where(kinds == 2, one, taken[rows, other])
+    for _, x in columns[:2]:
+        x[:] = np.take_along_axis(x, taken, axis=1)
+    _cancel(design, columns, kinds == 3)
+    for _ in range(int(rng.integers(1, CHANGES + 1))):
+        which = rng.integers(0, len(columns), len(batch))
+        for i, (fmt, x) in enumerate(columns):
+            some = rows[which == i]
+            places = rng.integers(0, x.shape[1], len(some))
+            step = np.left_shift(1, rng.integers(fmt.ignored_bits, fmt.bits, len(some))).astype(x.dtype)
+            old = x[some, places]
+            new = np.choose(
+                rng.integers(0, 8, len(some)) // 2, [old + step, old - step, old ^ step, old & -step | step]
+            )
+            new = np.where(rng.random(len(some)) < 0.05, 0, new)
+            x[some, places] = new & x.dtype.type((1 << fmt.bits) - 1)
+    _cancel(design, columns, kinds == 4)
+    return _batch(columns)
+
+
+def _batch(columns: Sequence[tuple[Format, Patterns]]) -> OperandBatch:
+    a, b, c, *scales = (x for _, x in columns)
+    return OperandBatch(a, b, c[:, 0], *scales)
+
+
+def _cancel(design: Design, columns: Sequence[tuple[Format, Patterns]], rows: npt.NDArray[np.bool_]) -> None:
+    """Let c of some rows be what cancels the sum of the products, as far as its format can hold it."""
+    c_format, c = columns[2]
+    if c_format is design.d_format and not c_format.is_integer:
+        alone = _batch(columns).select(rows)
+        d = evaluate_batch(design, replace(alone, c=np.zeros_like(alone.c)))
+        c[rows, 0] = d ^ c.dtype.type(1 << c_format.sign_position)
+
+
+class NeverHit(RunQuestion):
+    """No operands hit a bin."""
+
+    def __init__(self, design: Design, scope: Scope, wanted: Bin) -> None:
+        super().__init__(design, scope)
+        self.wanted = wanted
+
+    def relation(
+        self, algebra: Algebra[D, T], operands: OperandWords[D], results: Sequence[DotProduct[D, T]]
+    ) -> Truth[T]:
+        """Return whether the operands do not."""
+        return algebra.negation(events(self.asked(self.design), algebra, operands, results[0]).hit(self.wanted))
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a solver says of a bin: operands of the whole instruction that hit it, or a proof that none do."""
+
+    verdict: Verdict
+    operands: Operands | None = None
+
+
+def ask_solver(design: Design, wanted: Bin, ask: Ask, limits: Limits) -> Asked:
+    """Ask whether any operands hit a bin; the limits are for each of at most two queries.
+
+    What one step does with any accumulator is asked first, where an instruction has several: operands that hit the bin
+    there hit it in the first step of an instruction. None there are none in any step, if the accumulator of
+    every step is such a one. Raises what ``decide`` raises.
+    """
+    whole = NeverHit(design, Scope(design.k), wanted)
+    if wanted.of_step and design.k > design.parameters.L:
+        question = NeverHit(design, Scope(), wanted)
+        verdict = decide(question, ask, limits)
+        if verdict.model is not None:
+            (run,) = question.witness_runs(question.operands(verdict.model))
+            operands = OperandBatch.of_rows(design.formats, [run.operands]).padded(design).row(0) if run.whole else None
+            if operands is not None and whole.is_refuted_by(operands):
+                return Asked(verdict, operands)
+        elif verdict.status is Status.UNKNOWN or _is_any_step(design):
+            return Asked(verdict)
+    verdict = decide(whole, ask, limits)
+    return Asked(verdict, None if verdict.model is None else whole.operands(verdict.model))
+
+
+def _is_any_step(design: Design) -> bool:
+    """Return whether what one step can do with any c includes what any step of the instruction can do."""
+    p = design.parameters
+    alike = design.c_format is design.d_format and p.join is not Join.IEEE_ONCE
+    return alike and p.chain_infinity is ChainInfinity.INFINITE

@@ -1,0 +1,218 @@
+"""Bins of events: the same on arrays and integers, as a reference has them, and mutants that it refutes."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from event_tags import tags_on_integers
+from reference import exact
+from reference.families import truncated_sum
+from reference.formats import CONVERSIONS, FORMATS, decode, floor_log2
+from sampling import distinct_designs
+
+from mmaproof.designs.catalogue import find_design
+from mmaproof.designs.operands import OperandBatch, Operands
+from mmaproof.generators.cover import result_bins, sum_bins
+from mmaproof.generators.cover.reach import hits_of
+from mmaproof.generators.distributions import DISTRIBUTIONS, draw
+from mmaproof.smt.evaluate import trace
+from mmaproof.smt.semantics.align import Cut
+
+FAMILIES = {design.family: design for design in reversed(distinct_designs())}
+CHAIN = "ampere/m16n8k16.f32.f16.f16.f32"
+FUSED = (CHAIN, "volta/f32.f16.f16.f32@rho=rne-fp32", "hopper/wgmma.f16.e5m2.e5m2", "volta/f16.f16.f16.f16")
+ABSENT = {"zero_c": "B", "zero_product": "B"}
+CHECKED = ("shift of", "last kept bit of", "cancellation in", "rounding of", "e_max of")
+
+
+def rows_of(design, each, seed=0):
+    rng = np.random.default_rng(seed)
+    return OperandBatch.concatenate([draw(name, design, each, design.k, rng) for name in DISTRIBUTIONS])
+
+
+VARIANTS = {
+    "rounded down twice": find_design("cdna3/v_mfma_f32_32x32x8_f16@late_rounding=twice"),
+    "a register that wraps": find_design(f"{CHAIN}@carry_bits=0"),
+    "partial sums cut": find_design("paper/sequential.f32.f16.f16.f32@truncates=partial-sum"),
+}
+
+
+@pytest.mark.parametrize("design", [*FAMILIES.values(), *VARIANTS.values()], ids=[*FAMILIES, *VARIANTS])
+def test_arrays_and_integers_agree_in_every_family(design):
+    batch = rows_of(design, 1)
+    bins, found = hits_of(design, batch)
+    assert len({str(x) for x in bins}) == len(bins)
+    for i, row in enumerate(found):
+        assert tuple(str(bins[j]) for j in np.flatnonzero(row)) == tags_on_integers(design, batch.row(i))
+
+
+def moved(kind, term, e_max, bits, low, top):
+    """The events of a nonzero term moved to ``bits`` below e_max; its bits are 2^top to 2^-low of its exponent."""
+    shift = e_max - term.exponent
+    lost = (abs(term.integer) * Fraction(2) ** (term.scale - e_max + bits)).denominator > 1
+    kept = f"2^{shift - bits}, {'bits' if lost else 'nothing'} lost"
+    if shift - bits <= -low:
+        kept = "the lowest"
+    elif shift - bits > top:
+        kept = "none"
+    return {
+        f"shift of {kind}: {shift if shift <= bits + 1 else f'beyond {bits + 1}'}",
+        f"last kept bit of {kind}: {kept}",
+    }
+
+
+def events_of_step(design, pairs, accumulator, ask):
+    """The checked events of a T-FDPA step, from its exact terms; ``ask`` are the parameters of the reference."""
+    if exact.special_value(pairs, accumulator, FORMATS[design.d_format.name].infinity, ask.nan_code) is not None:
+        return set()
+    products = [exact.product_term(x, y, ask) for x, y in pairs]
+    bits, a, b, c, _ = ask.fraction_bits, *design.formats
+    low = {"product": a.fraction_bits + b.fraction_bits, "c": c.fraction_bits}
+    terms = [("product", x) for x in products] + [("c", exact.c_term(accumulator, ask))]
+    e_max = max(t.exponent for _, t in terms if t.exponent is not None)
+    unit, found = e_max - bits, set()
+    for kind, term in terms:
+        if term.integer:
+            found |= moved(kind, term, e_max, bits, low[kind], kind == "product")
+    leaders = {kind for kind, term in terms if term.integer and term.exponent == e_max}
+    leader = {1: f"of {''.join(leaders)} alone", 2: "of each", 0: "of no nonzero term"}[len(leaders)]
+    found.add(f"e_max of product + c: {leader}")
+    aligned = [exact.align(t, unit, ask.alignment) for _, t in terms]
+    total, largest = sum(aligned), max(map(abs, aligned))
+    if largest and not total:
+        found.add("cancellation in product + c: to zero")
+    if not total:
+        return found
+    depth = largest.bit_length() - abs(total).bit_length()
+    found.add(f"cancellation in product + c: {depth if depth > 0 else 'none'}")
+    return found | {f"rounding of d: {x}" for x in roundings(abs(total), unit, ask.rho)}
+
+
+def roundings(magnitude, unit, rho):
+    conversion = CONVERSIONS[rho]
+    top = floor_log2(magnitude, unit)
+    e_min = {"fp32": -126, "fp16": -14}[conversion.format]
+    last = max(top, e_min) - conversion.fraction_bits
+    kept, lost = divmod(magnitude * Fraction(2) ** unit, Fraction(2) ** last)
+    half, one = Fraction(2) ** (last - 1), Fraction(2) ** unit
+    if lost == half:
+        return [f"tie, last kept bit {kept % 2}"]
+    side = "below" if lost < half else "above"
+    return [f"{side} half" if lost else "exact", *([f"just {side} half"] if abs(lost - half) == one and lost else [])]
+
+
+def expected_tags(design, operands):
+    p = design.parameters
+    names = ("rho", "fraction_bits", "alignment", "product_exponent", "subnormals")
+    readings = {n: getattr(p, n) for n in names}
+    for n in ("zero_c", "zero_product", "c_subnormal"):
+        readings[n] = "ABC"[list(type(getattr(p, n))).index(getattr(p, n))]
+    a, b, c, d = (f.name for f in design.formats)
+    code = p.nan_code.pattern(design.d_format)
+    ask = exact.Design(a_format=a, b_format=b, nan_code=code, e_zero=p.e_zero, **readings)
+    found = set()
+
+    def step(_, pairs, accumulator):
+        found.update(events_of_step(design, pairs, accumulator, ask))
+        return exact.t_fdpa(pairs, accumulator, ask)
+
+    pairs = exact.decode_pairs(operands.a, operands.b, a, b, p.L, p.subnormals)
+    exact.chain(pairs, operands.c, step, c_format=c, d_format=d, length=p.L, subnormals=p.subnormals)
+    return found
+
+
+def disagreements(name, each=60):
+    """Checked events on which arrays and the reference do not agree."""
+    design = find_design(name)
+    batch, wrong, seen = rows_of(design, each), set(), set()
+    bins, found = hits_of(design, batch)
+    for i, row in enumerate(found):
+        mine = {str(bins[j]) for j in np.flatnonzero(row) if bins[j].event.startswith(CHECKED)}
+        expected = expected_tags(design, batch.row(i))
+        seen |= expected
+        wrong |= {tag.partition(" of ")[0] for tag in mine ^ expected}
+    return wrong, seen
+
+
+@pytest.mark.parametrize("name", FUSED)
+def test_the_reference_has_the_same_events(name):
+    wrong, seen = disagreements(name)
+    assert not wrong
+    for part in ("bits lost", "product: beyond", "cancellation in product + c: 5", "tie, last kept bit", "of each"):
+        assert any(part in x for x in seen), part
+
+
+def test_roundings_of_fused_multiply_adds_are_those_of_exact_sums():
+    """What a jammed sum says of ties is so of the exact one; its near-ties are those of its own last bit."""
+    design = find_design("cdna3/v_mfma_f32_32x32x2_f32")
+    batch, seen = rows_of(design, 40), set()
+    bins, found = hits_of(design, batch)
+    for i, row in enumerate(found):
+        operands, expected = batch.row(i), set()
+        accumulators = [operands.c, *(step.d.data for step in trace(design, operands).steps)]
+        for a, b, c in zip(operands.a, operands.b, accumulators[:-1], strict=True):
+            x, y, z = (decode(pattern, "fp32") for pattern in (a, b, c))
+            if {"nan", "inf"} & {x.kind, y.kind, z.kind}:
+                continue
+            total, scale = exact.exact_sum([(x.signed * y.signed, x.scale + y.scale), (z.signed, z.scale)])
+            if total:
+                expected |= {r for r in roundings(abs(total), scale, "rne-fp32") if "just" not in r}
+        mine = {bins[j].value for j in np.flatnonzero(row) if bins[j].event == "rounding of d"}
+        assert {r for r in mine if "just" not in r} == expected
+        seen |= expected
+    assert len(seen) == 5
+
+
+def test_a_late_sum_of_products_keeps_more_bits_than_c():
+    """TR-FDPA with reading B of both zeros; the sum of eight products below 4 is below 2^5."""
+    design = find_design("cdna3/v_mfma_f32_32x32x8_f16@zero_c=absent,zero_product=absent")
+    p, batch, checked = design.parameters, rows_of(design, 40), 0
+    ask = exact.Design("fp16", "fp16", p.fraction_bits, p.rho, p.nan_code.pattern(design.d_format), **ABSENT)
+    bins, found = hits_of(design, batch)
+    for i, row in enumerate(found):
+        operands = batch.row(i)
+        pairs, c = exact.decode_pairs(operands.a, operands.b, "fp16", "fp16", p.L), decode(operands.c, "fp32")
+        if {"nan", "inf"} & {x.kind for x in (*(y for pair in pairs for y in pair), c)}:
+            continue
+        products = truncated_sum([exact.product_term(x, y, ask) for x, y in pairs], p.fraction_bits)
+        late, expected = {"sum of products": products, "c": exact.c_term(c, ask)}, set()
+        e_max = max((t.exponent for t in late.values() if t.exponent is not None), default=0)
+        for kind, bits, low, top in (
+            ("sum of products", p.late_bits, p.fraction_bits, 4),
+            ("c", p.fraction_bits, 23, 0),
+        ):
+            if late[kind].integer:
+                expected |= moved(kind, late[kind], e_max, bits, low, top)
+        events = tuple(f"{event} {kind}" for event in ("shift of", "last kept bit of") for kind in late)
+        assert {str(bins[j]) for j in np.flatnonzero(row) if bins[j].event in events} == expected
+        checked += len(expected) == 4
+    assert checked > 100
+
+
+@pytest.mark.parametrize(
+    ("module", "function", "mutant", "event"),
+    [
+        (sum_bins, "is_number", lambda f: lambda algebra, x, n: f(algebra, x, n + 1), "shift"),
+        (
+            sum_bins,
+            "loses_bits",
+            lambda f: lambda al, t, e, cut: f(al, t, e, Cut(cut.fraction_bits + 1)),
+            "last kept bit",
+        ),
+        (result_bins, "_ties", lambda f: lambda algebra, x, m, rho: f(algebra, x, x.magnitude, rho), "rounding"),
+        (sum_bins, "is_nonzero", lambda f: lambda algebra, x: algebra.truth(True), "last kept bit"),
+    ],
+)
+def test_a_mutant_bin_is_refuted(module, function, mutant, event, monkeypatch):
+    monkeypatch.setattr(module, function, mutant(getattr(module, function)))
+    wrong, _ = disagreements("volta/f32.f16.f16.f32@rho=rne-fp32", each=20)
+    assert event in wrong
+
+
+@pytest.mark.parametrize(("a", "kept", "shift"), [("0x3c00", 0, 24), ("0x4200", 1, 23)])
+def test_a_tie_by_hand(a, kept, shift):
+    """2^24 + 1 lies half way between two numbers of fp32, and so does 2^24 + 3, above an odd significand."""
+    design = find_design("volta/f32.f16.f16.f32@rho=rne-fp32,fraction_bits=24")
+    tags = tags_on_integers(design, Operands((int(a, 16), 0, 0, 0), (0x3C00, 0, 0, 0), 0x4B800000))
+    for tag in (f"rounding of d: tie, last kept bit {kept}", f"shift of product: {shift}", "shift of c: 0"):
+        assert tag in tags
