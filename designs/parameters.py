@@ -172,7 +172,7 @@ class Parameters:
         _flushes_tiny,
     )
     summation: Summation = _parameter(
-        Summation.FUSED, Summation, "how the terms of a step are added", "Xie et al. 2026, section 4.1"
+        Summation.FUSED, Summation, "how the terms of a step are added", "Xie et al. 2026, section 4.1", _rounded
     )
     adder: Adder = _parameter(
         Adder.SEQUENCE,

@@ -140,7 +140,7 @@ def _settle(
     unknown, fallback = None, None
     for context in contexts:
         first, second = (_under(design, {**context, **reading}) for reading in readings)
-        if _unobservable(first, second, solving, limits):
+        if same_alignment(first, second, solving, limits):
             continue
         answer = compare(first, second, solver=solving, limits=limits, budget=SEARCH)
         if answer.witness is None:
@@ -181,7 +181,7 @@ def _predictions(design: Design, witness: Operands) -> dict[str, int]:
     return {profile: evaluate(disputes.apply(design, profile), witness) for profile in disputes.profiles}
 
 
-def _unobservable(first: Design, second: Design, solving: Solving, limits: Limits) -> bool:
+def same_alignment(first: Design, second: Design, solving: Solving, limits: Limits) -> bool:
     """Return whether the lemmas about alignment prove the designs equivalent; False says nothing."""
     texts = [d.parameters.as_text() for d in (first, second)]
     differing = {n for n in texts[0] if texts[0][n] != texts[1][n]}

@@ -24,6 +24,7 @@ def report(script: str, *arguments: str) -> Any:
 
 def test_every_benchmark_is_tried_here() -> None:
     assert sorted(path.name for path in FOLDER.glob("*.py")) == [
+        "identification.py",
         "limits.py",
         "machine.py",
         "published_queries.py",
@@ -132,3 +133,10 @@ def test_staged_proofs_reports_the_ratio_to_one_piece() -> None:
     assert row["one_piece"]["verdict"] in ("proved", "unknown")
     assert row["ratio"] == row["one_piece"]["seconds"] / row["staged"]["seconds"]
     assert row["is_lower_bound"] is (row["one_piece"]["verdict"] == "unknown")
+
+
+def test_identification_says_what_was_found() -> None:
+    (row,) = report("identification.py", "--designs", "turing/mma.m8n8k16.s32.s8.s8.s32", "--seconds", "5")["rows"]
+    assert row["found"]
+    assert (row["wrong"], row["nearest"]) == (0, None)
+    assert 0 < row["batches"] <= 12

@@ -1,0 +1,222 @@
+"""`mmaproof identify`: what design a unit is that can only be run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from mmaproof.cli.operands import operand_lines, operands_record
+from mmaproof.cli.options import Instruction, Json, NoStore, Seed, Solver, StoreFile, TargetName, solving_of
+from mmaproof.cli.output import EXIT_HOLDS, EXIT_REFUTED, EXIT_UNKNOWN, complain, print_json, progress, say, say_wrapped
+
+if TYPE_CHECKING:
+    from mmaproof.generators.identify.evidence import Evidence
+    from mmaproof.generators.identify.identify import Finding, Identification
+    from mmaproof.generators.identify.space import Interface
+    from mmaproof.hardware_replay.target import Target
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to ``app``."""
+    app.command("identify")(identify)
+
+
+def identify(
+    target: TargetName,
+    interface: Annotated[
+        str | None,
+        typer.Option(
+            "--interface",
+            metavar="D.A.B.C",
+            help="Formats as in names of instructions: f32.f16.f16.f32, block32.f32.e4m3.e4m3.f32.ue8m0.",
+            show_default=False,
+        ),
+    ] = None,
+    k: Annotated[
+        int | None, typer.Option("--k", metavar="N", min=1, help="Length of its dot products.", show_default=False)
+    ] = None,
+    space: Annotated[
+        Path | None,
+        typer.Option("--space", metavar="FILE", help="A TOML file: parameter = [values], for those to be restricted."),
+    ] = None,
+    design: Instruction = None,
+    solver: Solver = "bitwuzla",
+    store: StoreFile = None,
+    no_store: NoStore = False,
+    seed: Seed = 0,
+    timeout: Annotated[
+        str, typer.Option("--timeout", metavar="TIME", help="For everything but the final validation: 60s, 5m.")
+    ] = "60s",
+    proofs: Annotated[
+        bool, typer.Option("--proofs/--no-proofs", help="Prove what cannot be told apart, or leave it undecided.")
+    ] = True,
+    silence: Annotated[
+        str, typer.Option("--silence", metavar="TIME", help="How long a process may keep silent while answers are due.")
+    ] = "30s",
+    json: Json = False,
+) -> int:
+    """Find out what a unit is: ask it batches of operands, and keep the designs that agree with every answer.
+
+    The space has every setting of the parameters of a design; --space restricts it. A recording answers nothing new:
+    its rows narrow the space, and what they leave open is listed. Exit status 0: a design was found that agrees with
+    everything, the final validation too; 1: none was found; 3: time ran out, the target did not answer, or is a
+    recording.
+    """
+    from mmaproof.generators.identify.identify import Identifier
+    from mmaproof.generators.identify.oracle import Oracle
+    from mmaproof.generators.identify.space import default_axes, read_axes
+    from mmaproof.hardware_replay.targets import find_target
+    from mmaproof.smt.solving.limits import parse_seconds
+
+    runner = find_target(target, parse_seconds(silence), design)
+    asked = _interface(runner, interface, k)
+    axes = default_axes(asked) if space is None else read_axes(space, asked)
+    solving = solving_of(solver, 1, None, store, no_store)
+    seconds = parse_seconds(timeout)
+    with progress("identifying"):
+        oracle = Oracle(runner, asked)
+        identifier = Identifier(oracle, axes, solver=solving, seconds=seconds, seed=seed, proofs=proofs)
+        outcome = identifier.identify(_recorded(runner, asked))
+    if outcome.oracle.problem is not None:
+        complain(f"error: {outcome.oracle.problem}")
+    if json:
+        print_json(identification_record(outcome))
+    else:
+        print_identification(outcome)
+    if outcome.oracle.problem is not None:
+        return EXIT_UNKNOWN
+    if outcome.parameters is None:
+        return EXIT_UNKNOWN if outcome.late else EXIT_REFUTED
+    return EXIT_HOLDS if outcome.validated else EXIT_UNKNOWN
+
+
+def _interface(target: Target, text: str | None, k: int | None) -> Interface:
+    """Return the interface that is asked: as given, or that of a recording or of the target's one design."""
+    from mmaproof.designs.errors import InputError
+    from mmaproof.generators.identify.space import Interface
+    from mmaproof.hardware_replay.targets import RecordingTarget
+
+    if isinstance(target, RecordingTarget):
+        held = target.answers
+        block = None if held.batch.scale_a is None else held.batch.k // held.batch.scale_a.shape[1]
+        found = Interface(held.formats, held.batch.k, held.scale_format, block)
+        if (text is not None and Interface.parse(text, found.k) != found) or k not in (None, found.k):
+            raise InputError(f"{target.name} holds {found} at k = {found.k}: leave --interface and --k out")
+        return found
+    if text is None or k is None:
+        raise InputError("what can be asked of the unit? give its formats with --interface D.A.B.C, and --k N")
+    return Interface.parse(text, k)
+
+
+def _recorded(target: Target, interface: Interface) -> Evidence | None:
+    """Return the rows of a recording as evidence; None for a target that can be asked."""
+    from mmaproof.generators.identify.evidence import Evidence
+    from mmaproof.hardware_replay.targets import RecordingTarget
+
+    if not isinstance(target, RecordingTarget):
+        return None
+    held = target.answers
+    return Evidence(interface, held.batch, held.d, ("recorded",) * len(held.batch))
+
+
+def identification_record(outcome: Identification) -> dict[str, Any]:
+    """Return the outcome as the JSON object of the command-line contract."""
+    from mmaproof.designs.parameters import format_parameter
+
+    found = outcome.findings
+    fmt = outcome.evidence.interface.formats[3]
+
+    def text(name: str, values: tuple[Any, ...]) -> list[str]:
+        return [format_parameter(name, x) for x in values]
+
+    return {
+        "target": outcome.oracle.target.name,
+        "interface": str(outcome.evidence.interface),
+        "k": outcome.evidence.interface.k,
+        "identified": outcome.parameters is not None,
+        "late": outcome.late,
+        "matches": [x.name for x in outcome.matches],
+        "fitting": [x.name for x in outcome.fitting],
+        "parameters": {n: format_parameter(n, f.value) for n, f in found.items()},
+        "unobservable": {n: text(n, f.unobservable) for n, f in found.items() if f.unobservable},
+        "undecided": {n: text(n, f.undecided) for n, f in found.items() if f.undecided},
+        "decided_by": {n: _row(outcome, f.row) for n, f in found.items() if f.row is not None},
+        "nan_codes": [fmt.hex(x) for x in outcome.nan_codes],
+        "contradiction": None if outcome.contradiction is None else _row(outcome, outcome.contradiction),
+        "nearest": None if outcome.parameters is not None else outcome.nearest.as_text(),
+        "batches": outcome.oracle.batches,
+        "operands": outcome.oracle.operands,
+        "validated": outcome.validated,
+        "space": outcome.space,
+        "tried": outcome.tried,
+        "seconds": outcome.seconds,
+        "problem": outcome.oracle.problem,
+    }
+
+
+def _row(outcome: Identification, row: int) -> dict[str, Any]:
+    interface = outcome.evidence.interface
+    operands, d = outcome.evidence.row(row)
+    return {
+        **operands_record(interface.formats, operands, interface.scale_format),
+        "d": interface.formats[3].hex(d),
+    }
+
+
+def print_identification(outcome: Identification) -> None:
+    """Print the outcome for a person."""
+    interface, oracle = outcome.evidence.interface, outcome.oracle
+    asked = f"{oracle.operands} operand sets in {oracle.batches} batches" if oracle.batches else "nothing new"
+    say(f"{oracle.target.name}, {interface} at k = {interface.k}")
+    say(f"  asked {asked}; {outcome.tried} designs tried, {outcome.seconds:.1f} s")
+    if outcome.parameters is None:
+        _print_nothing(outcome)
+        return
+    if outcome.validated:
+        say(f"  agrees with everything, and with {outcome.validated} more operand sets of the validation")
+    else:
+        say("  agrees with every row; not validated on others")
+    for text, designs in (("is", outcome.matches), ("agrees with, not proved to be", outcome.fitting)):
+        if designs:
+            say(f"  {text} {', '.join(x.name for x in designs)}")
+    if not (outcome.matches or outcome.fitting):
+        say("  is no design of the catalogue")
+    for name, finding in outcome.findings.items():
+        _print_finding(name, finding)
+    if outcome.nan_codes and "nan_code" not in outcome.findings:
+        codes = ", ".join(interface.formats[3].hex(x) for x in outcome.nan_codes)
+        say(f"  NaNs of no reading: {codes}")
+    say("  assumed: the unit is a setting of these parameters; NaNs are equal whatever their codes")
+
+
+def _print_finding(name: str, finding: Finding) -> None:
+    from mmaproof.designs.parameters import format_parameter
+
+    def listed(values: tuple[Any, ...]) -> str:
+        return ", ".join(format_parameter(name, x) for x in values)
+
+    notes = [f"not observable here: {listed(finding.unobservable)} (proved)"] if finding.unobservable else []
+    notes += [f"fits as well, not proved the same: {listed(finding.undecided)}"] if finding.undecided else []
+    say_wrapped("; ".join(notes), f"  {name} = {format_parameter(name, finding.value)}" + ("  " if notes else ""))
+    if not notes:
+        say(f"  {name} = {format_parameter(name, finding.value)}")
+
+
+def _print_nothing(outcome: Identification) -> None:
+    interface = outcome.evidence.interface
+    why = "time or batches ran out before a design was found" if outcome.late else "no design was found"
+    say(f"  {why} that agrees: {outcome.tried} tried, in a space of {outcome.space:.3g}; the nearest:")
+    text = outcome.nearest.as_text()
+    say_wrapped(", ".join(f"{n} = {text[n]}" for n in outcome.findings or text), "    ")
+    assert outcome.contradiction is not None
+    shown = _row(outcome, outcome.contradiction)
+    say("  the unit returned something else for")
+    for line in operand_lines({n: x for n, x in shown.items() if n != "d"}):
+        say(f"    {line}")
+    operands, d = outcome.evidence.row(outcome.contradiction)
+    from mmaproof.smt.evaluate import evaluate
+
+    fmt = interface.formats[3]
+    say(f"    d = {fmt.hex(d)} returned, {fmt.hex(evaluate(interface.design(outcome.nearest), operands))} expected")

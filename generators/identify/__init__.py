@@ -1,0 +1,1 @@
+"""Identification: what design a unit is that can only be run."""

@@ -1,0 +1,93 @@
+"""What a unit has answered so far, and how well designs agree with it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from mmaproof.designs.design import Design
+from mmaproof.designs.operands import OperandBatch, Operands, Patterns
+from mmaproof.designs.parameters import Parameters
+from mmaproof.generators.identify.space import Interface
+from mmaproof.smt.evaluate import equal_patterns, evaluate_batch
+
+Mask = npt.NDArray[np.bool_]
+
+
+@dataclass
+class Evidence:
+    """Rows that a unit has answered, with the kind of each; NaNs are equal whatever their codes.
+
+    ``agreement`` remembers what was computed for a design, as far as the rows went then.
+    """
+
+    interface: Interface
+    batch: OperandBatch
+    d: Patterns
+    kinds: tuple[str, ...]
+    _known: dict[Parameters, Mask] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.batch)
+
+    def add(self, batch: OperandBatch, d: Patterns, kind: str) -> None:
+        """Add rows."""
+        self.batch = OperandBatch.concatenate([self.batch, batch]) if len(self) else batch
+        self.d = np.concatenate([self.d, d])
+        self.kinds += (kind,) * len(batch)
+
+    def agrees(self, parameters: Parameters) -> Mask:
+        """Return for each row whether the design of these parameters returns what the unit did."""
+        known = self._known.get(parameters, np.empty(0, dtype=bool))
+        if len(known) < len(self):
+            new = slice(len(known), len(self))
+            same = self.same(self.interface.design(parameters), self.batch.select(new), self.d[new])
+            known = np.concatenate([known, same])
+            self._known[parameters] = known
+        return known
+
+    def same(self, design: Design, batch: OperandBatch, d: Patterns) -> Mask:
+        """Return for each row whether ``design`` returns d."""
+        return equal_patterns(design.d_format, evaluate_batch(design, batch), d, nan_codes=False)
+
+    def fits(self, parameters: Parameters) -> bool:
+        """Return whether the design returns what the unit did, in every row."""
+        return bool(self.agrees(parameters).all())
+
+    def score(self, parameters: Parameters) -> float:
+        """Return how well the design agrees: the sum over the kinds of rows of the part that does."""
+        agrees, kinds = self.agrees(parameters), np.array(self.kinds)
+        return float(sum(agrees[kinds == kind].mean() for kind in dict.fromkeys(self.kinds)))
+
+    def contradiction(self, parameters: Parameters) -> int | None:
+        """Return the row of fewest nonzero products that the design gets wrong, None where there is none."""
+        wrong = np.flatnonzero(~self.agrees(parameters))
+        if not len(wrong):
+            return None
+        return int(wrong[np.argmin(self.nonzero_products[wrong])])
+
+    @property
+    def nonzero_products(self) -> npt.NDArray[np.intp]:
+        """Number of products of each row whose operands are both not +0."""
+        counts: npt.NDArray[np.intp] = ((self.batch.a != 0) & (self.batch.b != 0)).sum(axis=1)
+        return counts
+
+    def row(self, index: int) -> tuple[Operands, int]:
+        """Return operands and d of a row."""
+        return self.batch.row(index), int(self.d[index])
+
+    def nan_codes(self) -> tuple[int, ...]:
+        """Return the patterns of the NaNs that the unit returned."""
+        fmt = self.interface.formats[3]
+        if fmt.is_integer:
+            return ()
+        return tuple(x for x in np.unique(self.d).tolist() if fmt.is_nan(x))
+
+    def has_nan_codes(self, parameters: Parameters) -> bool:
+        """Return whether the design returns the NaNs that the unit did, bit for bit."""
+        design = self.interface.design(parameters)
+        rows = np.isin(self.d, self.nan_codes())
+        d = evaluate_batch(design, self.batch.select(rows))
+        return bool(equal_patterns(design.d_format, d, self.d[rows], nan_codes=True).all())

@@ -1,0 +1,285 @@
+"""The closed loop: what a unit answers decides which designs are left, and those decide what it is asked next."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from mmaproof.designs.catalogue import load_catalogue
+from mmaproof.designs.design import Design
+from mmaproof.designs.errors import TargetUnavailable
+from mmaproof.designs.operands import OperandBatch
+from mmaproof.designs.parameters import DEFINITIONS, Parameters, format_parameter
+from mmaproof.generators.compare import compare
+from mmaproof.generators.disputes import same_alignment
+from mmaproof.generators.distributions import DISTRIBUTIONS, draw
+from mmaproof.generators.identify.evidence import Evidence
+from mmaproof.generators.identify.fit import STARTS, Fit, known_parameters
+from mmaproof.generators.identify.oracle import Oracle
+from mmaproof.generators.identify.probes import first_probes, sparse
+from mmaproof.generators.identify.space import Axes, canonical, size, variants
+from mmaproof.smt.evaluate import equal_patterns, evaluate_batch
+from mmaproof.smt.solving.limits import Limits
+from mmaproof.smt.solving.solving import Solving
+from mmaproof.smt.solving.verdict import Status
+
+MOST_BATCHES = 12
+SEARCHED = 4096
+"""Rows of each distribution among which those that separate two designs are looked for."""
+EACH = 3
+"""Rows that are asked for each design that is to be told apart."""
+VALIDATION = 100_000
+SLOW = 30.0
+"""Seconds that the validation may take: of a slow unit it has fewer rows."""
+PROOF_SECONDS = 10.0
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What is known of one parameter: its value, the values that are excluded, proved to be the same, or not decided.
+
+    ``row`` is the simplest row of the evidence that excludes another value, None where none does.
+    """
+
+    value: Any
+    excluded: tuple[Any, ...]
+    unobservable: tuple[Any, ...]
+    undecided: tuple[Any, ...]
+    row: int | None
+
+    @property
+    def status(self) -> str:
+        """What may be said of the value."""
+        if self.undecided:
+            return "several values fit"
+        return "not observable here" if self.unobservable and not self.excluded else "determined"
+
+
+@dataclass
+class Identification:
+    """The outcome. ``parameters`` fit everything that was asked, None where no parameters were found that do.
+
+    ``nearest`` are those that come closest, with ``contradiction``, the simplest row that they get wrong. ``matches``
+    are designs of the catalogue proved equivalent to ``parameters``, ``fitting`` others that agree with all rows.
+    ``nan_codes`` are the patterns of the NaNs that the unit returned; NaNs are equal whatever their codes.
+    """
+
+    oracle: Oracle
+    evidence: Evidence
+    parameters: Parameters | None
+    nearest: Parameters
+    contradiction: int | None
+    space: int
+    tried: int
+    findings: dict[str, Finding] = field(default_factory=dict)
+    matches: tuple[Design, ...] = ()
+    fitting: tuple[Design, ...] = ()
+    validated: int = 0
+    seconds: float = 0.0
+    """without the validation"""
+    nan_codes: tuple[int, ...] = ()
+    late: bool = False
+    """whether time or batches were over before anything was found that fits"""
+
+    @property
+    def design(self) -> Design | None:
+        """The design of the parameters that fit."""
+        return None if self.parameters is None else self.evidence.interface.design(self.parameters)
+
+
+class Identifier:
+    """One identification: of ``oracle`` within ``axes``, in about ``seconds`` without the final validation.
+
+    Without ``proofs`` nothing is proved: what agrees with everything is undecided.
+    """
+
+    def __init__(
+        self, oracle: Oracle, axes: Axes, *, solver: str | Solving, seconds: float, seed: int, proofs: bool = True
+    ) -> None:
+        self.oracle, self.axes, self.seed = oracle, axes, seed
+        self.solving = Solving.of(solver)
+        self.interface = oracle.interface
+        self.started = time.monotonic()
+        self.deadline = self.started + seconds
+        self.rng = np.random.default_rng(seed)
+        self.proofs = proofs
+        self.validated, self.gave_up = 0, False
+        any_known = next(iter(known_parameters(self.interface)))
+        self.any_design = self.interface.design(any_known)
+
+    def identify(self, recorded: Evidence | None = None) -> Identification:
+        """Ask, decide, ask again; ``recorded`` are the rows of a unit that answers no others."""
+        evidence = recorded
+        if evidence is None:
+            probes = first_probes(self.any_design, self.seed)
+            batch, d = self.oracle.ask(probes.batch)
+            if not len(batch):
+                raise TargetUnavailable(self.oracle.problem or f"{self.oracle.target.name} answered nothing")
+            evidence = Evidence(self.interface, batch, d, probes.kinds[: len(batch)])
+        fit = Fit(evidence, self.axes, self.deadline)
+        starts = fit.ranked(known_parameters(self.interface))
+        best = self._fitting(fit, starts[:STARTS])
+        for _ in range(2 * MOST_BATCHES):
+            if best is None or recorded is not None or not (self._separates(fit, best) or self._is_refuted(fit, best)):
+                break
+            best = best if evidence.fits(best) else self._fitting(fit, [best, *starts[:STARTS]])
+        else:
+            self.gave_up, best = True, None
+        return self._outcome(fit, best, best or max(fit.tried, key=evidence.score))
+
+    def _fitting(self, fit: Fit, starts: Iterable[Parameters]) -> Parameters | None:
+        """Return parameters that fit all evidence, from the starts on; None where none were found."""
+        for start in starts:
+            reached = fit.climb(start)
+            if fit.evidence.fits(reached):
+                return reached
+            if fit.is_late():
+                break
+        return None
+
+    def _rivals(self, fit: Fit, best: Parameters) -> Iterator[Parameters]:
+        """Yield other parameters that fit: those of known units, and what one group of parameters leads to."""
+        known = [p for p in fit.tried if p != best and fit.evidence.fits(p)]
+        yield from known
+        yield from (p for p in fit.alternatives(best) if p not in known)
+
+    def _separates(self, fit: Fit, best: Parameters) -> bool:
+        """Ask for rows on which designs that fit differ; return whether there were any, and the target answered."""
+        if self.oracle.batches >= MOST_BATCHES:
+            return False
+        rows = self._searched()
+        ours = evaluate_batch(self.interface.design(best), rows)
+        chosen: list[int] = []
+        for rival in self._rivals(fit, best):
+            design = self.interface.design(rival)
+            same = equal_patterns(design.d_format, evaluate_batch(design, rows), ours, nan_codes=False)
+            chosen += np.flatnonzero(~same)[:EACH].tolist()
+            if fit.is_late():
+                break
+        return bool(chosen) and self._ask(fit.evidence, rows.select(np.unique(chosen)), "separating")
+
+    def _ask(self, evidence: Evidence, batch: OperandBatch, kind: str) -> bool:
+        """Add the answers to a batch to the evidence; return whether there were any."""
+        answered, d = self.oracle.ask(batch)
+        if len(answered):
+            evidence.add(answered, d, kind)
+        return bool(len(answered))
+
+    def _searched(self) -> OperandBatch:
+        """Return random rows of every distribution, as they are and with few products."""
+        parts = []
+        for name in DISTRIBUTIONS:
+            batch = draw(name, self.any_design, SEARCHED, self.interface.k, self.rng)
+            half = SEARCHED // 2
+            parts += [batch.select(slice(half)), sparse(self.any_design, batch.select(slice(half, None)), self.rng)]
+        return OperandBatch.concatenate(parts)
+
+    def _is_refuted(self, fit: Fit, best: Parameters) -> bool:
+        """Validate; the time that takes is not counted."""
+        began = time.monotonic()
+        refuted = self._refutes(fit, best)
+        took = time.monotonic() - began
+        self.started, self.deadline, fit.deadline = self.started + took, self.deadline + took, fit.deadline + took
+        return refuted
+
+    def _refutes(self, fit: Fit, best: Parameters) -> bool:
+        """Validate on many rows; where some differ, add a few to the evidence, and return that they did.
+
+        A slow unit is asked as many as it answers in about SLOW seconds. What it is asked here is not counted.
+        """
+        design = self.interface.design(best)
+        asked, until = replace(self.oracle), time.monotonic() + SLOW
+        self.validated, names = 0, itertools.cycle(DISTRIBUTIONS)
+        while self.validated < VALIDATION and time.monotonic() < until:
+            left = VALIDATION - self.validated
+            rows = int(min(left, max(asked.rate * SLOW / 10, 100), VALIDATION // len(DISTRIBUTIONS)))
+            answered, d = asked.ask(draw(next(names), design, rows, self.interface.k, self.rng))
+            if not len(answered):
+                self.oracle.problem = asked.problem
+                return False
+            self.validated += len(answered)
+            differs = np.flatnonzero(~fit.evidence.same(design, answered, d))
+            if len(differs):
+                fit.evidence.add(answered.select(differs[:32]), d[differs[:32]], "validation")
+                self.oracle.batches = min(self.oracle.batches + 1, MOST_BATCHES)
+                self.oracle.operands += rows
+                return True
+        return False
+
+    def _outcome(self, fit: Fit, parameters: Parameters | None, nearest: Parameters) -> Identification:
+        outcome = Identification(
+            self.oracle,
+            fit.evidence,
+            parameters,
+            nearest,
+            fit.evidence.contradiction(nearest),
+            size(self.axes, nearest),
+            len(fit.tried),
+            validated=self.validated if parameters is not None else 0,
+            late=parameters is None and (self.gave_up or fit.is_late()),
+        )
+        outcome.nan_codes = fit.evidence.nan_codes()
+        if parameters is not None:
+            codes = {x: fit.evidence.has_nan_codes(replace(parameters, nan_code=x)) for x in self.axes["nan_code"]}
+            right, wrong = (tuple(x for x, fits in codes.items() if fits is y) for y in (True, False))
+            if right and outcome.nan_codes:
+                outcome.parameters = parameters = replace(parameters, nan_code=right[0])
+                outcome.findings["nan_code"] = Finding(right[0], wrong, (), right[1:], None)
+            outcome.matches, outcome.fitting = self._catalogue(fit.evidence, parameters)
+            outcome.findings |= {name: self._finding(fit, parameters, name) for name in self._asked(parameters)}
+        outcome.seconds = time.monotonic() - self.started
+        return outcome
+
+    def _asked(self, parameters: Parameters) -> list[str]:
+        return [n for n in self.axes if DEFINITIONS[n].applies(parameters) and n != "nan_code"]
+
+    def _catalogue(self, evidence: Evidence, parameters: Parameters) -> tuple[tuple[Design, ...], tuple[Design, ...]]:
+        """Return the designs of the catalogue that are proved equivalent, and those that only fit."""
+        matches: list[Design] = []
+        fitting: list[Design] = []
+        for design in load_catalogue().designs.values():
+            if not self.interface.takes(design):
+                continue
+            here = replace(canonical(design.parameters, self.interface.k), nan_code=parameters.nan_code)
+            if here == parameters:
+                matches.append(design)
+            elif evidence.fits(here):
+                (matches if self._is_proved_equal(parameters, here) else fitting).append(design)
+        return tuple(matches), tuple(fitting)
+
+    def _is_proved_equal(self, first: Parameters, second: Parameters) -> bool:
+        if not self.proofs:
+            return False
+        left = max(self.deadline - time.monotonic(), 0.5)
+        limits = Limits(min(PROOF_SECONDS, left), 4 << 30)
+        designs = self.interface.design(first), self.interface.design(second)
+        if same_alignment(*designs, self.solving, limits):
+            return True
+        return compare(*designs, solver=self.solving, limits=limits, budget=None).status is Status.PROVED
+
+    def _finding(self, fit: Fit, parameters: Parameters, name: str) -> Finding:
+        """Return what is known of a parameter, the others being as they are."""
+        excluded, unobservable, undecided, rows = [], [], [], []
+        for found in variants(parameters, (name,), self.axes, self.interface):
+            value = getattr(found, name)
+            row = fit.evidence.contradiction(found)
+            if row is not None:
+                excluded.append(value)
+                rows.append(row)
+            elif time.monotonic() < self.deadline and self._is_proved_equal(parameters, found):
+                unobservable.append(value)
+            else:
+                undecided.append(value)
+        products = fit.evidence.nonzero_products
+        row = min(rows, key=lambda x: int(products[x]), default=None)
+        return Finding(getattr(parameters, name), tuple(excluded), tuple(unobservable), tuple(undecided), row)
+
+
+def spelled(name: str, values: Iterable[Any]) -> str:
+    """Return values of a parameter as text."""
+    return ", ".join(format_parameter(name, x) for x in values)

@@ -1,0 +1,229 @@
+"""The space that a unit is looked for in: an interface, and the values that each parameter may have there."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from mmaproof.designs.catalogue import load_catalogue
+from mmaproof.designs.conversions import RHO
+from mmaproof.designs.design import Design
+from mmaproof.designs.errors import DesignError, InputError
+from mmaproof.designs.formats import FORMATS, Format
+from mmaproof.designs.k_order import CONSECUTIVE, KOrder
+from mmaproof.designs.parameters import DEFINITIONS, IntegerRange, Parameters, parse_parameter
+from mmaproof.designs.profiles import load_disputes
+
+Axes = Mapping[str, tuple[Any, ...]]
+"""parameter -> the values it may have"""
+
+_ORDERS = ("consecutive", "reversed", "mod2:0/1", "mod2:1/0", "mod4:01/23", "mod4:23/01", "mod4:02/13", "mod4:0/1/2/3")
+_SAME_RESULTS = ("adder", "comparator")
+"""Parameters that change how a unit is built and not what it returns."""
+
+_RANGES: Mapping[str, tuple[int | None, ...]] = {
+    "fraction_bits": tuple(range(8, 41)),
+    "carry_bits": (None, *range(6)),
+    "late_bits": tuple(range(24, 37)),
+    "floor": (None, -126, *range(-136, -129), *range(-24, -18)),
+    "e_zero": (-126, *range(-139, -129), *range(-24, -18)),
+    "group_e_zero": (-139,),
+    "product_limit": (None, 128),
+}
+"""What an integer parameter may be, beside what the catalogue or a profile says of some unit."""
+
+GROUPS = (
+    ("L", "k_order"),
+    ("summation", "first", "truncates", "normalises"),
+    ("join", "grouping"),
+    ("fraction_bits", "alignment"),
+    ("rho", "product_exponent"),
+    ("late_bits", "late_alignment"),
+    ("late_rounding", "far_c"),
+    ("group_size", "zero_group", "group_e_zero"),
+    ("widening",),
+    ("subnormals", "flushed_sign", "tininess"),
+    ("zero_c", "zero_product", "e_zero"),
+    ("floor",),
+    ("c_subnormal", "negative_zero", "zero_sum"),
+    ("overflow", "chain_infinity"),
+    ("carry_bits",),
+    ("product_limit", "product_infinity"),
+    ("integer_overflow",),
+    ("nan_code",),
+)
+"""Parameters that are varied together, because one may hide another."""
+
+STRUCTURE = (
+    *(
+        "L",
+        "k_order",
+        "summation",
+        "join",
+        "grouping",
+        "widening",
+        "fraction_bits",
+        "alignment",
+        "product_exponent",
+        "rho",
+    ),
+    "late_bits",
+)
+"""Parameters of which any two may hide each other: they are varied in pairs where groups lead no further."""
+
+
+@dataclass(frozen=True)
+class Interface:
+    """Formats and length of a unit: what can be asked of it without knowing what it is."""
+
+    formats: tuple[Format, Format, Format, Format]
+    k: int
+    scale_format: Format | None = None
+    block: int | None = None
+
+    @classmethod
+    def of(cls, design: Design) -> Interface:
+        """Return the interface of a design, at its own K."""
+        return cls(design.formats, design.k, design.scale_format, design.block)
+
+    @classmethod
+    def parse(cls, text: str, k: int) -> Interface:
+        """Return the interface that ``text`` spells as in names of instructions: D.A.B.C, or D.A.B where C is as D.
+
+        With scales ``blockN`` comes first and their format last. Raises InputError for anything else.
+        """
+        parts = text.split(".")
+        block = None
+        if parts[0].startswith("block"):
+            if not parts[0][5:].isdecimal() or int(parts[0][5:]) < 1:
+                raise InputError(f"interface {text!r}: {parts[0]!r} is no block of scales; block32, for example")
+            block = int(parts.pop(0)[5:])
+        found = [_format(text, part) for part in parts]
+        scale = found.pop() if block is not None and found else None
+        if len(found) == 3:
+            found.append(found[0])
+        if len(found) != 4:
+            raise InputError(
+                f"interface {text!r}: formats of D, A, B and C as in names of instructions, f32.f16.f16.f32 for "
+                f"example; with scales block32.f32.e4m3.e4m3.f32.ue8m0"
+            )
+        d, a, b, c = found
+        return cls((a, b, c, d), k, scale, block)
+
+    def __str__(self) -> str:
+        a, b, c, d = (f.isa_name for f in self.formats)
+        scales = ("", "") if self.scale_format is None else (f"block{self.block}.", f".{self.scale_format.isa_name}")
+        return f"{scales[0]}{d}.{a}.{b}.{c}{scales[1]}"
+
+    def design(self, parameters: Parameters) -> Design:
+        """Return the design of this interface with ``parameters``; DesignError where they do not fit it."""
+        return Design(
+            "identified", str(self), "any", *self.formats, 1, 1, self.k, parameters, "", self.scale_format, self.block
+        )
+
+    def takes(self, design: Design) -> bool:
+        """Return whether a design has these formats and scales, and runs this length in whole instructions."""
+        same = (design.formats, design.scale_format, design.block) == (self.formats, self.scale_format, self.block)
+        return same and self.k % design.k == 0
+
+
+def _format(text: str, part: str) -> Format:
+    named = {f.isa_name: f for f in FORMATS.values()} | dict(FORMATS)
+    if part not in named:
+        raise InputError(f"interface {text!r}: unknown format {part!r}: one of {', '.join(named)}")
+    return named[part]
+
+
+def default_axes(interface: Interface) -> Axes:
+    """Return the values that each parameter may have: all readings; of integers ranges, and what any known unit has."""
+    d = interface.formats[3]
+    axes: dict[str, tuple[Any, ...]] = {}
+    for name, definition in DEFINITIONS.items():
+        if name in _SAME_RESULTS:
+            continue
+        match definition.values:
+            case IntegerRange():
+                axes[name] = tuple(dict.fromkeys((*_RANGES.get(name, ()), *_known_values(name))))
+            case tuple():
+                axes[name] = tuple(x for x in RHO if RHO[x].target is d)
+            case kind if issubclass(kind, KOrder):
+                axes[name] = tuple(map(KOrder, _ORDERS))
+            case readings:
+                axes[name] = tuple(readings)
+    divisors = tuple(x for x in range(1, interface.k + 1) if interface.k % x == 0)
+    return axes | {"L": divisors, "group_size": (None, *(x for x in divisors if interface.block))}
+
+
+@cache
+def _known_values(name: str) -> tuple[Any, ...]:
+    """Return what units of the catalogue have for a parameter, under any profile."""
+    disputes = load_disputes()
+    designs = load_catalogue().designs.values()
+    held = {getattr(x.parameters, name) for x in designs}
+    held |= {getattr(disputes.apply(x, p).parameters, name) for x in designs for p in disputes.profiles}
+    return tuple(sorted(held, key=lambda x: (x is not None, x if isinstance(x, int) else 0)))
+
+
+def read_axes(path: Path, interface: Interface) -> Axes:
+    """Return the default space with the parameters that a TOML file names restricted to the values it lists.
+
+    Raises InputError, with the parameter, where the file is malformed.
+    """
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}") from error
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise InputError(f"{path}: not a TOML file: {error}") from error
+    axes = dict(default_axes(interface))
+    for name, values in table.items():
+        if name not in axes:
+            raise InputError(f"{path}: unknown parameter {name!r}: one of {', '.join(axes)}")
+        if not isinstance(values, list) or not values:
+            raise InputError(f"{path}: {name} is no list of values")
+        try:
+            axes[name] = tuple(parse_parameter(name, str(value)) for value in values)
+        except DesignError as error:
+            raise InputError(f"{path}: {error}") from error
+    return axes
+
+
+def canonical(parameters: Parameters, k: int) -> Parameters:
+    """Return parameters that mean the same at length ``k``, with those that have no effect at their defaults."""
+    usual = Parameters()
+    if k == parameters.L:
+        parameters = replace(parameters, k_order=CONSECUTIVE)  # in one step there is no order
+    while True:
+        idle = {
+            name: getattr(usual, name)
+            for name, definition in DEFINITIONS.items()
+            if name != "L" and not definition.applies(parameters) and getattr(parameters, name) != getattr(usual, name)
+        }
+        if not idle:
+            return parameters
+        parameters = replace(parameters, **idle)
+
+
+def variants(parameters: Parameters, names: tuple[str, ...], axes: Axes, interface: Interface) -> Iterator[Parameters]:
+    """Yield every valid setting of the parameters ``names``, the others as they are, ``parameters`` itself left out."""
+    seen = {parameters}
+    for values in itertools.product(*(axes[name] for name in names)):
+        found = canonical(replace(parameters, **dict(zip(names, values, strict=True))), interface.k)
+        if found not in seen:
+            seen.add(found)
+            try:
+                interface.design(found)
+            except DesignError:
+                continue
+            yield found
+
+
+def size(axes: Axes, parameters: Parameters) -> int:
+    """Return the number of settings of those parameters that have an effect beside ``parameters``."""
+    return math.prod(len(values) for name, values in axes.items() if DEFINITIONS[name].applies(parameters))

@@ -1,0 +1,88 @@
+"""`mmaproof identify`: what is asked, what is said, and the exit statuses."""
+
+import pytest
+from commands import only_json
+
+from mmaproof.designs.catalogue import find_design
+from mmaproof.designs.parameters import format_parameter
+from mmaproof.generators.identify.space import Interface, default_axes
+
+TURING = find_design("turing/f32.f16.f16.f32")
+ASKED = ("--interface", "f32.f16.f16.f32", "--k", "8", "--no-store")
+
+
+@pytest.fixture
+def small_space(tmp_path):
+    """A space with two parameters that are not known: what is left to prove takes seconds."""
+    held = {n: format_parameter(n, getattr(TURING.parameters, n)) for n in default_axes(Interface.of(TURING))}
+    lines = [f'{n} = ["{value}"]' for n, value in held.items() if n not in ("fraction_bits", "L")]
+    path = tmp_path / "space.toml"
+    path.write_text("\n".join([*lines, "fraction_bits = [22, 23, 24, 25]"]))
+    return path
+
+
+def test_a_unit_is_identified(run, small_space):
+    status, out, err = run("identify", f"model:{TURING.name}", *ASKED, "--space", small_space, "--json")
+    record = only_json(out)
+    assert (status, err) == (0, "")
+    assert TURING.name in record["matches"]
+    assert (record["parameters"]["fraction_bits"], record["parameters"]["L"]) == ("24", "8")
+    assert (record["unobservable"], record["undecided"]) == ({}, {})
+    assert record["validated"] == 100_000
+    assert 0 < record["batches"] <= 12
+    assert record["decided_by"]["fraction_bits"]["d"].startswith("0x")
+    status, out, _ = run("identify", f"model:{TURING.name}", *ASKED, "--space", small_space)
+    assert status == 0
+    assert f"is {TURING.name}" in out
+    assert "fraction_bits = 24" in out
+
+
+def test_a_unit_outside_the_space_is_said_to_be_none(run, small_space):
+    volta = f"model:{TURING.name}@fraction_bits=19"
+    status, out, err = run("identify", volta, *ASKED, "--space", small_space, "--json")
+    record = only_json(out)
+    assert (status, err) == (1, "")
+    assert (record["identified"], record["matches"]) == (False, [])
+    assert record["contradiction"]["d"].startswith("0x")
+    assert record["nearest"]["L"] == "8"
+    status, out, _ = run("identify", volta, *ASKED, "--space", small_space)
+    assert status == 1
+    assert "no design was found that agrees" in out
+    assert "returned, " in out
+
+
+def test_time_that_runs_out_is_no_answer(run, small_space):
+    unknown = f"model:{TURING.name}@fraction_bits=19"
+    status, out, _ = run("identify", unknown, *ASKED, "--space", small_space, "--timeout", "0.001s", "--json")
+    record = only_json(out)
+    assert (status, record["identified"], record["late"]) == (3, False, True)
+
+
+def test_a_recording_answers_nothing_new(run, tmp_path, small_space):
+    run("record", f"model:{TURING.name}", "normal", "-o", tmp_path / "r.npz", "--rows", 300)
+    status, out, _ = run("identify", f"recording:{tmp_path / 'r.npz'}", "--space", small_space, "--no-store", "--json")
+    record = only_json(out)
+    assert (status, record["batches"], record["validated"]) == (3, 0, 0)
+    assert TURING.name in record["matches"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (["--k", "8"], "give its formats with --interface"),
+        (["--interface", "f32.f16.f16.f32"], "and --k N"),
+        (["--interface", "f32.f16", "--k", "8"], "interface 'f32.f16'"),
+        (["--interface", "f32.e4m3.e4m3.f32", "--k", "8"], "format mismatch"),
+        ([*ASKED, "--space", "missing.toml"], "missing.toml"),
+    ],
+)
+def test_bad_input(run, arguments, text):
+    status, out, err = run("identify", f"model:{TURING.name}", *arguments)
+    assert (status, out) == (2, "")
+    assert text in err
+
+
+def test_a_process_that_ends_is_unknown(run):
+    status, out, err = run("identify", "process:false", *ASKED)
+    assert (status, out) == (3, "")
+    assert "exit status 1" in err

@@ -1,0 +1,242 @@
+"""Identification: units of the catalogue and of the space are found, others are said to be none, and never forced."""
+
+import dataclasses
+import random
+
+import numpy as np
+import pytest
+
+from mmaproof.designs.catalogue import find_design
+from mmaproof.designs.errors import InputError
+from mmaproof.generators.distributions import draw
+from mmaproof.generators.identify.evidence import Evidence
+from mmaproof.generators.identify.identify import MOST_BATCHES, Identifier
+from mmaproof.generators.identify.oracle import Oracle
+from mmaproof.generators.identify.space import Interface, canonical, default_axes, read_axes, size, variants
+from mmaproof.hardware_replay.target import Ran, Unit
+from mmaproof.hardware_replay.targets import ModelTarget
+from mmaproof.smt.evaluate import equal_patterns, evaluate_batch
+
+TURING = "turing/mma.m16n8k8.f32.f16.f16.f32"
+
+
+def identified(target, interface, *, seconds=120, proofs=False):
+    oracle, axes = Oracle(target, interface), default_axes(interface)
+    return Identifier(oracle, axes, solver="bitwuzla", seconds=seconds, seed=0, proofs=proofs).identify()
+
+
+@dataclasses.dataclass(frozen=True)
+class FunctionUnit:
+    """A unit that is a function of operands and of no design."""
+
+    compute: object
+    name = "a unit"
+    unit = Unit("a unit")
+    designs = ()
+
+    def design_of(self, rows):
+        return None
+
+    def run(self, rows):
+        return Ran.all(self.compute(rows.batch))
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [
+        (TURING, {"L": 8, "fraction_bits": 24, "rho": "rz-fp32"}),
+        ("cdna3/v_mfma_f32_32x32x8_f16", {"join": "round-down", "late_bits": 31, "product_limit": 128}),
+        ("cdna2/v_mfma_f32_32x32x8f16", {"summation": "pairwise", "L": 4}),
+        ("turing/mma.m8n8k16.satfinite.s32.s8.u8.s32", {"integer_overflow": "saturate"}),
+        pytest.param("hopper/mma.m8n8k4.f64.f64.f64.f64", {"L": 1, "alignment": "jam"}, marks=pytest.mark.slow),
+    ],
+)
+def test_units_of_the_catalogue(name, found):
+    design = find_design(name)
+    outcome = identified(ModelTarget(design), Interface.of(design))
+    assert outcome.parameters is not None
+    assert design in outcome.matches  # by its parameters: nothing is proved here
+    assert outcome.validated >= 10_000
+    assert outcome.oracle.batches <= MOST_BATCHES
+    assert {n: str(getattr(outcome.parameters, n)) for n in found} == {n: str(x) for n, x in found.items()}
+    # what is said of a parameter is true of the unit: its value was not excluded
+    for parameter, finding in outcome.findings.items():
+        assert getattr(canonical(design.parameters, design.k), parameter) not in finding.excluded
+
+
+@pytest.mark.slow
+def test_the_emulated_fp8_of_hopper():
+    design = find_design("hopper/mma.m16n8k32.f32.e4m3.e4m3.f32")
+    outcome = identified(ModelTarget(design), Interface.of(design))
+    assert design in outcome.matches
+    found = outcome.parameters
+    assert (found.L, found.join.value, found.fraction_bits) == (16, "ieee-once", 25)
+    order = found.k_order.permutation(32)
+    assert {k % 4 for k in order[:16]} == {0, 1}
+
+
+def test_what_cannot_be_told_apart_is_proved():
+    design = find_design("turing/mma.m8n8k16.satfinite.s32.s8.u8.s32")
+    outcome = identified(ModelTarget(design), Interface.of(design), proofs=True)
+    found = {n: (x.unobservable, x.undecided) for n, x in outcome.findings.items()}
+    assert outcome.findings["integer_overflow"].status == "determined"
+    # one saturation at the end of a step of all products, or in every step of fewer: told apart
+    assert not any(undecided for _, undecided in found.values())
+
+
+def random_design(interface, axes, seed):
+    """A design that the catalogue does not have: a known one with some parameters changed at random."""
+    rng = random.Random(seed)
+    design = find_design(rng.choice([TURING, "volta/f32.f16.f16.f32", "cdna3/v_mfma_f32_32x32x8_f16"]))
+    parameters = canonical(dataclasses.replace(design.parameters, L=min(design.parameters.L, interface.k)), interface.k)
+    for names in rng.sample(
+        [("fraction_bits", "alignment"), ("rho",), ("L", "k_order"), ("zero_c",), ("overflow",)], 3
+    ):
+        parameters = rng.choice([parameters, *variants(parameters, names, axes, interface)])
+    return interface.design(parameters)
+
+
+def same_on_random_operands(first, second, rows=20_000):
+    rng = np.random.default_rng(99)
+    for name in ("aligned", "cancelling", "ties", "edges", "subnormal", "uniform-bits"):
+        batch = draw(name, first, rows // 6, first.k, rng)
+        if not equal_patterns(first.d_format, evaluate_batch(first, batch), evaluate_batch(second, batch)).all():
+            return False
+    return True
+
+
+@pytest.mark.parametrize("seed", [0, *(pytest.param(x, marks=pytest.mark.slow) for x in range(1, 10))])
+def test_units_inside_the_space_and_outside_the_catalogue(seed):
+    interface = Interface.parse("f32.f16.f16.f32", 8)
+    axes = default_axes(interface)
+    design = random_design(interface, axes, seed)
+    outcome = identified(ModelTarget(design), interface)
+    assert outcome.parameters is not None, design.parameters.as_text()
+    assert same_on_random_operands(design, outcome.design)
+
+
+def in_three_groups(design):
+    """Products in three groups, each summed and converted by itself, one after the other."""
+
+    def compute(batch):
+        d = batch.c
+        for part in (slice(0, 3), slice(3, 6), slice(6, 8)):
+            a, b = np.zeros_like(batch.a), np.zeros_like(batch.b)
+            a[:, part], b[:, part] = batch.a[:, part], batch.b[:, part]
+            d = evaluate_batch(design, dataclasses.replace(batch, a=a, b=b, c=d))
+        return d
+
+    return compute
+
+
+def with_low_bits_dropped(design, bits):
+    return lambda batch: evaluate_batch(design, batch) & np.uint32(~((1 << bits) - 1) & 0xFFFFFFFF)
+
+
+def with_rounded_products(design):
+    """Products rounded to fp16 before they are added."""
+
+    def compute(batch):
+        with np.errstate(over="ignore", invalid="ignore"):
+            products = batch.a.view(np.float16) * batch.b.view(np.float16)
+        ones = np.full_like(batch.b, 0x3C00)
+        return evaluate_batch(design, dataclasses.replace(batch, a=products.view(np.uint16), b=ones))
+
+    return compute
+
+
+def with_c_twice(design):
+    def compute(batch):
+        d = evaluate_batch(design, batch).view(np.float32)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return (d + batch.c.view(np.float32)).view(np.uint32)
+
+    return compute
+
+
+def with_exchanged_halves(design):
+    """Right but for operands whose first product is negative, where c is not added."""
+
+    def compute(batch):
+        negative = ((batch.a[:, 0] ^ batch.b[:, 0]) >> 15).astype(bool)
+        return evaluate_batch(design, dataclasses.replace(batch, c=np.where(negative, np.uint32(0), batch.c)))
+
+    return compute
+
+
+@pytest.mark.parametrize(
+    "outside",
+    [
+        in_three_groups,
+        with_exchanged_halves,
+        pytest.param(with_rounded_products, marks=pytest.mark.slow),
+        pytest.param(with_c_twice, marks=pytest.mark.slow),
+        pytest.param(lambda design: with_low_bits_dropped(design, 5), id="low-bits-dropped", marks=pytest.mark.slow),
+    ],
+)
+def test_units_outside_the_space_are_said_to_be_none(outside):
+    interface = Interface.parse("f32.f16.f16.f32", 8)
+    compute = outside(find_design(TURING))
+    outcome = identified(FunctionUnit(compute), interface)
+    assert outcome.parameters is None
+    assert (outcome.matches, outcome.fitting) == ((), ())
+    # the evidence against the nearest design is real
+    operands, d = outcome.evidence.row(outcome.contradiction)
+    assert interface.design(outcome.nearest) is not None
+    row = outcome.evidence.batch.select(np.array([outcome.contradiction]))
+    assert int(compute(row)[0]) == d
+    assert not outcome.evidence.same(interface.design(outcome.nearest), row, np.array([d], np.uint32))[0]
+    assert len(operands) == 8
+
+
+def test_a_unit_that_differs_rarely_is_caught_by_the_validation():
+    design = find_design(TURING)
+
+    def compute(batch):
+        d = evaluate_batch(design, batch)
+        rare = (batch.a[:, 0] & 0xFFF) == 0x25A
+        return np.where(rare & (d < 0x7F000000), d ^ np.uint32(1), d)
+
+    outcome = identified(FunctionUnit(compute), Interface.of(design))
+    assert outcome.parameters is None
+    assert "validation" in outcome.evidence.kinds
+
+
+def test_a_recording_narrows_the_space_and_says_what_it_leaves_open():
+    design = find_design(TURING)
+    interface = Interface.of(design)
+    batch = draw("normal", design, 500, 8, np.random.default_rng(0))
+    evidence = Evidence(interface, batch, evaluate_batch(design, batch), ("recorded",) * 500)
+    oracle = Oracle(ModelTarget(design), interface)
+    axes = default_axes(interface)
+    outcome = Identifier(oracle, axes, solver="bitwuzla", seconds=3, seed=0).identify(evidence)
+    assert (oracle.batches, outcome.validated) == (0, 0)
+    assert outcome.findings["fraction_bits"].value == 24
+    assert set(outcome.findings["overflow"].undecided) | set(outcome.findings["overflow"].unobservable)
+
+
+def test_interfaces_are_spelled_as_instructions_are():
+    for name in (TURING, "blackwell/tcgen05.mma.m128n8k64.block16.f32.e2m1.e2m1.ue4m3", "hopper/wgmma.f32.e4m3.e5m2"):
+        design = find_design(name)
+        interface = Interface.of(design)
+        assert Interface.parse(str(interface), design.k) == interface
+    assert Interface.parse("f32.f16.f16", 16) == Interface.parse("f32.f16.f16.f32", 16)
+    for wrong in ("f32.f16", "f32.f16.f16.f32.f16", "f32.f17.f16.f32", "blockx.f32.e4m3.e4m3.f32.ue8m0", ""):
+        with pytest.raises(InputError, match="interface"):
+            Interface.parse(wrong, 8)
+
+
+def test_the_space_is_large_and_can_be_restricted(tmp_path):
+    interface = Interface.parse("f32.f16.f16.f32", 16)
+    axes = default_axes(interface)
+    assert size(axes, find_design(TURING).parameters) > 100_000
+    assert set(range(8, 41)) <= set(axes["fraction_bits"])
+    path = tmp_path / "space.toml"
+    path.write_text('fraction_bits = [23, 24]\nalignment = ["truncate"]\n')
+    restricted = read_axes(path, interface)
+    assert (restricted["fraction_bits"], len(restricted["alignment"])) == ((23, 24), 1)
+    assert restricted["L"] == axes["L"]
+    for text, wrong in (("x = [1]", "unknown parameter"), ("L = 4", "no list"), ("L = [0]", "allowed"), ("=", "TOML")):
+        path.write_text(text)
+        with pytest.raises(InputError, match=wrong):
+            read_axes(path, interface)
