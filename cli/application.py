@@ -9,11 +9,13 @@ import typer
 from mmaproof.cli import (
     check,
     compare,
+    cover,
     designs,
     disputes,
     doctor,
     export,
     fingerprint,
+    identify,
     matrix,
     properties,
     record,
@@ -22,6 +24,7 @@ from mmaproof.cli import (
     run,
     serve,
     store,
+    suite,
 )
 from mmaproof.cli.output import EXIT_INPUT, note
 from mmaproof.cli.version import tool_version
@@ -49,8 +52,11 @@ for module in (
     replay,
     record,
     recordings,
+    identify,
     export,
     matrix,
+    suite,
+    cover,
     disputes,
     serve,
     store,

@@ -1,15 +1,15 @@
-"""`mmaproof export`: operands as a program for a machine without Python."""
+"""`mmaproof export`: vectors, programs and queries as files that other tools read."""
 
 from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mmaproof.cli.options import Json, Length, Seed
-from mmaproof.cli.output import EXIT_HOLDS, print_json, say
+from mmaproof.cli.options import Json, NanCodes, Seed, Where, ZeroSigns, askable
+from mmaproof.cli.output import EXIT_HOLDS, complain, print_json, say
 from mmaproof.cli.version import tool_version
 
 if TYPE_CHECKING:
@@ -19,8 +19,17 @@ if TYPE_CHECKING:
 class ExportFormat(StrEnum):
     """What `export` writes."""
 
+    JSONL = "jsonl"
+    NPZ = "npz"
+    READMEMH = "readmemh"
+    C = "c"
+    TESTFLOAT = "testfloat"
     CUDA = "cuda"
     HIP = "hip"
+    SMT2 = "smt2"
+
+
+PROGRAMS = (ExportFormat.CUDA, ExportFormat.HIP)
 
 
 def register(app: typer.Typer) -> None:
@@ -29,64 +38,177 @@ def register(app: typer.Typer) -> None:
 
 
 def export(
-    source: Annotated[
-        str,
+    sources: Annotated[
+        list[str],
         typer.Argument(
             metavar="SOURCE",
-            help="A vector file (.jsonl), a recording (.npz), or a distribution of random operands.",
+            help="A vector file (.jsonl), a recording (.npz), or a distribution of random operands; "
+            "for smt2 two designs.",
             show_default=False,
         ),
     ],
-    form: Annotated[ExportFormat, typer.Option("--format", help="The language of the program.", show_default=False)],
-    output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="The program.", show_default=False)],
-    design: Annotated[
-        str | None,
+    form: Annotated[ExportFormat, typer.Option("--format", help="What to write.", show_default=False)],
+    output: Annotated[
+        Path,
+        typer.Option("-o", "--output", metavar="FILE", help="The file; for readmemh a new folder.", show_default=False),
+    ],
+    designs: Annotated[
+        list[str] | None,
         typer.Option(
             "--design",
             metavar="DESIGN",
-            help="The instruction to run; default those whose outputs the vectors hold.",
+            help="Whose d is expected, or the instruction to run; default those whose outputs SOURCE holds. "
+            "Repeatable for jsonl.",
             show_default=False,
         ),
     ] = None,
-    k: Length = None,
+    k: Annotated[
+        int | None,
+        typer.Option(
+            "--k",
+            metavar="N",
+            min=1,
+            callback=askable,
+            help="Length of random operands, or of what smt2 asks (default the instruction's K); of a file, the "
+            "vectors of that length.",
+        ),
+    ] = None,
     rows: Annotated[
         int | None, typer.Option("--rows", metavar="N", min=1, help="Random operand sets (default 1000).")
     ] = None,
     seed: Seed = 0,
+    where: Where = None,
+    nan_codes: NanCodes = False,
+    ignore_zero_signs: ZeroSigns = False,
     json: Json = False,
 ) -> int:
-    """Write a self-contained CUDA or HIP program that runs the operands of SOURCE.
+    """Write vectors, or the question of `compare`, as files that other tools read.
 
-    The program reads nothing and prints vector lines with what the GPU returned, for `mmaproof replay`.
-    """
+    \b
+    jsonl      vector lines
+    npz        a recording
+    readmemh   hexadecimal rows, a SystemVerilog package, a self-checking test bench
+    c          a C99 header
+    testfloat  lines of operands and result, in the manner of Berkeley TestFloat
+    cuda, hip  a self-contained program that runs the operands and prints vectors
+    smt2       the question of `compare` for two designs, in SMT-LIB 2
+
+    The expected d is what SOURCE holds of the design, else what the model returns.
+    """  # noqa: D301  (a backspace before lines that are to stay as they are)
+    from mmaproof.designs.catalogue import find_design
+    from mmaproof.designs.errors import InputError
+    from mmaproof.designs.files import require_writable
+    from mmaproof.generators.formats.verilog import require_new_folder
+
+    if form is not ExportFormat.SMT2 and (where or nan_codes or ignore_zero_signs):
+        raise InputError(f"--where, --nan-codes and --ignore-zero-signs are of smt2: {form} has no use for them")
+    (require_new_folder if form is ExportFormat.READMEMH else require_writable)(output)
+    if form is ExportFormat.SMT2:
+        if designs or rows is not None:
+            raise InputError("smt2 is a question about all operands of two designs: leave --design and --rows out")
+        settings = {"nan_codes": nan_codes, "zero_signs": not ignore_zero_signs}
+        record, text = _query(sources, output, k, where or [], settings)
+    elif len(sources) != 1:
+        raise InputError(f"{len(sources)} sources: {form} is of one")
+    else:
+        chosen = [find_design(x) for x in designs or []]
+        write = _program if form in PROGRAMS else _vectors
+        record, text = write(sources[0], form, output, chosen, (k, rows, seed))
+    if json:
+        print_json({"file": str(output), "format": form.value, **record})
+    else:
+        say(f"{output}: {text}")
+    return EXIT_HOLDS
+
+
+def _vectors(
+    source: str, form: ExportFormat, output: Path, designs: list[Design], drawn: tuple[int | None, int | None, int]
+) -> tuple[dict[str, Any], str]:
+    """Write the selected rows of a source; return what was written, as JSON data and in words."""
+    from mmaproof.designs.files import write_atomically
+    from mmaproof.generators.formats.c_header import c_header
+    from mmaproof.generators.formats.npz import write_npz
+    from mmaproof.generators.formats.selection import select
+    from mmaproof.generators.formats.testfloat import testfloat_lines
+    from mmaproof.generators.formats.verilog import bench_files, write_folder
+    from mmaproof.generators.vectors import write_vectors
+
+    k, rows, seed = drawn
+    selection = select(source, designs, k=k, rows=rows, seed=seed, version=tool_version())
+    match form:
+        case ExportFormat.NPZ:
+            write_npz(selection, output)
+        case ExportFormat.READMEMH:
+            write_folder(output, bench_files(selection))
+        case ExportFormat.C:
+            write_atomically(output, c_header(selection, output.stem))
+        case ExportFormat.TESTFLOAT:
+            write_atomically(output, testfloat_lines(selection))
+        case _:
+            write_vectors(output, list(selection.vectors))
+    if selection.left_out:
+        complain(f"note: {selection.left_out} vectors are left out: formats or length do not fit --design and --k")
+    computed, count = {x: selection.computed.get(x, 0) for x in selection.designs}, len(selection.vectors)
+    record = {"rows": count, "left_out": selection.left_out, "designs": selection.designs, "computed": computed}
+    by_model = ", ".join(f"{x} ({n} computed by the model)" if n else x for x, n in computed.items())
+    return record, f"{count} operand sets with d of {by_model}"
+
+
+def _program(
+    source: str, form: ExportFormat, output: Path, designs: list[Design], drawn: tuple[int | None, int | None, int]
+) -> tuple[dict[str, Any], str]:
+    """Write a program that runs the operands of a source; return likewise."""
     from mmaproof.designs.catalogue import find_design, load_catalogue
     from mmaproof.designs.errors import InputError
-    from mmaproof.designs.files import require_writable, write_atomically
-    from mmaproof.generators.programs import CUDA, HIP, program
+    from mmaproof.designs.files import write_atomically
+    from mmaproof.generators.formats.programs import CUDA, HIP, MOST_ROWS, program
     from mmaproof.generators.sources import read_rows
     from mmaproof.hardware_replay.cuda import instructions
     from mmaproof.hardware_replay.hip import mfma
 
-    require_writable(output)
+    if len(designs) > 1:
+        raise InputError(
+            f"--design is given {len(designs)} times: a program runs one instruction, or all of the vectors'"
+        )
     architectures, kernel_of, dialect = {
         ExportFormat.CUDA: (instructions.ARCHITECTURES, instructions.kernel_of, CUDA),
         ExportFormat.HIP: (mfma.ARCHITECTURES, mfma.kernel, HIP),
     }[form]
     known = [x for x in load_catalogue().designs.values() if x.architecture in architectures]
-    chosen = known if design is None else [find_design(design)]
+    k, rows, seed = drawn
+    if rows is not None and rows > MOST_ROWS:
+        raise InputError(f"{rows} operand sets: a program holds 1 to {MOST_ROWS}")
     groups = []
-    for held in read_rows(source, chosen, k=k, rows=rows, seed=seed):
-        of: Design = chosen[0] if design is not None else find_design(held.design or "")
+    for held in read_rows(source, designs or known, k=k, rows=rows, seed=seed):
+        of: Design = designs[0] if designs else find_design(held.design or "")
         if of.architecture not in architectures:
             raise InputError(f"{of.name} is no instruction that --format {form} runs: {', '.join(architectures)} have")
         held.check_formats(of)
         groups.append((held, kernel_of(of)))
-    text = program(groups, dialect, file=output.name, version=tool_version())
-    write_atomically(output, text)
+    write_atomically(output, program(groups, dialect, file=output.name, version=tool_version()))
     names = list(dict.fromkeys(kernel.design.name for _, kernel in groups))
     count = sum(len(held.batch) for held, _ in groups)
-    if json:
-        print_json({"file": str(output), "format": form.value, "rows": count, "designs": names})
-    else:
-        say(f"{output}: {count} operand sets for {', '.join(names)}")
-    return EXIT_HOLDS
+    return {"rows": count, "designs": names}, f"{count} operand sets for {', '.join(names)}"
+
+
+def _query(
+    sources: list[str], output: Path, k: int | None, where: list[str], settings: dict[str, bool]
+) -> tuple[dict[str, Any], str]:
+    """Write the question whether two designs are equivalent; return likewise."""
+    from mmaproof.designs.catalogue import find_design
+    from mmaproof.designs.design import check_askable
+    from mmaproof.designs.errors import InputError
+    from mmaproof.designs.files import write_atomically
+    from mmaproof.generators.formats.smt_query import equivalence_script
+    from mmaproof.properties.equivalence import Equivalence
+    from mmaproof.properties.preconditions import parse_precondition
+
+    if len(sources) != 2:
+        raise InputError(f"smt2 asks whether two designs are equivalent, and {len(sources)} is given")
+    first, second = (find_design(x) for x in sources)
+    question = Equivalence(first, second, k=k, where=[parse_precondition(x) for x in where], **settings)
+    check_askable(question.k)
+    write_atomically(output, equivalence_script(question, tool_version()))
+    names = [first.name, second.name]
+    record = {"designs": names, "k": question.k, "where": [str(x) for x in question.where]}
+    return record, f"are {' and '.join(names)} different? (k = {question.k})"

@@ -15,6 +15,7 @@ from mmaproof.cli.output import results, say, say_wrapped
 
 if TYPE_CHECKING:
     from mmaproof.designs.design import Design
+    from mmaproof.designs.formats import Format
     from mmaproof.designs.operands import Operands
     from mmaproof.generators.classes import Class, Group
     from mmaproof.generators.compare import Comparison
@@ -76,11 +77,11 @@ def print_table(done: Matrix, numbers: dict[str, int]) -> None:
 
 def print_group(group: Group, numbers: dict[str, int]) -> None:
     """Print the classes of comparable designs, and what separates each two of them."""
-    many = f"{_count(len(group.designs), 'design')} in {_count(len(group.classes), 'class')}"
+    many = f"{count(len(group.designs), 'design')} in {count(len(group.classes), 'class')}"
     say(f"\n{group.kind}: {many}")
     named = [(letters(i), members) for i, members in enumerate(group.classes)]
     for letter, members in named:
-        lines = [f"{numbers[d.name]}  {d.name}" for d in members] if numbers else list(_shortened(members))
+        lines = [f"{numbers[d.name]}  {d.name}" for d in members] if numbers else list(shortened(members))
         for i, line in enumerate(lines):
             say(f"  {'' if i else letter:<3}{line}")
     for (x, first), (y, second) in itertools.combinations(named, 2):
@@ -101,7 +102,7 @@ def print_unknown(done: Matrix) -> None:
         say("\nunknown")
     for sharing in unknown.values():
         x = sharing[0].comparison
-        more = f" (and {_count(len(sharing) - 1, 'pair')} with the same question)" if len(sharing) > 1 else ""
+        more = f" (and {count(len(sharing) - 1, 'pair')} with the same question)" if len(sharing) > 1 else ""
         say_wrapped(f"{' and '.join(sharing[0].names)} at k = {x.question.k}{more}: {x.reason}", "  ")
 
 
@@ -109,20 +110,21 @@ def print_counts(done: Matrix) -> None:
     """Print how many pairs there are of each kind."""
     counts = done.counts
     say(
-        f"\n{_count(len(done.answers), 'comparable pair')}: "
+        f"\n{count(len(done.answers), 'comparable pair')}: "
         + ", ".join(f"{counts[verdict]} {verdict}" for verdict in ("equivalent", "different", "unknown"))
     )
     same = sum(a.number is None for a in done.answers)
     say(
-        f"{_count(done.questions, 'question')} asked in {done.seconds:.1f} s; "
-        f"{_count(same, 'pair')} equivalent by equal parameters"
+        f"{count(done.questions, 'question')} asked in {done.seconds:.1f} s; "
+        f"{count(same, 'pair')} equivalent by equal parameters"
     )
     if done.not_comparable:
         reasons = ", ".join(f"{n} where {reason}" for reason, n in done.not_comparable.most_common())
-        say_wrapped(f"{_count(done.not_comparable.total(), 'pair')} not comparable: {reasons}", "")
+        say_wrapped(f"{count(done.not_comparable.total(), 'pair')} not comparable: {reasons}", "")
 
 
-def _count(number: int, what: str) -> str:
+def count(number: int, what: str) -> str:
+    """Return a number of things, of which ``what`` is one."""
     plural = "es" if what.endswith("s") else "s"
     return f"{number} {what}{'' if number == 1 else plural}"
 
@@ -132,7 +134,7 @@ def letters(index: int) -> str:
     return (letters(index // 26 - 1) if index >= 26 else "") + chr(ord("A") + index % 26)
 
 
-def _shortened(members: Class) -> Iterator[str]:
+def shortened(members: Class) -> Iterator[str]:
     """Yield the names of designs, architectures with the same instruction in braces that a shell reads."""
     architectures: dict[str, list[str]] = {}
     for design in members:
@@ -153,9 +155,11 @@ def _between(group: Group, first: Class, second: Class) -> str:
     texts = [f"k = {', '.join(map(str, lengths))}"] if found is None else []
     if found is not None:
         left, right = (found.question.designs[0].d_format.hex(x) for x in _outputs(found, first))
-        texts.append(f"k = {found.question.k}: {_vector_text(found)}: {left} ≠ {right}")
+        assert found.witness is not None
+        shown = vector_text(found.witness, found.question.formats, found.question.scale_format, MOST_PRODUCTS)
+        texts.append(f"k = {found.question.k}: {shown}: {left} ≠ {right}")
     if unknown:
-        texts.append(f"{unknown} of {_count(len(answers), 'pair')} unknown")
+        texts.append(f"{unknown} of {count(len(answers), 'pair')} unknown")
     return "; ".join(texts)
 
 
@@ -166,18 +170,21 @@ def _outputs(found: Comparison, first: Class) -> tuple[int, int]:
     return (outputs[x.name], outputs[y.name]) if x in first else (outputs[y.name], outputs[x.name])
 
 
-def _vector_text(found: Comparison) -> str:
-    """Return operands in short: products of two +0 are left out, equal ones next to each other are shown once."""
-    witness, question = found.witness, found.question
-    assert witness is not None
-    a, b, c = question.formats
-    products = [f"{name} = {a.hex(x)}*{b.hex(y)}" for name, x, y in _runs(witness) if x or y]
-    left_out = len(products) - MOST_PRODUCTS
-    texts = products[:MOST_PRODUCTS] + ([f"and {left_out} more"] if left_out > 0 else [])
-    if question.scale_format is not None:
-        for name, scales in (("a", witness.scale_a), ("b", witness.scale_b)):
-            texts.append(f"scales of {name} {','.join(map(question.scale_format.hex, scales))}")
-    return ", ".join([*texts, f"c = {c.hex(witness.c)}"])
+def vector_text(
+    operands: Operands, formats: Sequence[Format], scale_format: Format | None, most: int | None = None
+) -> str:
+    """Return operands in short: products of two +0 are left out, equal ones next to each other are shown once.
+
+    ``most`` is how many products are shown; None for all.
+    """
+    a, b, c = formats[:3]
+    products = [f"{name} = {a.hex(x)}*{b.hex(y)}" for name, x, y in _runs(operands) if x or y]
+    shown = products[:most]
+    texts = shown + ([f"and {len(products) - len(shown)} more"] if len(shown) < len(products) else [])
+    if scale_format is not None:
+        for name, scales in (("a", operands.scale_a), ("b", operands.scale_b)):
+            texts.append(f"scales of {name} {','.join(map(scale_format.hex, scales))}")
+    return ", ".join([*texts, f"c = {c.hex(operands.c)}"])
 
 
 def _runs(witness: Operands) -> Iterator[tuple[str, int, int]]:

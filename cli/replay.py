@@ -40,12 +40,15 @@ def replay(
     Exit status 0: every row is equal; 1: some differ; 2: SOURCE is malformed; 3: TARGET is not there, or rows were not
     answered.
     """
-    from mmaproof.designs.errors import InputError
+    from mmaproof.designs.errors import InputError, TargetUnavailable
     from mmaproof.hardware_replay.replay import replay as run_all
 
-    if not source.is_file():
-        raise InputError(f"{source}: no such file")
-    runner = target_of(target, timeout, design)
+    try:
+        runner = target_of(target, timeout, design)
+    except TargetUnavailable:
+        if not source.is_file():  # the nearer mistake
+            raise InputError(f"{source}: no such file") from None
+        raise
     rows = read_source(source, expect, runner)
     report = run_all(rows.answers, runner, nan_codes=nan_codes)
     for problem in (*rows.problems, *report.problems):

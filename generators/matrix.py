@@ -109,7 +109,7 @@ class Task:
     """of mmaproof where the question comes from"""
 
 
-_ONE_AT_A_TIME = threading.Lock()
+ONE_AT_A_TIME = threading.Lock()
 """The terms of formulas are kept in one environment of the process, which is not made for several threads."""
 
 
@@ -121,7 +121,7 @@ def decide(task: Task) -> Comparison:
         reason = f"the process that was asked has {DISTRIBUTION} {here}, the one that asks {task.version}"
         return _unknown(question, reason)
     try:
-        with _ONE_AT_A_TIME:
+        with ONE_AT_A_TIME:
             answer = compare(
                 task.first, task.second, solver=task.solving, limits=task.limits, budget=SEARCH, seed=task.seed
             )

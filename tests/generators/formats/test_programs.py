@@ -9,7 +9,7 @@ import pytest
 
 from mmaproof.designs.catalogue import find_design, load_catalogue
 from mmaproof.designs.errors import InputError
-from mmaproof.generators.programs import CUDA, program
+from mmaproof.generators.formats.programs import CUDA, program
 from mmaproof.generators.sources import read_rows
 from mmaproof.generators.vectors import answers_of, read_vectors
 from mmaproof.hardware_replay.cuda.instructions import ARCHITECTURES, kernel_of
@@ -72,6 +72,14 @@ def test_a_chain_hands_d_on(tmp_path):
     file = run_on_the_host(tmp_path, [(rows, on_host(WIDE, "d[first + w] = c[first + w] + 1;"))])
     (answers,) = answers_of(file, [WIDE]).answers
     assert answers.d.tolist() == [(c + 3) % (1 << 32) for c in rows.batch.c.tolist()]
+
+
+def test_elements_below_the_k_of_the_instruction_are_zero(tmp_path):
+    rows = rows_of(WIDE, k=3)
+    file = run_on_the_host(tmp_path, [(rows, on_host(WIDE, "d[first + w] = c[first + w];"))])
+    (answers,) = answers_of(file, [WIDE]).answers
+    assert answers.batch.a.tolist() == rows.batch.a.tolist()
+    assert answers.d.tolist() == rows.batch.c.tolist()
 
 
 def test_groups_of_several_instructions(tmp_path):

@@ -7,6 +7,7 @@ made of two texts with d between them, so that it needs to know nothing about fo
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -123,9 +124,7 @@ def program(groups: Sequence[tuple[Rows, Kernel]], dialect: Dialect, *, file: st
     return _PROGRAM.format(
         count=count,
         version=version,
-        command=dialect.compiler.format(
-            architecture=architectures[0], virtual=architectures[0].replace("sm", "compute"), file=file
-        ),
+        command=_command(dialect, architectures[0], file),
         design=groups[0][1].design.name,
         header=dialect.header,
         prefix=dialect.prefix,
@@ -135,10 +134,18 @@ def program(groups: Sequence[tuple[Rows, Kernel]], dialect: Dialect, *, file: st
     )
 
 
+def _command(dialect: Dialect, architecture: str, file: str) -> str:
+    """Return the command that compiles a file, in one line."""
+    quoted = shlex.quote(" ".join(file.split()))
+    virtual = architecture.replace("sm", "compute")
+    dropped = "  (CUDA 12; CUDA 13 has dropped sm_70)" if architecture == "sm_70" else ""
+    return dialect.compiler.format(architecture=architecture, virtual=virtual, file=quoted) + dropped
+
+
 def _group(number: int, rows: Rows, kernel: Kernel) -> tuple[str, str]:
     """Return the data of some rows, and the call that runs them."""
     design, count = kernel.design, len(rows.batch)
-    steps = list(kernel.steps(rows.batch))
+    steps = list(kernel.steps(rows.batch.padded(design)))
     data, operands = [], []
     for name in OPERANDS:
         if name not in steps[0]:

@@ -1,0 +1,176 @@
+"""`mmaproof suite`: a few vectors on which any two inequivalent designs return different results."""
+
+from __future__ import annotations
+
+import time
+from contextlib import closing
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from mmaproof.cli.matrix import chosen, executors
+from mmaproof.cli.operands import operands_record
+from mmaproof.cli.options import Certificate, Json, Memory, NoStore, Output, Seed, Solver, StoreFile, solving_of
+from mmaproof.cli.output import EXIT_HOLDS, EXIT_UNKNOWN, complain, counted, print_json
+from mmaproof.cli.version import tool_version
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mmaproof.generators.suite import Suite, SuiteVector
+    from mmaproof.generators.vectors import Vector
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to ``app``."""
+    app.command("suite")(suite)
+
+
+def suite(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[DESIGN]...",
+            help="ARCHITECTURE/INSTRUCTION, may be shortened, with @parameter=value,... to change it.",
+            show_default=False,
+        ),
+    ] = None,
+    everything: Annotated[bool, typer.Option("--all", help="All designs of the catalogue.")] = False,
+    architectures: Annotated[
+        list[str] | None,
+        typer.Option("--architecture", metavar="NAME", help="All designs of an architecture. Repeatable."),
+    ] = None,
+    simple: Annotated[
+        bool,
+        typer.Option("--simple/--no-simple", help="Few nonzero operands, short significands; or vectors as found."),
+    ] = True,
+    solver: Solver = "bitwuzla",
+    certify: Certificate = None,
+    store: StoreFile = None,
+    no_store: NoStore = False,
+    timeout: Annotated[
+        str, typer.Option("--timeout", metavar="TIME", help="Limit for each question that is asked: 30s, 2m.")
+    ] = "60s",
+    memory: Memory = "4G",
+    seed: Seed = 0,
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            "--jobs", metavar="N", min=1, help="Questions at a time, in processes of this machine; default its CPUs."
+        ),
+    ] = None,
+    output: Output = None,
+    json: Json = False,
+) -> int:
+    """Find few vectors such that any two inequivalent designs return different results for at least one.
+
+    Designs are comparable if their formats and scales are the same; which of those are equivalent is decided first, as
+    `matrix` does. A design takes the vectors whose length is a multiple of its K. Where one vector separates all
+    classes it is found by search or by a solver; otherwise the fewest that the search came upon are chosen.
+
+    Exit status 0: every pair is proved equivalent, or separated by a vector; 3: some are neither.
+    """
+    from mmaproof.designs.files import require_writable
+    from mmaproof.generators.classes import groups_of
+    from mmaproof.generators.matrix import decide_all, pairs_of
+    from mmaproof.generators.suite import suites
+    from mmaproof.generators.vectors import write_vectors
+    from mmaproof.smt.solving.limits import Limits, parse_memory, parse_seconds
+
+    started = time.monotonic()
+    designs = chosen(names or [], everything, architectures or [])
+    solving = solving_of(solver, 1, certify, store, no_store)
+    limits = Limits(parse_seconds(timeout), parse_memory(memory))
+    if output is not None:
+        require_writable(output)
+    with executors(None, jobs) as (pool, at_once):
+        answers = decide_all(designs, pool=pool, at_once=at_once, solving=solving, limits=limits, seed=seed)
+        with closing(answers):
+            groups = groups_of(designs, list(counted(answers, "pairs", len(pairs_of(designs)))))
+        making = suites(
+            groups, executors=pool, at_once=at_once, solving=solving, limits=limits, seed=seed, simple=simple
+        )
+        with closing(making):
+            found = list(counted(making, "kinds", len(groups)))
+    found.sort(key=lambda x: groups.index(x.group))
+    if json:
+        print_json(suites_record(found, time.monotonic() - started))
+    else:
+        from mmaproof.cli.suite_text import print_suites
+
+        print_suites(found, time.monotonic() - started)
+    vectors = [vector_of(x, v) for x in found for v in x.vectors]
+    if output is not None and vectors:
+        write_vectors(output, vectors)
+    elif output is not None:
+        complain(f"note: {output} is not written: there is no vector")
+    return EXIT_UNKNOWN if any(x.left for x in found) else EXIT_HOLDS
+
+
+def vector_of(found: Suite, vector: SuiteVector) -> Vector:
+    """Return a vector of a suite for a file."""
+    from mmaproof.generators.vectors import Vector
+
+    first = found.group.designs[0]
+    apart = " | ".join(", ".join(members) for members in same_results(found, vector).values())
+    return Vector(
+        vector.chosen.operands,
+        first.formats,
+        vector.outputs,
+        why=f"separates {apart}",
+        origin=vector.chosen.origin,
+        version=tool_version(),
+        scale_format=first.scale_format,
+        seed=vector.chosen.seed,
+    )
+
+
+def same_results(found: Suite, vector: SuiteVector) -> dict[int, list[str]]:
+    """Return the designs by what they return for a vector, NaNs together: d -> the first of each class that does."""
+    results: dict[int, list[str]] = {}
+    for members in found.group.classes:
+        name = next((x.name for x in members if x.name in vector.outputs), None)
+        if name is not None:
+            results.setdefault(found.canonical(vector.outputs[name]), []).append(name)
+    return results
+
+
+def suites_record(found: Sequence[Suite], seconds: float) -> dict[str, Any]:
+    """Return the suites as the JSON object of the command-line contract."""
+    return {
+        "designs": [d.name for x in found for d in x.group.designs],
+        "kinds": [suite_record(x) for x in found],
+        "vectors": sum(len(x.vectors) for x in found),
+        "left": sum(len(x.left) for x in found),
+        "seconds": round(seconds, 3),
+    }
+
+
+def suite_record(found: Suite) -> dict[str, Any]:
+    """Return the suite of designs of one kind as JSON data."""
+    first = found.group.designs[0]
+    return {
+        "formats": str(found.group.kind),
+        "classes": [[d.name for d in members] for members in found.group.classes],
+        "vectors": [
+            {
+                "k": len(v.chosen.operands),
+                **operands_record(first.formats, v.chosen.operands, first.scale_format),
+                "outputs": {name: first.d_format.hex(d) for name, d in v.outputs.items()},
+                "origin": v.chosen.origin,
+            }
+            for v in found.vectors
+        ],
+        "fewest": found.fewest.value,
+        "reason": found.reason,
+        "left": [
+            {
+                "first": x.names[0],
+                "second": x.names[1],
+                "k": x.comparison.question.k,
+                "verdict": x.comparison.verdict,
+                "reason": x.comparison.reason or found.reason,
+            }
+            for x in found.left
+        ],
+    }

@@ -1,0 +1,1 @@
+"""File formats: vectors, programs and queries as text that other tools read."""
