@@ -227,12 +227,13 @@ def test_replay_counts_the_rows_before_the_failure(simulator):
 
 
 RUNNER = """
-import sys
+import signal, sys
 import numpy as np
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.operands import OperandBatch
 from mmaproof.hardware_replay.answers import Rows
 from mmaproof.hardware_replay.process import ProcessTarget
+signal.signal(signal.SIGINT, signal.default_int_handler)  # whatever the shell that runs the tests has set
 zeros = np.zeros((1, 4), np.uint16)
 batch = OperandBatch(zeros, zeros, np.zeros(1, np.uint32))
 formats = find_design("volta/f32.f16.f16.f32").formats
