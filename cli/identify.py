@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mmaproof.cli.operands import operand_lines, operands_record
-from mmaproof.cli.options import Instruction, Json, NoStore, Seed, Solver, StoreFile, TargetName, solving_of
+from mmaproof.cli.options import Instruction, Json, NoStore, Seed, Solver, StoreFile, TargetName, solving_of, target_of
 from mmaproof.cli.output import EXIT_HOLDS, EXIT_REFUTED, EXIT_UNKNOWN, complain, print_json, progress, say, say_wrapped
 
 if TYPE_CHECKING:
@@ -67,10 +67,9 @@ def identify(
     from mmaproof.generators.identify.identify import Identifier
     from mmaproof.generators.identify.oracle import Oracle
     from mmaproof.generators.identify.space import default_axes, read_axes
-    from mmaproof.hardware_replay.targets import find_target
     from mmaproof.smt.solving.limits import parse_seconds
 
-    runner = find_target(target, parse_seconds(silence), design)
+    runner = target_of(target, silence, design)
     asked = _interface(runner, interface, k)
     axes = default_axes(asked) if space is None else read_axes(space, asked)
     solving = solving_of(solver, 1, None, store, no_store)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mmaproof.cli.options import Instruction, Json, Length, Seed, Silence, TargetName
+from mmaproof.cli.options import Instruction, Json, Length, Seed, Silence, TargetName, target_of
 from mmaproof.cli.output import EXIT_HOLDS, EXIT_UNKNOWN, complain, print_json, say
 from mmaproof.cli.standard import record_standard
 
@@ -100,10 +100,9 @@ class _Runner:
 def _target(text: str, timeout: str, design: str | None) -> _Runner:
     """Return the target; its one instruction, or the operands of a process, are as ``design`` says."""
     from mmaproof.designs.catalogue import find_design
-    from mmaproof.hardware_replay.targets import InstructionTarget, find_target
-    from mmaproof.smt.solving.limits import parse_seconds
+    from mmaproof.hardware_replay.targets import InstructionTarget
 
-    target = find_target(text, parse_seconds(timeout))
+    target = target_of(text, timeout, None)
     if design is None:
         return _Runner(target, target.designs)
     found = find_design(design)

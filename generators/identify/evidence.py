@@ -28,6 +28,11 @@ class Evidence:
     d: Patterns
     kinds: tuple[str, ...]
     _known: dict[Parameters, Mask] = field(default_factory=dict)
+    _kind_of_row: npt.NDArray[np.intp] = field(init=False)
+    """the number of each row's kind, in the order in which kinds came"""
+
+    def __post_init__(self) -> None:
+        self._number_kinds()
 
     def __len__(self) -> int:
         return len(self.batch)
@@ -37,6 +42,11 @@ class Evidence:
         self.batch = OperandBatch.concatenate([self.batch, batch]) if len(self) else batch
         self.d = np.concatenate([self.d, d])
         self.kinds += (kind,) * len(batch)
+        self._number_kinds()
+
+    def _number_kinds(self) -> None:
+        numbers = {kind: i for i, kind in enumerate(dict.fromkeys(self.kinds))}
+        self._kind_of_row = np.array([numbers[kind] for kind in self.kinds], dtype=np.intp)
 
     def agrees(self, parameters: Parameters) -> Mask:
         """Return for each row whether the design of these parameters returns what the unit did."""
@@ -58,8 +68,8 @@ class Evidence:
 
     def score(self, parameters: Parameters) -> float:
         """Return how well the design agrees: the sum over the kinds of rows of the part that does."""
-        agrees, kinds = self.agrees(parameters), np.array(self.kinds)
-        return float(sum(agrees[kinds == kind].mean() for kind in dict.fromkeys(self.kinds)))
+        agreeing = np.bincount(self._kind_of_row, weights=self.agrees(parameters))
+        return float(sum((agreeing / np.bincount(self._kind_of_row)).tolist()))
 
     def contradiction(self, parameters: Parameters) -> int | None:
         """Return the row of fewest nonzero products that the design gets wrong, None where there is none."""

@@ -72,11 +72,9 @@ class Fit:
                     return best
         return best
 
-    def alternatives(
-        self, parameters: Parameters, groups: tuple[tuple[str, ...], ...] = GROUPS
-    ) -> Iterator[Parameters]:
-        """Yield parameters that fit as well and differ from these in one of the groups only."""
-        for names in groups:
+    def alternatives(self, parameters: Parameters) -> Iterator[Parameters]:
+        """Yield parameters that fit as well and differ from these in one group only."""
+        for names in GROUPS:
             for found in variants(parameters, names, self.axes, self.evidence.interface):
                 self.tried.add(found)
                 if self.evidence.fits(found):
