@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from mmaproof.cli.output import EXIT_HOLDS, EXIT_UNKNOWN, complain, counted, print_json, say
 from mmaproof.cli.version import tool_version
-from mmaproof.hardware_replay.provenance import now
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,6 +32,7 @@ def record_standard(
     or 3 where something was not answered.
     """
     from mmaproof.designs.errors import InputError, TargetUnavailable
+    from mmaproof.hardware_replay.provenance import now
 
     if not designs:
         raise InputError(f"which instruction is {target.name}? name a design with --design")
@@ -43,7 +43,7 @@ def record_standard(
     except OSError as error:
         what = "it is no folder" if folder.exists() and not folder.is_dir() else error.strerror
         raise InputError(f"{folder}: cannot be written: {what}") from error
-    made = _Made(target, folder, seed)
+    made = _Made(target, folder, seed, now())
     try:
         for design in counted(designs, "instructions"):
             made.sample(design, rows)
@@ -73,10 +73,10 @@ class _Made:
     target: Target
     folder: Path
     seed: int
+    date: str
     sampled: list[Sampled] = dataclasses.field(default_factory=list)
     probed: list[Probed] = dataclasses.field(default_factory=list)
     problems: list[str] = dataclasses.field(default_factory=list)
-    date: str = dataclasses.field(default_factory=now)
 
     def sample(self, design: Design, rows: int | None) -> None:
         """Run random operands on one design; TargetUnavailable where the target fails."""

@@ -1,4 +1,4 @@
-"""The command line starts without loading a solver: `--help` and completion stay quick and need no solver."""
+"""The command line starts without loading a solver or NumPy: `--help` and completion stay quick and need neither."""
 
 import subprocess
 import sys
@@ -14,14 +14,14 @@ try:
     status = main()
 except SystemExit as stop:
     status = stop.code
-loaded = sorted({"bitwuzla", "cvc5", "z3", "pysmt"} & sys.modules.keys())
+loaded = sorted({"bitwuzla", "cvc5", "z3", "pysmt", "numpy"} & sys.modules.keys())
 print("loaded:", *loaded, file=sys.stderr)
 sys.exit(status)
 """
 
 
 @pytest.mark.parametrize("option", ["--help", "--version"])
-def test_option_answers_without_loading_a_solver(option: str) -> None:
+def test_option_answers_without_loading_a_solver_or_numpy(option: str) -> None:
     ended = subprocess.run(
         [sys.executable, "-c", SCRIPT, option],
         stdin=subprocess.DEVNULL,
