@@ -131,10 +131,22 @@ class Question(Keyed, ABC):
 
     def examine(self, batch: OperandBatch) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
         """Return which rows satisfy the preconditions, and which of them violate the claim; on arrays."""
-        words = self.array_words(batch)
-        rows = np.zeros(len(batch), dtype=bool)
-        meant = rows | self.precondition(_ARRAYS, words).data
-        return meant, meant & ~(rows | self.claim(_ARRAYS, words).data)
+        meant = self.examine_precondition(batch)
+        return meant, meant & self.examine_claim(batch)
+
+    def examine_precondition(self, batch: OperandBatch) -> npt.NDArray[np.bool_]:
+        """Return which rows satisfy the preconditions; on arrays."""
+        meant: npt.NDArray[np.bool_] = (
+            np.zeros(len(batch), dtype=bool) | self.precondition(_ARRAYS, self.array_words(batch)).data
+        )
+        return meant
+
+    def examine_claim(self, batch: OperandBatch) -> npt.NDArray[np.bool_]:
+        """Return which rows violate the claim; on arrays."""
+        holds: npt.NDArray[np.bool_] = (
+            np.zeros(len(batch), dtype=bool) | self.claim(_ARRAYS, self.array_words(batch)).data
+        )
+        return ~holds
 
 
 def operand_words(columns: Sequence[Sequence[Word[D]]]) -> OperandWords[D]:

@@ -1,12 +1,16 @@
 """Operations of IEEE 754, built from the stages of a fused sum.
 
-Two terms with normalised significands of at most n bits, aligned and jammed at 2n + 2 fraction bits, round to n bits or
-fewer as their exact sum does, in any direction: the larger term keeps all of its bits, and bits of the smaller one are
-lost only where it lies more than 4 places below the larger, so that the sum cancels by one bit at most and the jammed
-bit, n bits or more below the rounding position, says just what a sticky bit must: whether anything nonzero was there.
+Two terms with normalised significands of at most n bits, aligned and jammed at n + 2 fraction bits, round to n bits or
+fewer as their exact sum does, in any direction: the larger term keeps all of its bits, and bits of the smaller one, the
+lowest of which lies n - 1 places below its own exponent, are lost only where it is 4 places or more below the larger.
+The sum cancels by one bit at most then, so that its n bits end at ``2**-n`` of the larger one's exponent at the lowest,
+the bit that decides the rounding is the next one, and the jammed bit below that says just what a sticky bit must:
+whether anything nonzero was there.
 """
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 from mmaproof.designs.formats import Format
 from mmaproof.designs.parameters import Parameters
@@ -39,7 +43,7 @@ def aligned_sum(algebra: Algebra[D, T], fmt: Format, x: Unpacked[D, T], y: Unpac
 def cut_of_addends(fmt: Format, x: Unpacked[D, T], y: Unpacked[D, T]) -> Cut:
     """Return how the two numbers of a sum that is rounded to ``fmt`` are cut."""
     precision = max(fmt.precision, x.significand.width, y.significand.width)
-    return Cut(2 * precision + 2, Alignment.JAM)
+    return Cut(precision + 2, Alignment.JAM)
 
 
 def multiply(algebra: Algebra[D, T], rules: Rules, nan_code: NanCode, x: Factors[D, T]) -> Word[D]:
@@ -52,6 +56,26 @@ def multiply(algebra: Algebra[D, T], rules: Rules, nan_code: NanCode, x: Factors
     finite, _ = convert(algebra, rules, total, exponent, fraction_bits, negative)
     special = special_result(algebra, (x,), ())
     return choose_special(algebra, rules.rho.target, nan_code, special, finite)
+
+
+def convert_number(algebra: Algebra[D, T], rules: Rules, nan_code: NanCode, x: Unpacked[D, T]) -> Word[D]:
+    """Return a number in another format, rounded as ``rules`` say; an infinity stays one where the format has it.
+
+    A format without infinities takes its largest finite number for one; of one without NaN, a NaN means nothing.
+    """
+    value = algebra.conditional_negate(x.negative, x.significand)
+    converted, _ = convert(algebra, rules, value, x.exponent, x.fraction_bits, x.negative)
+    fmt = rules.rho.target
+    if fmt.infinity is None and fmt.quiet_nan is None:
+        return converted
+    special = special_result(algebra, (), (x,))
+    return choose_special(algebra, fmt, nan_code, special, converted)
+
+
+def scale(algebra: Algebra[D, T], rules: Rules, nan_code: NanCode, x: Unpacked[D, T], places: int) -> Word[D]:
+    """Return ``x * 2**places``, rounded as ``rules`` say: the product with a power of two."""
+    moved = algebra.add(x.exponent, algebra.signed(places))
+    return convert_number(algebra, rules, nan_code, replace(x, exponent=moved))
 
 
 def read(

@@ -13,8 +13,8 @@ PACKAGE_ROOT = "src/mmaproof"
 MAY_IMPORT: dict[str, set[str]] = {
     "designs": set(),
     "smt": {"designs"},
-    "properties": {"designs", "smt"},
     "algorithms": {"designs", "smt"},
+    "properties": {"designs", "smt", "algorithms"},
     "hardware_replay": {"designs", "smt"},
     "generators": {"designs", "smt", "properties", "algorithms", "hardware_replay"},
     "cli": {"designs", "smt", "properties", "algorithms", "hardware_replay", "generators"},

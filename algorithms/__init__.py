@@ -1,0 +1,1 @@
+"""Error-corrected GEMM algorithms, as programs over the units that designs describe."""

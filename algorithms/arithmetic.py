@@ -1,0 +1,112 @@
+"""What an algorithm computes with: IEEE 754 operations outside the unit, and calls of the unit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Generic
+
+from mmaproof.algorithms.numbers import Number, Span
+from mmaproof.designs.conversions import Conversion, Rounding
+from mmaproof.designs.design import Design
+from mmaproof.designs.formats import Format
+from mmaproof.designs.readings import NanCode, NegativeZero, Overflow
+from mmaproof.smt.algebra.protocol import Algebra, D, T, Word
+from mmaproof.smt.semantics import OperandWords, dot_product_accumulate, ieee
+from mmaproof.smt.semantics.convert import Rules, convert
+from mmaproof.smt.semantics.unpack import unpack
+
+
+@dataclass(frozen=True, slots=True)
+class Step(Generic[D]):
+    """One operation of an algorithm, as it is shown: what it is, its operands, and its result.
+
+    The operands of a call of the unit are a (one for each k), b and c; ``unit`` is the design then.
+    """
+
+    label: str
+    operands: tuple[tuple[Number[D], ...], ...]
+    result: Number[D]
+    unit: Design | None = None
+
+
+def rules_of(fmt: Format, rounding: Rounding) -> Rules:
+    """Return the rules of an IEEE 754 operation whose result is of ``fmt``; subnormals are kept."""
+    rho = Conversion(rounding, fmt, fmt.fraction_bits)
+    return Rules(rho, Overflow.LARGEST_FINITE, NegativeZero.NEGATIVE, flushes=False)
+
+
+class Arithmetic(Generic[D, T]):
+    """Operations on numbers over an algebra; with ``record`` they are noted in ``steps``."""
+
+    def __init__(self, algebra: Algebra[D, T], *, record: bool = False) -> None:
+        self.algebra = algebra
+        self.steps: list[Step[D]] = []
+        self._record = record
+
+    def zero(self, fmt: Format) -> Number[D]:
+        """Return +0."""
+        return Number(fmt, self.algebra.unsigned(0, fmt.bits), Span(0, 0))
+
+    def convert(self, label: str, x: Number[D], fmt: Format, rounding: Rounding) -> Number[D]:
+        """Return ``x`` rounded to ``fmt``; itself where it is of that format."""
+        if x.fmt is fmt:
+            return x
+        value = unpack(self.algebra, x.fmt, x.word)
+        word = ieee.convert_number(self.algebra, rules_of(fmt, rounding), NanCode.QUIET, value)
+        return self._noted(label, ((x,),), Number(fmt, word, x.span))
+
+    def scale(self, label: str, x: Number[D], places: int) -> Number[D]:
+        """Return ``x * 2**places`` in the format of ``x``, rounded to nearest."""
+        if not places:
+            return x
+        value = unpack(self.algebra, x.fmt, x.word)
+        word = ieee.scale(self.algebra, rules_of(x.fmt, Rounding.RNE), NanCode.QUIET, value, places)
+        return self._noted(label, ((x,),), Number(x.fmt, word, x.span.scaled(places)))
+
+    def add(self, label: str, x: Number[D], y: Number[D], rounding: Rounding = Rounding.RNE) -> Number[D]:
+        """Return ``x + y`` in the format of ``x``; that of ``y`` is no wider."""
+        values = [unpack(self.algebra, n.fmt, n.word) for n in (x, y)]
+        word = ieee.add(self.algebra, rules_of(x.fmt, rounding), NanCode.QUIET, *values)
+        return self._noted(label, ((x,), (y,)), Number(x.fmt, word, x.span.with_(y.span).summed(2)))
+
+    def subtract(self, label: str, x: Number[D], y: Number[D]) -> Number[D]:
+        """Return ``x - y`` in the format of ``x``, rounded to nearest; that of ``y`` is no wider."""
+        first, second = (unpack(self.algebra, n.fmt, n.word) for n in (x, y))
+        second = replace(second, negative=self.algebra.negation(second.negative))
+        word = ieee.add(self.algebra, rules_of(x.fmt, Rounding.RNE), NanCode.QUIET, first, second)
+        return self._noted(label, ((x,), (y,)), Number(x.fmt, word, x.span.with_(y.span).summed(2)))
+
+    def call(self, label: str, unit: Design, a: Sequence[Number[D]], b: Sequence[Number[D]], c: Number[D]) -> Number[D]:
+        """Return what ``unit`` makes of ``c + sum_k a[k]*b[k]``.
+
+        Each of its steps may round up to the next power of two at most, and rounding down may add a unit to a negative
+        sum: the span has two bits to spare for that.
+        """
+        words = OperandWords([x.word for x in a], [x.word for x in b], c.word)
+        d = dot_product_accumulate(unit, self.algebra, words).d
+        products = Span(
+            min(x.span.least + y.span.least for x, y in zip(a, b, strict=True)),
+            max(x.span.most + y.span.most for x, y in zip(a, b, strict=True)),
+        )
+        span = products.with_(c.span).summed(4 * (len(a) + 1))
+        return self._noted(label, (tuple(a), tuple(b), (c,)), Number(unit.d_format, d, span), unit)
+
+    def from_integer(self, label: str, x: Number[D], exponent: Word[D], fmt: Format, span: Span) -> Number[D]:
+        """Return the integer ``x`` times ``2**exponent`` (signed) in ``fmt``, rounded to nearest; ``span`` is its."""
+        value = self.algebra.twos_complement(x.word)
+        positive = self.algebra.truth(False)
+        word, _ = convert(self.algebra, rules_of(fmt, Rounding.RNE), value, exponent, 0, positive)
+        return self._noted(label, ((x,),), Number(fmt, word, span))
+
+    def note(self, label: str, operands: tuple[tuple[Number[D], ...], ...], results: Sequence[Number[D]]) -> None:
+        """Note numbers that were made outside of this class."""
+        for result in results:
+            self._noted(label, operands, result)
+
+    def _noted(
+        self, label: str, operands: tuple[tuple[Number[D], ...], ...], result: Number[D], unit: Design | None = None
+    ) -> Number[D]:
+        if self._record:
+            self.steps.append(Step(label, operands, result, unit))
+        return result

@@ -1,0 +1,135 @@
+"""The algorithms by name.
+
+* ``plain``: operands rounded to the unit's format, nothing else (Markidis et al. 2018, section V, "Limited range").
+* ``markidis-a``: A refined only (Markidis et al. 2018, equation 2).
+* ``markidis``: both refined (equation 3), in the order of its terms, which is that of the pipelined multiplications
+  of figure 5. The paper keeps what one multiplication hands to the next in half precision there
+  (``intermediate=fp16``); it rounds to nearest, as CUDA's conversion does, and leaves open where c is added.
+* ``ootomo-yokota``: residuals scaled by 2**11, words rounded to nearest, the product of the two residuals dropped,
+  the product of the first words added outside the unit for each instruction, the other two inside it in an
+  accumulator of their own (Ootomo and Yokota, IJHPCA 36(4), 2022, equation 24; c starts the accumulation outside, as
+  in the authors' WMMAe-TCEC). With the fourth product, as Valpey et al. 2025, section 6, print it:
+  ``products=00.10.01.11``, and c added last: ``c=last``.
+* ``ootomo-yokota-tf32``: the same in tf32, whose residuals need no scaling, rounded to nearest, ties away from zero
+  (``cvt.rna.tf32``).
+* ``3xtf32``: CUTLASS, examples 27 and 28 (``OpMultiplyAddFastF32``): the first word truncated, the second to nearest
+  with ties away (``round_half_ulp_truncate``), the products small*big, big*small, big*big of each instruction's k in
+  one accumulator inside the unit. CUTLASS's 4xTF32 is ``products=10.01.00.11``.
+* ``bf16x3``, ``bf16x6``, ``bf16x9``: three words of bf16 and their 3, 6 or 9 largest products, the smallest first
+  (Henry, Tang and Heinecke, ARITH 2019). Their rounding and the order are left open there.
+* ``promoted``: operands rounded once, the sum of every ``interval`` elements of k added to fp32 outside the unit
+  (DeepSeek-V3 technical report, section 3.3.2: 128; DeepGEMM; CUTLASS's promotion interval of 4 instructions). Scales
+  of blocks are powers of one block each and not part of this: operands are as they are after scaling.
+* ``slices``: fixed-point slices on an integer unit, see ``slice_gemm`` (Ootomo, Ozaki and Yokota, IJHPCA 2024, who
+  make fp64 of it; here fp32 operands are cut).
+"""
+
+from __future__ import annotations
+
+from mmaproof.algorithms.algorithm import Algorithm
+from mmaproof.algorithms.slice_gemm import SliceGemm
+from mmaproof.algorithms.split_gemm import Accumulators, Outside, Products, Schedule, SplitGemm
+from mmaproof.designs.conversions import Rounding
+from mmaproof.designs.errors import DesignError, InputError
+
+_MARKIDIS = "Markidis et al. 2018"
+_OOTOMO = "Ootomo and Yokota, IJHPCA 36(4), 2022"
+_HENRY = "Henry, Tang and Heinecke, ARITH 2019"
+
+
+def _bf16(count: int, products: str) -> SplitGemm:
+    return SplitGemm(
+        base_name=f"bf16x{count}",
+        what=f"three words of bf16, {count} products",
+        source=_HENRY,
+        products=Products.parse(products),
+        formats=("bf16",),
+    )
+
+
+def _ootomo(name: str, fmt: str, rounding: Rounding, scale: int) -> SplitGemm:
+    return SplitGemm(
+        base_name=name,
+        what=f"two words of {fmt}, residuals times 2**{scale}, the main sum outside the unit",
+        source=f"{_OOTOMO}, equation 24",
+        products=Products.parse("00.10.01"),
+        rounding=rounding,
+        residual_rounding=rounding,
+        scale=scale,
+        schedule=Schedule.BLOCK,
+        accumulators=Accumulators.SEPARATE,
+        outside=Outside.MAIN,
+        formats=(fmt,),
+    )
+
+
+ALGORITHMS: dict[str, Algorithm] = {
+    x.base_name: x
+    for x in (
+        SplitGemm(
+            base_name="plain",
+            what="operands rounded to the unit's format",
+            source=f"{_MARKIDIS}, section V",
+        ),
+        SplitGemm(
+            base_name="markidis-a",
+            what="the residual of A added",
+            source=f"{_MARKIDIS}, equation 2",
+            products=Products.parse("10.00"),
+        ),
+        SplitGemm(
+            base_name="markidis",
+            what="the residuals of A and B added, inside the unit",
+            source=f"{_MARKIDIS}, equation 3",
+            products=Products.parse("11.01.10.00"),
+        ),
+        _ootomo("ootomo-yokota", "fp16", Rounding.RNE, 11),
+        _ootomo("ootomo-yokota-tf32", "tf32", Rounding.RNA, 0),
+        SplitGemm(
+            base_name="3xtf32",
+            what="two words of tf32, three products in one accumulator",
+            source="CUTLASS, examples 27 and 28",
+            products=Products.parse("10.01.00"),
+            rounding=Rounding.RZ,
+            residual_rounding=Rounding.RNA,
+            schedule=Schedule.BLOCK,
+            formats=("tf32",),
+        ),
+        _bf16(3, "10.01.00"),
+        _bf16(6, "20.11.02.10.01.00"),
+        _bf16(9, "22.21.12.20.11.02.10.01.00"),
+        SplitGemm(
+            base_name="promoted",
+            what="operands rounded, the sum of every interval added outside the unit",
+            source="DeepSeek-V3 technical report, section 3.3.2; CUTLASS",
+            schedule=Schedule.BLOCK,
+            outside=Outside.ALL,
+            interval=128,
+        ),
+        SliceGemm(
+            base_name="slices",
+            what="fixed-point slices on an integer unit",
+            source="Ootomo, Ozaki and Yokota, IJHPCA 2024",
+        ),
+    )
+}
+
+
+def find_algorithm(text: str) -> Algorithm:
+    """Return the algorithm that ``NAME`` or ``NAME@parameter=value,...`` spells.
+
+    InputError lists the names; DesignError what its parameters may be.
+    """
+    name, _, settings = text.strip().partition("@")
+    if name not in ALGORITHMS:
+        raise InputError(f"unknown algorithm {name!r}: one of {', '.join(ALGORITHMS)}")
+    algorithm = ALGORITHMS[name]
+    if not settings:
+        return algorithm
+    changes = {}
+    for setting in settings.split(","):
+        parameter, equals, value = setting.strip().partition("=")
+        if not equals:
+            raise DesignError(f"{setting!r} is no setting: write {name}@parameter=value,...")
+        changes[parameter.strip()] = value.strip()
+    return algorithm.change(changes)

@@ -1,0 +1,88 @@
+"""Algorithms evaluated on concrete operands: one element on integers, many on arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mmaproof.algorithms.algorithm import OPERANDS, Algorithm
+from mmaproof.algorithms.arithmetic import Arithmetic, Step
+from mmaproof.algorithms.numbers import Number, Span
+from mmaproof.designs.design import Design
+from mmaproof.designs.errors import OperandError
+from mmaproof.designs.operands import Operands, Patterns
+from mmaproof.smt.algebra.arrays import ArrayAlgebra
+from mmaproof.smt.algebra.integers import IntegerAlgebra
+from mmaproof.smt.algebra.protocol import D, Word
+
+_INTEGERS = IntegerAlgebra()
+_ARRAYS = ArrayAlgebra()
+
+TILE_ROWS, TILE_COLUMNS = 128, 256
+"""Elements of the result computed at once: arrays of 256 KiB, so long that Python takes less time than NumPy."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """The pattern of d of an algorithm on one element, and every operation on the way."""
+
+    d: int
+    steps: Sequence[Step[int]]
+
+
+def as_number(word: Word[D]) -> Number[D]:
+    """Return a pattern as an operand of an algorithm."""
+    return Number(OPERANDS, word, Span.of_format(OPERANDS))
+
+
+def trace(algorithm: Algorithm, unit: Design, operands: Operands) -> Trace:
+    """Return result and operations of ``algorithm`` on fp32 operands, computed on integers.
+
+    Raises DesignError where the algorithm does not run on ``unit`` or the length does not fit, OperandError where a
+    pattern is no fp32 one.
+    """
+    algorithm.require(unit)
+    if len(operands.a) != len(operands.b):
+        raise OperandError(f"a has {len(operands.a)} elements and b has {len(operands.b)}: they must be as many")
+    unit.padded_length(len(operands.a))
+    for pattern in (*operands.a, *operands.b, operands.c):
+        if not 0 <= pattern < 1 << OPERANDS.bits:
+            raise OperandError(f"{pattern:#x} is too wide for {OPERANDS.name} ({OPERANDS.bits} bits)")
+    arithmetic = Arithmetic(_INTEGERS, record=True)
+    a, b, (c,) = (
+        [as_number(_INTEGERS.unsigned(x, OPERANDS.bits)) for x in column]
+        for column in (operands.a, operands.b, (operands.c,))
+    )
+    d = algorithm.run(arithmetic, unit, a, b, c)
+    return Trace(d.word.data, arithmetic.steps)
+
+
+def multiply(algorithm: Algorithm, unit: Design, a: Patterns, b: Patterns, c: Patterns) -> Patterns:
+    """Return the patterns of ``C + A B``, shape (m, n), as the algorithm computes each element, on arrays.
+
+    ``a`` has shape (m, k), ``b`` (k, n), ``c`` (m, n): patterns of fp32. Raises DesignError where the algorithm does
+    not run on ``unit`` or k does not fit, OperandError for shapes that do not fit each other.
+    """
+    algorithm.require(unit)
+    if a.ndim != 2 or b.ndim != 2 or a.shape[1] != b.shape[0] or c.shape != (a.shape[0], b.shape[1]):
+        raise OperandError(f"shapes a {a.shape}, b {b.shape}, c {c.shape}: (m, k), (k, n), (m, n) needed")
+    unit.padded_length(a.shape[1])
+    arithmetic = Arithmetic(_ARRAYS)
+    d = np.empty(c.shape, dtype=np.uint32)
+    for top in range(0, len(a), TILE_ROWS):
+        rows = slice(top, top + TILE_ROWS)
+        words_a = algorithm.words(arithmetic, unit, "a", _numbers(a[rows].T[:, :, np.newaxis]))
+        for left in range(0, b.shape[1], TILE_COLUMNS):
+            columns = slice(left, left + TILE_COLUMNS)
+            words_b = algorithm.words(arithmetic, unit, "b", _numbers(b[:, columns][:, np.newaxis, :]))
+            (start,) = _numbers(c[np.newaxis, rows, columns])
+            d[rows, columns] = algorithm.accumulate(arithmetic, unit, words_a, words_b, start).word.data
+    return d
+
+
+def _numbers(patterns: Patterns) -> list[Number[Any]]:
+    """Return an array of patterns as numbers, one for each index of its first axis."""
+    return [as_number(_ARRAYS.from_patterns(x, OPERANDS.bits)) for x in patterns]

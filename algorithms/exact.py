@@ -1,0 +1,70 @@
+"""Exact values: numbers as multiples of one power of two, in words as wide as it takes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mmaproof.algorithms.numbers import Number, Span
+from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
+from mmaproof.smt.semantics.align import Cut, align
+from mmaproof.smt.semantics.terms import Term
+from mmaproof.smt.semantics.unpack import Unpacked, unpack
+
+
+def exact_value(algebra: Algebra[D, T], x: Number[D], span: Span) -> tuple[Word[D], Truth[T]]:
+    """Return ``x`` in units of ``2**span.least`` (signed), and whether it is finite; what is not counts as zero.
+
+    ``span`` must hold for x where it is finite.
+    """
+    value = unpack(algebra, x.fmt, x.word)
+    finite = algebra.negation(algebra.any_of([value.infinite, value.nan]))
+    return _fixed(algebra, value.negative, value.exponent, value.significand, value.fraction_bits, finite, span), finite
+
+
+def exact_dot_product(
+    algebra: Algebra[D, T], a: Sequence[Number[D]], b: Sequence[Number[D]], c: Number[D], span: Span
+) -> Word[D]:
+    """Return ``c + sum_k a[k]*b[k]`` of finite numbers in units of ``2**span.least`` (signed)."""
+    terms = [exact_product(algebra, x, y, span) for x, y in zip(a, b, strict=True)]
+    terms.append(exact_value(algebra, c, span)[0])
+    width = max(t.width for t in terms) + (len(terms) - 1).bit_length()
+    return algebra.bounded_sum(terms, width)
+
+
+def exact_product(algebra: Algebra[D, T], x: Number[D], y: Number[D], span: Span) -> Word[D]:
+    """Return ``x * y`` of finite numbers in units of ``2**span.least`` (signed)."""
+    first, second = (unpack(algebra, n.fmt, n.word) for n in (x, y))
+    negative = algebra.exclusive_or(first.negative, second.negative)
+    exponent = algebra.add(first.exponent, second.exponent)
+    significand = algebra.multiply(first.significand, second.significand)
+    fraction_bits = first.fraction_bits + second.fraction_bits
+    finite = algebra.all_of([_finite(algebra, v) for v in (first, second)])
+    return _fixed(algebra, negative, exponent, significand, fraction_bits, finite, span)
+
+
+def dot_product_span(a: Sequence[Number[D]], b: Sequence[Number[D]], c: Number[D]) -> Span:
+    """Return where the bits of the products and of c lie, and those of their sum."""
+    products = [x.span.times(y.span) for x, y in zip(a, b, strict=True)]
+    least = min(c.span.least, *(p.least for p in products))
+    most = max(c.span.most, *(p.most for p in products))
+    return Span(least, most).summed(len(products) + 1)
+
+
+def _finite(algebra: Algebra[D, T], x: Unpacked[D, T]) -> Truth[T]:
+    return algebra.negation(algebra.any_of([x.infinite, x.nan]))
+
+
+def _fixed(
+    algebra: Algebra[D, T],
+    negative: Truth[T],
+    exponent: Word[D],
+    significand: Word[D],
+    fraction_bits: int,
+    finite: Truth[T],
+    span: Span,
+) -> Word[D]:
+    """Return a number as a multiple of ``2**span.least``: nothing is cut, because every bit of it lies above."""
+    significand = algebra.ite(finite, significand, algebra.unsigned(0, significand.width))
+    largest = (1 << significand.width) - 1
+    term = Term(fraction_bits, negative, exponent, significand, finite, largest)
+    return align(algebra, term, algebra.signed(span.most), Cut(span.most - span.least))

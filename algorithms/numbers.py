@@ -1,0 +1,51 @@
+"""Numbers of an algorithm: words with a format, and what is known of their size without looking at data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Generic
+
+from mmaproof.designs.formats import Format
+from mmaproof.smt.algebra.protocol import D, Word
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Where the bits of a finite number lie: it is a multiple of ``2**least``, and at most ``2**most`` in magnitude.
+
+    No rounding to a binary floating-point format leaves a span: what is rounded becomes a multiple of a larger power of
+    two or stays, and no number passes a power of two that it was not above.
+    """
+
+    least: int
+    most: int
+
+    @classmethod
+    def of_format(cls, fmt: Format) -> Span:
+        """Return the span of every finite number of a format."""
+        return cls(fmt.e_min - fmt.fraction_bits, fmt.e_max + 1)
+
+    def scaled(self, places: int) -> Span:
+        """Return the span of numbers times ``2**places``."""
+        return Span(self.least + places, self.most + places)
+
+    def times(self, other: Span) -> Span:
+        """Return the span of products."""
+        return Span(self.least + other.least, self.most + other.most)
+
+    def with_(self, other: Span) -> Span:
+        """Return the span of numbers that are in one of two."""
+        return Span(min(self.least, other.least), max(self.most, other.most))
+
+    def summed(self, count: int) -> Span:
+        """Return the span of sums of ``count`` such numbers."""
+        return Span(self.least, self.most + max(count - 1, 0).bit_length())
+
+
+@dataclass(frozen=True, slots=True)
+class Number(Generic[D]):
+    """The bit pattern ``word`` read as a number of ``fmt``; ``span`` holds for it wherever it is finite."""
+
+    fmt: Format
+    word: Word[D]
+    span: Span

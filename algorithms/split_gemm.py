@@ -1,0 +1,231 @@
+"""Operands split into words of the unit's format, the products of which are summed: Markidis and what came of it.
+
+An fp32 number x becomes words: the first is x rounded, each further one is the rounded residual of what came before,
+times ``2**scale`` once more each time. Products of words are summed over k by calls of the unit, and what the unit's
+accumulator would lose may be added outside it, in fp32 and to nearest. Products of the same order i + j (word i of a
+with word j of b) share an accumulator; with ``accumulators=shared`` all do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Self
+
+from mmaproof.algorithms.algorithm import OPERANDS, Algorithm, Spelled, parameter
+from mmaproof.algorithms.arithmetic import Arithmetic
+from mmaproof.algorithms.numbers import Number
+from mmaproof.designs.conversions import Rounding
+from mmaproof.designs.design import Design
+from mmaproof.designs.formats import FORMATS, Format
+from mmaproof.smt.algebra.protocol import D, T
+
+MOST_WORDS = 4
+
+
+class Schedule(StrEnum):
+    """Which of the two loops is the outer one."""
+
+    GEMM = "gemm"
+    """one product of words after the other, each over all of k: as pipelined matrix multiplications do"""
+    BLOCK = "block"
+    """one block of k after the other, in each all products of words: as a fused kernel does"""
+
+
+class Accumulators(StrEnum):
+    """Which products of words share an accumulator."""
+
+    SHARED = "shared"
+    SEPARATE = "separate"
+    """one for each order i + j; they are added at the end, the smallest first"""
+
+
+class Outside(StrEnum):
+    """Which accumulators the sum of every interval is added to outside the unit, in fp32 and to nearest."""
+
+    NONE = "none"
+    MAIN = "main"
+    """the one that the products of the first words go to"""
+    ALL = "all"
+
+
+class JoinsC(StrEnum):
+    """Where c is added."""
+
+    FIRST = "first"
+    """it is what the accumulator of the first words starts from"""
+    LAST = "last"
+    """to the result, in fp32 and to nearest"""
+
+
+class Intermediate(StrEnum):
+    """Format of an accumulator between two multiplications of words."""
+
+    FP32 = "fp32"
+    FP16 = "fp16"
+    BF16 = "bf16"
+
+
+@dataclass(frozen=True, slots=True)
+class Products(Spelled):
+    """Products of words in the order in which they are summed: pairs of the index of a word of a and of b."""
+
+    pairs: tuple[tuple[int, int], ...]
+
+    ALLOWED = "pairs ij (word i of a, word j of b, from 0) in order, joined by dots, such as 11.01.10.00"
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Return the products that ``text`` spells."""
+        pairs = []
+        for pair in text.split("."):
+            if len(pair) != 2 or not (pair.isascii() and pair.isdigit()):
+                raise ValueError(text)
+            i, j = map(int, pair)
+            if max(i, j) >= MOST_WORDS or (i, j) in pairs:
+                raise ValueError(text)
+            pairs.append((i, j))
+        return cls(tuple(pairs))
+
+    def __str__(self) -> str:
+        return ".".join(f"{i}{j}" for i, j in self.pairs)
+
+    @property
+    def words(self) -> tuple[int, int]:
+        """Number of words of a and of b."""
+        return max(i for i, _ in self.pairs) + 1, max(j for _, j in self.pairs) + 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class SplitGemm(Algorithm):
+    """See the module; what a source leaves open is a parameter."""
+
+    products: Products = parameter(Products(((0, 0),)), Products, "products of words, in order")
+    rounding: Rounding = parameter(Rounding.RNE, Rounding, "rounding of the first word")
+    residual_rounding: Rounding = parameter(Rounding.RNE, Rounding, "rounding of the other words")
+    scale: int = parameter(0, range(0, 25), "each residual is multiplied by 2**scale before it is rounded")
+    schedule: Schedule = parameter(Schedule.GEMM, Schedule, "products of words outside (gemm) or inside (block) of k")
+    accumulators: Accumulators = parameter(Accumulators.SHARED, Accumulators, "whether all products share one")
+    outside: Outside = parameter(Outside.NONE, Outside, "which accumulators are summed outside the unit")
+    interval: int = parameter(
+        0, range(0, 1 << 16), "elements of k from one addition outside the unit to the next; 0: the instruction's K"
+    )
+    intermediate: Intermediate = parameter(
+        Intermediate.FP32, Intermediate, "format of the accumulator between two multiplications (schedule gemm)"
+    )
+    c: JoinsC = parameter(JoinsC.FIRST, JoinsC, "where c is added")
+    formats: tuple[str, ...] = ()
+    """operands of the units that the source means; empty: any floating-point format"""
+
+    def why_not(self, unit: Design) -> str | None:
+        """Return that the formats do not fit, or that parameters contradict each other."""
+        word, accumulator = unit.a_format, unit.d_format
+        problems = {
+            "its operands are integers": word.is_integer,
+            "its operands have scales": unit.scale_format is not None,
+            f"its operands are of different formats, {word.name} and {unit.b_format.name}": unit.b_format is not word,
+            f"its operands are {word.name}, and {' or '.join(self.formats)} is meant": self.formats
+            and word.name not in self.formats,
+            "it is wider than fp32": max(accumulator.bits, word.bits) > OPERANDS.bits,
+        }
+        for problem, found in problems.items():
+            if found:
+                return problem
+        if self.scale and self.accumulators is Accumulators.SHARED and max(self.products.words) > 1:
+            return f"products scaled by 2**{self.scale} cannot share an accumulator: accumulators=separate"
+        if self.interval % unit.k:
+            return f"interval = {self.interval} is no multiple of the instruction's K = {unit.k}"
+        return None
+
+    def words(
+        self, arithmetic: Arithmetic[D, T], unit: Design, operand: str, xs: Sequence[Number[D]]
+    ) -> list[list[Number[D]]]:
+        """Return the words, the first one first."""
+        fmt = unit.a_format if operand == "a" else unit.b_format
+        count = self.products.words["ab".index(operand)]
+        split = [self.split(arithmetic, f"{operand}{k}", x, fmt, count) for k, x in enumerate(xs)]
+        return [list(word) for word in zip(*split, strict=True)]
+
+    def split(self, arithmetic: Arithmetic[D, T], label: str, x: Number[D], fmt: Format, count: int) -> list[Number[D]]:
+        """Return ``count`` words of ``x``; word i is to be read times ``2**(-scale*i)``."""
+        words = [arithmetic.convert(f"{label}[0]", x, fmt, self.rounding)]
+        for i in range(1, count):
+            rest = arithmetic.subtract(f"residual of {label}", x, words[-1])
+            x = arithmetic.scale(f"residual of {label}, scaled", rest, self.scale)
+            words.append(arithmetic.convert(f"{label}[{i}]", x, fmt, self.residual_rounding))
+        return words
+
+    def order(self, i: int, j: int) -> int:
+        """Return which accumulator the product of word i of a and word j of b goes to; 0 is the main one."""
+        return 0 if self.accumulators is Accumulators.SHARED else i + j
+
+    def is_outside(self, order: int) -> bool:
+        """Return whether the sums of an accumulator are added outside the unit."""
+        return self.outside is Outside.ALL or (self.outside is Outside.MAIN and order == 0)
+
+    def accumulate(
+        self,
+        arithmetic: Arithmetic[D, T],
+        unit: Design,
+        a: Sequence[Sequence[Number[D]]],
+        b: Sequence[Sequence[Number[D]]],
+        c: Number[D],
+    ) -> Number[D]:
+        """Return d from the words."""
+        length = len(a[0])
+        first_c = self.c is JoinsC.FIRST
+        sums = {self.order(i, j): arithmetic.zero(OPERANDS) for i, j in self.products.pairs}
+        if first_c:
+            sums[0] = c
+        block = self.interval or unit.k
+        if self.schedule is Schedule.GEMM:
+            for n, (i, j) in enumerate(self.products.pairs):
+                order = self.order(i, j)
+                if n:
+                    sums[order] = self._stored(arithmetic, sums[order])
+                whole = block if self.is_outside(order) else max(length, unit.k)
+                for at in range(0, length, whole):
+                    sums[order] = self._product(arithmetic, unit, a, b, (i, j), slice(at, at + whole), sums[order])
+        else:
+            for at in range(0, length, block):
+                for i, j in self.products.pairs:
+                    order = self.order(i, j)
+                    sums[order] = self._product(arithmetic, unit, a, b, (i, j), slice(at, at + block), sums[order])
+        d = self._combined(arithmetic, sums)
+        return d if first_c else arithmetic.add("d", d, c)
+
+    def _product(
+        self,
+        arithmetic: Arithmetic[D, T],
+        unit: Design,
+        a: Sequence[Sequence[Number[D]]],
+        b: Sequence[Sequence[Number[D]]],
+        pair: tuple[int, int],
+        ks: slice,
+        total: Number[D],
+    ) -> Number[D]:
+        """Return ``total`` with the products of two words over some k added, inside the unit or outside."""
+        i, j = pair
+        outside = self.is_outside(self.order(i, j))
+        start = arithmetic.zero(unit.c_format)
+        if not outside:
+            start = arithmetic.convert("accumulator", total, unit.c_format, Rounding.RNE)
+        d = arithmetic.call(f"a[{i}]*b[{j}]", unit, a[i][ks], b[j][ks], start)
+        if outside:
+            return arithmetic.add("outside", total, d)
+        return arithmetic.convert("accumulator", d, OPERANDS, Rounding.RNE)
+
+    def _stored(self, arithmetic: Arithmetic[D, T], total: Number[D]) -> Number[D]:
+        """Return an accumulator as it is kept between two multiplications."""
+        kept = arithmetic.convert("intermediate", total, FORMATS[self.intermediate], Rounding.RNE)
+        return arithmetic.convert("intermediate", kept, OPERANDS, Rounding.RNE)
+
+    def _combined(self, arithmetic: Arithmetic[D, T], sums: dict[int, Number[D]]) -> Number[D]:
+        """Return the sum of the accumulators, scaled back, the smallest first."""
+        orders = sorted(sums, reverse=True)
+        scaled = [arithmetic.scale(f"order {n}, scaled back", sums[n], -n * self.scale) for n in orders]
+        total = scaled[0]
+        for x in scaled[1:]:
+            total = arithmetic.add("d", x, total)
+        return total

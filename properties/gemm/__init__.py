@@ -1,0 +1,1 @@
+"""Questions about error-corrected GEMM algorithms: what they return, and what their splits lose."""
