@@ -38,11 +38,10 @@ def as_number(word: Word[D]) -> Number[D]:
     return Number(OPERANDS, word, Span.of_format(OPERANDS))
 
 
-def trace(algorithm: Algorithm, unit: Design, operands: Operands) -> Trace:
-    """Return result and operations of ``algorithm`` on fp32 operands, computed on integers.
+def check_operands(algorithm: Algorithm, unit: Design, operands: Operands) -> None:
+    """Raise DesignError where ``algorithm`` does not run on ``unit`` with so many operands, OperandError for bad ones.
 
-    Raises DesignError where the algorithm does not run on ``unit`` or the length does not fit, OperandError where a
-    pattern is no fp32 one.
+    Operands are patterns of fp32, of a and b as many.
     """
     algorithm.require(unit)
     if len(operands.a) != len(operands.b):
@@ -51,6 +50,14 @@ def trace(algorithm: Algorithm, unit: Design, operands: Operands) -> Trace:
     for pattern in (*operands.a, *operands.b, operands.c):
         if not 0 <= pattern < 1 << OPERANDS.bits:
             raise OperandError(f"{pattern:#x} is too wide for {OPERANDS.name} ({OPERANDS.bits} bits)")
+
+
+def trace(algorithm: Algorithm, unit: Design, operands: Operands) -> Trace:
+    """Return result and operations of ``algorithm`` on fp32 operands, computed on integers.
+
+    Raises as ``check_operands``.
+    """
+    check_operands(algorithm, unit, operands)
     arithmetic = Arithmetic(_INTEGERS, record=True)
     a, b, (c,) = (
         [as_number(_INTEGERS.unsigned(x, OPERANDS.bits)) for x in column]

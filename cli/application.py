@@ -26,6 +26,7 @@ from mmaproof.cli import (
     store,
     suite,
 )
+from mmaproof.cli.gemm import application as gemm
 from mmaproof.cli.output import EXIT_INPUT, note
 from mmaproof.cli.version import tool_version
 
@@ -58,6 +59,7 @@ for module in (
     suite,
     cover,
     disputes,
+    gemm,
     serve,
     store,
     doctor,

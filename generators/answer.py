@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -33,13 +34,15 @@ LEAST_SIMPLIFICATION = 1.0
 class Means:
     """How questions are answered: the solvers, their limits, the budget of the search (None: no search), its seed.
 
-    Where ``solving`` has a store, witnesses are looked up and kept there too.
+    Where ``solving`` has a store, witnesses are looked up and kept there too. A witness is simplified for
+    ``simplification`` seconds at most.
     """
 
     solving: Solving
     limits: Limits
     budget: Budget | None
     seed: int = 0
+    simplification: float = math.inf
 
 
 def answer(question: Question, design: Design, means: Means) -> Answer:
@@ -165,8 +168,9 @@ def _by_search(s: SearchResult) -> str:
 
 
 def _simplest(question: Question, witnesses: Sequence[Operands], means: Means, started: float) -> Operands:
-    deadline = max(started + means.limits.seconds, time.monotonic() + LEAST_SIMPLIFICATION)
-    return simplest(question, witnesses, deadline)
+    now = time.monotonic()
+    deadline = max(started + means.limits.seconds, now + LEAST_SIMPLIFICATION)
+    return simplest(question, witnesses, min(deadline, now + means.simplification))
 
 
 class _Implied:

@@ -25,15 +25,36 @@ from mmaproof.smt.semantics.unpack import unpack
 
 @dataclass(frozen=True, slots=True)
 class Errors(Generic[D, T]):
-    """The exact result and the errors of two algorithms, all in units of ``2**least``; unsigned errors.
+    """The exact result and the signed errors of algorithms, all in units of ``2**least``.
 
-    ``infinite`` says which of the two returned no finite number.
+    ``results`` are the patterns that they returned; ``infinite`` says which of them are no finite numbers.
     """
 
     least: int
     exact: Word[D]
+    results: tuple[Word[D], ...]
     errors: tuple[Word[D], ...]
     infinite: tuple[Truth[T], ...]
+
+
+def errors_of(
+    algorithms: Sequence[Algorithm],
+    unit: Design,
+    algebra: Algebra[D, T],
+    a: Sequence[Number[D]],
+    b: Sequence[Number[D]],
+    c: Number[D],
+) -> Errors[D, T]:
+    """Return the exact result of finite fp32 operands, and what each algorithm makes of them."""
+    results = [x.run(Arithmetic(algebra), unit, a, b, c) for x in algorithms]
+    span = dot_product_span(a, b, c)
+    for x in results:
+        span = span.with_(x.span)
+    exact = exact_dot_product(algebra, a, b, c, span)
+    values = [exact_value(algebra, x, span) for x in results]
+    errors = tuple(algebra.subtract(v, exact) for v, _ in values)
+    infinite = tuple(algebra.negation(finite) for _, finite in values)
+    return Errors(span.least, exact, tuple(x.word for x in results), errors, infinite)
 
 
 class LargerError(Question):
@@ -77,22 +98,15 @@ class LargerError(Question):
 
     def errors(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Errors[D, T]:
         """Return the errors of both algorithms."""
-        a, b, c = self.numbers(operands)
-        results = [x.run(Arithmetic(algebra), self.unit, a, b, c) for x in self.algorithms]
-        span = dot_product_span(a, b, c)
-        for x in results:
-            span = span.with_(x.span)
-        exact = exact_dot_product(algebra, a, b, c, span)
-        values = [exact_value(algebra, x, span) for x in results]
-        errors = tuple(algebra.magnitude(algebra.subtract(v, exact)) for v, _ in values)
-        return Errors(span.least, exact, errors, tuple(algebra.negation(finite) for _, finite in values))
+        return errors_of(self.algorithms, self.unit, algebra, *self.numbers(operands))
 
     def claim(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Truth[T]:
         """Return whether the first error is not the larger one, or the exact result is out of reach."""
         found = self.errors(algebra, operands)
+        factors = (self.by.denominator, self.by.numerator)
         first, second = (
-            algebra.multiply(e, _constant(algebra, n))
-            for e, n in zip(found.errors, (self.by.denominator, self.by.numerator), strict=True)
+            algebra.multiply(algebra.magnitude(e), algebra.unsigned(n, n.bit_length()))
+            for e, n in zip(found.errors, factors, strict=True)
         )
         if self.by == 1:
             larger = algebra.less(second, first)
@@ -133,7 +147,3 @@ class LargerError(Question):
         refuted = np.zeros(len(batch), dtype=bool)
         refuted[meant] = self.examine_claim(batch.select(meant)) if meant.any() else False
         return meant, refuted
-
-
-def _constant(algebra: Algebra[D, T], n: int) -> Word[D]:
-    return algebra.unsigned(n, n.bit_length())

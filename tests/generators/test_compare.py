@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from fake_solvers import HANGS
 from reference.designs import reference_result
 from sampling import fp16_design
 
@@ -11,6 +12,7 @@ from mmaproof.designs.errors import DesignError
 from mmaproof.generators.compare import DEFAULT_BUDGET, compare
 from mmaproof.generators.search import Budget
 from mmaproof.properties.preconditions import parse_precondition
+from mmaproof.smt.solving.attempt import COMMANDS
 from mmaproof.smt.solving.errors import UnknownSolverError, WitnessDoesNotReplay
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.verdict import Status
@@ -133,7 +135,8 @@ def test_a_timeout_is_unknown():
     assert answer.reason.startswith("timeout")
 
 
-def test_a_timeout_names_the_limit_that_was_set():
+def test_a_timeout_names_the_limit_that_was_set(monkeypatch):
+    monkeypatch.setitem(COMMANDS, "bitwuzla", HANGS)
     base = "hopper/wgmma.f32.f16.f16@alignment=floor"
     answer = ask(base, f"{base},carry_bits=6", limits=Limits(1.5, 4 << 30))
     assert answer.status is Status.UNKNOWN

@@ -1,0 +1,1 @@
+"""`mmaproof gemm`: error-corrected GEMM algorithms on a unit."""

@@ -1,0 +1,220 @@
+"""`mmaproof gemm compare`: two algorithms by their errors against the exact result."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from mmaproof.cli.explain import lemma_record
+from mmaproof.cli.gemm.options import AlgorithmName, Unit
+from mmaproof.cli.gemm.run import error_record, error_text
+from mmaproof.cli.operands import operand_lines, operands_record
+from mmaproof.cli.options import (
+    Certificate,
+    Jobs,
+    Json,
+    Length,
+    Memory,
+    NoStore,
+    Output,
+    Search,
+    Seed,
+    Solver,
+    StoreFile,
+    Timeout,
+    Where,
+    solving_of,
+)
+from mmaproof.cli.output import (
+    EXIT_HOLDS,
+    EXIT_REFUTED,
+    EXIT_UNKNOWN,
+    complain,
+    print_json,
+    progress,
+    say,
+    solver_record,
+)
+from mmaproof.cli.version import tool_version
+
+if TYPE_CHECKING:
+    from mmaproof.generators.gemm.compare import ErrorComparison
+    from mmaproof.generators.vectors import Vector
+
+EXIT_STATUS = {
+    "never larger": EXIT_HOLDS,
+    "larger": EXIT_REFUTED,
+    "unknown": EXIT_UNKNOWN,
+    "vacuous": EXIT_UNKNOWN,
+}
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to ``app``."""
+    app.command("compare")(compare)
+
+
+def compare(
+    first: AlgorithmName,
+    second: AlgorithmName,
+    unit: Unit,
+    k: Length = None,
+    where: Where = None,
+    by: Annotated[
+        str, typer.Option("--by", metavar="FACTOR", help="Ask for an error at least so many times as large: 8, 3/2.")
+    ] = "1",
+    search: Search = True,
+    solver: Solver = "bitwuzla",
+    jobs: Jobs = 1,
+    certify: Certificate = None,
+    store: StoreFile = None,
+    no_store: NoStore = False,
+    timeout: Timeout = "60s",
+    memory: Memory = "4G",
+    seed: Seed = 0,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Show the splits, each call of the unit, each addition outside it.")
+    ] = False,
+    output: Output = None,
+    json: Json = False,
+) -> int:
+    """Ask whether the FIRST algorithm ever has a larger absolute error than the SECOND, against the exact result.
+
+    Operands are finite fp32 numbers whose exact result is no larger than fp32's largest. Exit status 1: it has, on the
+    operands shown; 0: never (proved); 3: unknown or vacuous.
+    """
+    from mmaproof.algorithms.catalogue import find_algorithm
+    from mmaproof.designs.catalogue import find_design
+    from mmaproof.designs.files import require_writable
+    from mmaproof.generators.compare import DEFAULT_BUDGET
+    from mmaproof.generators.gemm.compare import compare_errors
+    from mmaproof.generators.vectors import write_vectors
+    from mmaproof.properties.preconditions import parse_precondition
+    from mmaproof.smt.solving.limits import Limits, parse_memory, parse_seconds
+
+    factor = parse_factor(by)
+    algorithms, design = (find_algorithm(first), find_algorithm(second)), find_design(unit)
+    if output is not None:
+        require_writable(output)
+    solving = solving_of(solver, jobs, certify, store, no_store)
+    with progress(f"comparing {algorithms[0].name} and {algorithms[1].name}"):
+        done = compare_errors(
+            *algorithms,
+            design,
+            solver=solving,
+            limits=Limits(parse_seconds(timeout), parse_memory(memory)),
+            k=k,
+            where=[parse_precondition(w) for w in where or ()],
+            by=factor,
+            budget=DEFAULT_BUDGET if search else None,
+            seed=seed,
+        )
+    if json:
+        print_json(comparison_record(done))
+    else:
+        print_comparison(done, explain)
+    if output is not None and done.answer.witness is not None:
+        write_vectors(output, [witness_vector(done)])
+    elif output is not None:
+        complain(f"note: {output} is not written: no vector was found")
+    return EXIT_STATUS[done.verdict]
+
+
+def parse_factor(text: str) -> Fraction:
+    """Return the factor that ``text`` spells; InputError where it is none, or below 1."""
+    from mmaproof.designs.errors import InputError
+
+    try:
+        factor = Fraction(text)
+    except (ValueError, ZeroDivisionError):
+        factor = Fraction(0)
+    if factor < 1:
+        raise InputError(f"--by {text}: a number of at least 1 is needed, such as 8, 1.5 or 3/2")
+    return factor
+
+
+def comparison_record(done: ErrorComparison) -> dict[str, Any]:
+    """Return the answer as a JSON object."""
+    question, answer = done.question, done.answer
+    record: dict[str, Any] = {
+        "verdict": done.verdict,
+        "algorithms": [x.name for x in question.algorithms],
+        "unit": question.unit.name,
+        "k": question.k,
+        "where": [str(p) for p in question.where],
+        "by": str(question.by),
+        "seconds": round(answer.seconds, 3),
+        "solver": solver_record(answer.solver),
+        "certified_by": solver_record(answer.certified_by),
+        "reason": answer.reason,
+        "origin": answer.origin,
+        "lemmas": [lemma_record(x) for x in answer.lemmas],
+    }
+    if answer.witness is not None:
+        d = question.formats[0]
+        outcomes = done.outcomes
+        record["witness"] = {
+            **operands_record(question.formats, answer.witness, None),
+            "exact": str(outcomes[0].exact),
+            "outputs": {x.algorithm.name: d.hex(x.d) for x in outcomes},
+            "errors": {x.algorithm.name: error_record(x) for x in outcomes},
+        }
+    return record
+
+
+def witness_vector(done: ErrorComparison) -> Vector:
+    """Return the witness as a vector for a file."""
+    from mmaproof.generators.vectors import Vector
+
+    assert done.answer.witness is not None
+    fmt = done.question.formats[0]
+    first, second = done.question.algorithms
+    return Vector(
+        done.answer.witness,
+        (fmt, fmt, fmt, fmt),
+        {f"{x.algorithm.name} on {done.question.unit.name}": x.d for x in done.outcomes},
+        why=f"{first.name} has a larger error than {second.name}",
+        origin=done.answer.origin,
+        version=tool_version(),
+    )
+
+
+def print_comparison(done: ErrorComparison, explain: bool = False) -> None:
+    """Print the answer for a person."""
+    from mmaproof.cli.picture.values import exact, pattern_value
+
+    question, answer = done.question, done.answer
+    first, second = (x.name for x in question.algorithms)
+    factor = "" if question.by == 1 else f", {question.by} times as large at least"
+    say(f"{done.verdict}: the error of {first} against that of {second} on {question.unit.name}{factor}")
+    asked = [f"k = {question.k}", *(f"where {p}" for p in question.where)]
+    say(f"  asked for {', '.join(asked)}; answered by {answer.origin}, {answer.seconds:.2f} s in all")
+    if answer.reason is not None:
+        say(f"  reason: {answer.reason}")
+    if done.verdict == "vacuous":
+        say("  no operands satisfy the preconditions")
+    if answer.witness is None:
+        return
+    for line in operand_lines(operands_record(question.formats, answer.witness, None)):
+        say(f"  {line}")
+    fmt, outcomes = question.formats[0], done.outcomes
+    say(f"  exact = {exact(outcomes[0].exact)}")
+    for x in outcomes:
+        say(f"  d = {fmt.hex(x.d)} = {pattern_value(fmt, x.d)}, error {error_text(x)}: {x.algorithm.name}")
+    if explain:
+        print_explanations(done)
+
+
+def print_explanations(done: ErrorComparison) -> None:
+    """Print every operation of both algorithms on the witness."""
+    from mmaproof.algorithms.evaluate import trace
+    from mmaproof.cli.gemm.explain import explanation
+
+    assert done.answer.witness is not None
+    for algorithm in done.question.algorithms:
+        say("")
+        say(algorithm.name)
+        for line in explanation(trace(algorithm, done.question.unit, done.answer.witness)):
+            say(f"  {line}")

@@ -1,0 +1,97 @@
+"""Every operation of an algorithm on one element, as lines of text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mmaproof.algorithms.arithmetic import Step
+    from mmaproof.algorithms.evaluate import Trace
+    from mmaproof.algorithms.numbers import Number
+
+def explanation(done: Trace) -> Iterator[str]:
+    """Yield what happens: words, calls of the unit with the exact sum beside what it returns, sums outside.
+
+    The words of a zero, and sums of zeros, are left out.
+    """
+    heading = None
+    for step in done.steps:
+        if step.unit is not None:
+            yield f"unit  {step.label}"
+            yield from (f"  {line}" for line in _call(step))
+            heading = None
+            continue
+        if all(_value(x) == 0 for column in step.operands for x in column):
+            continue
+        part = "outside" if len(step.operands) > 1 and step.label in _SUMS else "words"
+        if part != heading:
+            heading = part
+            yield part
+        yield f"  {_operation(step)}"
+
+
+_SUMS = ("outside", "d", "c")
+
+
+def _operation(step: Step[int]) -> str:
+    """Return an operation outside the unit as one line: what it is, its operands, its result, what rounding lost."""
+    from mmaproof.cli.picture.values import exact
+
+    shown = ", ".join(_short(column) for column in step.operands)
+    lost = _lost(step)
+    tail = "" if lost is None or not lost else f"  (rounded by {exact(lost)})"
+    return f"{step.label}: {shown} -> {_number(step.result)}{tail}"
+
+
+def _lost(step: Step[int]) -> Fraction | None:
+    """Return how far the result of a sum of two numbers is from the exact one, None where that says nothing."""
+    values = [_value(x[0]) for x in step.operands if len(x) == 1]
+    result = _value(step.result)
+    if step.label not in _SUMS or len(values) != 2 or None in values or result is None:
+        return None
+    return result - sum((v for v in values if v is not None), Fraction(0))
+
+
+def _call(step: Step[int]) -> Iterator[str]:
+    """Yield the products of a call of the unit that are not zero, c, the exact sum, and what is returned."""
+    from mmaproof.cli.picture.values import exact
+
+    a, b, (c,) = step.operands
+    total: Fraction | None = _value(c)
+    for k, (x, y) in enumerate(zip(a, b, strict=True)):
+        first, second = _value(x), _value(y)
+        if first is None or second is None or total is None:
+            total = None
+            yield f"p{k}  {_number(x)} * {_number(y)}"
+            continue
+        total += first * second
+        if first and second:
+            yield f"p{k}  {_number(x)} * {_number(y)} = {exact(first * second)}"
+    yield f"c   {_number(c)}"
+    d = _value(step.result)
+    if total is not None and d is not None:
+        yield f"sum {exact(total)}"
+        yield f"d   {_number(step.result)}" + (f"  (lost: {exact(total - d)})" if d != total else "")
+    else:
+        yield f"d   {_number(step.result)}"
+
+
+def _short(column: Sequence[Number[int]]) -> str:
+    if len(column) == 1:
+        return _number(column[0])
+    return f"{len(column)} numbers"
+
+
+def _number(x: Number[int]) -> str:
+    from mmaproof.cli.picture.values import pattern_value
+
+    return f"{x.fmt.hex(x.word.data)} = {pattern_value(x.fmt, x.word.data)}"
+
+
+def _value(x: Number[int]) -> Fraction | None:
+    """Return the number, None where it is not finite."""
+    from mmaproof.cli.picture.values import is_finite, pattern_number
+
+    return pattern_number(x.fmt, x.word.data) if is_finite(x.fmt, x.word.data) else None
