@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,7 +10,7 @@ from pysmt.environment import get_env
 
 from mmaproof.designs.design import Design, check_askable
 from mmaproof.designs.operands import Operands
-from mmaproof.generators.search import Budget, SearchResult, search
+from mmaproof.generators.search import WITNESSES, Budget, SearchResult, search
 from mmaproof.generators.simplify import simplest
 from mmaproof.generators.stages import by_stages, lemma_answer
 from mmaproof.generators.stored import store_witness, stored_witness
@@ -34,15 +33,15 @@ LEAST_SIMPLIFICATION = 1.0
 class Means:
     """How questions are answered: the solvers, their limits, the budget of the search (None: no search), its seed.
 
-    Where ``solving`` has a store, witnesses are looked up and kept there too. A witness is simplified for
-    ``simplification`` seconds at most.
+    Where ``solving`` has a store, witnesses are looked up and kept there too. Of those that a search finds at once,
+    ``simplified`` are simplified at most, to show the simplest.
     """
 
     solving: Solving
     limits: Limits
     budget: Budget | None
     seed: int = 0
-    simplification: float = math.inf
+    simplified: int = WITNESSES
 
 
 def answer(question: Question, design: Design, means: Means) -> Answer:
@@ -168,9 +167,8 @@ def _by_search(s: SearchResult) -> str:
 
 
 def _simplest(question: Question, witnesses: Sequence[Operands], means: Means, started: float) -> Operands:
-    now = time.monotonic()
-    deadline = max(started + means.limits.seconds, now + LEAST_SIMPLIFICATION)
-    return simplest(question, witnesses, min(deadline, now + means.simplification))
+    deadline = max(started + means.limits.seconds, time.monotonic() + LEAST_SIMPLIFICATION)
+    return simplest(question, witnesses[: means.simplified], deadline)
 
 
 class _Implied:

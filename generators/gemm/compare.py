@@ -31,8 +31,8 @@ WORDS = {
     Status.UNKNOWN: "unknown",
     Status.VACUOUS: "vacuous",
 }
-SIMPLIFICATION = 0.7
-"""Seconds for which a witness is simplified: every attempt runs both algorithms and the exact sum."""
+SIMPLIFIED = 1
+"""Witnesses that are simplified: every attempt runs both algorithms and the exact sum."""
 
 SHAPED_FOR = "cpu/vfmadd231ps"
 """Random operands are those for a chain of fp32 operations, which is what the algorithms stand for."""
@@ -91,7 +91,7 @@ def compare_errors(
     ``unit`` or ``k`` does not fit, and what ``answer`` raises.
     """
     question = LargerError(first, second, unit, k=k, where=where, by=by)
-    means = Means(Solving.of(solver), limits, budget, seed, SIMPLIFICATION)
+    means = Means(Solving.of(solver), limits, budget, seed, SIMPLIFIED)
     return ErrorComparison(question, answer(question, find_design(SHAPED_FOR), means))
 
 

@@ -10,6 +10,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from mmaproof.algorithms.algorithm import Algorithm
+    from mmaproof.algorithms.catalogue import find_algorithm
+    from mmaproof.algorithms.evaluate import multiply
     from mmaproof.designs.arrays import array_of, pack_fp4, patterns_of, unpack_fp4
     from mmaproof.designs.catalogue import find_design, load_catalogue
     from mmaproof.designs.design import Design
@@ -17,6 +20,7 @@ if TYPE_CHECKING:
     from mmaproof.designs.operands import OperandBatch, Operands
     from mmaproof.generators.check import Check, check
     from mmaproof.generators.compare import Comparison, compare
+    from mmaproof.generators.gemm.compare import compare_errors
     from mmaproof.hardware_replay.emulation import dot, matmul
     from mmaproof.hardware_replay.recordings import read_recording
     from mmaproof.hardware_replay.replay import replay
@@ -29,6 +33,7 @@ if TYPE_CHECKING:
     from mmaproof.smt.solving.solving import Solving
 
 _HOME = {
+    "Algorithm": "algorithms.algorithm",
     "FORMATS": "designs.formats",
     "Certify": "smt.solving.certify",
     "Check": "generators.check",
@@ -42,15 +47,18 @@ _HOME = {
     "array_of": "designs.arrays",
     "check": "generators.check",
     "compare": "generators.compare",
+    "compare_errors": "generators.gemm.compare",
     "dot": "hardware_replay.emulation",
     "evaluate": "smt.evaluate",
     "evaluate_batch": "smt.evaluate",
+    "find_algorithm": "algorithms.catalogue",
     "find_design": "designs.catalogue",
     "find_format": "designs.formats",
     "find_property": "properties.library",
     "find_target": "hardware_replay.targets",
     "load_catalogue": "designs.catalogue",
     "matmul": "hardware_replay.emulation",
+    "multiply": "algorithms.evaluate",
     "pack_fp4": "designs.arrays",
     "parse_precondition": "properties.preconditions",
     "patterns_of": "designs.arrays",
@@ -62,6 +70,7 @@ _HOME = {
 
 __all__ = [
     "FORMATS",
+    "Algorithm",
     "Certify",
     "Check",
     "Comparison",
@@ -74,15 +83,18 @@ __all__ = [
     "array_of",
     "check",
     "compare",
+    "compare_errors",
     "dot",
     "evaluate",
     "evaluate_batch",
+    "find_algorithm",
     "find_design",
     "find_format",
     "find_property",
     "find_target",
     "load_catalogue",
     "matmul",
+    "multiply",
     "pack_fp4",
     "parse_precondition",
     "patterns_of",

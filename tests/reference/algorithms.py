@@ -242,5 +242,5 @@ def slice_gemm(p: Mapping[str, str], unit: Design, a: Sequence[int], b: Sequence
 def reference_algorithm(algorithm: Algorithm, unit: Design, operands: Operands) -> int:
     """The fp32 pattern of d, every NaN being 7fffffff."""
     run = slice_gemm if algorithm.base_name == "slices" else split_gemm
-    d = run(algorithm.parameters, unit, operands.a, operands.b, operands.c)
+    d = run(algorithm.parameters(), unit, operands.a, operands.b, operands.c)
     return NAN if is_nan(d) else d
