@@ -180,10 +180,12 @@ class SplitGemm(Algorithm):
             sums[0] = c
         block = self.interval or unit.k
         if self.schedule is Schedule.GEMM:
-            for n, (i, j) in enumerate(self.products.pairs):
+            begun = set()
+            for i, j in self.products.pairs:
                 order = self.order(i, j)
-                if n:
+                if order in begun:
                     sums[order] = self._stored(arithmetic, sums[order])
+                begun.add(order)
                 whole = block if self.is_outside(order) else max(length, unit.k)
                 for at in range(0, length, whole):
                     sums[order] = self._product(arithmetic, unit, a, b, (i, j), slice(at, at + whole), sums[order])

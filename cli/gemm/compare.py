@@ -60,6 +60,15 @@ def compare(
     first: AlgorithmName,
     second: AlgorithmName,
     unit: Unit,
+    second_unit: Annotated[
+        str | None,
+        typer.Option(
+            "--second-unit",
+            metavar="DESIGN",
+            help="That of the second algorithm, if it is another.",
+            show_default=False,
+        ),
+    ] = None,
     k: Length = None,
     where: Where = None,
     by: Annotated[
@@ -95,19 +104,21 @@ def compare(
     from mmaproof.smt.solving.limits import Limits, parse_memory, parse_seconds
 
     factor = parse_factor(by)
-    algorithms, design = (find_algorithm(first), find_algorithm(second)), find_design(unit)
+    algorithms = find_algorithm(first), find_algorithm(second)
+    designs = [find_design(x) for x in (unit, second_unit or unit)]
     if output is not None:
         require_writable(output)
     solving = solving_of(solver, jobs, certify, store, no_store)
     with progress(f"comparing {algorithms[0].name} and {algorithms[1].name}"):
         done = compare_errors(
             *algorithms,
-            design,
+            designs[0],
             solver=solving,
             limits=Limits(parse_seconds(timeout), parse_memory(memory)),
             k=k,
             where=[parse_precondition(w) for w in where or ()],
             by=factor,
+            second_unit=designs[1],
             budget=DEFAULT_BUDGET if search else None,
             seed=seed,
         )
@@ -140,8 +151,8 @@ def comparison_record(done: ErrorComparison) -> dict[str, Any]:
     question, answer = done.question, done.answer
     record: dict[str, Any] = {
         "verdict": done.verdict,
-        "algorithms": [x.name for x in question.algorithms],
-        "unit": question.unit.name,
+        "algorithms": [x.name for x, _ in question.runs],
+        "units": [x.name for _, x in question.runs],
         "k": question.k,
         "where": [str(p) for p in question.where],
         "by": str(question.by),
@@ -170,11 +181,11 @@ def witness_vector(done: ErrorComparison) -> Vector:
 
     assert done.answer.witness is not None
     fmt = done.question.formats[0]
-    first, second = done.question.algorithms
+    (first, _), (second, _) = done.question.runs
     return Vector(
         done.answer.witness,
         (fmt, fmt, fmt, fmt),
-        {f"{x.algorithm.name} on {done.question.unit.name}": x.d for x in done.outcomes},
+        {f"{x.algorithm.name} on {x.unit.name}": x.d for x in done.outcomes},
         why=f"{first.name} has a larger error than {second.name}",
         origin=done.answer.origin,
         version=tool_version(),
@@ -186,9 +197,10 @@ def print_comparison(done: ErrorComparison, explain: bool = False) -> None:
     from mmaproof.cli.picture.values import exact, pattern_value
 
     question, answer = done.question, done.answer
-    first, second = (x.name for x in question.algorithms)
+    (first, unit), (second, other) = question.runs
     factor = "" if question.by == 1 else f", {question.by} times as large at least"
-    say(f"{done.verdict}: the error of {first} against that of {second} on {question.unit.name}{factor}")
+    own = "" if unit == other else f" on {unit.name}"
+    say(f"{done.verdict}: the error of {first.name}{own} against that of {second.name} on {other.name}{factor}")
     asked = [f"k = {question.k}", *(f"where {p}" for p in question.where)]
     say(f"  asked for {', '.join(asked)}; answered by {answer.origin}, {answer.seconds:.2f} s in all")
     if answer.reason is not None:
@@ -213,8 +225,8 @@ def print_explanations(done: ErrorComparison) -> None:
     from mmaproof.cli.gemm.explain import explanation
 
     assert done.answer.witness is not None
-    for algorithm in done.question.algorithms:
+    for algorithm, unit in done.question.runs:
         say("")
         say(algorithm.name)
-        for line in explanation(trace(algorithm, done.question.unit, done.answer.witness)):
+        for line in explanation(trace(algorithm, unit, done.answer.witness)):
             say(f"  {line}")

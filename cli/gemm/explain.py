@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from mmaproof.algorithms.evaluate import Trace
     from mmaproof.algorithms.numbers import Number
 
+
 def explanation(done: Trace) -> Iterator[str]:
     """Yield what happens: words, calls of the unit with the exact sum beside what it returns, sums outside.
 

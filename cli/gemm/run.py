@@ -52,7 +52,7 @@ def run(
     operands = Operands(columns[0], columns[1], columns[2][0])
     done = trace(found, design, operands)
     finite = all(not OPERANDS.is_nan(x) and x & 0x7FFFFFFF != OPERANDS.infinity for x in sum(columns, ()))
-    outcome = outcomes([found], design, operands)[0] if finite else None
+    outcome = outcomes([(found, design)], operands)[0] if finite else None
     if json:
         record = {
             "algorithm": found.name,

@@ -43,6 +43,7 @@ class Outcome:
     """The pattern ``d`` that an algorithm returned, the exact result, and d less that; None where d is not finite."""
 
     algorithm: Algorithm
+    unit: Design
     d: int
     exact: Fraction
     error: Fraction | None
@@ -69,7 +70,7 @@ class ErrorComparison:
     def outcomes(self) -> Sequence[Outcome]:
         """What the algorithms make of the witness, in their order; none without one."""
         witness = self.answer.witness
-        return () if witness is None else outcomes(self.question.algorithms, self.question.unit, witness)
+        return () if witness is None else outcomes(self.question.runs, witness)
 
 
 def compare_errors(
@@ -82,36 +83,38 @@ def compare_errors(
     k: int | None = None,
     where: Sequence[Precondition] = (),
     by: Fraction = Fraction(1),
+    second_unit: Design | None = None,
     budget: Budget | None = DEFAULT_BUDGET,
     seed: int = 0,
 ) -> ErrorComparison:
     """Ask whether ``first`` ever has a larger error than ``second``, or ``by`` times as large a one.
 
-    The search comes first; ``budget`` None switches it off. Raises DesignError where an algorithm does not run on
-    ``unit`` or ``k`` does not fit, and what ``answer`` raises.
+    Both run on ``unit``, unless the second has a unit of its own. The search comes first; ``budget`` None switches it
+    off. Raises DesignError where an algorithm does not run on its unit or ``k`` does not fit, and what ``answer``
+    raises.
     """
-    question = LargerError(first, second, unit, k=k, where=where, by=by)
+    question = LargerError(first, second, unit, k=k, where=where, by=by, second_unit=second_unit)
     means = Means(Solving.of(solver), limits, budget, seed, SIMPLIFIED)
     return ErrorComparison(question, answer(question, find_design(SHAPED_FOR), means))
 
 
-def outcomes(algorithms: Sequence[Algorithm], unit: Design, operands: Operands) -> Sequence[Outcome]:
-    """Return what algorithms make of finite fp32 operands, against the exact result; computed on integers.
+def outcomes(runs: Sequence[tuple[Algorithm, Design]], operands: Operands) -> Sequence[Outcome]:
+    """Return what algorithms make of finite fp32 operands, each with its unit; computed on integers.
 
-    Raises DesignError where one of them does not run on ``unit``, and OperandError for patterns that are not fp32.
+    Raises DesignError where one of them does not run on its unit, and OperandError for patterns that are not fp32.
     """
-    for algorithm in algorithms:
+    for algorithm, unit in runs:
         check_operands(algorithm, unit, operands)
     numbers = [
         [as_number(_INTEGERS.unsigned(x, OPERANDS.bits)) for x in column]
         for column in (operands.a, operands.b, (operands.c,))
     ]
-    found = errors_of(algorithms, unit, _INTEGERS, numbers[0], numbers[1], numbers[2][0])
+    found = errors_of(runs, _INTEGERS, numbers[0], numbers[1], numbers[2][0])
     unit_of_all = Fraction(2) ** found.least
     exact = found.exact.data * unit_of_all
     return [
-        Outcome(algorithm, d.data, exact, None if infinite.data else error.data * unit_of_all)
-        for algorithm, d, error, infinite in zip(algorithms, found.results, found.errors, found.infinite, strict=True)
+        Outcome(algorithm, unit, d.data, exact, None if infinite.data else error.data * unit_of_all)
+        for (algorithm, unit), d, error, infinite in zip(runs, found.results, found.errors, found.infinite, strict=True)
     ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -38,15 +39,14 @@ class Errors(Generic[D, T]):
 
 
 def errors_of(
-    algorithms: Sequence[Algorithm],
-    unit: Design,
+    runs: Sequence[tuple[Algorithm, Design]],
     algebra: Algebra[D, T],
     a: Sequence[Number[D]],
     b: Sequence[Number[D]],
     c: Number[D],
 ) -> Errors[D, T]:
-    """Return the exact result of finite fp32 operands, and what each algorithm makes of them."""
-    results = [x.run(Arithmetic(algebra), unit, a, b, c) for x in algorithms]
+    """Return the exact result of finite fp32 operands, and what each algorithm makes of them with its unit."""
+    results = [x.run(Arithmetic(algebra), unit, a, b, c) for x, unit in runs]
     span = dot_product_span(a, b, c)
     for x in results:
         span = span.with_(x.span)
@@ -59,6 +59,8 @@ def errors_of(
 
 class LargerError(Question):
     """The error of ``first`` is nowhere larger than that of ``second``; with ``by``, nowhere ``by`` times as large.
+
+    Both run on ``unit``, unless the second has a unit of its own.
 
     Operands and c are finite fp32 numbers whose exact result fp32 can round to a finite one. A result that is not
     finite has an infinite error; two such errors are equal. ``by`` times as large, at least: a larger error is so of an
@@ -74,13 +76,14 @@ class LargerError(Question):
         k: int | None = None,
         where: Sequence[Precondition] = (),
         by: Fraction = Fraction(1),
+        second_unit: Design | None = None,
     ) -> None:
-        for algorithm in (first, second):
-            algorithm.require(unit)
-        self.algorithms = (first, second)
-        self.unit = unit
-        self.k = unit.k if k is None else k
-        unit.padded_length(self.k)
+        self.runs = ((first, unit), (second, unit if second_unit is None else second_unit))
+        for algorithm, called in self.runs:
+            algorithm.require(called)
+        self.k = math.lcm(*(x.k for _, x in self.runs)) if k is None else k
+        for _, called in self.runs:
+            called.padded_length(self.k)
         self.formats = (OPERANDS, OPERANDS, OPERANDS)
         self.scale_format, self.blocks = None, 0
         self.where = tuple(where)
@@ -98,7 +101,7 @@ class LargerError(Question):
 
     def errors(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Errors[D, T]:
         """Return the errors of both algorithms."""
-        return errors_of(self.algorithms, self.unit, algebra, *self.numbers(operands))
+        return errors_of(self.runs, algebra, *self.numbers(operands))
 
     def claim(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Truth[T]:
         """Return whether the first error is not the larger one, or the exact result is out of reach."""

@@ -107,6 +107,8 @@ def convert(
         if rules.tininess is Tininess.UNBOUNDED and rho.rounding is not Rounding.RZ:
             small = _is_tiny(algebra, rho, negative, top, above_min)
         bits = algebra.ite(small, algebra.unsigned(0, bits.width), bits)
+    if fmt.specials is Specials.FNUZ:  # the pattern of a negative zero is its NaN
+        result_negative = algebra.all_of([result_negative, algebra.negation(algebra.is_value(bits, 0))])
     sign = algebra.ite(result_negative, algebra.unsigned(1, 1), algebra.unsigned(0, 1))
     pattern = algebra.concatenate(sign, bits)
     if fmt.ignored_bits + unused:

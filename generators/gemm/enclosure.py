@@ -1,0 +1,262 @@
+"""An algorithm's program run on bounds: every number as a polynomial in the operands, an error and a magnitude.
+
+All elements of a row or a column have the same bound, so that one stands for each of them. Where operands are split
+into words, every rounding is a symbol of its own, with a bound: the residual ``x - w`` of a word ``w = x + r`` is
+``-r`` then, and not as large as x. What sums lose is added up in ``error``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import ceil, floor, prod
+from typing import Any
+
+from mmaproof.algorithms.algorithm import OPERANDS
+from mmaproof.algorithms.arithmetic import Arithmetic
+from mmaproof.algorithms.numbers import Number, Span
+from mmaproof.designs.conversions import Rounding
+from mmaproof.designs.design import Design
+from mmaproof.designs.errors import InputError
+from mmaproof.designs.formats import Format
+from mmaproof.designs.readings import ProductExponent, ZeroC, ZeroProduct
+from mmaproof.smt.algebra.integers import IntegerAlgebra
+from mmaproof.smt.algebra.protocol import Word
+from mmaproof.smt.semantics.terms import ZERO_EXPONENT
+
+Monomial = tuple[str, ...]
+"""Names of symbols; one of two symbols stands for the products of elements of a row and of a column."""
+
+_NEAREST = (Rounding.RNE, Rounding.RNA)
+
+
+class NoBoundError(InputError):
+    """There is no bound: the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Enclosure:
+    """A number: ``sum coefficient * monomial + e`` with ``|e| <= error``, of magnitude ``most`` at most."""
+
+    terms: Mapping[Monomial, Fraction]
+    error: Fraction
+    most: Fraction
+
+    def times(self, factor: Fraction | int) -> Enclosure:
+        """Return the number times a constant."""
+        factor = Fraction(factor)
+        terms = {m: x * factor for m, x in self.terms.items()}
+        return Enclosure(terms, self.error * abs(factor), self.most * abs(factor))
+
+    def plus(self, other: Enclosure) -> Enclosure:
+        """Return the sum of two numbers."""
+        terms = dict(self.terms)
+        for m, x in other.terms.items():
+            terms[m] = terms.get(m, Fraction(0)) + x
+        return Enclosure(terms, self.error + other.error, self.most + other.most)
+
+    def product(self, other: Enclosure) -> Enclosure:
+        """Return the product of two elements, which have no error beside their symbols."""
+        terms = {(*m, *n): x * y for m, x in self.terms.items() for n, y in other.terms.items()}
+        return Enclosure(terms, Fraction(0), self.most * other.most)
+
+
+ZERO = Enclosure({}, Fraction(0), Fraction(0))
+
+
+class EnclosureArithmetic(Arithmetic[Any, Any]):
+    """Operations on numbers whose words hold an ``Enclosure``; ``sizes`` are the bounds of the symbols.
+
+    Raises NoBoundError where a number might not be finite.
+    """
+
+    def __init__(self, sizes: dict[str, Fraction]) -> None:
+        super().__init__(IntegerAlgebra())
+        self.sizes = sizes
+
+    def largest(self, terms: Mapping[Monomial, Fraction]) -> Fraction:
+        """Return a bound of the magnitude of a polynomial."""
+        return sum((abs(x) * prod(self.sizes[s] for s in m) for m, x in terms.items()), Fraction(0))
+
+    def zero(self, fmt: Format) -> Number[Any]:
+        """Return +0."""
+        return number(fmt, ZERO)
+
+    def convert(self, label: str, x: Number[Any], fmt: Format, rounding: Rounding) -> Number[Any]:
+        """Return ``x`` rounded to ``fmt``, unchanged where that has every number of its format."""
+        return number(fmt, x.word.data) if _holds(fmt, x.fmt) else self._rounded(label, x.word.data, fmt, rounding)
+
+    def scale(self, label: str, x: Number[Any], places: int) -> Number[Any]:
+        """Return ``x * 2**places``: exact, but for what is lost below the smallest number."""
+        scaled = x.word.data.times(Fraction(2) ** places)
+        if places >= 0:
+            _require_finite(label, scaled.most, x.fmt)
+            return number(x.fmt, scaled)
+        return number(x.fmt, self._moved(scaled, least(x.fmt) / 2))
+
+    def add(self, label: str, x: Number[Any], y: Number[Any], rounding: Rounding = Rounding.RNE) -> Number[Any]:
+        """Return ``x + y`` rounded to the format of ``x``; nothing is rounded where one of them is +0."""
+        first, second = x.word.data, y.word.data
+        if not (first.most and second.most):
+            return number(x.fmt, first if first.most else second)
+        return self._rounded(label, first.plus(second), x.fmt, rounding)
+
+    def subtract(self, label: str, x: Number[Any], y: Number[Any]) -> Number[Any]:
+        """Return ``x - y``, rounded to nearest."""
+        return self.add(label, x, number(y.fmt, y.word.data.times(-1)))
+
+    def call(
+        self, label: str, unit: Design, a: Sequence[Number[Any]], b: Sequence[Number[Any]], c: Number[Any]
+    ) -> Number[Any]:
+        """Return what the unit makes of ``c + sum a*b``, each of its steps within the bound of ``error-bound``.
+
+        That is ``|d - exact| < (L + 1) * 2**(e_max - F) + u``. e_max is at most the exponent of the largest product,
+        or of the largest c, as the design reads exponents; u is one ulp (half of one) of d, and ``|d|`` is below
+        ``|exact| + (L + 1) * 2**(e_max - F) + u``.
+        """
+        x, y, total = a[0].word.data, b[0].word.data, c.word.data
+        product = x.product(y)
+        if unit.d_format.is_integer:
+            total = total.plus(product.times(len(a)))
+            if total.most > max_value(unit.d_format):
+                raise NoBoundError(f"{label}: the integer sum of {len(a)} products may exceed {unit.d_format.name}")
+            return number(unit.d_format, total)
+        p, rho = unit.parameters, unit.parameters.conversion
+        if p.product_limit is not None and product.most >= 2**p.product_limit:
+            raise NoBoundError(f"{label}: a product may be 2**{p.product_limit} or more, which is an infinity here")
+        fixed = _product_exponent(unit, x.most, y.most)
+        error, most, fmt, left = total.error, total.most, unit.c_format, len(a)
+        half = int(rho.rounding in _NEAREST)
+        for _ in range(0, unit.padded_length(len(a)), p.L):
+            e_max = max(fixed, _exponent(fmt, most))
+            cut = (p.L + 1) * Fraction(2) ** (e_max - p.fraction_bits)
+            most += min(left, p.L) * product.most + cut
+            left, fmt = max(left - p.L, 0), unit.d_format
+            if most > _largest_converted(unit):
+                raise NoBoundError(f"{label}: the sum may be as large as {float(most):.3g}, beyond {fmt.name}")
+            top = _log2_below(most / (1 - Fraction(1, 1 << (rho.fraction_bits + half))))
+            u = Fraction(2) ** (max(top, fmt.e_min) - rho.fraction_bits - half)
+            error, most = error + cut + u, most + u
+        return number(unit.d_format, Enclosure(total.plus(product.times(len(a))).terms, error, most))
+
+    def from_integer(
+        self, label: str, x: Number[Any], exponent: Word[Any], fmt: Format, span: Span
+    ) -> Number[Any]:
+        """Return an integer times ``2**exponent``, rounded to nearest."""
+        value = x.word.data.times(Fraction(2) ** exponent.data)
+        if x.fmt.bits <= fmt.precision and Fraction(2) ** exponent.data >= least(fmt):
+            return number(fmt, value)
+        return self._rounded(label, value, fmt, Rounding.RNE)
+
+    def _rounded(self, label: str, value: Enclosure, fmt: Format, rounding: Rounding) -> Number[Any]:
+        most = min(value.most, self.largest(value.terms) + value.error)
+        moved = self._moved(replace(value, most=most), rounding_error(most, fmt, rounding))
+        # rounding keeps the order of magnitudes
+        rounded = replace(moved, most=rounded_magnitude(most, fmt, rounding))
+        _require_finite(label, rounded.most, fmt)
+        return number(fmt, rounded)
+
+    def _moved(self, value: Enclosure, error: Fraction) -> Enclosure:
+        """Return a number that lies this far from ``value`` at most."""
+        return Enclosure(value.terms, value.error + error, value.most + error)
+
+
+class WordArithmetic(EnclosureArithmetic):
+    """The same where elements are split into words: every rounding makes a symbol."""
+
+    def _moved(self, value: Enclosure, error: Fraction) -> Enclosure:
+        symbol = f"r{len(self.sizes)}"
+        self.sizes[symbol] = error
+        return Enclosure({**value.terms, (symbol,): Fraction(1)}, value.error, value.most + error)
+
+
+def number(fmt: Format, value: Enclosure) -> Number[Any]:
+    """Return a number of a format that is enclosed; its span is not used."""
+    return Number(fmt, Word[Any](value, fmt.bits, False), Span.of_format(OPERANDS))
+
+
+def rounding_error(most: Fraction, fmt: Format, rounding: Rounding) -> Fraction:
+    """Return how far a number of magnitude ``most`` at most is moved by rounding to ``fmt``, where it stays finite."""
+    # a power of two is no number that moves, if the format reaches it; those below it have the next lower exponent
+    top = _log2_below(most) if most else fmt.e_min
+    ulp = Fraction(2) ** (max(top, fmt.e_min) - fmt.fraction_bits)
+    if rounding in (Rounding.RTN, Rounding.RTP):
+        return ulp
+    return min(ulp / 2 if rounding in _NEAREST else ulp, most)
+
+
+def rounded_magnitude(most: Fraction, fmt: Format, rounding: Rounding) -> Fraction:
+    """Return ``most`` rounded to ``fmt``, with no upper end of exponents; in either direction of the line upwards."""
+    ulp = Fraction(2) ** (_exponent(fmt, most) - fmt.fraction_bits)
+    count = most / ulp
+    match rounding:
+        case Rounding.RNE:
+            return round(count) * ulp
+        case Rounding.RNA:
+            return floor(count + Fraction(1, 2)) * ulp
+        case Rounding.RZ:
+            return floor(count) * ulp
+        case _:
+            return ceil(count) * ulp
+
+
+def least(fmt: Format) -> Fraction:
+    """Return the smallest positive number of a floating-point format."""
+    return Fraction(2) ** (fmt.e_min - fmt.fraction_bits)
+
+
+def max_value(fmt: Format) -> Fraction:
+    """Return the largest number of a format."""
+    pattern = fmt.max_finite >> fmt.ignored_bits
+    if fmt.is_integer:
+        return Fraction(pattern)
+    fraction = pattern & ((1 << fmt.fraction_bits) - 1)
+    return (fraction + (1 << fmt.fraction_bits)) * Fraction(2) ** (fmt.e_max - fmt.fraction_bits)
+
+
+def floor_log2(x: Fraction) -> int:
+    """Return floor(log2(x)) of a positive number."""
+    top = x.numerator.bit_length() - x.denominator.bit_length()
+    return top if Fraction(2) ** top <= x else top - 1
+
+
+def _log2_below(x: Fraction) -> int:
+    """Return the largest exponent of numbers below x."""
+    top = floor_log2(x)
+    return top - 1 if Fraction(2) ** top == x else top
+
+
+def _exponent(fmt: Format, most: Fraction) -> int:
+    """Return the largest exponent of a number of magnitude ``most`` at most, as a format has it."""
+    return max(floor_log2(most), fmt.e_min) if most else fmt.e_min
+
+
+def _product_exponent(unit: Design, a: Fraction, b: Fraction) -> int:
+    """Return the largest e_max of products and of a zero c, whatever the readings of zeros and of subnormals."""
+    p = unit.parameters
+    exponents = [max(_exponent(f, x), ZERO_EXPONENT) for f, x in ((unit.a_format, a), (unit.b_format, b))]
+    # two significands below 2 each: normalised to below 2, their product has an exponent of one more at most
+    readings = [sum(exponents) + (p.product_exponent is ProductExponent.NORMALISED), ZERO_EXPONENT]
+    if p.zero_c is ZeroC.E_ZERO or p.zero_product is ZeroProduct.E_ZERO:
+        readings.append(p.e_zero)
+    if p.floor is not None:
+        readings.append(p.floor)
+    return max(readings)
+
+
+def _largest_converted(unit: Design) -> Fraction:
+    """Return the largest number that the conversion of a unit returns."""
+    unused = unit.d_format.fraction_bits - unit.parameters.conversion.fraction_bits
+    ulp = Fraction(2) ** (unit.d_format.e_max - unit.parameters.conversion.fraction_bits)
+    return max_value(unit.d_format) // ulp * ulp if unused else max_value(unit.d_format)
+
+
+def _require_finite(label: str, most: Fraction, fmt: Format) -> None:
+    if most > max_value(fmt):
+        raise NoBoundError(f"{label}: may be as large as {float(most):.3g}, beyond {fmt.name}")
+
+
+def _holds(fmt: Format, other: Format) -> bool:
+    """Return whether ``fmt`` has every finite number of ``other``."""
+    return fmt.precision >= other.precision and fmt.e_max >= other.e_max and least(fmt) <= least(other)

@@ -1,0 +1,228 @@
+"""Statements about one fp32 operand and the words that it is split into.
+
+All are relative to the operand: values are counted in units of the last bit of x, read as a number of 24 significant
+bits, so that words stay narrow however far its exponents reach. Every word is a whole number of these units, because no
+rounding gives a number a lower bit than it has; what this rests on is part of each claim all the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Generic
+
+from mmaproof.algorithms.algorithm import OPERANDS
+from mmaproof.algorithms.arithmetic import Arithmetic
+from mmaproof.algorithms.numbers import Number, Span
+from mmaproof.algorithms.split_gemm import SplitGemm
+from mmaproof.designs.design import Design
+from mmaproof.designs.formats import Format
+from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
+from mmaproof.smt.proving.lemma import Input, Lemma
+from mmaproof.smt.semantics.align import Cut, align, loses_bits
+from mmaproof.smt.semantics.terms import Term
+from mmaproof.smt.semantics.unpack import Unpacked, normalised, unpack
+
+EXPONENTS = range(OPERANDS.e_min - OPERANDS.fraction_bits, OPERANDS.e_max + 1)
+"""floor(log2|x|) of the nonzero finite fp32 numbers."""
+REACH = 2
+"""Words are at most so many binary places above x, once scaled back; one that is not violates every claim."""
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Nonzero numbers of at most ``bits`` significant bits with floor(log2|x|) in low..high."""
+
+    low: int
+    high: int
+    bits: int = OPERANDS.precision
+
+    def __str__(self) -> str:
+        return f"{self.low}..{self.high}"
+
+    def holds(self, algebra: Algebra[D, T], x: Unpacked[D, T]) -> Truth[T]:
+        """Return whether ``x``, a normalised fp32 number, is one of them."""
+        truths = [
+            algebra.negation(algebra.less(x.exponent, algebra.signed(self.low))),
+            algebra.negation(algebra.less(algebra.signed(self.high), x.exponent)),
+            algebra.negation(algebra.any_of([x.zero, x.infinite, x.nan])),
+        ]
+        if self.bits < OPERANDS.precision:
+            low = algebra.extract(x.significand, OPERANDS.precision - self.bits - 1, 0)
+            truths.append(algebra.is_value(low, 0))
+        return algebra.all_of(truths)
+
+
+@dataclass(frozen=True)
+class Splitting:
+    """A split: ``count`` words of format ``fmt`` as ``algorithm`` makes them."""
+
+    algorithm: SplitGemm
+    fmt: Format
+    count: int
+
+    @classmethod
+    def of(cls, algorithm: SplitGemm, unit: Design, operand: str) -> Splitting:
+        """Return the split of operand ``a`` or ``b`` by an algorithm that runs on ``unit``."""
+        fmt = unit.a_format if operand == "a" else unit.b_format
+        return cls(algorithm, fmt, algorithm.products.words["ab".index(operand)])
+
+    def words(self, algebra: Algebra[D, T], x: Word[D]) -> list[Number[D]]:
+        """Return the words of a pattern of fp32."""
+        number = Number(OPERANDS, x, Span.of_format(OPERANDS))
+        return self.algorithm.split(Arithmetic(algebra), "x", number, self.fmt, self.count)
+
+    def scaled_back(self, i: int) -> Fraction:
+        """Return what word i is to be multiplied by."""
+        return Fraction(1, 1 << self.algorithm.scale * i)
+
+
+@dataclass(frozen=True, slots=True)
+class SplitValues(Generic[D, T]):
+    """An operand and its words, scaled back, in units of the last of 24 significant bits of the operand (signed).
+
+    ``sound`` says of each word whether it is finite, in reach, and a whole number of units; else its value means
+    nothing.
+    """
+
+    operand: Word[D]
+    words: Sequence[Word[D]]
+    sound: Sequence[Truth[T]]
+
+    @classmethod
+    def of(cls, algebra: Algebra[D, T], splitting: Splitting, x: Word[D]) -> SplitValues[D, T]:
+        """Return those of a pattern of fp32, which is finite and not zero."""
+        operand = normalised(algebra, unpack(algebra, OPERANDS, x))
+        top = algebra.add(operand.exponent, algebra.signed(REACH))
+        cut = Cut(OPERANDS.fraction_bits + REACH)
+        values, sound = [], []
+        for i, word in enumerate(splitting.words(algebra, x)):
+            n = normalised(algebra, unpack(algebra, word.fmt, word.word))
+            exponent = algebra.add(n.exponent, algebra.signed(-splitting.algorithm.scale * i))
+            present = algebra.negation(n.zero)
+            term = Term(n.fraction_bits, n.negative, exponent, n.significand, present, n.largest)
+            above = algebra.all_of([present, algebra.less(top, exponent)])
+            # what is out of reach is read as if it were not, which align wants; it is not sound
+            term = Term(
+                term.fraction_bits,
+                term.negative,
+                algebra.ite(above, top, exponent),
+                term.significand,
+                present,
+                term.largest,
+            )
+            values.append(align(algebra, term, top, cut))
+            bad = [above, n.infinite, n.nan, loses_bits(algebra, term, top, cut)]
+            sound.append(algebra.negation(algebra.any_of(bad)))
+        return cls(algebra.conditional_negate(operand.negative, operand.significand), values, sound)
+
+    def rest(self, algebra: Algebra[D, T], count: int) -> Word[D]:
+        """Return the operand less its first ``count`` words."""
+        taken = [algebra.negate(w) for w in self.words[:count]]
+        width = max(w.width for w in (self.operand, *taken)) + count.bit_length()
+        return algebra.bounded_sum([self.operand, *taken], width)
+
+
+class OperandLemma(Lemma):
+    """A statement about every fp32 number x in one of some windows."""
+
+    inputs = (Input("x", OPERANDS.bits),)
+
+    def __init__(self, windows: Sequence[Window]) -> None:
+        self.windows = tuple(windows)
+
+    def assumption(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
+        """Return whether x is in one of the windows."""
+        x = normalised(algebra, unpack(algebra, OPERANDS, words["x"]))
+        return algebra.any_of([w.holds(algebra, x) for w in self.windows])
+
+
+class SplitIsExact(OperandLemma):
+    """The words, scaled back, add up to x."""
+
+    def __init__(self, splitting: Splitting, windows: Sequence[Window]) -> None:
+        super().__init__(windows)
+        self.splitting = splitting
+        self.name = f"the {splitting.count} words of x add up to x in every window of the table"
+
+    def claim(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
+        """Return whether they do."""
+        values = SplitValues.of(algebra, self.splitting, words["x"])
+        rest = values.rest(algebra, self.splitting.count)
+        return algebra.all_of([algebra.is_value(rest, 0), *values.sound])
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of an operand: word ``i`` scaled back, or with ``rest`` what words 0..i leave."""
+
+    i: int
+    rest: bool
+
+    def __str__(self) -> str:
+        if self.rest:
+            return "|x - " + " - ".join(f"x[{j}]" for j in range(self.i + 1)) + "|"
+        return f"|x[{self.i}]|"
+
+    def value(self, algebra: Algebra[D, T], values: SplitValues[D, T]) -> tuple[Word[D], Truth[T]]:
+        """Return its magnitude, and whether that means anything."""
+        if self.rest:
+            rest = values.rest(algebra, self.i + 1)
+            return algebra.magnitude(rest), algebra.all_of(values.sound[: self.i + 1])
+        return algebra.magnitude(values.words[self.i]), values.sound[self.i]
+
+
+class PartIsBounded(OperandLemma):
+    """A part of x is at most ``bound * |x|``; the bound has a power of two below it."""
+
+    def __init__(self, splitting: Splitting, part: Part, bound: Fraction, window: Window) -> None:
+        super().__init__((window,))
+        self.splitting, self.part, self.bound = splitting, part, bound
+        self.name = f"{part} <= {spell(bound)} |x| for exponents {window}"
+
+    def claim(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
+        """Return whether it is."""
+        values = SplitValues.of(algebra, self.splitting, words["x"])
+        found, sound = self.part.value(algebra, values)
+        numerator, places = self.bound.numerator, self.bound.denominator.bit_length() - 1
+        factor = algebra.unsigned(numerator, max(numerator.bit_length(), 1))
+        most = algebra.multiply(algebra.magnitude(values.operand), factor)
+        return algebra.all_of([sound, algebra.negation(algebra.less(most, algebra.shift_left(found, places)))])
+
+
+class WordsAreBounded(OperandLemma):
+    """Word i is finite and at most ``2**most[i]``, for zero and for every x of a window."""
+
+    def __init__(self, splitting: Splitting, most: Sequence[int], window: Window) -> None:
+        super().__init__((window,))
+        self.splitting, self.most = splitting, tuple(most)
+        powers = ", ".join(f"|x[{i}]| <= 2^{m}" for i, m in enumerate(most))
+        self.name = f"{powers} before scaling back, for exponents {window} and zero"
+
+    def assumption(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
+        """Return whether x is zero or in the window."""
+        zero = unpack(algebra, OPERANDS, words["x"]).zero
+        return algebra.any_of([zero, super().assumption(algebra, words)])
+
+    def claim(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
+        """Return whether they are: patterns of magnitudes are in the order of these."""
+        fmt, truths = self.splitting.fmt, []
+        for number, most in zip(self.splitting.words(algebra, words["x"]), self.most, strict=True):
+            largest = algebra.unsigned(power_pattern(fmt, most), fmt.bits - 1)
+            magnitude = algebra.extract(number.word, fmt.bits - 2, 0)
+            truths.append(algebra.negation(algebra.less(largest, magnitude)))
+        return algebra.all_of(truths)
+
+
+def power_pattern(fmt: Format, exponent: int) -> int:
+    """Return the pattern of ``2**exponent``, or of the smallest or largest number where that is beyond the format."""
+    if exponent > fmt.e_max:
+        return fmt.max_finite
+    return fmt.encode(Fraction(2) ** max(exponent, fmt.e_min - fmt.fraction_bits))
+
+
+def spell(bound: Fraction) -> str:
+    """Return a bound whose denominator is a power of two: ``2^-11``, ``4095 * 2^-23``."""
+    power = f"2^{-(bound.denominator.bit_length() - 1)}"
+    return power if bound.numerator == 1 else f"{bound.numerator} * {power}"
