@@ -1,6 +1,7 @@
 """What all tests share: the slow tier, the recordings, and one Hypothesis profile."""
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,9 @@ settings.load_profile("mmaproof")
 
 # No test finds answers of another one, or leaves some in the user's home; who wants a store names one.
 os.environ["MMAPROOF_STORE"] = ""
+
+# A shell that starts the tests in the background has Ctrl-C ignored, which every process below would inherit.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
