@@ -35,6 +35,8 @@ from mmaproof.cli.version import tool_version
 if TYPE_CHECKING:
     from mmaproof.generators.cover.coverage import Coverage, Covered
 
+STATUSES = {"hit": "hit", "not_hit": "reachable", "unreachable": "unreachable", "unknown": "unknown"}
+"""What ``--json`` counts, and the status of bins that it is."""
 HEADINGS = ("event", "bins", "hit", "{}", "reachable", "unreachable", "unknown")
 LISTED = 12
 """Values of an event that are listed where they are unreachable, unknown or left out; of more, how many there are."""
@@ -110,7 +112,7 @@ def coverage_record(done: Coverage) -> dict[str, Any]:
         "baseline": BASELINE,
         "seed": done.seed,
         "seconds": round(done.seconds, 3),
-        **{status: done.count(status) for status in ("hit", "reachable", "unreachable", "unknown")},
+        **{name: done.count(status) for name, status in STATUSES.items()},
         "bins": [_bin_record(x) for x in done.bins],
     }
 

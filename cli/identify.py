@@ -134,7 +134,7 @@ def identification_record(outcome: Identification) -> dict[str, Any]:
         "target": outcome.oracle.target.name,
         "interface": str(outcome.evidence.interface),
         "k": outcome.evidence.interface.k,
-        "identified": outcome.parameters is not None,
+        "identified": bool(outcome.validated),
         "late": outcome.late,
         "matches": [x.name for x in outcome.matches],
         "fitting": [x.name for x in outcome.fitting],
@@ -151,6 +151,7 @@ def identification_record(outcome: Identification) -> dict[str, Any]:
         "space": outcome.space,
         "tried": outcome.tried,
         "seconds": outcome.seconds,
+        "unanswered": outcome.oracle.unanswered,
         "problem": outcome.oracle.problem,
     }
 
@@ -177,6 +178,8 @@ def print_identification(outcome: Identification) -> None:
         say(f"  agrees with everything, and with {outcome.validated} more operand sets of the validation")
     else:
         say("  agrees with every row; not validated on others")
+    if oracle.unanswered:
+        say(f"  {oracle.unanswered} operand sets of the validation came back without an answer")
     for text, designs in (("is", outcome.matches), ("agrees with, not proved to be", outcome.fitting)):
         if designs:
             say(f"  {text} {', '.join(x.name for x in designs)}")
@@ -204,12 +207,17 @@ def _print_finding(name: str, finding: Finding) -> None:
 
 
 def _print_nothing(outcome: Identification) -> None:
+    from mmaproof.designs.parameters import DEFINITIONS
+
     interface = outcome.evidence.interface
     why = "time or batches ran out before a design was found" if outcome.late else "no design was found"
     say(f"  {why} that agrees: {outcome.tried} tried, in a space of {outcome.space:.3g}; the nearest:")
     text = outcome.nearest.as_text()
-    say_wrapped(", ".join(f"{n} = {text[n]}" for n in outcome.findings or text), "    ")
-    assert outcome.contradiction is not None
+    applied = [n for n in text if DEFINITIONS[n].applies(outcome.nearest)]
+    say_wrapped(", ".join(f"{n} = {text[n]}" for n in applied), "    ")
+    if outcome.contradiction is None:
+        say("  which agrees with every answer: it was not validated")
+        return
     shown = _row(outcome, outcome.contradiction)
     say("  the unit returned something else for")
     for line in operand_lines({n: x for n, x in shown.items() if n != "d"}):

@@ -20,6 +20,8 @@ def print_suites(found: Sequence[Suite], seconds: float) -> None:
     alike = len(found) - len(differing)
     if alike:
         say(f"{count(alike, 'kind')} of one class: no vector needed\n")
+    if len(found) > 1:
+        say("designs of different kinds (formats, scales) take no common operands: no vector is for two of them\n")
     pairs = sum(len(x.group.answers) for x in found)
     left = sum(len(x.left) for x in found)
     equal = sum(a.comparison.verdict == "equivalent" for x in found for a in x.group.answers.values())

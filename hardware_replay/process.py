@@ -234,7 +234,7 @@ class _Exchange:
         after = f"after {self.answered} of {len(self.d)} answers"
         if self.answered == len(self.d):
             return f"it has not ended {self._timeout:g} s {after}: it should, once its input has ended"
-        return f"silent for {self._timeout:g} s {after}, {self._due()} is due: raise --timeout if it needs longer"
+        return f"silent for {self._timeout:g} s {after}, {self._due()} is due: give it more time if it needs longer"
 
     def _ending(self) -> str | None:
         """Return what is wrong with how the process ended, after its outputs were closed."""

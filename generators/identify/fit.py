@@ -5,13 +5,14 @@ from __future__ import annotations
 import itertools
 import math
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from mmaproof.designs.catalogue import load_catalogue
 from mmaproof.designs.conversions import RHO
-from mmaproof.designs.errors import DesignError
-from mmaproof.designs.parameters import Parameters
+from mmaproof.designs.errors import DesignError, InputError
+from mmaproof.designs.parameters import DEFINITIONS, Parameters
 from mmaproof.generators.identify.evidence import Evidence
 from mmaproof.generators.identify.space import GROUPS, STRUCTURE, Axes, Interface, canonical, variants
 
@@ -34,21 +35,37 @@ class Fit:
         return self.evidence.score(parameters)
 
     def ranked(self, candidates: Iterable[Parameters]) -> list[Parameters]:
-        """Return those of the candidates that are in the space, best first."""
+        """Return the candidates, those outside the space moved into it, best first.
+
+        Raises InputError where none of them gives a valid design there.
+        """
         found: dict[Parameters, float] = {}
-        for parameters in candidates:
-            if self._is_inside(parameters) and parameters not in found:
+        for candidate in candidates:
+            parameters = self._moved_inside(candidate)
+            if parameters is not None and parameters not in found:
                 found[parameters] = self.score(parameters)
                 if self.is_late():
                     break
+        if not found:
+            raise InputError(
+                f"the space has no valid design near any known unit for {self.evidence.interface} at "
+                f"k = {self.evidence.interface.k}: check its values, L must divide k"
+            )
         return sorted(found, key=lambda x: -found[x])
 
-    def _is_inside(self, parameters: Parameters) -> bool:
+    def _moved_inside(self, parameters: Parameters) -> Parameters | None:
+        """Return parameters with every value that the space has not replaced by the nearest one; None if invalid."""
+        changes = {
+            name: _nearest(getattr(parameters, name), values)
+            for name, values in self.axes.items()
+            if getattr(parameters, name) not in values and DEFINITIONS[name].applies(parameters)
+        }
+        moved = canonical(replace(parameters, **changes), self.evidence.interface.k)
         try:
-            self.evidence.interface.design(parameters)
+            self.evidence.interface.design(moved)
         except DesignError:
-            return False
-        return all(getattr(parameters, name) in values for name, values in self.axes.items())
+            return None
+        return moved
 
     def climb(self, start: Parameters) -> Parameters:
         """Return the best parameters that changing one group of them at a time, the most helpful first, leads to."""
@@ -85,6 +102,12 @@ class Fit:
     def is_late(self) -> bool:
         """Return whether the time is over."""
         return time.monotonic() > self.deadline
+
+
+def _nearest(value: Any, values: Sequence[Any]) -> Any:
+    """Return the value of an axis that is nearest to an integer; the first one where it is none."""
+    numbers = [x for x in values if isinstance(x, int)]
+    return min(numbers, key=lambda x: abs(x - value)) if isinstance(value, int) and numbers else values[0]
 
 
 def known_parameters(interface: Interface) -> Iterator[Parameters]:

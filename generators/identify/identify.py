@@ -13,7 +13,8 @@ import numpy as np
 from mmaproof.designs.catalogue import load_catalogue
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import TargetUnavailable
-from mmaproof.designs.operands import OperandBatch
+from mmaproof.designs.formats import Format
+from mmaproof.designs.operands import OperandBatch, Operands
 from mmaproof.designs.parameters import DEFINITIONS, Parameters, format_parameter
 from mmaproof.generators.compare import compare
 from mmaproof.generators.disputes import same_alignment
@@ -65,7 +66,8 @@ class Identification:
     """The outcome. ``parameters`` fit everything that was asked, None where no parameters were found that do.
 
     ``nearest`` are those that come closest, with ``contradiction``, the simplest row that they get wrong. ``matches``
-    are designs of the catalogue proved equivalent to ``parameters``, ``fitting`` others that agree with all rows.
+    are designs of the catalogue that have ``parameters``, or are proved equivalent to them, ``fitting`` others that
+    agree with all rows. What was not validated matches nothing: it only fits.
     ``nan_codes`` are the patterns of the NaNs that the unit returned; NaNs are equal whatever their codes.
     """
 
@@ -109,6 +111,7 @@ class Identifier:
         self.rng = np.random.default_rng(seed)
         self.proofs = proofs
         self.validated, self.gave_up = 0, False
+        self._related: dict[frozenset[Parameters], bool] = {}
         any_known = next(iter(known_parameters(self.interface)))
         self.any_design = self.interface.design(any_known)
 
@@ -125,12 +128,36 @@ class Identifier:
         starts = fit.ranked(known_parameters(self.interface))
         best = self._fitting(fit, starts[:STARTS])
         for _ in range(2 * MOST_BATCHES):
-            if best is None or recorded is not None or not (self._separates(fit, best) or self._is_refuted(fit, best)):
+            if best is None or recorded is not None:
+                break
+            if not (self._separates(fit, best) or self._is_refuted(fit, best) or self._is_split(fit, best)):
                 break
             best = best if evidence.fits(best) else self._fitting(fit, [best, *starts[:STARTS]])
         else:
             self.gave_up, best = True, None
-        return self._outcome(fit, best, best or max(fit.tried, key=evidence.score))
+        nearest = best or max(fit.tried, key=evidence.score)
+        if best is None and not self.gave_up and evidence.fits(nearest):
+            best, self.validated = nearest, 0
+        if best is None and recorded is None:
+            self._ask_again(evidence, evidence.contradiction(nearest))
+        return self._outcome(fit, best, nearest)
+
+    def _ask_again(self, evidence: Evidence, row: int | None) -> None:
+        """Ask for a row that nothing explains twice more: a unit that contradicts itself cannot be identified."""
+        if row is None:
+            return
+        operands, d = evidence.row(row)
+        answered, again = self.oracle.ask(evidence.batch.select(np.array([row, row])))
+        fmt = self.interface.formats[3]
+        before = np.full(len(again), d, dtype=again.dtype)
+        if len(answered) and not equal_patterns(fmt, again, before, nan_codes=False).all():
+            given = ", ".join(fmt.hex(int(x)) for x in (d, *again))
+            self.oracle.problem = (
+                f"{self.oracle.target.name} answers the same operands differently: {given} for "
+                f"a = {_hex(self.interface.formats[0], operands.a)}, "
+                f"b = {_hex(self.interface.formats[1], operands.b)}, "
+                f"c = {self.interface.formats[2].hex(operands.c)}"
+            )
 
     def _fitting(self, fit: Fit, starts: Iterable[Parameters]) -> Parameters | None:
         """Return parameters that fit all evidence, from the starts on; None where none were found."""
@@ -162,6 +189,33 @@ class Identifier:
             if fit.is_late():
                 break
         return bool(chosen) and self._ask(fit.evidence, rows.select(np.unique(chosen)), "separating")
+
+    def _is_split(self, fit: Fit, best: Parameters) -> bool:
+        """Ask for operands, found by the solver, on which designs that fit differ; return whether ``best`` was wrong.
+
+        What is proved to be the same is remembered.
+        """
+        if not self.proofs or self.oracle.batches >= MOST_BATCHES:
+            return False
+        chosen = []
+        for rival in self._open(fit, best):
+            if fit.is_late():
+                break
+            witness = self._relate(best, rival)
+            if witness is not None:
+                chosen.append(witness)
+        if not chosen:
+            return False
+        batch = OperandBatch.of_rows(self.interface.formats, chosen)
+        return self._ask(fit.evidence, batch, "solver") and not fit.evidence.fits(best)
+
+    def _open(self, fit: Fit, best: Parameters) -> list[Parameters]:
+        """Return other parameters that fit: those of the catalogue first, then those that differ in the fewest."""
+        known = {canonical(x.parameters, self.interface.k) for x in load_catalogue().designs.values()}
+        fitting = [p for p in fit.tried if p != best and fit.evidence.fits(p)]
+        return sorted(
+            fitting, key=lambda p: (p not in known, sum(getattr(p, n) != getattr(best, n) for n in self.axes))
+        )
 
     def _ask(self, evidence: Evidence, batch: OperandBatch, kind: str) -> bool:
         """Add the answers to a batch to the evidence; return whether there were any."""
@@ -199,8 +253,9 @@ class Identifier:
             left = VALIDATION - self.validated
             rows = int(min(left, max(asked.rate * SLOW / 10, 100), VALIDATION // len(DISTRIBUTIONS)))
             answered, d = asked.ask(draw(next(names), design, rows, self.interface.k, self.rng))
+            self.oracle.problem = self.oracle.problem or asked.problem
+            self.oracle.unanswered += rows - len(answered)
             if not len(answered):
-                self.oracle.problem = asked.problem
                 return False
             self.validated += len(answered)
             differs = np.flatnonzero(~fit.evidence.same(design, answered, d))
@@ -208,6 +263,7 @@ class Identifier:
                 fit.evidence.add(answered.select(differs[:32]), d[differs[:32]], "validation")
                 self.oracle.batches = min(self.oracle.batches + 1, MOST_BATCHES)
                 self.oracle.operands += rows
+                self.validated = 0
                 return True
         return False
 
@@ -231,7 +287,10 @@ class Identifier:
                 outcome.parameters = parameters = replace(parameters, nan_code=right[0])
                 outcome.findings["nan_code"] = Finding(right[0], wrong, (), right[1:], None)
             outcome.matches, outcome.fitting = self._catalogue(fit.evidence, parameters)
+            if not self.validated:
+                outcome.matches, outcome.fitting = (), (*outcome.matches, *outcome.fitting)
             outcome.findings |= {name: self._finding(fit, parameters, name) for name in self._asked(parameters)}
+            self._add_joint_values(fit, parameters, outcome.findings)
         outcome.seconds = time.monotonic() - self.started
         return outcome
 
@@ -253,14 +312,38 @@ class Identifier:
         return tuple(matches), tuple(fitting)
 
     def _is_proved_equal(self, first: Parameters, second: Parameters) -> bool:
-        if not self.proofs:
-            return False
+        if self.proofs and frozenset((first, second)) not in self._related:
+            self._relate(first, second)
+        return self._related.get(frozenset((first, second)), False)
+
+    def _relate(self, first: Parameters, second: Parameters) -> Operands | None:
+        """Find out whether two designs are equal, and remember it; return operands on which they differ, if any."""
+        pair = frozenset((first, second))
         left = max(self.deadline - time.monotonic(), 0.5)
         limits = Limits(min(PROOF_SECONDS, left), 4 << 30)
         designs = self.interface.design(first), self.interface.design(second)
-        if same_alignment(*designs, self.solving, limits):
-            return True
-        return compare(*designs, solver=self.solving, limits=limits, budget=None).status is Status.PROVED
+        if pair in self._related:
+            return None
+        self._related[pair] = same_alignment(*designs, self.solving, limits)
+        if self._related[pair]:
+            return None
+        answer = compare(*designs, solver=self.solving, limits=limits, budget=None)
+        self._related[pair] = answer.status is Status.PROVED
+        return answer.witness
+
+    def _add_joint_values(self, fit: Fit, parameters: Parameters, findings: dict[str, Finding]) -> None:
+        """Add the values that parameters have in settings that fit as well and differ in several of them.
+
+        A value that was excluded by itself is undecided where another parameter makes up for it.
+        """
+        for other in self._open(fit, parameters):
+            if self._related.get(frozenset((parameters, other)), False):
+                continue
+            for name, finding in findings.items():
+                value = getattr(other, name)
+                if value != finding.value and value not in (*finding.unobservable, *finding.undecided):
+                    excluded = tuple(x for x in finding.excluded if x != value)
+                    findings[name] = replace(finding, excluded=excluded, undecided=(*finding.undecided, value))
 
     def _finding(self, fit: Fit, parameters: Parameters, name: str) -> Finding:
         """Return what is known of a parameter, the others being as they are."""
@@ -278,6 +361,10 @@ class Identifier:
         products = fit.evidence.nonzero_products
         row = min(rows, key=lambda x: int(products[x]), default=None)
         return Finding(getattr(parameters, name), tuple(excluded), tuple(unobservable), tuple(undecided), row)
+
+
+def _hex(fmt: Format, patterns: tuple[int, ...]) -> str:
+    return ",".join(fmt.hex(x) for x in patterns)
 
 
 def spelled(name: str, values: Iterable[Any]) -> str:

@@ -23,6 +23,8 @@ class Oracle:
     operands: int = 0
     seconds: float = 0.0
     problem: str | None = None
+    unanswered: int = 0
+    """rows of the validation that came without an answer"""
 
     def ask(self, batch: OperandBatch) -> tuple[OperandBatch, Patterns]:
         """Return the rows that were answered, and their d; ``problem`` says why others were not.

@@ -54,6 +54,7 @@ GROUPS = (
     ("c_subnormal", "negative_zero", "zero_sum"),
     ("overflow", "chain_infinity"),
     ("carry_bits",),
+    ("summation", "zero_c", "zero_product"),
     ("product_limit", "product_infinity"),
     ("integer_overflow",),
     ("nan_code",),

@@ -63,7 +63,9 @@ def test_a_recording_answers_nothing_new(run, tmp_path, small_space):
     status, out, _ = run("identify", f"recording:{tmp_path / 'r.npz'}", "--space", small_space, "--no-store", "--json")
     record = only_json(out)
     assert (status, record["batches"], record["validated"]) == (3, 0, 0)
-    assert TURING.name in record["matches"]
+    # it only fits: nothing that was not asked is known
+    assert (record["identified"], record["matches"]) == (False, [])
+    assert TURING.name in record["fitting"]
 
 
 @pytest.mark.parametrize(
