@@ -54,7 +54,7 @@ class Arithmetic(Generic[D, T]):
             return x
         value = unpack(self.algebra, x.fmt, x.word)
         word = ieee.convert_number(self.algebra, rules_of(fmt, rounding), NanCode.QUIET, value)
-        return self._noted(label, ((x,),), Number(fmt, word, x.span))
+        return self._noted(label, ((x,),), Number(fmt, word, x.span.rounded(fmt)))
 
     def scale(self, label: str, x: Number[D], places: int) -> Number[D]:
         """Return ``x * 2**places`` in the format of ``x``, rounded to nearest."""

@@ -18,6 +18,7 @@ def exact_value(algebra: Algebra[D, T], x: Number[D], span: Span) -> tuple[Word[
     """
     value = unpack(algebra, x.fmt, x.word)
     finite = algebra.negation(algebra.any_of([value.infinite, value.nan]))
+    span = Span(span.least, max(span.most, _highest_exponent(x)))
     return _fixed(algebra, value.negative, value.exponent, value.significand, value.fraction_bits, finite, span), finite
 
 
@@ -39,6 +40,7 @@ def exact_product(algebra: Algebra[D, T], x: Number[D], y: Number[D], span: Span
     significand = algebra.multiply(first.significand, second.significand)
     fraction_bits = first.fraction_bits + second.fraction_bits
     finite = algebra.all_of([_finite(algebra, v) for v in (first, second)])
+    span = Span(span.least, max(span.most, _highest_exponent(x) + _highest_exponent(y)))
     return _fixed(algebra, negative, exponent, significand, fraction_bits, finite, span)
 
 
@@ -52,6 +54,11 @@ def dot_product_span(a: Sequence[Number[D]], b: Sequence[Number[D]], c: Number[D
 
 def _finite(algebra: Algebra[D, T], x: Unpacked[D, T]) -> Truth[T]:
     return algebra.negation(algebra.any_of([x.infinite, x.nan]))
+
+
+def _highest_exponent(x: Number[D]) -> int:
+    """Return the highest exponent that a finite number reads: zeros and subnormals read e_min, however small."""
+    return max(x.span.most, x.fmt.e_min)
 
 
 def _fixed(

@@ -13,8 +13,9 @@ from mmaproof.smt.algebra.protocol import D, Word
 class Span:
     """Where the bits of a finite number lie: it is a multiple of ``2**least``, and at most ``2**most`` in magnitude.
 
-    No rounding to a binary floating-point format leaves a span: what is rounded becomes a multiple of a larger power of
-    two or stays, and no number passes a power of two that it was not above.
+    Rounding to nearest, ties to even, does not leave a span: what is rounded becomes a multiple of a larger power of
+    two or stays, and no number passes a power of two that it was not above. For what overflows and stays finite, and
+    for other roundings, see ``rounded``.
     """
 
     least: int
@@ -28,6 +29,14 @@ class Span:
     def scaled(self, places: int) -> Span:
         """Return the span of numbers times ``2**places``."""
         return Span(self.least + places, self.most + places)
+
+    def rounded(self, fmt: Format) -> Span:
+        """Return the span of numbers rounded to ``fmt`` in any way.
+
+        The smallest ones may become its smallest number, and what is beyond it its largest finite one.
+        """
+        least, most = fmt.e_max - fmt.fraction_bits, fmt.e_min - fmt.fraction_bits
+        return Span(min(self.least, least), max(self.most, most))
 
     def times(self, other: Span) -> Span:
         """Return the span of products."""

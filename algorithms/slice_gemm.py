@@ -3,7 +3,8 @@
 A row of A (a column of B) shares one exponent, that of its largest element. Every element becomes a fixed-point number
 below it, cut to ``slices * bits`` bits of magnitude, and these become ``slices`` integers of ``bits`` bits, all with
 the sign of the element. The unit adds products of slices exactly as long as its register holds the sum. The sums are
-added outside, each times its power of two, those of the least weight first (Ootomo, Ozaki and Yokota, IJHPCA 2024).
+added outside, each times its power of two, those of the least weight first (Ootomo, Ozaki and Yokota, IJHPCA 2024),
+and c last. Operands are finite: no integer stands for an infinity or a NaN, and the result then means nothing.
 """
 
 from __future__ import annotations

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import typer
 
-from mmaproof.cli.gemm import algorithms, compare, run
+from mmaproof.cli.gemm import algorithms, check, compare, error, run
 
 commands = typer.Typer(rich_markup_mode=None, context_settings={"help_option_names": ["-h", "--help"]})
-for module in (algorithms, run, compare):
+for module in (algorithms, run, compare, check, error):
     module.register(commands)
 
 

@@ -1,6 +1,6 @@
 """A-priori bounds of the error of an algorithm, composed from what is proved of one step of its unit.
 
-The bound of one step is the property ``error-bound`` of the unit, decided by a solver: without that proof there is none.
+The bound of one step is the property ``error-bound`` of the unit, decided by a solver: without a proof there is none.
 Everything else is arithmetic on rationals, with the algorithm's own program (see ``enclosure``): words are off by what
 rounding to their format moves, sums grow step by step with what was lost before, additions outside the unit round once,
 products that the algorithm leaves out are bounded by the words they are of. Nothing may overflow on the way.
@@ -9,6 +9,7 @@ products that the algorithm leaves out are bounded by the words they are of. Not
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
@@ -36,7 +37,7 @@ from mmaproof.properties.library import find_property
 from mmaproof.properties.library.error_bound import WithinBound
 from mmaproof.properties.property import Answer
 from mmaproof.properties.run_question import Scope, of_one_step
-from mmaproof.smt.algebra.protocol import Word
+from mmaproof.smt.algebra.protocol import D, Word
 from mmaproof.smt.semantics.widths import sum_widths
 from mmaproof.smt.solving.backends import DEFAULT_SOLVER
 from mmaproof.smt.solving.limits import Limits
@@ -117,41 +118,39 @@ def error_bound(
     unit.padded_length(k)
     known = {"a": sizes.a, "b": sizes.b, "c": sizes.c}
     if isinstance(algorithm, SliceGemm):
-        rows = [_slices(algorithm, unit, n, known) for n in "ab"]
+        (x, a), (y, b) = (_slices(algorithm, unit, n, k, known) for n in "ab")
     else:
-        rows = [_words(algorithm, unit, n, known) for n in "ab"]
-    operands, words = zip(*rows, strict=True)
+        (x, a), (y, b) = (_words(algorithm, unit, n, k, known) for n in "ab")
     if reference is Reference.ROUNDED:
-        operands = tuple(first_word(algorithm, x).word.data for x in words)
+        x, y = (first_word(algorithm, words)[0].word.data for words in (a, b))
     c = Enclosure({("c",): Fraction(1)}, Fraction(0), sizes.c) if sizes.c else ZERO
-    target = operands[0].product(operands[1]).times(k).plus(c)
+    target = x.product(y).times(k).plus(c)
     arithmetic = EnclosureArithmetic(known)
-    a, b = ([[w] * k for w in x] for x in words)
     d = algorithm.accumulate(arithmetic, unit, a, b, number(OPERANDS, c)).word.data
-    bound = arithmetic.largest(d.plus(target.times(-1)).terms) + d.error
+    bound: Fraction = arithmetic.largest(d.plus(target.times(-1)).terms) + d.error
     return bound + (_fp32_bound(k, sizes) if reference is Reference.FP32 else 0)
 
 
-def first_word(algorithm: Algorithm, words: list[Any]) -> Any:
-    """Return the first of the words of an operand. NoBoundError where it is not the operand rounded."""
+def first_word(algorithm: Algorithm, words: Sequence[Sequence[Number[D]]]) -> Sequence[Number[D]]:
+    """Return the first word of an operand, for each k. NoBoundError where that is not the operand rounded."""
     if isinstance(algorithm, SliceGemm):
         raise NoBoundError(f"{algorithm.name} rounds no operands: choose the reference exact or fp32")
     return words[0]
 
 
 def _words(
-    algorithm: Algorithm, unit: Design, operand: str, sizes: dict[str, Fraction]
-) -> tuple[Enclosure, list[Number[Any]]]:
-    """Return an element of a row, and its words."""
+    algorithm: Algorithm, unit: Design, operand: str, k: int, sizes: dict[str, Fraction]
+) -> tuple[Enclosure, list[list[Number[Any]]]]:
+    """Return an element of a row, and the words of k such elements."""
     element = Enclosure({(operand,): Fraction(1)}, Fraction(0), sizes[operand])
     split = algorithm.words(WordArithmetic(sizes), unit, operand, [number(OPERANDS, element)])
-    return element, [word for (word,) in split]
+    return element, [word * k for word in split]
 
 
 def _slices(
-    algorithm: SliceGemm, unit: Design, operand: str, sizes: dict[str, Fraction]
-) -> tuple[Enclosure, list[Number[Any]]]:
-    """Return an element of a row as the sum of its slices and of what the cut loses, and the slices.
+    algorithm: SliceGemm, unit: Design, operand: str, k: int, sizes: dict[str, Fraction]
+) -> tuple[Enclosure, list[list[Number[Any]]]]:
+    """Return an element of a row as the sum of its slices and of what the cut loses, and the slices of k elements.
 
     Last of these is the exponent of the row, the largest that it can have: with a smaller one, every slice weighs less.
     """
@@ -164,18 +163,18 @@ def _slices(
         symbol = f"{operand}{i}"
         sizes[symbol] = most
         terms[symbol,] = Fraction(2) ** (top + 1 - (i + 1) * algorithm.bits)
-        slices.append(number(fmt, Enclosure({(symbol,): Fraction(1)}, Fraction(0), most)))
+        slices.append([number(fmt, Enclosure({(symbol,): Fraction(1)}, Fraction(0), most))] * k)
     # the element is the sum of its slices and the rest: the symbol of the operand stands for the rest
     sizes[operand] = Fraction(2) ** (top + 1 - algorithm.slices * algorithm.bits)
     exponent = Word[Any](top & ((1 << EXPONENT.bits) - 1), EXPONENT.bits, False)
-    return Enclosure(terms, Fraction(0), largest), [*slices, Number(EXPONENT, exponent, Span(0, 9))]
+    return Enclosure(terms, Fraction(0), largest), [*slices, [Number(EXPONENT, exponent, Span(0, 9))]]
 
 
 def _fp32_bound(k: int, sizes: Sizes) -> Fraction:
     """Return a bound of the error of an fp32 GEMM with c = 0 or added last, product and sum rounded to nearest."""
     arithmetic = EnclosureArithmetic({"p": sizes.a * sizes.b, "c": sizes.c})
     exact = Enclosure({("p",): Fraction(1)}, Fraction(0), sizes.a * sizes.b)
-    product = arithmetic._rounded("product", exact, OPERANDS, Rounding.RNE)
+    product = arithmetic.rounded("product", exact, OPERANDS, Rounding.RNE)
     total = arithmetic.zero(OPERANDS)
     for _ in range(k):
         total = arithmetic.add("sum", total, product)

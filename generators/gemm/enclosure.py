@@ -85,7 +85,7 @@ class EnclosureArithmetic(Arithmetic[Any, Any]):
 
     def convert(self, label: str, x: Number[Any], fmt: Format, rounding: Rounding) -> Number[Any]:
         """Return ``x`` rounded to ``fmt``, unchanged where that has every number of its format."""
-        return number(fmt, x.word.data) if _holds(fmt, x.fmt) else self._rounded(label, x.word.data, fmt, rounding)
+        return number(fmt, x.word.data) if _holds(fmt, x.fmt) else self.rounded(label, x.word.data, fmt, rounding)
 
     def scale(self, label: str, x: Number[Any], places: int) -> Number[Any]:
         """Return ``x * 2**places``: exact, but for what is lost below the smallest number."""
@@ -100,7 +100,7 @@ class EnclosureArithmetic(Arithmetic[Any, Any]):
         first, second = x.word.data, y.word.data
         if not (first.most and second.most):
             return number(x.fmt, first if first.most else second)
-        return self._rounded(label, first.plus(second), x.fmt, rounding)
+        return self.rounded(label, first.plus(second), x.fmt, rounding)
 
     def subtract(self, label: str, x: Number[Any], y: Number[Any]) -> Number[Any]:
         """Return ``x - y``, rounded to nearest."""
@@ -113,7 +113,8 @@ class EnclosureArithmetic(Arithmetic[Any, Any]):
 
         That is ``|d - exact| < (L + 1) * 2**(e_max - F) + u``. e_max is at most the exponent of the largest product,
         or of the largest c, as the design reads exponents; u is one ulp (half of one) of d, and ``|d|`` is below
-        ``|exact| + (L + 1) * 2**(e_max - F) + u``.
+        ``|exact| + (L + 1) * 2**(e_max - F) + u``. The register holds that much without u (the terms are cut by less
+        than one unit each): the conversion does not overflow where that is no larger than its largest number.
         """
         x, y, total = a[0].word.data, b[0].word.data, c.word.data
         product = x.product(y)
@@ -140,16 +141,15 @@ class EnclosureArithmetic(Arithmetic[Any, Any]):
             error, most = error + cut + u, most + u
         return number(unit.d_format, Enclosure(total.plus(product.times(len(a))).terms, error, most))
 
-    def from_integer(
-        self, label: str, x: Number[Any], exponent: Word[Any], fmt: Format, span: Span
-    ) -> Number[Any]:
+    def from_integer(self, label: str, x: Number[Any], exponent: Word[Any], fmt: Format, span: Span) -> Number[Any]:
         """Return an integer times ``2**exponent``, rounded to nearest."""
         value = x.word.data.times(Fraction(2) ** exponent.data)
         if x.fmt.bits <= fmt.precision and Fraction(2) ** exponent.data >= least(fmt):
             return number(fmt, value)
-        return self._rounded(label, value, fmt, Rounding.RNE)
+        return self.rounded(label, value, fmt, Rounding.RNE)
 
-    def _rounded(self, label: str, value: Enclosure, fmt: Format, rounding: Rounding) -> Number[Any]:
+    def rounded(self, label: str, value: Enclosure, fmt: Format, rounding: Rounding) -> Number[Any]:
+        """Return a number rounded to ``fmt``."""
         most = min(value.most, self.largest(value.terms) + value.error)
         moved = self._moved(replace(value, most=most), rounding_error(most, fmt, rounding))
         # rounding keeps the order of magnitudes

@@ -4,8 +4,8 @@
 * ``positive``: uniform in (0, 1), so that the sum grows with its length and an accumulator's loss is seen.
 * ``normal``: standard normal.
 * ``ootomo-yokota-1``: a sign, an exponent and a fraction that are each uniform, exponents from -15 to 14: the type 1 of
-  Ootomo and Yokota (IJHPCA 36(4), 2022; as Valpey et al. 2025 restate it). Their types 2 to 4 are the same with other
-  ranges for one matrix or both: they are spelled by their ranges, ``exponents=LO..HI`` for both matrices or
+  Ootomo and Yokota (IJHPCA 36(4), 2022; as Valpey et al. 2025 restate it). Their types 2 to 4 have other ranges, which
+  no source that this project holds states: they are spelled, ``exponents=LO..HI`` for both matrices or
   ``exponents=LO..HI,LO..HI`` for A and for B.
 """
 

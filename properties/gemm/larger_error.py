@@ -62,9 +62,9 @@ class LargerError(Question):
 
     Both run on ``unit``, unless the second has a unit of its own.
 
-    Operands and c are finite fp32 numbers whose exact result fp32 can round to a finite one. A result that is not
-    finite has an infinite error; two such errors are equal. ``by`` times as large, at least: a larger error is so of an
-    error of zero, whatever the factor.
+    Operands and c are finite fp32 numbers whose exact result is no larger than the largest of them. A result that is
+    not finite has an infinite error; two such errors are equal. ``by`` times as large, at least: a larger error is so
+    of an error of zero, whatever the factor.
     """
 
     def __init__(

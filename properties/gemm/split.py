@@ -8,7 +8,7 @@ rounding gives a number a lower bit than it has; what this rests on is part of e
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Generic
 
@@ -70,8 +70,12 @@ class Splitting:
 
     def words(self, algebra: Algebra[D, T], x: Word[D]) -> list[Number[D]]:
         """Return the words of a pattern of fp32."""
+        return self.split(Arithmetic(algebra), x)
+
+    def split(self, arithmetic: Arithmetic[D, T], x: Word[D]) -> list[Number[D]]:
+        """Return the words of a pattern of fp32, every operation on the way noted."""
         number = Number(OPERANDS, x, Span.of_format(OPERANDS))
-        return self.algorithm.split(Arithmetic(algebra), "x", number, self.fmt, self.count)
+        return self.algorithm.split(arithmetic, "x", number, self.fmt, self.count)
 
     def scaled_back(self, i: int) -> Fraction:
         """Return what word i is to be multiplied by."""
@@ -104,14 +108,7 @@ class SplitValues(Generic[D, T]):
             term = Term(n.fraction_bits, n.negative, exponent, n.significand, present, n.largest)
             above = algebra.all_of([present, algebra.less(top, exponent)])
             # what is out of reach is read as if it were not, which align wants; it is not sound
-            term = Term(
-                term.fraction_bits,
-                term.negative,
-                algebra.ite(above, top, exponent),
-                term.significand,
-                present,
-                term.largest,
-            )
+            term = replace(term, exponent=algebra.ite(above, top, exponent))
             values.append(align(algebra, term, top, cut))
             bad = [above, n.infinite, n.nan, loses_bits(algebra, term, top, cut)]
             sound.append(algebra.negation(algebra.any_of(bad)))
@@ -127,7 +124,7 @@ class SplitValues(Generic[D, T]):
 class OperandLemma(Lemma):
     """A statement about every fp32 number x in one of some windows."""
 
-    inputs = (Input("x", OPERANDS.bits),)
+    inputs: tuple[Input, ...] = (Input("x", OPERANDS.bits),)
 
     def __init__(self, windows: Sequence[Window]) -> None:
         self.windows = tuple(windows)
@@ -137,6 +134,10 @@ class OperandLemma(Lemma):
         x = normalised(algebra, unpack(algebra, OPERANDS, words["x"]))
         return algebra.any_of([w.holds(algebra, x) for w in self.windows])
 
+    def operand(self, model: Mapping[str, int]) -> int:
+        """Return x in a solver's model of the formula."""
+        return model[self.formula.symbols[0].symbol_name()]
+
 
 class SplitIsExact(OperandLemma):
     """The words, scaled back, add up to x."""
@@ -144,7 +145,9 @@ class SplitIsExact(OperandLemma):
     def __init__(self, splitting: Splitting, windows: Sequence[Window]) -> None:
         super().__init__(windows)
         self.splitting = splitting
-        self.name = f"the {splitting.count} words of x add up to x in every window of the table"
+        self.name = (
+            f"x is the sum of its words ({splitting.count} of {splitting.fmt.name}) in every window of the table"
+        )
 
     def claim(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
         """Return whether they do."""
@@ -179,7 +182,8 @@ class PartIsBounded(OperandLemma):
     def __init__(self, splitting: Splitting, part: Part, bound: Fraction, window: Window) -> None:
         super().__init__((window,))
         self.splitting, self.part, self.bound = splitting, part, bound
-        self.name = f"{part} <= {spell(bound)} |x| for exponents {window}"
+        most = f"<= {spell(bound)} |x|" if bound else "= 0"
+        self.name = f"{part} {most} for exponents {window}"
 
     def claim(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
         """Return whether it is."""
@@ -192,7 +196,7 @@ class PartIsBounded(OperandLemma):
 
 
 class WordsAreBounded(OperandLemma):
-    """Word i is finite and at most ``2**most[i]``, for zero and for every x of a window."""
+    """Word i is at most ``2**most[i]``, for zero and every x of a window; words and residuals are finite."""
 
     def __init__(self, splitting: Splitting, most: Sequence[int], window: Window) -> None:
         super().__init__((window,))
@@ -207,12 +211,20 @@ class WordsAreBounded(OperandLemma):
 
     def claim(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
         """Return whether they are: patterns of magnitudes are in the order of these."""
+        arithmetic: Arithmetic[D, T] = Arithmetic(algebra, record=True)
         fmt, truths = self.splitting.fmt, []
-        for number, most in zip(self.splitting.words(algebra, words["x"]), self.most, strict=True):
+        for number, most in zip(self.splitting.split(arithmetic, words["x"]), self.most, strict=True):
             largest = algebra.unsigned(power_pattern(fmt, most), fmt.bits - 1)
             magnitude = algebra.extract(number.word, fmt.bits - 2, 0)
             truths.append(algebra.negation(algebra.less(largest, magnitude)))
-        return algebra.all_of(truths)
+        return algebra.all_of([*truths, all_finite(arithmetic)])
+
+
+def all_finite(arithmetic: Arithmetic[D, T]) -> Truth[T]:
+    """Return whether every floating-point number that was noted is neither infinite nor NaN."""
+    algebra, results = arithmetic.algebra, [step.result for step in arithmetic.steps]
+    values = [unpack(algebra, x.fmt, x.word) for x in results if not x.fmt.is_integer]
+    return algebra.negation(algebra.any_of([t for v in values for t in (v.infinite, v.nan)]))
 
 
 def power_pattern(fmt: Format, exponent: int) -> int:
@@ -224,5 +236,7 @@ def power_pattern(fmt: Format, exponent: int) -> int:
 
 def spell(bound: Fraction) -> str:
     """Return a bound whose denominator is a power of two: ``2^-11``, ``4095 * 2^-23``."""
-    power = f"2^{-(bound.denominator.bit_length() - 1)}"
+    if bound.denominator == 1:
+        return str(bound)
+    power = f"2^-{bound.denominator.bit_length() - 1}"
     return power if bound.numerator == 1 else f"{bound.numerator} * {power}"

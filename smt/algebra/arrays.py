@@ -23,7 +23,7 @@ Data = Any
 
 
 class ArrayAlgebra(Algebra[Data, Any]):
-    """Words are int64 (or object) arrays of values, truth values are bool arrays."""
+    """Words are int64 (or object) arrays of values, truth values are bool arrays, or scalars where all are false."""
 
     def from_patterns(self, patterns: Patterns, width: int) -> Word[Data]:
         """Return an array of bit patterns as an unsigned word."""
@@ -36,7 +36,7 @@ class ArrayAlgebra(Algebra[Data, Any]):
         return np.bool_(value)
 
     def _known(self, x: Any) -> bool | None:
-        return bool(x) if np.ndim(x) == 0 else None
+        return bool(x) if x.ndim == 0 else None
 
     def _extend(self, x: Data, width: int, to_width: int, signed: bool) -> Data:
         if width <= FAST_BITS < to_width:
@@ -119,7 +119,9 @@ class ArrayAlgebra(Algebra[Data, Any]):
         return x ^ y ^ z, self._shorten(_wrap(carries, width), width + 1, width)
 
     def _equal(self, x: Data, y: Data) -> Any:
-        return np.equal(x, y)
+        found = np.equal(x, y)
+        # most comparisons ask for zeros, infinities and NaNs: what depends on there being any is left out
+        return found if found.any() else np.bool_(False)
 
     def _less(self, x: Data, y: Data, signed: bool) -> Any:
         return np.less(x, y)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from mmaproof.designs.conversions import Conversion, Rounding
-from mmaproof.designs.formats import Format
+from mmaproof.designs.formats import Format, Specials
 from mmaproof.designs.parameters import Parameters
 from mmaproof.designs.readings import NegativeZero, Overflow, Tininess
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word

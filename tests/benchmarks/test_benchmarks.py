@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from mmaproof.algorithms.catalogue import ALGORITHMS
+
 FOLDER = Path(__file__).parents[2] / "benchmarks"
 
 
@@ -24,6 +26,7 @@ def report(script: str, *arguments: str) -> Any:
 
 def test_every_benchmark_is_tried_here() -> None:
     assert sorted(path.name for path in FOLDER.glob("*.py")) == [
+        "gemm.py",
         "identification.py",
         "limits.py",
         "machine.py",
@@ -140,3 +143,30 @@ def test_identification_says_what_was_found() -> None:
     assert row["found"]
     assert (row["wrong"], row["nearest"]) == (0, None)
     assert 0 < row["batches"] <= 12
+
+
+SMALL = ("--k", "32", "--rows", "4", "--columns", "4")
+
+
+def test_gemm_reports_every_algorithm_against_plain_and_numpy() -> None:
+    found = report("gemm.py", *SMALL)
+    assert {"cpu", "python", "numpy"} <= set(found["machine"])
+    assert [row["algorithm"] for row in found["algorithms"]] == list(ALGORITHMS)
+    plain = found["algorithms"][0]["per_millisecond"]
+    for row in found["algorithms"]:
+        assert row["per_millisecond"] > 0
+        assert row["ratio"] == row["per_millisecond"] / plain
+        assert row["ratio_to_numpy"] == row["per_millisecond"] / found["numpy"]["per_millisecond"]
+
+
+def test_gemm_prints_a_row_for_each_algorithm() -> None:
+    done = run("gemm.py", *SMALL, "--algorithms", "slices", "markidis@intermediate=fp16")
+    assert done.returncode == 0, done.stderr
+    assert [line.split()[0] for line in done.stdout.splitlines()[-2:]] == ["slices", "markidis@intermediate=fp16"]
+
+
+@pytest.mark.parametrize("wrong", [("--k", "0"), ("--k", "33"), ("--algorithms", "nothing")])
+def test_gemm_refuses_what_it_cannot_measure(wrong: tuple[str, ...]) -> None:
+    done = run("gemm.py", *wrong)
+    assert done.returncode == 2
+    assert "error:" in done.stderr

@@ -141,3 +141,12 @@ def test_shift_amounts_wider_than_the_operand_shift_everything_out():
     shifted = algebra.shift_right(x, algebra.unsigned(200, 9)).data
     value = shifted.substitute({x.data: get_env().formula_manager.BV(7, 3)}).simplify()
     assert value.constant_value() == 0
+
+
+def test_on_arrays_nothing_is_chosen_by_a_comparison_that_holds_nowhere():
+    x, y = (ARRAYS.from_patterns(np.array(p, dtype=np.uint32), 8) for p in ([1, 2, 3], [4, 5, 6]))
+    assert ARRAYS.ite(ARRAYS.is_value(x, 7), y, x) is x
+    assert ARRAYS.ite(ARRAYS.is_value(x, 2), y, x).data.tolist() == [1, 5, 3]
+    nowhere = ARRAYS.all_of([ARRAYS.equal(x, y), ARRAYS.less(x, y)])
+    assert ARRAYS.ite(ARRAYS.any_of([nowhere, ARRAYS.less(y, x)]), y, x).data.tolist() == [1, 2, 3]
+    assert ARRAYS.ite(ARRAYS.negation(nowhere), y, x) is y

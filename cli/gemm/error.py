@@ -1,0 +1,309 @@
+"""`mmaproof gemm error`: errors of algorithms on random matrices, and the bound that they stay within."""
+
+from __future__ import annotations
+
+import csv
+import sys
+from collections.abc import Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from mmaproof.cli.gemm.options import Unit
+from mmaproof.cli.options import Json, Memory, NoStore, Solver, StoreFile, Timeout, askable, solving_of
+from mmaproof.cli.output import EXIT_HOLDS, EXIT_UNKNOWN, counted, print_json, progress, results, say, say_wrapped
+
+if TYPE_CHECKING:
+    from mmaproof.designs.design import Design
+    from mmaproof.generators.gemm.bounds import Reference, StepProof
+    from mmaproof.generators.gemm.error import Point
+    from mmaproof.generators.gemm.matrices import Distribution
+
+MEANINGS = {
+    "exact": "the exact product",
+    "fp32": "an fp32 GEMM (product and sum rounded to nearest, k in order)",
+    "rounded": "the exact product of the operands as rounded to the unit's format",
+}
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to ``app``."""
+    app.command("error")(error)
+
+
+def error(
+    names: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="ALGORITHM...",
+            help="Names that `mmaproof gemm algorithms` lists, with @parameter=value,... to change one.",
+            show_default=False,
+        ),
+    ],
+    unit: Unit,
+    k: Annotated[
+        str,
+        typer.Option("--k", metavar="N[,N...]", help="Sizes of square matrices, the lengths of the dot products."),
+    ],
+    distribution: Annotated[
+        str,
+        typer.Option(
+            "--distribution",
+            metavar="NAME",
+            help="uniform (-1..1), uniform-16, positive (0..1), normal, ootomo-yokota-1, exponents=LO..HI[,LO..HI].",
+        ),
+    ] = "uniform",
+    reference: Annotated[
+        str,
+        typer.Option("--reference", metavar="NAME", help="What results are compared with: exact, fp32 or rounded."),
+    ] = "exact",
+    rows: Annotated[int, typer.Option("--rows", metavar="N", min=1, help="Rows of A that are drawn.")] = 32,
+    columns: Annotated[int, typer.Option("--columns", metavar="N", min=1, help="Columns of B that are drawn.")] = 32,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of the matrices.", min=0)] = 0,
+    bound: Annotated[
+        bool, typer.Option("--bound/--no-bound", help="Compose the a-priori bound, of the proved bound of one step.")
+    ] = True,
+    solver: Solver = "bitwuzla",
+    store: StoreFile = None,
+    no_store: NoStore = False,
+    timeout: Timeout = "60s",
+    memory: Memory = "4G",
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="FILE", help="Draw error against N: a .png or .svg file."),
+    ] = None,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print lines of comma-separated values.")] = False,
+    json: Json = False,
+) -> int:
+    """Measure the errors of algorithms on random matrices, beside a bound that is proved.
+
+    Rows of A and columns of B are drawn, and their elements of C = A B computed as the algorithm does on the unit. The
+    bound holds for all operands of the sizes that are said. Exit status 3: whether one step of the unit is within its
+    bound was not decided in time, so that there is none.
+    """
+    from mmaproof.algorithms.catalogue import find_algorithm
+    from mmaproof.cli.gemm.error_picture import write_picture
+    from mmaproof.cli.matrix_picture import require_pictures
+    from mmaproof.designs.catalogue import find_design
+    from mmaproof.designs.errors import InputError
+    from mmaproof.designs.files import require_writable
+    from mmaproof.generators.gemm.bounds import prove_step
+    from mmaproof.generators.gemm.error import measure
+    from mmaproof.generators.gemm.matrices import find_distribution
+    from mmaproof.smt.solving.limits import Limits, parse_memory, parse_seconds
+    from mmaproof.smt.solving.verdict import Status
+
+    if as_csv and json:
+        raise InputError("--csv and --json are two forms of one output: leave one of them out")
+    algorithms, design = [find_algorithm(x) for x in names], find_design(unit)
+    sizes, drawn, target = parse_sizes(k), find_distribution(distribution), parse_reference(reference)
+    for algorithm in algorithms:
+        algorithm.require(design)
+    for n in sizes:
+        design.padded_length(n)
+    if output is not None:
+        require_pictures(output)
+        require_writable(output)
+    step = None
+    if bound:
+        solving = solving_of(solver, 1, None, store, no_store)
+        with progress(f"proving the bound of one step of {design.name}"):
+            step = prove_step(design, solver=solving, limits=Limits(parse_seconds(timeout), parse_memory(memory)))
+    bounded = step is not None and step.proved
+    points = [
+        point
+        for n in sizes
+        for point in counted(
+            measure(
+                algorithms,
+                design,
+                n,
+                drawn,
+                reference=target,
+                rows=rows,
+                columns=columns,
+                seed=seed,
+                bounded=bounded,
+            ),
+            f"N = {n}",
+            len(algorithms),
+        )
+    ]
+    if json:
+        print_json(error_record(design, drawn, target, seed, step, points))
+    elif as_csv:
+        print_csv(design, drawn, target, seed, points)
+    else:
+        print_errors(design, drawn, target, seed, step, points)
+    if output is not None:
+        write_picture(output, points, f"{design.name}, {drawn.what}, against {target.value}")
+    undecided = step is not None and step.answer is not None and step.answer.status is Status.UNKNOWN
+    return EXIT_UNKNOWN if undecided else EXIT_HOLDS
+
+
+def parse_sizes(text: str) -> list[int]:
+    """Return the sizes that ``--k`` spells, in order. Raises InputError, and DesignError for one that is too long."""
+    from mmaproof.designs.errors import InputError
+
+    parts = text.split(",")
+    if not all(x.strip().isascii() and x.strip().isdigit() and int(x) for x in parts):
+        raise InputError(f"--k {text}: sizes of matrices are needed, integers from 1 joined by commas: 256,1024,4096")
+    sizes = sorted({int(x) for x in parts})
+    askable(sizes[-1])
+    return sizes
+
+
+def parse_reference(text: str) -> Reference:
+    """Return the reference that ``--reference`` spells. Raises InputError."""
+    from mmaproof.designs.errors import InputError
+    from mmaproof.generators.gemm.bounds import Reference
+
+    try:
+        return Reference(text)
+    except ValueError:
+        raise InputError(f"--reference {text}: one of {', '.join(Reference)}") from None
+
+
+def error_record(
+    unit: Design,
+    distribution: Distribution,
+    reference: Reference,
+    seed: int,
+    step: StepProof | None,
+    points: Sequence[Point],
+) -> dict[str, Any]:
+    """Return the errors as one JSON object."""
+    return {
+        "unit": unit.name,
+        "distribution": distribution.name,
+        "reference": reference.value,
+        "seed": seed,
+        "step": None
+        if step is None
+        else {"proved": step.proved, "reason": step.reason, "seconds": round(step.seconds, 3)},
+        "points": [point_record(x) for x in points],
+    }
+
+
+def point_record(point: Point) -> dict[str, Any]:
+    """Return the errors of one algorithm at one size as JSON data; bounds are rounded up."""
+    from mmaproof.generators.gemm.bounds import rounded_up
+
+    record: dict[str, Any] = {
+        "algorithm": point.algorithm.name,
+        "n": point.n,
+        "rows": point.rows,
+        "columns": point.columns,
+        "largest": None if point.largest is None else rounded_up(point.largest),
+        "mean": point.mean,
+        "relative": point.relative,
+        "ulps": point.ulps,
+        "bias": point.bias,
+        "not_finite": point.not_finite,
+        "bound": None,
+    }
+    if point.bound is not None:
+        sizes, value = point.bound.sizes, point.bound.value
+        record |= {
+            "bound": None if value is None else rounded_up(value),
+            "a": rounded_up(sizes.a),
+            "b": rounded_up(sizes.b),
+            "reason": point.bound.reason,
+        }
+    return record
+
+
+CSV_FIELDS = (
+    "algorithm",
+    "unit",
+    "distribution",
+    "reference",
+    "seed",
+    "n",
+    "rows",
+    "columns",
+    "largest",
+    "mean",
+    "relative",
+    "ulps",
+    "bias",
+    "not_finite",
+    "bound",
+)
+
+
+def print_csv(
+    unit: Design, distribution: Distribution, reference: Reference, seed: int, points: Sequence[Point]
+) -> None:
+    """Print the errors as comma-separated values, with a line of names."""
+    run = {"unit": unit.name, "distribution": distribution.name, "reference": reference.value, "seed": seed}
+    writer = csv.DictWriter(sys.stdout, CSV_FIELDS, extrasaction="ignore", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows({**run, **point_record(x)} for x in points)
+
+
+def print_errors(
+    unit: Design,
+    distribution: Distribution,
+    reference: Reference,
+    seed: int,
+    step: StepProof | None,
+    points: Sequence[Point],
+) -> None:
+    """Print the errors for a person: a table, then a tolerance for each size."""
+    from rich.table import Table
+    from rich.text import Text
+
+    say(f"{unit.name}, against {MEANINGS[reference.value]}")
+    parts = sorted({(x.n, x.rows, x.columns) for x in points})
+    elements = ", ".join(f"{rows} x {columns} of {n} x {n}" for n, rows, columns in parts)
+    say_wrapped(f"{distribution.what}, c = 0, seed {seed}; elements: {elements}", "  ")
+    table = Table(box=None, pad_edge=False)
+    for column in ("algorithm", "N", "largest", "mean", "relative", "ulps", "bias", "bound"):
+        table.add_column(column, justify="left" if column == "algorithm" else "right", no_wrap=column != "algorithm")
+    for x in points:
+        bound = None if x.bound is None else x.bound.value
+        numbers = [None if x.largest is None else float(x.largest), x.mean, x.relative, x.ulps, x.bias]
+        cells = ["-" if v is None else f"{v:.2g}" for v in numbers]
+        table.add_row(*map(Text, (x.algorithm.name, str(x.n), *cells, "-" if bound is None else up(bound))))
+    results().print(table)
+    say_wrapped(
+        "largest, mean: of |d - reference|; relative: largest part of sum |a||b|; ulps: median, of the reference in "
+        "fp32; bias: mean of d - reference",
+        "  ",
+    )
+    for x in points:
+        if x.not_finite:
+            say(f"  {x.algorithm.name}, N = {x.n}: {x.not_finite} elements are not finite, and in no number above")
+    if step is not None:
+        say_wrapped(f"{step.reason}, {step.seconds:.2f} s" if step.answer is not None else step.reason, "  ")
+        for x in points:
+            print_bound(x, reference)
+
+
+def print_bound(point: Point, reference: Reference) -> None:
+    """Print the bound of an algorithm at one size as a tolerance, rounded up, or why there is none."""
+    if point.bound is None:
+        return
+    name, sizes, value = point.algorithm.name, point.bound.sizes, point.bound.value
+    if value is None:
+        say_wrapped(f"no bound for {name}, K = {point.n}: {point.bound.reason}", "  ")
+        return
+    operands = f"|a| <= {size(sizes.a)}, |b| <= {size(sizes.b)}, c = 0, K = {point.n}"
+    part = up(value / (point.n * sizes.a * sizes.b))
+    say(f"  |d - {reference.value}| <= {up(value)} for {operands}: {name} ({part} of K times both sizes)")
+
+
+def up(x: Fraction) -> str:
+    """Return a positive number in two digits, rounded up."""
+    from decimal import ROUND_CEILING, Context, Decimal
+
+    quotient = Context(prec=2, rounding=ROUND_CEILING).divide(Decimal(x.numerator), Decimal(x.denominator))
+    return f"{float(quotient):.1e}"
+
+
+def size(x: Fraction) -> str:
+    """Return the largest magnitude of an operand, an fp32 number, so that it reads back as itself."""
+    return str(int(x)) if x.denominator == 1 else repr(float(x))

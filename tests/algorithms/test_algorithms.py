@@ -1,0 +1,120 @@
+"""How algorithms are named, changed and refused."""
+
+import numpy as np
+import pytest
+
+from mmaproof.algorithms.catalogue import ALGORITHMS, find_algorithm
+from mmaproof.algorithms.evaluate import multiply, trace
+from mmaproof.designs.catalogue import find_design
+from mmaproof.designs.errors import DesignError, InputError, OperandError
+from mmaproof.designs.operands import Operands
+
+VOLTA = find_design("volta/mma.m8n8k4.f32.f16.f16.f32")
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_an_algorithm_is_found_by_its_name(name):
+    found = find_algorithm(f" {name} ")
+    assert found is ALGORITHMS[name]
+    assert (found.base_name, found.name, found.changed) == (name, name, ())
+    assert found.what and found.source
+    assert set(found.parameters()) == set(found.choices())
+
+
+def test_parameters_are_changed_and_part_of_the_name():
+    found = find_algorithm("ootomo-yokota@ c = last , products=00.10.01.11")
+    assert found.name == "ootomo-yokota@products=00.10.01.11,c=last"
+    assert find_algorithm(found.name) == found
+    changed = {n: x for n, x in found.parameters().items() if x != ALGORITHMS["ootomo-yokota"].parameters()[n]}
+    assert changed == {"products": "00.10.01.11", "c": "last"}
+
+
+def test_parameters_of_the_publications():
+    assert ALGORITHMS["ootomo-yokota"].parameters() == {
+        "products": "00.10.01",
+        "rounding": "rne",
+        "residual_rounding": "rne",
+        "scale": "11",
+        "schedule": "block",
+        "accumulators": "separate",
+        "outside": "main",
+        "interval": "0",
+        "intermediate": "fp32",
+        "c": "first",
+    }
+    three = ALGORITHMS["3xtf32"].parameters()
+    assert (three["rounding"], three["residual_rounding"], three["products"]) == ("rz", "rna", "10.01.00")
+    assert ALGORITHMS["markidis"].parameters()["products"] == "11.01.10.00"
+    assert ALGORITHMS["promoted"].parameters()["interval"] == "128"
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "message"),
+    [
+        ("markidi", InputError, r"unknown algorithm 'markidi': one of plain, .*, slices"),
+        ("plain@c", DesignError, r"'c' is no setting: write plain@parameter=value"),
+        ("plain@d=last", DesignError, r"plain has no parameter 'd': one of products, .*, c"),
+        ("plain@c=middle", DesignError, r"plain: c = 'middle' is not allowed: first, last"),
+        ("plain@scale=25", DesignError, r"scale = '25' is not allowed: an integer 0..24"),
+        ("plain@scale=1.5", DesignError, r"scale = '1.5' is not allowed"),
+        ("plain@products=00.00", DesignError, r"products = '00.00' is not allowed: pairs ij"),
+        ("plain@products=04", DesignError, r"products = '04' is not allowed"),
+        ("plain@products=0", DesignError, r"products = '0' is not allowed"),
+        ("slices@slices=0", DesignError, r"slices = '0' is not allowed: an integer 1..9"),
+        ("slices@bits=8", DesignError, r"bits = '8' is not allowed: an integer 1..7"),
+    ],
+)
+def test_what_is_not_allowed_is_named(text, error, message):
+    with pytest.raises(error, match=message):
+        find_algorithm(text)
+
+
+@pytest.mark.parametrize(
+    ("name", "unit", "message"),
+    [
+        ("plain", "turing/mma.m8n8k16.s32.s8.s8.s32", "integers"),
+        ("plain", "hopper/mma.m8n8k4.f64.f64.f64.f64", "wider than fp32"),
+        ("plain", "hopper/wgmma.m64n8k32.f32.e4m3.e5m2", "different formats, e4m3 and e5m2"),
+        ("plain", "blackwell/tcgen05.mma.m128n8k32.block32.f32.e4m3.e4m3.ue8m0", "scales"),
+        ("ootomo-yokota", "ampere/mma.m16n8k8.f32.bf16.bf16.f32", "bf16, and fp16 is meant"),
+        ("slices", VOLTA.name, "fp16, and signed integers are meant"),
+        ("slices", "turing/mma.m8n8k16.s32.u8.u8.s32", "uint8, and signed integers are meant"),
+        ("slices@bits=4", "turing/mma.m8n8k32.s32.s4.s4.s32", "a slice of 4 bits and a sign does not fit int4"),
+        ("markidis@scale=11", VOLTA.name, r"scaled by 2\*\*11 cannot share an accumulator: accumulators=separate"),
+        ("promoted@interval=6", VOLTA.name, "interval = 6 is no multiple of the instruction's K = 4"),
+    ],
+)
+def test_a_unit_that_does_not_fit_is_refused(name, unit, message):
+    algorithm, design = find_algorithm(name), find_design(unit)
+    with pytest.raises(DesignError, match=message):
+        algorithm.require(design)
+    with pytest.raises(DesignError, match=message):
+        trace(algorithm, design, Operands((0,), (0,), 0))
+    zeros = np.zeros((1, 1), dtype=np.uint32)
+    with pytest.raises(DesignError, match=message):
+        multiply(algorithm, design, zeros, zeros, zeros)
+
+
+def test_operands_that_do_not_fit_are_refused():
+    plain = ALGORITHMS["plain"]
+    with pytest.raises(OperandError, match="a has 2 elements and b has 1"):
+        trace(plain, VOLTA, Operands((0, 0), (0,), 0))
+    with pytest.raises(OperandError, match="too wide for fp32"):
+        trace(plain, VOLTA, Operands((1 << 32,), (0,), 0))
+    with pytest.raises(DesignError, match="k = 6 is above the K = 4"):
+        trace(plain, VOLTA, Operands((0,) * 6, (0,) * 6, 0))
+    a, b, c = (np.zeros(shape, dtype=np.uint32) for shape in ((2, 4), (4, 3), (3, 2)))
+    with pytest.raises(OperandError, match=r"shapes a \(2, 4\), b \(4, 3\), c \(3, 2\)"):
+        multiply(plain, VOLTA, a, b, c)
+
+
+def test_larger_results_than_a_tile_are_computed():
+    from mmaproof.algorithms.evaluate import TILE_COLUMNS, TILE_ROWS
+
+    rng = np.random.default_rng(1)
+    m, n = TILE_ROWS + 1, TILE_COLUMNS + 2
+    a, b, c = (rng.normal(size=s).astype(np.float32).view(np.uint32) for s in ((m, 2), (2, n), (m, n)))
+    d = multiply(ALGORITHMS["plain"], VOLTA, a, b, c)
+    for i, j in ((0, 0), (m - 1, 0), (0, n - 1), (m - 1, n - 1)):
+        operands = Operands(tuple(a[i].tolist()), tuple(b[:, j].tolist()), int(c[i, j]))
+        assert d[i, j] == trace(ALGORITHMS["plain"], VOLTA, operands).d

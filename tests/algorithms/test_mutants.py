@@ -1,0 +1,122 @@
+"""An algorithm with one mistake in it is told apart from the algorithm, and from the reference."""
+
+from collections.abc import Callable
+from dataclasses import fields, replace
+from typing import Any
+
+import pytest
+from fp32_operands import random_operands
+from reference.algorithms import reference_algorithm
+
+from mmaproof.algorithms.algorithm import Algorithm
+from mmaproof.algorithms.catalogue import ALGORITHMS
+from mmaproof.algorithms.evaluate import trace
+from mmaproof.algorithms.numbers import Number
+from mmaproof.algorithms.split_gemm import SplitGemm
+from mmaproof.designs.catalogue import find_design
+from mmaproof.designs.conversions import Rounding
+
+UNITS = {
+    "fp16": "volta/mma.m8n8k4.f32.f16.f16.f32",
+    "tf32": "ampere/mma.m16n8k4.f32.tf32.tf32.f32",
+    "bf16": "ampere/mma.m16n8k8.f32.bf16.bf16.f32",
+    "int8": "turing/mma.m8n8k16.s32.s8.s8.s32",
+}
+
+
+def with_methods(algorithm: Algorithm, **methods: Any) -> Algorithm:
+    mutant = type("Mutant", (type(algorithm),), methods)
+    return mutant(**{f.name: getattr(algorithm, f.name) for f in fields(algorithm)})
+
+
+def splits_as(algorithm: SplitGemm, **changes: Any) -> Algorithm:
+    """The algorithm with words that are those of other parameters, the rest of it being as it is."""
+    other = replace(algorithm, **changes)
+    return with_methods(algorithm, split=lambda _, *operands: other.split(*operands))
+
+
+def residuals_scaled_by_one_place_more(algorithm: SplitGemm) -> Algorithm:
+    return splits_as(algorithm, scale=algorithm.scale + 1)
+
+
+def scaled_back_by_places(more: int) -> Callable[[SplitGemm], Algorithm]:
+    def mutant(algorithm: SplitGemm) -> Algorithm:
+        other = replace(algorithm, scale=algorithm.scale + more)
+        return with_methods(algorithm, _combined=lambda _, *sums: other._combined(*sums))
+
+    mutant.__name__ = f"scaled back by {more:+d}"
+    return mutant
+
+
+def residuals_truncated(algorithm: SplitGemm) -> Algorithm:
+    return splits_as(algorithm, residual_rounding=Rounding.RZ)
+
+
+def first_words_truncated(algorithm: SplitGemm) -> Algorithm:
+    return splits_as(algorithm, rounding=Rounding.RZ)
+
+
+def added_in_the_wrong_place(algorithm: SplitGemm) -> Algorithm:
+    """Inside the unit what belongs outside, and the other way round."""
+    return with_methods(algorithm, is_outside=lambda _, order: not algorithm.is_outside(order))
+
+
+def exponent_off_by_one(algorithm: Algorithm) -> Algorithm:
+    def words(self: Algorithm, arithmetic: Any, *row: Any) -> Any:
+        *slices, (exponent,) = algorithm.words(arithmetic, *row)
+        more = arithmetic.algebra.add(exponent.word, arithmetic.algebra.unsigned(1, 32))
+        return [*slices, [Number(exponent.fmt, arithmetic.algebra.extract(more, 31, 0), exponent.span)]]
+
+    return with_methods(algorithm, words=words)
+
+
+def last_slice_lost(algorithm: Algorithm) -> Algorithm:
+    def words(self: Algorithm, arithmetic: Any, unit: Any, *row: Any) -> Any:
+        *slices, last, exponent = algorithm.words(arithmetic, unit, *row)
+        return [*slices, [arithmetic.zero(unit.a_format)] * len(last), exponent]
+
+    return with_methods(algorithm, words=words)
+
+
+def two_slices_exchanged(algorithm: Algorithm) -> Algorithm:
+    """Products are added with the weight of others."""
+
+    def accumulate(self: Algorithm, arithmetic: Any, unit: Any, a: Any, *rest: Any) -> Any:
+        return algorithm.accumulate(arithmetic, unit, [a[1], a[0], *a[2:]], *rest)
+
+    return with_methods(algorithm, accumulate=accumulate)
+
+
+ONE_WORD = (first_words_truncated, added_in_the_wrong_place)
+WORDS = (residuals_scaled_by_one_place_more, residuals_truncated, added_in_the_wrong_place)
+SEPARATE = (*WORDS, scaled_back_by_places(-1), scaled_back_by_places(1))
+MUTANTS: dict[str, tuple[Callable[[Any], Algorithm], ...]] = {
+    "plain": ONE_WORD,
+    "promoted": ONE_WORD,
+    "ootomo-yokota": SEPARATE,
+    "ootomo-yokota-tf32": (*WORDS, scaled_back_by_places(1)),
+    "slices": (exponent_off_by_one, last_slice_lost, two_slices_exchanged),
+    **dict.fromkeys(("markidis-a", "markidis", "3xtf32", "bf16x3", "bf16x6", "bf16x9"), WORDS),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "mutant"), [(n, m) for n, ms in MUTANTS.items() for m in ms], ids=lambda x: getattr(x, "__name__", x)
+)
+def test_a_mutant_is_told_apart(name, mutant):
+    algorithm = ALGORITHMS[name]
+    formats = ("int8",) if name == "slices" else getattr(algorithm, "formats", ()) or ("fp16",)
+    unit = find_design(UNITS[formats[0]])
+    mutated = mutant(algorithm)
+    for seed in range(200):
+        operands = random_operands(("moderate", "ties", "cancelling")[seed % 3], unit.k, seed)
+        d = trace(algorithm, unit, operands).d
+        expected = reference_algorithm(algorithm, unit, operands)
+        assert d == expected
+        if trace(mutated, unit, operands).d not in (d, expected):
+            return
+    pytest.fail("no operands tell the mutant apart")
+
+
+def test_every_algorithm_has_mutants():
+    assert set(MUTANTS) == set(ALGORITHMS)

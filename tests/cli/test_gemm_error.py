@@ -1,0 +1,132 @@
+"""`mmaproof gemm error`: what a person reads, what programs read, and what is refused."""
+
+import csv
+import io
+from fractions import Fraction
+
+import pytest
+from commands import only_json
+
+from mmaproof.cli.gemm.error import CSV_FIELDS, up
+from mmaproof.generators.gemm import bounds
+from mmaproof.generators.gemm.bounds import StepProof
+
+VOLTA, FP8 = "volta/mma.m8n8k4.f32.f16.f16.f32", "hopper/wgmma.m64n8k32.f32.e4m3.e4m3"
+BOTH = ("gemm", "error", "plain", "promoted", "--unit", FP8, "--k", "256,32", "--distribution", "positive")
+
+
+@pytest.fixture
+def proved(monkeypatch):
+    """Take the proof of one step for granted, which is tested elsewhere."""
+    monkeypatch.setattr(bounds, "prove_step", lambda unit, **_: StepProof(True, f"{unit.name}: granted"))
+
+
+def test_a_person_reads(run):
+    """With the proof, which the other tests leave out."""
+    status, out, err = run(*BOTH, "--reference", "rounded", "--rows", 4, "--columns", 6)
+    assert (status, err) == (0, "")
+    lines = out.splitlines()
+    assert lines[0].startswith(f"{FP8}, against the exact product of the operands as rounded")
+    assert "4 x 6 of 32 x 32, 4 x 6 of 256 x 256" in " ".join(out.split())
+    rows = [line.split() for line in lines if line.startswith(("plain", "promoted"))]
+    assert [(row[0], row[1]) for row in rows] == [
+        ("plain", "32"),
+        ("promoted", "32"),
+        ("plain", "256"),
+        ("promoted", "256"),
+    ]
+    assert all(len(row) == 8 and float(row[2]) <= float(row[7]) for row in rows)
+    assert f"error-bound of {FP8} proved by bitwuzla" in " ".join(out.split())
+    tolerances = [line for line in lines if line.startswith("  |d - rounded| <= ")]
+    assert tolerances[2].startswith("  |d - rounded| <= 2.9e+00 for |a| <= 1, |b| <= 1, c = 0, K = 256: plain (")
+    assert tolerances[3].startswith("  |d - rounded| <= 1.4e+00 for |a| <= 1, |b| <= 1, c = 0, K = 256: promoted (")
+
+
+def test_programs_read(run, proved):
+    record = only_json(run(*BOTH, "--json")[1])
+    assert (record["unit"], record["distribution"], record["reference"]) == (FP8, "positive", "exact")
+    assert record["step"]["proved"]
+    assert [(x["algorithm"], x["n"]) for x in record["points"]] == [
+        ("plain", 32),
+        ("promoted", 32),
+        ("plain", 256),
+        ("promoted", 256),
+    ]
+    assert all(0 < x["mean"] <= x["largest"] <= x["bound"] for x in record["points"])
+    status, out, _ = run(*BOTH, "--csv")
+    rows = list(csv.DictReader(io.StringIO(out)))
+    assert (status, tuple(rows[0])) == (0, CSV_FIELDS)
+    assert [(x["algorithm"], int(x["n"]), float(x["largest"]), float(x["bound"])) for x in rows] == [
+        (x["algorithm"], x["n"], x["largest"], x["bound"]) for x in record["points"]
+    ]
+
+
+def test_sizes_of_a_distribution_without_a_largest_are_those_drawn(run, proved):
+    command = ("gemm", "error", "plain", "--unit", VOLTA, "--k", 8, "--distribution", "normal")
+    (point,) = only_json(run(*command, "--json")[1])["points"]
+    assert 1 < point["a"] < 8
+    assert f"for |a| <= {point['a']!r}, |b| <= {point['b']!r}, c = 0, K = 8: plain" in run(*command)[1]
+
+
+def test_a_picture_is_drawn(run, proved, tmp_path):
+    path = tmp_path / "errors.svg"
+    status, _, err = run(*BOTH, "-o", path)
+    assert (status, err) == (0, "")
+    assert path.read_text(encoding="utf-8").rstrip().endswith("</svg>")
+
+
+def test_without_a_bound_there_is_none(run):
+    status, out, _ = run("gemm", "error", "plain", "--unit", VOLTA, "--k", "8", "--no-bound")
+    assert status == 0
+    assert "<=" not in out
+
+
+def test_an_undecided_step_is_no_bound(run):
+    status, out, _ = run(*BOTH[:-3], "32", "--timeout", "0.01s")
+    assert status == 3
+    assert "is not proved: timeout" in " ".join(out.split())
+    assert "|d - exact| <=" not in out
+
+
+def test_a_unit_whose_step_has_no_bound_says_so(run):
+    unit = "cdna3/v_mfma_f32_16x16x16_f16"
+    status, out, _ = run("gemm", "error", "plain", "--unit", unit, "--k", "16", "--rows", "2", "--columns", "2")
+    assert status == 0
+    assert "its products and c are not aligned in one fused sum" in " ".join(out.split())
+    assert "|d - exact| <=" not in out
+
+
+def test_what_may_overflow_and_what_is_not_finite_is_said(run, proved):
+    names = ("markidis@intermediate=fp16", "--unit", VOLTA, "--k", "64", "--distribution", "ootomo-yokota-1")
+    status, out, _ = run("gemm", "error", *names, "--rows", "16", "--columns", "16")
+    assert status == 0
+    text = " ".join(out.split())
+    assert "no bound for markidis@intermediate=fp16, K = 64: intermediate: may be as large as" in text
+    assert "elements are not finite" in text
+
+
+@pytest.mark.parametrize(
+    ("changed", "why"),
+    [
+        (("--k", "0"), "integers from 1"),
+        (("--k", "4,,8"), "integers from 1"),
+        (("--k", "6"), "no multiple of it"),
+        (("--k", "65540"), "above 65536"),
+        (("--distribution", "gauss"), "one of uniform"),
+        (("--reference", "fp64"), "one of exact, fp32, rounded"),
+        (("--csv", "--json"), "leave one of them out"),
+        (("-o", "errors.txt"), ".png"),
+        (("--unit", "volta/nothing"), "nothing"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(run, changed, why):
+    status, out, err = run("gemm", "error", "plain", "--unit", VOLTA, "--k", "8", "--no-bound", *changed)
+    assert (status, out) == (2, "")
+    assert why in err
+
+
+def test_tolerances_are_rounded_up():
+    assert up(Fraction(1, 3)) == "3.4e-01"
+    assert up(Fraction(1, 4)) == "2.5e-01"
+    assert up(Fraction(999, 10)) == "1.0e+02"
+    assert up(Fraction(1, 1 << 149)) == "1.5e-45"

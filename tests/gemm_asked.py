@@ -1,0 +1,12 @@
+"""How tests ask questions about algorithms: no store, limits that are not the point of any test."""
+
+from mmaproof.generators.answer import Means
+from mmaproof.generators.compare import DEFAULT_BUDGET
+from mmaproof.generators.gemm.finding import Asked
+from mmaproof.smt.solving.limits import Limits
+from mmaproof.smt.solving.solving import Solving
+
+
+def asked() -> Asked:
+    """Return new limits and no lemmas yet."""
+    return Asked(Means(Solving(), Limits(240, 4 << 30), DEFAULT_BUDGET))
