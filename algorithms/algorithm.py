@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from mmaproof.algorithms.arithmetic import Arithmetic
 from mmaproof.algorithms.numbers import Number
@@ -63,6 +63,9 @@ def parameter(default: Any, values: type[StrEnum] | range | type[Spelled], meani
 @dataclass(frozen=True, kw_only=True)
 class Algorithm(ABC):
     """An algorithm with its parameters; ``source`` says where it is published, ``what`` it is in a few words."""
+
+    finite_only: ClassVar[bool] = False
+    """whether infinities and NaNs among the operands have no meaning"""
 
     base_name: str
     what: str

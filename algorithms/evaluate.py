@@ -21,6 +21,8 @@ from mmaproof.smt.algebra.protocol import D, Word
 _INTEGERS = IntegerAlgebra()
 _ARRAYS = ArrayAlgebra()
 
+_MAGNITUDE = (1 << OPERANDS.sign_position) - 1
+
 TILE_ROWS, TILE_COLUMNS = 256, 256
 """Elements of the result computed at once: arrays of 512 KiB, so long that Python takes less time than NumPy."""
 
@@ -50,6 +52,8 @@ def check_operands(algorithm: Algorithm, unit: Design, operands: Operands) -> No
     for pattern in (*operands.a, *operands.b, operands.c):
         if not 0 <= pattern < 1 << OPERANDS.bits:
             raise OperandError(f"{pattern:#x} is too wide for {OPERANDS.name} ({OPERANDS.bits} bits)")
+        if algorithm.finite_only and pattern & _MAGNITUDE > OPERANDS.max_finite:
+            raise OperandError(f"{OPERANDS.hex(pattern)} is not finite: {algorithm.name} has no meaning for it")
 
 
 def trace(algorithm: Algorithm, unit: Design, operands: Operands) -> Trace:
@@ -76,6 +80,9 @@ def multiply(algorithm: Algorithm, unit: Design, a: Patterns, b: Patterns, c: Pa
     algorithm.require(unit)
     if a.ndim != 2 or b.ndim != 2 or a.shape[1] != b.shape[0] or c.shape != (a.shape[0], b.shape[1]):
         raise OperandError(f"shapes a {a.shape}, b {b.shape}, c {c.shape}: (m, k), (k, n), (m, n) needed")
+    largest = max(int((x & np.uint32(_MAGNITUDE)).max(initial=0)) for x in (a, b, c))
+    if algorithm.finite_only and largest > OPERANDS.max_finite:
+        raise OperandError(f"not all operands are finite: {algorithm.name} has no meaning for others")
     unit.padded_length(a.shape[1])
     arithmetic = Arithmetic(_ARRAYS)
     d = np.empty(c.shape, dtype=np.uint32)

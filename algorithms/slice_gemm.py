@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import ClassVar
 
 from mmaproof.algorithms.algorithm import OPERANDS, Algorithm, parameter
 from mmaproof.algorithms.arithmetic import Arithmetic
@@ -59,6 +60,8 @@ class Outside(StrEnum):
 @dataclass(frozen=True, kw_only=True)
 class SliceGemm(Algorithm):
     """See the module; what the source leaves open is a parameter."""
+
+    finite_only: ClassVar[bool] = True
 
     slices: int = parameter(4, range(1, 10), "slices of an element")
     bits: int = parameter(7, range(1, 8), "bits of a slice beside its sign")

@@ -210,10 +210,13 @@ class SplitGemm(Algorithm):
         """Return ``total`` with the products of two words over some k added, inside the unit or outside."""
         i, j = pair
         outside = self.is_outside(self.order(i, j))
-        start = arithmetic.zero(unit.c_format)
-        if not outside:
-            start = arithmetic.convert("accumulator", total, unit.c_format, Rounding.RNE)
-        d = arithmetic.call(f"a[{i}]*b[{j}]", unit, a[i][ks], b[j][ks], start)
+        d = arithmetic.zero(unit.c_format) if outside else total
+        x, y = a[i][ks], b[j][ks]
+        # where c is of another format than d, the result of an instruction is rounded before the next one takes it
+        run = len(x) if unit.c_format is unit.d_format else unit.k
+        for at in range(0, len(x), run):
+            d = arithmetic.convert("accumulator", d, unit.c_format, Rounding.RNE)
+            d = arithmetic.call(f"a[{i}]*b[{j}]", unit, x[at : at + run], y[at : at + run], d)
         if outside:
             return arithmetic.add("outside", total, d)
         return arithmetic.convert("accumulator", d, OPERANDS, Rounding.RNE)

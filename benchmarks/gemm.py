@@ -6,7 +6,7 @@ A multiply-add is one element of k of a dot product, however many products of wo
 algorithms do the same work for it. Each runs on a unit that its source means. The matrices are those of
 ``mmaproof gemm error``, uniform in (-1, 1); times are wall-clock, of ``multiply`` with its splits, in one thread, on
 Linux bound to one core. NumPy multiplies the same matrices in float32 in the same run, with as many threads as its
-BLAS takes within that core. The best of several runs counts; the spread says how much longer the worst one took.
+BLAS started: they are not bound. The best of several runs counts; the spread says how much longer the worst one took.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--k", type=int, default=4096, help="length of the dot products")
     parser.add_argument("--rows", type=int, default=256, help="rows of A")
     parser.add_argument("--columns", type=int, default=256, help="columns of B")
-    parser.add_argument("--repeats", type=int, default=1, help="runs, of which the best counts")
+    parser.add_argument("--repeats", type=int, default=2, help="runs, of which the best counts")
     parser.add_argument("--json", action="store_true", help="print exactly one JSON object")
     given = parser.parse_args()
     if min(given.k, given.rows, given.columns, given.repeats) <= 0:

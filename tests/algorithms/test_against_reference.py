@@ -24,13 +24,14 @@ E4M3, E4M3_FNUZ = "hopper/wgmma.m64n8k32.f32.e4m3.e4m3", "cdna3/v_mfma_f32_16x16
 EMULATED, E3M2 = "hopper/mma.m16n8k32.f32.e4m3.e4m3.f32", "blackwell/tcgen05.mma.m64n8k32.f32.e3m2.e3m2"
 CDNA1_FP32 = "cdna1/v_mfma_f32_32x32x2f32"
 INT8, CDNA3_INT8 = "turing/mma.m8n8k16.s32.s8.s8.s32", "cdna3/v_mfma_i32_16x16x32_i8"
+FP16_C = "volta/mma.m8n8k4.f32.f16.f16.f16"
 ANY = (VOLTA, VOLTA_FP16, TURING, HOPPER, CDNA1, CDNA3, TF32, BF16, E4M3, EMULATED, E4M3_FNUZ, E3M2, CDNA1_FP32)
 
 UNITS = {
     "plain": ANY,
     "markidis-a": (VOLTA, CDNA3, E4M3),
     "markidis": ANY,
-    "markidis@intermediate=fp16": (VOLTA, TURING),
+    "markidis@intermediate=fp16": (VOLTA, TURING, FP16_C),
     "markidis@intermediate=bf16,accumulators=separate,products=11.01.10.00": (VOLTA, BF16),
     "markidis@intermediate=fp16,accumulators=separate,products=10.01.00,c=last": (VOLTA,),
     "markidis@outside=main,interval=16,accumulators=separate,intermediate=fp16": (VOLTA, HOPPER),
@@ -49,7 +50,7 @@ UNITS = {
     "bf16x9": (BF16,),
     "bf16x9@rounding=rna,residual_rounding=rna,schedule=block": (BF16,),
     "bf16x6@rounding=rz,scale=8,accumulators=separate": (CDNA2_BF16,),
-    "promoted": (E4M3, TURING),
+    "promoted": (E4M3, TURING, FP16_C),
     "promoted@interval=64": (E4M3, E4M3_FNUZ),
     "promoted@interval=32,c=last,rounding=rtp": (E4M3, CDNA1),
     "slices": (INT8, CDNA3_INT8),

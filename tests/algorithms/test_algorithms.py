@@ -108,6 +108,15 @@ def test_operands_that_do_not_fit_are_refused():
         multiply(plain, VOLTA, a, b, c)
 
 
+def test_slices_have_no_infinities():
+    slices, unit = ALGORITHMS["slices"], find_design("turing/mma.m8n8k16.s32.s8.s8.s32")
+    with pytest.raises(OperandError, match="0xff800000 is not finite"):
+        trace(slices, unit, Operands((0,), (0xFF800000,), 0))
+    finite, infinite = (np.full((1, 1), x, dtype=np.uint32) for x in (0x3F800000, 0x7F800000))
+    with pytest.raises(OperandError, match="not all operands are finite"):
+        multiply(slices, unit, finite, finite, infinite)
+
+
 def test_larger_results_than_a_tile_are_computed():
     from mmaproof.algorithms.evaluate import TILE_COLUMNS, TILE_ROWS
 

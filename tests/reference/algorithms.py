@@ -134,6 +134,9 @@ def subtract(x: int, y: int) -> int:
 
 def call(unit: Design, a: Sequence[int], b: Sequence[int], c: int) -> int:
     """What the unit makes of words and an fp32 accumulator, which it may read and return in a narrower format."""
+    if unit.c_format is not unit.d_format and len(a) > unit.k:
+        c = call(unit, a[: -unit.k], b[: -unit.k], c)
+        a, b = a[-unit.k :], b[-unit.k :]
     c = convert(c, "fp32", unit.c_format.name)
     return convert(reference_result(unit, Operands(tuple(a), tuple(b), c)), unit.d_format.name, "fp32")
 
