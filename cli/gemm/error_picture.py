@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from mmaproof.generators.gemm.error import Point
 
 COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#bbbbbb")
@@ -14,16 +16,26 @@ COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#b
 
 
 def write_picture(path: Path, points: Sequence[Point], title: str) -> None:
-    """Draw the largest error against N, both logarithmic, and bounds as dashed lines. Raises InputError.
-
-    One line for each algorithm; an error of zero is left out, and so is a bound where there is none.
-    """
+    """Write the picture of ``draw_errors`` as a file. Raises InputError where it cannot be written."""
     from matplotlib.figure import Figure
 
     from mmaproof.designs.errors import InputError
 
     figure = Figure(figsize=(7, 5), layout="constrained")
     axes = figure.add_subplot()
+    draw_errors(axes, points)
+    axes.set_title(title, fontsize=9)
+    try:
+        figure.savefig(path, format=path.suffix.lower()[1:], dpi=150)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written: {error.strerror}") from error
+
+
+def draw_errors(axes: Axes, points: Sequence[Point]) -> None:
+    """Draw the largest error against N, both logarithmic, and bounds as dashed lines.
+
+    One line for each algorithm; an error of zero is left out, and so is a bound where there is none.
+    """
     for i, name in enumerate(dict.fromkeys(x.algorithm.name for x in points)):
         colour, of_one = COLOURS[i % len(COLOURS)], [x for x in points if x.algorithm.name == name]
         errors = [(x.n, float(x.largest)) for x in of_one if x.largest]
@@ -34,11 +46,6 @@ def write_picture(path: Path, points: Sequence[Point], title: str) -> None:
     axes.set_xscale("log", base=2)
     axes.set_xlabel("N = K")
     axes.set_ylabel("largest error")
-    axes.set_title(title, fontsize=9)
     axes.grid(linewidth=0.3)
     if axes.get_legend_handles_labels()[0]:
         axes.legend(fontsize=8)
-    try:
-        figure.savefig(path, format=path.suffix.lower()[1:], dpi=150)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written: {error.strerror}") from error

@@ -25,7 +25,7 @@ from mmaproof.smt.evaluate import evaluate, evaluate_batch
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.verdict import Status
 
-DIRECT_SECONDS = 10.0
+DIRECT_SECONDS = 3.0
 """Seconds for which the composed statement is asked directly: its lemmas prove it, this only tests it."""
 NEGATIVE_ZERO = 1 << OPERANDS.sign_position
 
