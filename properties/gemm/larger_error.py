@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Generic
 
-import numpy as np
-import numpy.typing as npt
-
 from mmaproof.algorithms.algorithm import OPERANDS, Algorithm
 from mmaproof.algorithms.arithmetic import Arithmetic
 from mmaproof.algorithms.exact import dot_product_span, exact_dot_product, exact_value
-from mmaproof.algorithms.numbers import Number, Span
+from mmaproof.algorithms.numbers import Number
 from mmaproof.designs.design import Design
-from mmaproof.designs.operands import OperandBatch
-from mmaproof.properties.preconditions import Exponents, Precondition
-from mmaproof.properties.question import Question
+from mmaproof.properties.gemm.fp32_question import Fp32Question
+from mmaproof.properties.preconditions import Precondition
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.semantics import OperandWords
-from mmaproof.smt.semantics.unpack import unpack
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +51,7 @@ def errors_of(
     return Errors(span.least, exact, tuple(x.word for x in results), errors, infinite)
 
 
-class LargerError(Question):
+class LargerError(Fp32Question):
     """The error of ``first`` is nowhere larger than that of ``second``; with ``by``, nowhere ``by`` times as large.
 
     Both run on ``unit``, unless the second has a unit of its own.
@@ -78,26 +72,8 @@ class LargerError(Question):
         by: Fraction = Fraction(1),
         second_unit: Design | None = None,
     ) -> None:
-        self.runs = ((first, unit), (second, unit if second_unit is None else second_unit))
-        for algorithm, called in self.runs:
-            algorithm.require(called)
-        self.k = math.lcm(*(x.k for _, x in self.runs)) if k is None else k
-        for _, called in self.runs:
-            called.padded_length(self.k)
-        self.formats = (OPERANDS, OPERANDS, OPERANDS)
-        self.scale_format, self.blocks = None, 0
-        self.where = tuple(where)
+        super().__init__(((first, unit), (second, unit if second_unit is None else second_unit)), k, where)
         self.by = by
-
-    def numbers(self, operands: OperandWords[D]) -> tuple[list[Number[D]], list[Number[D]], Number[D]]:
-        """Return the operands as numbers, which lie where the preconditions say."""
-        span = Span.of_format(OPERANDS)
-        for p in self.where:
-            if isinstance(p, Exponents):
-                low, high = p.low - OPERANDS.fraction_bits, p.high + 1
-                span = Span(max(span.least, low), max(min(span.most, high), span.least))
-        a, b, (c,) = ([Number(OPERANDS, w, span) for w in words] for words in (operands.a, operands.b, (operands.c,)))
-        return a, b, c
 
     def errors(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Errors[D, T]:
         """Return the errors of both algorithms."""
@@ -134,19 +110,3 @@ class LargerError(Question):
         if largest.bit_length() > magnitude.width:
             return algebra.truth(True)
         return algebra.negation(algebra.less(algebra.unsigned(largest, magnitude.width), magnitude))
-
-    def precondition(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Truth[T]:
-        """Return whether the operands are finite and satisfy the preconditions."""
-        values = [unpack(algebra, OPERANDS, x) for x in (*operands.a, *operands.b, operands.c)]
-        finite = algebra.negation(algebra.any_of([t for v in values for t in (v.infinite, v.nan)]))
-        return algebra.all_of([finite, super().precondition(algebra, operands)])
-
-    def examine(self, batch: OperandBatch) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-        """Return which rows satisfy the preconditions, and which of them violate the claim; on arrays.
-
-        The claim is computed of the former only: it is exact, which takes long, and of others it means nothing.
-        """
-        meant = self.examine_precondition(batch)
-        refuted = np.zeros(len(batch), dtype=bool)
-        refuted[meant] = self.examine_claim(batch.select(meant)) if meant.any() else False
-        return meant, refuted
