@@ -14,7 +14,7 @@ from mmaproof.designs.conversions import RHO
 from mmaproof.designs.errors import DesignError, InputError
 from mmaproof.designs.parameters import DEFINITIONS, Parameters
 from mmaproof.generators.identify.evidence import Evidence
-from mmaproof.generators.identify.space import GROUPS, STRUCTURE, Axes, Interface, canonical, variants
+from mmaproof.generators.identify.space import GROUPS, MAKE_UP, STRUCTURE, Axes, Interface, canonical, variants
 
 STARTS = 5
 """Known units from which the search goes on, the best first."""
@@ -91,7 +91,7 @@ class Fit:
 
     def alternatives(self, parameters: Parameters) -> Iterator[Parameters]:
         """Yield parameters that fit as well and differ from these in one group only."""
-        for names in GROUPS:
+        for names in (*GROUPS, *MAKE_UP):
             for found in variants(parameters, names, self.axes, self.evidence.interface):
                 self.tried.add(found)
                 if self.evidence.fits(found):

@@ -54,12 +54,14 @@ GROUPS = (
     ("c_subnormal", "negative_zero", "zero_sum"),
     ("overflow", "chain_infinity"),
     ("carry_bits",),
-    ("summation", "zero_c", "zero_product"),
     ("product_limit", "product_infinity"),
     ("integer_overflow",),
     ("nan_code",),
 )
 """Parameters that are varied together, because one may hide another."""
+
+MAKE_UP = (("summation", "zero_c", "zero_product"),)
+"""Parameters that make up for each other: what a sequential sum does, the reading of zeros does in a fused one."""
 
 STRUCTURE = (
     *(

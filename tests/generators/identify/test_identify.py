@@ -8,8 +8,10 @@ import pytest
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.errors import InputError
+from mmaproof.designs.readings import Overflow
 from mmaproof.generators.distributions import draw
 from mmaproof.generators.identify.evidence import Evidence
+from mmaproof.generators.identify.fit import Fit
 from mmaproof.generators.identify.identify import MOST_BATCHES, Identifier
 from mmaproof.generators.identify.oracle import Oracle
 from mmaproof.generators.identify.space import Interface, canonical, default_axes, read_axes, size, variants
@@ -213,6 +215,94 @@ def test_a_recording_narrows_the_space_and_says_what_it_leaves_open():
     assert (oracle.batches, outcome.validated) == (0, 0)
     assert outcome.findings["fraction_bits"].value == 24
     assert set(outcome.findings["overflow"].undecided) | set(outcome.findings["overflow"].unobservable)
+
+
+def test_rows_of_a_recording_match_nothing_that_was_not_validated():
+    design = find_design(TURING)
+    interface = Interface.of(design)
+    batch = draw("normal", design, 5, 8, np.random.default_rng(0))
+    evidence = Evidence(interface, batch, evaluate_batch(design, batch), ("recorded",) * 5)
+    identifier = Identifier(
+        Oracle(ModelTarget(design), interface),
+        default_axes(interface),
+        solver="bitwuzla",
+        seconds=10,
+        seed=0,
+        proofs=False,
+    )
+    outcome = identifier.identify(evidence)
+    assert outcome.matches == ()
+    assert design in outcome.fitting
+    # whichever is shown, the value of the unit is not excluded: other parameters make up for it
+    for name in ("fraction_bits", "L"):
+        finding = outcome.findings[name]
+        assert getattr(design.parameters, name) in (finding.value, *finding.undecided)
+
+
+def test_a_unit_that_contradicts_itself_is_said_to():
+    design = find_design(TURING)
+    rng = np.random.default_rng(0)
+
+    def compute(batch):
+        d = evaluate_batch(design, batch)
+        return d ^ rng.integers(0, 2, d.shape, dtype=d.dtype)
+
+    outcome = identified(FunctionUnit(compute), Interface.of(design))
+    assert outcome.matches == ()
+    assert "answers the same operands differently" in outcome.oracle.problem
+
+
+def test_rows_of_the_validation_without_an_answer_are_a_problem():
+    design = find_design(TURING)
+
+    @dataclasses.dataclass(frozen=True)
+    class Dying(FunctionUnit):
+        def run(self, rows):
+            d, count = self.compute(rows.batch), len(rows.batch)
+            answered = np.arange(count) < 2000
+            return Ran(d, answered, None if count <= 2000 else "it died")
+
+    outcome = identified(Dying(lambda batch: evaluate_batch(design, batch)), Interface.of(design))
+    assert design in outcome.matches
+    assert outcome.oracle.problem == "it died"
+    assert outcome.oracle.unanswered > 0
+
+
+def test_a_space_away_from_every_known_unit_is_searched(tmp_path):
+    path = tmp_path / "space.toml"
+    path.write_text("fraction_bits = [10, 11]\n")
+    design = find_design(f"{TURING}@fraction_bits=11")
+    interface = Interface.of(design)
+    identifier = Identifier(
+        Oracle(ModelTarget(design), interface),
+        read_axes(path, interface),
+        solver="bitwuzla",
+        seconds=60,
+        seed=0,
+        proofs=False,
+    )
+    assert identifier.identify().parameters.fraction_bits == 11
+    path.write_text("L = [3]\n")
+    axes = read_axes(path, interface)
+    with pytest.raises(InputError, match="no valid design"):
+        Identifier(Oracle(ModelTarget(design), interface), axes, solver="bitwuzla", seconds=60, seed=0).identify()
+
+
+def test_the_solver_tells_apart_what_random_rows_do_not():
+    design = find_design("ampere/mma.m16n8k8.f32.bf16.bf16.f32")
+    interface = Interface.of(design)
+    oracle = Oracle(ModelTarget(design), interface)
+    identifier = Identifier(oracle, default_axes(interface), solver="bitwuzla", seconds=60, seed=0)
+    batch = draw("normal", design, 200, 8, np.random.default_rng(0))
+    evidence = Evidence(interface, batch, evaluate_batch(design, batch), ("normal",) * 200)
+    # sums of these operands overflow nowhere
+    rival = dataclasses.replace(canonical(design.parameters, 8), overflow=Overflow.LARGEST_FINITE)
+    fit = Fit(evidence, identifier.axes, identifier.deadline)
+    assert fit.score(canonical(design.parameters, 8)) == fit.score(rival)
+    assert evidence.fits(rival)
+    assert identifier._is_split(fit, rival)
+    assert "solver" in evidence.kinds
+    assert not evidence.fits(rival)
 
 
 def test_interfaces_are_spelled_as_instructions_are():
