@@ -102,7 +102,16 @@ class Algorithm(ABC):
                     f"{self.base_name}: {name} = {text!r} is not allowed: {choices[name].allowed()}"
                 ) from None
         changed = tuple(n for n in choices if n in self.changed or n in values)
-        return replace(self, changed=changed, **values)
+        found = replace(self, changed=changed, **values)
+        for name in values:
+            reason = found.has_no_effect(name)
+            if reason is not None:
+                raise DesignError(f"{self.base_name}: {name} has no effect {reason}")
+        return found
+
+    def has_no_effect(self, name: str) -> str | None:
+        """Return why a parameter changes nothing beside the others, None where it does."""
+        return None
 
     def require(self, unit: Design) -> None:
         """Raise DesignError where the algorithm does not run on ``unit``."""

@@ -99,10 +99,9 @@ class Arithmetic(Generic[D, T]):
         word, _ = convert(self.algebra, rules_of(fmt, Rounding.RNE), value, exponent, 0, positive)
         return self._noted(label, ((x,),), Number(fmt, word, span))
 
-    def note(self, label: str, operands: tuple[tuple[Number[D], ...], ...], results: Sequence[Number[D]]) -> None:
-        """Note numbers that were made outside of this class."""
-        for result in results:
-            self._noted(label, operands, result)
+    def note(self, label: str, operands: tuple[tuple[Number[D], ...], ...], result: Number[D]) -> None:
+        """Note a number that was made outside of this class."""
+        self._noted(label, operands, result)
 
     def _noted(
         self, label: str, operands: tuple[tuple[Number[D], ...], ...], result: Number[D], unit: Design | None = None

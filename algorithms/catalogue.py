@@ -14,9 +14,11 @@
   (``cvt.rna.tf32``).
 * ``3xtf32``: CUTLASS, examples 27 and 28 (``OpMultiplyAddFastF32``): the first word truncated, the second to nearest
   with ties away (``round_half_ulp_truncate``), the products small*big, big*small, big*big of each instruction's k in
-  one accumulator inside the unit. CUTLASS's 4xTF32 is ``products=10.01.00.11``.
-* ``bf16x3``, ``bf16x6``, ``bf16x9``: three words of bf16 and their 3, 6 or 9 largest products, the smallest first
-  (Henry, Tang and Heinecke, ARITH 2019). Their rounding and the order are left open there.
+  one accumulator inside the unit. CUTLASS's 4xTF32 is ``products=10.01.00.11``. Releases that stage the accumulation
+  add the sum of every tile of k outside the unit: ``outside=all,interval=16`` for tiles of 16.
+* ``bf16x3``, ``bf16x6``, ``bf16x9``: an operand is three words of bf16, of whose products the 3, 6 or 9 largest are
+  summed, the smallest first; the 3 largest need two words only (Henry, Tang and Heinecke, ARITH 2019). Their rounding
+  and the order are left open there.
 * ``promoted``: operands rounded once, the sum of every ``interval`` elements of k added to fp32 outside the unit
   (DeepSeek-V3 technical report, section 3.3.2: 128; DeepGEMM; CUTLASS's promotion interval of 4 instructions). Scales
   of blocks are powers of one block each and not part of this: operands are as they are after scaling.
@@ -40,7 +42,7 @@ _HENRY = "Henry, Tang and Heinecke, ARITH 2019"
 def _bf16(count: int, products: str) -> SplitGemm:
     return SplitGemm(
         base_name=f"bf16x{count}",
-        what=f"three words of bf16, {count} products",
+        what=f"{max(Products.parse(products).words)} words of bf16, {count} products",
         source=_HENRY,
         products=Products.parse(products),
         formats=("bf16",),
@@ -50,7 +52,7 @@ def _bf16(count: int, products: str) -> SplitGemm:
 def _ootomo(name: str, fmt: str, rounding: Rounding, scale: int) -> SplitGemm:
     return SplitGemm(
         base_name=name,
-        what=f"two words of {fmt}, residuals times 2**{scale}, the main sum outside the unit",
+        what=f"two words of {fmt}, residuals{' scaled' if scale else ''}, the main sum outside the unit",
         source=f"{_OOTOMO}, equation 24",
         products=Products.parse("00.10.01"),
         rounding=rounding,
@@ -120,16 +122,18 @@ def find_algorithm(text: str) -> Algorithm:
 
     InputError lists the names; DesignError what its parameters may be.
     """
-    name, _, settings = text.strip().partition("@")
+    name, at, settings = text.strip().partition("@")
     if name not in ALGORITHMS:
         raise InputError(f"unknown algorithm {name!r}: one of {', '.join(ALGORITHMS)}")
     algorithm = ALGORITHMS[name]
-    if not settings:
+    if not at:
         return algorithm
     changes = {}
     for setting in settings.split(","):
         parameter, equals, value = setting.strip().partition("=")
         if not equals:
             raise DesignError(f"{setting!r} is no setting: write {name}@parameter=value,...")
+        if parameter.strip() in changes:
+            raise DesignError(f"{text.strip()!r} sets {parameter.strip()} twice")
         changes[parameter.strip()] = value.strip()
     return algorithm.change(changes)

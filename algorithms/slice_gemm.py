@@ -106,10 +106,11 @@ class SliceGemm(Algorithm):
                 signed = algebra.extend(algebra.conditional_negate(v.negative, part), fmt.bits)
                 found.append(Number(fmt, algebra.extract(signed, fmt.bits - 1, 0), span))
         for i, found in enumerate(slices):
-            arithmetic.note(f"slice {i} of {operand}", (tuple(xs),), found)
+            for k, x in enumerate(xs):
+                arithmetic.note(f"slice {i} of {operand}{k}", ((x,),), found[k])
         exponent = algebra.extract(algebra.extend(top, EXPONENT.bits), EXPONENT.bits - 1, 0)
         shared = Number(EXPONENT, exponent, Span(0, 9))
-        arithmetic.note(f"exponent of {operand}", (tuple(xs),), [shared])
+        arithmetic.note(f"exponent of {operand}", (tuple(xs),), shared)
         return [*slices, [shared]]
 
     def accumulate(

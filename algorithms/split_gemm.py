@@ -138,6 +138,23 @@ class SplitGemm(Algorithm):
             return f"interval = {self.interval} is no multiple of the instruction's K = {unit.k}"
         return None
 
+    def has_no_effect(self, name: str) -> str | None:
+        """Return why a parameter changes nothing beside the others, None where it does."""
+        single = max(self.products.words) == 1
+        return {
+            "residual_rounding": "on operands of one word" if single else None,
+            "scale": "on operands of one word" if single else None,
+            "accumulators": "on operands of one word" if single else None,
+            "interval": "where all of k is summed inside the unit, one product of words after the other"
+            if self.outside is Outside.NONE and (single or self.schedule is Schedule.GEMM)
+            else None,
+            "intermediate": "on one product of words"
+            if single
+            else "with schedule=block"
+            if self.schedule is Schedule.BLOCK
+            else None,
+        }.get(name)
+
     def words(
         self, arithmetic: Arithmetic[D, T], unit: Design, operand: str, xs: Sequence[Number[D]]
     ) -> list[list[Number[D]]]:

@@ -131,6 +131,15 @@ class Format:
         return (top - special.get(self.specials, 0)) << self.ignored_bits
 
     @property
+    def largest(self) -> Fraction:
+        """Largest finite number."""
+        pattern = self.max_finite >> self.ignored_bits
+        if self.is_integer:
+            return Fraction(pattern)
+        fraction = pattern & ((1 << self.fraction_bits) - 1)
+        return (fraction + (1 << self.fraction_bits)) * Fraction(2) ** (self.e_max - self.fraction_bits)
+
+    @property
     def quiet_nan(self) -> int | None:
         """Pattern of the positive quiet NaN with no payload, the only one where there is but one; None without."""
         exponent = ((1 << self.exponent_bits) - 1) << (self.fraction_bits + self.ignored_bits)

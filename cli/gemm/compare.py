@@ -43,6 +43,9 @@ if TYPE_CHECKING:
     from mmaproof.generators.gemm.compare import ErrorComparison
     from mmaproof.generators.vectors import Vector
 
+MOST_DIGITS = 40
+"""Characters of a factor."""
+
 EXIT_STATUS = {
     "never larger": EXIT_HOLDS,
     "larger": EXIT_REFUTED,
@@ -138,11 +141,12 @@ def parse_factor(text: str) -> Fraction:
     from mmaproof.designs.errors import InputError
 
     try:
-        factor = Fraction(text)
+        # no exponents: a short text would spell a number of gigabytes
+        factor = Fraction(text) if len(text) <= MOST_DIGITS and "e" not in text.lower() else Fraction(0)
     except (ValueError, ZeroDivisionError):
         factor = Fraction(0)
     if factor < 1:
-        raise InputError(f"--by {text}: a number of at least 1 is needed, such as 8, 1.5 or 3/2")
+        raise InputError(f"--by {text[:MOST_DIGITS]}: a number of at least 1 is needed, such as 8, 1.5 or 3/2")
     return factor
 
 

@@ -80,8 +80,8 @@ def error(
     """Measure the errors of algorithms on random matrices, beside a bound that is proved.
 
     Rows of A and columns of B are drawn, and their elements of C = A B computed as the algorithm does on the unit. The
-    bound holds for all operands of the sizes that are said. Exit status 3: whether one step of the unit is within its
-    bound was not decided in time, so that there is none.
+    bound holds for all operands of the sizes that are said, and for some units or sizes there is none: the output says
+    why. Exit status 3: whether one step of the unit is within its bound was not decided in time.
     """
     from mmaproof.algorithms.catalogue import find_algorithm
     from mmaproof.cli.gemm.error_picture import write_picture
@@ -203,6 +203,9 @@ def point_record(point: Point) -> dict[str, Any]:
         "bias": point.bias,
         "not_finite": point.not_finite,
         "bound": None,
+        "a": None,
+        "b": None,
+        "reason": None,
     }
     if point.bound is not None:
         sizes, value = point.bound.sizes, point.bound.value
@@ -276,7 +279,8 @@ def print_errors(
     )
     for x in points:
         if x.not_finite:
-            say(f"  {x.algorithm.name}, N = {x.n}: {x.not_finite} elements are not finite, and in no number above")
+            left_out = f"{x.not_finite} elements left out: they or their references are not finite"
+            say(f"  {x.algorithm.name}, N = {x.n}: {left_out}")
     if step is not None:
         say_wrapped(f"{step.reason}, {step.seconds:.2f} s" if step.answer is not None else step.reason, "  ")
         for x in points:
@@ -293,7 +297,7 @@ def print_bound(point: Point, reference: Reference) -> None:
         return
     operands = f"|a| <= {size(sizes.a)}, |b| <= {size(sizes.b)}, c = 0, K = {point.n}"
     part = up(value / (point.n * sizes.a * sizes.b))
-    say(f"  |d - {reference.value}| <= {up(value)} for {operands}: {name} ({part} of K times both sizes)")
+    say(f"  |d - {reference.value}| <= {up(value)} for {operands}: {name} ({part} of K |a| |b| at these sizes)")
 
 
 def up(x: Fraction) -> str:

@@ -54,14 +54,16 @@ def run(
     finite = all(not OPERANDS.is_nan(x) and x & 0x7FFFFFFF != OPERANDS.infinity for x in sum(columns, ()))
     outcome = outcomes([(found, design)], operands)[0] if finite else None
     if json:
-        record = {
+        record: dict[str, Any] = {
             "algorithm": found.name,
             "unit": design.name,
             "k": len(operands),
             **operands_record((OPERANDS,) * 3, operands, None),
             "d": OPERANDS.hex(done.d),
         }
-        if outcome is not None:
+        if outcome is None:
+            record |= {"exact": None, "error": None, "ulps": None}
+        else:
             record |= {"exact": str(outcome.exact), **error_record(outcome)}
         print_json(record)
         return

@@ -28,7 +28,7 @@ from mmaproof.smt.solving.solving import Solving
 
 QUESTIONS = {
     "split": "for which exponents and significant bits do the words add up to x, and how far do they miss it",
-    "overflow": "does no word, no sum of the unit and no sum outside become infinite or NaN",
+    "overflow": "does no word, no sum of the unit and no sum outside become infinite or NaN, or is clamped",
     "dropped": "how large is what is left out of a*b: products of words not computed, and words there are not",
     "slices": "up to which K is every integer sum of products of slices exact",
     "exact-operands": "what does the algorithm come down to where the unit's format holds a and b, and for which c",

@@ -53,7 +53,6 @@ def check_dropped(
     a and b are nonzero, of the window that ``where`` states; without one, of that in which the splits of both are best.
     """
     splittings = {n: Splitting.of(algorithm, unit, n) for n in "ab"}
-    splittings = {n: Splitting.of(algorithm, unit, n) for n in "ab"}
     given = window_of(where)
     window, problem = (given, "") if given else _default_window(splittings, asked)
     if window is None:
@@ -235,7 +234,7 @@ def _candidates(splitting: Splitting, patterns: Patterns) -> list[int]:
 def _exact_words(splitting: Splitting, pattern: int) -> tuple[Fraction, list[Fraction]]:
     """Return an operand and its words, scaled back, exactly; computed on integers."""
     x = _INTEGERS.unsigned(pattern, OPERANDS.bits)
-    words = [_exact(n) * splitting.scaled_back(i) for i, n in enumerate(splitting.words(_INTEGERS, x))]
+    words = [_exact(n) * splitting.scaled_back(i) for i, n in enumerate(splitting.read_words(_INTEGERS, x))]
     return _exact(Number(OPERANDS, x, Span.of_format(OPERANDS))), words
 
 

@@ -120,7 +120,7 @@ class EnclosureArithmetic(Arithmetic[Any, Any]):
         product = x.product(y)
         if unit.d_format.is_integer:
             total = total.plus(product.times(len(a)))
-            if total.most > max_value(unit.d_format):
+            if total.most > unit.d_format.largest:
                 raise NoBoundError(f"{label}: the integer sum of {len(a)} products may exceed {unit.d_format.name}")
             return number(unit.d_format, total)
         p, rho = unit.parameters, unit.parameters.conversion
@@ -206,15 +206,6 @@ def least(fmt: Format) -> Fraction:
     return Fraction(2) ** (fmt.e_min - fmt.fraction_bits)
 
 
-def max_value(fmt: Format) -> Fraction:
-    """Return the largest number of a format."""
-    pattern = fmt.max_finite >> fmt.ignored_bits
-    if fmt.is_integer:
-        return Fraction(pattern)
-    fraction = pattern & ((1 << fmt.fraction_bits) - 1)
-    return (fraction + (1 << fmt.fraction_bits)) * Fraction(2) ** (fmt.e_max - fmt.fraction_bits)
-
-
 def floor_log2(x: Fraction) -> int:
     """Return floor(log2(x)) of a positive number."""
     top = x.numerator.bit_length() - x.denominator.bit_length()
@@ -249,11 +240,11 @@ def _largest_converted(unit: Design) -> Fraction:
     """Return the largest number that the conversion of a unit returns."""
     unused = unit.d_format.fraction_bits - unit.parameters.conversion.fraction_bits
     ulp = Fraction(2) ** (unit.d_format.e_max - unit.parameters.conversion.fraction_bits)
-    return max_value(unit.d_format) // ulp * ulp if unused else max_value(unit.d_format)
+    return unit.d_format.largest // ulp * ulp if unused else unit.d_format.largest
 
 
 def _require_finite(label: str, most: Fraction, fmt: Format) -> None:
-    if most > max_value(fmt):
+    if most > fmt.largest:
         raise NoBoundError(f"{label}: may be as large as {float(most):.3g}, beyond {fmt.name}")
 
 

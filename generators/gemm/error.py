@@ -46,8 +46,8 @@ class Point:
     """Errors ``d - reference`` of an algorithm over the elements that were computed of an N x N product.
 
     ``relative`` is the largest error as a part of ``sum |a||b|``, ``ulps`` the median error in units in the last place
-    of the reference in fp32, ``bias`` the mean of the signed errors. Elements that are not finite are counted, and in
-    none of these; all are None where no element is finite.
+    of the reference in fp32, ``bias`` the mean of the signed errors. Elements of which d or the reference is not finite
+    are counted, and in none of these; all are None where no element is finite.
     """
 
     algorithm: Algorithm
@@ -100,25 +100,27 @@ def measure(
 
 @dataclass(frozen=True, slots=True)
 class Scaled:
-    """An array of exact numbers: integers (dtype object) times ``2**exponent``."""
+    """An array of numbers: integers (dtype object) times ``2**exponent``; what is not ``finite`` counts as 0."""
 
     integers: npt.NDArray[Any]
     exponent: int
+    finite: npt.NDArray[np.bool_]
 
     @classmethod
     def of_patterns(cls, fmt: Format, patterns: Patterns) -> Scaled:
-        """Return the finite numbers that patterns mean."""
+        """Return the numbers that patterns mean."""
         x = Number(fmt, _ARRAYS.from_patterns(patterns, fmt.bits), Span.of_format(fmt))
-        word, _ = exact_value(_ARRAYS, x, x.span)
+        word, finite = exact_value(_ARRAYS, x, x.span)
         integers = np.asarray(word.data, dtype=object)
         # the fewer bits, the faster the products
         bits = int(np.bitwise_or.reduce(integers, axis=None)) or 1
         places = (bits & -bits).bit_length() - 1
-        return cls(integers >> places, x.span.least + places)
+        return cls(integers >> places, x.span.least + places, np.broadcast_to(finite.data, patterns.shape))
 
     def dot(self, other: Scaled) -> Scaled:
         """Return the product of two matrices."""
-        return Scaled(self.integers.dot(other.integers), self.exponent + other.exponent)
+        finite = np.logical_and.outer(self.finite.all(axis=1), other.finite.all(axis=0))
+        return Scaled(self.integers.dot(other.integers), self.exponent + other.exponent, finite)
 
     def at(self, exponent: int) -> npt.NDArray[Any]:
         """Return the integers at an exponent that is no larger."""
@@ -132,8 +134,9 @@ def _reference(reference: Reference, a: Patterns, b: Patterns) -> Scaled:
         first, second = a.view(np.float32), b.view(np.float32)
         total = np.zeros((len(a), b.shape[1]), dtype=np.float32)
         for k in range(a.shape[1]):
-            # both operations round to nearest in fp32
-            total = total + first[:, k, np.newaxis] * second[np.newaxis, k, :]
+            # both operations round to nearest in fp32; what overflows is no reference
+            with np.errstate(over="ignore", invalid="ignore"):
+                total = total + first[:, k, np.newaxis] * second[np.newaxis, k, :]
         return Scaled.of_patterns(OPERANDS, total.view(np.uint32))
     return Scaled.of_patterns(OPERANDS, a).dot(Scaled.of_patterns(OPERANDS, b))
 
@@ -164,7 +167,7 @@ def _point(
     bound: Bound | None,
 ) -> Point:
     """Return the statistics of the errors of ``d``."""
-    finite = np.isfinite(d.view(np.float32))
+    finite = np.isfinite(d.view(np.float32)) & target.finite
     result = Scaled.of_patterns(OPERANDS, d)
     exponent = min(result.exponent, target.exponent)
     unit = Fraction(2) ** exponent

@@ -26,11 +26,18 @@ from mmaproof.generators.gemm.enclosure import Enclosure, EnclosureArithmetic, N
 from mmaproof.generators.gemm.finding import ROUNDS, Asked, Finding, Shown, Witness
 from mmaproof.generators.gemm.samples import every_precision, exponents_of
 from mmaproof.properties.gemm.overflow import NoOverflow
-from mmaproof.properties.gemm.split import EXPONENTS, Splitting, Window, WordsAreBounded, all_finite, power_pattern
+from mmaproof.properties.gemm.split import (
+    EXPONENTS,
+    Splitting,
+    Window,
+    WordsAreBounded,
+    all_finite,
+    overflows,
+    power_pattern,
+)
 from mmaproof.properties.preconditions import Exponents, Precondition
 from mmaproof.smt.algebra.arrays import ArrayAlgebra
 from mmaproof.smt.algebra.integers import IntegerAlgebra
-from mmaproof.smt.semantics.unpack import unpack
 from mmaproof.smt.solving.verdict import Status
 
 _INTEGERS = IntegerAlgebra()
@@ -43,7 +50,7 @@ LONGEST = 1 << 12
 def check_overflow(
     algorithm: Algorithm, unit: Design, k: int | None, where: Sequence[Precondition], asked: Asked
 ) -> Finding:
-    """Find out whether nothing becomes infinite or NaN for ``k`` elements (default the unit's K).
+    """Find out whether nothing becomes infinite, NaN or clamped for ``k`` elements (default the unit's K).
 
     First bounds of the words are proved, of one operand and so for any K, and carried through the operations. Where
     one leaves its format, the question is asked of the search and the solver at length k.
@@ -198,7 +205,6 @@ def _witness(algorithm: Algorithm, unit: Design, operands: Operands) -> Witness:
     numbers.append(Shown("c", OPERANDS, operands.c))
     for step in trace(algorithm, unit, operands).steps:
         fmt, pattern = step.result.fmt, step.result.word.data
-        value = None if fmt.is_integer else unpack(_INTEGERS, fmt, step.result.word)
-        if value is not None and (value.infinite.data or value.nan.data):
+        if overflows(_INTEGERS, step).data:
             return Witness(f"{step.label} overflows {fmt.name}", (*numbers, Shown(step.label, fmt, pattern)))
     raise AssertionError("a confirmed witness overflows nowhere")

@@ -75,7 +75,8 @@ def check_split(algorithm: SplitGemm, unit: Design, where: Sequence[Precondition
 def _check_one(name: str, splitting: Splitting, given: Window | None, asked: Asked) -> Finding:
     """Return what is found of one operand, or of both where they are split alike; lemmas are not in it."""
     words = "1 word" if splitting.count == 1 else f"{splitting.count} words"
-    label = f"operand {' and '.join(name)}, {words} of {splitting.fmt.name}"
+    flushed = ", of which the unit reads subnormal ones as zero" if splitting.flushes else ""
+    label = f"operand {' and '.join(name)}, {words} of {splitting.fmt.name}{flushed}"
     known = Precisions()
     patterns = every_precision(asked.means.seed)
     known.add(patterns[~_is_exact(splitting, patterns)])
@@ -97,7 +98,7 @@ def _check_one(name: str, splitting: Splitting, given: Window | None, asked: Ask
     exact = f"exact for {best.bits} significant bits and exponents {best}" if best else "nowhere exact"
     return Finding(
         Status.PROVED if failing is None else Status.REFUTED,
-        f"{label}: {exact}",
+        f"{label}: {exact}" + ("" if failing is None else f", but not {stated} bits everywhere in {given}"),
         values={
             "words": splitting.count,
             "exact": [{"bits": w.bits, "low": w.low, "high": w.high} for row in rows for w in row],

@@ -15,7 +15,7 @@ from mmaproof.smt.semantics import OperandWords
 
 
 class NoOverflow(Fp32Question):
-    """Nothing that the algorithm makes of finite fp32 operands is infinite or NaN: words, sums of the unit, results."""
+    """Nothing that the algorithm makes of finite fp32 operands overflows: words, sums of the unit, results."""
 
     def __init__(
         self, algorithm: Algorithm, unit: Design, *, k: int | None = None, where: Sequence[Precondition] = ()

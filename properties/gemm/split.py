@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Generic
 
 from mmaproof.algorithms.algorithm import OPERANDS
-from mmaproof.algorithms.arithmetic import Arithmetic
+from mmaproof.algorithms.arithmetic import Arithmetic, Step
 from mmaproof.algorithms.numbers import Number, Span
 from mmaproof.algorithms.split_gemm import SplitGemm
 from mmaproof.designs.design import Design
@@ -56,21 +56,33 @@ class Window:
 
 @dataclass(frozen=True)
 class Splitting:
-    """A split: ``count`` words of format ``fmt`` as ``algorithm`` makes them."""
+    """A split: ``count`` words of format ``fmt`` as ``algorithm`` makes them; ``flushes``: subnormal ones read as 0."""
 
     algorithm: SplitGemm
     fmt: Format
     count: int
+    flushes: bool
 
     @classmethod
     def of(cls, algorithm: SplitGemm, unit: Design, operand: str) -> Splitting:
         """Return the split of operand ``a`` or ``b`` by an algorithm that runs on ``unit``."""
         fmt = unit.a_format if operand == "a" else unit.b_format
-        return cls(algorithm, fmt, algorithm.products.words["ab".index(operand)])
+        flushed = unit.parameters.subnormals
+        flushes = flushed.of_a if operand == "a" else flushed.of_b
+        return cls(algorithm, fmt, algorithm.products.words["ab".index(operand)], flushes)
 
     def words(self, algebra: Algebra[D, T], x: Word[D]) -> list[Number[D]]:
         """Return the words of a pattern of fp32."""
         return self.split(Arithmetic(algebra), x)
+
+    def read_words(self, algebra: Algebra[D, T], x: Word[D]) -> list[Number[D]]:
+        """Return the words as the unit reads them: one that flushes subnormal numbers has a zero for each."""
+        words = self.words(algebra, x)
+        if not self.flushes:
+            return words
+        nothing = algebra.unsigned(0, self.fmt.bits)
+        small = [unpack(algebra, self.fmt, n.word).subnormal for n in words]
+        return [replace(n, word=algebra.ite(s, nothing, n.word)) for n, s in zip(words, small, strict=True)]
 
     def split(self, arithmetic: Arithmetic[D, T], x: Word[D]) -> list[Number[D]]:
         """Return the words of a pattern of fp32, every operation on the way noted."""
@@ -101,7 +113,7 @@ class SplitValues(Generic[D, T]):
         top = algebra.add(operand.exponent, algebra.signed(REACH))
         cut = Cut(OPERANDS.fraction_bits + REACH)
         values, sound = [], []
-        for i, word in enumerate(splitting.words(algebra, x)):
+        for i, word in enumerate(splitting.read_words(algebra, x)):
             n = normalised(algebra, unpack(algebra, word.fmt, word.word))
             exponent = algebra.add(n.exponent, algebra.signed(-splitting.algorithm.scale * i))
             present = algebra.negation(n.zero)
@@ -146,7 +158,8 @@ class SplitIsExact(OperandLemma):
         super().__init__(windows)
         self.splitting = splitting
         self.name = (
-            f"x is the sum of its words ({splitting.count} of {splitting.fmt.name}) in every window of the table"
+            f"x is the sum of its words ({splitting.count} of {splitting.fmt.name}"
+            f"{', as read without subnormals' if splitting.flushes else ''}) in every window of the table"
         )
 
     def claim(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
@@ -221,10 +234,30 @@ class WordsAreBounded(OperandLemma):
 
 
 def all_finite(arithmetic: Arithmetic[D, T]) -> Truth[T]:
-    """Return whether every floating-point number that was noted is neither infinite nor NaN."""
-    algebra, results = arithmetic.algebra, [step.result for step in arithmetic.steps]
-    values = [unpack(algebra, x.fmt, x.word) for x in results if not x.fmt.is_integer]
-    return algebra.negation(algebra.any_of([t for v in values for t in (v.infinite, v.nan)]))
+    """Return whether no operation that was noted overflowed."""
+    algebra = arithmetic.algebra
+    return algebra.negation(algebra.any_of([overflows(algebra, step) for step in arithmetic.steps]))
+
+
+def overflows(algebra: Algebra[D, T], step: Step[D]) -> Truth[T]:
+    """Return whether the floating-point result of an operation is infinite, NaN, or clamped.
+
+    A format without infinities has its largest number for what is beyond it: that is clamped.
+    """
+    fmt = step.result.fmt
+    if fmt.is_integer:
+        return algebra.truth(False)
+    value = unpack(algebra, fmt, step.result.word)
+    found = [value.infinite, value.nan]
+    if step.unit is None and fmt.infinity is None:
+        found += [_is_beyond(algebra, x, fmt) for (x,) in step.operands]
+    return algebra.any_of(found)
+
+
+def _is_beyond(algebra: Algebra[D, T], x: Number[D], fmt: Format) -> Truth[T]:
+    """Return whether the magnitude of ``x``, of a wider format, is above the largest number of ``fmt``."""
+    magnitude = algebra.extract(x.word, x.fmt.sign_position - 1, 0)
+    return algebra.less(algebra.unsigned(x.fmt.encode(fmt.largest), magnitude.width), magnitude)
 
 
 def power_pattern(fmt: Format, exponent: int) -> int:

@@ -108,6 +108,21 @@ def test_operands_that_do_not_fit_are_refused():
         multiply(plain, VOLTA, a, b, c)
 
 
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("plain@interval=8", "interval has no effect where all of k is summed inside"),
+        ("plain@scale=3", "scale has no effect on operands of one word"),
+        ("markidis@schedule=block,intermediate=fp16", "intermediate has no effect with schedule=block"),
+        ("markidis@rounding=rz,rounding=rne", "sets rounding twice"),
+        ("markidis@", "is no setting"),
+    ],
+)
+def test_settings_that_change_nothing_are_refused(name, why):
+    with pytest.raises(DesignError, match=why):
+        find_algorithm(name)
+
+
 def test_slices_have_no_infinities():
     slices, unit = ALGORITHMS["slices"], find_design("turing/mma.m8n8k16.s32.s8.s8.s32")
     with pytest.raises(OperandError, match="0xff800000 is not finite"):

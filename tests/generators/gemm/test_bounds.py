@@ -22,7 +22,6 @@ from mmaproof.generators.gemm.enclosure import (
     NoBoundError,
     WordArithmetic,
     least,
-    max_value,
     number,
     rounded_magnitude,
     rounding_error,
@@ -148,17 +147,17 @@ def words_of(name: str, unit: str, pattern: int) -> list[Fraction]:
 @pytest.mark.parametrize(
     ("name", "unit", "size"),
     [
-        ("ootomo-yokota@{}", VOLTA, 100),
-        ("markidis@{}", VOLTA, Fraction(1, 1 << 10)),
-        ("ootomo-yokota-tf32@{}", TF32, 1 << 30),
-        ("bf16x6@{}", BF16, 1),
-        ("promoted@{},products=10.00", FP8, 300),
-        ("promoted@{}", FP8, Fraction(3, 1 << 11)),
+        ("ootomo-yokota@rounding={0},residual_rounding={0}", VOLTA, 100),
+        ("markidis@rounding={0},residual_rounding={0}", VOLTA, Fraction(1, 1 << 10)),
+        ("ootomo-yokota-tf32@rounding={0},residual_rounding={0}", TF32, 1 << 30),
+        ("bf16x6@rounding={0},residual_rounding={0}", BF16, 1),
+        ("promoted@rounding={0},residual_rounding={0},products=10.00", FP8, 300),
+        ("promoted@rounding={0}", FP8, Fraction(3, 1 << 11)),
     ],
 )
 def test_words_are_no_further_off_than_their_enclosure_says(name, unit, size, rounding) -> None:
     """Random and edge numbers up to the size, down to the least; what words are off is one symbol."""
-    name, size = name.format(f"rounding={rounding},residual_rounding={rounding}"), Fraction(size)
+    name, size = name.format(rounding), Fraction(size)
     algorithm, sizes = find_algorithm(name), {"a": size}
     element = number(FP32, Enclosure({("a",): Fraction(1)}, Fraction(0), size))
     split = algorithm.words(WordArithmetic(sizes), find_design(unit), "a", [element])
@@ -198,7 +197,7 @@ def test_rounding_moves_a_number_by_half_an_ulp_of_the_numbers_below_the_bound()
     [
         ("plain", VOLTA, 4, Sizes(Fraction(65520), Fraction(1)), "beyond fp16"),
         ("plain", VOLTA16, 4096, Sizes(Fraction(4), Fraction(4)), "beyond fp16"),
-        ("plain", VOLTA, 4, Sizes(Fraction(1), Fraction(1), max_value(FP32)), "beyond fp32"),
+        ("plain", VOLTA, 4, Sizes(Fraction(1), Fraction(1), FP32.largest), "beyond fp32"),
         ("slices", INT8, 1 << 16, ONE, None),
         ("slices@sums=weight", INT8, 1 << 16, ONE, "may exceed int32"),
     ],

@@ -50,6 +50,16 @@ def test_below_the_largest_number_nothing_overflows(algorithm, high):
     assert found.values["words"]["a"][0] == high + 1
 
 
+@pytest.mark.parametrize(("high", "status"), [(7, Status.PROVED), (8, Status.REFUTED)])
+def test_what_a_format_without_infinities_clamps_is_an_overflow(high, status):
+    unit = find_design("hopper/wgmma.m64n8k32.f32.e4m3.e4m3")
+    found = check_algorithm("overflow", find_algorithm("plain"), unit, where=[Exponents(-5, high)]).finding
+    assert found.status is status
+    if status is Status.REFUTED:
+        (shown,) = [n for n in found.witnesses[0].numbers if n.fmt.name == "e4m3"]
+        assert shown.pattern & 0x7F == 0x7E
+
+
 @pytest.mark.parametrize("algorithm", [PLAIN, OOTOMO])
 def test_rounding_overflows_within_the_last_half_unit(algorithm):
     """Numbers below 2**16, the bound that their exponents give, become infinite from 65520 on."""

@@ -17,6 +17,7 @@ from mmaproof.generators.gemm.samples import every_precision, exponents_of, sign
 from mmaproof.generators.gemm.split import EXACT, NONE, check_split, relative_bound
 from mmaproof.properties.gemm.split import Part, PartIsBounded, SplitIsExact, Splitting, Window
 from mmaproof.properties.preconditions import Exponents, Finite
+from mmaproof.smt.algebra.integers import IntegerAlgebra
 from mmaproof.smt.solving.verdict import Status
 
 FP16 = find_design("volta/mma.m8n8k4.f32.f16.f16.f32")
@@ -82,6 +83,21 @@ def test_residuals_that_are_truncated_or_scaled_less_miss_more(changes, places):
     splitting = replace(SPLIT, algorithm=replace(OOTOMO, **changes))
     bound, problem = relative_bound(splitting, Window(-16, -15), asked())
     assert (problem, bound.places) == ("", places)
+
+
+def test_words_that_the_unit_flushes_count_as_zero():
+    markidis, flushing = find_algorithm("markidis"), find_design("cdna2/v_mfma_f32_16x16x16f16")
+    tables = {}
+    for unit in (FP16, flushing):
+        exact = check_split(markidis, unit, (), asked()).values["ab"]["exact"]
+        tables[unit] = {x["bits"]: (x["low"], x["high"]) for x in exact}
+    # the last bit of the residual, 2^-24 in fp16, is below 2^-14 where it is the residual's first one
+    assert (tables[FP16][23], tables[flushing][23]) == ((-2, 14), (8, 14))
+    splitting = Splitting.of(markidis, flushing, "a")
+    algebra = IntegerAlgebra()
+    x = algebra.unsigned(0x3E800400, 32)  # 2^-2 + 2^-15
+    assert splitting.words(algebra, x)[1].word.data == 0x0200
+    assert splitting.read_words(algebra, x)[1].word.data == 0
 
 
 def test_a_window_where_a_word_overflows_has_no_bound():

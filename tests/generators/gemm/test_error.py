@@ -87,6 +87,16 @@ def test_what_is_not_finite_is_counted_and_left_out() -> None:
     assert (all_of_it.not_finite, all_of_it.largest, all_of_it.mean) == (4, None, None)
 
 
+def test_a_reference_that_overflows_is_left_out() -> None:
+    unit = find_design("ampere/mma.m16n8k8.f32.bf16.bf16.f32")
+    drawn = find_distribution("exponents=63..63")
+    (point,) = measure([find_algorithm("bf16x9")], unit, 8, drawn, reference=Reference.FP32, rows=8, columns=8)
+    assert 0 < point.not_finite < 64
+    # of the others fp32 holds the result: nothing is off by as much as an operand of the sum
+    assert point.largest is not None
+    assert point.largest < 2**124
+
+
 def test_matrices_depend_on_the_seed_and_n_alone() -> None:
     alone = points(["plain"], VOLTA, 16, seed=3)[0]
     assert points(["markidis", "plain"], VOLTA, 16, seed=3)[1] == alone
