@@ -14,6 +14,7 @@ from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
 from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.proving.lemma import Lemma
 from mmaproof.smt.proving.sequential import is_rewriting, sequential_lemmas
+from mmaproof.smt.proving.wrapping import is_regrouping, regrouping_lemmas
 from mmaproof.smt.semantics import OperandWords, dot_product_accumulate, equal_results
 
 
@@ -70,7 +71,9 @@ class Equivalence(Question):
         return equal_results(algebra, fmt, d, e, nan_codes=self.nan_codes, zero_signs=self.zero_signs)
 
     def lemmas(self) -> Sequence[Lemma]:
-        """Return why a T-FDPA and the sequential accumulator that is one are equal."""
+        """Return why a T-FDPA and the sequential accumulator that is one are equal, or integer units that regroup."""
+        if is_regrouping(*self.designs):
+            return regrouping_lemmas(self.designs[0], self.k)
         for fused, sequential in (self.designs, self.designs[::-1]):
             # the steps of a chain are alike where c is of the format of d
             alike = self.k <= fused.parameters.L or fused.c_format is fused.d_format

@@ -116,7 +116,7 @@ def known_parameters(interface: Interface) -> Iterator[Parameters]:
     The conversion is one to d with the same rounding, and a step is as long as fits K.
     """
     d = interface.formats[3]
-    designs = sorted(load_catalogue().designs.values(), key=lambda x: not interface.takes(x))
+    designs = sorted(load_catalogue().designs.values(), key=lambda x: (not interface.takes(x), x.k != interface.k))
     for p in (x.parameters for x in designs):
         conversions = [name for name, rho in RHO.items() if rho.target is d and rho.rounding is p.conversion.rounding]
         steps = math.gcd(p.L, interface.k)

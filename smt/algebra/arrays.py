@@ -58,7 +58,7 @@ class ArrayAlgebra(Algebra[Data, Any]):
         return -x
 
     def _magnitude(self, x: Data, negative: Any, width: int) -> Data:
-        return np.abs(x)
+        return abs(x)
 
     def _multiply(self, x: Data, y: Data) -> Data:
         return x * y
@@ -132,7 +132,8 @@ class ArrayAlgebra(Algebra[Data, Any]):
         return np.where(condition, x, y)
 
     def _maximum(self, x: Data, y: Data, signed: bool) -> Data:
-        return np.maximum(x, y)
+        # NumPy would give the larger of two wide constants a fixed-width type
+        return max(x, y) if isinstance(x, int) and isinstance(y, int) else np.maximum(x, y)
 
     def _not(self, x: Any) -> Any:
         return np.logical_not(x)

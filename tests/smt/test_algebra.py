@@ -143,6 +143,14 @@ def test_shift_amounts_wider_than_the_operand_shift_everything_out():
     assert value.constant_value() == 0
 
 
+def test_wide_constants_stay_exact_on_arrays():
+    wide = [ARRAYS.signed(-5, 80), ARRAYS.signed(3, 80)]
+    for word in (ARRAYS.magnitude(wide[0]), ARRAYS.magnitude(ARRAYS.maximum(wide)), ARRAYS.maximum_in_turn(wide)):
+        moved = ARRAYS.shift_left(word, 70)
+        assert ARRAYS.drop_low(moved, 70).data == word.data
+        assert ARRAYS.extract(moved, moved.width - 1, 1).data == word.data << 69
+
+
 def test_on_arrays_nothing_is_chosen_by_a_comparison_that_holds_nowhere():
     x, y = (ARRAYS.from_patterns(np.array(p, dtype=np.uint32), 8) for p in ([1, 2, 3], [4, 5, 6]))
     assert ARRAYS.ite(ARRAYS.is_value(x, 7), y, x) is x

@@ -1,0 +1,51 @@
+"""Why integer units whose registers wrap return the same however their products are grouped and ordered.
+
+A step adds the exact sum of its products to the register, which keeps the result modulo a power of two. If adding two
+sums one after the other leaves in the register what adding their exact sum at once does (``RegroupedSum``), then by
+induction over the steps it holds c plus the exact sum of all products at the end, modulo that power: whatever the steps
+are, and in whatever order products enter them. Elements of padding add zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from mmaproof.designs.design import Design
+from mmaproof.designs.readings import IntegerOverflow
+from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
+from mmaproof.smt.proving.lemma import Input, Lemma
+from mmaproof.smt.semantics.integer_step import product_range
+
+_GROUPING = ("L", "k_order")
+"""The parameters that say which products are added in which step, and nothing else."""
+
+
+class RegroupedSum(Lemma):
+    """A register of ``bits`` bits holds the same after two sums of ``width`` bits as after their exact sum."""
+
+    def __init__(self, width: int, bits: int) -> None:
+        self.name = f"sums of {width} bits wrap in {bits} bits one after the other as they do at once"
+        self.bits = bits
+        self.inputs = (Input("x", width, signed=True), Input("y", width, signed=True), Input("c", bits, signed=True))
+
+    def claim(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
+        """Return whether it does."""
+        x, y, c = (words[n] for n in "xyc")
+        in_turn = algebra.modular_sum([y, algebra.modular_sum([x, c], self.bits)], self.bits)
+        return algebra.equal(in_turn, algebra.modular_sum([algebra.add(x, y), c], self.bits))
+
+
+def is_regrouping(first: Design, second: Design) -> bool:
+    """Return whether two designs are integer units that wrap, and differ in how products are grouped and ordered only."""
+    if first.formats != second.formats or not first.d_format.is_integer:
+        return False
+    texts = [d.parameters.as_text() for d in (first, second)]
+    differing = {n for n in texts[0] if texts[0][n] != texts[1][n]}
+    return differing <= set(_GROUPING) and first.parameters.integer_overflow is IntegerOverflow.WRAP
+
+
+def regrouping_lemmas(design: Design, k: int) -> tuple[Lemma, ...]:
+    """Return the lemma for dot products of length ``k``: no sum of some of its products needs more bits."""
+    least, largest = (k * x for x in product_range(design.a_format, design.b_format))
+    width = max(abs(least), largest).bit_length() + 1
+    return (RegroupedSum(width, design.d_format.bits),)
