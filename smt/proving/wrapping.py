@@ -36,7 +36,7 @@ class RegroupedSum(Lemma):
 
 
 def is_regrouping(first: Design, second: Design) -> bool:
-    """Return whether two designs are integer units that wrap, and differ in how products are grouped and ordered only."""
+    """Return whether two designs are integer units that wrap and differ only in how products are grouped, ordered."""
     if first.formats != second.formats or not first.d_format.is_integer:
         return False
     texts = [d.parameters.as_text() for d in (first, second)]
