@@ -141,19 +141,13 @@ class SplitGemm(Algorithm):
     def has_no_effect(self, name: str) -> str | None:
         """Return why a parameter changes nothing beside the others, None where it does."""
         single = max(self.products.words) == 1
-        return {
-            "residual_rounding": "on operands of one word" if single else None,
-            "scale": "on operands of one word" if single else None,
-            "accumulators": "on operands of one word" if single else None,
-            "interval": "where all of k is summed inside the unit, one product of words after the other"
-            if self.outside is Outside.NONE and (single or self.schedule is Schedule.GEMM)
-            else None,
-            "intermediate": "on one product of words"
-            if single
-            else "with schedule=block"
-            if self.schedule is Schedule.BLOCK
-            else None,
-        }.get(name)
+        if single and name in ("residual_rounding", "scale", "accumulators", "intermediate"):
+            return "on operands of one word"
+        if name == "interval" and self.outside is Outside.NONE and (single or self.schedule is Schedule.GEMM):
+            return "where all of k is summed inside the unit, one product of words after the other"
+        if name == "intermediate" and self.schedule is Schedule.BLOCK:
+            return "with schedule=block"
+        return None
 
     def words(
         self, arithmetic: Arithmetic[D, T], unit: Design, operand: str, xs: Sequence[Number[D]]
