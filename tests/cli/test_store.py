@@ -33,7 +33,7 @@ def test_certified_answers_say_so(run):
         record = only_json(run(*SAME[:1], certify, *SAME[1:], "--json")[1])
         assert (record["verdict"], record["solver"]) == ("equivalent", identity("bitwuzla"))
         assert record["certified_by"] == identity("cvc5")
-        assert record["origin"].endswith(f", certified by {require_solver('cvc5')}")
+        assert f", certified by {require_solver('cvc5')}" in record["origin"]
     record = only_json(run(*ORDER, "--certify", "--solver", "z3", "--json")[1])
     assert [record["certified_by"], *(x["certified_by"] for x in record["lemmas"])] == [identity("bitwuzla")] * (
         1 + len(record["lemmas"])
