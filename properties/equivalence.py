@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError
 from mmaproof.designs.formats import Format
-from mmaproof.properties.preconditions import Precondition
+from mmaproof.properties.preconditions import Precondition, restricting
 from mmaproof.properties.question import Question
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
 from mmaproof.smt.algebra.terms import TermAlgebra
@@ -24,7 +24,8 @@ class Equivalence(Question):
     With ``nan_codes`` two NaNs are equal only if their bits are; without ``zero_signs`` +0 and -0 are equal. ``k`` is
     the length of the dot product, by default the least common multiple of the two K.
 
-    Raises DesignError where the designs take or return different formats, or ``k`` fits one of them not.
+    Raises DesignError where the designs take or return different formats, or ``k`` fits one of them not, and
+    InputError where a range of exponents leaves zeros only.
     """
 
     compares_runs = True
@@ -58,7 +59,7 @@ class Equivalence(Question):
         self.scale_format = first.scale_format
         self.formats = first.formats[:3]
         self.k = math.lcm(first.k, second.k) if k is None else k
-        self.where = tuple(where)
+        self.where = restricting(where, self.formats)
         self.nan_codes, self.zero_signs = nan_codes, zero_signs
         for design in self.designs:
             design.padded_length(self.k)

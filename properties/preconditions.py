@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mmaproof.designs.errors import InputError
+from mmaproof.designs.formats import Format
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
 from mmaproof.smt.semantics.unpack import Unpacked
 
@@ -112,3 +113,17 @@ def parse_precondition(text: str) -> Precondition:
             raise InputError(f"precondition {text!r}: the range is empty; write exponents={high}..{low}")
         return Exponents(low, high)
     raise InputError(f"unknown precondition {text!r}: one of {_ALLOWED}")
+
+
+def restricting(where: Sequence[Precondition], formats: Sequence[Format]) -> tuple[Precondition, ...]:
+    """Return preconditions that are to restrict operands of floating-point formats.
+
+    Raises InputError for a range of exponents in which none of the formats has a number: only zeros would be left.
+    """
+    for p in where:
+        if isinstance(p, Exponents):
+            least, most = min(f.e_min - f.fraction_bits for f in formats), max(f.e_max for f in formats)
+            if most < p.low or p.high < least:
+                names = ", ".join(dict.fromkeys(f.name for f in formats))
+                raise InputError(f"{p}: only the zeros of {names} are there; others have exponents {least}..{most}")
+    return tuple(where)

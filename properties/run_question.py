@@ -11,7 +11,7 @@ from pysmt.fnode import FNode
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError
 from mmaproof.designs.operands import Operands
-from mmaproof.properties.preconditions import Precondition
+from mmaproof.properties.preconditions import Precondition, restricting
 from mmaproof.properties.question import Question
 from mmaproof.smt.algebra.integers import IntegerAlgebra
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
@@ -50,7 +50,7 @@ class RunQuestion(Question):
     """A claim about the results of one or more runs.
 
     Without a length in ``scope`` it is about one step of ``design``. Raises DesignError where the length does not fit,
-    or preconditions are given for an integer unit.
+    or preconditions are given for an integer unit, and InputError where a range of exponents leaves zeros only.
     """
 
     def __init__(self, design: Design, scope: Scope) -> None:
@@ -64,7 +64,7 @@ class RunQuestion(Question):
         asked = self.asked(design)
         asked.padded_length(self.k)
         self.blocks = asked.blocks(self.k)
-        self.where = scope.where
+        self.where = restricting(scope.where, self.formats)
 
     def asked(self, design: Design) -> Design:
         """Return what is run of a design: one step of it, or the whole where a length is given."""

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from mmaproof.designs.design import Design
 from mmaproof.designs.operands import OperandBatch, Operands
-from mmaproof.properties.preconditions import Precondition
+from mmaproof.properties.preconditions import Precondition, restricting
 from mmaproof.properties.question import Question
 from mmaproof.smt.algebra.arrays import ArrayAlgebra
 from mmaproof.smt.algebra.integers import IntegerAlgebra
@@ -41,7 +41,7 @@ class SomePairAgrees(Question):
         self.scale_format = first.scale_format
         self.formats = first.formats[:3]
         self.k = k
-        self.where = tuple(where)
+        self.where = restricting(where, self.formats)
         self.blocks = first.blocks(k)
 
     def claim(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Truth[T]:

@@ -12,7 +12,7 @@ from mmaproof.algorithms.algorithm import OPERANDS, Algorithm
 from mmaproof.algorithms.numbers import Number, Span
 from mmaproof.designs.design import Design
 from mmaproof.designs.operands import OperandBatch
-from mmaproof.properties.preconditions import Exponents, Precondition
+from mmaproof.properties.preconditions import Exponents, Precondition, restricting
 from mmaproof.properties.question import Question
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
 from mmaproof.smt.semantics import OperandWords
@@ -23,7 +23,7 @@ class Fp32Question(Question):
     """A question about ``runs``, algorithms each with its unit, on the same finite fp32 operands.
 
     ``k`` is by default the least common multiple of the units' K. Raises DesignError where an algorithm does not run on
-    its unit or ``k`` does not fit.
+    its unit or ``k`` does not fit, InputError where a range of exponents leaves zeros only.
     """
 
     def __init__(self, runs: Sequence[tuple[Algorithm, Design]], k: int | None, where: Sequence[Precondition]) -> None:
@@ -35,7 +35,7 @@ class Fp32Question(Question):
             unit.padded_length(self.k)
         self.formats = (OPERANDS, OPERANDS, OPERANDS)
         self.scale_format, self.blocks = None, 0
-        self.where = tuple(where)
+        self.where = restricting(where, self.formats)
 
     @property
     def span(self) -> Span:

@@ -55,6 +55,17 @@ def test_the_accumulator_counts_too():
     assert not meant(["exponents=-139..0"], c=tiny)
 
 
+@pytest.mark.parametrize("where", ["exponents=-200..-150", "exponents=128..300"])
+def test_a_range_of_exponents_without_numbers(where):
+    with pytest.raises(InputError, match=r"only the zeros of e5m2, fp32 are there; others have exponents -149\.\.127"):
+        meant([where])
+
+
+@pytest.mark.parametrize("where", ["exponents=-200..-149", "exponents=127..300"])
+def test_a_range_in_which_one_format_has_numbers(where):
+    assert meant([where])
+
+
 @pytest.mark.parametrize("where", ["finite", "positive", "normal", "exponents=2..3"])
 def test_scales_are_not_restricted(where):
     design = find_design("blackwell/block16.f32.e2m1.e2m1.ue4m3")
