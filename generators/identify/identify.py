@@ -38,6 +38,8 @@ VALIDATION = 100_000
 SLOW = 30.0
 """Seconds that the validation may take: of a slow unit it has fewer rows."""
 PROOF_SECONDS = 10.0
+PROOF_SHARE = 0.9
+"""Share of the time after which no proof runs any more: what is left is for the report."""
 
 
 @dataclass(frozen=True)
@@ -108,6 +110,7 @@ class Identifier:
         self.interface = oracle.interface
         self.started = time.monotonic()
         self.deadline = self.started + seconds
+        self.reserved = (1 - PROOF_SHARE) * seconds
         self.rng = np.random.default_rng(seed)
         self.proofs = proofs
         self.validated, self.gave_up = 0, False
@@ -318,15 +321,16 @@ class Identifier:
 
     def _relate(self, first: Parameters, second: Parameters) -> Operands | None:
         """Find out whether two designs are equal, and remember it; return operands on which they differ, if any."""
-        pair = frozenset((first, second))
-        left = max(self.deadline - time.monotonic(), 0.5)
+        pair, began = frozenset((first, second)), time.monotonic()
+        left = self.deadline - self.reserved - began
+        if pair in self._related or left <= 0:
+            return None
         limits = Limits(min(PROOF_SECONDS, left), 4 << 30)
         designs = self.interface.design(first), self.interface.design(second)
-        if pair in self._related:
-            return None
         self._related[pair] = same_alignment(*designs, self.solving, limits)
         if self._related[pair]:
             return None
+        limits = limits.after(time.monotonic() - began, "lemmas")
         answer = compare(*designs, solver=self.solving, limits=limits, budget=None)
         self._related[pair] = answer.status is Status.PROVED
         return answer.witness
@@ -354,7 +358,7 @@ class Identifier:
             if row is not None:
                 excluded.append(value)
                 rows.append(row)
-            elif time.monotonic() < self.deadline and self._is_proved_equal(parameters, found):
+            elif self._is_proved_equal(parameters, found):
                 unobservable.append(value)
             else:
                 undecided.append(value)
