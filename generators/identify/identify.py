@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -14,7 +14,7 @@ from mmaproof.designs.catalogue import load_catalogue
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import TargetUnavailable
 from mmaproof.designs.formats import Format
-from mmaproof.designs.operands import OperandBatch, Operands
+from mmaproof.designs.operands import OperandBatch, Operands, Patterns
 from mmaproof.designs.parameters import DEFINITIONS, Parameters, format_parameter
 from mmaproof.generators.compare import compare
 from mmaproof.generators.disputes import same_alignment
@@ -114,6 +114,7 @@ class Identifier:
         self.rng = np.random.default_rng(seed)
         self.proofs = proofs
         self.validated, self.gave_up = 0, False
+        self._alike: set[frozenset[Parameters]] = set()
         self._related: dict[frozenset[Parameters], bool] = {}
         any_known = next(iter(known_parameters(self.interface)))
         self.any_design = self.interface.design(any_known)
@@ -179,19 +180,38 @@ class Identifier:
         yield from (p for p in fit.alternatives(best) if p not in known)
 
     def _separates(self, fit: Fit, best: Parameters) -> bool:
-        """Ask for rows on which designs that fit differ; return whether there were any, and the target answered."""
+        """Ask for rows on which designs that fit differ; return whether there were any, and the target answered.
+
+        Designs that a search did not tell apart are not searched again.
+        """
         if self.oracle.batches >= MOST_BATCHES:
             return False
         rows = self._searched()
         ours = evaluate_batch(self.interface.design(best), rows)
         chosen: list[int] = []
         for rival in self._rivals(fit, best):
+            if frozenset((best, rival)) in self._alike:
+                continue
             design = self.interface.design(rival)
-            same = equal_patterns(design.d_format, evaluate_batch(design, rows), ours, nan_codes=False)
-            chosen += np.flatnonzero(~same)[:EACH].tolist()
+            # rows that were chosen for others are few, and tell most rivals apart too
+            found = self._differing(design, rows, ours, chosen)
+            if len(found) < EACH:
+                found = self._differing(design, rows, ours, range(len(rows)))
+                chosen = sorted({*chosen, *found[:EACH]})
+            if not found:
+                self._alike.add(frozenset((best, rival)))
             if fit.is_late():
                 break
-        return bool(chosen) and self._ask(fit.evidence, rows.select(np.unique(chosen)), "separating")
+        return bool(chosen) and self._ask(fit.evidence, rows.select(np.array(chosen)), "separating")
+
+    @staticmethod
+    def _differing(design: Design, rows: OperandBatch, ours: Patterns, among: Sequence[int]) -> list[int]:
+        """Return which of the rows ``among`` the design computes otherwise."""
+        if not among:
+            return []
+        at = np.asarray(among)
+        same = equal_patterns(design.d_format, evaluate_batch(design, rows.select(at)), ours[at], nan_codes=False)
+        return [int(x) for x in at[~same]]
 
     def _is_split(self, fit: Fit, best: Parameters) -> bool:
         """Ask for operands, found by the solver, on which designs that fit differ; return whether ``best`` was wrong.
