@@ -49,7 +49,7 @@ def test_its_mutant_comes_out_the_other_way(name):
 @pytest.mark.parametrize("name", ["products-exact", "sticky-bit", "order-independent", "carry-bits", "error-bound"])
 def test_nothing_to_ask_about_is_vacuous(name):
     # no positive c is zero, and no normal operand lies at these exponents
-    for where in ([Positive(), ZeroAccumulator()], [Normal(), Exponents(-400, -300)]):
+    for where in ([Positive(), ZeroAccumulator()], [Normal(), Exponents(-149, -130)]):
         answer = check(name, find_design("volta/f32.f16.f16.f32"), where=where)
         assert answer.verdict == "vacuous"
 
