@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from mmaproof.algorithms.numbers import Number, Span
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
-from mmaproof.smt.semantics.align import Cut, align
+from mmaproof.smt.semantics.align import align
+from mmaproof.smt.semantics.cut import Cut
 from mmaproof.smt.semantics.terms import Term
 from mmaproof.smt.semantics.unpack import Unpacked, unpack
 

@@ -21,7 +21,8 @@ from mmaproof.designs.conversions import Rounding
 from mmaproof.designs.design import Design
 from mmaproof.designs.formats import FORMATS
 from mmaproof.smt.algebra.protocol import D, T
-from mmaproof.smt.semantics.align import Cut, align
+from mmaproof.smt.semantics.align import align
+from mmaproof.smt.semantics.cut import Cut
 from mmaproof.smt.semantics.terms import Term
 from mmaproof.smt.semantics.unpack import normalised, unpack
 

@@ -16,8 +16,9 @@ from typing import Any
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import CatalogueError, DesignError, InputError, did_you_mean
 from mmaproof.designs.formats import Format, find_format
-from mmaproof.designs.parameters import DEFINITIONS, Parameters, parse_parameter
+from mmaproof.designs.parameters import DEFINITIONS, compose, parse_parameter
 from mmaproof.designs.profiles import load_disputes
+from mmaproof.designs.signature import Signature
 
 _NUMBER = r"([0-9]{1,9})"
 _SHAPE = re.compile(f"m{_NUMBER}n{_NUMBER}k{_NUMBER}(?![0-9])|(?<![0-9]){_NUMBER}x{_NUMBER}x{_NUMBER}(?![0-9])")
@@ -294,19 +295,12 @@ class _Table:
             raise self.fail("instructions", "no instruction is given: one at least")
         for template in self.texts("instructions"):
             for a, b, c in itertools.product(*columns):
-                yield self.design(template, (a, b, c, d), settings, scale, block)
+                yield self.design(template, Signature(a, b, c, d, scale, block), settings)
 
-    def design(
-        self,
-        template: str,
-        formats: tuple[Format, Format, Format, Format],
-        settings: dict[str, Any],
-        scale: Format | None,
-        block: int | None,
-    ) -> Design:
-        spelled = {f"{{{x}}}": f.isa_name for x, f in zip("abcd", formats, strict=True)}
-        if scale is not None:
-            spelled["{scale}"] = scale.isa_name
+    def design(self, template: str, signature: Signature, settings: dict[str, Any]) -> Design:
+        spelled = {f"{{{x}}}": f.isa_name for x, f in zip("abcd", signature.formats, strict=True)}
+        if signature.scale is not None:
+            spelled["{scale}"] = signature.scale.isa_name
         instruction = re.sub(r"\{[^{}]*\}", lambda found: spelled.get(found[0], found[0]), template)
         if not _NAME.fullmatch(instruction):
             raise self.fail(
@@ -320,18 +314,18 @@ class _Table:
         m, n, k = (int(x) for x in shape.groups() if x is not None)
         parameters = {x: value for x, value in settings.items() if x != "L_max"}
         try:
+            chain, step = compose(parameters | {"L": max(min(k, settings["L_max"]), 1)})
             return Design(
                 self.text("architecture"),
                 instruction,
                 self.text("family"),
-                *formats,
+                signature,
                 m,
                 n,
                 k,
-                Parameters(L=max(min(k, settings["L_max"]), 1), **parameters),
+                chain,
+                step,
                 self.text("source"),
-                scale,
-                block,
             )
         except DesignError as error:
             name = {None: "instructions", "L": "L_max"}.get(error.field, error.field)

@@ -7,7 +7,8 @@ from functools import cache, partial
 
 from mmaproof.generators.cover.bins import Bins, is_nonzero, is_number
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
-from mmaproof.smt.semantics.align import Cut, loses_bits
+from mmaproof.smt.semantics.align import loses_bits
+from mmaproof.smt.semantics.cut import Cut
 from mmaproof.smt.semantics.fused_sum import FusedSum
 from mmaproof.smt.semantics.terms import Term
 

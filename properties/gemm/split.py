@@ -20,7 +20,8 @@ from mmaproof.designs.design import Design
 from mmaproof.designs.formats import Format
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.proving.lemma import Input, Lemma
-from mmaproof.smt.semantics.align import Cut, align, loses_bits
+from mmaproof.smt.semantics.align import align, loses_bits
+from mmaproof.smt.semantics.cut import Cut
 from mmaproof.smt.semantics.terms import Term
 from mmaproof.smt.semantics.unpack import Unpacked, normalised, unpack
 

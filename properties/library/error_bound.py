@@ -19,7 +19,8 @@ from mmaproof.smt.proving.conversions import ConversionError
 from mmaproof.smt.proving.cuts import cut_bounds, cut_errors, cut_of
 from mmaproof.smt.proving.lemma import Lemma
 from mmaproof.smt.semantics import DotProduct, OperandWords, dot_product_accumulate
-from mmaproof.smt.semantics.align import Cut, align
+from mmaproof.smt.semantics.align import align
+from mmaproof.smt.semantics.cut import Cut
 from mmaproof.smt.semantics.terms import Term
 from mmaproof.smt.semantics.unpack import unpack
 from mmaproof.smt.solving.verdict import Status

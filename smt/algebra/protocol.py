@@ -16,6 +16,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Generic, NoReturn, TypeVar
 
+from mmaproof.smt.algebra.signals import Signal
+
 D = TypeVar("D")
 """Data of a word in an interpretation."""
 T = TypeVar("T")
@@ -290,14 +292,14 @@ class Algebra(ABC, Generic[D, T]):
     def begin(self) -> None:
         """Note that the next signals are those of another run of the semantics."""
 
-    def signal(self, name: str, x: Word[D], bounds: tuple[int, int] | None = None) -> Word[D]:
+    def signal(self, name: Signal, x: Word[D], bounds: tuple[int, int] | None = None) -> Word[D]:
         """Return ``x``, which one stage hands to the next under this name; an interpretation may cut there.
 
         ``bounds`` are the least and the largest value that it has.
         """
         return x
 
-    def signal_truth(self, name: str, x: Truth[T], observable: Callable[[], Truth[T]] | None = None) -> Truth[T]:
+    def signal_truth(self, name: Signal, x: Truth[T], observable: Callable[[], Truth[T]] | None = None) -> Truth[T]:
         """Return ``x``, likewise; where it is not ``observable``, it has no effect on what follows.
 
         That is computed only where it is asked for: numbers pay nothing for it.

@@ -17,7 +17,8 @@ from mmaproof.designs.design import Design
 from mmaproof.designs.readings import Alignment
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.proving.lemma import Input, Lemma
-from mmaproof.smt.semantics.align import Cut, align, loses_bits
+from mmaproof.smt.semantics.align import align, loses_bits
+from mmaproof.smt.semantics.cut import Cut
 from mmaproof.smt.semantics.fused_sum import FusedSum
 from mmaproof.smt.semantics.terms import Term
 

@@ -34,8 +34,9 @@ from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.proving.cuts import CutBound, CutError, CutLemma, TermShape
 from mmaproof.smt.proving.lemma import Input, Lemma
 from mmaproof.smt.semantics import OperandWords, dot_product_accumulate, ieee
-from mmaproof.smt.semantics.align import Cut, align, loses_bits
+from mmaproof.smt.semantics.align import align, loses_bits
 from mmaproof.smt.semantics.convert import Rules, convert
+from mmaproof.smt.semantics.cut import Cut
 from mmaproof.smt.semantics.fused_sum import FusedSum
 from mmaproof.smt.semantics.patterns import is_finite, order_key, successor, zero
 from mmaproof.smt.semantics.terms import Term

@@ -31,6 +31,7 @@ from pysmt.fnode import FNode
 from pysmt.typing import BOOL, BVType
 
 from mmaproof.smt.algebra.protocol import Truth, Word
+from mmaproof.smt.algebra.signals import Signal, SignalKind
 from mmaproof.smt.proving.asked import Lemmas, OutOfTimeError, StagedProof
 from mmaproof.smt.proving.laws import Law, LawfulTerms, lemmas_of
 from mmaproof.smt.proving.lemma import Formula
@@ -58,14 +59,17 @@ Observable = Callable[[], Truth[FNode]]
 """Where a signal has an effect on what follows."""
 Related = Callable[[LawfulTerms, Word[FNode], Word[FNode]], Truth[FNode]]
 """Whether two results, of the first and of the second run, are related as a claim has it."""
-SUM, PARTIAL_SUM, MAXIMUM, D_SIGNAL, RESULT = "sum", "partial sum", "maximum", "d", "result"
+SUM, PARTIAL_SUM, MAXIMUM, D_SIGNAL, RESULT = (
+    Signal(kind)
+    for kind in (SignalKind.SUM, SignalKind.PARTIAL_SUM, SignalKind.MAXIMUM, SignalKind.D, SignalKind.RESULT)
+)
 
 
 @dataclass(frozen=True, slots=True)
 class _Signal:
     """A signal met before: the variable that goes on in its place, and the term that it stands for."""
 
-    name: str
+    name: Signal
     index: int
     """how many signals of this name came before it in its run"""
     variable: FNode
@@ -126,8 +130,8 @@ class StagedTerms(LawfulTerms):
         self._sums: list[_Signal] = []
         self._folds = 0
         self._run = 0
-        self._counts: Counter[str] = Counter()
-        self._at: dict[tuple[int, str, int], _Signal] = {}
+        self._counts: Counter[Signal] = Counter()
+        self._at: dict[tuple[int, Signal, int], _Signal] = {}
         self._facts: dict[FNode, list[FNode]] = {}
         self._bounds: dict[FNode, Bounds] = {}
         self._added_up: set[FNode] = set()
@@ -140,7 +144,7 @@ class StagedTerms(LawfulTerms):
 
     # --- cuts -----------------------------------------------------------------------------------------------
 
-    def signal(self, name: str, x: Word[FNode], bounds: Bounds | None = None) -> Word[FNode]:
+    def signal(self, name: Signal, x: Word[FNode], bounds: Bounds | None = None) -> Word[FNode]:
         """Return what goes on in the place of ``x``; that it stays within its bounds is a lemma, and then a fact."""
         y = Word(self._cut(name, x.data, x.width, x.signed), x.width, x.signed)
         if bounds is not None and y.data in self._named and y.data not in self._bounds:
@@ -149,7 +153,7 @@ class StagedTerms(LawfulTerms):
             self._sums.append(self._named[y.data])
         return y
 
-    def signal_truth(self, name: str, x: Truth[FNode], observable: Observable | None = None) -> Truth[FNode]:
+    def signal_truth(self, name: Signal, x: Truth[FNode], observable: Observable | None = None) -> Truth[FNode]:
         """Return what goes on in the place of ``x``."""
         return Truth(self._cut(name, x.data, TRUTH, False, observable))
 
@@ -181,7 +185,7 @@ class StagedTerms(LawfulTerms):
                 self._note_bounds(Word(after, width, True), (low, high))
         return after
 
-    def _cut(self, name: str, term: FNode, width: int, signed: bool, observable: Observable | None = None) -> FNode:
+    def _cut(self, name: Signal, term: FNode, width: int, signed: bool, observable: Observable | None = None) -> FNode:
         if term.is_constant() or term.is_symbol():
             return term
         self._counts[name] += 1
@@ -197,7 +201,7 @@ class StagedTerms(LawfulTerms):
                     self._relate_results(other, this)
         return self._seen[term]
 
-    def _related(self, name: str, term: FNode, width: int, signed: bool) -> FNode:
+    def _related(self, name: Signal, term: FNode, width: int, signed: bool) -> FNode:
         """Return a term over earlier variables that is proved equal, or else a new variable."""
         values, symbols = self._samples.values(term), term.get_free_variables()
         if len(set(values)) == 1:
@@ -280,7 +284,7 @@ class StagedTerms(LawfulTerms):
 
     # --- bounds ---------------------------------------------------------------------------------------------
 
-    def _bound(self, name: str, x: Word[FNode], bounds: Bounds) -> None:
+    def _bound(self, name: Signal, x: Word[FNode], bounds: Bounds) -> None:
         """Note between which values a variable lies, where that is news and is proved."""
         least = -(1 << (x.width - 1)) if x.signed else 0
         if bounds[0] <= least and bounds[1] >= least + (1 << x.width) - 1:
@@ -355,7 +359,7 @@ class StagedTerms(LawfulTerms):
 
     def holds(
         self,
-        stage: str,
+        stage: Signal,
         relation: str,
         claim: FNode,
         *,
@@ -365,12 +369,12 @@ class StagedTerms(LawfulTerms):
         """Return whether the claim is proved, from its last cuts or from up to ``widenings`` stages before them."""
         for widened, formula in enumerate(self._widened(claim, stage, widenings)):
             for assumption in self._assumptions(formula, stage):
-                status = self._lemmas.ask(stage, relation, formula, assumption, seconds=seconds, widened=widened)
+                status = self._lemmas.ask(str(stage), relation, formula, assumption, seconds=seconds, widened=widened)
                 if status is not Status.REFUTED:
                     return status is Status.PROVED
         return False
 
-    def _widened(self, claim: FNode, stage: str, widenings: int) -> Iterator[FNode]:
+    def _widened(self, claim: FNode, stage: Signal, widenings: int) -> Iterator[FNode]:
         """Yield a claim; then, so many times, the same with one more stage undone, and with all of its cuts undone.
 
         The results of steps are undone by more stages: a rounded addition is many.
@@ -397,7 +401,7 @@ class StagedTerms(LawfulTerms):
     def _uncut(self, claim: FNode, cuts: Sequence[FNode]) -> FNode:
         return claim.substitute({v: self._named[v].definition for v in cuts})
 
-    def _assumptions(self, claim: FNode, stage: str) -> Iterator[FNode | None]:
+    def _assumptions(self, claim: FNode, stage: Signal) -> Iterator[FNode | None]:
         """Yield what is known of the symbols of a claim: facts about variables, and the precondition of operands.
 
         Bounds of partial sums differ from one to the next: lemmas about these are tried without first, which makes

@@ -20,8 +20,9 @@ from mmaproof.designs.readings import Alignment
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.proving.cuts import TermShape
 from mmaproof.smt.proving.lemma import Input, Lemma
-from mmaproof.smt.semantics.align import Cut, largest_exponent
+from mmaproof.smt.semantics.align import largest_exponent
 from mmaproof.smt.semantics.convert import Rules, convert
+from mmaproof.smt.semantics.cut import Cut
 from mmaproof.smt.semantics.fused_sum import FusedSum, fused_sum
 from mmaproof.smt.semantics.terms import Term
 

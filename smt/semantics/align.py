@@ -3,33 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from fractions import Fraction
 
 from mmaproof.designs.readings import Alignment, Comparator
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
+from mmaproof.smt.semantics.cut import Cut
 from mmaproof.smt.semantics.terms import Term
-
-
-@dataclass(frozen=True, slots=True)
-class Cut:
-    """How many fraction bits below the largest exponent are kept, and what happens to the others."""
-
-    fraction_bits: int
-    alignment: Alignment = Alignment.TRUNCATE
-
-    def bound(self, largest: int, fraction_bits: int) -> int:
-        """Return a bound of the magnitude of a cut significand that is at most ``largest``.
-
-        Its exponent is at most the one aligned at, so it only moves down. Truncation keeps the whole part;
-        rounding towards minus infinity adds one unit to a negative magnitude, jamming at most sets the last bit.
-        Rounding to nearest keeps the order of magnitudes, so the largest becomes the largest.
-        """
-        units = Fraction(largest << self.fraction_bits, 1 << fraction_bits)
-        if self.alignment is Alignment.NEAREST:
-            return round(units)  # ties to even
-        whole = int(units)
-        return whole if self.alignment is Alignment.TRUNCATE else whole + 1
 
 
 def largest_exponent(

@@ -7,9 +7,11 @@ from dataclasses import dataclass, replace
 
 from mmaproof.designs.conversions import Conversion, Rounding
 from mmaproof.designs.formats import Format, Specials
-from mmaproof.designs.parameters import Parameters
 from mmaproof.designs.readings import NegativeZero, Overflow, Tininess
+from mmaproof.designs.steps.aligned import AlignedStep
+from mmaproof.designs.steps.step import RoundedStep, Step
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
+from mmaproof.smt.algebra.signals import Signal, SignalKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,21 +28,27 @@ class Rules:
     tininess: Tininess = Tininess.ROUNDED
 
     @classmethod
-    def of(cls, parameters: Parameters) -> Rules:
-        """Return the rules that a design's parameters state."""
-        p = parameters
-        return cls(p.conversion, p.overflow, p.negative_zero, p.subnormals.of_results, p.tininess)
+    def of(cls, step: Step) -> Rules:
+        """Return the rules of the conversion at the end of a step: of an operation where it is made of these.
+
+        Raises TypeError for steps that convert no floating-point number.
+        """
+        rules = cls.of_operation(step)
+        return replace(rules, negative_zero=step.negative_zero) if isinstance(step, AlignedStep) else rules
 
     @classmethod
-    def of_operation(cls, parameters: Parameters) -> Rules:
+    def of_operation(cls, step: Step) -> Rules:
         """Return the rules of an IEEE 754 operation rounded by a design's rho: what becomes zero keeps its sign."""
-        return replace(cls.of(parameters), negative_zero=NegativeZero.NEGATIVE)
+        rounded = _rounded(step)
+        flushes = rounded.subnormals.of_results
+        return cls(rounded.conversion, rounded.overflow, NegativeZero.NEGATIVE, flushes, rounded.tininess)
 
     @classmethod
-    def nearest(cls, fmt: Format, parameters: Parameters) -> Rules:
+    def nearest(cls, fmt: Format, step: Step) -> Rules:
         """Return the rules of an IEEE 754 operation in round to nearest, ties to even, flushing what a design does."""
-        rho, p = Conversion(Rounding.RNE, fmt, fmt.fraction_bits), parameters
-        return cls(rho, Overflow.INFINITY, NegativeZero.NEGATIVE, p.subnormals.of_results, p.tininess)
+        rho, rounded = Conversion(Rounding.RNE, fmt, fmt.fraction_bits), _rounded(step)
+        flushes = rounded.subnormals.of_results
+        return cls(rho, Overflow.INFINITY, NegativeZero.NEGATIVE, flushes, rounded.tininess)
 
     def sign_of_zero(self, algebra: Algebra[D, T], negatives: Sequence[Truth[T]]) -> Truth[T]:
         """Return the sign of an IEEE 754 sum that is exactly zero, of terms with these signs.
@@ -48,6 +56,12 @@ class Rules:
         Terms of both signs give +0, and -0 where the sum is rounded towards minus infinity (clause 6.3).
         """
         return algebra.any_of(negatives) if self.rho.rounding is Rounding.RTN else algebra.all_of(negatives)
+
+
+def _rounded(step: Step) -> RoundedStep:
+    if not isinstance(step, RoundedStep):
+        raise TypeError(f"{type(step).__name__} converts no floating-point number")
+    return step
 
 
 def convert(
@@ -113,7 +127,9 @@ def convert(
     pattern = algebra.concatenate(sign, bits)
     if fmt.ignored_bits + unused:
         pattern = algebra.concatenate(pattern, algebra.unsigned(0, fmt.ignored_bits + unused))
-    return algebra.signal("converted", pattern), algebra.signal_truth("overflow", overflowed)
+    return algebra.signal(Signal(SignalKind.CONVERTED), pattern), algebra.signal_truth(
+        Signal(SignalKind.OVERFLOW), overflowed
+    )
 
 
 def _stays_finite(algebra: Algebra[D, T], rules: Rules, negative: Truth[T]) -> Truth[T]:

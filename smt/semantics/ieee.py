@@ -13,12 +13,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from mmaproof.designs.formats import Format
-from mmaproof.designs.parameters import Parameters
 from mmaproof.designs.readings import Alignment, FlushedSign, NanCode
+from mmaproof.designs.steps.step import RoundedStep, Step
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Word
-from mmaproof.smt.semantics.align import Cut
 from mmaproof.smt.semantics.convert import Rules, convert
+from mmaproof.smt.semantics.cut import Cut
+from mmaproof.smt.semantics.datapath import SumPath
 from mmaproof.smt.semantics.fused_sum import FusedSum, fused_sum
+from mmaproof.smt.semantics.labels import Addend, Partial
 from mmaproof.smt.semantics.specials import choose_special, special_result
 from mmaproof.smt.semantics.terms import Factors, Term, product_sign
 from mmaproof.smt.semantics.unpack import Unpacked, flush_subnormal, normalised, unpack
@@ -37,7 +39,9 @@ def add(algebra: Algebra[D, T], rules: Rules, nan_code: NanCode, x: Unpacked[D, 
 def aligned_sum(algebra: Algebra[D, T], fmt: Format, x: Unpacked[D, T], y: Unpacked[D, T]) -> FusedSum[D, T]:
     """Return the sum of two numbers, which rounds to ``fmt`` as the exact one does."""
     cut = cut_of_addends(fmt, x, y)
-    return fused_sum(algebra, ("x", "y"), [_addend(algebra, a) for a in (x, y)], (cut, cut))
+    return fused_sum(
+        algebra, SumPath(Partial.WHOLE, (Addend.X, Addend.Y), (cut, cut)), [_addend(algebra, a) for a in (x, y)]
+    )
 
 
 def cut_of_addends(fmt: Format, x: Unpacked[D, T], y: Unpacked[D, T]) -> Cut:
@@ -91,10 +95,11 @@ def read(
     return flush_subnormal(algebra, x, flushed_sign) if flushes else x
 
 
-def read_accumulator(algebra: Algebra[D, T], parameters: Parameters, fmt: Format, pattern: Word[D]) -> Unpacked[D, T]:
-    """Take c apart, a pattern of ``fmt``, as a unit with these parameters reads it."""
-    flushes, flushed_sign = parameters.subnormals.of_c, parameters.flushed_sign
-    return read(algebra, fmt, pattern, flushes=flushes, flushed_sign=flushed_sign)
+def read_accumulator(algebra: Algebra[D, T], step: Step, fmt: Format, pattern: Word[D]) -> Unpacked[D, T]:
+    """Take c apart, a pattern of ``fmt``, as a unit with such a step reads it."""
+    if not isinstance(step, RoundedStep):
+        raise TypeError(f"{type(step).__name__} reads no floating-point number")
+    return read(algebra, fmt, pattern, flushes=step.subnormals.of_c, flushed_sign=step.flushed_sign)
 
 
 def _addend(algebra: Algebra[D, T], x: Unpacked[D, T]) -> Term[D, T]:

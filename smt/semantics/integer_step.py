@@ -7,7 +7,10 @@ from collections.abc import Sequence
 from mmaproof.designs.design import Design
 from mmaproof.designs.formats import Format
 from mmaproof.designs.readings import IntegerOverflow
+from mmaproof.designs.steps import IntegerStep
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Word
+from mmaproof.smt.algebra.signals import Signal, SignalKind
+from mmaproof.smt.semantics.datapath import StepPath
 from mmaproof.smt.semantics.signals import StepSignals
 from mmaproof.smt.semantics.specials import SpecialResult
 
@@ -25,7 +28,13 @@ def product_range(a: Format, b: Format) -> tuple[int, int]:
 
 
 def integer_step(
-    design: Design, algebra: Algebra[D, T], a: Sequence[Word[D]], b: Sequence[Word[D]], c: Word[D]
+    design: Design,
+    step: IntegerStep,
+    algebra: Algebra[D, T],
+    path: StepPath,
+    a: Sequence[Word[D]],
+    b: Sequence[Word[D]],
+    c: Word[D],
 ) -> StepSignals[D, T]:
     """Return the signals of one step: ``c + sum a*b``, reduced to the register once.
 
@@ -33,18 +42,21 @@ def integer_step(
     """
     fmt = design.d_format
     bounds = product_range(design.a_format, design.b_format)
-    products = [algebra.signal("product", algebra.multiply_signed(x, y), bounds) for x, y in zip(a, b, strict=True)]
+    products = [
+        algebra.signal(Signal(SignalKind.PRODUCT), algebra.multiply_signed(x, y), bounds)
+        for x, y in zip(a, b, strict=True)
+    ]
     least, largest = (len(products) * x for x in bounds)
     width = max(abs(least), largest).bit_length() + 1
-    total = algebra.signal("sum", algebra.bounded_sum(products, width), (least, largest))
+    total = algebra.signal(Signal(SignalKind.SUM), algebra.bounded_sum(products, width), (least, largest))
     terms = [total, read_integer(algebra, design.c_format, c)]
-    if design.parameters.integer_overflow is IntegerOverflow.WRAP:
+    if step.integer_overflow is IntegerOverflow.WRAP:
         total = algebra.modular_sum(terms, fmt.bits)
     else:
         exact = algebra.add(*terms)
         low, high = algebra.signed(-(1 << (fmt.bits - 1))), algebra.signed((1 << (fmt.bits - 1)) - 1)
         exact = algebra.ite(algebra.less(exact, low), low, exact)
         total = algebra.narrow(algebra.ite(algebra.less(high, exact), high, exact), fmt.bits)
-    d = algebra.signal("d", algebra.extract(total, fmt.bits - 1, 0))
+    d = algebra.signal(Signal(SignalKind.D), algebra.extract(total, fmt.bits - 1, 0))
     no = algebra.truth(False)
-    return StepSignals((), (), d, no, SpecialResult(no, no, no), d)
+    return StepSignals(path, (), (), d, no, SpecialResult(no, no, no), d)

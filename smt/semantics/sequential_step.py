@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Generic
+from typing import Generic, assert_never
 
 from mmaproof.designs.design import Design
 from mmaproof.designs.readings import First, Normalises, Truncates, ZeroSum
+from mmaproof.designs.steps import SequentialStep
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.semantics.align import largest_exponent
 from mmaproof.smt.semantics.convert import Rules, convert
+from mmaproof.smt.semantics.datapath import StepPath
+from mmaproof.smt.semantics.labels import Addend
 from mmaproof.smt.semantics.signals import StepSignals
 from mmaproof.smt.semantics.specials import choose_special, special_result
 from mmaproof.smt.semantics.terms import Factors, Term, accumulator_term, product_term
@@ -34,38 +37,51 @@ class Accumulator(Generic[D, T]):
 
 
 def sequential_step(
-    design: Design, algebra: Algebra[D, T], products: Sequence[Factors[D, T]], c: Unpacked[D, T]
+    design: Design,
+    step: SequentialStep,
+    algebra: Algebra[D, T],
+    path: StepPath,
+    products: Sequence[Factors[D, T]],
+    c: Unpacked[D, T],
 ) -> StepSignals[D, T]:
-    """Return the result of one step (its sums are no fused sums and are not among the signals)."""
-    p = design.parameters
-    terms = [product_term(algebra, p, x) for x in products] + [accumulator_term(algebra, p, c)]
-    chosen = _first(design, algebra, terms)
-    fraction = fraction_of(design, terms)
-    state = cut_at(design, algebra, start(algebra, terms, chosen, fraction), fraction)
+    """Return the result of one step, whose partial sums are not among the signals."""
+    terms = [product_term(algebra, step, x) for x in products] + [accumulator_term(algebra, step, c)]
+    chosen = _first(step, algebra, terms)
+    fraction = fraction_of(step, terms)
+    state = cut_at(step, algebra, start(algebra, terms, chosen, fraction), fraction)
     for term, taken in zip(terms, chosen, strict=True):
         rest = algebra.all_of([term.present, algebra.negation(taken)])
-        state = add(design, algebra, state, term, rest, fraction)
-    rules, zero_negative = Rules.of(p), algebra.truth(False)
-    if p.zero_sum is ZeroSum.IEEE:
+        state = add(step, algebra, state, term, rest, fraction)
+    rules, zero_negative = Rules.of(step), algebra.truth(False)
+    if step.zero_sum is ZeroSum.IEEE:
         zero_negative = rules.sign_of_zero(algebra, [t.negative for t in terms])
     converted, overflowed = convert(algebra, rules, state.value, state.exponent, fraction, zero_negative)
-    special = special_result(algebra, products, (c,), p)
-    d = choose_special(algebra, design.d_format, p.nan_code, special, converted)
-    return StepSignals((), (), converted, overflowed, special, d)
+    special = special_result(algebra, products, (c,), step)
+    d = choose_special(algebra, design.d_format, step.nan_code, special, converted)
+    in_turn = tuple(zip((*path.terms, Addend.C), terms, strict=True))
+    return StepSignals(path, (), (), converted, overflowed, special, d, in_turn)
 
 
-def fraction_of(design: Design, terms: Sequence[Term[D, T]]) -> int:
+def fraction_of(step: SequentialStep, terms: Sequence[Term[D, T]]) -> int:
     """Return the fraction bits of the accumulator, guard bits included."""
-    return max(design.parameters.fraction_bits, *(t.fraction_bits for t in terms)) + GUARD_BITS
+    return max(step.fraction_bits, *(t.fraction_bits for t in terms)) + GUARD_BITS
 
 
-def _first(design: Design, algebra: Algebra[D, T], terms: Sequence[Term[D, T]]) -> list[Truth[T]]:
+def _first(step: SequentialStep, algebra: Algebra[D, T], terms: Sequence[Term[D, T]]) -> list[Truth[T]]:
     """Return for each term whether the sum starts with it: the first of the largest present ones."""
-    match design.parameters.first:
+    match step.first:
         case First.INDEX:
             return first_of(algebra, [t.present for t in terms])
         case First.EXPONENT:
             return with_exponent(algebra, terms, largest_exponent(algebra, terms))
+        case First.MAGNITUDE:
+            return _with_magnitude(algebra, terms)
+        case _:
+            assert_never(step.first)
+
+
+def _with_magnitude(algebra: Algebra[D, T], terms: Sequence[Term[D, T]]) -> list[Truth[T]]:
+    """Return for each term whether it is the first present one of the largest magnitude."""
     keys = [_magnitude_key(algebra, terms, t) for t in terms]
     largest = []
     for i, term in enumerate(terms):
@@ -124,9 +140,9 @@ def start(
     return Accumulator(value, exponent, algebra.any_of(list(chosen)))
 
 
-def cut_at(design: Design, algebra: Algebra[D, T], state: Accumulator[D, T], fraction: int) -> Accumulator[D, T]:
+def cut_at(step: SequentialStep, algebra: Algebra[D, T], state: Accumulator[D, T], fraction: int) -> Accumulator[D, T]:
     """Return the accumulator with the magnitude truncated to F fraction bits."""
-    lost = fraction - design.parameters.fraction_bits
+    lost = fraction - step.fraction_bits
     negative = algebra.less(state.value, algebra.signed(0))
     magnitude = algebra.magnitude(state.value)
     magnitude = algebra.shift_left(
@@ -136,7 +152,7 @@ def cut_at(design: Design, algebra: Algebra[D, T], state: Accumulator[D, T], fra
 
 
 def add(
-    design: Design,
+    step: SequentialStep,
     algebra: Algebra[D, T],
     state: Accumulator[D, T],
     term: Term[D, T],
@@ -149,29 +165,28 @@ def add(
     The jammed value lies strictly between the same multiples of 2**-(F + 2) as the exact one, and so does the sum, so
     cutting it at F gives the same. Where addends are cut, both are multiples of 2**-F before they are added.
     """
-    p = design.parameters
     # after a sum that cancelled to nothing, the next nonzero term is a start: not normalised itself
     nonzero = algebra.negation(algebra.is_value(term.significand, 0))
     taken = algebra.all_of([taken, algebra.any_of([state.present, nonzero])])
     starts = algebra.all_of([taken, algebra.negation(state.present)])
     exponent = algebra.ite(starts, term.exponent, state.exponent)
-    if p.normalises is Normalises.YES:
+    if step.normalises is Normalises.YES:
         exponent = algebra.maximum([exponent, algebra.ite(taken, term.exponent, exponent)])
     significand = algebra.shift_left(term.significand, fraction - term.fraction_bits)
     distance = algebra.ite(taken, algebra.subtract(exponent, term.exponent), algebra.signed(0))
     addend = _moved(
-        algebra, significand, distance, may_rise=p.normalises is Normalises.NO and p.first is not First.EXPONENT
+        algebra, significand, distance, may_rise=step.normalises is Normalises.NO and step.first is not First.EXPONENT
     )
-    if p.truncates is Truncates.ADDEND:
-        addend = _truncated(algebra, addend, fraction - p.fraction_bits)
+    if step.truncates is Truncates.ADDEND:
+        addend = _truncated(algebra, addend, fraction - step.fraction_bits)
     value = state.value
-    if p.normalises is Normalises.YES:
-        value = _lowered(design, algebra, state, exponent, fraction)
+    if step.normalises is Normalises.YES:
+        value = _lowered(step, algebra, state, exponent, fraction)
     total = algebra.add(value, algebra.conditional_negate(term.negative, addend))
     after = Accumulator(total, exponent, algebra.any_of([state.present, taken]))
-    after = cut_at(design, algebra, after, fraction)
-    if p.normalises is Normalises.YES:
-        after = _choose(algebra, starts, after, _normalised(design, algebra, after, fraction))
+    after = cut_at(step, algebra, after, fraction)
+    if step.normalises is Normalises.YES:
+        after = _choose(algebra, starts, after, _normalised(step, algebra, after, fraction))
     return _choose(algebra, taken, after, state)
 
 
@@ -187,14 +202,14 @@ def _choose(
 
 
 def _lowered(
-    design: Design, algebra: Algebra[D, T], state: Accumulator[D, T], exponent: Word[D], fraction: int
+    step: SequentialStep, algebra: Algebra[D, T], state: Accumulator[D, T], exponent: Word[D], fraction: int
 ) -> Word[D]:
     """Return the accumulator's value in units of a higher exponent."""
     distance = algebra.ite(state.present, algebra.subtract(exponent, state.exponent), algebra.signed(0))
     negative = algebra.less(state.value, algebra.signed(0))
     magnitude = _moved(algebra, algebra.magnitude(state.value), distance, may_rise=False)
-    if design.parameters.truncates is Truncates.ADDEND:
-        magnitude = _truncated(algebra, magnitude, fraction - design.parameters.fraction_bits)
+    if step.truncates is Truncates.ADDEND:
+        magnitude = _truncated(algebra, magnitude, fraction - step.fraction_bits)
     return algebra.conditional_negate(negative, magnitude)
 
 
@@ -210,10 +225,12 @@ def _moved(algebra: Algebra[D, T], magnitude: Word[D], distance: Word[D], *, may
     if not may_rise:
         return moved
     up = algebra.narrow_to_unsigned(algebra.maximum([algebra.negate(distance), algebra.signed(0)]), distance.width)
-    return _shift_left_by(algebra, moved, up)
+    return algebra.shift_left_by(moved, up)
 
 
-def _normalised(design: Design, algebra: Algebra[D, T], state: Accumulator[D, T], fraction: int) -> Accumulator[D, T]:
+def _normalised(
+    step: SequentialStep, algebra: Algebra[D, T], state: Accumulator[D, T], fraction: int
+) -> Accumulator[D, T]:
     """Return the accumulator with its top bit at its exponent, cut to F fraction bits; a zero is not present."""
     negative = algebra.less(state.value, algebra.signed(0))
     magnitude = algebra.magnitude(state.value)
@@ -223,14 +240,6 @@ def _normalised(design: Design, algebra: Algebra[D, T], state: Accumulator[D, T]
     exponent = algebra.subtract(algebra.add(state.exponent, top_weight), algebra.as_signed(places))
     surplus = top.width - 1 - fraction
     value = algebra.drop_low(top, surplus) if surplus > 0 else algebra.shift_left(top, -surplus)
-    value = _truncated(algebra, value, fraction - design.parameters.fraction_bits)
+    value = _truncated(algebra, value, fraction - step.fraction_bits)
     present = algebra.all_of([state.present, algebra.negation(zero)])
     return Accumulator(algebra.conditional_negate(negative, value), exponent, present)
-
-
-def _shift_left_by(algebra: Algebra[D, T], x: Word[D], amount: Word[D]) -> Word[D]:
-    """Return ``x * 2**amount`` (unsigned both), expanded by the largest amount that the word holds."""
-    for step in range(amount.width):
-        moved = algebra.shift_left(x, 1 << step)
-        x = algebra.ite(algebra.is_bit_set(amount, step), moved, x)
-    return x

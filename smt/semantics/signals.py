@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from typing import Generic
 
 from mmaproof.smt.algebra.protocol import D, T, Truth, Word
+from mmaproof.smt.semantics.datapath import StepPath
 from mmaproof.smt.semantics.fused_sum import FusedSum
+from mmaproof.smt.semantics.labels import Label
 from mmaproof.smt.semantics.specials import SpecialResult
 from mmaproof.smt.semantics.terms import Term
 
@@ -15,18 +17,21 @@ from mmaproof.smt.semantics.terms import Term
 class StepSignals(Generic[D, T]):
     """What happens inside one step.
 
-    ``sums`` are its fused sums in order, the last of which is converted; ``rounded`` are intermediate results that are
-    numbers of the output format, with their names (adder trees, late additions). ``converted`` is the pattern of rho of
-    the sum (a subnormal one flushed where the design flushes results), ``d`` the result after special values;
-    ``overflowed`` says that rho gave an infinity.
+    ``path`` is its datapath. ``sums`` are its fused sums in order, the last of which is converted; ``rounded`` are
+    intermediate results that are numbers of the output format, by their labels (adder trees, late additions).
+    ``converted`` is the pattern of rho of the sum (a subnormal one flushed where the design flushes results), ``d`` the
+    result after special values; ``overflowed`` says that rho gave an infinity.
     """
 
+    path: StepPath
     sums: tuple[FusedSum[D, T], ...]
-    rounded: tuple[tuple[str, Word[D]], ...]
+    rounded: tuple[tuple[Label, Word[D]], ...]
     converted: Word[D]
     overflowed: Truth[T]
     special: SpecialResult[T]
     d: Word[D]
+    in_turn: tuple[tuple[Label, Term[D, T]], ...] = ()
+    """the terms of a sequential sum, which has no fused sums"""
 
     @property
     def terms(self) -> tuple[Term[D, T], ...]:

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Generic
 
 from mmaproof.designs.formats import Format
-from mmaproof.designs.parameters import Parameters
 from mmaproof.designs.readings import NanCode, ProductInfinity
+from mmaproof.designs.steps.aligned import AlignedStep
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
+from mmaproof.smt.algebra.signals import Signal, SignalKind
 from mmaproof.smt.semantics.terms import Factors, product_sign
 from mmaproof.smt.semantics.unpack import Unpacked
 
@@ -27,11 +28,11 @@ def special_result(
     algebra: Algebra[D, T],
     products: Sequence[Factors[D, T]],
     addends: Sequence[Unpacked[D, T]],
-    parameters: Parameters | None = None,
+    step: AlignedStep | None = None,
 ) -> SpecialResult[T]:
     """Return NaN for a NaN operand, infinity times zero, or infinities of both signs; else an infinity's sign.
 
-    ``addends`` are the accumulator, or both operands of an addition. With ``parameters``, a product at or beyond
+    ``addends`` are the accumulator, or both operands of an addition. With ``step``, a product at or beyond
     2**product_limit is an infinity too; ``product_infinity`` says what one does beside an infinite operand.
     """
     nans = [x.nan for x in addends]
@@ -42,17 +43,19 @@ def special_result(
         nans += [a.nan, b.nan, *(s.nan for s in x.scales)]
         nans += [algebra.all_of([a.infinite, b.zero]), algebra.all_of([a.zero, b.infinite])]
         infinities.append((algebra.any_of([a.infinite, b.infinite]), product_sign(algebra, x)))
-        if parameters is not None and parameters.product_limit is not None:
-            beyond = _beyond(algebra, x, parameters.product_limit)
-            if parameters.product_infinity is ProductInfinity.OPERAND:
+        if step is not None and step.product_limit is not None:
+            beyond = _beyond(algebra, x, step.product_limit)
+            if step.product_infinity is ProductInfinity.OPERAND:
                 beyond = algebra.all_of([beyond, algebra.negation(operand_infinite)])
             infinities.append((beyond, product_sign(algebra, x)))
     positive = algebra.any_of([algebra.all_of([i, algebra.negation(n)]) for i, n in infinities])
     negative = algebra.any_of([algebra.all_of([i, n]) for i, n in infinities])
     nan = algebra.any_of([*nans, algebra.all_of([positive, negative])])
-    infinite = algebra.signal_truth("infinity", algebra.any_of([positive, negative]))
-    nan = algebra.signal_truth("NaN", nan)
-    sign = algebra.signal_truth("sign of infinity", negative, lambda: algebra.all_of([infinite, algebra.negation(nan)]))
+    infinite = algebra.signal_truth(Signal(SignalKind.INFINITY), algebra.any_of([positive, negative]))
+    nan = algebra.signal_truth(Signal(SignalKind.NAN), nan)
+    sign = algebra.signal_truth(
+        Signal(SignalKind.INFINITY_SIGN), negative, lambda: algebra.all_of([infinite, algebra.negation(nan)])
+    )
     return SpecialResult(nan, infinite, sign)
 
 
@@ -76,4 +79,4 @@ def choose_special(
         infinity = algebra.ite(special.negative, minus, algebra.unsigned(fmt.infinity, fmt.bits))
         result = algebra.ite(special.infinite, infinity, result)
     d = algebra.ite(special.nan, algebra.unsigned(nan_code.pattern(fmt), fmt.bits), result)
-    return algebra.signal("d", d)
+    return algebra.signal(Signal(SignalKind.D), d)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Generic
+from typing import Generic, assert_never
 
-from mmaproof.designs.parameters import Parameters
 from mmaproof.designs.readings import ProductExponent, SubnormalC, ZeroC, ZeroGroup, ZeroProduct
+from mmaproof.designs.steps.aligned import AlignedStep, ScaledGroups, SingleProducts
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
+from mmaproof.smt.algebra.signals import Signal, SignalKind
 from mmaproof.smt.semantics.unpack import Unpacked, normalised
 
 ZERO_EXPONENT = -126
@@ -29,17 +30,19 @@ class Term(Generic[D, T]):
     present: Truth[T]
     largest: int
 
-    def named(self, algebra: Algebra[D, T], label: str) -> Term[D, T]:
+    def named(self, algebra: Algebra[D, T], label: object) -> Term[D, T]:
         """Return the term, its parts named as signals."""
-        significand = algebra.signal(f"significand of {label}", self.significand, (0, self.largest))
+        significand = algebra.signal(Signal(SignalKind.SIGNIFICAND, label), self.significand, (0, self.largest))
         return Term(
             self.fraction_bits,
             algebra.signal_truth(
-                f"sign of {label}", self.negative, lambda: algebra.negation(algebra.is_value(significand, 0))
+                Signal(SignalKind.SIGN, label),
+                self.negative,
+                lambda: algebra.negation(algebra.is_value(significand, 0)),
             ),
-            algebra.signal(f"exponent of {label}", self.exponent),
+            algebra.signal(Signal(SignalKind.EXPONENT, label), self.exponent),
             significand,
-            algebra.signal_truth(f"presence of {label}", self.present),
+            algebra.signal_truth(Signal(SignalKind.PRESENCE, label), self.present),
             self.largest,
         )
 
@@ -53,16 +56,17 @@ class Factors(Generic[D, T]):
     scales: tuple[Unpacked[D, T], ...] = ()
 
 
-def product_term(algebra: Algebra[D, T], parameters: Parameters, x: Factors[D, T]) -> Term[D, T]:
+def product_term(algebra: Algebra[D, T], step: AlignedStep, x: Factors[D, T]) -> Term[D, T]:
     """Return the exact product of two elements and of their scales.
 
     Its exponent is the sum of all exponents unless ``product_exponent`` says that the product is normalised first.
     """
     a, b = x.a, x.b
+    reading = step.terms.zero_product if isinstance(step.terms, SingleProducts) else None
     zero = algebra.any_of([f.zero for f in (a, b, *x.scales)])
     present = algebra.truth(True)
     exponents = [a.exponent, b.exponent]
-    if parameters.zero_product is ZeroProduct.OPERAND_MINUS_126:
+    if reading is ZeroProduct.OPERAND_MINUS_126:
         exponents = [algebra.ite(f.zero, algebra.signed(ZERO_EXPONENT), f.exponent) for f in (a, b)]
     exponent = algebra.add(exponents[0], exponents[1])
     significand = algebra.multiply(a.significand, b.significand)
@@ -72,11 +76,11 @@ def product_term(algebra: Algebra[D, T], parameters: Parameters, x: Factors[D, T
         if scale.fraction_bits:
             significand = algebra.multiply(significand, scale.significand)
         fraction_bits, largest = fraction_bits + scale.fraction_bits, largest * scale.largest
-    if parameters.zero_product is ZeroProduct.E_ZERO:
-        exponent = algebra.ite(zero, algebra.signed(parameters.e_zero), exponent)
-    elif parameters.zero_product is ZeroProduct.ABSENT:
+    if reading is ZeroProduct.E_ZERO:
+        exponent = algebra.ite(zero, algebra.signed(step.e_zero), exponent)
+    elif reading is ZeroProduct.ABSENT:
         present = algebra.negation(zero)
-    if parameters.product_exponent is ProductExponent.NORMALISED:
+    if step.product_exponent is ProductExponent.NORMALISED:
         significand, exponent, fraction_bits = _normalise_product(algebra, zero, significand, exponent, fraction_bits)
         largest = (1 << significand.width) - 1
     return Term(fraction_bits, product_sign(algebra, x), exponent, significand, present, largest)
@@ -97,24 +101,26 @@ def product_sign(algebra: Algebra[D, T], x: Factors[D, T]) -> Truth[T]:
     return algebra.exclusive_or(x.a.negative, x.b.negative)
 
 
-def accumulator_term(algebra: Algebra[D, T], parameters: Parameters, c: Unpacked[D, T]) -> Term[D, T]:
+def accumulator_term(algebra: Algebra[D, T], step: AlignedStep, c: Unpacked[D, T]) -> Term[D, T]:
     """Return the accumulator as a term."""
-    if parameters.c_subnormal is SubnormalC.NORMALISED:
+    if step.c_subnormal is SubnormalC.NORMALISED:
         c = normalised(algebra, c)
     exponent, present = c.exponent, algebra.truth(True)
-    match parameters.zero_c:
+    match step.zero_c:
         case ZeroC.MINUS_126:
             exponent = algebra.ite(c.zero, algebra.signed(ZERO_EXPONENT), exponent)
         case ZeroC.E_ZERO:
-            exponent = algebra.ite(c.zero, algebra.signed(parameters.e_zero), exponent)
+            exponent = algebra.ite(c.zero, algebra.signed(step.e_zero), exponent)
         case ZeroC.ABSENT:
             present = algebra.negation(c.zero)
+        case _:
+            assert_never(step.zero_c)
     return Term(c.fraction_bits, c.negative, exponent, c.significand, present, c.largest)
 
 
 def scaled_term(
     algebra: Algebra[D, T],
-    parameters: Parameters,
+    groups: ScaledGroups,
     group: Sequence[Factors[D, T]],
     exact: Word[D],
     fraction_bits: int,
@@ -135,13 +141,17 @@ def scaled_term(
         fraction_bits, largest = fraction_bits + scale.fraction_bits, largest * scale.largest
     is_zero = algebra.is_value(significand, 0)
     present = algebra.truth(True)
-    match parameters.zero_group:
+    match groups.zero_group:
         case ZeroGroup.ABSENT:
             present = algebra.negation(is_zero)
         case ZeroGroup.E_ZERO:
             empty = algebra.any_of(
                 [algebra.all_of([algebra.any_of([x.a.zero, x.b.zero]) for x in group]), *(s.zero for s in scales)]
             )
-            exponent = algebra.ite(empty, algebra.signed(parameters.group_e_zero), exponent)
+            exponent = algebra.ite(empty, algebra.signed(groups.group_e_zero), exponent)
+        case ZeroGroup.SCALES:
+            pass
+        case _:
+            assert_never(groups.zero_group)
     negative = algebra.less(exact, algebra.signed(0))
     return Term(fraction_bits, negative, exponent, significand, present, largest)

@@ -8,6 +8,7 @@ from typing import Generic
 from mmaproof.designs.formats import Format, Specials
 from mmaproof.designs.readings import FlushedSign
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
+from mmaproof.smt.algebra.signals import Signal, SignalKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +33,13 @@ class Unpacked(Generic[D, T]):
         """Largest significand."""
         return (1 << self.significand.width) - 1
 
-    def named(self, algebra: Algebra[D, T], label: str) -> Unpacked[D, T]:
+    def named(self, algebra: Algebra[D, T], label: object) -> Unpacked[D, T]:
         """Return the number, its sign, exponent and significand named as signals."""
         return Unpacked(
             self.fraction_bits,
-            algebra.signal_truth(f"{label}: sign", self.negative),
-            algebra.signal(f"{label}: exponent", self.exponent),
-            algebra.signal(f"{label}: significand", self.significand),
+            algebra.signal_truth(Signal(SignalKind.OPERAND_SIGN, label), self.negative),
+            algebra.signal(Signal(SignalKind.OPERAND_EXPONENT, label), self.exponent),
+            algebra.signal(Signal(SignalKind.OPERAND_SIGNIFICAND, label), self.significand),
             self.zero,
             self.subnormal,
             self.infinite,

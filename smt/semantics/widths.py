@@ -11,8 +11,9 @@ from dataclasses import dataclass
 
 from mmaproof.designs.design import Design
 from mmaproof.designs.formats import Format
-from mmaproof.designs.readings import Grouping, Join, ProductExponent
-from mmaproof.smt.semantics.align import Cut
+from mmaproof.designs.readings import Grouping, ProductExponent
+from mmaproof.designs.steps import FusedStep, JoinedRoundedDown
+from mmaproof.smt.semantics.cut import Cut
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,17 +39,24 @@ class SumWidths:
         return self.carry_bits < self.sufficient_carry_bits
 
 
+def _fused(design: Design) -> FusedStep:
+    if not isinstance(design.step, FusedStep):
+        raise TypeError(f"{design.name}: its step adds no aligned terms in a register")
+    return design.step
+
+
 def _product_bound(design: Design, cut: Cut) -> int:
     """Bound of one product term (or scaled group), cut."""
+    step = _fused(design)
     a, b = design.a_format, design.b_format
     largest, point = a.max_significand * b.max_significand, a.fraction_bits + b.fraction_bits
-    if design.parameters.group_size is not None:
+    if step.group_size is not None:
         # the exact sum of a group: its products lie up to 2**(e_max(a) + e_max(b)) above its fixed point
-        largest = (largest << (a.e_max + b.e_max)) * design.parameters.group_size
+        largest = (largest << (a.e_max + b.e_max)) * step.group_size
     if design.scale_format is not None:
         largest *= design.scale_format.max_significand**2
         point += 2 * design.scale_format.fraction_bits
-    if design.parameters.product_exponent is ProductExponent.NORMALISED:
+    if step.product_exponent is ProductExponent.NORMALISED:
         width = largest.bit_length()
         largest, point = (1 << width) - 1, width - 1  # every bit set, below 2
     return cut.bound(largest, point)
@@ -64,11 +72,11 @@ def largest_sum(design: Design) -> int:
     It is attained when every term is at its largest and all have the same exponent; the largest significand occurs
     at every exponent but possibly the top one, so truncating formats of more than one exponent do attain it.
     """
-    p = design.parameters
-    cut = Cut(p.fraction_bits, p.alignment)
-    terms = p.L // (p.group_size or 1) // (2 if p.grouping is Grouping.EVEN_ODD else 1)
+    step = _fused(design)
+    cut = Cut(step.fraction_bits, step.alignment)
+    terms = step.L // (step.group_size or 1) // (2 if step.grouping is Grouping.EVEN_ODD else 1)
     total = max(terms, 1) * _product_bound(design, cut)
-    if p.join is Join.ROUND_DOWN or p.grouping is Grouping.EVEN_ODD:
+    if isinstance(step.join, JoinedRoundedDown) or step.grouping is Grouping.EVEN_ODD:
         return total
     # from the second step of a chain on, c is the d of the step before
     return total + max(_bound(design.c_format, cut), _bound(design.d_format, cut))
@@ -81,8 +89,8 @@ def sum_widths(design: Design) -> SumWidths:
     one product: two for [0, 4), one where products are normalised to [1, 2). Two's complement of that many bits and
     a sign holds every sum of either sign.
     """
-    p = design.parameters
-    integer_bits = 1 if p.product_exponent is ProductExponent.NORMALISED else 2
-    sufficient = max(largest_sum(design).bit_length() - p.fraction_bits - integer_bits, 0)
-    carry = sufficient if p.carry_bits is None else p.carry_bits
-    return SumWidths(integer_bits, carry, p.fraction_bits, sufficient)
+    step = _fused(design)
+    integer_bits = 1 if step.product_exponent is ProductExponent.NORMALISED else 2
+    sufficient = max(largest_sum(design).bit_length() - step.fraction_bits - integer_bits, 0)
+    carry = sufficient if step.carry_bits is None else step.carry_bits
+    return SumWidths(integer_bits, carry, step.fraction_bits, sufficient)

@@ -17,7 +17,8 @@ from mmaproof.smt.proving import conversions, cuts
 from mmaproof.smt.proving.conversions import ConversionError, ConversionOfValue
 from mmaproof.smt.proving.cuts import CutBound, CutError, CutIsExact, cut_of, term_shapes
 from mmaproof.smt.semantics import dot_product_accumulate
-from mmaproof.smt.semantics.align import Cut, align
+from mmaproof.smt.semantics.align import align
+from mmaproof.smt.semantics.cut import Cut
 from mmaproof.smt.semantics.convert import convert
 from mmaproof.smt.solving.verdict import Status
 

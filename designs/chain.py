@@ -1,0 +1,48 @@
+"""The chain of steps of an instruction: the order of its products, and what one step hands to the next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+from mmaproof.designs.k_order import CONSECUTIVE, KOrder
+from mmaproof.designs.readings import ChainInfinity, Join
+from mmaproof.designs.signature import Signature
+from mmaproof.designs.steps.aligned import POINTS
+from mmaproof.designs.steps.record import Record, parameter
+from mmaproof.designs.steps.step import Step
+
+
+@dataclass(frozen=True)
+class Chain(Record):
+    """In which order k enters the steps, and what a step takes for c.
+
+    The first step takes c, each later one the d of the step before. With ``adds_c_once`` the first step takes +0, and c
+    is added to the last d, rounded to nearest.
+    """
+
+    k_order: KOrder = parameter(CONSECUTIVE, KOrder, "order in which products enter the steps", "reference recordings")
+    chain_infinity: ChainInfinity = parameter(
+        ChainInfinity.INFINITE, ChainInfinity, "an infinity produced inside a chain", POINTS + "8"
+    )
+    adds_c_once: bool = False
+    """whether c is added once, after the last step of an instruction"""
+
+    @classmethod
+    def of(cls, settings: Mapping[str, Any], step: Step) -> Self:
+        """Return the chain of ``step`` that has its values from ``settings``."""
+        once = settings.get("join") is Join.IEEE_ONCE and step.can_start_at_zero
+        found = {name: settings[name] for name in ("k_order",) if name in settings}
+        if step.hands_on_overflow and "chain_infinity" in settings:
+            found["chain_infinity"] = settings["chain_infinity"]
+        return cls(**found, adds_c_once=once)
+
+    def settings(self) -> dict[str, Any]:
+        """Return the values of its parameters by name."""
+        return super().settings() | ({"join": Join.IEEE_ONCE} if self.adds_c_once else {})
+
+    def misfits(self, signature: Signature) -> Iterator[tuple[str, str]]:
+        """Yield what does not fit the signature: the field of a catalogue's row, and the problem."""
+        if self.adds_c_once and signature.c is not signature.d:
+            yield "join", f"join = {Join.IEEE_ONCE} adds c in {signature.d.name}, and c is {signature.c.name}"

@@ -1,0 +1,29 @@
+"""The kinds of steps, each a record with its own parameters.
+
+A new kind is a module here, listed in ``STEPS``, and its arithmetic in ``smt/semantics``.
+"""
+
+from __future__ import annotations
+
+from mmaproof.designs.steps.fused import FusedStep, JoinedAsTerm, JoinedInIeee, JoinedRoundedDown
+from mmaproof.designs.steps.integer import IntegerStep
+from mmaproof.designs.steps.pairwise import PairwiseStep
+from mmaproof.designs.steps.sequential import SequentialStep
+from mmaproof.designs.steps.step import Guarantee, RoundedStep, Step
+
+STEPS: tuple[type[Step], ...] = (IntegerStep, FusedStep, PairwiseStep, SequentialStep)
+"""Every kind of step; the first one that settings choose is meant."""
+
+__all__ = [
+    "STEPS",
+    "FusedStep",
+    "Guarantee",
+    "IntegerStep",
+    "JoinedAsTerm",
+    "JoinedInIeee",
+    "JoinedRoundedDown",
+    "PairwiseStep",
+    "RoundedStep",
+    "SequentialStep",
+    "Step",
+]

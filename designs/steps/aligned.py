@@ -1,0 +1,163 @@
+"""What steps share whose terms are aligned at an exponent and cut: products or scaled groups of them, c, and zeros."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from mmaproof.designs.formats import Specials
+from mmaproof.designs.readings import (
+    NegativeZero,
+    ProductExponent,
+    ProductInfinity,
+    SubnormalC,
+    ZeroC,
+    ZeroGroup,
+    ZeroProduct,
+    ZeroSum,
+)
+from mmaproof.designs.signature import Signature
+from mmaproof.designs.steps.record import IntegerRange, Record, parameter, record
+from mmaproof.designs.steps.step import Guarantee, RoundedStep
+
+POINTS = "publications disagree: open point "
+
+
+@dataclass(frozen=True)
+class SingleProducts(Record):
+    """Each product is a term of its own."""
+
+    selects = {"group_size": None}  # noqa: RUF012
+
+    zero_product: ZeroProduct = parameter(
+        ZeroProduct.OPERAND_MINUS_126, ZeroProduct, "exponent of a zero product in e_max", POINTS + "2"
+    )
+
+    @property
+    def group_size(self) -> int | None:
+        """There are no groups."""
+        return None
+
+    @property
+    def reads_e_zero(self) -> bool:
+        """Whether a zero product reads the exponent e_zero."""
+        return self.zero_product is ZeroProduct.E_ZERO
+
+    def misfits(self, signature: Signature, L: int) -> Iterator[tuple[str, str]]:  # noqa: N803
+        """Yield what does not fit the signature; nothing here."""
+        yield from ()
+
+
+@dataclass(frozen=True)
+class ScaledGroups(Record):
+    """The exact sum of a group of products, times its scales, is one term (GST-FDPA)."""
+
+    group_size: int = parameter(
+        None,
+        IntegerRange(1, 1024, otherwise="none"),
+        "G: products whose exact sum is scaled as one term",
+        "Xie et al. 2026, algorithm 9",
+    )
+    zero_group: ZeroGroup = parameter(
+        ZeroGroup.SCALES, ZeroGroup, "exponent of a scaled group that is zero", POINTS + "15"
+    )
+    group_e_zero: int = parameter(
+        -139,
+        IntegerRange(-2000, 2000),
+        "exponent that the reading e-zero of zero_group uses",
+        POINTS + "15",
+        only=lambda groups: groups.zero_group is ZeroGroup.E_ZERO,
+    )
+
+    @classmethod
+    def is_meant(cls, settings: Mapping[str, Any]) -> bool:
+        """Return whether a size of groups is set."""
+        return settings["group_size"] is not None
+
+    @property
+    def reads_e_zero(self) -> bool:
+        """Return False: a group has an exponent of its own for zeros."""
+        return False
+
+    def misfits(self, signature: Signature, L: int) -> Iterator[tuple[str, str]]:  # noqa: N803
+        """Yield what does not fit the signature and the products of a step."""
+        size, block = self.group_size, signature.block
+        if block is None:
+            yield "group_size", f"group_size = {size} is of scaled groups, and this unit has no scales"
+        elif L % size or block % size:
+            yield "group_size", f"group_size = {size} does not divide L = {L} and blocks of {block}"
+        if any(f.specials is not Specials.NONE for f in (signature.a, signature.b)):
+            yield "group_size", f"group_size = {size}: exact groups are of formats without infinities and NaN"
+
+
+@dataclass(frozen=True)
+class AlignedStep(RoundedStep):
+    """A step whose terms are aligned at an exponent and cut to F fraction bits below it."""
+
+    fraction_bits: int = parameter(
+        23,
+        IntegerRange(1, 5000),
+        "F: fraction bits kept below 2**e_max after alignment",
+        "Xie et al. 2026, algorithm 7, F",
+    )
+    product_limit: int | None = parameter(
+        None,
+        IntegerRange(0, 4096, otherwise="none"),
+        "a product of magnitude 2**product_limit or more is an infinity",
+        "Xie et al. 2026, section 4.2",
+    )
+    product_infinity: ProductInfinity = parameter(
+        ProductInfinity.NAN,
+        ProductInfinity,
+        "such a product against an infinite c of the other sign",
+        POINTS + "12",
+        only=lambda step: step.product_limit is not None,
+    )
+    product_exponent: ProductExponent = parameter(
+        ProductExponent.SUMMED,
+        ProductExponent,
+        "exponent with which a product enters the alignment",
+        "Xie et al. 2026, algorithm 7, line 4; normalised: Valpey et al. 2025",
+    )
+    terms: SingleProducts | ScaledGroups = record(SingleProducts(), SingleProducts, ScaledGroups)
+    zero_c: ZeroC = parameter(ZeroC.MINUS_126, ZeroC, "exponent of c = 0 in e_max", POINTS + "1")
+    e_zero: int = parameter(
+        -133,
+        IntegerRange(-2000, 2000),
+        "exponent that the readings e-zero use",
+        POINTS + "1 to 4",
+        only=lambda step: step.zero_c is ZeroC.E_ZERO or step.terms.reads_e_zero,
+    )
+    c_subnormal: SubnormalC = parameter(SubnormalC.E_MIN, SubnormalC, "exponent of a subnormal c", POINTS + "5")
+    negative_zero: NegativeZero = parameter(
+        NegativeZero.POSITIVE, NegativeZero, "sign of a negative sum that converts to zero", POINTS + "7"
+    )
+    zero_sum: ZeroSum = parameter(
+        ZeroSum.POSITIVE, ZeroSum, "sign of an exactly zero sum", "Xie et al. 2026; IEEE 754 for FMA chains"
+    )
+
+    @property
+    def kept_bits(self) -> int | None:
+        """F."""
+        return self.fraction_bits
+
+    @property
+    def group_size(self) -> int | None:
+        """The number of products whose exact sum is scaled as one term; None where there are no groups."""
+        return self.terms.group_size
+
+    @property
+    def guarantees(self) -> frozenset[Guarantee]:
+        """What the parameters of products say."""
+        found = {
+            Guarantee.SUMMED_EXPONENTS: self.product_exponent is ProductExponent.SUMMED,
+            Guarantee.SINGLE_PRODUCTS: self.group_size is None,
+            Guarantee.FINITE_PRODUCTS: self.product_limit is None,
+        }
+        return frozenset(name for name, holds in found.items() if holds)
+
+    def misfits(self, signature: Signature, k: int) -> Iterator[tuple[str, str]]:
+        """Yield what does not fit, likewise: groups too."""
+        yield from super().misfits(signature, k)
+        yield from self.terms.misfits(signature, self.L)

@@ -1,0 +1,159 @@
+"""A step whose products are added in fused sums: the FDPA operations of Xie et al. 2026, algorithms 6 to 11."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from mmaproof.designs.readings import (
+    Adder,
+    Alignment,
+    Comparator,
+    FarC,
+    Grouping,
+    Join,
+    LateRounding,
+    Summation,
+)
+from mmaproof.designs.signature import Signature
+from mmaproof.designs.steps.aligned import POINTS, AlignedStep
+from mmaproof.designs.steps.record import IntegerRange, Record, parameter, record
+from mmaproof.designs.steps.step import Guarantee
+
+
+@dataclass(frozen=True)
+class JoinedAsTerm(Record):
+    """c is one more term of the sum."""
+
+    selects = {"join": Join.FUSED}  # noqa: RUF012
+
+    @classmethod
+    def is_meant(cls, settings: Mapping[str, Any]) -> bool:
+        """Return whether c joins as a term, in every step or in the +0 that a chain starts with."""
+        return settings["join"] in (Join.FUSED, Join.IEEE_ONCE)
+
+
+@dataclass(frozen=True)
+class JoinedRoundedDown(Record):
+    """The sum of the products is rounded down to late_bits, c to fraction_bits, below the larger exponent."""
+
+    selects = {"join": Join.ROUND_DOWN}  # noqa: RUF012
+
+    late_bits: int = parameter(
+        31,
+        IntegerRange(1, 400),
+        "F2: fraction bits of the products' sum where c joins rounded down",
+        "algorithm 10",
+    )
+    late_alignment: Alignment = parameter(
+        Alignment.FLOOR,
+        Alignment,
+        "what happens to bits below the last kept one where c joins rounded down",
+        "algorithm 10; truncated: the hypothetical instruction of Xie et al. 2026, figure 3",
+    )
+    late_rounding: LateRounding = parameter(
+        LateRounding.ONCE,
+        LateRounding,
+        "final rounding where c joins rounded down",
+        POINTS + "11",
+        only=lambda join: join.late_alignment is Alignment.FLOOR,
+    )
+    far_c: FarC = parameter(FarC.ROUNDED, FarC, "a far smaller c that joins rounded down", "algorithm 11, line 24")
+
+    @property
+    def rounds_twice(self) -> bool:
+        """Whether the sum with c is normalised and rounded down again."""
+        return self.late_rounding is LateRounding.TWICE
+
+    @property
+    def first_bits(self) -> int:
+        """The fraction bits to which the products' sum is rounded down before c is added."""
+        return self.late_bits + (1 if self.rounds_twice else 0)
+
+    @property
+    def drops_far_c(self) -> bool:
+        """Whether a c far below the products' sum becomes zero."""
+        return self.far_c is FarC.DROPPED
+
+
+@dataclass(frozen=True)
+class JoinedInIeee(Record):
+    """The converted sum of the products is added to c in IEEE round to nearest."""
+
+    selects = {"join": Join.IEEE}  # noqa: RUF012
+
+
+@dataclass(frozen=True)
+class FusedStep(AlignedStep):
+    """Terms are aligned at the largest exponent, cut, and added exactly."""
+
+    selects = {"summation": Summation.FUSED}  # noqa: RUF012
+
+    adder: Adder = parameter(
+        Adder.SEQUENCE,
+        Adder,
+        "how the adder of the aligned terms is built (the sum is the same)",
+        "RTL practice; proved equal by smt/proving/laws.py",
+    )
+    comparator: Comparator = parameter(
+        Comparator.TREE,
+        Comparator,
+        "how the largest exponent is found (it is the same)",
+        "RTL practice; proved equal by smt/proving/laws.py",
+    )
+    grouping: Grouping = parameter(
+        Grouping.ALL, Grouping, "products that are aligned with each other", "Xie et al. 2026, algorithm 11"
+    )
+    join: JoinedAsTerm | JoinedRoundedDown | JoinedInIeee = record(
+        JoinedAsTerm(), JoinedAsTerm, JoinedRoundedDown, JoinedInIeee
+    )
+    alignment: Alignment = parameter(
+        Alignment.TRUNCATE,
+        Alignment,
+        "what happens to bits below the last kept one",
+        "Xie et al. 2026, algorithm 7, line 10",
+    )
+    carry_bits: int | None = parameter(
+        None,
+        IntegerRange(0, 64, otherwise="sufficient"),
+        "integer bits of the sum above those of one product; the register wraps, 'sufficient' never does",
+        POINTS + "13; Valpey et al. 2025",
+    )
+    floor: int | None = parameter(
+        None, IntegerRange(-2000, 2000, otherwise="none"), "least value of e_max", POINTS + "3 and 4"
+    )
+
+    @property
+    def guarantees(self) -> frozenset[Guarantee]:
+        """What alignment, register and join say."""
+        joins_as_term = isinstance(self.join, JoinedAsTerm)
+        found = {
+            Guarantee.ALIGNED_SUMS: True,
+            Guarantee.SINGLE_SUM: joins_as_term and self.grouping is Grouping.ALL,
+            Guarantee.TRUNCATED_TERMS: self.alignment is Alignment.TRUNCATE,
+            Guarantee.EXACT_SUM: self.carry_bits is None,
+            Guarantee.NO_FLOOR: self.floor is None,
+        }
+        return super().guarantees | {name for name, holds in found.items() if holds}
+
+    @property
+    def adds_c_last(self) -> bool:
+        """Whether c joins in IEEE."""
+        return isinstance(self.join, JoinedInIeee)
+
+    @property
+    def can_start_at_zero(self) -> bool:
+        """Its chain may start at +0 instead of c where c is one of its terms."""
+        return isinstance(self.join, JoinedAsTerm)
+
+    @property
+    def hands_on_overflow(self) -> bool:
+        """Its d is the converted sum, unless c is added after that."""
+        return not self.adds_c_last
+
+    def misfits(self, signature: Signature, k: int) -> Iterator[tuple[str, str]]:
+        """Yield what does not fit, likewise: an addition of c needs the output format."""
+        yield from super().misfits(signature, k)
+        if self.adds_c_last and signature.c is not signature.d:
+            yield "join", f"join = {Join.IEEE} adds c in {signature.d.name}, and c is {signature.c.name}"

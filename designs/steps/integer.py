@@ -1,0 +1,28 @@
+"""A step of an integer unit: exact products and sum, in a register that wraps or saturates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mmaproof.designs.readings import IntegerOverflow
+from mmaproof.designs.steps.record import parameter
+from mmaproof.designs.steps.step import Guarantee, Step
+
+
+@dataclass(frozen=True)
+class IntegerStep(Step):
+    """``c + sum a*b`` of integers, reduced to the register once."""
+
+    selects = {"rho": "int32"}  # noqa: RUF012 - a class constant, typed in Record
+
+    rho: str = parameter(
+        "int32", ("int32",), "conversion of the sum to the output format", "the register of an integer unit"
+    )
+    integer_overflow: IntegerOverflow = parameter(
+        IntegerOverflow.WRAP, IntegerOverflow, "overflow of an integer register", "PTX ISA, .satfinite"
+    )
+
+    @property
+    def guarantees(self) -> frozenset[Guarantee]:
+        """A register that wraps holds the sum modulo a power of two."""
+        return frozenset({Guarantee.WRAPS_MODULO} if self.integer_overflow is IntegerOverflow.WRAP else ())

@@ -1,0 +1,29 @@
+"""A step as a tree of rounded operations: FTZ-AddMul of Xie et al. 2026 (algorithms 1 and 2), IEEE adder trees."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from mmaproof.designs.readings import NegativeZero, Summation, ZeroSum
+from mmaproof.designs.signature import Signature
+from mmaproof.designs.steps.step import Guarantee, RoundedStep
+
+
+@dataclass(frozen=True)
+class PairwiseStep(RoundedStep):
+    """Products, then sums of neighbours, then the sum with c: each rounded by rho."""
+
+    selects = {"summation": Summation.PAIRWISE}  # noqa: RUF012
+    implies = {"negative_zero": NegativeZero.NEGATIVE, "zero_sum": ZeroSum.IEEE}  # noqa: RUF012
+
+    @property
+    def guarantees(self) -> frozenset[Guarantee]:
+        """It is made of operations of IEEE 754."""
+        return frozenset({Guarantee.ROUNDED_OPERATIONS, Guarantee.FINITE_PRODUCTS, Guarantee.SINGLE_PRODUCTS})
+
+    def misfits(self, signature: Signature, k: int) -> Iterator[tuple[str, str]]:
+        """Yield what does not fit, likewise: a tree of pairs has 2**n leaves."""
+        yield from super().misfits(signature, k)
+        if self.L & (self.L - 1):
+            yield "L_max", f"pairwise summation needs L = {self.L} to be a power of two"

@@ -1,0 +1,155 @@
+"""Records of parameters: each field is a parameter with its definition, or a record of further parameters.
+
+A definition holds what a parameter means, where it comes from and which values it takes. A parameter that other values
+of its record leave without an effect is at its default there, so that records that mean the same are equal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from enum import StrEnum
+from typing import Any, ClassVar, Self, TypeVar
+
+from mmaproof.designs.errors import DesignError
+from mmaproof.designs.k_order import KOrder
+
+
+@dataclass(frozen=True, slots=True)
+class IntegerRange:
+    """Values of an integer parameter; ``otherwise`` spells the value that is no integer (None in Python)."""
+
+    low: int
+    high: int
+    otherwise: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """What a parameter means: one line, its source, the values it takes, and its default."""
+
+    meaning: str
+    source: str
+    values: IntegerRange | type[StrEnum] | tuple[str, ...] | type[KOrder]
+    default: Any
+
+    def allowed(self) -> str:
+        """Return the allowed values as a person reads them."""
+        match self.values:
+            case IntegerRange(low, high, otherwise):
+                return f"an integer {low}..{high}" + (f" or {otherwise}" if otherwise else "")
+            case tuple():
+                return ", ".join(self.values)
+            case readings if issubclass(readings, StrEnum):
+                return ", ".join(f"{letter} = {r.value}" for letter, r in zip("ABCDEF", readings, strict=False))
+            case _:
+                return KOrder.ALLOWED
+
+    def check(self, name: str, value: object) -> None:
+        """Raise DesignError where ``value`` is not allowed for the parameter ``name``."""
+        match self.values:
+            case IntegerRange(low, high, otherwise):
+                good = (value is None and otherwise is not None) or (
+                    isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
+                )
+            case tuple():
+                good = value in self.values
+            case kind:
+                good = isinstance(value, kind)
+        if not good:
+            raise DesignError(f"parameter {name} = {value}: allowed is {self.allowed()}", name)
+
+
+def parameter(
+    default: Any, values: Any, meaning: str, source: str, *, only: Callable[[Any], bool] | None = None
+) -> Any:
+    """Return a field that is a parameter; ``only`` says of a record whether the parameter has an effect in it."""
+    definition = Definition(meaning, source, values, default)
+    return field(default=default, metadata={"definition": definition, "only": only})
+
+
+def record(default: Any, *choices: type[Record]) -> Any:
+    """Return a field that is a record of one of the classes ``choices``.
+
+    Where there are several, each class says by ``is_meant`` whether settings are about it; the first that does is
+    taken.
+    """
+    return field(default=default, metadata={"choices": choices})
+
+
+R = TypeVar("R", bound="Record")
+
+
+@dataclass(frozen=True)
+class Record:
+    """Parameters that belong together.
+
+    Raises DesignError where a value is out of range.
+    """
+
+    selects: ClassVar[Mapping[str, Any]] = {}
+    """values of the parameters that choose this record among others"""
+    implies: ClassVar[Mapping[str, Any]] = {}
+    """values of parameters of other records that say what this one always does"""
+
+    def __post_init__(self) -> None:
+        for name, definition, only in self._parameters():
+            definition.check(name, getattr(self, name))
+            if only is not None and not only(self):
+                object.__setattr__(self, name, definition.default)
+
+    @classmethod
+    def is_meant(cls, settings: Mapping[str, Any]) -> bool:
+        """Return whether the values of parameters in ``settings`` choose this record."""
+        return all(settings[name] == value for name, value in cls.selects.items())
+
+    @classmethod
+    def read(cls, settings: Mapping[str, Any]) -> Self:
+        """Return the record that has its values from ``settings``, which name every parameter.
+
+        Raises DesignError where no inner record is meant by them.
+        """
+        found = {name: settings[name] for name, _, _ in cls._parameters()}
+        found |= {name: choose(choices, settings).read(settings) for name, choices in cls._records()}
+        return cls(**found)
+
+    def settings(self) -> dict[str, Any]:
+        """Return the values of the parameters that have an effect, by name; those of inner records too."""
+        found = dict(self.selects)
+        for name, _, only in self._parameters():
+            if only is None or only(self):
+                found[name] = getattr(self, name)
+        for name, _ in self._records():
+            found |= getattr(self, name).settings()
+        return found
+
+    @classmethod
+    def definitions(cls) -> dict[str, Definition]:
+        """Return the definitions of the parameters that such a record can have."""
+        found = {name: definition for name, definition, _ in cls._parameters()}
+        for _, choices in cls._records():
+            for choice in choices:
+                found |= choice.definitions()
+        return found
+
+    @classmethod
+    def _parameters(cls) -> Iterator[tuple[str, Definition, Callable[[Any], bool] | None]]:
+        for f in fields(cls):
+            if "definition" in f.metadata:
+                yield f.name, f.metadata["definition"], f.metadata["only"]
+
+    @classmethod
+    def _records(cls) -> Iterator[tuple[str, tuple[type[Record], ...]]]:
+        for f in fields(cls):
+            if "choices" in f.metadata:
+                yield f.name, f.metadata["choices"]
+
+
+def choose(choices: Sequence[type[R]], settings: Mapping[str, Any]) -> type[R]:
+    """Return the first of some records that ``settings`` mean. Raises DesignError where there is none."""
+    for choice in choices:
+        if choice.is_meant(settings):
+            return choice
+    names = {name for choice in choices for name in choice.selects}
+    held = ", ".join(f"{name} = {settings[name]}" for name in sorted(names))
+    raise DesignError(f"{held}: none of {', '.join(choice.__name__ for choice in choices)}", min(names))

@@ -1,0 +1,42 @@
+"""A step that adds its terms one after the other into one accumulator, as Fasi et al. 2021 describe tensor cores."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from mmaproof.designs.readings import First, Normalises, Summation, Truncates
+from mmaproof.designs.steps.aligned import AlignedStep, SingleProducts
+from mmaproof.designs.steps.record import parameter, record
+from mmaproof.designs.steps.step import Guarantee
+
+
+@dataclass(frozen=True)
+class SequentialStep(AlignedStep):
+    """Terms are aligned at the exponent of the one that the sum starts with, and added in turn."""
+
+    selects = {"summation": Summation.SEQUENTIAL}  # noqa: RUF012
+
+    terms: SingleProducts = record(SingleProducts(), SingleProducts)
+    first: First = parameter(First.EXPONENT, First, "term a sequential sum starts with", "Fasi et al. 2021")
+    truncates: Truncates = parameter(Truncates.ADDEND, Truncates, "what a sequential sum cuts", "Fasi et al. 2021")
+    normalises: Normalises = parameter(
+        Normalises.NO, Normalises, "whether a sequential sum normalises", "Fasi et al. 2021"
+    )
+
+    @property
+    def guarantees(self) -> frozenset[Guarantee]:
+        """Where it starts with the largest exponent, cuts addends and does not normalise, it is aligned once."""
+        once = (self.first, self.truncates, self.normalises) == (First.EXPONENT, Truncates.ADDEND, Normalises.NO)
+        return super().guarantees | ({Guarantee.SUM_IN_TURN} if once else frozenset())
+
+    def settings(self) -> dict[str, Any]:
+        """Return the values of its parameters by name; there is none for groups."""
+        found = super().settings()
+        del found["group_size"]
+        return found
+
+    @property
+    def hands_on_overflow(self) -> bool:
+        """Its d is the converted sum."""
+        return True

@@ -1,0 +1,162 @@
+"""What every step is: products and c that become one number, and what it guarantees to questions and proofs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from mmaproof.designs.conversions import RHO, Conversion, Rounding
+from mmaproof.designs.formats import FORMATS, Format
+from mmaproof.designs.readings import FlushedSign, NanCode, Overflow, Subnormals, Tininess, Widening
+from mmaproof.designs.signature import Signature
+from mmaproof.designs.steps.record import IntegerRange, Record, parameter
+
+
+class Guarantee(Enum):
+    """What an argument may rest on. A step has the guarantees that it states, and no others."""
+
+    ALIGNED_SUMS = "its products are terms of sums, which are aligned at the largest exponent, cut and added"
+    SINGLE_SUM = "all of its products and c are the terms of one such sum, whose value alone is converted"
+    TRUNCATED_TERMS = "its aligned terms are truncated magnitudes"
+    EXACT_SUM = "the sum of its aligned terms is exact: no register wraps"
+    SUMMED_EXPONENTS = "the exponent of a product is the sum of the exponents of its factors"
+    SINGLE_PRODUCTS = "each product is a term of its own"
+    FINITE_PRODUCTS = "no product of finite operands is an infinity"
+    NO_FLOOR = "e_max is the exponent of one of its terms"
+    ROUNDED_OPERATIONS = "it is made of rounded operations of IEEE 754"
+    SUM_IN_TURN = "its terms are added one after the other into one accumulator that is aligned once"
+    WRAPS_MODULO = "its sum is that of the integers modulo a power of two, however its products are grouped"
+
+
+@dataclass(frozen=True)
+class Step(Record):
+    """How L products and c become one number; a subclass holds the parameters of one kind of step.
+
+    The properties say what a step guarantees. A kind of step that says nothing guarantees nothing.
+    """
+
+    L: int = parameter(1, IntegerRange(1, 1024), "products fused in one step", "Xie et al. 2026, algorithm 7, L")
+    rho: str = parameter(
+        "rz-fp32",
+        tuple(RHO),
+        "conversion of the sum to the output format",
+        "Xie et al. 2026, table 2; directions of IEEE 754",
+    )
+
+    @property
+    def conversion(self) -> Conversion:
+        """The conversion that ``rho`` names."""
+        return RHO[self.rho]
+
+    @property
+    def guarantees(self) -> frozenset[Guarantee]:
+        """What arguments about the step may rest on."""
+        return frozenset()
+
+    @property
+    def subnormals(self) -> Subnormals:
+        """Which subnormal numbers become zero; an integer is none."""
+        return Subnormals.KEPT
+
+    @property
+    def kept_bits(self) -> int | None:
+        """F: the fraction bits below e_max that a product keeps; None where products are not aligned."""
+        return None
+
+    @property
+    def group_size(self) -> int | None:
+        """The number of products whose exact sum is scaled as one term; None where there are no groups."""
+        return None
+
+    @property
+    def adds_c_last(self) -> bool:
+        """Whether the products become a number first, to which c is added in a rounded operation of IEEE 754."""
+        return False
+
+    @property
+    def hands_on_overflow(self) -> bool:
+        """Whether its conversion can give an infinity that the next step of a chain may read as a number."""
+        return False
+
+    @property
+    def can_start_at_zero(self) -> bool:
+        """Whether the first step of a chain can take +0 in place of c, which is added after the last one."""
+        return False
+
+    def guarantees_all(self, *wanted: Guarantee) -> bool:
+        """Return whether the step states each of these guarantees."""
+        return self.guarantees.issuperset(wanted)
+
+    def misfits(self, signature: Signature, k: int) -> Iterator[tuple[str, str]]:
+        """Yield what does not fit the signature or K: the field of a catalogue's row, and the problem."""
+        if self.conversion.target is not signature.d:
+            yield "rho", f"rho = {self.rho} does not convert to its output format {signature.d.name}"
+        if k % self.L:
+            yield "L_max", f"L = {self.L} does not divide K = {k}: choose a divisor of K"
+        block = signature.block
+        if block is not None and (block < 1 or k % block or (block % self.L and self.L % block)):
+            yield "block", f"blocks of {block} do not divide K = {k} and fit L = {self.L}"
+        if block is not None and block % self.L and self.group_size is None:
+            yield "block", f"a block of {block} is shorter than a step of L = {self.L} products; set group_size"
+
+
+def _flushes_operands(step: Any) -> bool:
+    return bool(step.subnormals.of_a or step.subnormals.of_b or step.subnormals.of_c)
+
+
+def _flushes_tiny(step: Any) -> bool:
+    # what RZ takes below the smallest normal number is below it in any range of exponents
+    return bool(step.subnormals.of_results and step.conversion.rounding is not Rounding.RZ)
+
+
+@dataclass(frozen=True)
+class RoundedStep(Step):
+    """A step of floating-point numbers: operands are read, and its result is rounded."""
+
+    widening: Widening = parameter(
+        Widening.NONE, Widening, "conversion of a and b before they are multiplied", "FP8 mma.sync as recorded"
+    )
+    subnormals: Subnormals = parameter(
+        Subnormals.KEPT,
+        Subnormals,
+        "subnormal numbers that become zero",
+        "Xie et al. 2026, algorithms 1 and 2",
+    )
+    flushed_sign: FlushedSign = parameter(
+        FlushedSign.POSITIVE,
+        FlushedSign,
+        "zero that a subnormal operand becomes",
+        "Xie et al. 2026, algorithm 2; kept: x86 CPUs as run",
+        only=_flushes_operands,
+    )
+    tininess: Tininess = parameter(
+        Tininess.ROUNDED,
+        Tininess,
+        "when a result counts as subnormal and becomes zero",
+        "IEEE 754-2019, clause 7.5; unbounded: x86 CPUs as run",
+        only=_flushes_tiny,
+    )
+    overflow: Overflow = parameter(
+        Overflow.INFINITY,
+        Overflow,
+        "result of a truncating conversion that overflows",
+        "publications disagree: open point 6",
+        only=lambda step: step.conversion.rounding is Rounding.RZ,
+    )
+    nan_code: NanCode = parameter(NanCode.ALL_ONES, NanCode, "pattern of a NaN result", "Xie et al. 2026, section 4.2")
+
+    def misfits(self, signature: Signature, k: int) -> Iterator[tuple[str, str]]:
+        """Yield what does not fit, likewise: operands that cannot be widened too."""
+        yield from super().misfits(signature, k)
+        if self.conversion.target.is_integer:
+            yield "rho", f"rho = {self.rho} is of integer units"
+        for name, fmt in (("a", signature.a), ("b", signature.b)):
+            if self.widening is Widening.FP16 and not _can_be_widened(fmt, FORMATS["fp16"]):
+                yield "widening", f"{name} is {fmt.name}, which cannot be widened to fp16"
+
+
+def _can_be_widened(fmt: Format, target: Format) -> bool:
+    """Return whether every number of ``fmt`` is one of ``target``, and its subnormals all are normal or none is."""
+    return not fmt.is_integer and (fmt.e_min == target.e_min or fmt.e_min - fmt.fraction_bits >= target.e_min)

@@ -1,0 +1,165 @@
+"""The datapath of a design: which products enter which step, where c comes from, and the sums of each step.
+
+It is computed once for a design and a length. The semantics follows it; pictures, coverage, emulation and proofs read
+it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from mmaproof.designs.design import Design
+from mmaproof.designs.formats import Format
+from mmaproof.designs.readings import Adder, Comparator, Grouping
+from mmaproof.designs.steps import FusedStep, JoinedInIeee, JoinedRoundedDown
+from mmaproof.smt.semantics.cut import Cut
+from mmaproof.smt.semantics.labels import Addend, Group, Label, Partial, Product
+from mmaproof.smt.semantics.widths import sum_widths
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a c comes from: the d of ``step``, else +0 where ``zero`` is set, else the operand c."""
+
+    step: int | None = None
+    zero: bool = False
+
+    def format_in(self, design: Design) -> Format:
+        """Return the format of this c."""
+        return design.d_format if self.zero or self.step is not None else design.c_format
+
+
+OPERAND = Source()
+ZERO = Source(zero=True)
+
+
+@dataclass(frozen=True, slots=True)
+class SumPath:
+    """One fused sum: its terms with the cut of each, aligned at the largest exponent, and what is converted or added.
+
+    ``label`` is what a later sum calls it as a term, ``WHOLE`` for the sum that is converted. ``floor`` is the least
+    e_max; ``register`` the width of a two's complement register that may wrap, None for one that is wide enough.
+    """
+
+    label: Partial
+    terms: tuple[Label, ...]
+    cuts: tuple[Cut, ...]
+    floor: int | None = None
+    register: int | None = None
+    adder: Adder = Adder.SEQUENCE
+    comparator: Comparator = Comparator.TREE
+
+    @property
+    def fraction_bits(self) -> int:
+        """The fraction bits of the sum below e_max: those of the finest cut."""
+        return max(cut.fraction_bits for cut in self.cuts)
+
+    @property
+    def adds_sums(self) -> bool:
+        """Whether its terms are sums, and no products."""
+        return any(isinstance(label, Partial) for label in self.terms)
+
+    def cut_of(self, label: Label) -> Cut:
+        """Return the cut of a term."""
+        return self.cuts[self.terms.index(label)]
+
+
+@dataclass(frozen=True, slots=True)
+class StepPath:
+    """One step: the products at ``ks`` in order, and the c that joins them.
+
+    ``terms`` are what the products become, ``sums`` the fused sums in order, of which the last one is converted; there
+    are none where the step adds otherwise. ``far_c_dropped`` is the number of fraction bits below the products' sum
+    beyond which a c is dropped; ``rounds_again`` the fraction bits at which the last sum is rounded down a second time.
+    ``added_last`` is the c that is added to the converted sum in IEEE 754, None where there is none.
+    """
+
+    ks: tuple[int, ...]
+    c: Source
+    terms: tuple[Label, ...]
+    sums: tuple[SumPath, ...]
+    far_c_dropped: int | None = None
+    rounds_again: int | None = None
+    added_last: Source | None = None
+
+    @property
+    def joins_last(self) -> Source:
+        """The c that the step adds to its products, if it adds one at last."""
+        return self.c if self.added_last is None else self.added_last
+
+
+@lru_cache(maxsize=4096)
+def datapath(design: Design, length: int) -> tuple[StepPath, ...]:
+    """Return the steps of a dot product of ``length`` elements; DesignError where the length does not fit.
+
+    Below K elements of +0 fill up; above it is a chain of instructions, each of which takes its products in the order
+    that ``k_order`` states.
+    """
+    order = design.chain.k_order.permutation(design.k)
+    per_step, once = design.step.L, design.chain.adds_c_once
+    steps: list[StepPath] = []
+    carried = OPERAND
+    for first in range(0, design.padded_length(length), design.k):
+        running = ZERO if once else carried
+        for place in range(0, design.k, per_step):
+            ks = tuple(first + k for k in order[place : place + per_step])
+            ends = place + per_step == design.k
+            steps.append(_step(design, ks, running, carried if once and ends else None))
+            running = Source(len(steps) - 1)
+        carried = running
+    return tuple(steps)
+
+
+def _step(design: Design, ks: tuple[int, ...], c: Source, added_once: Source | None) -> StepPath:
+    step = design.step
+    terms = _terms(ks, step.group_size)
+    if not isinstance(step, FusedStep):
+        return StepPath(ks, c, terms, ())
+    if isinstance(step.join, JoinedInIeee):
+        return StepPath(ks, ZERO, terms, _sums(design, step, terms), added_last=c)
+    dropped, again = None, None
+    if isinstance(step.join, JoinedRoundedDown):
+        dropped = step.fraction_bits if step.join.drops_far_c else None
+        again = step.join.late_bits if step.join.rounds_twice else None
+    return StepPath(ks, c, terms, _sums(design, step, terms), dropped, again, added_once)
+
+
+def _terms(ks: tuple[int, ...], group_size: int | None) -> tuple[Label, ...]:
+    if group_size is None:
+        return tuple(map(Product, ks))
+    return tuple(Group(ks[i : i + group_size]) for i in range(0, len(ks), group_size))
+
+
+def _sums(design: Design, step: FusedStep, terms: Sequence[Label]) -> tuple[SumPath, ...]:
+    cut = Cut(step.fraction_bits, step.alignment)
+    register = None if step.carry_bits is None else sum_widths(design).register
+    late = step.join if isinstance(step.join, JoinedRoundedDown) else None
+
+    def add(
+        label: Partial, of: Sequence[Label], cuts: Sequence[Cut], *, floor: int | None, register: int | None = None
+    ) -> SumPath:
+        return SumPath(label, tuple(of), tuple(cuts), floor, register, step.adder, step.comparator)
+
+    def joined(late: JoinedRoundedDown) -> SumPath:
+        cuts = [Cut(late.first_bits, late.late_alignment), Cut(step.fraction_bits, late.late_alignment)]
+        return add(Partial.WHOLE, [Partial.PRODUCTS, Addend.C], cuts, floor=None)
+
+    if step.grouping is Grouping.ALL:
+        if late is None:
+            with_c = [*terms, Addend.C]
+            return (add(Partial.WHOLE, with_c, [cut] * len(with_c), floor=step.floor, register=register),)
+        products = add(Partial.PRODUCTS, terms, [cut] * len(terms), floor=step.floor, register=register)
+        return products, joined(late)
+    halves = [
+        add(label, half, [cut] * len(half), floor=step.floor, register=register)
+        for label, half in ((Partial.EVEN, terms[0::2]), (Partial.ODD, terms[1::2]))
+        if half
+    ]
+    labels: list[Label] = [half.label for half in halves]
+    if late is None:
+        labels.append(Addend.C)
+        return *halves, add(Partial.WHOLE, labels, [cut] * len(labels), floor=step.floor)
+    down = Cut(step.fraction_bits, late.late_alignment)
+    return *halves, add(Partial.PRODUCTS, labels, [down] * len(labels), floor=step.floor), joined(late)
