@@ -29,6 +29,11 @@ class Chain(Record):
     adds_c_once: bool = False
     """whether c is added once, after the last step of an instruction"""
 
+    @property
+    def hides_infinities(self) -> bool:
+        """Whether a step reads an infinity that the step before produced as a number, unlike one that was handed in."""
+        return self.chain_infinity is ChainInfinity.FINITE
+
     @classmethod
     def of(cls, settings: Mapping[str, Any], step: Step) -> Self:
         """Return the chain of ``step`` that has its values from ``settings``."""
