@@ -24,5 +24,6 @@ class IntegerStep(Step):
 
     @property
     def guarantees(self) -> frozenset[Guarantee]:
-        """A register that wraps holds the sum modulo a power of two."""
-        return frozenset({Guarantee.WRAPS_MODULO} if self.integer_overflow is IntegerOverflow.WRAP else ())
+        """Either register holds a sum that fits; one that wraps holds any sum modulo a power of two."""
+        wraps = {Guarantee.WRAPS_MODULO} if self.integer_overflow is IntegerOverflow.WRAP else set()
+        return frozenset({Guarantee.EXACT_IN_RANGE} | wraps)

@@ -27,6 +27,7 @@ class Guarantee(Enum):
     NO_FLOOR = "e_max is the exponent of one of its terms"
     ROUNDED_OPERATIONS = "it is made of rounded operations of IEEE 754"
     SUM_IN_TURN = "its terms are added one after the other into one accumulator that is aligned once"
+    EXACT_IN_RANGE = "its d is the exact sum wherever that is a number of its output format"
     WRAPS_MODULO = "its sum is that of the integers modulo a power of two, however its products are grouped"
 
 
@@ -68,6 +69,27 @@ class Step(Record):
     @property
     def group_size(self) -> int | None:
         """The number of products whose exact sum is scaled as one term; None where there are no groups."""
+        return None
+
+    @property
+    def product_excess(self) -> int | None:
+        """How far a product's exponent exceeds the sum of its factors' exponents at most; None where nothing is stated.
+
+        The exponent of a factor is that of its format: at least e_min, of zero -126.
+        """
+        return None
+
+    @property
+    def other_exponents(self) -> tuple[int, ...] | None:
+        """What e_max may be besides the exponents of products, of c and -126; None where nothing is stated."""
+        return None
+
+    @property
+    def infinite_from(self) -> int | None:
+        """The exponent of the least power of two that a product reaches as an infinity; None where nothing is stated.
+
+        Where the step guarantees that products are finite there is none.
+        """
         return None
 
     @property

@@ -234,7 +234,7 @@ class Identifier:
         return self._ask(fit.evidence, batch, "solver") and not fit.evidence.fits(best)
 
     def _open(self, fit: Fit, best: Behaviour) -> list[Behaviour]:
-        """Return other behaviours that fit: those of the catalogue first, then those that differ in the fewest parameters."""
+        """Return other behaviours that fit: those of the catalogue first, then those with the fewest changes."""
         known = {Behaviour.of(x, self.interface.k) for x in load_catalogue().designs.values()}
         fitting = [p for p in fit.tried if p != best and fit.evidence.fits(p)]
         return sorted(fitting, key=lambda p: (p not in known, sum(p[n] != best[n] for n in self.axes)))

@@ -7,6 +7,7 @@ import math
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -167,8 +168,10 @@ def default_axes(interface: Interface) -> Axes:
                 axes[name] = tuple(x for x in RHO if RHO[x].target is d)
             case kind if issubclass(kind, KOrder):
                 axes[name] = tuple(map(KOrder, _ORDERS))
-            case readings:
+            case readings if issubclass(readings, StrEnum):
                 axes[name] = tuple(readings)
+            case other:
+                raise TypeError(f"{name}: no values of {other} are known")
     divisors = tuple(x for x in range(1, interface.k + 1) if interface.k % x == 0)
     return axes | {"L": divisors, "group_size": (None, *(x for x in divisors if interface.signature.block))}
 

@@ -19,8 +19,8 @@ from mmaproof.smt.proving.lemma import Input, Lemma
 from mmaproof.smt.proving.two_terms import holds_every_bit, jammed_as_exact
 from mmaproof.smt.semantics import DotProduct, OperandWords, dot_product_accumulate, equal_results
 from mmaproof.smt.semantics.align import loses_bits
-from mmaproof.smt.semantics.cut import Cut
 from mmaproof.smt.semantics.convert import Rules, convert
+from mmaproof.smt.semantics.cut import Cut
 from mmaproof.smt.semantics.fused_sum import FusedSum
 from mmaproof.smt.semantics.ieee import aligned_sum, read_accumulator
 from mmaproof.smt.semantics.patterns import zero
