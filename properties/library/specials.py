@@ -202,14 +202,14 @@ class _OneCode(RunQuestion):
     def relation(
         self, algebra: Algebra[D, T], operands: OperandWords[D], results: Sequence[DotProduct[D, T]]
     ) -> Truth[T]:
-        """Return whether d is no NaN or has the code."""
+        """Return whether d is not NaN or has the code."""
         d = results[0].d
         nan = unpack(algebra, self.design.d_format, d).nan
         return algebra.any_of([algebra.negation(nan), algebra.is_value(d, self.code)])
 
 
 class NanCodes(Property):
-    """Every NaN result is NVIDIA's code, all ones but the sign; the value is the design's code."""
+    """Every NaN result is NVIDIA's code, all ones except the sign. The value is the design's code."""
 
     name = "nan-code"
     feature = "NaN results are 0x7fff..., the code"
@@ -224,7 +224,7 @@ class NanCodes(Property):
         return design.change(nan_code=other)
 
     def settle(self, design: Design, scope: Scope, ask: Ask) -> Finding:
-        """Ask whether every NaN is all ones, and look what a NaN accumulator gives."""
+        """Ask whether every NaN is all ones, and look at what a NaN accumulator gives."""
         fmt = design.d_format
         code = evaluate(design.one_step(), _with_nan(design))
         question = _OneCode(design, scope, NanCode.ALL_ONES.pattern(fmt))
@@ -234,7 +234,7 @@ class NanCodes(Property):
 
 
 def _with_nan(design: Design) -> Operands:
-    """Return operands of one step that are +0 but for a NaN accumulator; scales are one."""
+    """Return operands of one step that are +0, with a NaN accumulator and scales of one."""
     step = design.one_step()
     zeros = (0,) * step.k
     blocks = step.blocks(step.k)
