@@ -170,6 +170,7 @@ class AlignedStep(RoundedStep):
             Guarantee.SUMMED_EXPONENTS: self.product_exponent is ProductExponent.SUMMED,
             Guarantee.SINGLE_PRODUCTS: self.group_size is None,
             Guarantee.FINITE_PRODUCTS: self.product_limit is None,
+            Guarantee.BOUNDED_SUM: True,
         }
         return frozenset(name for name, holds in found.items() if holds)
 

@@ -26,4 +26,4 @@ class IntegerStep(Step):
     def guarantees(self) -> frozenset[Guarantee]:
         """Either register holds a sum that fits; one that wraps holds any sum modulo a power of two."""
         wraps = {Guarantee.WRAPS_MODULO} if self.integer_overflow is IntegerOverflow.WRAP else set()
-        return frozenset({Guarantee.EXACT_IN_RANGE} | wraps)
+        return frozenset({Guarantee.EXACT_IN_RANGE, Guarantee.BOUNDED_SUM} | wraps)

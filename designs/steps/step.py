@@ -27,6 +27,10 @@ class Guarantee(Enum):
     NO_FLOOR = "e_max is the exponent of one of its terms"
     ROUNDED_OPERATIONS = "it is made of rounded operations of IEEE 754"
     SUM_IN_TURN = "its terms are added one after the other into one accumulator that is aligned once"
+    BOUNDED_SUM = (
+        "unless it overflows, d is a multiple of any power of two that all of its terms are multiples of, and at most "
+        "four times the sum of their magnitudes"
+    )
     EXACT_IN_RANGE = "its d is the exact sum wherever that is a number of its output format"
     WRAPS_MODULO = "its sum is that of the integers modulo a power of two, however its products are grouped"
 
