@@ -163,7 +163,7 @@ def default_axes(interface: Interface) -> Axes:
             continue
         match definition.values:
             case IntegerRange():
-                axes[name] = tuple(dict.fromkeys((*_RANGES.get(name, ()), *_known_values(name))))
+                axes[name] = tuple(dict.fromkeys((*_RANGES.get(name, ()), *_known_values()[name])))
             case tuple():
                 axes[name] = tuple(x for x in RHO if RHO[x].target is d)
             case kind if issubclass(kind, KOrder):
@@ -177,13 +177,14 @@ def default_axes(interface: Interface) -> Axes:
 
 
 @cache
-def _known_values(name: str) -> tuple[Any, ...]:
-    """Return what units of the catalogue have for a parameter, under any profile."""
+def _known_values() -> Mapping[str, tuple[int | None, ...]]:
+    """Return what units of the catalogue have for each integer parameter, under any profile."""
     disputes = load_disputes()
     designs = list(load_catalogue().designs.values())
     designs += [disputes.apply(x, p) for x in designs for p in disputes.profiles]
-    held = {complete_settings(x.chain, x.step)[name] for x in designs}
-    return tuple(sorted(held, key=lambda x: (x is not None, x if isinstance(x, int) else 0)))
+    held = [complete_settings(*x) for x in {(x.chain, x.step) for x in designs}]
+    integers = (name for name, definition in DEFINITIONS.items() if isinstance(definition.values, IntegerRange))
+    return {name: tuple(sorted({x[name] for x in held}, key=lambda v: (v is not None, v or 0))) for name in integers}
 
 
 def read_axes(path: Path, interface: Interface) -> Axes:
