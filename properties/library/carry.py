@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from mmaproof.designs.design import Design
+from mmaproof.designs.errors import DesignError
 from mmaproof.designs.operands import Operands
 from mmaproof.properties.library.special_case import RepeatedProducts
 from mmaproof.properties.property import NOT_ALIGNED, Answer, Ask, Finding, Property, first_reason, is_aligned
@@ -82,12 +83,10 @@ def with_carry_bits(design: Design, carry_bits: int | None) -> Design:
     if design.settings["carry_bits"] == carry_bits:
         return design
     changed = design.change(carry_bits=carry_bits)
-    # as wide as is needed is what the instruction is taken for where no number is stated: its name stays
-    return (
-        changed
-        if carry_bits is not None or "carry_bits" in design.changed
-        else replace(changed, changed=design.changed)
-    )
+    if carry_bits is None and "carry_bits" not in design.changed:
+        # the register of a question about the sum itself: the design keeps its name
+        return replace(changed, changed=design.changed)
+    return changed
 
 
 class CarryBits(Property):
@@ -157,5 +156,7 @@ class CarryBits(Property):
         return Finding(Status.REFUTED if wraps else Status.PROVED, needed, runs, answers=answers)
 
     def mutant(self, design: Design) -> Design:
-        """Return a design with one bit too few."""
+        """Return a design with one bit too few. DesignError where no register adds aligned terms."""
+        if not is_aligned(design):
+            raise DesignError(f"{design.name}: {NOT_ALIGNED}")
         return design.change(carry_bits=sum_widths(design).sufficient_carry_bits - 1)
