@@ -23,7 +23,7 @@ class TermAlgebra(Algebra[FNode, FNode]):
 
     def symbol(self, name: str, width: int) -> Word[FNode]:
         """Return the unsigned variable ``name``."""
-        return Word(self._terms.Symbol(name, BVType(width)), width, False)
+        return Word(self._terms.Symbol(name, BVType(width)), width, False, self)
 
     def _constant(self, value: int, width: int) -> FNode:
         return self._terms.BV(value % (1 << width), width)

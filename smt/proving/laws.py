@@ -68,7 +68,7 @@ class LawfulTerms(TermAlgebra):
         largest = distinct[0]
         for x in distinct[1:]:
             largest = self._maximum(largest, x, signed)
-        return Word(largest, width, signed)
+        return Word(largest, width, signed, self)
 
     def _add_up(self, xs: list[FNode], widths: list[int], width: int, wraps: bool) -> FNode:
         self.used.add(Law("sum", width))

@@ -142,7 +142,7 @@ class StagedTerms(LawfulTerms):
 
     def signal(self, name: str, x: Word[FNode], bounds: Bounds | None = None) -> Word[FNode]:
         """Return what goes on in the place of ``x``; that it stays within its bounds is a lemma, and then a fact."""
-        y = Word(self._cut(name, x.data, x.width, x.signed), x.width, x.signed)
+        y = Word(self._cut(name, x.data, x.width, x.signed), x.width, x.signed, self)
         if bounds is not None and y.data in self._named and y.data not in self._bounds:
             self._bound(name, y, bounds)
         if name == SUM and y.data in self._named:
@@ -151,7 +151,7 @@ class StagedTerms(LawfulTerms):
 
     def signal_truth(self, name: str, x: Truth[FNode], observable: Observable | None = None) -> Truth[FNode]:
         """Return what goes on in the place of ``x``."""
-        return Truth(self._cut(name, x.data, TRUTH, False, observable))
+        return Truth(self._cut(name, x.data, TRUTH, False, observable), self)
 
     def maximum(self, words: Sequence[Word[FNode]]) -> Word[FNode]:
         """Return the largest, cut after every comparison; no operand exceeds it, which later lemmas may use."""
@@ -178,7 +178,7 @@ class StagedTerms(LawfulTerms):
             low, high = (bounds[0][i] + bounds[1][i] for i in (0, 1))
             if -(1 << (width - 1)) <= low and high < 1 << (width - 1):
                 self._added_up.add(after)
-                self._note_bounds(Word(after, width, True), (low, high))
+                self._note_bounds(Word(after, width, True, self), (low, high))
         return after
 
     def _cut(self, name: str, term: FNode, width: int, signed: bool, observable: Observable | None = None) -> FNode:
@@ -222,9 +222,9 @@ class StagedTerms(LawfulTerms):
         if name == PARTIAL_SUM:
             for first, second in self._addends(numbers):
                 parts = [s.variable if s.variable in symbols else s.definition for s in (first, second)]
-                pair = [Word(x, s.width, True) for x, s in zip(parts, (first, second), strict=True)]
+                pair = [Word(x, s.width, True, self) for x, s in zip(parts, (first, second), strict=True)]
                 if self.holds(name, "sum of two", self._same(term, self._fitted(self.add(*pair), width))):
-                    pair = [Word(s.variable, s.width, True) for s in (first, second)]
+                    pair = [Word(s.variable, s.width, True, self) for s in (first, second)]
                     return self._fitted(self.add(*pair), width)
         kind_of = BOOL if width == TRUTH else BVType(width)
         variable = self._terms.Symbol(f"cut{len(self._named)}_{width}", kind_of)
@@ -255,7 +255,7 @@ class StagedTerms(LawfulTerms):
             related = self._results
 
             def relation(x: FNode, y: FNode) -> FNode:
-                return related(self, Word(x, other.width, False), Word(y, this.width, False)).data
+                return related(self, Word(x, other.width, False, self), Word(y, this.width, False, self)).data
 
             self._is_fact("as claimed", other, this, relation)
 
@@ -319,7 +319,7 @@ class StagedTerms(LawfulTerms):
             return ("negated" if opposite else "equal"), (self._not if opposite else lambda x: x)
 
         def of(x: FNode) -> FNode:
-            word = Word(x, other.width, other.signed)
+            word = Word(x, other.width, other.signed, self)
             if places < 0:
                 word = self.drop_low(self.extend(word, max(word.width, 1 - places)), -places)
             word = self.shift_left(word, max(places, 0))
@@ -333,7 +333,7 @@ class StagedTerms(LawfulTerms):
         amount = this.first - other.first
 
         def of(x: FNode) -> FNode:
-            return self._fitted(self.add(Word(x, other.width, other.signed), self.signed(amount)), this.width)
+            return self._fitted(self.add(Word(x, other.width, other.signed, self), self.signed(amount)), this.width)
 
         return f"offset by {amount}", of
 

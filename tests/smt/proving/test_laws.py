@@ -109,6 +109,6 @@ def test_extending_a_maximum_is_a_law_of_its_own():
 
 def test_sign_extension_is_not_mixed_up_with_zero_extension():
     terms = LawfulTerms()
-    x = Word(terms.symbol("law_x", 8).data, 8, True)
+    x = Word(terms.symbol("law_x", 8).data, 8, True, terms)
     assert terms.maximum([x, terms.signed(5, 12)]).width == 12
     assert {decide(lemma) for lemma in lemmas_of(terms)} == {Status.PROVED}
