@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -12,7 +13,6 @@ from mmaproof.generators.search import steer
 from mmaproof.properties.property import LemmaAnswer
 from mmaproof.properties.question import Question
 from mmaproof.smt.proving.asked import StagedLemma, StagedProof
-from mmaproof.smt.proving.lemma import Formula
 from mmaproof.smt.proving.samples import Samples
 from mmaproof.smt.proving.staged import prove_by_stages
 from mmaproof.smt.solving.limits import Limits
@@ -33,7 +33,7 @@ def by_stages(
     samples = Samples(sample_models(question, design, seed, unconditionally=unconditionally))
     whole = question.formula
     return prove_by_stages(
-        Formula(whole.symbols, None, whole.claim) if unconditionally else whole,
+        replace(whole, precondition=None) if unconditionally else whole,
         lambda algebra: question.claim(algebra, question.symbols(algebra)),
         samples,
         ask,

@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, replace
 
-from pysmt.environment import get_env
+from pysmt.environment import Environment
 from pysmt.fnode import FNode
 
 from mmaproof.smt.solving.limits import LEAST_SECONDS, Limits
-from mmaproof.smt.solving.prove import Ask
+from mmaproof.smt.solving.prove import Ask, violation_of
 from mmaproof.smt.solving.query import SYMBOL, Query
 from mmaproof.smt.solving.verdict import Answer, Outcome, Status
 
@@ -51,9 +51,10 @@ class OutOfTimeError(Exception):
 class Lemmas:
     """Formulas that were asked about, each once: those that differ in the names of symbols only are one."""
 
-    def __init__(self, ask: Ask, limits: Limits, started: float) -> None:
+    def __init__(self, ask: Ask, limits: Limits, started: float, environment: Environment) -> None:
         self._ask, self._limits, self._started = ask, limits, started
         self._asked: dict[str, StagedLemma] = {}
+        self._environment = environment
 
     def ask(
         self,
@@ -69,10 +70,7 @@ class Lemmas:
 
         Raises ``OutOfTimeError``.
         """
-        manager = get_env().formula_manager
-        violation = manager.Not(claim)
-        if assumption is not None:
-            violation = manager.And(assumption, violation)
+        violation = violation_of(claim, assumption, self._environment)
         key = _up_to_names(Query.of(violation))
         known = self._asked.get(key)
         if known is None:

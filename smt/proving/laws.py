@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
 
+from pysmt.environment import Environment
 from pysmt.fnode import FNode
 
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
@@ -44,8 +45,8 @@ _Place = tuple[tuple[Any, ...], bytes, bytes]
 class LawfulTerms(TermAlgebra):
     """Terms whose operands are in canonical order wherever the order does not matter; ``used`` says by which laws."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, environment: Environment | None = None) -> None:
+        super().__init__(environment)
         self.used: set[Law] = set()
         self._places: dict[FNode, _Place] = {}
 

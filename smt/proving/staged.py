@@ -28,7 +28,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from pysmt.fnode import FNode
-from pysmt.typing import BOOL, BVType
+from pysmt.typing import BOOL
 
 from mmaproof.smt.algebra.protocol import Truth, Word
 from mmaproof.smt.proving.asked import Lemmas, OutOfTimeError, StagedProof
@@ -99,12 +99,13 @@ def prove_by_stages(
     started = time.monotonic()
     if not samples.rows:
         return StagedProof(False, (), 0.0, Cause.SOLVER_ERROR.reason("no sample meets the precondition"))
-    lemmas = Lemmas(ask, limits, started)
-    terms = StagedTerms(lemmas, samples, question.precondition, results)
+    lemmas = Lemmas(ask, limits, started, question.environment)
+    terms = StagedTerms(lemmas, samples, question, results)
     try:
         proved = terms.holds(RESULT, "as claimed", claim(terms).data, seconds=CLAIM_SECONDS, widenings=CLAIM_WIDENINGS)
         for law in lemmas_of(terms) if proved else ():
-            status = lemmas.ask("laws", law.name, law.formula.claim, law.formula.precondition, seconds=CLAIM_SECONDS)
+            whole = law.formula_in(question.environment)
+            status = lemmas.ask("laws", law.name, whole.claim, whole.precondition, seconds=CLAIM_SECONDS)
             proved = proved and status is Status.PROVED
     except OutOfTimeError:
         reason = Cause.TIMEOUT.reason(f"no staged proof within {limits}")
@@ -115,11 +116,9 @@ def prove_by_stages(
 class StagedTerms(LawfulTerms):
     """Terms that are cut at the signals which the stages name; see the module text."""
 
-    def __init__(
-        self, lemmas: Lemmas, samples: Samples, precondition: FNode | None, results: Related | None = None
-    ) -> None:
-        super().__init__()
-        self._lemmas, self._samples, self._precondition, self._results = lemmas, samples, precondition, results
+    def __init__(self, lemmas: Lemmas, samples: Samples, question: Formula, results: Related | None = None) -> None:
+        super().__init__(question.environment)
+        self._lemmas, self._samples, self._precondition, self._results = lemmas, samples, question.precondition, results
         self._seen: dict[FNode, FNode] = {}
         self._signals: dict[object, list[_Signal]] = {}
         self._named: dict[FNode, _Signal] = {}
@@ -199,7 +198,7 @@ class StagedTerms(LawfulTerms):
 
     def _related(self, name: str, term: FNode, width: int, signed: bool) -> FNode:
         """Return a term over earlier variables that is proved equal, or else a new variable."""
-        values, symbols = self._samples.values(term), term.get_free_variables()
+        values, symbols = self._samples.values(term), self._symbols(term)
         if len(set(values)) == 1:
             constant = self._truth(bool(values[0])) if width == TRUTH else self._constant(values[0], width)
             if self.holds(name, "constant", self._same(term, constant), widenings=1):
@@ -226,7 +225,7 @@ class StagedTerms(LawfulTerms):
                 if self.holds(name, "sum of two", self._same(term, self._fitted(self.add(*pair), width))):
                     pair = [Word(s.variable, s.width, True, self) for s in (first, second)]
                     return self._fitted(self.add(*pair), width)
-        kind_of = BOOL if width == TRUTH else BVType(width)
+        kind_of = BOOL if width == TRUTH else self.environment.type_manager.BVType(width)
         variable = self._terms.Symbol(f"cut{len(self._named)}_{width}", kind_of)
         self._samples.define(variable, values)
         self._named[variable] = this = replace(this, variable=variable)
@@ -286,7 +285,7 @@ class StagedTerms(LawfulTerms):
         if bounds[0] <= least and bounds[1] >= least + (1 << x.width) - 1:
             return
         within = self._within(x, bounds)
-        if self.holds(name, "bounded", within.substitute({x.data: self._named[x.data].definition})):
+        if self.holds(name, "bounded", self._uncut(within, [x.data])):
             self._note_bounds(x, bounds)
 
     def _note_bounds(self, x: Word[FNode], bounds: Bounds) -> None:
@@ -392,10 +391,14 @@ class StagedTerms(LawfulTerms):
             yield claim
 
     def _cuts(self, claim: FNode) -> list[FNode]:
-        return [v for v in claim.get_free_variables() if v in self._named]
+        return [v for v in self._symbols(claim) if v in self._named]
+
+    def _symbols(self, term: FNode) -> frozenset[FNode]:
+        found: frozenset[FNode] = self.environment.fvo.get_free_variables(term)
+        return found
 
     def _uncut(self, claim: FNode, cuts: Sequence[FNode]) -> FNode:
-        return claim.substitute({v: self._named[v].definition for v in cuts})
+        return self.environment.substituter.substitute(claim, {v: self._named[v].definition for v in cuts})
 
     def _assumptions(self, claim: FNode, stage: str) -> Iterator[FNode | None]:
         """Yield what is known of the symbols of a claim: facts about variables, and the precondition of operands.
@@ -403,13 +406,13 @@ class StagedTerms(LawfulTerms):
         Bounds of partial sums differ from one to the next: lemmas about these are tried without first, which makes
         them one lemma.
         """
-        symbols = claim.get_free_variables()
+        symbols = self._symbols(claim)
         of_operands = self._precondition is not None and any(v not in self._named for v in symbols)
         known = [self._precondition] if of_operands else []
         sums = [v for v in symbols if v in self._named and self._named[v].name == stage == PARTIAL_SUM]
         for helpful in [symbols - set(sums), symbols] if sums else [symbols]:
             self.used |= {Law("bounded sum", v.bv_width()) for v in helpful if v in self._added_up}
-            facts = {f for v in helpful for f in self._facts.get(v, ()) if f.get_free_variables() <= symbols}
+            facts = {f for v in helpful for f in self._facts.get(v, ()) if self._symbols(f) <= symbols}
             whole = self._in_order({*known, *facts})
             yield self._terms.And(whole) if whole else None
 

@@ -4,9 +4,10 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
-from pysmt.environment import get_env
+from pysmt.environment import Environment
 from pysmt.fnode import FNode
 
+from mmaproof.smt.environment import default_environment
 from mmaproof.smt.solving.errors import WitnessDoesNotReplay
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.query import Query
@@ -30,6 +31,7 @@ def prove(
     ask: Ask,
     limits: Limits,
     precondition_witnessed: bool = False,
+    environment: Environment | None = None,
 ) -> Verdict:
     """Decide whether the claim holds for all values of its symbols that meet the precondition.
 
@@ -38,15 +40,12 @@ def prove(
     meet it.
     A witness is given to ``confirm`` as symbol name -> unsigned value (0 or 1 for a truth value; 0 for a symbol
     which does not occur), which evaluates it without a solver and returns whether it violates the claim:
-    REFUTED. The time limit is for both queries together.
+    REFUTED. The time limit is for both queries together. The ``environment`` is that of the formulas.
 
     Raises ``WitnessDoesNotReplay`` when ``confirm`` denies the witness, and what ``ask`` raises.
     """
     started = time.monotonic()
-    manager = get_env().formula_manager
-    violation = manager.Not(claim)
-    if precondition is not None:
-        violation = manager.And(precondition, violation)
+    violation = violation_of(claim, precondition, default_environment() if environment is None else environment)
     answer = ask(violation, symbols, limits=limits)
     if answer.model is not None and not confirm(answer.model):
         raise WitnessDoesNotReplay(answer.model, to_smtlib(Query.of(violation)))
@@ -58,6 +57,12 @@ def prove(
     if precondition is not None and not precondition_witnessed:
         return _met(precondition, answer, started, ask, limits)
     return _decided(Status.PROVED, seconds, answer)
+
+
+def violation_of(claim: FNode, precondition: FNode | None, environment: Environment) -> FNode:
+    """Return what counterexamples of a claim satisfy: the precondition, and not the claim."""
+    violation = environment.formula_manager.Not(claim)
+    return violation if precondition is None else environment.formula_manager.And(precondition, violation)
 
 
 def _met(precondition: FNode, proof: Answer, started: float, ask: Ask, limits: Limits) -> Verdict:

@@ -31,7 +31,7 @@ def prove(claim, rows, *, precondition=None, ask=None):
     words = symbols(algebra)
     samples = Samples([{w.data.symbol_name(): x for w, x in zip(words, row, strict=True)} for row in rows])
     assumed = None if precondition is None else precondition(algebra, *words).data
-    question = Formula(tuple(w.data for w in words), assumed, algebra.truth(True).data)
+    question = Formula(tuple(w.data for w in words), assumed, algebra.truth(True).data, algebra.environment)
     return prove_by_stages(question, lambda terms: claim(terms, *symbols(terms)), samples, ask or Solving().ask, LIMITS)
 
 
@@ -206,7 +206,7 @@ def test_what_is_not_known_is_not_proved():
 def test_no_time_is_a_reason():
     algebra = TermAlgebra()
     words = symbols(algebra)
-    question = Formula(tuple(w.data for w in words), None, algebra.truth(True).data)
+    question = Formula(tuple(w.data for w in words), None, algebra.truth(True).data, algebra.environment)
     samples = Samples([{w.data.symbol_name(): 1 for w in words}])
     proof = prove_by_stages(
         question, lambda al: bounded(al, *symbols(al)), samples, Solving().ask, Limits(1e-9, 1 << 30)
