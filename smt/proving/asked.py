@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
+from typing import assert_never
 
 from pysmt.environment import Environment
 from pysmt.fnode import FNode
@@ -31,7 +32,15 @@ class StagedLemma:
     @property
     def status(self) -> Status:
         """PROVED, UNKNOWN, or REFUTED: the relation does not follow from so few stages."""
-        return {Outcome.UNSAT: Status.PROVED, Outcome.SAT: Status.REFUTED}.get(self.answer.outcome, Status.UNKNOWN)
+        match self.answer.outcome:
+            case Outcome.UNSAT:
+                return Status.PROVED
+            case Outcome.SAT:
+                return Status.REFUTED
+            case Outcome.UNKNOWN:
+                return Status.UNKNOWN
+            case _:
+                assert_never(self.answer.outcome)
 
 
 @dataclass(frozen=True, slots=True)

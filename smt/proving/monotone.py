@@ -23,7 +23,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, assert_never
 
 from mmaproof.designs.design import Design
 from mmaproof.designs.formats import Format
@@ -354,15 +354,19 @@ class CutAgain(CutLemma):
         """Return whether it is: a floor of a floor, truncated twice, or rounded to odd twice; or so close."""
         one = algebra.unsigned(1, 1)
         low, high = (align(algebra, term, e, self.cut) for e in (e_max, algebra.add(e_max, algebra.signed(1))))
-        if self.cut.alignment is Alignment.NEAREST:
-            apart = algebra.magnitude(algebra.subtract(algebra.shift_left(high, 1), low))
-            return algebra.any_of([algebra.negation(term.present), algebra.negation(algebra.less(one, apart))])
-        if self.cut.alignment is Alignment.FLOOR:
-            again = algebra.shift_right(low, one)
-        else:
-            shift = algebra.shift_right_jam if self.cut.alignment is Alignment.JAM else algebra.shift_right
-            again = algebra.conditional_negate(term.negative, shift(algebra.magnitude(low), one))
-        return algebra.any_of([algebra.negation(term.present), algebra.equal(high, again)])
+        match self.cut.alignment:
+            case Alignment.NEAREST:
+                apart = algebra.magnitude(algebra.subtract(algebra.shift_left(high, 1), low))
+                close = algebra.negation(algebra.less(one, apart))
+            case Alignment.FLOOR:
+                close = algebra.equal(high, algebra.shift_right(low, one))
+            case Alignment.TRUNCATE | Alignment.JAM as alignment:
+                shift = algebra.shift_right_jam if alignment is Alignment.JAM else algebra.shift_right
+                again = algebra.conditional_negate(term.negative, shift(algebra.magnitude(low), one))
+                close = algebra.equal(high, again)
+            case _:
+                assert_never(self.cut.alignment)
+        return algebra.any_of([algebra.negation(term.present), close])
 
 
 class OrderedConversion(Lemma):

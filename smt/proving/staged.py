@@ -32,7 +32,7 @@ from pysmt.typing import BOOL
 
 from mmaproof.smt.algebra.protocol import Truth, Word
 from mmaproof.smt.proving.asked import Lemmas, OutOfTimeError, StagedProof
-from mmaproof.smt.proving.laws import Law, LawfulTerms, lemmas_of
+from mmaproof.smt.proving.laws import Law, LawfulTerms, Operation, lemmas_of
 from mmaproof.smt.proving.lemma import Formula
 from mmaproof.smt.proving.samples import Samples, Values, signed_values
 from mmaproof.smt.solving.limits import Limits
@@ -411,7 +411,7 @@ class StagedTerms(LawfulTerms):
         known = [self._precondition] if of_operands else []
         sums = [v for v in symbols if v in self._named and self._named[v].name == stage == PARTIAL_SUM]
         for helpful in [symbols - set(sums), symbols] if sums else [symbols]:
-            self.used |= {Law("bounded sum", v.bv_width()) for v in helpful if v in self._added_up}
+            self.used |= {Law(Operation.BOUNDED_SUM, v.bv_width()) for v in helpful if v in self._added_up}
             facts = {f for v in helpful for f in self._facts.get(v, ()) if self._symbols(f) <= symbols}
             whole = self._in_order({*known, *facts})
             yield self._terms.And(whole) if whole else None

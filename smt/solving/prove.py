@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol
+from typing import Protocol, assert_never
 
 from pysmt.environment import Environment
 from pysmt.fnode import FNode
@@ -50,13 +50,17 @@ def prove(
     if answer.model is not None and not confirm(answer.model):
         raise WitnessDoesNotReplay(answer.model, to_smtlib(Query.of(violation)))
     seconds = time.monotonic() - started
-    if answer.reason is not None:
-        return _unknown(answer.reason, seconds, answer.solver)
-    if answer.outcome is Outcome.SAT:
-        return Verdict(Status.REFUTED, seconds, model=answer.model, solver=answer.solver, stored=answer.stored)
-    if precondition is not None and not precondition_witnessed:
-        return _met(precondition, answer, started, ask, limits)
-    return _decided(Status.PROVED, seconds, answer)
+    match answer.outcome:
+        case Outcome.UNKNOWN:
+            return _unknown(answer.reason, seconds, answer.solver)
+        case Outcome.SAT:
+            return Verdict(Status.REFUTED, seconds, model=answer.model, solver=answer.solver, stored=answer.stored)
+        case Outcome.UNSAT:
+            if precondition is not None and not precondition_witnessed:
+                return _met(precondition, answer, started, ask, limits)
+            return _decided(Status.PROVED, seconds, answer)
+        case _:
+            assert_never(answer.outcome)
 
 
 def violation_of(claim: FNode, precondition: FNode | None, environment: Environment) -> FNode:
@@ -73,11 +77,15 @@ def _met(precondition: FNode, proof: Answer, started: float, ask: Ask, limits: L
         return _unknown(Cause.TIMEOUT.reason(f"no answer within {left}"), spent, proof.solver)
     answer = ask(precondition, (), limits=left)
     seconds = time.monotonic() - started
-    if answer.reason is not None:
-        return _unknown(f"{answer.reason} (is the precondition satisfiable?)", seconds, answer.solver)
-    if answer.outcome is Outcome.SAT:
-        return _decided(Status.PROVED, seconds, proof)
-    return _decided(Status.VACUOUS, seconds, answer)
+    match answer.outcome:
+        case Outcome.UNKNOWN:
+            return _unknown(f"{answer.reason} (is the precondition satisfiable?)", seconds, answer.solver)
+        case Outcome.SAT:
+            return _decided(Status.PROVED, seconds, proof)
+        case Outcome.UNSAT:
+            return _decided(Status.VACUOUS, seconds, answer)
+        case _:
+            assert_never(answer.outcome)
 
 
 def _decided(status: Status, seconds: float, unsat: Answer) -> Verdict:
@@ -85,5 +93,5 @@ def _decided(status: Status, seconds: float, unsat: Answer) -> Verdict:
     return Verdict(status, seconds, solver=unsat.solver, certified_by=unsat.certified_by, stored=unsat.stored)
 
 
-def _unknown(reason: str, seconds: float, solver: SolverIdentity) -> Verdict:
+def _unknown(reason: str | None, seconds: float, solver: SolverIdentity) -> Verdict:
     return Verdict(Status.UNKNOWN, seconds, reason=reason, solver=solver)

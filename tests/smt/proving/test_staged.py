@@ -222,7 +222,7 @@ def test_laws_are_lemmas(law):
     words = [terms.twos_complement(terms.symbol(f"law_{n}", 8)) for n in "xyz"]
     terms.compressed_sum(words, 9)
     terms.maximum(words)
-    terms.used.add(staged.Law("bounded sum", 9))
+    terms.used.add(staged.Law(staged.Operation.BOUNDED_SUM, 9))
     lemma = next(x for x in lemmas_of(terms) if x.name.startswith(law))
     assert decide(lemma) is Status.PROVED
 
