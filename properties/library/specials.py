@@ -12,6 +12,7 @@ from mmaproof.designs.steps import Guarantee
 from mmaproof.properties.property import INTEGER, UNSTATED, Ask, Finding, Property, SimpleProperty, is_aligned
 from mmaproof.properties.run_question import RunQuestion, Scope
 from mmaproof.properties.settings import with_other_value
+from mmaproof.smt.algebra.magnitudes import with_top_exponent
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
 from mmaproof.smt.evaluate import evaluate
 from mmaproof.smt.semantics import DotProduct, OperandWords, StepSignals, dot_product_accumulate
@@ -280,9 +281,7 @@ class _NegativeToZero(_OfSum):
 class _Overflow(_OfSum):
     def meant(self, algebra: Algebra[D, T], step: StepSignals[D, T]) -> Truth[T]:
         """Return whether the sum has a magnitude of 2**(e_max + 1) of d's format or more."""
-        top, places = algebra.normalise(algebra.magnitude(step.total))
-        weight = top.width - 1 - step.sums[-1].fraction_bits
-        exponent = algebra.subtract(algebra.add(step.e_max, algebra.signed(weight)), algebra.as_signed(places))
+        _, exponent = with_top_exponent(algebra.magnitude(step.total), step.e_max, step.sums[-1].fraction_bits)
         nonzero = algebra.negation(algebra.is_value(step.total, 0))
         return algebra.all_of([nonzero, algebra.less(algebra.signed(self.design.d_format.e_max), exponent)])
 

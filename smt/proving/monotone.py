@@ -28,6 +28,7 @@ from typing import Any
 from mmaproof.designs.design import Design
 from mmaproof.designs.formats import Format
 from mmaproof.designs.steps import Guarantee, Step
+from mmaproof.smt.algebra.magnitudes import with_top_exponent
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.proving.cuts import CutBound, CutError, CutLemma, TermShape
@@ -394,9 +395,7 @@ class OrderedConversion(Lemma):
             magnitude = algebra.magnitude(words[n])
             width = max(magnitude.width, self.largest.bit_length())
             claims.append(algebra.negation(algebra.less(algebra.unsigned(self.largest, width), magnitude)))
-            top, places = algebra.normalise(magnitude)
-            weight = algebra.signed(magnitude.width - 1 - self.fraction_bits)
-            exponent = algebra.subtract(algebra.add(words[f"e_max_{n}"], weight), algebra.as_signed(places))
+            top, exponent = with_top_exponent(magnitude, words[f"e_max_{n}"], self.fraction_bits)
             keys.append((exponent, top))
         (x, y), nothing = (words["x"], words["y"]), algebra.signed(0)
         negative = [algebra.less(t, nothing) for t in (x, y)]

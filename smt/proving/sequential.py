@@ -26,7 +26,7 @@ from mmaproof.designs.design import Design
 from mmaproof.designs.steps import Guarantee
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.proving.cuts import TermLemma, TermShape, cut_terms
-from mmaproof.smt.proving.laws import Law, of_law
+from mmaproof.smt.proving.laws import Law, Operation, of_law
 from mmaproof.smt.proving.lemma import Input, Lemma
 from mmaproof.smt.proving.two_terms import WidenedConversion
 from mmaproof.smt.semantics.align import align
@@ -166,5 +166,5 @@ def sequential_lemmas(in_turn: Design, total: FusedSum[Any, Any]) -> Sequence[Le
     for kind, (shape, cut) in cut_terms(total).items():
         found.append(StartsAligned(kind, in_turn, shape, cut, fraction))
         found.append(AddsAligned(kind, in_turn, shape, cut, fraction, total.total.width))
-    found += [of_law(Law("sum", total.total.width)), ZeroConverts(in_turn, total)]
+    found += [of_law(Law(Operation.SUM, total.total.width)), ZeroConverts(in_turn, total)]
     return [*found, WidenedConversion(Rules.of(in_turn.step), fraction, total)]
