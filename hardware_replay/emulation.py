@@ -219,7 +219,7 @@ def _run(design: Design, operands: _Patterns) -> Patterns:
     Where that matters (``chain_infinity``), the elements that were infinite are computed again, each in one chain.
     """
     d, was_infinite = _instruction_by_instruction(design, operands)
-    if design.chain.hides_infinities and was_infinite.any():
+    if not design.chain.keeps_infinities and was_infinite.any():
         again = np.flatnonzero(was_infinite)
         at_once = max(CHUNK_ROWS * design.k // len(operands.a), 1)
         for first in range(0, len(again), at_once):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from mmaproof.designs.readings import IntegerOverflow
 from mmaproof.designs.steps.record import parameter
-from mmaproof.designs.steps.step import Guarantee, Step
+from mmaproof.designs.steps.step import Guarantee, Step, stated
 
 
 @dataclass(frozen=True)
@@ -24,6 +24,6 @@ class IntegerStep(Step):
 
     @property
     def guarantees(self) -> frozenset[Guarantee]:
-        """Either register holds a sum that fits; one that wraps holds any sum modulo a power of two."""
-        wraps = {Guarantee.WRAPS_MODULO} if self.integer_overflow is IntegerOverflow.WRAP else set()
-        return frozenset({Guarantee.EXACT_IN_RANGE, Guarantee.BOUNDED_SUM} | wraps)
+        """Its sums are exact; a register that wraps holds them modulo a power of two."""
+        wraps = self.integer_overflow is IntegerOverflow.WRAP
+        return stated({Guarantee.EXACT_INTEGERS: True, Guarantee.BOUNDED_SUM: True, Guarantee.WRAPS_MODULO: wraps})

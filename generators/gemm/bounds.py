@@ -21,7 +21,6 @@ from mmaproof.algorithms.numbers import Number, Span
 from mmaproof.algorithms.slice_gemm import EXPONENT, SliceGemm
 from mmaproof.designs.conversions import Rounding
 from mmaproof.designs.design import Design
-from mmaproof.designs.readings import Subnormals
 from mmaproof.designs.steps import Guarantee
 from mmaproof.generators.answer import Means, answer
 from mmaproof.generators.compare import DEFAULT_LIMITS
@@ -38,7 +37,8 @@ from mmaproof.properties.library import find_property
 from mmaproof.properties.library.error_bound import WithinBound
 from mmaproof.properties.property import Answer
 from mmaproof.properties.run_question import Scope, of_one_step
-from mmaproof.smt.algebra.protocol import D, Word
+from mmaproof.smt.algebra.integers import IntegerAlgebra
+from mmaproof.smt.algebra.protocol import D
 from mmaproof.smt.semantics.widths import sum_widths
 from mmaproof.smt.solving.backends import DEFAULT_SOLVER
 from mmaproof.smt.solving.limits import Limits
@@ -82,7 +82,7 @@ class StepProof:
 
 def prove_step(unit: Design, *, solver: str | Solving = DEFAULT_SOLVER, limits: Limits = DEFAULT_LIMITS) -> StepProof:
     """Decide whether one step of ``unit`` is within the bound of ``error-bound``. Raises as ``answer``."""
-    if unit.d_format.is_integer and unit.guarantees(Guarantee.EXACT_IN_RANGE):
+    if unit.d_format.is_integer and unit.guarantees(Guarantee.EXACT_INTEGERS):
         return StepProof(True, "integer sums are exact where the register holds them")
     asked = find_property(STEP)
     for reason in (asked.why_not(unit), _why_not(unit)):
@@ -99,7 +99,7 @@ def prove_step(unit: Design, *, solver: str | Solving = DEFAULT_SOLVER, limits: 
 
 
 def _why_not(unit: Design) -> str | None:
-    if unit.step.subnormals is not Subnormals.KEPT:
+    if not unit.guarantees(Guarantee.SUBNORMAL_OPERANDS, Guarantee.SUBNORMAL_RESULTS):
         return "it flushes subnormal numbers, and its bound is of what is left of them"
     exact = unit.guarantees(Guarantee.EXACT_SUM)
     if not exact and not (unit.guarantees(Guarantee.ALIGNED_SUMS) and not sum_widths(unit).may_wrap):
@@ -167,7 +167,7 @@ def _slices(
         slices.append([number(fmt, Enclosure({(symbol,): Fraction(1)}, Fraction(0), most))] * k)
     # the element is the sum of its slices and the rest: the symbol of the operand stands for the rest
     sizes[operand] = Fraction(2) ** (top + 1 - algorithm.slices * algorithm.bits)
-    exponent = Word[Any](top & ((1 << EXPONENT.bits) - 1), EXPONENT.bits, False)
+    exponent = IntegerAlgebra().unsigned(top & ((1 << EXPONENT.bits) - 1), EXPONENT.bits)
     return Enclosure(terms, Fraction(0), largest), [*slices, [Number(EXPONENT, exponent, Span(0, 9))]]
 
 
