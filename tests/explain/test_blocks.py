@@ -6,9 +6,9 @@ from fractions import Fraction
 import pytest
 from pictures import AMPERE, EQUATION_10, HOPPER8, SAMPLE, VOLTA, VOLTA16, blocks, draw, row_value, steps, text, value
 
-from mmaproof.cli.picture import explain
-from mmaproof.cli.picture.blocks import Block, RowKind
-from mmaproof.cli.picture.steps import Step
+from mmaproof.explain import explain
+from mmaproof.explain.blocks import Block, RowKind
+from mmaproof.explain.steps import Step
 from mmaproof.designs.design import Design
 from mmaproof.designs.operands import Operands
 from mmaproof.designs.readings import Alignment, Overflow

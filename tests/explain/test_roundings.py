@@ -5,8 +5,8 @@ import pytest
 from pictures import blocks, draw
 from variations import VARIED, random_design
 
-from mmaproof.cli.picture import explain
-from mmaproof.cli.picture.blocks import Block, RowKind
+from mmaproof.explain import explain
+from mmaproof.explain.blocks import Block, RowKind
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.design import Design
 from mmaproof.designs.operands import Operands

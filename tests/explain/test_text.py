@@ -7,10 +7,10 @@ from fractions import Fraction
 import pytest
 from pictures import EQUATION_10, SAMPLE, TURING, VOLTA, blocks, draw, row_value, text
 
-from mmaproof.cli.picture import explain
-from mmaproof.cli.picture.blocks import Row, RowKind
-from mmaproof.cli.picture.layout import Layout, Mark, fit
-from mmaproof.cli.picture.text import UNICODE, block_text
+from mmaproof.explain import explain
+from mmaproof.explain.blocks import Row, RowKind
+from mmaproof.explain.layout import Layout, Mark, fit
+from mmaproof.explain.text import UNICODE, block_text
 from mmaproof.designs.errors import OperandError
 from mmaproof.designs.operands import Operands
 

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from pictures import CATALOGUE, blocks, draw, row_value, steps, value
 
-from mmaproof.cli.picture import explain
-from mmaproof.cli.picture.blocks import Block, RowKind
-from mmaproof.cli.picture.steps import Step
-from mmaproof.cli.picture.sums import Sum
+from mmaproof.explain import explain
+from mmaproof.explain.blocks import Block, RowKind
+from mmaproof.explain.steps import Step
+from mmaproof.explain.sums import Sum
 from mmaproof.designs.design import Design
 from mmaproof.designs.operands import Operands
 from mmaproof.designs.readings import Alignment, Join

@@ -6,8 +6,8 @@ from fractions import Fraction
 import pytest
 from pictures import EQUATION_10, VOLTA, blocks, draw, steps, text
 
-from mmaproof.cli.picture import explain
-from mmaproof.cli.picture.blocks import Block, RowKind
+from mmaproof.explain import explain
+from mmaproof.explain.blocks import Block, RowKind
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.design import Design
 from mmaproof.designs.operands import Operands

@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 from pictures import value
 
-from mmaproof.cli.picture.values import exact, listed, magnitude, names, pattern_value, top_weight
+from mmaproof.explain.values import exact, listed, magnitude, names, pattern_value, top_weight
 from mmaproof.designs.formats import FORMATS
 
 

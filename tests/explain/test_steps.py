@@ -2,7 +2,7 @@
 
 from pictures import AMPERE, EQUATION_10, HOPPER8, SAMPLE, TURING, VOLTA, steps
 
-from mmaproof.cli.picture import explain
+from mmaproof.explain import explain
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.design import Design
 from mmaproof.designs.operands import Operands
