@@ -11,6 +11,8 @@ from rich.table import Table
 from mmaproof.cli.options import DesignName, Json
 from mmaproof.cli.output import print_json, results, say
 
+ALWAYS_SHOWN = ("widening",)
+"""Parameters that are shown of every design, of those too whose steps do not have them."""
 NARROWEST, WIDEST = 60, 1000
 """Columns that a list of designs takes: on a terminal at least, elsewhere at most."""
 
@@ -57,7 +59,7 @@ def list_designs(
 def show(design: DesignName, json: Json = False) -> None:
     """Show one design: formats, every parameter with its meaning, widths, and source."""
     from mmaproof.designs.catalogue import find_design, load_catalogue
-    from mmaproof.designs.parameters import DEFINITIONS, format_settings
+    from mmaproof.designs.parameters import DEFINITIONS, complete_settings, format_settings
     from mmaproof.smt.semantics.widths import sum_widths
 
     found = find_design(design)
@@ -86,7 +88,8 @@ def show(design: DesignName, json: Json = False) -> None:
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
     for heading in ("parameter", "value", "meaning", "allowed"):
         table.add_column(heading, overflow="fold")
-    for name, value in format_settings(found.settings).items():
+    names = [name for name in DEFINITIONS if name in found.settings or name in ALWAYS_SHOWN]
+    for name, value in format_settings(complete_settings(found.chain, found.step), names).items():
         changed = "*" if name in found.changed else ""
         table.add_row(name + changed, value, DEFINITIONS[name].meaning, DEFINITIONS[name].allowed())
     results().print(table)
