@@ -62,7 +62,7 @@ def parameter(default: Any, values: type[StrEnum] | range | type[Spelled], meani
 
 @dataclass(frozen=True, kw_only=True)
 class Algorithm(ABC):
-    """An algorithm with its parameters; ``source`` says where it is published, ``what`` it is in a few words."""
+    """An algorithm with its parameters; ``source`` says where it is published, ``what`` describes it in a few words."""
 
     finite_only: ClassVar[bool] = False
     """whether infinities and NaNs among the operands have no meaning"""
@@ -110,7 +110,7 @@ class Algorithm(ABC):
         return found
 
     def has_no_effect(self, name: str) -> str | None:
-        """Return why a parameter changes nothing beside the others, None where it does."""
+        """Return why a parameter has no effect beside the others, or None if it has one."""
         return None
 
     def require(self, unit: Design) -> None:
@@ -121,7 +121,7 @@ class Algorithm(ABC):
 
     @abstractmethod
     def why_not(self, unit: Design) -> str | None:
-        """Return why the algorithm does not run on ``unit``, None where it does."""
+        """Return why the algorithm does not run on ``unit``, or None if it does."""
 
     @abstractmethod
     def words(
@@ -129,8 +129,8 @@ class Algorithm(ABC):
     ) -> list[list[Number[D]]]:
         """Return what an operand is split into: for each word, its element for each k.
 
-        ``operand`` is ``a`` or ``b``, ``xs`` one row of the first or one column of the second matrix. What it returns
-        depends on nothing else, so that it serves for every element of a row or a column of the result.
+        ``operand`` is ``a`` or ``b``. ``xs`` is one row of the first matrix or one column of the second. The result
+        depends on nothing else, so it serves for every element of a row or a column of the product.
         """
 
     @abstractmethod

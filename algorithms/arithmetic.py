@@ -21,7 +21,7 @@ from mmaproof.smt.semantics.unpack import unpack
 class Step(Generic[D]):
     """One operation of an algorithm, as it is shown: what it is, its operands, and its result.
 
-    The operands of a call of the unit are a (one for each k), b and c; ``unit`` is the design then.
+    The operands of a call of the unit are a (one for each k), b and c. ``unit`` is then the design.
     """
 
     label: str
@@ -37,7 +37,7 @@ def rules_of(fmt: Format, rounding: Rounding) -> Rules:
 
 
 class Arithmetic(Generic[D, T]):
-    """Operations on numbers over an algebra; with ``record`` they are noted in ``steps``."""
+    """Operations on numbers over an algebra; with ``record`` they are kept in ``steps``."""
 
     def __init__(self, algebra: Algebra[D, T], *, record: bool = False) -> None:
         self.algebra = algebra
@@ -78,10 +78,10 @@ class Arithmetic(Generic[D, T]):
         return self._noted(label, ((x,), (y,)), Number(x.fmt, word, x.span.with_(y.span).summed(2)))
 
     def call(self, label: str, unit: Design, a: Sequence[Number[D]], b: Sequence[Number[D]], c: Number[D]) -> Number[D]:
-        """Return what ``unit`` makes of ``c + sum_k a[k]*b[k]``.
+        """Return what ``unit`` returns for ``c + sum_k a[k]*b[k]``.
 
-        Each of its steps may round up to the next power of two at most, and rounding down may add a unit to a negative
-        sum: the span has two bits to spare for that.
+        Each step of the unit may at most round up to the next power of two, and rounding down may enlarge a negative
+        sum by one in its last place. The span has two bits to spare for that.
         """
         words = OperandWords([x.word for x in a], [x.word for x in b], c.word)
         d = dot_product_accumulate(unit, self.algebra, words).d
@@ -93,14 +93,14 @@ class Arithmetic(Generic[D, T]):
         return self._noted(label, (tuple(a), tuple(b), (c,)), Number(unit.d_format, d, span), unit)
 
     def from_integer(self, label: str, x: Number[D], exponent: Word[D], fmt: Format, span: Span) -> Number[D]:
-        """Return the integer ``x`` times ``2**exponent`` (signed) in ``fmt``, rounded to nearest; ``span`` is its."""
+        """Return the integer ``x`` times ``2**exponent`` (signed), rounded to nearest in ``fmt``, with its span."""
         value = self.algebra.twos_complement(x.word)
         positive = self.algebra.truth(False)
         word, _ = convert(self.algebra, rules_of(fmt, Rounding.RNE), value, exponent, 0, positive)
         return self._noted(label, ((x,),), Number(fmt, word, span))
 
     def note(self, label: str, operands: tuple[tuple[Number[D], ...], ...], result: Number[D]) -> None:
-        """Note a number that was made outside of this class."""
+        """Keep a number that was made outside this class."""
         self._noted(label, operands, result)
 
     def _noted(

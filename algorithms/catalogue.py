@@ -1,29 +1,30 @@
 """The algorithms by name.
 
-* ``plain``: operands rounded to the unit's format, nothing else (Markidis et al. 2018, section V, "Limited range").
-* ``markidis-a``: A refined only (Markidis et al. 2018, equation 2).
-* ``markidis``: both refined (equation 3), in the order of its terms, which is that of the pipelined multiplications
-  of figure 5. The paper keeps what one multiplication hands to the next in half precision there
-  (``intermediate=fp16``); it rounds to nearest, as CUDA's conversion does, and leaves open where c is added.
-* ``ootomo-yokota``: residuals scaled by 2**11, words rounded to nearest, the product of the two residuals dropped,
-  the product of the first words added outside the unit for each instruction, the other two inside it in an
-  accumulator of their own (Ootomo and Yokota, IJHPCA 36(4), 2022, equation 24; c starts the accumulation outside, as
-  in the authors' WMMAe-TCEC). With the fourth product, as Valpey et al. 2025, section 6, print it:
-  ``products=00.10.01.11``, and c added last: ``c=last``.
-* ``ootomo-yokota-tf32``: the same in tf32, whose residuals need no scaling, rounded to nearest, ties away from zero
-  (``cvt.rna.tf32``).
-* ``3xtf32``: CUTLASS, examples 27 and 28 (``OpMultiplyAddFastF32``): the first word truncated, the second to nearest
-  with ties away (``round_half_ulp_truncate``), the products small*big, big*small, big*big of each instruction's k in
-  one accumulator inside the unit. CUTLASS's 4xTF32 is ``products=10.01.00.11``. Releases that stage the accumulation
-  add the sum of every tile of k outside the unit: ``outside=all,interval=16`` for tiles of 16.
-* ``bf16x3``, ``bf16x6``, ``bf16x9``: an operand is three words of bf16, of whose products the 3, 6 or 9 largest are
-  summed, the smallest first; the 3 largest need two words only (Henry, Tang and Heinecke, ARITH 2019). Their rounding
-  and the order are left open there.
-* ``promoted``: operands rounded once, the sum of every ``interval`` elements of k added to fp32 outside the unit
-  (DeepSeek-V3 technical report, section 3.3.2: 128; DeepGEMM; CUTLASS's promotion interval of 4 instructions). Scales
-  of blocks are powers of one block each and not part of this: operands are as they are after scaling.
-* ``slices``: fixed-point slices on an integer unit, see ``slice_gemm`` (Ootomo, Ozaki and Yokota, IJHPCA 2024, who
-  make fp64 of it; here fp32 operands are cut).
+* ``plain``: operands are rounded to the unit's format, and nothing else is done (Markidis et al. 2018, section V,
+  "Limited range").
+* ``markidis-a``: only A is refined (Markidis et al. 2018, equation 2).
+* ``markidis``: both are refined (equation 3), in the order of its terms, which is that of the pipelined multiplications
+  of figure 5. There the paper keeps what one multiplication hands to the next in half precision
+  (``intermediate=fp16``). It rounds to nearest, as CUDA's conversion does, and leaves open where c is added.
+* ``ootomo-yokota``: residuals are scaled by 2**11, words are rounded to nearest, and the product of the two residuals
+  is dropped. The product of the first words is added outside the unit for each instruction, and the other two are added
+  inside it in an accumulator of their own (Ootomo and Yokota, IJHPCA 36(4), 2022, equation 24). c starts the
+  accumulation outside, as in the authors' WMMAe-TCEC. Valpey et al. 2025, section 6, print it with the fourth product,
+  ``products=00.10.01.11``, and with c added last, ``c=last``.
+* ``ootomo-yokota-tf32``: the same in tf32, whose residuals need no scaling. Words are rounded to nearest, ties away
+  from zero (``cvt.rna.tf32``).
+* ``3xtf32``: CUTLASS, examples 27 and 28 (``OpMultiplyAddFastF32``). The first word is truncated, and the second is
+  rounded to nearest with ties away (``round_half_ulp_truncate``). The products small*big, big*small, big*big of each
+  instruction's k go to one accumulator inside the unit. CUTLASS's 4xTF32 is ``products=10.01.00.11``. Releases that
+  stage the accumulation add the sum of every tile of k outside the unit: ``outside=all,interval=16`` for tiles of 16.
+* ``bf16x3``, ``bf16x6``, ``bf16x9``: an operand is three words of bf16. The 3, 6 or 9 largest products of words are
+  summed, the smallest first. The 3 largest need only two words (Henry, Tang and Heinecke, ARITH 2019). The source
+  leaves the rounding and the order open.
+* ``promoted``: operands are rounded once, and the sum of every ``interval`` elements of k is added to fp32 outside the
+  unit (DeepSeek-V3 technical report, section 3.3.2: 128; DeepGEMM; CUTLASS's promotion interval of 4 instructions).
+  Scales of blocks are not part of this: operands are as they are after scaling.
+* ``slices``: fixed-point slices on an integer unit, see ``slice_gemm`` (Ootomo, Ozaki and Yokota, IJHPCA 2024, who make
+  fp64 of it; here fp32 operands are cut).
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ _ARRAYS = ArrayAlgebra()
 _MAGNITUDE = (1 << OPERANDS.sign_position) - 1
 
 TILE_ROWS, TILE_COLUMNS = 256, 256
-"""Elements of the result computed at once: arrays of 512 KiB, so long that Python takes less time than NumPy."""
+"""Elements of the result that are computed at once. Their arrays of 512 KiB are long enough for NumPy to dominate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +41,9 @@ def as_number(word: Word[D]) -> Number[D]:
 
 
 def check_operands(algorithm: Algorithm, unit: Design, operands: Operands) -> None:
-    """Raise DesignError where ``algorithm`` does not run on ``unit`` with so many operands, OperandError for bad ones.
+    """Raise DesignError if ``algorithm`` does not run on ``unit`` with so many operands, OperandError for bad ones.
 
-    Operands are patterns of fp32, of a and b as many.
+    Operands are patterns of fp32. There are as many of a as of b.
     """
     algorithm.require(unit)
     if len(operands.a) != len(operands.b):

@@ -1,4 +1,4 @@
-"""Exact values: numbers as multiples of one power of two, in words as wide as it takes."""
+"""Exact values: numbers as multiples of one power of two, in words that are wide enough."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from mmaproof.smt.semantics.unpack import Unpacked, unpack
 
 
 def exact_value(algebra: Algebra[D, T], x: Number[D], span: Span) -> tuple[Word[D], Truth[T]]:
-    """Return ``x`` in units of ``2**span.least`` (signed), and whether it is finite; what is not counts as zero.
+    """Return ``x`` as a signed multiple of ``2**span.least``, and whether it is finite; other numbers count as zero.
 
-    ``span`` must hold for x where it is finite.
+    ``span`` must hold for a finite x.
     """
     value = unpack(algebra, x.fmt, x.word)
     finite = algebra.negation(algebra.any_of([value.infinite, value.nan]))
@@ -26,7 +26,7 @@ def exact_value(algebra: Algebra[D, T], x: Number[D], span: Span) -> tuple[Word[
 def exact_dot_product(
     algebra: Algebra[D, T], a: Sequence[Number[D]], b: Sequence[Number[D]], c: Number[D], span: Span
 ) -> Word[D]:
-    """Return ``c + sum_k a[k]*b[k]`` of finite numbers in units of ``2**span.least`` (signed)."""
+    """Return ``c + sum_k a[k]*b[k]`` of finite numbers as a signed multiple of ``2**span.least``."""
     terms = [exact_product(algebra, x, y, span) for x, y in zip(a, b, strict=True)]
     terms.append(exact_value(algebra, c, span)[0])
     width = max(t.width for t in terms) + (len(terms) - 1).bit_length()
@@ -34,7 +34,7 @@ def exact_dot_product(
 
 
 def exact_product(algebra: Algebra[D, T], x: Number[D], y: Number[D], span: Span) -> Word[D]:
-    """Return ``x * y`` of finite numbers in units of ``2**span.least`` (signed)."""
+    """Return ``x * y`` of finite numbers as a signed multiple of ``2**span.least``."""
     first, second = (unpack(algebra, n.fmt, n.word) for n in (x, y))
     negative = algebra.exclusive_or(first.negative, second.negative)
     exponent = algebra.add(first.exponent, second.exponent)
@@ -71,7 +71,7 @@ def _fixed(
     finite: Truth[T],
     span: Span,
 ) -> Word[D]:
-    """Return a number as a multiple of ``2**span.least``: nothing is cut, because every bit of it lies above."""
+    """Return a number as a multiple of ``2**span.least``. Nothing is cut, because every bit of it lies above."""
     significand = algebra.ite(finite, significand, algebra.unsigned(0, significand.width))
     largest = (1 << significand.width) - 1
     term = Term(fraction_bits, negative, exponent, significand, finite, largest)

@@ -13,9 +13,9 @@ from mmaproof.smt.algebra.protocol import D, Word
 class Span:
     """Where the bits of a finite number lie: it is a multiple of ``2**least``, and at most ``2**most`` in magnitude.
 
-    Rounding to nearest, ties to even, does not leave a span: what is rounded becomes a multiple of a larger power of
-    two or stays, and no number passes a power of two that it was not above. For what overflows and stays finite, and
-    for other roundings, see ``rounded``.
+    Rounding to nearest, ties to even, keeps a number in its span. A rounded number becomes a multiple of a larger power
+    of two or stays as it is, and it never passes a power of two that it was not above. For overflow to a finite number,
+    and for other roundings, see ``rounded``.
     """
 
     least: int
@@ -33,7 +33,7 @@ class Span:
     def rounded(self, fmt: Format) -> Span:
         """Return the span of numbers rounded to ``fmt`` in any way.
 
-        The smallest ones may become its smallest number, and what is beyond it its largest finite one.
+        Numbers below its smallest number may become that, and numbers beyond its largest finite number may become that.
         """
         least, most = fmt.e_max - fmt.fraction_bits, fmt.e_min - fmt.fraction_bits
         return Span(min(self.least, least), max(self.most, most))

@@ -1,10 +1,10 @@
 """Fixed-point slices on an integer unit: the scheme of Ozaki as Ootomo, Ozaki and Yokota run it on INT8 units.
 
 A row of A (a column of B) shares one exponent, that of its largest element. Every element becomes a fixed-point number
-below it, cut to ``slices * bits`` bits of magnitude, and these become ``slices`` integers of ``bits`` bits, all with
+below it, cut to ``slices * bits`` bits of magnitude. This number becomes ``slices`` integers of ``bits`` bits, all with
 the sign of the element. The unit adds products of slices exactly as long as its register holds the sum. The sums are
-added outside, each times its power of two, those of the least weight first (Ootomo, Ozaki and Yokota, IJHPCA 2024),
-and c last. Operands are finite: no integer stands for an infinity or a NaN, and the result then means nothing.
+added outside, each times its power of two, those of the least weight first (Ootomo, Ozaki and Yokota, IJHPCA 2024). c
+is added last. Operands are finite. No integer stands for an infinity or a NaN, so with these the result means nothing.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Outside(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class SliceGemm(Algorithm):
-    """See the module; what the source leaves open is a parameter."""
+    """The algorithm that the module describes; what the source leaves open is a parameter."""
 
     finite_only: ClassVar[bool] = True
 
@@ -71,7 +71,7 @@ class SliceGemm(Algorithm):
     outside: Outside = parameter(Outside.FP64, Outside, "format of the sum outside the unit, rounded to nearest")
 
     def why_not(self, unit: Design) -> str | None:
-        """Return that the unit is not one of signed integers that hold a slice."""
+        """Return why the unit does not fit: it must be one of signed integers that hold a slice."""
         for fmt in (unit.a_format, unit.b_format):
             if not fmt.is_integer or not fmt.signed:
                 return f"its operands are {fmt.name}, and signed integers are meant"

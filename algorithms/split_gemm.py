@@ -1,9 +1,9 @@
-"""Operands split into words of the unit's format, the products of which are summed: Markidis and what came of it.
+"""Operands split into words of the unit's format, whose products are summed: Markidis' method and its successors.
 
-An fp32 number x becomes words: the first is x rounded, each further one is the rounded residual of what came before,
-times ``2**scale`` once more each time. Products of words are summed over k by calls of the unit, and what the unit's
+An fp32 number x becomes words. The first word is x rounded. Each further word is the rounded residual of the words
+before it, multiplied once more by ``2**scale``. Calls of the unit sum products of words over k. What the unit's
 accumulator would lose may be added outside it, in fp32 and to nearest. Products of the same order i + j (word i of a
-with word j of b) share an accumulator; with ``accumulators=shared`` all do.
+with word j of b) share an accumulator. With ``accumulators=shared`` all products share one.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Accumulators(StrEnum):
 
 
 class Outside(StrEnum):
-    """Which accumulators the sum of every interval is added to outside the unit, in fp32 and to nearest."""
+    """Which accumulators receive the sum of every interval outside the unit, in fp32 and to nearest."""
 
     NONE = "none"
     MAIN = "main"
@@ -99,7 +99,7 @@ class Products(Spelled):
 
 @dataclass(frozen=True, kw_only=True)
 class SplitGemm(Algorithm):
-    """See the module; what a source leaves open is a parameter."""
+    """The algorithm that the module describes; what a source leaves open is a parameter."""
 
     products: Products = parameter(Products(((0, 0),)), Products, "products of words, in order")
     rounding: Rounding = parameter(Rounding.RNE, Rounding, "rounding of the first word")
@@ -139,7 +139,7 @@ class SplitGemm(Algorithm):
         return None
 
     def has_no_effect(self, name: str) -> str | None:
-        """Return why a parameter changes nothing beside the others, None where it does."""
+        """Return why a parameter has no effect beside the others, or None if it has one."""
         single = max(self.products.words) == 1
         if single and name in ("residual_rounding", "scale", "accumulators", "intermediate"):
             return "on operands of one word"
@@ -159,7 +159,7 @@ class SplitGemm(Algorithm):
         return [list(word) for word in zip(*split, strict=True)]
 
     def split(self, arithmetic: Arithmetic[D, T], label: str, x: Number[D], fmt: Format, count: int) -> list[Number[D]]:
-        """Return ``count`` words of ``x``; word i is to be read times ``2**(-scale*i)``."""
+        """Return ``count`` words of ``x``; the value of word i is multiplied by ``2**(-scale*i)`` when it is read."""
         words = [arithmetic.convert(f"{label}[0]", x, fmt, self.rounding)]
         for i in range(1, count):
             rest = arithmetic.subtract(f"residual of {label}", x, words[-1])

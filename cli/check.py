@@ -1,4 +1,4 @@
-"""`mmaproof check`: does a design have a property, and if not, what shows that."""
+"""`mmaproof check`: does a design have a property, and if not, which runs show that."""
 
 from __future__ import annotations
 

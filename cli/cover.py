@@ -36,10 +36,10 @@ if TYPE_CHECKING:
     from mmaproof.generators.cover.coverage import Coverage, Covered
 
 STATUSES = {"hit": "hit", "not_hit": "reachable", "unreachable": "unreachable", "unknown": "unknown"}
-"""What ``--json`` counts, and the status of bins that it is."""
+"""What ``--json`` counts, and the status of the bins that it counts."""
 HEADINGS = ("event", "bins", "hit", "{}", "reachable", "unreachable", "unknown")
 LISTED = 12
-"""Values of an event that are listed where they are unreachable, unknown or left out; of more, how many there are."""
+"""Values of an event that are listed if they are unreachable, unknown or left out; of more, only the number is."""
 
 
 def register(app: typer.Typer) -> None:
@@ -179,6 +179,6 @@ def _counts(some: Sequence[Covered]) -> tuple[int, ...]:
 
 
 def _listed(values: Sequence[str]) -> str:
-    """Return values as text; of many the first and the last."""
+    """Return values as text; of many values the first and the last."""
     some = [*values[: LISTED - 1], f"... ({len(values) - LISTED} more)", values[-1]]
     return "; ".join(values if len(values) <= LISTED else some)

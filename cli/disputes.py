@@ -106,7 +106,7 @@ def dispute_record(dispute: Dispute) -> dict[str, Any]:
 
 
 def print_dispute(dispute: Dispute, before: Dispute | None) -> None:
-    """Print a dispute for a person; what it shares with the one ``before`` is not said again."""
+    """Print a dispute for a person; what it shares with the one ``before`` is not repeated."""
     if before is None or before.design is not dispute.design:
         say("\n" + ", ".join(dispute.designs))
         before = None

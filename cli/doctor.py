@@ -1,4 +1,4 @@
-"""`mmaproof doctor`: which solvers, targets and extras are here, and what is missing."""
+"""`mmaproof doctor`: which solvers, targets and extras are available, and what is missing."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _version(package: str) -> str | None:
 
 
 def _targets() -> dict[str, str]:
-    """Return what each target is here, or why it is not."""
+    """Return what each target is, or why it is not available."""
     from mmaproof.designs.errors import TargetUnavailable
     from mmaproof.hardware_replay.cpu import INSTRUCTIONS
     from mmaproof.hardware_replay.targets import find_target

@@ -1,4 +1,4 @@
-"""The lemmas behind an answer as a tree: stage by stage, each with its status, seconds and solver."""
+"""The lemmas behind a verdict as a tree: stage by stage, each with its status, seconds and solver."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ GROUPS = (
     ("results of steps", ("d",)),
     ("laws of the operations", ("laws",)),
 )
-"""What signals belong to which stage of a unit, by parts of their names; the first that fits."""
+"""Which signals belong to which stage of a unit, by parts of their names. The first match counts."""
 
 CLAIM = "the claim, from the last cuts"
 OTHERS = "lemmas"
@@ -52,7 +52,7 @@ def group_of(lemma: LemmaAnswer) -> str:
 
 
 def summary(lemmas: Sequence[LemmaAnswer]) -> str:
-    """Return how many lemmas came out how, in one line."""
+    """Return how many lemmas have each status, in one line."""
     counts = {status: sum(x.status.value == status for x in lemmas) for status in ("proved", "refuted", "unknown")}
     words = ", ".join(f"{n} {status}" for status, n in counts.items() if n)
     return f"{len(lemmas)} lemmas ({words}), {sum(x.seconds for x in lemmas):.2f} s; --explain lists them"

@@ -156,7 +156,7 @@ def cell(feature: Feature) -> str:
 
 
 def print_fingerprint(rows: Rows, designs: Sequence[Design]) -> None:
-    """Print the answers as a table, a letter for each design; on a narrow terminal wider than it, nothing cut off."""
+    """Print the answers as a table, a letter for each design. Nothing is cut off on a narrow terminal."""
     from mmaproof.generators.fingerprint import designs_differ
 
     features = {name: row[0].asked.feature for name, row in rows.items()}

@@ -1,4 +1,4 @@
-"""`mmaproof identify`: what design a unit is that can only be run."""
+"""`mmaproof identify`: which design describes a unit that can only be run."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def identify(
 
 
 def _interface(target: Target, text: str | None, k: int | None) -> Interface:
-    """Return the interface that is asked: as given, or that of a recording or of the target's one design."""
+    """Return the interface that is asked: the given one, or that of a recording or of the target's one design."""
     from mmaproof.designs.errors import InputError
     from mmaproof.generators.identify.space import Interface
     from mmaproof.hardware_replay.targets import RecordingTarget

@@ -1,9 +1,10 @@
 """The command line: `mmaproof COMMAND`. Commands parse, call the library, and print; the logic is elsewhere.
 
-Exit status: 0 proved, equal, passed; 1 refuted, different, failed; 2 usage or input error; 3 unknown, vacuous or
-not reachable; 70 an internal error; 130 interrupted.
+Exit status: 0 proved, equal, passed; 1 refuted, different, failed; 2 usage or input error; 3 unknown, vacuous or not
+reachable; 70 an internal error; 130 interrupted.
 
-This module is loaded before anything else and imports little: from then on, an interruption is one.
+This module is loaded before anything else and imports little. Once it is loaded, a Ctrl-C is handled as an
+interruption.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ def _run(arguments: list[str] | None) -> int:
 
 
 def _with_values(arguments: list[str]) -> list[str]:
-    """Return the arguments with the value that ``--certify`` by itself stands for: the parser would take the next."""
+    """Return the arguments with the value that ``--certify`` alone stands for: the parser would take the next one."""
     return ["--certify=solver" if x == "--certify" else x for x in arguments]
 
 
@@ -94,7 +95,7 @@ def _status_of(error: Exception) -> int:
 
 
 def run_main() -> None:
-    """Entry point of the installed command; told to end, it ends what it started, as after a Ctrl-C."""
+    """Entry point of the installed command. If it is told to end, it ends what it started, as after a Ctrl-C."""
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is signal.SIG_DFL:
             signal.signal(number, signal.default_int_handler)

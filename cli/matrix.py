@@ -137,7 +137,7 @@ def chosen(names: Sequence[str], everything: bool, architectures: Sequence[str])
 
 @contextmanager
 def executors(dask: str | None, jobs: int | None) -> Iterator[tuple[Pool, int]]:
-    """Yield what makes executors, and how many questions to hand to one at a time."""
+    """Yield a maker of executors, and how many questions an executor gets at a time."""
     from mmaproof.generators.executors import cluster, local_pool
 
     if dask is None:

@@ -13,19 +13,18 @@ if TYPE_CHECKING:
 
 SUFFIXES = (".png", ".svg")
 COLOURS = {"equivalent": "#4477aa", "different": "#ee9955", "unknown": "#bbbbbb"}
-"""verdict -> colour; people who see no red or green tell them apart too"""
+"""verdict -> colour; people who do not see red or green can tell them apart too"""
 WORDS = {
     "equivalent": "same bits for all operands, proved",
     "different": "a vector separates them",
     "unknown": "unknown",
 }
 WIDEST, LEGEND, CELL, LETTER, HEAD, GAP = 18.0, 6.5, 0.24, 0.07, 0.6, 0.35
-"""Inches: of the picture; of the legend; of a cell; of a letter in the name of a row; of title and columns; between
-squares."""
+"""Inches: the picture, the legend, a cell, a letter in the name of a row, title and columns, gaps between squares."""
 
 
 def require_pictures(path: Path) -> None:
-    """Raise InputError where no picture can be drawn, or none with the suffix of ``path``."""
+    """Raise InputError if no picture can be drawn, or none with the suffix of ``path``."""
     from mmaproof.designs.errors import InputError
 
     if path.suffix.lower() not in SUFFIXES:
@@ -37,7 +36,7 @@ def require_pictures(path: Path) -> None:
 
 
 def write_picture(path: Path, groups: Sequence[Group]) -> None:
-    """Draw the groups that have several classes; nothing where there is none. Raises InputError."""
+    """Draw the groups that have several classes. Draw nothing if there is none. Raises InputError."""
     from matplotlib.colors import ListedColormap
     from matplotlib.figure import Figure
     from matplotlib.patches import Patch
@@ -72,7 +71,7 @@ def write_picture(path: Path, groups: Sequence[Group]) -> None:
 
 
 def _places(sizes: Sequence[int], labels: float) -> tuple[list[tuple[float, float]], float, float]:
-    """Return where squares of so many cells begin, from the top left, row after row; width and height of all."""
+    """Return where squares of so many cells begin, row by row from the top left, and the width and height of all."""
     places: list[tuple[float, float]] = []
     x = y = row = 0.0
     width = LEGEND

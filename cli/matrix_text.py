@@ -22,15 +22,15 @@ if TYPE_CHECKING:
     from mmaproof.generators.matrix import PairAnswer
 
 FEW = 12
-"""As many designs at most have a row and a column each in a table, and a line each in their class."""
+"""Up to this many designs have a row and a column each in a table, and a line each in their class."""
 MOST_PRODUCTS = 4
-"""Different products of a vector that are shown; the whole of it is in a file."""
+"""How many different products of a vector are shown. The file has the whole vector."""
 SIGNS = {"equivalent": "=", "different": "≠", "unknown": "?"}
 
 
 @dataclass(frozen=True)
 class Matrix:
-    """The designs, the answers of all pairs in their order, what follows from them, and the seconds all of it took."""
+    """The designs, the answers for all pairs in their order, what follows from them, and the seconds it all took."""
 
     designs: Sequence[Design]
     answers: Sequence[PairAnswer]
@@ -63,7 +63,7 @@ def print_matrix(done: Matrix) -> None:
 
 
 def print_table(done: Matrix, numbers: dict[str, int]) -> None:
-    """Print a row and a column for each design; on a narrow terminal wider than it, nothing cut off."""
+    """Print a row and a column for each design. Nothing is cut off on a narrow terminal."""
     signs = {frozenset(a.names): SIGNS[a.comparison.verdict] for a in done.answers}
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
     for head in ("", "", *map(str, numbers.values())):
@@ -76,7 +76,7 @@ def print_table(done: Matrix, numbers: dict[str, int]) -> None:
 
 
 def print_group(group: Group, numbers: dict[str, int]) -> None:
-    """Print the classes of comparable designs, and what separates each two of them."""
+    """Print the classes of comparable designs, and what separates every two of them."""
     many = f"{count(len(group.designs), 'design')} in {count(len(group.classes), 'class')}"
     say(f"\n{group.kind}: {many}")
     named = [(letters(i), members) for i, members in enumerate(group.classes)]
@@ -93,7 +93,7 @@ def print_group(group: Group, numbers: dict[str, int]) -> None:
 
 
 def print_unknown(done: Matrix) -> None:
-    """Print the questions without an answer, each with its first pair, and why there is none."""
+    """Print the questions without a decision, each with its first pair and the reason."""
     unknown: dict[int | None, list[PairAnswer]] = {}
     for answer in done.answers:
         if answer.comparison.verdict == "unknown":
@@ -164,7 +164,7 @@ def _between(group: Group, first: Class, second: Class) -> str:
 
 
 def _outputs(found: Comparison, first: Class) -> tuple[int, int]:
-    """Return the d of the design that is of the class ``first``, and that of the other one."""
+    """Return the d of the design that belongs to the class ``first``, and that of the other one."""
     x, y = found.question.designs
     outputs = found.outputs
     return (outputs[x.name], outputs[y.name]) if x in first else (outputs[y.name], outputs[x.name])
@@ -173,9 +173,9 @@ def _outputs(found: Comparison, first: Class) -> tuple[int, int]:
 def vector_text(
     operands: Operands, formats: Sequence[Format], scale_format: Format | None, most: int | None = None
 ) -> str:
-    """Return operands in short: products of two +0 are left out, equal ones next to each other are shown once.
+    """Return operands in short: products of two +0 are left out, equal neighbours are shown once.
 
-    ``most`` is how many products are shown; None for all.
+    ``most`` is how many products are shown. None means all.
     """
     a, b, c = formats[:3]
     products = [f"{name} = {a.hex(x)}*{b.hex(y)}" for name, x, y in _runs(operands) if x or y]

@@ -124,8 +124,8 @@ def target_of(text: str, timeout: str, design: str | None) -> Target:
 def solving_of(solver: str, jobs: int, certificate: str | None, store: Path | None, no_store: bool) -> Solving:
     """Return how queries are answered, as the options say.
 
-    InputError where they contradict each other; what ``Solving.of`` raises. A default store that cannot be used is a
-    note, and there is none then.
+    Raises InputError if the options contradict each other, and whatever ``Solving.of`` raises. If the default store
+    cannot be used, a note says so and there is no store.
     """
     from mmaproof.designs.errors import InputError
     from mmaproof.smt.solving.certify import Certify
@@ -140,9 +140,9 @@ def solving_of(solver: str, jobs: int, certificate: str | None, store: Path | No
 
 
 def default_store() -> Path | None:
-    """Return the file of answers where none is named; None where the variable for it is set to nothing.
+    """Return the file of answers if none is named; None if the variable for it is empty.
 
-    InputError where the user has no home.
+    Raises InputError if the user has no home.
     """
     from mmaproof.designs.errors import InputError
 

@@ -46,7 +46,7 @@ def say(text: str) -> None:
 
 
 def say_wrapped(text: str, label: str) -> None:
-    """Print a text after ``label``, its other lines below its first; words, such as names of designs, stay whole."""
+    """Print a text after ``label``, with its other lines below its first. Words (names of designs too) stay whole."""
     width, indent = results().width, " " * len(label)
     for line in textwrap.wrap(
         text, width, initial_indent=label, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
@@ -60,7 +60,7 @@ def complain(text: str) -> None:
 
 
 def note(text: str) -> None:
-    """Print text to stderr as it is; where that cannot be written there is nobody to tell."""
+    """Print text to stderr as it is. If it cannot be written, nobody can be told."""
     if sys.stderr is not None:
         try:
             print(text, file=sys.stderr, flush=True)
@@ -69,7 +69,7 @@ def note(text: str) -> None:
 
 
 def discard(stream: TextIO) -> None:
-    """Let what a standard stream still holds, and whatever is written to it, go nowhere, even at interpreter exit."""
+    """Discard what a standard stream still holds and whatever is written to it later, even at interpreter exit."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
@@ -85,7 +85,7 @@ def solver_record(solver: SolverIdentity | None) -> dict[str, str] | None:
 
 
 def counted(items: Iterable[X], what: str, total: int | None = None) -> Iterator[X]:
-    """Yield ``items`` while a bar on stderr shows how many are done, from two seconds on, if a person looks.
+    """Yield ``items`` while a bar on stderr shows how many are done, after two seconds and if a person looks.
 
     ``total`` is how many there are, for items that come one by one.
     """
@@ -107,7 +107,7 @@ def counted(items: Iterable[X], what: str, total: int | None = None) -> Iterator
 
 @contextmanager
 def progress(what: str) -> Iterator[None]:
-    """Show ``what`` and the elapsed time on stderr while the body runs, from two seconds on, if a person looks."""
+    """Show ``what`` and the elapsed time on stderr while the body runs, after two seconds and if a person looks."""
     from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 

@@ -49,7 +49,7 @@ def properties(
 
 
 def print_table(chosen: Sequence[Property]) -> None:
-    """Print properties for a person; on a narrow terminal wider than it, and nothing is cut off."""
+    """Print properties for a person. Nothing is cut off on a narrow terminal."""
     name = max(len(p.name) for p in chosen)
     rest = max(results().width - name - 4, LEAST_TEXT)
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 1, 0))
@@ -85,7 +85,7 @@ def print_property(asked: Property) -> None:
 
 
 def _asked_of(asked: Property) -> list[str]:
-    """Return how many designs of the catalogue the property is asked of, and why not of the others."""
+    """Return how many designs of the catalogue the property is asked of, and why it is not asked of the others."""
     from mmaproof.designs.catalogue import load_catalogue
 
     reasons = Counter(asked.why_not(d) for d in load_catalogue().designs.values())

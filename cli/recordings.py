@@ -1,4 +1,4 @@
-"""`mmaproof recordings`: what recordings say of themselves, and recordings out of the files of others."""
+"""`mmaproof recordings`: what recordings say of themselves, and recordings made from the files of others."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def import_text_files(
 
 
 def _print(file: Path, about: Provenance) -> None:
-    """Print what a recording says of itself for a person; nothing is said of what is not known."""
+    """Print what a recording says of itself for a person. Nothing is printed for what is not known."""
     a, b, c, d = (fmt.name for fmt in about.formats)
     scales = f", scales {about.scale_format}" if about.scale_format else ""
     say(f"{file}: {about.rows} rows of k = {about.k}, {a} * {b} + {c} -> {d}{scales}")

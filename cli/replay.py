@@ -124,7 +124,7 @@ def _example(x: Mismatch) -> dict[str, Any]:
 
 
 def print_replay(source: Path, target: Target, report: Replay) -> None:
-    """Print the report for a person; the first mismatch is drawn, on each of the two designs that is known."""
+    """Print the report for a person. The first mismatch is drawn on each of the two designs that is known."""
     say(f"{source} on {target.name}")
     say(f"  {report.rows} rows run, {report.mismatches} differ")
     if len(report.expectations) > 1:

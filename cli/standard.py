@@ -28,8 +28,8 @@ def record_standard(
 ) -> int:
     """Run ``rows`` random operand sets and the questions on each design, write all to ``folder``, print a summary.
 
-    What is there so far is written before the questions begin, and when the target fails. Returns the exit status: 0,
-    or 3 where something was not answered.
+    Results so far are written before the questions begin, and when the target fails. Returns the exit status: 0, or 3
+    if something was not answered.
     """
     from mmaproof.designs.errors import InputError, TargetUnavailable
     from mmaproof.hardware_replay.provenance import now

@@ -1,4 +1,4 @@
-"""`mmaproof store`: what the file of answers holds, and how it is emptied."""
+"""`mmaproof store`: what the file of answers holds, and how to empty it."""
 
 from __future__ import annotations
 

@@ -126,7 +126,7 @@ def vector_of(found: Suite, vector: SuiteVector) -> Vector:
 
 
 def same_results(found: Suite, vector: SuiteVector) -> dict[int, list[str]]:
-    """Return the designs by what they return for a vector, NaNs together: d -> the first of each class that does."""
+    """Return the designs by what they return for a vector, NaNs together: d -> the first design of each class."""
     results: dict[int, list[str]] = {}
     for members in found.group.classes:
         name = next((x.name for x in members if x.name in vector.outputs), None)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def print_suites(found: Sequence[Suite], seconds: float) -> None:
-    """Print suites for a person: those of designs that differ, and how many there are of the others."""
+    """Print suites for a person: those of designs that differ, and the number of the others."""
     differing = [x for x in found if len(x.group.classes) > 1]
     for x in differing:
         print_suite(x)

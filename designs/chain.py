@@ -42,7 +42,11 @@ class Chain(Record):
         """Return the values of its parameters by name."""
         return super().settings() | ({"join": Join.IEEE_ONCE} if self.adds_c_once else {})
 
-    def misfits(self, signature: Signature) -> Iterator[tuple[str, str]]:
-        """Yield what does not fit the signature: the field of a catalogue's row, and the problem."""
+    def misfits(self, signature: Signature, step: Step) -> Iterator[tuple[str, str]]:
+        """Yield what does not fit signature and step: the field of a catalogue's row, and the problem."""
+        if self.adds_c_once and not step.can_start_at_zero:
+            yield "join", f"join = {Join.IEEE_ONCE} is of steps in which c is a term of the sum"
+        if self.chain_infinity is not ChainInfinity.INFINITE and not step.hands_on_overflow:
+            yield "chain_infinity", f"chain_infinity = {self.chain_infinity} has no effect with this kind of step"
         if self.adds_c_once and signature.c is not signature.d:
             yield "join", f"join = {Join.IEEE_ONCE} adds c in {signature.d.name}, and c is {signature.c.name}"

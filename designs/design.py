@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from itertools import chain
 from typing import Any
 
 from mmaproof.designs.chain import Chain
@@ -61,9 +60,9 @@ class Design:
         """Yield what does not fit: its field in a catalogue, and the problem."""
         if not 1 <= self.k <= LONGEST:
             yield "instructions", f"K = {self.k} is out of range: 1..{LONGEST}"
-        yield from chain(
-            self.signature.misfits(), self.step.misfits(self.signature, self.k), self.chain.misfits(self.signature)
-        )
+        yield from self.signature.misfits()
+        yield from self.step.misfits(self.signature, self.k)
+        yield from self.chain.misfits(self.signature, self.step)
 
     @property
     def a_format(self) -> Format:

@@ -140,6 +140,8 @@ class Summation(StrEnum):
     """products, then sums of neighbours, then the sum with c: each rounded by rho (an adder tree)"""
     SEQUENTIAL = "sequential"
     """one after the other into one accumulator (Fasi et al. 2021)"""
+    INTERLEAVED = "interleaved"
+    """even and odd products in two chains of fused multiply-adds from +0, then both sums, then c (Intel AMX)"""
 
 
 class Adder(StrEnum):

@@ -6,8 +6,6 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from pysmt.environment import get_env
-
 from mmaproof.designs.design import Design, check_askable
 from mmaproof.designs.operands import Operands
 from mmaproof.generators.search import WITNESSES, Budget, SearchResult, search
@@ -18,7 +16,6 @@ from mmaproof.properties.property import Answer, LemmaAnswer
 from mmaproof.properties.question import Question
 from mmaproof.smt.proving.asked import StagedLemma
 from mmaproof.smt.proving.decide import decide
-from mmaproof.smt.proving.lemma import Formula
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Cause, Status, Verdict
@@ -176,7 +173,7 @@ class _Implied:
 
     def __init__(self, question: Question) -> None:
         whole = question.formula
-        self.formula = Formula(whole.symbols, whole.precondition, get_env().formula_manager.TRUE())
+        self.formula = replace(whole, claim=whole.environment.formula_manager.TRUE())
 
     def confirm(self, model: Mapping[str, int]) -> bool:
         """Return False: nothing refutes what is proved."""

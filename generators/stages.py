@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -11,9 +12,7 @@ from mmaproof.generators.distributions import DISTRIBUTIONS, draw
 from mmaproof.generators.search import steer
 from mmaproof.properties.property import LemmaAnswer
 from mmaproof.properties.question import Question
-from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.proving.asked import StagedLemma, StagedProof
-from mmaproof.smt.proving.lemma import Formula
 from mmaproof.smt.proving.samples import Samples
 from mmaproof.smt.proving.staged import prove_by_stages
 from mmaproof.smt.solving.limits import Limits
@@ -31,12 +30,11 @@ def by_stages(
     ``unconditionally``: for all operands, which proves the question too. Without it, nothing is proved where no sample
     meets the preconditions.
     """
-    words = question.symbols(TermAlgebra())
     samples = Samples(sample_models(question, design, seed, unconditionally=unconditionally))
     whole = question.formula
     return prove_by_stages(
-        Formula(whole.symbols, None, whole.claim) if unconditionally else whole,
-        lambda algebra: question.claim(algebra, words),
+        replace(whole, precondition=None) if unconditionally else whole,
+        lambda algebra: question.claim(algebra, question.symbols(algebra)),
         samples,
         ask,
         limits,

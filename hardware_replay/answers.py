@@ -36,8 +36,8 @@ class Numbered(Sequence[str]):
 class Rows:
     """Operands of one length in one set of formats (a, b, c, d).
 
-    ``labels`` name the rows to a person ("row 17", "line 3"); ``whence`` says where they are from; ``design`` is the
-    name of the design that they are meant for, None where that is not known; ``seed`` that of random operands.
+    ``labels`` name the rows for a person ("row 17", "line 3"). ``whence`` says where the rows come from. ``design`` is
+    the name of the design that they are meant for, None if that is not known. ``seed`` is the seed of random operands.
     """
 
     batch: OperandBatch

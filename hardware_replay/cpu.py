@@ -1,8 +1,8 @@
 """Instructions of this CPU as targets: compiled and called in the process, on many elements at once.
 
-The instruction stands in the LLVM IR as inline assembly with a side effect, so that it is what runs: nothing folds,
-moves or replaces it. llvmlite compiles it for exactly the features that it needs. An instruction of K products runs on
-one vector of elements at a time; a longer dot product is a chain of instructions, the d of one being the c of the next.
+The LLVM IR holds the instruction as inline assembly with a side effect, so nothing folds, moves or replaces it.
+llvmlite compiles it for exactly the features that it needs. An instruction of K products runs on one vector of elements
+at a time. A longer dot product is a chain of instructions, where the d of one is the c of the next.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from mmaproof.designs.formats import Format
 from mmaproof.designs.operands import OperandBatch, Patterns, pattern_dtype
 
 CPUINFO = Path("/proc/cpuinfo")
-"""Where Linux lists what the CPU has; vector instructions only if the system saves their registers."""
+"""Where Linux lists the CPU's features; it lists vector instructions only if it saves their registers."""
 
 MXCSR = 0x1F80
 """The control register at its default: round to nearest even, subnormals used and produced, exceptions masked."""
@@ -75,8 +75,9 @@ class Compiled:
 class CpuInstruction:
     """A feature of x86-64 CPUs whose instructions multiply and accumulate.
 
-    ``mnemonics`` are the instructions, as those of the catalogue's architecture ``cpu`` begin; ``flag`` is what
-    /proc/cpuinfo calls the feature, ``features`` what LLVM does. A vector has ``vector_bits``.
+    ``mnemonics`` are the instructions. The names of their designs in the catalogue's architecture ``cpu`` begin with
+    them. ``flag`` is the name of the feature in /proc/cpuinfo, and ``features`` is its name in LLVM. A vector has
+    ``vector_bits``.
     """
 
     name: str
@@ -87,7 +88,7 @@ class CpuInstruction:
 
     @property
     def designs(self) -> tuple[Design, ...]:
-        """What the catalogue says of its instructions."""
+        """The designs of its instructions in the catalogue."""
         here = (d for d in load_catalogue().designs.values() if d.architecture == "cpu")
         return tuple(d for d in here if _mnemonic(d) in self.mnemonics)
 
@@ -99,8 +100,8 @@ class CpuInstruction:
     def run(self, design: Design, batch: OperandBatch) -> Patterns:
         """Return the patterns of d, shape (rows,), as the instruction of ``design`` computes them.
 
-        A dot product shorter than K is filled with +0; a longer one is a chain of instructions. Raises InputError where
-        ``design`` is none of ``designs``, OperandError or DesignError where the operands do not fit it.
+        A dot product shorter than K is filled with +0. A longer one is a chain of instructions. Raises InputError if
+        ``design`` is not one of ``designs``, and OperandError or DesignError if the operands do not fit it.
         """
         if design not in self.designs:
             runs = ", ".join(d.name for d in self.designs)

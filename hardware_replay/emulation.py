@@ -28,7 +28,7 @@ from mmaproof.smt.semantics import OperandWords, dot_product_accumulate
 _ARRAYS = ArrayAlgebra()
 
 _SHORTEST_SIDE = 32
-"""Rows of a tile of a matrix product: its columns are many, because NumPy's inner loop runs along them."""
+"""Rows of a tile of a matrix product. A tile has many columns, because NumPy's inner loop runs along them."""
 
 
 def dot(
@@ -41,11 +41,12 @@ def dot(
 ) -> npt.NDArray[Any]:
     """Return ``c + sum_k a[..., k]*b[..., k]`` as ``design`` (or the design of that name) computes it.
 
-    ``a`` and ``b`` have shape (..., k), ``c`` has shape (...), and the scales of a design that has them (..., blocks);
-    leading dimensions broadcast. The result has shape (...) and the type of d's format. k below the instruction's is
-    padded with +0 (scales with 1), k above it is a chain of instructions and a multiple of it.
+    ``a`` and ``b`` have shape (..., k), and ``c`` has shape (...). The scales of a design that has them have shape
+    (..., blocks). Leading dimensions broadcast. The result has shape (...) and the type of d's format. A k below the
+    instruction's is padded with +0 (scales with 1). A k above it must be a multiple of it and is a chain of
+    instructions.
 
-    Raises OperandError where types, shapes or scales do not fit, DesignError for an unknown design or a k that it
+    Raises OperandError if types, shapes or scales do not fit, and DesignError for an unknown design or a k that it
     cannot run.
     """
     found = find_design(design) if isinstance(design, str) else design
@@ -109,7 +110,7 @@ def matmul(
 
 @dataclass(frozen=True, slots=True)
 class _Patterns:
-    """Patterns of operands and scales in the shape that a caller has them, or with k first; scales may be None."""
+    """Patterns of operands and scales, in the shape of the caller or with k first. Scales may be None."""
 
     a: Patterns
     b: Patterns
@@ -215,8 +216,8 @@ def _check_length(design: Design, k: int, counts: list[int | None]) -> None:
 def _run(design: Design, operands: _Patterns) -> Patterns:
     """Return the patterns of d; ``operands`` have k first and broadcast to the shape of ``operands.c``.
 
-    The d of one instruction is the c of the next. That an infinity was produced, and not handed in, is lost on the
-    way; where it matters (``chain_infinity``), the elements that were infinite are computed again, each in one chain.
+    The d of one instruction is the c of the next. On the way it is lost whether an infinity was produced or handed in.
+    Where that matters (``chain_infinity``), the elements that were infinite are computed again, each in one chain.
     """
     d, was_infinite = _instruction_by_instruction(design, operands)
     if design.parameters.chain_infinity is ChainInfinity.FINITE and was_infinite.any():

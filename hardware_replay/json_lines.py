@@ -10,7 +10,7 @@ from mmaproof.designs.formats import Format
 
 
 def pattern_template(fmt: Format) -> str:
-    """Return what ``%`` turns a pattern of ``fmt`` into a JSON text with."""
+    """Return the template with which ``%`` turns a pattern of ``fmt`` into a JSON text."""
     return f'"0x%0{fmt.hex_digits}x"'
 
 

@@ -1,9 +1,9 @@
 """The text files of Khattak and Mikaitis: operands and results of tensor cores, read as a recording.
 
-The folder model_validation of MATLAB-tensor-core holds GPU/FORMAT/x_GPU_FORMAT.txt, x one of a, b, c and d. A line of
-a and of b is one row: k words of 8 hexadecimal digits. A line of c and of d is one element: 32 binary digits. Every one
-is the fp32 word of a value, whatever the format. c is in fp32 always; the authors' program rounds it to nearest even
-where the unit takes a narrower c. Sources: readHexFloatFile.m, Validate_TC_models.m and CUDA/*.cu of that folder.
+The folder model_validation of MATLAB-tensor-core holds GPU/FORMAT/x_GPU_FORMAT.txt, where x is a, b, c or d. A line of
+a or b is one row: k words of 8 hexadecimal digits. A line of c or d is one element: 32 binary digits. Each word is the
+fp32 word of a value, whatever the format. c is always in fp32. If the unit takes a narrower c, the authors' program
+rounds it to nearest even. Sources: readHexFloatFile.m, Validate_TC_models.m and CUDA/*.cu of that folder.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ class TextFiles:
 def find_text_files(paths: Sequence[Path], d_format: str | None = None) -> TextFiles:
     """Return the files of one recording among ``paths``: files, and folders that hold them.
 
-    ``d_format`` chooses where there is a d in several formats. Raises InputError where a file is missing, there are
-    several, or a name says no GPU and format.
+    ``d_format`` chooses if there is a d in several formats. Raises InputError if a file is missing, if there are
+    several, or if a name does not give GPU and format.
     """
     given = [y for x in paths for y in (sorted(x.glob("[abcd]_*.txt")) if x.is_dir() else [x])]
     where = ", ".join(map(str, paths))
@@ -83,11 +83,11 @@ def find_text_files(paths: Sequence[Path], d_format: str | None = None) -> TextF
 
 
 def read_text_files(files: TextFiles, *, zero_c: bool | None = None, design: Design | None = None) -> Answers:
-    """Return the rows of the files, in the formats that ``design``, else their names say (c in that of d).
+    """Return the rows of the files in the formats of ``design``, or else in those of the names (c in that of d).
 
-    With ``zero_c`` c is +0 in every row and its file is not read. It must be said for FP8 on GPUs whose c the authors
-    did not read. Raises InputError, naming file and line, where a line is malformed, files have different lengths, or a
-    value is not representable in its format; where ``design`` does not take the rows.
+    With ``zero_c`` c is +0 in every row, and its file is not read. For FP8 on GPUs whose c the authors did not read, it
+    must be said. Raises InputError, naming file and line, if a line is malformed, if files have different lengths, or
+    if a value is not representable in its format. Raises InputError also if ``design`` does not take the rows.
     """
     formats = (
         files.formats["a"],
@@ -148,7 +148,7 @@ def provenance_of_text_files(
 
 
 def _lines(path: Path) -> list[str]:
-    """Return the lines of a text file without blanks around them; what is not ASCII is replaced by what is refused."""
+    """Return the lines of a text file, stripped. A character that is not ASCII is replaced by one that is refused."""
     try:
         lines = path.read_text(encoding="ascii", errors="replace").removesuffix("\n").split("\n")
     except OSError as error:

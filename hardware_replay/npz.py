@@ -48,7 +48,7 @@ _DAMAGE = (
 
 @dataclass(frozen=True)
 class ArrayHeader:
-    """What a file says of one of its arrays; ``order`` is C or F, ``start`` where its bytes begin."""
+    """What a file says of one of its arrays; ``order`` is C or F, and ``start`` is where its bytes begin."""
 
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
@@ -67,9 +67,9 @@ class NpzFile:
         return f"{name}.npy" in self.archive.NameToInfo
 
     def header(self, name: str) -> ArrayHeader:
-        """Return what is said of an array; the bytes that it takes are there.
+        """Return what the file says of an array, after a check that the file holds all of its bytes.
 
-        Raises InputError where there is no such array, or one of anything but numbers and text.
+        Raises InputError if there is no such array, or if it holds anything but numbers and text.
         """
         if name not in self:
             raise InputError(f"{self.path}: has no array {name!r}; a recording holds a, b, c and d")
@@ -89,7 +89,7 @@ class NpzFile:
         return header
 
     def read(self, name: str) -> npt.NDArray[Any]:
-        """Return an array, all of whose bytes are there. Raises InputError as ``header`` does."""
+        """Return an array. Raises InputError as ``header`` does."""
         header = self.header(name)
         with _refused(self.path, name), self.archive.open(f"{name}.npy") as stream:
             data = stream.read()[header.start :]
@@ -97,10 +97,10 @@ class NpzFile:
 
 
 def _parse_header(text: str, start: int) -> ArrayHeader:
-    """Return what the header of an array says (numpy.lib.format): a Python literal, of which little is believed."""
+    """Return what the header of an array (numpy.lib.format) says: a Python literal, of which little is trusted."""
     try:
         said = ast.literal_eval(text.strip())
-    except MemoryError as error:  # of the parser, which says so of its own depth
+    except MemoryError as error:  # the parser raises it when the nesting is too deep
         raise ValueError("its header is nested too deeply") from error
     descr, fortran, shape = said["descr"], said["fortran_order"], said["shape"]
     if not (isinstance(descr, str) and _TYPE.fullmatch(descr)):

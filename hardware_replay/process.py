@@ -1,11 +1,11 @@
 """A target that is a process: any simulator or test bench that speaks JSON lines, as ``serving`` does.
 
-The process reads the header ``{"design": NAME or null, "a_format": ..., ..., "d_format": ..., "k": N}``, then for each
-row ``{"a": [hex, ...], "b": [hex, ...], "c": hex, "row": N}``, with ``scale_a`` and ``scale_b`` before ``row`` where
-the rows have scales; its input then ends. To each row it answers ``{"d": hex}`` on a line, in order. Rows are counted
-from 1; an answer may repeat ``row``, which is checked then. Empty lines are passed over.
+The process reads the header ``{"design": NAME or null, "a_format": ..., ..., "d_format": ..., "k": N}``. Then it reads
+a line ``{"a": [hex, ...], "b": [hex, ...], "c": hex, "row": N}`` for each row, with ``scale_a`` and ``scale_b`` before
+``row`` where the rows have scales. Then its input ends. It answers each row with a line ``{"d": hex}``, in order. Rows
+are counted from 1. If an answer repeats ``row``, the number is checked. Empty lines are ignored.
 
-Rows are written while answers are read, as far as the process takes them, and never held as text all at once.
+Rows are written while answers are read, as fast as the process takes them. Their text is never held all at once.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ from mmaproof.hardware_replay.json_lines import pattern_template, read_object, s
 from mmaproof.hardware_replay.target import Ran, Unit
 
 DEADLINE = 30.0
-"""Seconds of silence after which a process is given up, where nothing else is asked for."""
+"""Seconds of silence after which a process is given up, unless another limit is given."""
 
 _CHUNK = 1 << 16
-"""Bytes read at once; a longer line is no answer."""
+"""Bytes that are read at once. A longer line is not an answer."""
 _ROWS_AT_ONCE = 1024
-"""Rows that are spelled at once."""
+"""Rows that are turned into text at once."""
 _STDERR_KEPT = 4096
-"""Bytes of stderr that are kept, its last ones."""
+"""How many of the last bytes of stderr are kept."""
 
 
 @dataclass(frozen=True)
 class ProcessTarget:
-    """A command, split as a shell would, that is started for each run; no shell takes part.
+    """A command that is split as a shell splits it and started for each run. No shell runs it.
 
-    ``timeout`` is the silence in seconds that it may keep: no row taken and no answer given.
+    ``timeout`` is how many seconds the process may be silent, that is, take no row and give no answer.
     """
 
     command: str
@@ -58,23 +58,23 @@ class ProcessTarget:
 
     @property
     def unit(self) -> Unit:
-        """The command: nothing else is known of it."""
+        """The command. Nothing else is known of it."""
         return Unit(" ".join(self.command.split()))
 
     @property
     def designs(self) -> tuple[Design, ...]:
-        """None: it is told what is asked for, and may be anything."""
+        """No design: the process is told what is asked for, and may be anything."""
         return ()
 
     def design_of(self, rows: Rows) -> None:
-        """Return None, whatever ``rows`` are meant for: what answers them is not known."""
+        """Return None, whatever ``rows`` are meant for, because it is not known what answers them."""
 
     def run(self, rows: Rows) -> Ran:
-        """Return d of each row that was answered before anything went wrong; ``problem`` is that, in one line.
+        """Return d of each row that was answered before an error; ``problem`` describes the error in one line.
 
-        The process has ended afterwards, also where an interrupt from the keyboard is passed on; where it did not end
-        by itself, its process group has. Raises TargetUnavailable where the command cannot be started, InputError where
-        it cannot be split.
+        The process has ended afterwards, also if an interrupt from the keyboard is passed on. If it does not end by
+        itself, its process group is killed. Raises TargetUnavailable if the command cannot be started, and InputError
+        if it cannot be split.
         """
         try:
             words = shlex.split(self.command)
@@ -132,7 +132,7 @@ class _Exchange:
         self._stderr = b""
 
     def problem(self) -> str | None:
-        """Exchange rows and answers; return what went wrong, None where every row was answered and nothing else."""
+        """Exchange rows and answers; return what went wrong, or None if exactly the rows were answered."""
         try:
             problem = self._talk() or self._ending()
         except InputError as error:
@@ -143,7 +143,7 @@ class _Exchange:
         return problem + (f"; its stderr ends with {', '.join(short(x, 200) for x in said[-3:])}" if said else "")
 
     def _talk(self) -> str | None:
-        """Write and read until the process has closed its outputs; return a problem where it is silent before.
+        """Write and read until the process has closed its outputs; return a problem if it falls silent before that.
 
         Raises InputError for a bad answer.
         """

@@ -1,4 +1,4 @@
-"""Provenance of a recording: what it holds, what returned its d, and whence its operands are. JSON inside the file."""
+"""Provenance of a recording, as JSON in it: what it holds, what returned d, and where its operands come from."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _FORMATS = ("a_format", "b_format", "c_format", "d_format")
 
 @dataclass(frozen=True, kw_only=True)
 class Provenance:
-    """What a recording says of itself; a text is empty where there is nothing to say.
+    """What a recording says of itself; a text is empty if there is nothing to say.
 
-    Raises InputError, naming the field, where a field has another type, or a text is not one printable line.
+    Raises InputError, naming the field, if a field has another type, or if a text is not one printable line.
     """
 
     target: str
@@ -88,7 +88,7 @@ class Provenance:
         operands: Mapping[str, Any],
         further: Mapping[str, Any] | None = None,
     ) -> Provenance:
-        """Return the provenance of ``answers`` that this version of mmaproof has now."""
+        """Return the provenance of ``answers``, with this version of mmaproof and the present time."""
         scale = answers.scale_format
         return cls(
             target=target,
@@ -122,7 +122,7 @@ class Provenance:
 def parse_provenance(text: str) -> Provenance:
     """Return what the JSON ``text`` of a recording says.
 
-    Raises InputError where it is no JSON object, of a newer layout, or a field is missing or wrong.
+    Raises InputError if it is not a JSON object, if its layout is newer, or if a field is missing or wrong.
     """
     try:
         record = json.loads(text, parse_float=_finite, parse_constant=_finite)
@@ -151,7 +151,7 @@ def now() -> str:
 
 
 def is_count(value: object) -> TypeGuard[int]:
-    """Return whether ``value`` is a number of things, as files may say it: a whole number from 0 on, of 63 bits."""
+    """Return whether ``value`` is a count as files may have it: a whole number from 0 on, of at most 63 bits."""
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 63
 
 

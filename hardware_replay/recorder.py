@@ -1,4 +1,4 @@
-"""Recording: rows are run on a target, and what it answered is kept with its provenance."""
+"""Recording: rows are run on a target, and its results are kept with their provenance."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-"""Recordings of units: .npz files of bit patterns that say themselves what they hold, and whence.
+"""Recordings of units: .npz files of bit patterns that say what they hold and where it comes from.
 
-Layout: ``a`` and ``b`` of shape (rows, k), ``c`` and ``d`` of shape (rows,), ``scale_a`` and ``scale_b`` of shape
-(rows, blocks) where there are scales, all unsigned integers; ``about``, the provenance as JSON text. A file without
-``about`` is described by an index.json beside it. tf32 operands are 32-bit words whose low 13 bits are not read.
+``a`` and ``b`` have shape (rows, k), ``c`` and ``d`` have shape (rows,), and ``scale_a`` and ``scale_b`` have shape
+(rows, blocks) where there are scales. All of them are unsigned integers. ``about`` is the provenance as JSON text. A
+file without ``about`` is described by an index.json beside it. tf32 operands are 32-bit words whose low 13 bits are not
+read.
 """
 
 from __future__ import annotations
@@ -109,7 +110,7 @@ def read_recording(path: Path) -> Answers:
         scale_format=formats[-1] if scales else None,
         design=stated.design,
     )
-    with suppress(DesignError):  # a name that this catalogue has not is no contradiction
+    with suppress(DesignError):  # a name that is not in this catalogue is no contradiction
         answers.check_formats(find_design(stated.design or ""))
     return answers
 
@@ -117,17 +118,17 @@ def read_recording(path: Path) -> Answers:
 def read_provenance(path: Path) -> Provenance:
     """Return what the recording ``path``, or the index beside it, says of it.
 
-    That it is true is checked by ``read_recording``. Raises InputError likewise.
+    ``read_recording`` checks that it is true. Raises InputError likewise.
     """
     with open_npz(path) as file:
         return _stated(file)[0]
 
 
 def write_recording(path: Path, answers: Answers, provenance: Provenance) -> None:
-    """Write ``answers`` as a recording, whole or not at all; equal content gives equal bytes.
+    """Write ``answers`` as a recording, completely or not at all; equal content gives equal bytes.
 
-    Raises InputError where the file cannot be written, ``provenance`` says other formats, k or rows than ``answers``
-    has, or a pattern is too wide for its format.
+    Raises InputError if the file cannot be written, if formats, k or rows of ``provenance`` are not those of
+    ``answers``, or if a pattern is too wide for its format.
     """
     scale, batch = answers.scale_format, answers.batch
     held = (answers.formats, None if scale is None else scale.name, batch.k, len(batch))
@@ -148,7 +149,7 @@ def write_recording(path: Path, answers: Answers, provenance: Provenance) -> Non
 
 
 def _stated(file: NpzFile) -> tuple[Provenance, str]:
-    """Return what is said of an open recording, and where: in the file itself, else in the index beside it."""
+    """Return what is said of an open recording and where: in the file itself, or else in the index beside it."""
     path = file.path
     if "about" in file:
         text = _about(file)

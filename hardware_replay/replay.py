@@ -19,8 +19,8 @@ from mmaproof.smt.evaluate import equal_patterns
 class Mismatch:
     """A row for which the target did not return what the source holds.
 
-    ``expected_of`` is the name of the design whose d the source holds, ``returned_by`` the design that was run; either
-    is None where it is not known.
+    ``expected_of`` is the name of the design whose d the source holds, and ``returned_by`` is the design that was run.
+    Either is None if it is not known.
     """
 
     label: str
@@ -37,7 +37,7 @@ class Mismatch:
 class Replay:
     """Rows run, rows the target could not answer, rows that differ, the first few of those, and what went wrong.
 
-    ``expectations`` are rows run and rows that differ by the name of the design whose d the source holds.
+    ``expectations`` has rows run and rows that differ for the name of each design whose d the source holds.
     """
 
     rows: int
@@ -51,8 +51,8 @@ class Replay:
 def replay(sources: Sequence[Answers], target: Target, *, nan_codes: bool = False, examples: int = 3) -> Replay:
     """Run every row of ``sources`` on ``target`` and compare.
 
-    Equal means: both NaN (with ``nan_codes``: the same code), or the same bits. Raises InputError where formats or
-    lengths do not fit the target; nothing is run then.
+    Two results are equal if both are NaN (with ``nan_codes``: of the same code), or if their bits are the same. Raises
+    InputError if formats or lengths do not fit the target. Nothing is run then.
     """
     designs = [target.design_of(answers) for answers in sources]
     unanswered = 0

@@ -1,8 +1,8 @@
 """A design offered as a process: operands come in as JSON lines, d goes out as JSON lines.
 
-The first line from the client is ``{"design": NAME or null, "a_format": ..., ..., "d_format": ..., "k": N}``; each
-one after it ``{"a": [hex, ...], "b": [hex, ...], "c": hex}``, with ``scale_a`` and ``scale_b`` where the design has
-scales, is answered by a line ``{"d": hex}``. Empty lines are passed over, unknown fields are not read.
+The first line from the client is ``{"design": NAME or null, "a_format": ..., ..., "d_format": ..., "k": N}``. Each line
+after it is ``{"a": [hex, ...], "b": [hex, ...], "c": hex}``, with ``scale_a`` and ``scale_b`` where the design has
+scales. It is answered by a line ``{"d": hex}``. Empty lines and unknown fields are ignored.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from mmaproof.smt.evaluate import evaluate, evaluate_batch
 
 _CHUNK = 1 << 16
 _MOST_READ = 1 << 21
-"""Bytes read before they are answered: some thousand lines, so that a long input needs no memory of its length."""
+"""Bytes that are read before they are answered: some thousand lines, so that a long input does not fill the memory."""
 _FEW_ROWS = 2
 """Rows that integers answer sooner than arrays."""
 
@@ -57,7 +57,7 @@ class Conversation:
         self._columns = columns
 
     def answer(self, lines: Iterable[bytes]) -> tuple[bytes, InputError | None]:
-        """Return the answers to ``lines`` in order, and what is wrong with the first bad one (its number in front).
+        """Return the answers to ``lines`` in order, and what is wrong with the first bad line (its number first).
 
         Nothing after a bad line is answered.
         """
@@ -149,9 +149,9 @@ class Conversation:
 def serve(design: Design, source: int, sink: int) -> None:
     """Answer the client whose lines come from the file descriptor ``source``, on ``sink``, until its input ends.
 
-    What has arrived is answered at once, together; while the client is slow to take answers its lines are still read.
-    Raises InputError, with the number of the line, after the answers to all lines before it; BrokenPipeError where
-    nobody takes the answers.
+    All lines that have arrived are answered together at once. If the client is slow to take answers, its lines are
+    still read. Raises InputError, with the number of the line, after the answers to all lines before it. Raises
+    BrokenPipeError if nobody takes the answers.
     """
     conversation = Conversation(design)
     unfinished, answers = b"", bytearray()

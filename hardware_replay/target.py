@@ -26,7 +26,7 @@ class Unit:
 class Ran:
     """d of each row, and which rows were answered at all.
 
-    ``problem`` says why rows were not: what went wrong on the way, naming the row; None where nothing did.
+    ``problem`` says what went wrong and at which row, if rows were not answered. It is None if nothing went wrong.
     """
 
     d: Patterns
@@ -52,7 +52,7 @@ class Target(Protocol):
 
     @property
     def designs(self) -> tuple[Design, ...]:
-        """The designs that it runs by name; empty where it runs whatever it is given, or one that is not known."""
+        """The designs that it runs, by name; empty if it runs whatever it is given, or a design that is not known."""
 
     def design_of(self, rows: Rows) -> Design | None:
         """Return the design that these rows are run on, None where that is not known.

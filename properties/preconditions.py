@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from mmaproof.designs.errors import InputError
 from mmaproof.designs.formats import Format
+from mmaproof.smt.algebra.magnitudes import normalised
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
 from mmaproof.smt.semantics.unpack import Unpacked
 
@@ -88,8 +89,7 @@ class Exponents(_OfEveryOperand):
         return f"exponents={self.low}..{self.high}"
 
     def _holds_for(self, algebra: Algebra[D, T], x: Unpacked[D, T]) -> Truth[T]:
-        _, places = algebra.normalise(x.significand)
-        exponent = algebra.subtract(x.exponent, algebra.as_signed(places))
+        _, exponent = normalised(x.significand, x.exponent)
         outside = algebra.any_of(
             [algebra.less(exponent, algebra.signed(self.low)), algebra.less(algebra.signed(self.high), exponent)]
         )

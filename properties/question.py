@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
+from pysmt.environment import Environment
 from pysmt.fnode import FNode
 
 from mmaproof.designs.formats import Format
@@ -23,6 +24,7 @@ from mmaproof.smt.algebra.arrays import ArrayAlgebra
 from mmaproof.smt.algebra.integers import IntegerAlgebra
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.algebra.terms import TermAlgebra
+from mmaproof.smt.environment import default_environment
 from mmaproof.smt.proving.lemma import Formula, Lemma
 from mmaproof.smt.proving.staged import Related
 from mmaproof.smt.semantics import OperandWords
@@ -66,13 +68,18 @@ class Question(Keyed, ABC):
 
     @cached_property
     def formula(self) -> Formula:
-        """The question as formulas; the order of its symbols is a, b, c, scale_a, scale_b."""
-        algebra = TermAlgebra()
+        """The question as formulas of the default environment; their symbols are in the order of ``columns``."""
+        return self.formula_in(default_environment())
+
+    def formula_in(self, environment: Environment) -> Formula:
+        """Return the question as formulas of an environment; the order of symbols is a, b, c, scale_a, scale_b."""
+        algebra = TermAlgebra(environment)
         operands = self.symbols(algebra)
         columns = (operands.a, operands.b, [operands.c], operands.scale_a, operands.scale_b)
         symbols = tuple(w.data for column in columns for w in column)
         precondition = self.precondition(algebra, operands).data
-        return Formula(symbols, None if precondition.is_true() else precondition, self.claim(algebra, operands).data)
+        assumed = None if precondition.is_true() else precondition
+        return Formula(symbols, assumed, self.claim(algebra, operands).data, environment)
 
     def columns(self) -> list[tuple[str, Format, int]]:
         """Return name, format and number of words of each column of operands, in the order of ``Formula.symbols``."""

@@ -3,11 +3,11 @@
 import time
 from collections.abc import Sequence
 
-from pysmt.environment import get_env
 from pysmt.exceptions import SolverReturnedUnknownResultError
 from pysmt.fnode import FNode
 from pysmt.logics import QF_BV
 
+from mmaproof.smt.environment import default_environment
 from mmaproof.smt.solving.backends import require_solver
 from mmaproof.smt.solving.bitwuzla_solver import BitwuzlaSolver
 from mmaproof.smt.solving.limits import LEAST_SECONDS, Limits
@@ -27,7 +27,7 @@ class InThisProcess(Solving):
         if limits.seconds <= LEAST_SECONDS:
             return unanswered()
         options = {"time-limit-per": int(min(limits.seconds, MOST_SECONDS) * 1000)}
-        with BitwuzlaSolver(get_env(), QF_BV, solver_options=options) as engine:
+        with BitwuzlaSolver(default_environment(), QF_BV, solver_options=options) as engine:
             engine.add_assertion(formula)
             try:
                 satisfiable = engine.solve()

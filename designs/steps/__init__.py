@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from mmaproof.designs.steps.fused import FusedStep, JoinedAsTerm, JoinedInIeee, JoinedRoundedDown
 from mmaproof.designs.steps.integer import IntegerStep
+from mmaproof.designs.steps.interleaved import InterleavedStep
 from mmaproof.designs.steps.pairwise import PairwiseStep
 from mmaproof.designs.steps.sequential import SequentialStep
 from mmaproof.designs.steps.step import Guarantee, RoundedStep, Step
 
-STEPS: tuple[type[Step], ...] = (IntegerStep, FusedStep, PairwiseStep, SequentialStep)
+STEPS: tuple[type[Step], ...] = (IntegerStep, FusedStep, PairwiseStep, SequentialStep, InterleavedStep)
 """Every kind of step; the first one that settings choose is meant."""
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "FusedStep",
     "Guarantee",
     "IntegerStep",
+    "InterleavedStep",
     "JoinedAsTerm",
     "JoinedInIeee",
     "JoinedRoundedDown",

@@ -10,6 +10,7 @@ from typing import Generic
 from mmaproof.designs.conversions import Conversion
 from mmaproof.designs.formats import Format
 from mmaproof.generators.cover.bins import Bins, is_nonzero
+from mmaproof.smt.algebra.magnitudes import with_top_exponent
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.semantics.fused_sum import FusedSum
 from mmaproof.smt.semantics.unpack import unpack
@@ -70,7 +71,8 @@ def add_result(
         bins.add(event, "overflow", given, lambda: x.infinite)
         return
     nonzero = is_nonzero(algebra, exact.magnitude)
-    beyond = algebra.all_of([nonzero, algebra.less(algebra.signed(fmt.e_max), _top_exponent(algebra, exact)[0])])
+    _, top_exponent = with_top_exponent(exact.magnitude, exact.exponent, exact.fraction_bits)
+    beyond = algebra.all_of([nonzero, algebra.less(algebra.signed(fmt.e_max), top_exponent)])
     bins.add(event, "exactly zero", given, partial(algebra.all_of, [x.zero, algebra.negation(nonzero)]))
     bins.add(event, "underflow to zero", given, partial(algebra.all_of, [x.zero, nonzero]))
     bins.add(event, "beyond the largest exponent", given, lambda: beyond)
@@ -113,20 +115,13 @@ def _add_integer_classes(bins: Bins[D, T], event: str, given: Truth[T], x: Word[
         bins.add(event, "least", given, partial(algebra.is_value, x, low))
 
 
-def _top_exponent(algebra: Algebra[D, T], exact: Exact[D]) -> tuple[Word[D], Word[D]]:
-    """Return the exponent of the top bit (of a nonzero magnitude), and the magnitude with that bit moved to the top."""
-    top, places = algebra.normalise(exact.magnitude)
-    weight = algebra.signed(exact.magnitude.width - 1 - exact.fraction_bits)
-    return algebra.subtract(algebra.add(exact.exponent, weight), algebra.as_signed(places)), top
-
-
 def _cut_bits(algebra: Algebra[D, T], exact: Exact[D], magnitude: Word[D], rho: Conversion) -> tuple[Truth[T], ...]:
     """Return whether any bit below the first lost one is set, that one, and the last kept one, of another magnitude.
 
     A number has the precision of the conversion, and less where its exponent is below e_min (gradual underflow).
     """
     precision = rho.fraction_bits + 1
-    exponent, top = _top_exponent(algebra, Exact(magnitude, exact.exponent, exact.fraction_bits))
+    top, exponent = with_top_exponent(magnitude, exact.exponent, exact.fraction_bits)
     below_min = algebra.subtract(algebra.signed(rho.target.e_min), exponent)
     down = algebra.maximum([below_min, algebra.signed(0)])
     top = algebra.shift_left(top, max(precision + 2 - top.width, 0))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pysmt.environment import get_env
-
 from mmaproof.generators.formats.selection import plain
 from mmaproof.properties.equivalence import Equivalence
 from mmaproof.smt.solving.query import Query
@@ -15,10 +13,6 @@ def equivalence_script(question: Equivalence, version: str) -> str:
 
     Its symbols are the bit patterns a0_FORMAT, ..., b0_FORMAT, ..., c0_FORMAT and those of scales.
     """
-    formula, manager = question.formula, get_env().formula_manager
-    violation = manager.Not(formula.claim)
-    if formula.precondition is not None:
-        violation = manager.And(formula.precondition, violation)
     first, second = (plain(x.name) for x in question.designs)
     where = ", ".join(map(str, question.where))
     comments = [
@@ -30,4 +24,4 @@ def equivalence_script(question: Equivalence, version: str) -> str:
         "unsat: they are equivalent" + (" wherever the preconditions hold, if they hold anywhere" if where else ""),
         f"by mmaproof {version}",
     ]
-    return to_smtlib(Query.of(violation), comments=comments)
+    return to_smtlib(Query.of(question.formula.violation), comments=comments)

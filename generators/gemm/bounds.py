@@ -37,7 +37,8 @@ from mmaproof.properties.library import find_property
 from mmaproof.properties.library.error_bound import WithinBound
 from mmaproof.properties.property import Answer
 from mmaproof.properties.run_question import Scope, of_one_step
-from mmaproof.smt.algebra.protocol import D, Word
+from mmaproof.smt.algebra.integers import IntegerAlgebra
+from mmaproof.smt.algebra.protocol import D
 from mmaproof.smt.semantics.widths import sum_widths
 from mmaproof.smt.solving.backends import DEFAULT_SOLVER
 from mmaproof.smt.solving.limits import Limits
@@ -166,7 +167,7 @@ def _slices(
         slices.append([number(fmt, Enclosure({(symbol,): Fraction(1)}, Fraction(0), most))] * k)
     # the element is the sum of its slices and the rest: the symbol of the operand stands for the rest
     sizes[operand] = Fraction(2) ** (top + 1 - algorithm.slices * algorithm.bits)
-    exponent = Word[Any](top & ((1 << EXPONENT.bits) - 1), EXPONENT.bits, False)
+    exponent = IntegerAlgebra().unsigned(top & ((1 << EXPONENT.bits) - 1), EXPONENT.bits)
     return Enclosure(terms, Fraction(0), largest), [*slices, [Number(EXPONENT, exponent, Span(0, 9))]]
 
 

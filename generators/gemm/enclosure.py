@@ -25,6 +25,8 @@ from mmaproof.smt.algebra.integers import IntegerAlgebra
 from mmaproof.smt.algebra.protocol import Word
 from mmaproof.smt.semantics.terms import ZERO_EXPONENT
 
+_INTEGERS = IntegerAlgebra()
+
 Monomial = tuple[str, ...]
 """Names of symbols; one of two symbols stands for the products of elements of a row and of a column."""
 
@@ -72,7 +74,7 @@ class EnclosureArithmetic(Arithmetic[Any, Any]):
     """
 
     def __init__(self, sizes: dict[str, Fraction]) -> None:
-        super().__init__(IntegerAlgebra())
+        super().__init__(_INTEGERS)
         self.sizes = sizes
 
     def largest(self, terms: Mapping[Monomial, Fraction]) -> Fraction:
@@ -173,7 +175,7 @@ class WordArithmetic(EnclosureArithmetic):
 
 def number(fmt: Format, value: Enclosure) -> Number[Any]:
     """Return a number of a format that is enclosed; its span is not used."""
-    return Number(fmt, Word[Any](value, fmt.bits, False), Span.of_format(OPERANDS))
+    return Number(fmt, Word[Any](value, fmt.bits, False, _INTEGERS), Span.of_format(OPERANDS))
 
 
 def rounding_error(most: Fraction, fmt: Format, rounding: Rounding) -> Fraction:

@@ -17,6 +17,8 @@ from mmaproof.properties.gemm.exact_operands import Numbers
 from mmaproof.smt.algebra.integers import IntegerAlgebra
 from mmaproof.smt.algebra.protocol import Word
 
+_INTEGERS = IntegerAlgebra()
+
 Value = Callable[[Arithmetic[Any, Any], Numbers, Numbers, Number[Any]], Number[Any]]
 
 
@@ -40,7 +42,7 @@ class Substitution(Arithmetic[Any, Any]):
     """
 
     def __init__(self) -> None:
-        super().__init__(IntegerAlgebra())
+        super().__init__(_INTEGERS)
         self.passed: set[str] = set()
         self.signs_lost = False
 
@@ -127,4 +129,4 @@ def reduced(algorithm: SplitGemm, unit: Design, k: int) -> tuple[Expression, Sub
 
 
 def _number(fmt: Format, text: str, value: Value) -> Number[Any]:
-    return Number(fmt, Word[Any](Expression(text, value), fmt.bits, False), Span.of_format(fmt))
+    return Number(fmt, Word[Any](Expression(text, value), fmt.bits, False, _INTEGERS), Span.of_format(fmt))

@@ -1,10 +1,11 @@
 """Matrices in shared memory as wgmma and tcgen05.mma read them through a matrix descriptor.
 
-The layout is the one without swizzle, K-major for A and B alike. PTX ISA: "Major-ness supported by
-Strides" and "Matrix Descriptor Format" for wgmma; "Canonical Layouts" and "Shared memory descriptor" for tcgen05.
+The layout is the one without swizzle, K-major for A and B alike. PTX ISA: "Major-ness supported by Strides" and "Matrix
+Descriptor Format" for wgmma; "Canonical Layouts" and "Shared memory descriptor" for tcgen05.
 
-Its unit is the core matrix, 8 rows of A (columns of B) by 16 bytes along K, which lies in 128 consecutive bytes. The K
-of one instruction is 32 bytes, two core matrices: the second one follows the first, the next 8 rows follow the two.
+The layout consists of core matrices. A core matrix is 8 rows of A (columns of B) by 16 bytes along K, and lies in 128
+consecutive bytes. The K of one instruction is 32 bytes, which are two core matrices. The second one follows the first,
+and the next 8 rows follow the two.
 """
 
 from __future__ import annotations

@@ -49,8 +49,8 @@ class Kernel:
     def steps(self, batch: OperandBatch) -> Iterator[dict[str, Words]]:
         """Yield the words of the operands of each instruction, for rows whose k is a multiple of the instruction's K.
 
-        From the second on, c is whatever words of D the one before returns: elements of one format lie alike in both.
-        Raises InputError for a chain of an instruction whose c and d differ in format.
+        From the second instruction on, c is the words of D that the one before returns, because elements of one format
+        lie alike in both. Raises InputError for a chain of an instruction whose c and d differ in format.
         """
         design = self.design
         if batch.k > design.k and design.c_format is not design.d_format:

@@ -28,10 +28,10 @@ from mmaproof.smt.semantics.unpack import Unpacked, unpack
 
 
 class AgainstExact(RunQuestion):
-    """d is the exact sum of the first ``count`` products and of c, or of +0, rounded once, as the design rounds last.
+    """d is the exact sum of the first ``count`` products and of c (or +0), rounded once as the design rounds last.
 
-    All other elements are +0, and all blocks have the scales of the first: nothing but these terms decides. The exact
-    sum is taken with ``fraction_bits`` below its largest exponent; the claim includes that no term loses a bit there.
+    All other elements are +0, and all blocks have the scales of the first, so only these terms decide. The exact sum is
+    taken with ``fraction_bits`` below its largest exponent. The claim includes that no term loses a bit there.
     """
 
     def __init__(
@@ -90,11 +90,11 @@ class AgainstExact(RunQuestion):
         return self.normal_product(algebra, operands)
 
     def assumption(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Truth[T]:
-        """Return whether the terms are as assumed, and their sum is none that the design flushes."""
+        """Return whether the terms are as assumed, and the design does not flush their sum."""
         return algebra.all_of([self.terms(algebra, operands), self.not_flushed(algebra, operands)])
 
     def not_flushed(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Truth[T]:
-        """Return whether the exact result is no subnormal that the design flushes."""
+        """Return whether the exact result is not a subnormal that the design flushes."""
         if not self.design.parameters.subnormals.of_results:
             return algebra.truth(True)
         exact = self.returned(self.twin, algebra, self.first(algebra, operands))
@@ -113,10 +113,10 @@ class AgainstExact(RunQuestion):
     def by_jamming(self) -> Sequence[Lemma]:
         """Return lemmas that d is the sum of the first product and c, jammed, and that this converts as the exact one.
 
-        None for designs that lose bits without a trace, which do not return that, and for a length that is given, which
-        may be no step. Others jam in their own alignment, or add c in IEEE 754 to the product, which is a number of the
-        output format. A sum of two nonzero terms that is zero has terms of both signs: the sign that it gets does not
-        depend on how it was added.
+        There are none for designs that lose bits without a trace, because these do not return that sum. There are none
+        for a given length either, because it may not be a step. Other designs jam in their own alignment, or add c in
+        IEEE 754 to the product, which is a number of the output format. If a sum of two nonzero terms is zero, the
+        terms have both signs. The sign that it gets does not depend on how it was added.
         """
         p = self.design.parameters
         if self.scope.k is not None or not keeps_trace(self.design):
@@ -264,8 +264,8 @@ def check_one_step(design: Design, scope: Scope) -> None:
 def rounded_once(design: Design, fraction_bits: int | None = None) -> Design:
     """Return the exact twin, with the conversion that gives the design its result.
 
-    That is rho but where c joins in an IEEE 754 addition, which rounds to nearest. Products are normalised where the
-    design rounds or normalises them first, which changes no exact sum but is what proofs are short with.
+    That is rho, unless c joins in an IEEE 754 addition, which rounds to nearest. If the design rounds or normalises
+    products first, the twin normalises them. This changes no exact sum, and it makes proofs short.
     """
     p, twin = design.parameters, exact_twin(design, fraction_bits)
     wanted: dict[str, Any] = {"rho": p.rho, "product_exponent": p.product_exponent}
@@ -312,7 +312,7 @@ def is_normal(algebra: Algebra[D, T], fmt: Format, pattern: Word[D]) -> Truth[T]
 def product_bits(design: Design) -> int:
     """Return the fraction bits of a product of normal operands below the exponent with which it is aligned.
 
-    The exponent of a group of scaled products is that of the scales alone: the elements may lie below it.
+    The exponent of a group of scaled products is that of the scales alone, so the elements may lie below it.
     """
     a, b = design.a_format, design.b_format
     bits = a.fraction_bits + b.fraction_bits
@@ -322,7 +322,7 @@ def product_bits(design: Design) -> int:
 
 
 def keeping(design: Design, fraction_bits: int) -> Design:
-    """Return the design with so many fraction bits; one that rounds every operation adds in a fused sum then."""
+    """Return the design with so many fraction bits. One that rounds every operation then adds in a fused sum."""
     p = design.parameters
     wanted: dict[str, Any] = {"fraction_bits": fraction_bits}
     if p.summation is Summation.PAIRWISE:

@@ -22,8 +22,8 @@ from mmaproof.smt.solving.verdict import Status
 class SumFits(RunQuestion):
     """For finite operands, the sum of the aligned terms fits a register with so many carry bits.
 
-    The lemmas: every term, cut, is within the bound that its significand allows; the bounds of all terms add up to what
-    the register holds (a sum of constants).
+    The lemmas say that every cut term is within the bound that its significand allows, and that the bounds of all terms
+    add up to what the register holds (a sum of constants).
     """
 
     def __init__(self, design: Design, scope: Scope, carry_bits: int) -> None:
@@ -76,7 +76,7 @@ class _SameWith(SameResults):
 
 
 def registers(step: StepSignals[D, T]) -> list[FusedSum[D, T]]:
-    """Return the sums of a step whose terms are products, which the carry bits of a design are of."""
+    """Return the sums of a step whose terms are products. The carry bits of a design are those of their registers."""
     return [s for s in step.sums if s.labels[0].startswith("p") and s.labels[0] != "products"]
 
 
@@ -90,7 +90,7 @@ def with_carry_bits(design: Design, carry_bits: int | None) -> Design:
 
 
 class CarryBits(Property):
-    """The register is wide enough for every sum; the value is the least number of carry bits that is."""
+    """The register is wide enough for every sum. The value is the least number of carry bits with which it is."""
 
     name = "carry-bits"
     feature = "carry bits needed"
@@ -107,7 +107,7 @@ class CarryBits(Property):
         return None if is_aligned(design) else NOT_ALIGNED
 
     def settle(self, design: Design, scope: Scope, ask: Ask) -> Finding:
-        """Ask at the computed number and at one fewer, then at ever fewer while these suffice."""
+        """Ask at the computed number and at one fewer, then at still fewer as long as these suffice."""
         scope = of_one_step(self.name, design, scope)
         answers: dict[str, Answer] = {}
 

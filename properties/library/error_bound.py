@@ -31,11 +31,11 @@ _ARRAYS = ArrayAlgebra()
 class WithinBound(RunQuestion):
     """For finite operands and d: ``|d - exact| < (L + 1) * 2**(e_max - F) + u``.
 
-    e_max is as the design computes it; u is one ulp (half an ulp, to nearest) in the precision p of rho, an ulp being
-    ``2**(max(e_d, e_min) - p)``.
+    e_max is as the design computes it. u is one ulp (half an ulp for rounding to nearest) in the precision p of rho,
+    and an ulp is ``2**(max(e_d, e_min) - p)``.
 
-    The lemmas add up to the claim so: each of the L + 1 terms is moved by less than one unit in its cut, the register
-    holds the sum of the cut terms, and rho moves that by at most u.
+    The lemmas add up to the claim as follows. The cut moves each of the L + 1 terms by less than ``2**(e_max - F)``.
+    The register holds the sum of the cut terms. rho moves that sum by at most u.
     """
 
     def assumption(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Truth[T]:
@@ -65,7 +65,7 @@ class WithinBound(RunQuestion):
         unit = power(p.L + 1, algebra.subtract(e_max, algebra.signed(p.fraction_bits)))
         ulp = power(1, algebra.subtract(d.exponent, algebra.signed(rho.fraction_bits + half)))
         result_term = Term(d.fraction_bits, d.negative, d.exponent, d.significand, yes, d.largest)
-        # a common exponent that none exceeds, and so many bits below it that the lowest of any is kept
+        # a common exponent that no term exceeds, with enough bits below it to keep the lowest bit of every term
         width = max(t.exponent.width for t in (*terms, unit, ulp, result_term)) + 1
         top = algebra.signed((1 << (width - 1)) - 1, width)
         cut = Cut((1 << width) + max(t.fraction_bits for t in (*terms, result_term)))
@@ -117,7 +117,7 @@ class ErrorBound(Property):
         return None if has_single_sum(design) else NOT_ALIGNED
 
     def settle(self, design: Design, scope: Scope, ask: Ask) -> Finding:
-        """Ask whether the bound holds, then look for the largest error."""
+        """Ask whether the bound holds. Then look for the largest error."""
         question = WithinBound(design, of_one_step(self.name, design, scope))
         answer = ask(question, "the bound holds")
         answers = {"the bound holds": answer}

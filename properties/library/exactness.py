@@ -30,11 +30,12 @@ from mmaproof.smt.solving.verdict import Status
 class WithinSpread(SameResults):
     """Where nonzero products lie at most ``products`` below e_max, and c at most ``c``, d is rho of the exact sum.
 
-    None: those terms are zero. e_max is as the design computes it, exponents are un-normalised; operands are finite.
+    None means that those terms are zero. e_max is as the design computes it, exponents are un-normalised, and operands
+    are finite.
 
-    The lemmas add up to the claim so: no term loses anything in its cut; the sum of the cut terms is within the bound
-    of its register, so that it is the exact sum; and rho of it depends on its value alone, so that it is the rho of
-    the exact sum that a wider design computes.
+    The lemmas add up to the claim as follows. No term loses anything in its cut. The sum of the cut terms is within the
+    bound of its register, so it is the exact sum. rho of the sum depends only on its value, so it is the rho of the
+    exact sum that a wider design computes.
     """
 
     def __init__(self, design: Design, scope: Scope, products: int | None, c: int | None) -> None:
@@ -112,7 +113,7 @@ def _lowest_bit(design: Design, kind: str) -> int:
 
 
 class _Exactness(Property):
-    """The largest spread of terms of one kind for which d = rho(exact sum), the other kind within its own."""
+    """The largest spread of terms of one kind for which d = rho(exact sum), with the other kind within its own."""
 
     kind: ClassVar[str]
     other: ClassVar[str]
@@ -125,7 +126,7 @@ class _Exactness(Property):
         return None if has_single_sum(design) else NOT_ALIGNED
 
     def settle(self, design: Design, scope: Scope, ask: Ask) -> Finding:
-        """Ask at the spread that F leaves room for, then one further; step on where that was not it."""
+        """Ask at the spread for which F leaves room, then one further. Step on if that was not the largest."""
         answers: dict[str, Answer] = {}
 
         def within(spread: int) -> tuple[RunQuestion, Answer]:

@@ -77,9 +77,9 @@ class _MonotoneInA(_Monotone):
 
 
 class _EndOfBinade(SpecialCase):
-    """The operand that rises is the last before a power of two; all products but two, at most, are alike.
+    """The operand that rises is the last before a power of two. At most two products differ from the others.
 
-    So it takes e_max up, or down where it is negative, and what the products lose adds up.
+    So e_max rises, or falls if the operand is negative, and what the products lose adds up.
     """
 
     def __init__(self, general: _Monotone) -> None:
@@ -125,9 +125,9 @@ class MonotoneInC(_Monotonicity):
     specimen = "volta/mma.m8n8k4.f32.f16.f16.f32"
 
     def mutant(self, design: Design) -> Design:
-        """Return a design whose e_max is always the same, or where it holds one that cuts terms to few bits.
+        """Return a design whose e_max is always the same, or, if the property holds, one that cuts terms to few bits.
 
-        It holds where a unit of the cut is so small that all products together lose less than c rises by.
+        The property holds if the cut is so fine that all products together lose less than c rises by.
         """
         p = design.parameters
         products = p.L // (p.group_size or 1)
@@ -154,7 +154,7 @@ class MonotoneInA(_Monotonicity):
     specimen = "volta/mma.m8n8k4.f32.f16.f16.f32"
 
     def mutant(self, design: Design) -> Design:
-        """Return a design that cuts terms to few bits, or where this one does, one whose e_max is always the same."""
+        """Return a design that cuts terms to few bits. If this one does, return one whose e_max is always the same."""
         few = design.a_format.fraction_bits + design.b_format.fraction_bits
         cuts = has_single_sum(design) and design.parameters.fraction_bits < few
         return _on_a_floor(design) if cuts else _coarse(design)

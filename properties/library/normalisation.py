@@ -1,8 +1,9 @@
 """Whether partial sums are normalised: after a carry out, and after bits cancel (Fasi et al. 2021; Valpey et al. 2025).
 
-A design is compared with one that normalises: it starts with the term of the largest exponent, adds the others to it
-one after the other (products in index order, c last), and normalises every partial sum and cuts it to F fraction bits.
-Without the normalisation that is a fused sum of truncated terms: a difference is due to the normalisation alone.
+A design is compared with a twin that normalises. The twin starts with the term of the largest exponent and adds the
+others one after the other (products in index order, c last). It normalises every partial sum and cuts it to F fraction
+bits. Without the normalisation this is a fused sum of truncated terms, so a difference is due to the normalisation
+alone.
 """
 
 from __future__ import annotations
@@ -25,14 +26,14 @@ from mmaproof.smt.semantics.patterns import zero
 from mmaproof.smt.semantics.unpack import unpack
 
 FEW = 4
-"""Products that are asked about before all of a longer step are."""
+"""How many products are asked about before all products of a longer step are."""
 
 
 class _AsNormalised(SameResults):
     """d is that of the normalising twin, for finite operands whose signs are set.
 
-    Only terms that the design adds in one sum take part: where c joins the products late it is +0, and where even and
-    odd products are added apart the odd ones are. With ``count``, no more than so many products take part.
+    Only terms that the design adds in one sum take part. If c joins the products late, it is +0. If even and odd
+    products are added apart, the odd ones are +0. With ``count``, no more than so many products take part.
     """
 
     def __init__(self, design: Design, scope: Scope, count: int | None = None) -> None:
@@ -48,7 +49,7 @@ class _AsNormalised(SameResults):
 
     @abstractmethod
     def negative(self, term: int) -> bool:
-        """Return whether the product of this index is made negative; that of the length stands for c."""
+        """Return whether the product of this index is made negative. The index after the last product stands for c."""
 
     def signed(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> OperandWords[D]:
         """Return operands of the terms that are added in one sum, each with its sign."""
@@ -81,14 +82,14 @@ class _Positive(_AsNormalised):
 
 
 class _Shrinking(_AsNormalised):
-    """The first product has the largest exponent and a significand in [1, 2), and the others take from it."""
+    """The first product has the largest exponent and a significand in [1, 2), and the other terms are negative."""
 
     def negative(self, term: int) -> bool:
         """Return whether this is not the first product."""
         return term > 0
 
     def assumption(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Truth[T]:
-        """Return also whether the first product is so, and d is not negative."""
+        """Return also whether the first product is like that, and d is not negative."""
         signed = self.signed(algebra, operands)
         shape = exact_twin(self.design, 1)  # its terms are looked at, not its sum
         if self.design.parameters.product_exponent is not shape.parameters.product_exponent:
@@ -144,7 +145,7 @@ class _Normalises(Property):
     specimen = "volta/mma.m8n8k4.f32.f16.f16.f32"
 
     def why_not(self, design: Design) -> str | None:
-        """Refuse designs without partial sums that could be normalised or not, or where that could not be seen."""
+        """Refuse designs that have no partial sums to normalise, or whose normalisation could not be seen."""
         if design.d_format.is_integer:
             return INTEGER
         p = design.parameters
@@ -159,13 +160,13 @@ class _Normalises(Property):
         return next((reason for reason, holds in reasons.items() if holds), None)
 
     def mutant(self, design: Design) -> Design:
-        """Return the normalising twin; where the design is that, one that does not normalise."""
+        """Return the normalising twin. If the design is that twin, return one that does not normalise."""
         if design.parameters.normalises is Normalises.YES:
             return design.change(normalises=Normalises.NO)
         return normalising_twin(design)
 
     def settle(self, design: Design, scope: Scope, ask: Ask) -> Finding:
-        """Ask about a few products first: a difference shows there, and best."""
+        """Ask about a few products first, because a difference shows best there."""
         whole = self.asks(design, scope)
         asked = {self.feature: whole}
         if len(whole.taking_part) > FEW:

@@ -38,8 +38,8 @@ class SameAfter(SameResults):
 def generators(count: int, unit: int) -> list[list[int]]:
     """Return permutations that generate all those of ``count`` products which keep runs of ``unit`` together.
 
-    Swapping the first two and moving all on by one generate every permutation; with runs, those within the first run
-    and those of whole runs.
+    The exchange of the first two products and a shift of all by one generate every permutation. With runs, the
+    generators are those within the first run and those of whole runs.
     """
     found = []
     if unit > 1:
@@ -93,7 +93,7 @@ class ChainOrder(SimpleProperty):
     specimen = "ampere/mma.m16n8k16.f32.f16.f16.f32"
 
     def mutant(self, design: Design) -> Design:
-        """Return a unit whose one step takes all products; where that is so already, one that takes half of them."""
+        """Return a unit whose one step takes all products. If this one does, return one that takes half of them."""
         return design.change(L=design.k if design.k > design.parameters.L else design.k // 2)
 
     def why_not(self, design: Design) -> str | None:

@@ -14,7 +14,7 @@ from mmaproof.smt.semantics import DotProduct, OperandWords
 from mmaproof.smt.semantics.unpack import unpack
 
 LOW_BITS = 10
-"""23 - 13: what fp32 has below the 13 fraction bits of E8M13."""
+"""23 - 13: the fraction bits of fp32 below the 13 of E8M13."""
 
 
 class _LowBitsZero(RunQuestion):
@@ -32,9 +32,9 @@ class _LowBitsZero(RunQuestion):
 class LowBitsZero(SimpleProperty):
     """The low ten bits of an fp32 result are zero.
 
-    It is asked of one step (with a length, of that length). Every d of a chain is the d of its last step, and what is
-    shown of a step is shown for every c; so it holds after any number of steps, unless the design adds to the chain's
-    result afterwards, which is part of the one step that is asked about.
+    The question is about one step, or about a given length. Every d of a chain is the d of its last step, and what is
+    shown of a step is shown for every c. So it holds after any number of steps, unless the design adds to the chain's
+    result afterwards. That addition is part of the one step that is asked about.
     """
 
     name = "low-bits-zero"
@@ -45,13 +45,13 @@ class LowBitsZero(SimpleProperty):
     specimen = "hopper/wgmma.m64n8k32.f32.e4m3.e4m3"
 
     def why_not(self, design: Design) -> str | None:
-        """Return that the output is no fp32 number."""
+        """Return why not: the output is not an fp32 number."""
         if design.d_format.is_integer:
             return INTEGER
         return None if design.d_format.name == "fp32" else f"its output is {design.d_format.name}, not fp32"
 
     def mutant(self, design: Design) -> Design:
-        """Return a design that converts to 13 fraction bits, or to all 23 where this one does that already."""
+        """Return a design that converts to 13 fraction bits. If this one does, return one that converts to all 23."""
         if design.parameters.join in (Join.IEEE, Join.IEEE_ONCE):
             raise DesignError(f"{design.name}: its last addition rounds to all bits of fp32, whatever rho does before")
         return design.change(rho="rz-fp32" if design.parameters.rho == "rz-e8m13" else "rz-e8m13")

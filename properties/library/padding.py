@@ -55,7 +55,7 @@ class FractionBits(Property):
         return "it keeps one fraction bit, the least there can be" if design.parameters.fraction_bits == 1 else None
 
     def mutant(self, design: Design) -> Design:
-        """Return the exact design, on which one bit more changes nothing; where it is that, one of few bits."""
+        """Return the exact design, where one bit more changes nothing. If this one is exact, return one of few bits."""
         if adds_exactly(design):
             return keeping(design, design.parameters.conversion.fraction_bits)
         return exact_twin(design)
@@ -89,7 +89,7 @@ class _SameWith(SameResults):
         return (self.design, operands), (self.other, operands)
 
     def lemmas(self) -> Sequence[Lemma]:
-        """Return why d is the same: no term loses a bit with the fewer, or both jam a sum of one product and c.
+        """Return why d is the same: no term loses a bit with the fewer bits, or both jam a sum of one product and c.
 
         Infinities and NaNs do not depend on fraction bits.
         """
@@ -135,7 +135,7 @@ class GuardBit(SimpleProperty):
     specimen = "turing/mma.m16n8k8.f32.f16.f16.f32"
 
     def mutant(self, design: Design) -> Design:
-        """Return the design with no bit below those of c, or where c joins late of a product; else the exact one."""
+        """Return the design with the bits of c (one fewer than a product if c joins late), or the exact one."""
         p, least, cut = design.parameters, close_bits(design), design.c_format.fraction_bits
         if rounds_last_in_ieee(design):
             least, cut = product_bits(design), product_bits(design) - 1
@@ -144,15 +144,16 @@ class GuardBit(SimpleProperty):
         return keeping(design, cut)
 
     def question(self, design: Design, scope: Scope) -> RunQuestion:
-        """Return that the difference is exact but for rho."""
+        """Return that the difference is exact except for rho."""
         return _CloseDifference(design, scope)
 
 
 def close_bits(design: Design) -> int:
     """Return fraction bits with which the sum of a product and c of about its magnitude is exact.
 
-    With |c| from a half to twice the product, and that in [1, 4) times the power of two of its exponent, c has an
-    exponent from one below to two above that one. In a group the product lies anywhere in the range of its elements.
+    |c| is from a half to twice the product, and the product is in [1, 4) times the power of two of its exponent. So the
+    exponent of c is from one below to two above that of the product. In a group the product lies anywhere in the range
+    of its elements.
     """
     a, b, c = design.a_format, design.b_format, design.c_format
     below, above = 1, 2
@@ -204,7 +205,7 @@ class StickyBit(SimpleProperty):
     specimen = "cdna2/v_mfma_f32_32x32x8f16"
 
     def mutant(self, design: Design) -> Design:
-        """Return a design that cuts a bit of products; where bits are lost without a trace, the exact one."""
+        """Return a design that cuts a bit of products. If this one loses bits without a trace, return the exact one."""
         p = design.parameters
         cut = min(product_bits(design), p.conversion.fraction_bits) - 1
         is_cut = p.summation is not Summation.PAIRWISE and p.fraction_bits <= cut

@@ -27,7 +27,7 @@ class ProductsExact(SimpleProperty):
     specimen = "volta/mma.m8n8k4.f32.f16.f16.f32"
 
     def mutant(self, design: Design) -> Design:
-        """Return the design with a bit fewer than a product, or the result, has; where it has fewer, the exact one."""
+        """Return the design with one bit fewer than a product or the result has, or the exact one if it has fewer."""
         kept = min(product_bits(design), design.parameters.conversion.fraction_bits) - 1
         p = design.parameters
         if p.summation is not Summation.PAIRWISE and p.fraction_bits <= kept:
@@ -68,7 +68,7 @@ class AccumulationPrecision(SimpleProperty):
         return "a step of one product adds no two" if design.parameters.L == 1 else None
 
     def mutant(self, design: Design) -> Design:
-        """Return a design that rounds every product and sum to fp16; the exact one where the design does so, or cuts.
+        """Return a design that rounds every product and sum to fp16, or the exact one if the design does so, or cuts.
 
         Half a unit in the last place of the result must be kept with something below it.
         """
@@ -78,7 +78,7 @@ class AccumulationPrecision(SimpleProperty):
         return design.change(summation=Summation.PAIRWISE)
 
     def question(self, design: Design, scope: Scope) -> RunQuestion:
-        """Return that a sum of two products that is an fp16 number comes out, even though they are none."""
+        """Return that a sum of two products that is an fp16 number is returned, even if neither product is one."""
         return _TwoProducts(design, scope)
 
 
@@ -87,7 +87,7 @@ class _TwoProducts(AgainstExact):
         super().__init__(design, scope, count=2, with_c=False)
 
     def assumption(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Truth[T]:
-        """Return whether the operands are normal, the sum is an fp16 number and some product is none."""
+        """Return whether the operands are normal, the sum is an fp16 number and some product is not."""
         a, b, _ = self.formats
         given = [(f, x) for f, column in ((a, operands.a), (b, operands.b)) for x in column[:2]]
         if self.scale_format is not None:
@@ -105,7 +105,7 @@ class _TwoProducts(AgainstExact):
 
     @staticmethod
     def _is_representable(algebra: Algebra[D, T], twin: Design, operands: OperandWords[D]) -> Truth[T]:
-        """Return whether the exact sum is an fp16 number: rounded down and up it is the same."""
+        """Return whether the exact sum is an fp16 number, that is, rounding it down and up gives the same."""
         around = [twin.change(rho=rho) for rho in ("rtn-fp16", "rtp-fp16")]
         down, up = (dot_product_accumulate(x, algebra, operands).d for x in around)
         return algebra.equal(down, up)

@@ -37,13 +37,13 @@ MODES: dict[str, tuple[Rounding, Overflow]] = {
     "RTP": (Rounding.RTP, Overflow.INFINITY),
     "truncation": (Rounding.RZ, Overflow.INFINITY),
 }
-"""The candidates; truncation and RTZ differ in what an overflow gives."""
+"""The candidates. Truncation and RTZ differ in what an overflow gives."""
 
 
 class ConversionRounding(Property):
     """The rounding mode of the conversion of a sum that is exact.
 
-    One question for each mode. There is no design on which it comes out the other way: the mutant has another value.
+    There is one question for each mode. No design gets the opposite verdict, so the mutant has another value instead.
     """
 
     name = "conversion-rounding"
@@ -58,7 +58,7 @@ class ConversionRounding(Property):
     specimen = "volta/mma.m8n8k4.f16.f16.f16.f16"
 
     def mutant(self, design: Design) -> Design:
-        """Return a design with another rounding: its value is another one. DesignError where rho has no other."""
+        """Return a design with another rounding, which is its value. DesignError if rho has no other."""
         rho, in_ieee = design.parameters.conversion, rounds_last_in_ieee(design)
         now = Rounding.RNE if in_ieee else rho.rounding
         others = [name for name, x in RHO.items() if x.target is rho.target and x.rounding is not now]
@@ -68,7 +68,7 @@ class ConversionRounding(Property):
         return design.change(rho=wanted, join=Join.FUSED) if in_ieee else design.change(rho=wanted)
 
     def settle(self, design: Design, scope: Scope, ask: Ask) -> Finding:
-        """Ask for each mode whether d agrees with it; the value names those that are proved where no other is open."""
+        """Ask for each mode whether d agrees with it. The value names the proved modes if no other mode is open."""
         answers, runs = {}, list[Run]()
         for mode in MODES:
             question = _Converted(design, scope, mode)
@@ -88,8 +88,8 @@ class ConversionRounding(Property):
 class _Converted(AgainstExact):
     """d is the exact sum of the first product and c, converted in one mode.
 
-    That sum is the design's own where it converts one, no term having lost a bit; where c joins in an IEEE 754
-    addition, that of c and of what comes before, which is the product; else the exact twin's.
+    If the design converts a sum and no term has lost a bit, that sum is the design's own. If c joins in an IEEE 754
+    addition, it is the sum of c and of what comes before, which is the product. Otherwise it is the exact twin's sum.
     """
 
     def __init__(self, design: Design, scope: Scope, mode: str) -> None:
@@ -157,7 +157,7 @@ class CorrectlyRounded(SimpleProperty):
     specimen = "cdna1/v_mfma_f32_32x32x8f16@L=2"
 
     def mutant(self, design: Design) -> Design:
-        """Return the exact design, or where it is that, one that cuts bits that a result shows."""
+        """Return the exact design. If this is the exact one, return one that cuts bits that a result shows."""
         if adds_exactly(design):
             return keeping(design, design.parameters.conversion.fraction_bits - 1)
         return exact_twin(design)

@@ -25,9 +25,9 @@ class _Doubled(RunQuestion):
         return (self.design, operands), (self.design, twice)
 
     def assumption(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Truth[T]:
-        """Return whether all operands are normal, a, c stay so when doubled, and d inside the normal range.
+        """Return whether all operands are normal, a and c stay so when doubled, and d is inside the normal range.
 
-        A d that is zero says nothing: it may be what a nonzero sum rounds to, and its double not.
+        A d that is zero says nothing. A nonzero sum may round to zero while its double does not.
         """
         a, b, c = self.formats
         d, fmt = dot_product_accumulate(self.asked(self.design), algebra, operands).d, self.design.d_format

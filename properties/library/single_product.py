@@ -1,4 +1,4 @@
-"""Questions about one product: every other one is (+0) * (+0), and c is +0."""
+"""Questions about one product. Every other product is (+0) * (+0), and c is +0."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class OfOneProduct(RunQuestion):
         return OperandWords([operands.a[0], *[a] * rest], [operands.b[0], *[b] * rest], c, *scales)
 
     def assumption(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Truth[T]:
-        """Return whether the factors are finite and meant."""
+        """Return whether the factors are finite and the question is about them."""
         x = self.factors(algebra, operands)
         return algebra.all_of([self.finite(algebra, self.alone(algebra, operands)), self.meant(algebra, x)])
 
@@ -52,7 +52,7 @@ class OfOneProduct(RunQuestion):
 
 
 def exact_product(algebra: Algebra[D, T], x: Factors[D, T]) -> Term[D, T]:
-    """Return the exact product, scales included; its exponent is floor(log2|x|), and it is not present where zero."""
+    """Return the exact product, scales included. Its exponent is floor(log2|x|), and a zero is not present."""
     normalised = Parameters(product_exponent=ProductExponent.NORMALISED, zero_product=ZeroProduct.ABSENT)
     return product_term(algebra, normalised, x)
 

@@ -22,7 +22,7 @@ _INTEGERS = IntegerAlgebra()
 
 
 class SpecialCase(RunQuestion):
-    """Another question, asked of operands that are made from any: a witness against this is one against that."""
+    """Another question, about special operands that are made from any. Its witnesses refute the other question."""
 
     def __init__(self, general: RunQuestion) -> None:
         super().__init__(general.design, general.scope)
@@ -33,7 +33,7 @@ class SpecialCase(RunQuestion):
         """Return operands of the special kind, made from ``operands``."""
 
     def taken(self, witness: Operands) -> Operands:
-        """Return the special operands made from a witness, which is one against the other question."""
+        """Return the special operands made from a witness. They are a witness of the other question."""
         x = self.special(_INTEGERS, self.integer_words(witness))
         a, b, scale_a, scale_b = (tuple(w.data for w in y) for y in (x.a, x.b, x.scale_a, x.scale_b))
         return Operands(a, b, x.c.data, scale_a, scale_b)
@@ -90,7 +90,7 @@ class RepeatedProducts(SpecialCase):
 
 
 class CaseFirst(SimpleProperty):
-    """A property that is one question, after the question whether it is violated in a special case."""
+    """A property that is one question. Whether a special case violates it is asked first."""
 
     case_name: ClassVar[str]
 
@@ -99,7 +99,7 @@ class CaseFirst(SimpleProperty):
         """Return the special case."""
 
     def settle(self, design: Design, scope: Scope, ask: Ask) -> Finding:
-        """Ask about the special case; unless that refutes the property, ask about it."""
+        """Ask about the special case. Unless that refutes the property, ask the whole question."""
         case = self.case(self.question(design, scope))
         answer = ask(case, self.case_name)
         first = {self.case_name: answer}

@@ -10,6 +10,7 @@ from mmaproof.designs.operands import Operands
 from mmaproof.designs.readings import Join, NanCode, NegativeZero, Overflow, Summation, ZeroSum
 from mmaproof.properties.property import INTEGER, Ask, Finding, Property, SimpleProperty
 from mmaproof.properties.run_question import RunQuestion, Scope
+from mmaproof.smt.algebra.magnitudes import with_top_exponent
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
 from mmaproof.smt.evaluate import evaluate
 from mmaproof.smt.semantics import DotProduct, OperandWords, StepSignals, dot_product_accumulate
@@ -202,14 +203,14 @@ class _OneCode(RunQuestion):
     def relation(
         self, algebra: Algebra[D, T], operands: OperandWords[D], results: Sequence[DotProduct[D, T]]
     ) -> Truth[T]:
-        """Return whether d is no NaN or has the code."""
+        """Return whether d is not NaN or has the code."""
         d = results[0].d
         nan = unpack(algebra, self.design.d_format, d).nan
         return algebra.any_of([algebra.negation(nan), algebra.is_value(d, self.code)])
 
 
 class NanCodes(Property):
-    """Every NaN result is NVIDIA's code, all ones but the sign; the value is the design's code."""
+    """Every NaN result is NVIDIA's code, all ones except the sign. The value is the design's code."""
 
     name = "nan-code"
     feature = "NaN results are 0x7fff..., the code"
@@ -224,7 +225,7 @@ class NanCodes(Property):
         return design.change(nan_code=other)
 
     def settle(self, design: Design, scope: Scope, ask: Ask) -> Finding:
-        """Ask whether every NaN is all ones, and look what a NaN accumulator gives."""
+        """Ask whether every NaN is all ones, and look at what a NaN accumulator gives."""
         fmt = design.d_format
         code = evaluate(design.one_step(), _with_nan(design))
         question = _OneCode(design, scope, NanCode.ALL_ONES.pattern(fmt))
@@ -234,7 +235,7 @@ class NanCodes(Property):
 
 
 def _with_nan(design: Design) -> Operands:
-    """Return operands of one step that are +0 but for a NaN accumulator; scales are one."""
+    """Return operands of one step that are +0, with a NaN accumulator and scales of one."""
     step = design.one_step()
     zeros = (0,) * step.k
     blocks = step.blocks(step.k)
@@ -279,9 +280,7 @@ class _NegativeToZero(_OfSum):
 class _Overflow(_OfSum):
     def meant(self, algebra: Algebra[D, T], step: StepSignals[D, T]) -> Truth[T]:
         """Return whether the sum has a magnitude of 2**(e_max + 1) of d's format or more."""
-        top, places = algebra.normalise(algebra.magnitude(step.total))
-        weight = top.width - 1 - step.sums[-1].fraction_bits
-        exponent = algebra.subtract(algebra.add(step.e_max, algebra.signed(weight)), algebra.as_signed(places))
+        _, exponent = with_top_exponent(algebra.magnitude(step.total), step.e_max, step.sums[-1].fraction_bits)
         nonzero = algebra.negation(algebra.is_value(step.total, 0))
         return algebra.all_of([nonzero, algebra.less(algebra.signed(self.design.d_format.e_max), exponent)])
 

@@ -47,7 +47,7 @@ class _SubnormalFactor(_ReturnsProduct):
     """A product with a subnormal factor is returned."""
 
     def meant(self, algebra: Algebra[D, T], x: Factors[D, T]) -> Truth[T]:
-        """Return whether a factor is subnormal and the product a normal number with the bits that rho keeps."""
+        """Return whether a factor is subnormal and the product is a normal number with the bits that rho keeps."""
         d, product = self.design.d_format, exact_product(algebra, x)
         low = algebra.less(product.exponent, algebra.signed(d.e_min))
         high = algebra.less(algebra.signed(d.e_max), product.exponent)

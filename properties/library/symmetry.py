@@ -19,7 +19,7 @@ from mmaproof.smt.semantics.unpack import unpack
 
 
 class _Negated(RunQuestion):
-    """d(-a, b, -c) = -d(a, b, c), zeros of either sign and NaNs of either sign being the same."""
+    """d(-a, b, -c) = -d(a, b, c), where zeros of either sign are the same, and so are NaNs of either sign."""
 
     compares_runs = True
 
@@ -66,7 +66,7 @@ class NegationSymmetric(SimpleProperty):
     specimen = "volta/mma.m8n8k4.f32.f16.f16.f32"
 
     def mutant(self, design: Design) -> Design:
-        """Return a design that rounds aligned terms down; where c joins rounded down, one that joins it fused."""
+        """Return a design that rounds aligned terms down. If c joins rounded down, return one that joins it fused."""
         p = design.parameters
         if p.join is Join.ROUND_DOWN and p.late_alignment is Alignment.FLOOR:
             return design.change(join=Join.FUSED)

@@ -24,7 +24,7 @@ _ROUNDED = "its sums are rounded one by one: no exponent of a zero decides an al
 
 
 class _SameNumber(RunQuestion):
-    """Both runs return the same number, zeros of either sign being the same."""
+    """Both runs return the same number, where zeros of either sign are the same."""
 
     def relation(
         self, algebra: Algebra[D, T], operands: OperandWords[D], results: Sequence[DotProduct[D, T]]
@@ -34,14 +34,14 @@ class _SameNumber(RunQuestion):
 
 
 class _Appended(_SameNumber):
-    """A step whose last product, or group, is (+0) * (+0) returns what a unit returns in which zeros take no part."""
+    """A step whose last product or group is (+0) * (+0) returns the same as in a design where zeros take no part."""
 
     def __init__(self, design: Design, scope: Scope) -> None:
         super().__init__(design, scope)
         self.last = design.parameters.group_size or 1
 
     def runs(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Sequence[tuple[Design, OperandWords[D]]]:
-        """Return the run with zeros that are terms, and the one with zeros that are not."""
+        """Return the run in which zeros are terms, and the one in which they are not."""
         x, kept = operands, self.k - self.last
         a, b = (
             [*column[:kept], *[zero(algebra, fmt)] * self.last]
@@ -109,7 +109,7 @@ class AppendedZeros(CaseFirst):
         return _ROUNDED if design.parameters.summation is Summation.PAIRWISE else None
 
     def mutant(self, design: Design) -> Design:
-        """Return a design in which zeros read an exponent so high that fractions are cut, or take no part."""
+        """Return a design in which zeros have so high an exponent that fractions are cut, or take no part."""
         p = design.parameters
         if p.group_size is not None:
             if p.zero_group is not ZeroGroup.ABSENT:
@@ -167,7 +167,7 @@ class ZeroTimesNonzero(CaseFirst):
         return _ROUNDED if design.parameters.summation is Summation.PAIRWISE else None
 
     def mutant(self, design: Design) -> Design:
-        """Return a design of the other reading; with 23 fraction bits where it has so many that nothing is cut."""
+        """Return a design of the other reading, with 23 fraction bits if it has so many that nothing is cut."""
         p = design.parameters
         if p.group_size is not None:
             raise DesignError(f"{design.name}: the elements of a group have no exponents that decide an alignment")
@@ -188,7 +188,7 @@ class ZeroTimesNonzero(CaseFirst):
 
 
 class _Padded(_SameNumber):
-    """A further instruction of (+0) * (+0), with the scales of the last one, returns the c it is given."""
+    """A further instruction of (+0) * (+0), with the scales of the last one, returns the c that it is given."""
 
     def runs(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Sequence[tuple[Design, OperandWords[D]]]:
         """Return the run as given, and the one with a further instruction."""
@@ -221,7 +221,7 @@ class _Padded(_SameNumber):
 
 
 class PaddedK(SimpleProperty):
-    """An instruction more, of (+0) * (+0), changes nothing."""
+    """One more instruction of (+0) * (+0) changes nothing."""
 
     name = "padded-k"
     feature = "padding K with zeros does not matter"

@@ -27,7 +27,7 @@ class ArrayAlgebra(Algebra[Data, Any]):
 
     def from_patterns(self, patterns: Patterns, width: int) -> Word[Data]:
         """Return an array of bit patterns as an unsigned word."""
-        return Word(patterns.astype(np.int64 if width <= FAST_BITS else object), width, False)
+        return Word(patterns.astype(np.int64 if width <= FAST_BITS else object), width, False, self)
 
     def _constant(self, value: int, width: int) -> Data:
         return np.int64(value) if width <= FAST_BITS else value

@@ -1,9 +1,10 @@
 """The algebra that the semantics of a unit is written over: fixed-width words and truth values.
 
-A ``Word`` is a bit-vector of a stated width, read as unsigned or as two's complement. The name of an operation
-says what happens to the extra bits: ``add``, ``subtract``, ``multiply``, ``negate``, ``shift_left`` and ``extend``
-expand, so that nothing is lost; the ones that lose bits say so (``modular_sum``, ``shift_right``, ``extract``); and
-those that claim that nothing is lost (``narrow``, ``bounded_sum``) are checked by the integer interpretation.
+A ``Word`` is a bit-vector of a stated width, read as unsigned or as two's complement. The name of an operation says
+what happens to the extra bits: ``add``, ``subtract``, ``multiply``, ``negate``, ``shift_left`` and ``extend`` expand,
+so that nothing is lost; the ones that lose bits say so (``modular_sum``, ``shift_right``, ``extract``); and those that
+claim that nothing is lost (``narrow``, ``bounded_sum``) are checked by the integer interpretation. Words write the
+expanding operations and the comparisons as operators.
 
 There is no branch on data: ``ite`` chooses, and a ``Truth`` raises when it is used as a bool. Widths and
 signedness are Python values and are decided here, once, for every interpretation; an interpretation supplies
@@ -14,46 +15,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Generic, NoReturn, TypeVar
+from typing import Generic
 
 from mmaproof.smt.algebra.signals import Signal
+from mmaproof.smt.algebra.words import D, T, Truth, Word, ite
 
-D = TypeVar("D")
-"""Data of a word in an interpretation."""
-T = TypeVar("T")
-"""Data of a truth value in an interpretation."""
-
-
-class Word(Generic[D]):
-    """A bit-vector of ``width`` bits (at least 1)."""
-
-    __slots__ = ("data", "signed", "width")
-
-    def __init__(self, data: D, width: int, signed: bool) -> None:
-        self.data = data
-        self.width = width
-        self.signed = signed
-
-    def __repr__(self) -> str:
-        return f"{'s' if self.signed else 'u'}{self.width}:{self.data}"
-
-    def __bool__(self) -> NoReturn:
-        raise TypeError("a word of the algebra is no Python bool: compare it and choose with ite")
-
-
-class Truth(Generic[T]):
-    """A truth value of an interpretation."""
-
-    __slots__ = ("data",)
-
-    def __init__(self, data: T) -> None:
-        self.data = data
-
-    def __repr__(self) -> str:
-        return f"truth:{self.data}"
-
-    def __bool__(self) -> NoReturn:
-        raise TypeError("a truth value of the algebra is no Python bool: choose with ite")
+__all__ = ["Algebra", "D", "T", "Truth", "Word", "ite"]
 
 
 class Algebra(ABC, Generic[D, T]):
@@ -65,7 +32,7 @@ class Algebra(ABC, Generic[D, T]):
         """Return the constant ``value`` as an unsigned word."""
         if not 0 <= value < 1 << width:
             raise OverflowError(f"{value} does not fit {width} unsigned bits")
-        return Word(self._constant(value, width), width, False)
+        return Word(self._constant(value, width), width, False, self)
 
     def signed(self, value: int, width: int | None = None) -> Word[D]:
         """Return the constant ``value`` as a two's complement word (of the least width by default)."""
@@ -73,11 +40,11 @@ class Algebra(ABC, Generic[D, T]):
         width = width or least
         if width < least:
             raise OverflowError(f"{value} does not fit {width} signed bits")
-        return Word(self._constant(value, width), width, True)
+        return Word(self._constant(value, width), width, True, self)
 
     def truth(self, value: bool) -> Truth[T]:
         """Return a constant truth value."""
-        return Truth(self._truth(value))
+        return Truth(self._truth(value), self)
 
     # --- expanding arithmetic -------------------------------------------------------------------------------
 
@@ -87,53 +54,53 @@ class Algebra(ABC, Generic[D, T]):
             return x
         if width < x.width:
             raise ValueError(f"extend from {x.width} to {width} bits would lose bits")
-        return Word(self._extend(x.data, x.width, width, x.signed), width, x.signed)
+        return Word(self._extend(x.data, x.width, width, x.signed), width, x.signed, self)
 
     def as_signed(self, x: Word[D]) -> Word[D]:
         """Return an unsigned value as a two's complement word of one more bit."""
         if x.signed:
             return x
-        return Word(self._extend(x.data, x.width, x.width + 1, False), x.width + 1, True)
+        return Word(self._extend(x.data, x.width, x.width + 1, False), x.width + 1, True, self)
 
     def add(self, x: Word[D], y: Word[D]) -> Word[D]:
         """Return x + y in one bit more than the wider one."""
         x, y = self._alike(x, y, extra=1)
-        return Word(self._add(x.data, y.data), x.width, x.signed)
+        return Word(self._add(x.data, y.data), x.width, x.signed, self)
 
     def subtract(self, x: Word[D], y: Word[D]) -> Word[D]:
         """Return x - y, signed, in one bit more than the wider one."""
         x, y = self._alike(x, y, extra=1)
-        return Word(self._subtract(x.data, y.data, x.width), x.width, True)
+        return Word(self._subtract(x.data, y.data, x.width), x.width, True, self)
 
     def negate(self, x: Word[D]) -> Word[D]:
         """Return -x, signed, in one bit more."""
         wide = self.extend(x, x.width + 1)
-        return Word(self._negate(wide.data, wide.width), wide.width, True)
+        return Word(self._negate(wide.data, wide.width), wide.width, True, self)
 
     def multiply(self, x: Word[D], y: Word[D]) -> Word[D]:
         """Return x * y in the sum of the two widths (unsigned words)."""
         self._need_unsigned(x, y)
         width = x.width + y.width
-        return Word(self._multiply(self.extend(x, width).data, self.extend(y, width).data), width, False)
+        return Word(self._multiply(self.extend(x, width).data, self.extend(y, width).data), width, False, self)
 
     def multiply_signed(self, x: Word[D], y: Word[D]) -> Word[D]:
         """Return x * y of two signed words in the sum of the two widths."""
         if not x.signed or not y.signed:
             raise TypeError("signed words are needed here")
         width = x.width + y.width
-        return Word(self._multiply(self.extend(x, width).data, self.extend(y, width).data), width, True)
+        return Word(self._multiply(self.extend(x, width).data, self.extend(y, width).data), width, True, self)
 
     def twos_complement(self, x: Word[D]) -> Word[D]:
         """Return an unsigned pattern read as a two's complement word of the same width."""
         self._need_unsigned(x)
-        return Word(self._to_signed(x.data, x.width), x.width, True)
+        return Word(self._to_signed(x.data, x.width), x.width, True, self)
 
     def shift_left(self, x: Word[D], places: int) -> Word[D]:
         """Return x * 2**places in ``places`` bits more."""
         if not places:
             return x
         wide = self.extend(x, x.width + places)
-        return Word(self._shift_left(wide.data, places, wide.width), wide.width, x.signed)
+        return Word(self._shift_left(wide.data, places, wide.width), wide.width, x.signed, self)
 
     def shift_left_by(self, x: Word[D], amount: Word[D]) -> Word[D]:
         """Return x * 2**amount (``amount`` unsigned), expanded by the largest amount that its word holds."""
@@ -146,14 +113,14 @@ class Algebra(ABC, Generic[D, T]):
         """Return the bits of ``high`` above those of ``low`` (unsigned words)."""
         self._need_unsigned(high, low)
         width = high.width + low.width
-        return Word(self._concatenate(high.data, low.data, high.width, low.width), width, False)
+        return Word(self._concatenate(high.data, low.data, high.width, low.width), width, False, self)
 
     def magnitude(self, x: Word[D]) -> Word[D]:
         """Return |x| of a signed word as an unsigned one of the same width (the most negative value fits)."""
         if not x.signed:
             return x
         negative = self._less(x.data, self._constant(0, x.width), True)
-        return Word(self._magnitude(x.data, negative, x.width), x.width, False)
+        return Word(self._magnitude(x.data, negative, x.width), x.width, False, self)
 
     # --- operations that lose bits, or claim that none are lost ---------------------------------------------
 
@@ -163,7 +130,7 @@ class Algebra(ABC, Generic[D, T]):
             raise ValueError(f"bits {high}..{low} of a word of {x.width} bits")
         if low == 0 and high == x.width - 1 and not x.signed:
             return x
-        return Word(self._extract(x.data, x.width, high, low), high - low + 1, False)
+        return Word(self._extract(x.data, x.width, high, low), high - low + 1, False, self)
 
     def drop_low(self, x: Word[D], places: int) -> Word[D]:
         """Return floor(x / 2**places), with signedness kept (places less than the width)."""
@@ -171,17 +138,17 @@ class Algebra(ABC, Generic[D, T]):
             return x
         part = self._extract(x.data, x.width, x.width - 1, places)
         width = x.width - places
-        return Word(self._to_signed(part, width) if x.signed else part, width, x.signed)
+        return Word(self._to_signed(part, width) if x.signed else part, width, x.signed, self)
 
     def shift_right(self, x: Word[D], amount: Word[D]) -> Word[D]:
         """Return floor(x / 2**amount) for an unsigned ``amount`` of any size; low bits are lost."""
         self._need_unsigned(amount)
-        return Word(self._shift_right(x.data, x.width, x.signed, amount.data, amount.width), x.width, x.signed)
+        return Word(self._shift_right(x.data, x.width, x.signed, amount.data, amount.width), x.width, x.signed, self)
 
     def shift_right_jam(self, x: Word[D], amount: Word[D]) -> Word[D]:
         """Return ``x / 2**amount`` (unsigned both) with the lowest bit set if any lost bit was (round to odd)."""
         moved = self.shift_right(x, amount)
-        lost = Truth(self._any_below(x.data, x.width, amount.data, amount.width))
+        lost = Truth(self._any_below(x.data, x.width, amount.data, amount.width), self)
         odd = self.unsigned(1, 1) if x.width == 1 else self.concatenate(self.drop_low(moved, 1), self.unsigned(1, 1))
         return self.ite(lost, odd, moved)
 
@@ -192,7 +159,7 @@ class Algebra(ABC, Generic[D, T]):
         """
         self._need_unsigned(x)
         shifted, places = self._normalise(x.data, x.width)
-        return Word(shifted, x.width, False), Word(places, self.places_width(x.width), False)
+        return Word(shifted, x.width, False, self), Word(places, self.places_width(x.width), False, self)
 
     @staticmethod
     def places_width(width: int) -> int:
@@ -203,13 +170,13 @@ class Algebra(ABC, Generic[D, T]):
         """Return the same value in fewer bits; that it fits is claimed by the caller."""
         if width >= x.width:
             return self.extend(x, width)
-        return Word(self._narrow(x.data, x.width, width, x.signed), width, x.signed)
+        return Word(self._narrow(x.data, x.width, width, x.signed), width, x.signed, self)
 
     def narrow_to_unsigned(self, x: Word[D], width: int) -> Word[D]:
         """Return a signed value, claimed to be >= 0 and to fit, as an unsigned word of ``width`` bits."""
         if width >= x.width:
             x = self.extend(x, width + 1)
-        return Word(self._narrow(x.data, x.width, width, False), width, False)
+        return Word(self._narrow(x.data, x.width, width, False), width, False, self)
 
     def bounded_sum(self, words: Sequence[Word[D]], width: int) -> Word[D]:
         """Return the sum of signed words in ``width`` bits; that it fits is claimed by the caller."""
@@ -234,7 +201,7 @@ class Algebra(ABC, Generic[D, T]):
                     level += three
                     continue
                 x, y, z = (w.data for w in three)
-                level += [Word(kept, width, True) for kept in self._compress(x, y, z, width)]
+                level += [Word(kept, width, True, self) for kept in self._compress(x, y, z, width)]
         return self.modular_sum(level, width)
 
     # --- comparison and choice ------------------------------------------------------------------------------
@@ -242,17 +209,17 @@ class Algebra(ABC, Generic[D, T]):
     def equal(self, x: Word[D], y: Word[D]) -> Truth[T]:
         """Return x = y (words of the same signedness)."""
         x, y = self._alike(x, y)
-        return Truth(self._equal(x.data, y.data))
+        return Truth(self._equal(x.data, y.data), self)
 
     def less(self, x: Word[D], y: Word[D]) -> Truth[T]:
         """Return x < y (words of the same signedness)."""
         x, y = self._alike(x, y)
-        return Truth(self._less(x.data, y.data, x.signed))
+        return Truth(self._less(x.data, y.data, x.signed), self)
 
     def is_value(self, x: Word[D], value: int) -> Truth[T]:
         """Return x = value for a constant that fits the word."""
         constant = self.signed(value, x.width) if x.signed else self.unsigned(value, x.width)
-        return Truth(self._equal(x.data, constant.data))
+        return Truth(self._equal(x.data, constant.data), self)
 
     def is_bit_set(self, x: Word[D], position: int) -> Truth[T]:
         """Return whether the bit at ``position`` (0 the lowest) is one."""
@@ -264,7 +231,7 @@ class Algebra(ABC, Generic[D, T]):
         x, y = self._alike(x, y)
         if known is not None:
             return x if known else y
-        return Word(self._ite(condition.data, x.data, y.data), x.width, x.signed)
+        return Word(self._ite(condition.data, x.data, y.data), x.width, x.signed, self)
 
     def maximum(self, words: Sequence[Word[D]]) -> Word[D]:
         """Return the largest of one or more words of the same signedness, in the widest one's width."""
@@ -272,14 +239,14 @@ class Algebra(ABC, Generic[D, T]):
             return words[0]
         half = len(words) // 2
         x, y = self._alike(self.maximum(words[:half]), self.maximum(words[half:]))
-        return Word(self._maximum(x.data, y.data, x.signed), x.width, x.signed)
+        return Word(self._maximum(x.data, y.data, x.signed), x.width, x.signed, self)
 
     def maximum_in_turn(self, words: Sequence[Word[D]]) -> Word[D]:
         """Return the same as ``maximum``, one comparison after the other."""
         largest = words[0]
         for word in words[1:]:
             x, y = self._alike(largest, word)
-            largest = Word(self._maximum(x.data, y.data, x.signed), x.width, x.signed)
+            largest = Word(self._maximum(x.data, y.data, x.signed), x.width, x.signed, self)
         return largest
 
     def conditional_negate(self, condition: Truth[T], x: Word[D]) -> Word[D]:
@@ -319,11 +286,11 @@ class Algebra(ABC, Generic[D, T]):
     def negation(self, x: Truth[T]) -> Truth[T]:
         """Return not x."""
         known = self._known(x.data)
-        return Truth(self._not(x.data)) if known is None else self.truth(not known)
+        return Truth(self._not(x.data), self) if known is None else self.truth(not known)
 
     def exclusive_or(self, x: Truth[T], y: Truth[T]) -> Truth[T]:
         """Return whether exactly one of the two holds."""
-        return Truth(self._xor(x.data, y.data))
+        return Truth(self._xor(x.data, y.data), self)
 
     def _junction(self, truths: Sequence[Truth[T]], neutral: bool) -> Truth[T]:
         open_truths = []
@@ -335,13 +302,15 @@ class Algebra(ABC, Generic[D, T]):
                 return self.truth(not neutral)
         if not open_truths:
             return self.truth(neutral)
-        return Truth(self._and(open_truths) if neutral else self._or(open_truths))
+        return Truth(self._and(open_truths) if neutral else self._or(open_truths), self)
 
     # --- helpers of the width rules -------------------------------------------------------------------------
 
     def _alike(self, x: Word[D], y: Word[D], extra: int = 0) -> tuple[Word[D], Word[D]]:
         if x.signed is not y.signed:
             raise TypeError("a signed word meets an unsigned one: say as_signed")
+        if x.width == y.width and not extra:
+            return x, y
         width = max(x.width, y.width) + extra
         return self.extend(x, width), self.extend(y, width)
 
@@ -353,7 +322,7 @@ class Algebra(ABC, Generic[D, T]):
     def _sum(self, words: Sequence[Word[D]], width: int, wraps: bool) -> Word[D]:
         if not all(w.signed for w in words):
             raise TypeError("a sum is of signed words")
-        return Word(self._add_up([w.data for w in words], [w.width for w in words], width, wraps), width, True)
+        return Word(self._add_up([w.data for w in words], [w.width for w in words], width, wraps), width, True, self)
 
     # --- primitives of an interpretation --------------------------------------------------------------------
 

@@ -8,22 +8,23 @@ from __future__ import annotations
 
 from typing import Any
 
-from pysmt.environment import get_env
+from pysmt.environment import Environment
 from pysmt.fnode import FNode
-from pysmt.typing import BVType
 
 from mmaproof.smt.algebra.protocol import Algebra, Word
+from mmaproof.smt.environment import default_environment
 
 
 class TermAlgebra(Algebra[FNode, FNode]):
-    """Words are bit-vector terms, truth values are Boolean terms, of pySMT's current environment."""
+    """Words are bit-vector terms, truth values are Boolean terms, of the environment given or the default one."""
 
-    def __init__(self) -> None:
-        self._terms: Any = get_env().formula_manager
+    def __init__(self, environment: Environment | None = None) -> None:
+        self.environment = default_environment() if environment is None else environment
+        self._terms: Any = self.environment.formula_manager
 
     def symbol(self, name: str, width: int) -> Word[FNode]:
         """Return the unsigned variable ``name``."""
-        return Word(self._terms.Symbol(name, BVType(width)), width, False)
+        return Word(self._terms.Symbol(name, self.environment.type_manager.BVType(width)), width, False, self)
 
     def _constant(self, value: int, width: int) -> FNode:
         return self._terms.BV(value % (1 << width), width)

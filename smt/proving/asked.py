@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
+from typing import assert_never
 
-from pysmt.environment import get_env
+from pysmt.environment import Environment
 from pysmt.fnode import FNode
 
 from mmaproof.smt.solving.limits import LEAST_SECONDS, Limits
-from mmaproof.smt.solving.prove import Ask
+from mmaproof.smt.solving.prove import Ask, violation_of
 from mmaproof.smt.solving.query import SYMBOL, Query
 from mmaproof.smt.solving.verdict import Answer, Outcome, Status
 
@@ -31,7 +32,15 @@ class StagedLemma:
     @property
     def status(self) -> Status:
         """PROVED, UNKNOWN, or REFUTED: the relation does not follow from so few stages."""
-        return {Outcome.UNSAT: Status.PROVED, Outcome.SAT: Status.REFUTED}.get(self.answer.outcome, Status.UNKNOWN)
+        match self.answer.outcome:
+            case Outcome.UNSAT:
+                return Status.PROVED
+            case Outcome.SAT:
+                return Status.REFUTED
+            case Outcome.UNKNOWN:
+                return Status.UNKNOWN
+            case _:
+                assert_never(self.answer.outcome)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +60,10 @@ class OutOfTimeError(Exception):
 class Lemmas:
     """Formulas that were asked about, each once: those that differ in the names of symbols only are one."""
 
-    def __init__(self, ask: Ask, limits: Limits, started: float) -> None:
+    def __init__(self, ask: Ask, limits: Limits, started: float, environment: Environment) -> None:
         self._ask, self._limits, self._started = ask, limits, started
         self._asked: dict[str, StagedLemma] = {}
+        self._environment = environment
 
     def ask(
         self,
@@ -69,10 +79,7 @@ class Lemmas:
 
         Raises ``OutOfTimeError``.
         """
-        manager = get_env().formula_manager
-        violation = manager.Not(claim)
-        if assumption is not None:
-            violation = manager.And(assumption, violation)
+        violation = violation_of(claim, assumption, self._environment)
         key = _up_to_names(Query.of(violation))
         known = self._asked.get(key)
         if known is None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, assert_never
 
 from mmaproof.designs.design import Design
 from mmaproof.designs.readings import Alignment
@@ -130,9 +130,13 @@ class CutError(CutLemma):
         exact = algebra.conditional_negate(term.negative, algebra.shift_left(term.significand, self.cut.fraction_bits))
         scaled = algebra.shift_left_by(algebra.shift_left(kept, term.fraction_bits), distance)
         error = algebra.magnitude(algebra.subtract(scaled, exact))
-        if self.cut.alignment is Alignment.NEAREST:
-            return algebra.negation(algebra.less(unit, algebra.shift_left(error, 1)))
-        return algebra.less(error, unit)
+        match self.cut.alignment:
+            case Alignment.NEAREST:
+                return algebra.negation(algebra.less(unit, algebra.shift_left(error, 1)))
+            case Alignment.TRUNCATE | Alignment.FLOOR | Alignment.JAM:
+                return algebra.less(error, unit)
+            case _:
+                assert_never(self.cut.alignment)
 
 
 class CutIsExact(CutLemma):

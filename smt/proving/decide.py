@@ -35,6 +35,7 @@ def decide(statement: Statement, ask: Ask, limits: Limits, *, precondition_met: 
         formula.claim,
         precondition=formula.precondition,
         symbols=formula.symbols,
+        environment=formula.environment,
         confirm=statement.confirm,
         ask=ask,
         limits=limits.after(time.monotonic() - started, "the formula"),

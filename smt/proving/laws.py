@@ -14,9 +14,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from hashlib import blake2b
-from typing import Any
+from typing import Any, assert_never
 
+from pysmt.environment import Environment
 from pysmt.fnode import FNode
 
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
@@ -26,11 +28,23 @@ from mmaproof.smt.proving.walk import bottom_up
 from mmaproof.smt.solving.query import indices_of
 
 
+class Operation(StrEnum):
+    """The operations whose operands may change places, and what else is proved of one."""
+
+    MAXIMUM = "maximum"
+    EXTENDED_MAXIMUM = "extended maximum"
+    SUM = "sum"
+    CARRY_SAVE_SUM = "carry-save sum"
+    BOUNDED_SUM = "bounded sum"
+    PRODUCT = "product"
+    JUNCTION = "junction"
+
+
 @dataclass(frozen=True, order=True)
 class Law:
     """A law that was used: of which operation, on words of which width and signedness."""
 
-    operation: str
+    operation: Operation
     width: int
     signed: bool = False
     wider: int = 0
@@ -44,8 +58,8 @@ _Place = tuple[tuple[Any, ...], bytes, bytes]
 class LawfulTerms(TermAlgebra):
     """Terms whose operands are in canonical order wherever the order does not matter; ``used`` says by which laws."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, environment: Environment | None = None) -> None:
+        super().__init__(environment)
         self.used: set[Law] = set()
         self._places: dict[FNode, _Place] = {}
 
@@ -61,23 +75,23 @@ class LawfulTerms(TermAlgebra):
         width, signed = max(w.width for w in words), words[0].signed
         for word in words:
             if word.width < width:
-                self.used.add(Law("extended maximum", word.width, signed, width))
+                self.used.add(Law(Operation.EXTENDED_MAXIMUM, word.width, signed, width))
         distinct = self._in_order({self.extend(w, width).data for w in words})
         if len(words) > 1:
-            self.used.add(Law("maximum", width, signed))
+            self.used.add(Law(Operation.MAXIMUM, width, signed))
         largest = distinct[0]
         for x in distinct[1:]:
             largest = self._maximum(largest, x, signed)
-        return Word(largest, width, signed)
+        return Word(largest, width, signed, self)
 
     def _add_up(self, xs: list[FNode], widths: list[int], width: int, wraps: bool) -> FNode:
-        self.used.add(Law("sum", width))
+        self.used.add(Law(Operation.SUM, width))
         pairs = sorted(zip(xs, widths, strict=True), key=lambda pair: self._place(pair[0]))
         return super()._add_up([x for x, _ in pairs], [w for _, w in pairs], width, wraps)
 
     def compressed_sum(self, words: Sequence[Word[FNode]], width: int) -> Word[FNode]:
         """Return the sum without compressors, each of which keeps the sum of its words."""
-        self.used.add(Law("carry-save sum", width))
+        self.used.add(Law(Operation.CARRY_SAVE_SUM, width))
         return self.modular_sum(words, width)
 
     def maximum_in_turn(self, words: Sequence[Word[FNode]]) -> Word[FNode]:
@@ -85,23 +99,23 @@ class LawfulTerms(TermAlgebra):
         return self.maximum(words)
 
     def _and(self, xs: list[FNode]) -> FNode:
-        self.used.add(Law("junction", 1))
+        self.used.add(Law(Operation.JUNCTION, 1))
         return super()._and(self._in_order(set(xs)))
 
     def _or(self, xs: list[FNode]) -> FNode:
-        self.used.add(Law("junction", 1))
+        self.used.add(Law(Operation.JUNCTION, 1))
         return super()._or(self._in_order(set(xs)))
 
     def _xor(self, x: FNode, y: FNode) -> FNode:
-        self.used.add(Law("junction", 1))
+        self.used.add(Law(Operation.JUNCTION, 1))
         return super()._xor(*self._in_order([x, y]))
 
     def _add(self, x: FNode, y: FNode) -> FNode:
-        self.used.add(Law("sum", x.bv_width()))
+        self.used.add(Law(Operation.SUM, x.bv_width()))
         return super()._add(*self._in_order([x, y]))
 
     def _multiply(self, x: FNode, y: FNode) -> FNode:
-        self.used.add(Law("product", x.bv_width()))
+        self.used.add(Law(Operation.PRODUCT, x.bv_width()))
         return super()._multiply(*self._in_order([x, y]))
 
     def _equal(self, x: FNode, y: FNode) -> FNode:
@@ -128,31 +142,33 @@ class _OfLaw(Lemma):
         width = f"{law.width} bits" + (f" extended to {law.wider}" if law.wider else "")
         words = f"{'signed' if law.signed else 'unsigned'} words of {width}"
         what = {
-            "bounded sum": "bounds of two words add up to bounds of their sum",
-            "carry-save sum": "a compressor of three words keeps their sum",
+            Operation.BOUNDED_SUM: "bounds of two words add up to bounds of their sum",
+            Operation.CARRY_SAVE_SUM: "a compressor of three words keeps their sum",
         }
         self.name = f"{law.operation} of {words}: {what.get(law.operation, 'any order')}"
-        names = "xyzuvw" if law.operation == "bounded sum" else "xyz"
+        names = "xyzuvw" if law.operation is Operation.BOUNDED_SUM else "xyz"
         self.inputs = tuple(Input(n, law.width, law.signed) for n in names)
 
     def claim(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
         """Return whether the operation is commutative, and associative and idempotent where that is used."""
         x, y, z = (words[n] for n in ("x", "y", "z"))
         match self.law.operation:
-            case "maximum":
+            case Operation.MAXIMUM:
                 claims = _maximum(algebra, x, y, z)
-            case "extended maximum":
+            case Operation.EXTENDED_MAXIMUM:
                 claims = _extended_maximum(algebra, self.law.wider, x, y)
-            case "sum":
+            case Operation.SUM:
                 claims = _sum(algebra, self.law.width, x, y, z)
-            case "carry-save sum":
+            case Operation.CARRY_SAVE_SUM:
                 claims = [_compressor(algebra, self.law.width, x, y, z)]
-            case "bounded sum":
+            case Operation.BOUNDED_SUM:
                 claims = [_bounded_sum(algebra, self.law.width, list(words.values()))]
-            case "product":
+            case Operation.PRODUCT:
                 claims = [algebra.equal(algebra.multiply(x, y), algebra.multiply(y, x))]
-            case _:
+            case Operation.JUNCTION:
                 claims = _junction(algebra, x, y, z)
+            case _:
+                assert_never(self.law.operation)
         return algebra.all_of(claims)
 
 

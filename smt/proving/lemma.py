@@ -12,11 +12,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from pysmt.environment import Environment
 from pysmt.fnode import FNode
 
 from mmaproof.smt.algebra.integers import IntegerAlgebra
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.algebra.terms import TermAlgebra
+from mmaproof.smt.environment import default_environment
+from mmaproof.smt.solving.prove import violation_of
 
 _INTEGERS = IntegerAlgebra()
 
@@ -28,6 +31,13 @@ class Formula:
     symbols: tuple[FNode, ...]
     precondition: FNode | None
     claim: FNode
+    environment: Environment
+    """where their terms are kept"""
+
+    @property
+    def violation(self) -> FNode:
+        """What counterexamples satisfy: the precondition, and not the claim."""
+        return violation_of(self.claim, self.precondition, self.environment)
 
 
 @dataclass(frozen=True)
@@ -54,14 +64,14 @@ class Lemma(ABC):
     def claim(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
         """Return what is claimed."""
 
-    def terms(self) -> TermAlgebra:
-        """Return the algebra that the formulas are written in."""
-        return TermAlgebra()
-
     @cached_property
     def formula(self) -> Formula:
-        """The lemma as formulas."""
-        algebra = self.terms()
+        """The lemma as formulas of the default environment."""
+        return self.formula_in(default_environment())
+
+    def formula_in(self, environment: Environment) -> Formula:
+        """Return the lemma as formulas of an environment."""
+        algebra = TermAlgebra(environment)
         symbols = {i.name: algebra.symbol(f"{i.name}_{i.width}", i.width) for i in self.inputs}
         words = {i.name: _read(algebra, i, symbols[i.name]) for i in self.inputs}
         assumption = self.assumption(algebra, words).data
@@ -69,6 +79,7 @@ class Lemma(ABC):
             tuple(w.data for w in symbols.values()),
             None if assumption.is_true() else assumption,
             self.claim(algebra, words).data,
+            environment,
         )
 
     def confirm(self, model: Mapping[str, int]) -> bool:

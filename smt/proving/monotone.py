@@ -23,12 +23,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, assert_never
 
 from mmaproof.designs.design import Design
 from mmaproof.designs.formats import Format
 from mmaproof.designs.parameters import Parameters
 from mmaproof.designs.readings import Alignment, FarC, Grouping, Join, LateRounding, ProductExponent, Summation
+from mmaproof.smt.algebra.magnitudes import with_top_exponent
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.proving.cuts import CutBound, CutError, CutLemma, TermShape
@@ -355,15 +356,19 @@ class CutAgain(CutLemma):
         """Return whether it is: a floor of a floor, truncated twice, or rounded to odd twice; or so close."""
         one = algebra.unsigned(1, 1)
         low, high = (align(algebra, term, e, self.cut) for e in (e_max, algebra.add(e_max, algebra.signed(1))))
-        if self.cut.alignment is Alignment.NEAREST:
-            apart = algebra.magnitude(algebra.subtract(algebra.shift_left(high, 1), low))
-            return algebra.any_of([algebra.negation(term.present), algebra.negation(algebra.less(one, apart))])
-        if self.cut.alignment is Alignment.FLOOR:
-            again = algebra.shift_right(low, one)
-        else:
-            shift = algebra.shift_right_jam if self.cut.alignment is Alignment.JAM else algebra.shift_right
-            again = algebra.conditional_negate(term.negative, shift(algebra.magnitude(low), one))
-        return algebra.any_of([algebra.negation(term.present), algebra.equal(high, again)])
+        match self.cut.alignment:
+            case Alignment.NEAREST:
+                apart = algebra.magnitude(algebra.subtract(algebra.shift_left(high, 1), low))
+                close = algebra.negation(algebra.less(one, apart))
+            case Alignment.FLOOR:
+                close = algebra.equal(high, algebra.shift_right(low, one))
+            case Alignment.TRUNCATE | Alignment.JAM as alignment:
+                shift = algebra.shift_right_jam if alignment is Alignment.JAM else algebra.shift_right
+                again = algebra.conditional_negate(term.negative, shift(algebra.magnitude(low), one))
+                close = algebra.equal(high, again)
+            case _:
+                assert_never(self.cut.alignment)
+        return algebra.any_of([algebra.negation(term.present), close])
 
 
 class OrderedConversion(Lemma):
@@ -390,9 +395,7 @@ class OrderedConversion(Lemma):
             magnitude = algebra.magnitude(words[n])
             width = max(magnitude.width, self.largest.bit_length())
             claims.append(algebra.negation(algebra.less(algebra.unsigned(self.largest, width), magnitude)))
-            top, places = algebra.normalise(magnitude)
-            weight = algebra.signed(magnitude.width - 1 - self.fraction_bits)
-            exponent = algebra.subtract(algebra.add(words[f"e_max_{n}"], weight), algebra.as_signed(places))
+            top, exponent = with_top_exponent(magnitude, words[f"e_max_{n}"], self.fraction_bits)
             keys.append((exponent, top))
         (x, y), nothing = (words["x"], words["y"]), algebra.signed(0)
         negative = [algebra.less(t, nothing) for t in (x, y)]

@@ -27,7 +27,7 @@ from mmaproof.designs.design import Design
 from mmaproof.designs.readings import Alignment, ChainInfinity, Summation, ZeroSum
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.proving.cuts import TermLemma, TermShape, cut_of, term_shapes
-from mmaproof.smt.proving.laws import Law, of_law
+from mmaproof.smt.proving.laws import Law, Operation, of_law
 from mmaproof.smt.proving.lemma import Input, Lemma
 from mmaproof.smt.proving.two_terms import WidenedConversion
 from mmaproof.smt.semantics.align import align
@@ -152,5 +152,5 @@ def sequential_lemmas(sequential: Design, total: FusedSum[Any, Any]) -> Sequence
     for kind, shape in term_shapes(total).items():
         found.append(StartsAligned(kind, sequential, shape, fraction))
         found.append(AddsAligned(kind, sequential, shape, fraction, total.total.width))
-    found += [of_law(Law("sum", total.total.width)), ZeroConverts(sequential, total)]
+    found += [of_law(Law(Operation.SUM, total.total.width)), ZeroConverts(sequential, total)]
     return [*found, WidenedConversion(Rules.of(sequential.parameters), fraction, total)]

@@ -28,12 +28,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from pysmt.fnode import FNode
-from pysmt.typing import BOOL, BVType
+from pysmt.typing import BOOL
 
 from mmaproof.smt.algebra.protocol import Truth, Word
 from mmaproof.smt.algebra.signals import Signal, SignalKind
 from mmaproof.smt.proving.asked import Lemmas, OutOfTimeError, StagedProof
-from mmaproof.smt.proving.laws import Law, LawfulTerms, lemmas_of
+from mmaproof.smt.proving.laws import Law, LawfulTerms, Operation, lemmas_of
 from mmaproof.smt.proving.lemma import Formula
 from mmaproof.smt.proving.samples import Samples, Values, signed_values
 from mmaproof.smt.solving.limits import Limits
@@ -103,12 +103,13 @@ def prove_by_stages(
     started = time.monotonic()
     if not samples.rows:
         return StagedProof(False, (), 0.0, Cause.SOLVER_ERROR.reason("no sample meets the precondition"))
-    lemmas = Lemmas(ask, limits, started)
-    terms = StagedTerms(lemmas, samples, question.precondition, results)
+    lemmas = Lemmas(ask, limits, started, question.environment)
+    terms = StagedTerms(lemmas, samples, question, results)
     try:
         proved = terms.holds(RESULT, "as claimed", claim(terms).data, seconds=CLAIM_SECONDS, widenings=CLAIM_WIDENINGS)
         for law in lemmas_of(terms) if proved else ():
-            status = lemmas.ask("laws", law.name, law.formula.claim, law.formula.precondition, seconds=CLAIM_SECONDS)
+            whole = law.formula_in(question.environment)
+            status = lemmas.ask("laws", law.name, whole.claim, whole.precondition, seconds=CLAIM_SECONDS)
             proved = proved and status is Status.PROVED
     except OutOfTimeError:
         reason = Cause.TIMEOUT.reason(f"no staged proof within {limits}")
@@ -119,11 +120,9 @@ def prove_by_stages(
 class StagedTerms(LawfulTerms):
     """Terms that are cut at the signals which the stages name; see the module text."""
 
-    def __init__(
-        self, lemmas: Lemmas, samples: Samples, precondition: FNode | None, results: Related | None = None
-    ) -> None:
-        super().__init__()
-        self._lemmas, self._samples, self._precondition, self._results = lemmas, samples, precondition, results
+    def __init__(self, lemmas: Lemmas, samples: Samples, question: Formula, results: Related | None = None) -> None:
+        super().__init__(question.environment)
+        self._lemmas, self._samples, self._precondition, self._results = lemmas, samples, question.precondition, results
         self._seen: dict[FNode, FNode] = {}
         self._signals: dict[object, list[_Signal]] = {}
         self._named: dict[FNode, _Signal] = {}
@@ -146,7 +145,7 @@ class StagedTerms(LawfulTerms):
 
     def signal(self, name: Signal, x: Word[FNode], bounds: Bounds | None = None) -> Word[FNode]:
         """Return what goes on in the place of ``x``; that it stays within its bounds is a lemma, and then a fact."""
-        y = Word(self._cut(name, x.data, x.width, x.signed), x.width, x.signed)
+        y = Word(self._cut(name, x.data, x.width, x.signed), x.width, x.signed, self)
         if bounds is not None and y.data in self._named and y.data not in self._bounds:
             self._bound(name, y, bounds)
         if name == SUM and y.data in self._named:
@@ -155,7 +154,7 @@ class StagedTerms(LawfulTerms):
 
     def signal_truth(self, name: Signal, x: Truth[FNode], observable: Observable | None = None) -> Truth[FNode]:
         """Return what goes on in the place of ``x``."""
-        return Truth(self._cut(name, x.data, TRUTH, False, observable))
+        return Truth(self._cut(name, x.data, TRUTH, False, observable), self)
 
     def maximum(self, words: Sequence[Word[FNode]]) -> Word[FNode]:
         """Return the largest, cut after every comparison; no operand exceeds it, which later lemmas may use."""
@@ -182,7 +181,7 @@ class StagedTerms(LawfulTerms):
             low, high = (bounds[0][i] + bounds[1][i] for i in (0, 1))
             if -(1 << (width - 1)) <= low and high < 1 << (width - 1):
                 self._added_up.add(after)
-                self._note_bounds(Word(after, width, True), (low, high))
+                self._note_bounds(Word(after, width, True, self), (low, high))
         return after
 
     def _cut(self, name: Signal, term: FNode, width: int, signed: bool, observable: Observable | None = None) -> FNode:
@@ -203,7 +202,7 @@ class StagedTerms(LawfulTerms):
 
     def _related(self, name: Signal, term: FNode, width: int, signed: bool) -> FNode:
         """Return a term over earlier variables that is proved equal, or else a new variable."""
-        values, symbols = self._samples.values(term), term.get_free_variables()
+        values, symbols = self._samples.values(term), self._symbols(term)
         if len(set(values)) == 1:
             constant = self._truth(bool(values[0])) if width == TRUTH else self._constant(values[0], width)
             if self.holds(name, "constant", self._same(term, constant), widenings=1):
@@ -226,11 +225,11 @@ class StagedTerms(LawfulTerms):
         if name == PARTIAL_SUM:
             for first, second in self._addends(numbers):
                 parts = [s.variable if s.variable in symbols else s.definition for s in (first, second)]
-                pair = [Word(x, s.width, True) for x, s in zip(parts, (first, second), strict=True)]
+                pair = [Word(x, s.width, True, self) for x, s in zip(parts, (first, second), strict=True)]
                 if self.holds(name, "sum of two", self._same(term, self._fitted(self.add(*pair), width))):
-                    pair = [Word(s.variable, s.width, True) for s in (first, second)]
+                    pair = [Word(s.variable, s.width, True, self) for s in (first, second)]
                     return self._fitted(self.add(*pair), width)
-        kind_of = BOOL if width == TRUTH else BVType(width)
+        kind_of = BOOL if width == TRUTH else self.environment.type_manager.BVType(width)
         variable = self._terms.Symbol(f"cut{len(self._named)}_{width}", kind_of)
         self._samples.define(variable, values)
         self._named[variable] = this = replace(this, variable=variable)
@@ -259,7 +258,7 @@ class StagedTerms(LawfulTerms):
             related = self._results
 
             def relation(x: FNode, y: FNode) -> FNode:
-                return related(self, Word(x, other.width, False), Word(y, this.width, False)).data
+                return related(self, Word(x, other.width, False, self), Word(y, this.width, False, self)).data
 
             self._is_fact("as claimed", other, this, relation)
 
@@ -290,7 +289,7 @@ class StagedTerms(LawfulTerms):
         if bounds[0] <= least and bounds[1] >= least + (1 << x.width) - 1:
             return
         within = self._within(x, bounds)
-        if self.holds(name, "bounded", within.substitute({x.data: self._named[x.data].definition})):
+        if self.holds(name, "bounded", self._uncut(within, [x.data])):
             self._note_bounds(x, bounds)
 
     def _note_bounds(self, x: Word[FNode], bounds: Bounds) -> None:
@@ -323,7 +322,7 @@ class StagedTerms(LawfulTerms):
             return ("negated" if opposite else "equal"), (self._not if opposite else lambda x: x)
 
         def of(x: FNode) -> FNode:
-            word = Word(x, other.width, other.signed)
+            word = Word(x, other.width, other.signed, self)
             if places < 0:
                 word = self.drop_low(self.extend(word, max(word.width, 1 - places)), -places)
             word = self.shift_left(word, max(places, 0))
@@ -337,7 +336,7 @@ class StagedTerms(LawfulTerms):
         amount = this.first - other.first
 
         def of(x: FNode) -> FNode:
-            return self._fitted(self.add(Word(x, other.width, other.signed), self.signed(amount)), this.width)
+            return self._fitted(self.add(Word(x, other.width, other.signed, self), self.signed(amount)), this.width)
 
         return f"offset by {amount}", of
 
@@ -396,10 +395,14 @@ class StagedTerms(LawfulTerms):
             yield claim
 
     def _cuts(self, claim: FNode) -> list[FNode]:
-        return [v for v in claim.get_free_variables() if v in self._named]
+        return [v for v in self._symbols(claim) if v in self._named]
+
+    def _symbols(self, term: FNode) -> frozenset[FNode]:
+        found: frozenset[FNode] = self.environment.fvo.get_free_variables(term)
+        return found
 
     def _uncut(self, claim: FNode, cuts: Sequence[FNode]) -> FNode:
-        return claim.substitute({v: self._named[v].definition for v in cuts})
+        return self.environment.substituter.substitute(claim, {v: self._named[v].definition for v in cuts})
 
     def _assumptions(self, claim: FNode, stage: Signal) -> Iterator[FNode | None]:
         """Yield what is known of the symbols of a claim: facts about variables, and the precondition of operands.
@@ -407,13 +410,13 @@ class StagedTerms(LawfulTerms):
         Bounds of partial sums differ from one to the next: lemmas about these are tried without first, which makes
         them one lemma.
         """
-        symbols = claim.get_free_variables()
+        symbols = self._symbols(claim)
         of_operands = self._precondition is not None and any(v not in self._named for v in symbols)
         known = [self._precondition] if of_operands else []
         sums = [v for v in symbols if v in self._named and self._named[v].name == stage == PARTIAL_SUM]
         for helpful in [symbols - set(sums), symbols] if sums else [symbols]:
-            self.used |= {Law("bounded sum", v.bv_width()) for v in helpful if v in self._added_up}
-            facts = {f for v in helpful for f in self._facts.get(v, ()) if f.get_free_variables() <= symbols}
+            self.used |= {Law(Operation.BOUNDED_SUM, v.bv_width()) for v in helpful if v in self._added_up}
+            facts = {f for v in helpful for f in self._facts.get(v, ()) if self._symbols(f) <= symbols}
             whole = self._in_order({*known, *facts})
             yield self._terms.And(whole) if whole else None
 

@@ -3,6 +3,7 @@
 import time
 from dataclasses import replace
 from enum import Enum
+from typing import assert_never
 
 from mmaproof.smt.solving.attempt import COMMANDS, Attempt
 from mmaproof.smt.solving.backends import BACKENDS
@@ -29,22 +30,30 @@ def certifiers(first: str, certify: Certify) -> tuple[SolverIdentity, ...]:
 
     Raises ``SolverNotInstalledError`` where there is nobody.
     """
-    if certify is Certify.PROOF:
-        return (require_prover(),)
-    others = racers(first, len(BACKENDS))[1:]
-    if not others:
-        raise SolverNotInstalledError(
-            f"no solver beside {first} is installed to certify what it says: pip install cvc5"
-        )
-    return others
+    match certify:
+        case Certify.PROOF:
+            return (require_prover(),)
+        case Certify.SOLVER:
+            others = racers(first, len(BACKENDS))[1:]
+            if not others:
+                raise SolverNotInstalledError(
+                    f"no solver beside {first} is installed to certify what it says: pip install cvc5"
+                )
+            return others
+        case _:
+            assert_never(certify)
 
 
 def confirmation(query: Query, first: str, certify: Certify, limits: Limits) -> Answer:
     """Return what is said by the one who should confirm that the solver ``first`` is right about the query."""
-    if certify is Certify.PROOF:
-        return certify_by_proof(query, limits)
-    second = certifiers(first, certify)[0]
-    return Attempt(query, second, limits, time.monotonic() + limits.seconds, COMMANDS[second.name]).answer()
+    match certify:
+        case Certify.PROOF:
+            return certify_by_proof(query, limits)
+        case Certify.SOLVER:
+            second = certifiers(first, certify)[0]
+            return Attempt(query, second, limits, time.monotonic() + limits.seconds, COMMANDS[second.name]).answer()
+        case _:
+            assert_never(certify)
 
 
 def certified(query: Query, answer: Answer, second: Answer) -> Answer:
@@ -53,8 +62,8 @@ def certified(query: Query, answer: Answer, second: Answer) -> Answer:
     Raises ``SolversDisagree`` where the second answer is sat.
     """
     require_agreement(query, [answer, second])
-    if second.reason is None:
+    if second.outcome is Outcome.UNSAT:
         return replace(answer, certified_by=second.solver)
-    cause, _, detail = second.reason.partition(": ")
+    cause, _, detail = str(second.reason).partition(": ")
     reason = f"{cause}: not certified by {second.solver}: {detail}"
     return Answer(Outcome.UNKNOWN, answer.solver, answer.seconds, reason=reason)

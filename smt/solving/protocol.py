@@ -10,7 +10,7 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, assert_never
 
 from mmaproof.smt.solving.errors import MalformedReplyError
 from mmaproof.smt.solving.hexadecimal import from_hexadecimal, to_hexadecimal
@@ -50,10 +50,13 @@ def is_out_of_memory(text: str) -> bool:
 def encode(reply: Reply, symbols: Mapping[str, int]) -> bytes:
     """Return the line of a reply; ``symbols`` are the query's, name -> width in bits."""
     message: dict[str, Any] = {"status": reply.outcome.value}
-    if reply.outcome is Outcome.UNKNOWN:
-        message |= {"reason": reply.reason}
-    else:
-        message |= {"seconds": reply.seconds}
+    match reply.outcome:
+        case Outcome.UNKNOWN:
+            message |= {"reason": reply.reason}
+        case Outcome.SAT | Outcome.UNSAT:
+            message |= {"seconds": reply.seconds}
+        case _:
+            assert_never(reply.outcome)
     if reply.model is not None:
         message |= {"model": {name: to_hexadecimal(reply.model[name], width) for name, width in symbols.items()}}
     return json.dumps(message).encode() + b"\n"
@@ -84,10 +87,14 @@ def _reply(outcome: Outcome, message: Mapping[str, Any], symbols: Mapping[str, i
     seconds = message["seconds"]
     if type(seconds) is not float or not 0 <= seconds < math.inf:
         raise ValueError(f"seconds {seconds!r} is no time")
-    if outcome is Outcome.UNSAT:
-        return Reply(outcome, seconds=seconds)
-    values = message["model"]
-    if values.keys() != symbols.keys():
-        raise ValueError("the model does not have the symbols of the query")
-    model = {name: from_hexadecimal(values[name], width) for name, width in symbols.items()}
-    return Reply(outcome, model=model, seconds=seconds)
+    match outcome:
+        case Outcome.UNSAT:
+            return Reply(outcome, seconds=seconds)
+        case Outcome.SAT:
+            values = message["model"]
+            if values.keys() != symbols.keys():
+                raise ValueError("the model does not have the symbols of the query")
+            model = {name: from_hexadecimal(values[name], width) for name, width in symbols.items()}
+            return Reply(outcome, model=model, seconds=seconds)
+        case _:
+            assert_never(outcome)

@@ -2,11 +2,12 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol
+from typing import Protocol, assert_never
 
-from pysmt.environment import get_env
+from pysmt.environment import Environment
 from pysmt.fnode import FNode
 
+from mmaproof.smt.environment import default_environment
 from mmaproof.smt.solving.errors import WitnessDoesNotReplay
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.query import Query
@@ -30,6 +31,7 @@ def prove(
     ask: Ask,
     limits: Limits,
     precondition_witnessed: bool = False,
+    environment: Environment | None = None,
 ) -> Verdict:
     """Decide whether the claim holds for all values of its symbols that meet the precondition.
 
@@ -38,26 +40,33 @@ def prove(
     meet it.
     A witness is given to ``confirm`` as symbol name -> unsigned value (0 or 1 for a truth value; 0 for a symbol
     which does not occur), which evaluates it without a solver and returns whether it violates the claim:
-    REFUTED. The time limit is for both queries together.
+    REFUTED. The time limit is for both queries together. The ``environment`` is that of the formulas.
 
     Raises ``WitnessDoesNotReplay`` when ``confirm`` denies the witness, and what ``ask`` raises.
     """
     started = time.monotonic()
-    manager = get_env().formula_manager
-    violation = manager.Not(claim)
-    if precondition is not None:
-        violation = manager.And(precondition, violation)
+    violation = violation_of(claim, precondition, default_environment() if environment is None else environment)
     answer = ask(violation, symbols, limits=limits)
     if answer.model is not None and not confirm(answer.model):
         raise WitnessDoesNotReplay(answer.model, to_smtlib(Query.of(violation)))
     seconds = time.monotonic() - started
-    if answer.reason is not None:
-        return _unknown(answer.reason, seconds, answer.solver)
-    if answer.outcome is Outcome.SAT:
-        return Verdict(Status.REFUTED, seconds, model=answer.model, solver=answer.solver, stored=answer.stored)
-    if precondition is not None and not precondition_witnessed:
-        return _met(precondition, answer, started, ask, limits)
-    return _decided(Status.PROVED, seconds, answer)
+    match answer.outcome:
+        case Outcome.UNKNOWN:
+            return _unknown(answer.reason, seconds, answer.solver)
+        case Outcome.SAT:
+            return Verdict(Status.REFUTED, seconds, model=answer.model, solver=answer.solver, stored=answer.stored)
+        case Outcome.UNSAT:
+            if precondition is not None and not precondition_witnessed:
+                return _met(precondition, answer, started, ask, limits)
+            return _decided(Status.PROVED, seconds, answer)
+        case _:
+            assert_never(answer.outcome)
+
+
+def violation_of(claim: FNode, precondition: FNode | None, environment: Environment) -> FNode:
+    """Return what counterexamples of a claim satisfy: the precondition, and not the claim."""
+    violation = environment.formula_manager.Not(claim)
+    return violation if precondition is None else environment.formula_manager.And(precondition, violation)
 
 
 def _met(precondition: FNode, proof: Answer, started: float, ask: Ask, limits: Limits) -> Verdict:
@@ -68,11 +77,15 @@ def _met(precondition: FNode, proof: Answer, started: float, ask: Ask, limits: L
         return _unknown(Cause.TIMEOUT.reason(f"no answer within {left}"), spent, proof.solver)
     answer = ask(precondition, (), limits=left)
     seconds = time.monotonic() - started
-    if answer.reason is not None:
-        return _unknown(f"{answer.reason} (is the precondition satisfiable?)", seconds, answer.solver)
-    if answer.outcome is Outcome.SAT:
-        return _decided(Status.PROVED, seconds, proof)
-    return _decided(Status.VACUOUS, seconds, answer)
+    match answer.outcome:
+        case Outcome.UNKNOWN:
+            return _unknown(f"{answer.reason} (is the precondition satisfiable?)", seconds, answer.solver)
+        case Outcome.SAT:
+            return _decided(Status.PROVED, seconds, proof)
+        case Outcome.UNSAT:
+            return _decided(Status.VACUOUS, seconds, answer)
+        case _:
+            assert_never(answer.outcome)
 
 
 def _decided(status: Status, seconds: float, unsat: Answer) -> Verdict:
@@ -80,5 +93,5 @@ def _decided(status: Status, seconds: float, unsat: Answer) -> Verdict:
     return Verdict(status, seconds, solver=unsat.solver, certified_by=unsat.certified_by, stored=unsat.stored)
 
 
-def _unknown(reason: str, seconds: float, solver: SolverIdentity) -> Verdict:
+def _unknown(reason: str | None, seconds: float, solver: SolverIdentity) -> Verdict:
     return Verdict(Status.UNKNOWN, seconds, reason=reason, solver=solver)

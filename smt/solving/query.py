@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple
 from pysmt import operators as op
 from pysmt.fnode import FNode
 from pysmt.formula import FormulaManager
-from pysmt.typing import BOOL, BVType
+from pysmt.typing import BOOL
 
 from mmaproof.smt.solving.errors import MalformedQueryError, UnsupportedFormulaError
 from mmaproof.smt.solving.hexadecimal import from_hexadecimal, to_hexadecimal
@@ -159,8 +159,12 @@ def _node_of(formula: FNode, nodes: list[Node], positions: Mapping[FNode, int]) 
 
 def width_of(formula: FNode) -> int:
     """Return the width of a term in bits, 0 for a truth value."""
-    kind = formula.get_type()
-    return TRUTH if kind.is_bool_type() else int(kind.width)
+    while formula.is_ite():
+        formula = formula.arg(1)
+    if formula.is_symbol():
+        return _width_of_symbol(formula)
+    is_vector = formula.node_type() == op.BV_CONSTANT or formula.node_type() in op.BV_OPERATORS
+    return int(formula.bv_width()) if is_vector else TRUTH
 
 
 def _width_of_symbol(symbol: FNode) -> int:
@@ -225,7 +229,7 @@ def _require_naturals(numbers: list[Any]) -> None:
 
 def _build(node: Node, built: list[FNode], manager: FormulaManager) -> FNode:
     if node.operator == SYMBOL:
-        return manager.Symbol(node.name, BOOL if node.width == TRUTH else BVType(node.width))
+        return manager.Symbol(node.name, BOOL if node.width == TRUTH else manager.env.type_manager.BVType(node.width))
     if node.operator == CONST:
         return manager.Bool(bool(node.value)) if node.width == TRUTH else manager.BV(node.value, node.width)
     operator = BY_NAME[node.operator]

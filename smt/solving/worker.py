@@ -93,13 +93,13 @@ def _answer_or_reason(solver: str, memory_bytes: int, answer: Callable[[str, int
 
 def _answer(solver: str, memory_bytes: int) -> bytes:
     """Return the line that answers the query on standard input."""
-    from pysmt.environment import get_env  # noqa: PLC0415
     from pysmt.exceptions import SolverReturnedUnknownResultError  # noqa: PLC0415
 
+    from mmaproof.smt.environment import default_environment  # noqa: PLC0415
     from mmaproof.smt.solving.backends import BACKENDS  # noqa: PLC0415
     from mmaproof.smt.solving.query import Query  # noqa: PLC0415
 
-    environment = get_env()
+    environment = default_environment()
     backend = BACKENDS[solver]
     engine = backend.load(environment)
     # Only now: a library which may not be mapped fails with reasons that do not name memory.

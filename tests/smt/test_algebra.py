@@ -62,7 +62,7 @@ def plain(value: Word | Truth) -> object:
 def word(algebra: Algebra, value: int, width: int, signed: bool) -> Word:
     made = algebra.signed(value, width) if signed else algebra.unsigned(value, width)
     if algebra is ARRAYS:
-        return Word(np.array([made.data, made.data], dtype=np.int64 if width <= 63 else object), width, signed)
+        return Word(np.array([made.data, made.data], dtype=np.int64 if width <= 63 else object), width, signed, ARRAYS)
     return made
 
 

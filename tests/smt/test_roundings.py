@@ -83,7 +83,7 @@ def test_every_conversion_agrees_with_the_reference(name):
             assert (d.data, d.width) == (pattern, RHO[name].target.bits), (settings, total, e_max)
             assert beyond.data is infinite
         columns = zip(*values, strict=True)
-        arrays = [Word(np.array(x, dtype=np.int64), w, True) for x, w in zip(columns, (62, 13), strict=True)]
+        arrays = [Word(np.array(x, dtype=np.int64), w, True, ARRAYS) for x, w in zip(columns, (62, 13), strict=True)]
         d, beyond = convert(ARRAYS, rules(*settings), *arrays, FRACTION_BITS, ARRAYS.truth(False))
         assert d.data.tolist() == patterns
         assert (np.zeros(len(values), dtype=bool) | beyond.data).tolist() == overflowed

@@ -8,7 +8,7 @@ from mmaproof.properties.library.order import OrderIndependence
 from mmaproof.properties.run_question import Scope
 from mmaproof.smt.algebra.protocol import Word
 from mmaproof.smt.algebra.terms import TermAlgebra
-from mmaproof.smt.proving.laws import LawfulTerms, lemmas_of
+from mmaproof.smt.proving.laws import Law, LawfulTerms, Operation, lemmas_of, of_law
 from mmaproof.smt.solving.verdict import Status
 
 
@@ -109,6 +109,19 @@ def test_extending_a_maximum_is_a_law_of_its_own():
 
 def test_sign_extension_is_not_mixed_up_with_zero_extension():
     terms = LawfulTerms()
-    x = Word(terms.symbol("law_x", 8).data, 8, True)
+    x = Word(terms.symbol("law_x", 8).data, 8, True, terms)
     assert terms.maximum([x, terms.signed(5, 12)]).width == 12
     assert {decide(lemma) for lemma in lemmas_of(terms)} == {Status.PROVED}
+
+
+@pytest.mark.parametrize("operation", Operation)
+def test_every_law_is_about_its_own_operation(operation):
+    lemma, others = of_law(Law(operation, 8, wider=9)), set(Operation) - {operation}
+    assert decide(lemma) is Status.PROVED
+    assert all(lemma.formula.claim is not of_law(Law(other, 8, wider=9)).formula.claim for other in others)
+
+
+def test_a_law_that_nobody_wrote_is_not_proved_as_another_one():
+    lemma = of_law(Law("quotient", 8))
+    with pytest.raises(AssertionError, match="quotient"):
+        decide(lemma)

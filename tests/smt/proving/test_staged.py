@@ -21,18 +21,18 @@ WIDTH = 6
 LIMITS = Limits(60, 2 << 30)
 
 
-def symbols():
-    algebra = TermAlgebra()
+def symbols(algebra):
     return [algebra.symbol(f"staged_{n}", WIDTH) for n in "ab"]
 
 
 def prove(claim, rows, *, precondition=None, ask=None):
     """Prove a claim about words a and b, with samples of them as pairs."""
-    words = symbols()
+    algebra = TermAlgebra()
+    words = symbols(algebra)
     samples = Samples([{w.data.symbol_name(): x for w, x in zip(words, row, strict=True)} for row in rows])
-    assumed = None if precondition is None else precondition(TermAlgebra(), *words).data
-    question = Formula(tuple(w.data for w in words), assumed, TermAlgebra().truth(True).data)
-    return prove_by_stages(question, lambda algebra: claim(algebra, *words), samples, ask or Solving().ask, LIMITS)
+    assumed = None if precondition is None else precondition(algebra, *words).data
+    question = Formula(tuple(w.data for w in words), assumed, algebra.truth(True).data, algebra.environment)
+    return prove_by_stages(question, lambda terms: claim(terms, *symbols(terms)), samples, ask or Solving().ask, LIMITS)
 
 
 def relations(proof):
@@ -204,10 +204,13 @@ def test_what_is_not_known_is_not_proved():
 
 
 def test_no_time_is_a_reason():
-    words = symbols()
-    question = Formula(tuple(w.data for w in words), None, TermAlgebra().truth(True).data)
+    algebra = TermAlgebra()
+    words = symbols(algebra)
+    question = Formula(tuple(w.data for w in words), None, algebra.truth(True).data, algebra.environment)
     samples = Samples([{w.data.symbol_name(): 1 for w in words}])
-    proof = prove_by_stages(question, lambda al: bounded(al, *words), samples, Solving().ask, Limits(1e-9, 1 << 30))
+    proof = prove_by_stages(
+        question, lambda al: bounded(al, *symbols(al)), samples, Solving().ask, Limits(1e-9, 1 << 30)
+    )
     assert not proof.proved
     assert proof.reason is not None
     assert proof.reason.startswith("timeout")
@@ -219,7 +222,7 @@ def test_laws_are_lemmas(law):
     words = [terms.twos_complement(terms.symbol(f"law_{n}", 8)) for n in "xyz"]
     terms.compressed_sum(words, 9)
     terms.maximum(words)
-    terms.used.add(staged.Law("bounded sum", 9))
+    terms.used.add(staged.Law(staged.Operation.BOUNDED_SUM, 9))
     lemma = next(x for x in lemmas_of(terms) if x.name.startswith(law))
     assert decide(lemma) is Status.PROVED
 
@@ -249,7 +252,7 @@ def test_a_compressor_that_drops_its_carries_is_found_out(monkeypatch):
 
 def test_samples_are_what_the_terms_are():
     algebra = TermAlgebra()
-    a, b = symbols()
+    a, b = symbols(algebra)
     samples = Samples([{"staged_a": x, "staged_b": y} for x, y in EVERYWHERE])
     total = algebra.subtract(a, b)
     assert signed_values(samples.values(total.data), total.width) == tuple(x - y for x, y in EVERYWHERE)

@@ -174,3 +174,14 @@ def test_an_unknown_claim_is_unknown(manager: FormulaManager, a: FNode) -> None:
     )
     assert verdict.status is Status.UNKNOWN
     assert verdict.reason == "timeout: no answer within 0.01 s"
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_an_outcome_that_is_none_of_the_known_decides_nothing(
+    manager: FormulaManager, a: FNode, limits: Limits, place: int
+) -> None:
+    answers = [Answer(Outcome.UNSAT, SOLVER, 0.1), Answer(Outcome.SAT, SOLVER, 0.1, {})]
+    object.__setattr__(answers[place], "outcome", "maybe")
+    claim, precondition = manager.BVULE(a, a), manager.BVULE(a, manager.BV(9, 8))
+    with pytest.raises(AssertionError, match="maybe"):
+        prove(claim, precondition=precondition, symbols=[a], confirm=_never, ask=Script(*answers), limits=limits)

@@ -1,0 +1,197 @@
+"""Words and truth values, with operators: ``e_max + 3 - places``, ``x < y``, ``~zero & small``.
+
+Every operator is an operation of the algebra that the word belongs to, with its widths: ``+``, ``-``, ``*`` and ``<<``
+expand, so that nothing is lost. What loses bits, or claims that none are lost, is a method with a name of its own.
+
+A Python integer beside a word is a constant of the word's signedness in the least width that holds it. ``is_value``
+writes the constant in the width of the word instead.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
+
+if TYPE_CHECKING:
+    from mmaproof.smt.algebra.protocol import Algebra
+
+D = TypeVar("D")
+"""Data of a word in an interpretation."""
+T = TypeVar("T")
+"""Data of a truth value in an interpretation."""
+
+
+class Word(Generic[D]):
+    """A bit-vector of ``width`` bits (at least 1), of the interpretation ``algebra``."""
+
+    __slots__ = ("algebra", "data", "signed", "width")
+    __hash__ = None  # type: ignore[assignment]  # equality is a truth value of the interpretation
+
+    def __init__(self, data: D, width: int, signed: bool, algebra: Algebra[D, Any]) -> None:
+        self.data = data
+        self.width = width
+        self.signed = signed
+        self.algebra = algebra
+
+    def __repr__(self) -> str:
+        return f"{'s' if self.signed else 'u'}{self.width}:{self.data}"
+
+    def __bool__(self) -> NoReturn:
+        raise TypeError("a word of the algebra is no Python bool: compare it and choose with ite")
+
+    # --- expanding arithmetic -------------------------------------------------------------------------------
+
+    def __add__(self, other: Word[D] | int) -> Word[D]:
+        return self.algebra.add(self, other if isinstance(other, Word) else self.constant(other))
+
+    def __radd__(self, other: int) -> Word[D]:
+        return self.algebra.add(self.constant(other), self)
+
+    def __sub__(self, other: Word[D] | int) -> Word[D]:
+        return self.algebra.subtract(self, other if isinstance(other, Word) else self.constant(other))
+
+    def __rsub__(self, other: int) -> Word[D]:
+        return self.algebra.subtract(self.constant(other), self)
+
+    def __neg__(self) -> Word[D]:
+        return self.algebra.negate(self)
+
+    def __mul__(self, other: Word[D] | int) -> Word[D]:
+        multiply = self.algebra.multiply_signed if self.signed else self.algebra.multiply
+        return multiply(self, other if isinstance(other, Word) else self.constant(other))
+
+    def __rmul__(self, other: int) -> Word[D]:
+        return self.constant(other) * self
+
+    def __lshift__(self, places: int) -> Word[D]:
+        return self.algebra.shift_left(self, places)
+
+    def constant(self, value: int) -> Word[D]:
+        """Return ``value`` as a word of the same signedness, of the least width that holds it.
+
+        Raises TypeError for what is no integer, OverflowError for a negative number beside an unsigned word.
+        """
+        if not isinstance(value, int):
+            raise TypeError(f"{value!r} is neither a word nor an integer")
+        if self.signed:
+            return self.algebra.signed(value)
+        if value < 0:
+            raise OverflowError(f"{value} beside an unsigned word: say as_signed")
+        return self.algebra.unsigned(value, max(value.bit_length(), 1))
+
+    # --- comparison -----------------------------------------------------------------------------------------
+
+    def __lt__(self, other: Word[D] | int) -> Truth[Any]:
+        return self.algebra.less(self, other if isinstance(other, Word) else self.constant(other))
+
+    def __gt__(self, other: Word[D] | int) -> Truth[Any]:
+        return self.algebra.less(other if isinstance(other, Word) else self.constant(other), self)
+
+    def __le__(self, other: Word[D] | int) -> Truth[Any]:
+        return self.algebra.negation(self > other)
+
+    def __ge__(self, other: Word[D] | int) -> Truth[Any]:
+        return self.algebra.negation(self < other)
+
+    def __eq__(self, other: Word[D] | int) -> Truth[Any]:  # type: ignore[override]
+        return self.algebra.equal(self, other if isinstance(other, Word) else self.constant(other))
+
+    def __ne__(self, other: Word[D] | int) -> Truth[Any]:  # type: ignore[override]
+        return self.algebra.negation(self == other)
+
+    def is_value(self, value: int) -> Truth[Any]:
+        """Return whether the word is ``value``, a constant that fits it."""
+        return self.algebra.is_value(self, value)
+
+    def bit(self, position: int) -> Truth[Any]:
+        """Return whether the bit at ``position`` (0 the lowest) is one."""
+        return self.algebra.is_bit_set(self, position)
+
+    # --- the same value in another form ---------------------------------------------------------------------
+
+    def extend(self, width: int) -> Word[D]:
+        """Return the same value in at least as many bits."""
+        return self.algebra.extend(self, width)
+
+    def as_signed(self) -> Word[D]:
+        """Return an unsigned value as a two's complement word of one more bit."""
+        return self.algebra.as_signed(self)
+
+    def magnitude(self) -> Word[D]:
+        """Return the absolute value as an unsigned word of the same width."""
+        return self.algebra.magnitude(self)
+
+    def negated_where(self, condition: Truth[Any]) -> Word[D]:
+        """Return the negated unsigned word where ``condition`` holds, signed, in one bit more."""
+        return self.algebra.conditional_negate(condition, self)
+
+    # --- operations that lose bits, or claim that none are lost ---------------------------------------------
+
+    def extract(self, high: int, low: int) -> Word[D]:
+        """Return bits ``high`` to ``low`` (both included, 0 the lowest) as an unsigned word."""
+        return self.algebra.extract(self, high, low)
+
+    def drop_low(self, places: int) -> Word[D]:
+        """Return floor(x / 2**places), with signedness kept (places less than the width)."""
+        return self.algebra.drop_low(self, places)
+
+    def narrow(self, width: int) -> Word[D]:
+        """Return the same value in ``width`` bits; that it fits is claimed by the caller."""
+        return self.algebra.narrow(self, width)
+
+    def narrow_to_unsigned(self, width: int) -> Word[D]:
+        """Return a signed value, claimed to be >= 0 and to fit, as an unsigned word of ``width`` bits."""
+        return self.algebra.narrow_to_unsigned(self, width)
+
+
+class Truth(Generic[T]):
+    """A truth value of the interpretation ``algebra``.
+
+    ``&`` and ``|`` join two; ``all_of`` and ``any_of`` of the algebra join any number in one operation.
+    """
+
+    __slots__ = ("algebra", "data")
+    __hash__ = None  # type: ignore[assignment]  # as for words
+
+    def __init__(self, data: T, algebra: Algebra[Any, T]) -> None:
+        self.data = data
+        self.algebra = algebra
+
+    def __repr__(self) -> str:
+        return f"truth:{self.data}"
+
+    def __bool__(self) -> NoReturn:
+        raise TypeError("a truth value of the algebra is no Python bool: choose with ite")
+
+    def __and__(self, other: Truth[T]) -> Truth[T]:
+        return self.algebra.all_of((self, other))
+
+    def __or__(self, other: Truth[T]) -> Truth[T]:
+        return self.algebra.any_of((self, other))
+
+    def __xor__(self, other: Truth[T]) -> Truth[T]:
+        return self.algebra.exclusive_or(self, other)
+
+    def __invert__(self) -> Truth[T]:
+        return self.algebra.negation(self)
+
+    def __eq__(self, other: Truth[T]) -> Truth[T]:  # type: ignore[override]
+        return ~(self ^ other)
+
+    def __ne__(self, other: Truth[T]) -> Truth[T]:  # type: ignore[override]
+        return self ^ other
+
+    def as_bit(self) -> Word[Any]:
+        """Return one unsigned bit: 1 where this holds."""
+        return self.algebra.ite(self, self.algebra.unsigned(1, 1), self.algebra.unsigned(0, 1))
+
+
+def ite(condition: Truth[Any], x: Word[D] | int, y: Word[D] | int) -> Word[D]:
+    """Return x where ``condition`` holds and y elsewhere, in the wider one's width; one of the two may be a constant.
+
+    Raises TypeError where both are constants: nothing says their signedness.
+    """
+    if isinstance(x, Word):
+        return x.algebra.ite(condition, x, y if isinstance(y, Word) else x.constant(y))
+    if isinstance(y, Word):
+        return y.algebra.ite(condition, y.constant(x), y)
+    raise TypeError(f"a choice between the constants {x!r} and {y!r}: one has to be a word")

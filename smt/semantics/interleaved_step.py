@@ -1,0 +1,70 @@
+"""A step as two interleaved chains of fused multiply-adds, as the Intel SDM describes TDPBF16PS."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mmaproof.designs.design import Design
+from mmaproof.designs.readings import NanCode
+from mmaproof.designs.steps.interleaved import InterleavedStep
+from mmaproof.smt.algebra.protocol import Algebra, D, T, Word
+from mmaproof.smt.semantics import ieee
+from mmaproof.smt.semantics.convert import Rules, convert
+from mmaproof.smt.semantics.datapath import StepPath
+from mmaproof.smt.semantics.labels import Label, RoundedSum
+from mmaproof.smt.semantics.signals import StepSignals
+from mmaproof.smt.semantics.specials import choose_special, special_result
+from mmaproof.smt.semantics.terms import Factors, product_sign
+from mmaproof.smt.semantics.unpack import Unpacked, unpack
+
+
+def interleaved_step(
+    design: Design,
+    step: InterleavedStep,
+    algebra: Algebra[D, T],
+    path: StepPath,
+    products: Sequence[Factors[D, T]],
+    c: Unpacked[D, T],
+) -> StepSignals[D, T]:
+    """Return the signals of one step: both chains, their sum, and the sum with ``c``."""
+    fmt, rules = design.d_format, Rules.of_operation(step)
+    rounded: list[tuple[Label, Word[D]]] = []
+    sums = []
+    for first in (0, 1):
+        total = algebra.unsigned(0, fmt.bits)
+        for i in range(first, len(products), 2):
+            addend = unpack(algebra, fmt, total)
+            total = fused_multiply_add(algebra, rules, step.nan_code, products[i], addend)
+            rounded.append((RoundedSum(path.terms[first : i + 1 : 2]), total))
+        sums.append(unpack(algebra, fmt, total))
+    total = ieee.add(algebra, rules, step.nan_code, *sums)
+    rounded.append((RoundedSum((*path.terms[0::2], *path.terms[1::2])), total))
+    d = ieee.add(algebra, rules, step.nan_code, c, unpack(algebra, fmt, total))
+    special = special_result(algebra, products, (c,))
+    return StepSignals(path, (), tuple(rounded), d, algebra.truth(False), special, d)
+
+
+def fused_multiply_add(
+    algebra: Algebra[D, T], rules: Rules, nan_code: NanCode, x: Factors[D, T], z: Unpacked[D, T]
+) -> Word[D]:
+    """Return the product of two elements plus ``z``, rounded once as ``rules`` say.
+
+    The exact product is a number of as many bits as both significands have: ``ieee.aligned_sum`` takes it as it takes
+    any number.
+    """
+    no, fmt = algebra.truth(False), rules.rho.target
+    product = Unpacked(
+        fraction_bits=x.a.fraction_bits + x.b.fraction_bits,
+        negative=product_sign(algebra, x),
+        exponent=algebra.add(x.a.exponent, x.b.exponent),
+        significand=algebra.multiply(x.a.significand, x.b.significand),
+        zero=algebra.any_of([x.a.zero, x.b.zero]),
+        subnormal=no,
+        infinite=algebra.any_of([x.a.infinite, x.b.infinite]),
+        nan=algebra.any_of([x.a.nan, x.b.nan]),
+    )
+    total = ieee.aligned_sum(algebra, fmt, product, z)
+    zero_negative = rules.sign_of_zero(algebra, [t.negative for t in total.terms])
+    finite, _ = convert(algebra, rules, total.total, total.e_max, total.fraction_bits, zero_negative)
+    special = special_result(algebra, (x,), (z,))
+    return choose_special(algebra, fmt, nan_code, special, finite)
