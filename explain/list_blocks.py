@@ -21,7 +21,7 @@ from mmaproof.explain.values import (
     pattern_number,
     pattern_value,
 )
-from mmaproof.smt.semantics.labels import Label, Product, RoundedSum
+from mmaproof.smt.semantics.labels import Label, Partial, Product, RoundedSum
 
 
 def tree_block(step: Step, of: PairwiseStep) -> Block:
@@ -162,7 +162,8 @@ _OVERFLOWS = {IntegerOverflow.WRAP: "wrapped to", IntegerOverflow.SATURATE: "lim
 def plain_block(step: Step) -> Block:
     """Return the block of a step of which it is not known how its numbers come about: those that there are."""
     fmt = step.design.d_format
-    entries = [Entry(_shown(label), fmt.hex(x), pattern_value(fmt, x)) for label, x in step.results.items()]
+    results = [(label, word.data) for label, word in step.signals.rounded if label is not Partial.WHOLE]
+    entries = [Entry(_shown(label), fmt.hex(x), pattern_value(fmt, x)) for label, x in results]
     c_fmt, c = step.accumulator
     entries.append(Entry(str(step.accumulator_name), c_fmt.hex(c), pattern_value(c_fmt, c)))
     heading = "a step of this kind is not drawn bit by bit; its rounded results"

@@ -9,7 +9,7 @@ from math import prod
 from mmaproof.designs.design import Design
 from mmaproof.designs.formats import Format
 from mmaproof.designs.operands import Operands
-from mmaproof.designs.readings import ChainInfinity, ProductInfinity
+from mmaproof.designs.readings import ProductInfinity
 from mmaproof.designs.steps import FusedStep, IntegerStep, PairwiseStep, SequentialStep
 from mmaproof.explain.sums import Name, Rounded, Running, Sum
 from mmaproof.explain.values import (
@@ -189,7 +189,7 @@ class Step:
         """Return the terms that are NaN, or else those that are infinite, with which of these they are."""
         # an infinity that rho produced in the step before may count as a number: open point 8
         produced = self.before is not None and self.before.overflowed.data and not self.before.special.infinite.data
-        c_counts = not produced or self.design.chain.chain_infinity is ChainInfinity.INFINITE
+        c_counts = not produced or self.design.chain.keeps_infinities
         found: dict[Name, str] = {Product(k): value for k in self.ks if (value := self._special_product(k))}
         value = pattern_value(*self.accumulator)
         if value == "NaN" or (value.endswith("infinity") and c_counts):

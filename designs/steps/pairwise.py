@@ -20,7 +20,14 @@ class PairwiseStep(RoundedStep):
     @property
     def guarantees(self) -> frozenset[Guarantee]:
         """It is made of operations of IEEE 754."""
-        return frozenset({Guarantee.ROUNDED_OPERATIONS, Guarantee.FINITE_PRODUCTS, Guarantee.SINGLE_PRODUCTS})
+        return frozenset(
+            {
+                Guarantee.ADDER_TREE,
+                Guarantee.ROUNDED_OPERATIONS,
+                Guarantee.FINITE_PRODUCTS,
+                Guarantee.SINGLE_PRODUCTS,
+            }
+        )
 
     def misfits(self, signature: Signature, k: int) -> Iterator[tuple[str, str]]:
         """Yield what does not fit, likewise: a tree of pairs has 2**n leaves."""

@@ -26,6 +26,7 @@ class Guarantee(Enum):
     FINITE_PRODUCTS = "no product of finite operands is an infinity"
     NO_FLOOR = "e_max is the exponent of one of its terms"
     ROUNDED_OPERATIONS = "it is made of rounded operations of IEEE 754"
+    ADDER_TREE = "each product is rounded, then each sum of two neighbours, until one is left, then its sum with c"
     SUM_IN_TURN = "its terms are added one after the other into one accumulator that is aligned once"
     WRAPS_MODULO = "its sum is that of the integers modulo a power of two, however its products are grouped"
 
