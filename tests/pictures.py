@@ -10,13 +10,13 @@ from fractions import Fraction
 import numpy as np
 from rich.console import Console
 
+from mmaproof.designs.catalogue import find_design, load_catalogue
+from mmaproof.designs.design import Design
+from mmaproof.designs.operands import Operands
 from mmaproof.explain import Picture
 from mmaproof.explain.blocks import Block, Row
 from mmaproof.explain.steps import Step
 from mmaproof.explain.text import Drawing
-from mmaproof.designs.catalogue import find_design, load_catalogue
-from mmaproof.designs.design import Design
-from mmaproof.designs.operands import Operands
 from mmaproof.generators.distributions import DISTRIBUTIONS
 from mmaproof.generators.distributions import draw as draw_operands
 from mmaproof.smt.evaluate import trace
@@ -105,7 +105,7 @@ def catalogue() -> Iterator[tuple[Design, Operands]]:
     """One design for each set of formats, scales, K and parameters, with operands of each distribution in turn."""
     distinct: dict[tuple, Design] = {}
     for design in load_catalogue().designs.values():
-        distinct.setdefault((design.formats, design.scale_format, design.block, design.k, design.chain, design.step), design)
+        distinct.setdefault((design.signature, design.k, design.chain, design.step), design)
     rng = np.random.default_rng(20261)
     for design, distribution in zip(distinct.values(), itertools.cycle(DISTRIBUTIONS), strict=False):
         yield design, draw_operands(distribution, design, 1, design.k, rng).row(0)

@@ -5,10 +5,10 @@ from fractions import Fraction
 import pytest
 from pictures import FP64, HOPPER8, SAMPLE, VOLTA, blocks, draw, value
 
+from mmaproof.designs.operands import Operands
 from mmaproof.explain import explain
 from mmaproof.explain.blocks import RowKind
 from mmaproof.explain.layout import Fold, Mark, columns, fit
-from mmaproof.designs.operands import Operands
 
 
 @pytest.mark.parametrize("width", [60, 80, 100])
