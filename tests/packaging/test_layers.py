@@ -17,7 +17,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "properties": {"designs", "smt", "algorithms"},
     "hardware_replay": {"designs", "smt"},
     "explain": {"designs", "smt"},
-    "generators": {"designs", "smt", "properties", "algorithms", "hardware_replay"},
+    "generators": {"designs", "smt", "properties", "algorithms", "hardware_replay", "explain"},
     "cli": {"designs", "smt", "properties", "algorithms", "hardware_replay", "explain", "generators"},
 }
 # The package root holds the public API, which is everything but the command line; only the command line may
