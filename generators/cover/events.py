@@ -31,7 +31,7 @@ from mmaproof.smt.semantics.convert import Rules
 from mmaproof.smt.semantics.datapath import Source
 from mmaproof.smt.semantics.fused_sum import FusedSum
 from mmaproof.smt.semantics.integer_step import read_integer
-from mmaproof.smt.semantics.labels import Addend
+from mmaproof.smt.semantics.labels import Addend, Partial
 from mmaproof.smt.semantics.terms import Factors
 from mmaproof.smt.semantics.unit import factors
 from mmaproof.smt.semantics.unpack import Unpacked, unpack
@@ -108,9 +108,9 @@ def _add_step(
         bins.unasked = "what happens inside a step of this kind"
         add_classes(bins, "d", design.d_format, [step.d])
     if late:
-        ((_, word),) = step.rounded
         rho = Rules.nearest(design.d_format, design.step).rho
-        addend, total = ieee.read_accumulator(algebra, design.step, c_format, c), unpack(algebra, rho.target, word)
+        addend = ieee.read_accumulator(algebra, design.step, c_format, c)
+        total = unpack(algebra, rho.target, dict(step.rounded)[Partial.WHOLE])
         _add_addition(bins, rho, "d", ("c", "sum of products"), finite, addend, total, step.d)
     zero = [algebra.any_of([f.zero for f in (x.a, x.b, *x.scales)]) for x in products]
     ends, begins = unpack(algebra, design.d_format, step.d).infinite, unpack(algebra, c_format, c).infinite
@@ -264,7 +264,7 @@ def _add_chain(
     for number, (step, x) in enumerate(zip(result.steps, seen, strict=True), start=1):
         source, d = (step.path.c if once else step.path.joins_last), step.d
         if once and step.path.added_last is not None:
-            ((_, d),) = step.rounded
+            d = dict(step.rounded)[Partial.WHOLE]
         before, fmt = _pattern(design, algebra, operands, source, result.steps)
         # a c of another format is no pattern to compare with
         comparable = fmt is design.d_format
