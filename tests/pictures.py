@@ -10,12 +10,13 @@ from fractions import Fraction
 import numpy as np
 from rich.console import Console
 
-from mmaproof.cli.picture import Picture
-from mmaproof.cli.picture.blocks import Block, Row
-from mmaproof.cli.picture.steps import Step
 from mmaproof.designs.catalogue import find_design, load_catalogue
 from mmaproof.designs.design import Design
 from mmaproof.designs.operands import Operands
+from mmaproof.explain import Picture
+from mmaproof.explain.blocks import Block, Row
+from mmaproof.explain.steps import Step
+from mmaproof.explain.text import Drawing
 from mmaproof.generators.distributions import DISTRIBUTIONS
 from mmaproof.generators.distributions import draw as draw_operands
 from mmaproof.smt.evaluate import trace
@@ -34,7 +35,7 @@ EQUATION_10 = Operands((0xF000, 0xB800, 0xB400, 0xB000), (0x6400, 0x3C00, 0x3C00
 def draw(picture: Picture, width: int = 80, encoding: str = "utf-8", color: bool = False) -> list[str]:
     file = io.TextIOWrapper(io.BytesIO(), encoding=encoding, newline="")
     console = Console(file=file, width=width, force_terminal=color, no_color=not color)
-    console.print(picture)
+    console.print(Drawing(picture))
     file.seek(0)
     return file.read().splitlines()
 

@@ -22,6 +22,7 @@ class PairwiseStep(RoundedStep):
         """It is made of operations of IEEE 754."""
         return self.about_numbers | {
             Guarantee.ROUNDED_OPERATIONS,
+            Guarantee.ADDER_TREE,
             Guarantee.ROUNDED_LAST_SUM,
             Guarantee.CONVERTED_BY_RHO,
             Guarantee.FINITE_PRODUCTS,

@@ -38,6 +38,7 @@ class Guarantee(Enum):
     POSITIVE_ZERO_SUM = "a sum that is exactly zero is +0"
     ROUNDED_OPERATIONS = "it is made of rounded operations of IEEE 754"
     ROUNDED_LAST_SUM = "its products become a number of the output format, to which c is added as IEEE 754 has it"
+    ADDER_TREE = "each product is rounded, then each sum of two neighbours, until one is left, then its sum with c"
     SUM_IN_TURN = "its terms are added one after the other into one accumulator that is aligned once"
     BOUNDED_SUM = (
         "unless it overflows, d is a multiple of any power of two that all of its terms are multiples of, and at most "
