@@ -35,7 +35,7 @@ def print_suite(found: Suite) -> None:
     """Print the classes of comparable designs and the vectors that separate them."""
     group = found.group
     say(
-        f"{group.kind}: {count(len(group.designs), 'design')} in {count(len(group.classes), 'class')}, "
+        f"{group.signature}: {count(len(group.designs), 'design')} in {count(len(group.classes), 'class')}, "
         f"{count(len(found.vectors), 'vector')}"
     )
     for i, members in enumerate(group.classes):

@@ -30,9 +30,9 @@ class Chain(Record):
     """whether c is added once, after the last step of an instruction"""
 
     @property
-    def keeps_infinities(self) -> bool:
-        """Whether an infinity that a step returns is one for the next step, whatever it came from."""
-        return self.chain_infinity is ChainInfinity.INFINITE
+    def hides_infinities(self) -> bool:
+        """Whether a step reads an infinity that the step before produced as a number, unlike one that was handed in."""
+        return self.chain_infinity is ChainInfinity.FINITE
 
     @classmethod
     def of(cls, settings: Mapping[str, Any], step: Step) -> Self:

@@ -104,7 +104,7 @@ def catalogue() -> Iterator[tuple[Design, Operands]]:
     """One design for each set of formats, scales, K and parameters, with operands of each distribution in turn."""
     distinct: dict[tuple, Design] = {}
     for design in load_catalogue().designs.values():
-        distinct.setdefault((design.formats, design.scale_format, design.block, design.k, design.parameters), design)
+        distinct.setdefault((design.signature, design.k, design.chain, design.step), design)
     rng = np.random.default_rng(20261)
     for design, distribution in zip(distinct.values(), itertools.cycle(DISTRIBUTIONS), strict=False):
         yield design, draw_operands(distribution, design, 1, design.k, rng).row(0)

@@ -158,10 +158,27 @@ class AlignedStep(RoundedStep):
         return self.terms.group_size
 
     @property
+    def product_excess(self) -> int | None:
+        """Two significands below 2 have a product below 4, which is normalised to below 2; a group is no product."""
+        if self.group_size is not None:
+            return None
+        match self.product_exponent:
+            case ProductExponent.SUMMED:
+                return 0
+            case ProductExponent.NORMALISED:
+                return 1
+
+    @property
+    def infinite_from(self) -> int | None:
+        """The limit of products."""
+        return self.product_limit
+
+    @property
     def guarantees(self) -> frozenset[Guarantee]:
         """What the parameters of terms and of the conversion say."""
         return self.about_numbers | stated(
             {
+                Guarantee.BOUNDED_SUM: True,
                 Guarantee.ALIGNED_TERMS: True,
                 Guarantee.MOVING_EXPONENTS: True,
                 Guarantee.CONVERTED_BY_RHO: True,

@@ -15,6 +15,7 @@ from mmaproof.designs.readings import (
     Join,
     LateRounding,
     Summation,
+    ZeroC,
 )
 from mmaproof.designs.signature import Signature
 from mmaproof.designs.steps.aligned import POINTS, AlignedStep
@@ -123,6 +124,14 @@ class FusedStep(AlignedStep):
     floor: int | None = parameter(
         None, IntegerRange(-2000, 2000, otherwise="none"), "least value of e_max", POINTS + "3 and 4"
     )
+
+    @property
+    def other_exponents(self) -> tuple[int, ...] | None:
+        """What zeros may read, and the floor; the exponents of groups of zeros are not stated."""
+        if self.group_size is not None:
+            return None
+        zeros = (self.e_zero,) if self.zero_c is ZeroC.E_ZERO or self.terms.reads_e_zero else ()
+        return zeros if self.floor is None else (*zeros, self.floor)
 
     @property
     def guarantees(self) -> frozenset[Guarantee]:

@@ -24,6 +24,7 @@ class PairwiseStep(RoundedStep):
             Guarantee.ROUNDED_OPERATIONS,
             Guarantee.ROUNDED_LAST_SUM,
             Guarantee.CONVERTED_BY_RHO,
+            Guarantee.BOUNDED_SUM,
             Guarantee.FINITE_PRODUCTS,
             Guarantee.SINGLE_PRODUCTS,
         }

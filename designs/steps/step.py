@@ -39,6 +39,11 @@ class Guarantee(Enum):
     ROUNDED_OPERATIONS = "it is made of rounded operations of IEEE 754"
     ROUNDED_LAST_SUM = "its products become a number of the output format, to which c is added as IEEE 754 has it"
     SUM_IN_TURN = "its terms are added one after the other into one accumulator that is aligned once"
+    BOUNDED_SUM = (
+        "unless it overflows, d is a multiple of any power of two that all of its terms are multiples of, and at most "
+        "four times the sum of their magnitudes"
+    )
+    EXACT_IN_RANGE = "its d is the exact sum wherever that is a number of its output format"
     EXACT_INTEGERS = "its products and their sum with c are exact integers, reduced to the register once"
     WRAPS_MODULO = "its sum is that of the integers modulo a power of two, however its products are grouped"
 
@@ -86,6 +91,27 @@ class Step(Record):
     @property
     def group_size(self) -> int | None:
         """The number of products whose exact sum is scaled as one term; None where there are no groups."""
+        return None
+
+    @property
+    def product_excess(self) -> int | None:
+        """How far a product's exponent exceeds the sum of its factors' exponents at most; None where nothing is stated.
+
+        The exponent of a factor is that of its format: at least e_min, of zero -126.
+        """
+        return None
+
+    @property
+    def other_exponents(self) -> tuple[int, ...] | None:
+        """What e_max may be besides the exponents of products, of c and -126; None where nothing is stated."""
+        return None
+
+    @property
+    def infinite_from(self) -> int | None:
+        """The exponent of the least power of two that a product reaches as an infinity; None where nothing is stated.
+
+        Where the step guarantees that products are finite there is none.
+        """
         return None
 
     @property

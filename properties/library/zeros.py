@@ -215,7 +215,7 @@ class _Padded(_SameNumber):
     def lemmas(self) -> Sequence[Lemma]:
         """Return that a step of zeros returns every c that is a result of the design."""
         design = self.design
-        if not design.chain.keeps_infinities or not design.guarantees(Guarantee.CONVERTED_BY_RHO):
+        if design.chain.hides_infinities or not design.guarantees(Guarantee.CONVERTED_BY_RHO):
             return ()
         found: list[Lemma] = [NeutralStep(design)]
         if unused_bits(design):

@@ -52,7 +52,7 @@ _T_FDPA = (
 
 def is_rewriting(fused: Design, in_turn: Design) -> bool:
     """Return whether the lemmas apply: a T-FDPA, and the same as such a sequential accumulator."""
-    if not fused.guarantees(*_T_FDPA) or fused.adds_c_last or not fused.chain.keeps_infinities:
+    if not fused.guarantees(*_T_FDPA) or fused.adds_c_last or fused.chain.hides_infinities:
         return False
     if not in_turn.guarantees(Guarantee.SUM_IN_TURN):
         return False
