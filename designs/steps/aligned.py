@@ -178,6 +178,7 @@ class AlignedStep(RoundedStep):
         """What the parameters of terms and of the conversion say."""
         return self.about_numbers | stated(
             {
+                Guarantee.BOUNDED_SUM: True,
                 Guarantee.ALIGNED_TERMS: True,
                 Guarantee.BOUNDED_SUM: True,
                 Guarantee.MOVING_EXPONENTS: True,

@@ -24,6 +24,12 @@ class IntegerStep(Step):
 
     @property
     def guarantees(self) -> frozenset[Guarantee]:
-        """Its sums are exact; a register that wraps holds them modulo a power of two."""
-        wraps = self.integer_overflow is IntegerOverflow.WRAP
-        return stated({Guarantee.EXACT_INTEGERS: True, Guarantee.BOUNDED_SUM: True, Guarantee.WRAPS_MODULO: wraps})
+        """Either register holds a sum that fits; one that wraps holds any sum modulo a power of two."""
+        return stated(
+            {
+                Guarantee.EXACT_INTEGERS: True,
+                Guarantee.EXACT_IN_RANGE: True,
+                Guarantee.BOUNDED_SUM: True,
+                Guarantee.WRAPS_MODULO: self.integer_overflow is IntegerOverflow.WRAP,
+            }
+        )

@@ -25,6 +25,7 @@ class PairwiseStep(RoundedStep):
             Guarantee.ADDER_TREE,
             Guarantee.ROUNDED_LAST_SUM,
             Guarantee.CONVERTED_BY_RHO,
+            Guarantee.BOUNDED_SUM,
             Guarantee.FINITE_PRODUCTS,
             Guarantee.SINGLE_PRODUCTS,
             Guarantee.BOUNDED_SUM,

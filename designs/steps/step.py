@@ -44,6 +44,7 @@ class Guarantee(Enum):
         "unless it overflows, d is a multiple of any power of two that all of its terms are multiples of, and at most "
         "four times the sum of their magnitudes"
     )
+    EXACT_IN_RANGE = "its d is the exact sum wherever that is a number of its output format"
     EXACT_INTEGERS = "its products and their sum with c are exact integers, reduced to the register once"
     WRAPS_MODULO = "its sum is that of the integers modulo a power of two, however its products are grouped"
 
