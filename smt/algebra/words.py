@@ -179,10 +179,10 @@ class Truth(Generic[T]):
         raise TypeError("a truth value of the algebra is no Python bool: choose with ite")
 
     def __and__(self, other: Truth[T]) -> Truth[T]:
-        return self.algebra.all_of((self, other))
+        return self.algebra.both(self, other)
 
     def __or__(self, other: Truth[T]) -> Truth[T]:
-        return self.algebra.any_of((self, other))
+        return self.algebra.either(self, other)
 
     def __xor__(self, other: Truth[T]) -> Truth[T]:
         return self.algebra.exclusive_or(self, other)
