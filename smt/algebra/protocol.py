@@ -283,6 +283,26 @@ class Algebra(ABC, Generic[D, T]):
         """Return the disjunction (false for none)."""
         return self._junction(truths, neutral=False)
 
+    def both(self, x: Truth[T], y: Truth[T]) -> Truth[T]:
+        """Return ``all_of`` the two."""
+        known = self._known(x.data)
+        if known is not None:
+            return y if known else x
+        known = self._known(y.data)
+        if known is not None:
+            return x if known else y
+        return Truth(self._and([x.data, y.data]), self)
+
+    def either(self, x: Truth[T], y: Truth[T]) -> Truth[T]:
+        """Return ``any_of`` the two."""
+        known = self._known(x.data)
+        if known is not None:
+            return x if known else y
+        known = self._known(y.data)
+        if known is not None:
+            return y if known else x
+        return Truth(self._or([x.data, y.data]), self)
+
     def negation(self, x: Truth[T]) -> Truth[T]:
         """Return not x."""
         known = self._known(x.data)

@@ -124,7 +124,23 @@ class Word(Generic[D]):
         """Return the negated unsigned word where ``condition`` holds, signed, in one bit more."""
         return self.algebra.conditional_negate(condition, self)
 
+    def shift_left_by(self, amount: Word[Any]) -> Word[D]:
+        """Return x * 2**amount (``amount`` unsigned), expanded by the largest amount that its word holds."""
+        return self.algebra.shift_left_by(self, amount)
+
+    def concatenate(self, low: Word[D]) -> Word[D]:
+        """Return the bits of this word above those of ``low`` (unsigned words)."""
+        return self.algebra.concatenate(self, low)
+
     # --- operations that lose bits, or claim that none are lost ---------------------------------------------
+
+    def shift_right(self, amount: Word[Any]) -> Word[D]:
+        """Return floor(x / 2**amount) for an unsigned ``amount`` of any size; low bits are lost."""
+        return self.algebra.shift_right(self, amount)
+
+    def shift_right_jam(self, amount: Word[Any]) -> Word[D]:
+        """Return ``x / 2**amount`` (unsigned both) with the lowest bit set if any lost bit was (round to odd)."""
+        return self.algebra.shift_right_jam(self, amount)
 
     def extract(self, high: int, low: int) -> Word[D]:
         """Return bits ``high`` to ``low`` (both included, 0 the lowest) as an unsigned word."""
@@ -163,10 +179,10 @@ class Truth(Generic[T]):
         raise TypeError("a truth value of the algebra is no Python bool: choose with ite")
 
     def __and__(self, other: Truth[T]) -> Truth[T]:
-        return self.algebra.all_of((self, other))
+        return self.algebra.both(self, other)
 
     def __or__(self, other: Truth[T]) -> Truth[T]:
-        return self.algebra.any_of((self, other))
+        return self.algebra.either(self, other)
 
     def __xor__(self, other: Truth[T]) -> Truth[T]:
         return self.algebra.exclusive_or(self, other)

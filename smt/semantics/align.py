@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mmaproof.designs.readings import Alignment, Comparator
-from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
+from mmaproof.smt.algebra.magnitudes import nearest_rounds_up
+from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word, ite
 from mmaproof.smt.semantics.cut import Cut
 from mmaproof.smt.semantics.terms import Term
 
@@ -22,7 +23,7 @@ def largest_exponent(
     """
     width = max(t.exponent.width for t in terms)
     least = algebra.signed(-(1 << (width - 1)), width)
-    exponents = [algebra.ite(t.present, t.exponent, least) for t in terms]
+    exponents = [ite(t.present, t.exponent, least) for t in terms]
     if floor is not None:
         exponents.append(algebra.signed(floor))
     return algebra.maximum(exponents) if comparator is Comparator.TREE else algebra.maximum_in_turn(exponents)
@@ -35,25 +36,21 @@ def align(algebra: Algebra[D, T], term: Term[D, T], e_max: Word[D], cut: Cut) ->
     significand with more than F fraction bits before the variable shift loses the same bits. Rounding to nearest
     looks at two bits more: the first one that is lost, and whether anything lies below it.
     """
-    distance = algebra.subtract(e_max, term.exponent)
-    amount = algebra.narrow_to_unsigned(algebra.ite(term.present, distance, algebra.signed(0)), distance.width - 1)
+    distance = e_max - term.exponent
+    amount = ite(term.present, distance, 0).narrow_to_unsigned(distance.width - 1)
     surplus = term.fraction_bits - cut.fraction_bits - (2 if cut.alignment is Alignment.NEAREST else 0)
-    significand = algebra.shift_left(term.significand, max(-surplus, 0))
-    width = cut.bound(term.largest, term.fraction_bits).bit_length() + 1
+    significand = term.significand << max(-surplus, 0)
     match cut.alignment:
         case Alignment.FLOOR:
-            value = algebra.conditional_negate(term.negative, significand)
-            value = algebra.shift_right(_drop_low(algebra, value, surplus), amount)
+            value = _drop_low(significand.negated_where(term.negative), surplus).shift_right(amount)
         case Alignment.JAM:
-            magnitude = algebra.shift_right_jam(_drop_low_jam(algebra, significand, surplus), amount)
-            value = algebra.conditional_negate(term.negative, magnitude)
+            value = _drop_low_jam(significand, surplus).shift_right_jam(amount).negated_where(term.negative)
         case Alignment.NEAREST:
-            magnitude = algebra.shift_right_jam(_drop_low_jam(algebra, significand, surplus), amount)
-            value = algebra.conditional_negate(term.negative, _round_to_even(algebra, magnitude))
+            jammed = _drop_low_jam(significand, surplus).shift_right_jam(amount)
+            value = _round_to_even(jammed).negated_where(term.negative)
         case Alignment.TRUNCATE:
-            magnitude = algebra.shift_right(_drop_low(algebra, significand, surplus), amount)
-            value = algebra.conditional_negate(term.negative, magnitude)
-    return algebra.narrow(value, width)
+            value = _drop_low(significand, surplus).shift_right(amount).negated_where(term.negative)
+    return value.narrow(cut.bound(term.largest, term.fraction_bits).bit_length() + 1)
 
 
 def loses_bits(algebra: Algebra[D, T], term: Term[D, T], e_max: Word[D], cut: Cut) -> Truth[T]:
@@ -64,26 +61,23 @@ def loses_bits(algebra: Algebra[D, T], term: Term[D, T], e_max: Word[D], cut: Cu
     zero only where every bit below the cut is. Negation does not change the lowest bit, and a term that is not present
     is zero and loses none.
     """
-    jammed = align(algebra, term, e_max, Cut(cut.fraction_bits + 1, Alignment.JAM))
-    return algebra.is_bit_set(jammed, 0)
+    return align(algebra, term, e_max, Cut(cut.fraction_bits + 1, Alignment.JAM)).bit(0)
 
 
-def _round_to_even(algebra: Algebra[D, T], x: Word[D]) -> Word[D]:
+def _round_to_even(x: Word[D]) -> Word[D]:
     """Return a magnitude with a round bit and a sticky bit below its last kept one, rounded to nearest."""
-    x = algebra.extend(x, max(x.width, 3))
-    sticky, half, odd = (algebra.is_bit_set(x, i) for i in range(3))
-    up = algebra.all_of([half, algebra.any_of([sticky, odd])])
-    return algebra.add(algebra.drop_low(x, 2), algebra.ite(up, algebra.unsigned(1, 1), algebra.unsigned(0, 1)))
+    x = x.extend(max(x.width, 3))
+    return x.drop_low(2) + nearest_rounds_up(x).as_bit()
 
 
-def _drop_low(algebra: Algebra[D, T], x: Word[D], places: int) -> Word[D]:
+def _drop_low(x: Word[D], places: int) -> Word[D]:
     """Return ``x`` without its lowest bits, one bit wide at least (the sign of a signed word stays)."""
-    return algebra.drop_low(algebra.extend(x, max(x.width, places + 1)), max(places, 0))
+    return x.extend(max(x.width, places + 1)).drop_low(max(places, 0))
 
 
-def _drop_low_jam(algebra: Algebra[D, T], x: Word[D], places: int) -> Word[D]:
+def _drop_low_jam(x: Word[D], places: int) -> Word[D]:
+    """Return the same, jammed: the lowest bit that is left is set where a bit is lost."""
     if places <= 0:
         return x
-    x = algebra.extend(x, max(x.width, places + 1))
-    amount = algebra.unsigned(places, places.bit_length())
-    return algebra.narrow(algebra.shift_right_jam(x, amount), x.width - places)
+    x = x.extend(max(x.width, places + 1))
+    return x.shift_right_jam(x.algebra.unsigned(places, places.bit_length())).narrow(x.width - places)

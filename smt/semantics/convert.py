@@ -10,7 +10,8 @@ from mmaproof.designs.formats import Format, Specials
 from mmaproof.designs.readings import NegativeZero, Overflow, Tininess
 from mmaproof.designs.steps.aligned import AlignedStep
 from mmaproof.designs.steps.step import RoundedStep, Step
-from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
+from mmaproof.smt.algebra.magnitudes import nearest_rounds_up, with_top_exponent
+from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word, ite
 from mmaproof.smt.algebra.signals import Signal, SignalKind
 
 
@@ -84,49 +85,43 @@ def convert(
     """
     rho = rules.rho
     fmt, precision = rho.target, rho.fraction_bits + 1
-    negative = algebra.less(total, algebra.signed(0))
-    magnitude = algebra.magnitude(total)
-    is_zero = algebra.is_value(magnitude, 0)
-    top, places = algebra.normalise(magnitude)
-    top_weight = algebra.signed(magnitude.width - 1 - fraction_bits)
-    exponent = algebra.subtract(algebra.add(e_max, top_weight), algebra.as_signed(places))
+    negative, magnitude = total < 0, total.magnitude()
+    is_zero = magnitude.is_value(0)
+    top, exponent = with_top_exponent(magnitude, e_max, fraction_bits)
 
-    above_min = algebra.subtract(exponent, algebra.signed(fmt.e_min))
-    below_min = algebra.less(above_min, algebra.signed(0))
-    zero = algebra.signed(0)
-    field = algebra.narrow_to_unsigned(algebra.ite(below_min, zero, above_min), above_min.width - 1)
-    down = algebra.narrow_to_unsigned(algebra.ite(below_min, algebra.negate(above_min), zero), above_min.width)
-    kept = _round(algebra, rho.rounding, negative, top, down, precision)
+    above_min = exponent - fmt.e_min
+    below_min = above_min < 0
+    field = ite(below_min, 0, above_min).narrow_to_unsigned(above_min.width - 1)
+    down = ite(below_min, -above_min, 0).narrow_to_unsigned(above_min.width)
+    kept = _round(rho.rounding, negative, top, down, precision)
 
     # e8m13 is held in an fp32 word: the fraction bits it does not use stay zero
     unused = fmt.fraction_bits - rho.fraction_bits
-    packed = algebra.add(algebra.shift_left(field, rho.fraction_bits), kept)
+    packed = (field << rho.fraction_bits) + kept
     largest = algebra.unsigned(fmt.max_finite >> (fmt.ignored_bits + unused), packed.width + 1)
-    beyond = algebra.all_of([algebra.negation(is_zero), algebra.less(largest, packed)])
+    beyond = ~is_zero & (packed > largest)
     finite = _stays_finite(algebra, rules, negative)
     infinity = fmt.max_finite if fmt.infinity is None else fmt.infinity
     infinite = algebra.unsigned(infinity >> (fmt.ignored_bits + unused), packed.width + 1)
-    limit = algebra.ite(finite, largest, infinite)
     absent = algebra.unsigned(0, packed.width + 1)
-    bits = algebra.ite(is_zero, absent, algebra.ite(beyond, limit, packed))
-    bits = algebra.narrow(bits, fmt.bits - 1 - fmt.ignored_bits - unused)
-    overflowed = algebra.all_of([beyond, algebra.negation(finite)])
+    bits = ite(is_zero, absent, ite(beyond, ite(finite, largest, infinite), packed))
+    bits = bits.narrow(fmt.bits - 1 - fmt.ignored_bits - unused)
+    overflowed = beyond & ~finite
 
     result_negative = negative
     if rules.negative_zero is NegativeZero.POSITIVE:
-        result_negative = algebra.all_of([negative, algebra.negation(algebra.is_value(bits, 0))])
-    result_negative = algebra.any_of([result_negative, algebra.all_of([is_zero, zero_negative])])
+        result_negative = negative & ~bits.is_value(0)
+    result_negative = result_negative | (is_zero & zero_negative)
     if rules.flushes:
-        small = algebra.is_value(algebra.extract(bits, bits.width - 1, rho.fraction_bits), 0)
+        small = bits.extract(bits.width - 1, rho.fraction_bits).is_value(0)
         if rules.tininess is Tininess.UNBOUNDED and rho.rounding is not Rounding.RZ:
-            small = _is_tiny(algebra, rho, negative, top, above_min)
-        bits = algebra.ite(small, algebra.unsigned(0, bits.width), bits)
+            small = _is_tiny(rho, negative, top, above_min)
+        bits = ite(small, algebra.unsigned(0, bits.width), bits)
     if fmt.specials is Specials.FNUZ:  # the pattern of a negative zero is its NaN
-        result_negative = algebra.all_of([result_negative, algebra.negation(algebra.is_value(bits, 0))])
-    sign = algebra.ite(result_negative, algebra.unsigned(1, 1), algebra.unsigned(0, 1))
-    pattern = algebra.concatenate(sign, bits)
+        result_negative = result_negative & ~bits.is_value(0)
+    pattern = result_negative.as_bit().concatenate(bits)
     if fmt.ignored_bits + unused:
-        pattern = algebra.concatenate(pattern, algebra.unsigned(0, fmt.ignored_bits + unused))
+        pattern = pattern.concatenate(algebra.unsigned(0, fmt.ignored_bits + unused))
     return algebra.signal(Signal(SignalKind.CONVERTED), pattern), algebra.signal_truth(
         Signal(SignalKind.OVERFLOW), overflowed
     )
@@ -138,52 +133,46 @@ def _stays_finite(algebra: Algebra[D, T], rules: Rules, negative: Truth[T]) -> T
         case Rounding.RZ:
             return algebra.truth(rules.overflow is Overflow.LARGEST_FINITE)
         case Rounding.RTN:
-            return algebra.negation(negative)
+            return ~negative
         case Rounding.RTP:
             return negative
         case Rounding.RNE | Rounding.RNA:
             return algebra.truth(False)
 
 
-def _is_tiny(algebra: Algebra[D, T], rho: Conversion, negative: Truth[T], top: Word[D], above_min: Word[D]) -> Truth[T]:
+def _is_tiny(rho: Conversion, negative: Truth[T], top: Word[D], above_min: Word[D]) -> Truth[T]:
     """Return whether a number is below ``2**e_min`` once rounded as though exponents had no lower end.
 
     It is if its top bit is, unless that is the bit below and the significand rounds up to the next power of two.
     """
-    below = algebra.less(above_min, algebra.signed(0))
-    just_below = algebra.equal(above_min, algebra.signed(-1, above_min.width))
     precision = rho.fraction_bits + 1
-    kept = _round(algebra, rho.rounding, negative, top, algebra.unsigned(0, 1), precision)
-    rounds_up = algebra.all_of([just_below, algebra.is_bit_set(kept, precision)])
-    return algebra.all_of([below, algebra.negation(rounds_up)])
+    kept = _round(rho.rounding, negative, top, top.algebra.unsigned(0, 1), precision)
+    just_below = above_min.is_value(-1)
+    return (above_min < 0) & ~(just_below & kept.bit(precision))
 
 
-def _round(
-    algebra: Algebra[D, T], rounding: Rounding, negative: Truth[T], top: Word[D], down: Word[D], precision: int
-) -> Word[D]:
+def _round(rounding: Rounding, negative: Truth[T], top: Word[D], down: Word[D], precision: int) -> Word[D]:
     """Return the ``precision`` highest bits of ``top`` moved ``down`` places, rounded (one bit wider but for RZ)."""
     if rounding is Rounding.RZ:
-        top = algebra.shift_left(top, max(precision - top.width, 0))
-        return algebra.shift_right(algebra.drop_low(top, top.width - precision), down)
+        top = top << max(precision - top.width, 0)
+        return top.drop_low(top.width - precision).shift_right(down)
     # a round bit and a sticky bit below the precision decide, with the sign where the direction is one of the line
-    top = algebra.shift_left(top, max(precision + 2 - top.width, 0))
+    top = top << max(precision + 2 - top.width, 0)
     surplus = top.width - precision - 2
     if surplus:
-        lost = algebra.negation(algebra.is_value(algebra.extract(top, surplus, 0), 0))
-        sticky = algebra.ite(lost, algebra.unsigned(1, 1), algebra.unsigned(0, 1))
-        top = algebra.concatenate(algebra.drop_low(top, surplus + 1), sticky)
-    moved = algebra.shift_right_jam(top, down)
-    kept = algebra.drop_low(moved, 2)
-    up = _rounds_up(algebra, rounding, negative, moved)
-    return algebra.add(kept, algebra.ite(up, algebra.unsigned(1, precision), algebra.unsigned(0, precision)))
+        sticky = ~top.extract(surplus, 0).is_value(0)
+        top = top.drop_low(surplus + 1).concatenate(sticky.as_bit())
+    moved = top.shift_right_jam(down)
+    one, zero = (top.algebra.unsigned(bit, precision) for bit in (1, 0))
+    return moved.drop_low(2) + ite(_rounds_up(rounding, negative, moved), one, zero)
 
 
-def _rounds_up(algebra: Algebra[D, T], rounding: Rounding, negative: Truth[T], x: Word[D]) -> Truth[T]:
+def _rounds_up(rounding: Rounding, negative: Truth[T], x: Word[D]) -> Truth[T]:
     """Return whether a magnitude with a round bit and a sticky bit below its last kept one is rounded up."""
-    sticky, half, odd = (algebra.is_bit_set(x, i) for i in range(3))
     if rounding is Rounding.RNE:
-        return algebra.all_of([half, algebra.any_of([sticky, odd])])
+        return nearest_rounds_up(x)
+    sticky, half = x.bit(0), x.bit(1)
     if rounding is Rounding.RNA:
         return half
-    outwards = negative if rounding is Rounding.RTN else algebra.negation(negative)
-    return algebra.all_of([outwards, algebra.any_of([half, sticky])])
+    outwards = negative if rounding is Rounding.RTN else ~negative
+    return outwards & (half | sticky)

@@ -20,7 +20,7 @@ def equal_results(
 
     +0 and -0 differ, unless ``zero_signs`` is False.
     """
-    same = algebra.equal(x, y)
+    same = x == y
     if fmt.is_integer:
         return same
     numbers = [unpack(algebra, fmt, p) for p in (x, y)]

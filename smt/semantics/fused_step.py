@@ -7,12 +7,14 @@ terms, or joins afterwards: rounded down together with the sum.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from mmaproof.designs.design import Design
 from mmaproof.designs.readings import ZeroSum
 from mmaproof.designs.steps import FusedStep
 from mmaproof.designs.steps.aligned import ScaledGroups
-from mmaproof.smt.algebra.protocol import Algebra, D, T, Word
+from mmaproof.smt.algebra.magnitudes import with_top_exponent
+from mmaproof.smt.algebra.protocol import Algebra, D, T, Word, ite
 from mmaproof.smt.algebra.signals import Signal, SignalKind
 from mmaproof.smt.semantics.align import align
 from mmaproof.smt.semantics.convert import Rules, convert
@@ -40,10 +42,10 @@ def fused_step(
     sums = _sums(algebra, path, dict(zip(path.terms, terms, strict=True)) | {Addend.C: accumulator})
     total, e_max, fraction_bits = sums[-1].total, sums[-1].e_max, sums[-1].fraction_bits
     if path.rounds_again is not None:
-        total, e_max, fraction_bits = _round_down_again(algebra, sums[-1], path.rounds_again)
+        total, e_max, fraction_bits = _round_down_again(sums[-1], path.rounds_again)
     rules, zero_negative = Rules.of(step), algebra.truth(False)
     if step.zero_sum is ZeroSum.IEEE:
-        negatives = [*(product_sign(algebra, x) for x in products), accumulator.negative]
+        negatives = [*(product_sign(x) for x in products), accumulator.negative]
         zero_negative = rules.sign_of_zero(algebra, negatives)
     converted, overflowed = convert(algebra, rules, total, e_max, fraction_bits, zero_negative)
     special = special_result(algebra, products, (c,), step)
@@ -74,10 +76,9 @@ def _group(design: Design, groups: ScaledGroups, algebra: Algebra[D, T], group: 
     cut = Cut(top - lowest + point)
     aligned, largest = [], 0
     for x in group:
-        significand = algebra.multiply(x.a.significand, x.b.significand)
-        exponent = algebra.add(x.a.exponent, x.b.exponent)
+        significand, exponent = x.a.significand * x.b.significand, x.a.exponent + x.b.exponent
         bound = x.a.largest * x.b.largest
-        term = Term(point, product_sign(algebra, x), exponent, significand, algebra.truth(True), bound)
+        term = Term(point, product_sign(x), exponent, significand, algebra.truth(True), bound)
         kept = cut.bound(bound, point)
         product = align(algebra, term, algebra.signed(top), cut)
         aligned.append(algebra.signal(Signal(SignalKind.PRODUCT), product, (-kept, kept)))
@@ -92,29 +93,23 @@ def _sums(algebra: Algebra[D, T], path: StepPath, terms: dict[Label, Term[D, T]]
     sums = []
     for of in path.sums:
         if path.far_c_dropped is not None and of.label is Partial.WHOLE:
-            terms[Addend.C] = _without_far_c(algebra, path.far_c_dropped, terms[Partial.PRODUCTS], terms[Addend.C])
+            terms[Addend.C] = _without_far_c(path.far_c_dropped, terms[Partial.PRODUCTS], terms[Addend.C])
         total = fused_sum(algebra, of, [terms[label] for label in of.terms])
         sums.append(total)
         if of.label is not Partial.WHOLE:
-            terms[of.label] = total.as_term(algebra)
+            terms[of.label] = total.as_term()
     return sums
 
 
-def _without_far_c(algebra: Algebra[D, T], fraction_bits: int, products: Term[D, T], c: Term[D, T]) -> Term[D, T]:
+def _without_far_c(fraction_bits: int, products: Term[D, T], c: Term[D, T]) -> Term[D, T]:
     """Return c with a zero significand where its exponent is below E - F - 1 (algorithm 11, lines 24 and 25)."""
-    below = algebra.add(c.exponent, algebra.signed(fraction_bits + 1))
-    far = algebra.all_of([products.present, algebra.less(below, products.exponent)])
-    nothing = algebra.unsigned(0, c.significand.width)
-    significand = algebra.ite(far, nothing, c.significand)
-    return Term(c.fraction_bits, c.negative, c.exponent, significand, c.present, c.largest)
+    far = products.present & (c.exponent + (fraction_bits + 1) < products.exponent)
+    nothing = c.significand.algebra.unsigned(0, c.significand.width)
+    return replace(c, significand=ite(far, nothing, c.significand))
 
 
-def _round_down_again(algebra: Algebra[D, T], total: FusedSum[D, T], late_bits: int) -> tuple[Word[D], Word[D], int]:
+def _round_down_again(total: FusedSum[D, T], late_bits: int) -> tuple[Word[D], Word[D], int]:
     """Return the sum normalised and rounded down to ``late_bits`` below its own exponent (open point 11, reading B)."""
-    negative = algebra.less(total.total, algebra.signed(0))
-    top, places = algebra.normalise(algebra.magnitude(total.total))
-    top_weight = algebra.signed(top.width - 1 - total.fraction_bits)
-    exponent = algebra.subtract(algebra.add(total.e_max, top_weight), algebra.as_signed(places))
-    value = algebra.shift_left(algebra.conditional_negate(negative, top), max(late_bits - top.width + 1, 0))
-    surplus = max(top.width - 1 - late_bits, 0)
-    return algebra.drop_low(value, surplus), exponent, late_bits
+    top, exponent = with_top_exponent(total.total.magnitude(), total.e_max, total.fraction_bits)
+    value = top.negated_where(total.total < 0) << max(late_bits - top.width + 1, 0)
+    return value.drop_low(max(top.width - 1 - late_bits, 0)), exponent, late_bits

@@ -42,10 +42,9 @@ class FusedSum(Generic[D, T]):
         """The fraction bits of the sum below e_max."""
         return self.path.fraction_bits
 
-    def as_term(self, algebra: Algebra[D, T]) -> Term[D, T]:
+    def as_term(self) -> Term[D, T]:
         """Return the sum as a term of a further one: its exponent is e_max, its significand un-normalised."""
-        negative = algebra.less(self.total, algebra.signed(0))
-        magnitude = algebra.magnitude(self.total)
+        negative, magnitude = self.total < 0, self.total.magnitude()
         return Term(self.fraction_bits, negative, self.e_max, magnitude, self.present, self.largest)
 
 
@@ -56,14 +55,14 @@ def fused_sum(algebra: Algebra[D, T], path: SumPath, terms: Sequence[Term[D, T]]
     need: the magnitude of a sum, and of every partial sum, is at most the sum of the bounds, whatever the order of
     additions.
     """
-    terms = [term.named(algebra, label) for term, label in zip(terms, path.terms, strict=True)]
+    terms = [term.named(label) for term, label in zip(terms, path.terms, strict=True)]
     e_max = algebra.signal(Signal(SignalKind.E_MAX), largest_exponent(algebra, terms, path.floor, path.comparator))
     aligned, largest = [], 0
     for term, cut, label in zip(terms, path.cuts, path.terms, strict=True):
         finer = path.fraction_bits - cut.fraction_bits
         bound = cut.bound(term.largest, term.fraction_bits) << finer
         largest += bound
-        kept = algebra.shift_left(align(algebra, term, e_max, cut), finer)
+        kept = align(algebra, term, e_max, cut) << finer
         aligned.append(algebra.signal(Signal(SignalKind.ALIGNED, label), kept, (-bound, bound)))
     enough = largest.bit_length() + 1
     width = path.register or enough

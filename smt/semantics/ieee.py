@@ -15,7 +15,8 @@ from dataclasses import replace
 from mmaproof.designs.formats import Format
 from mmaproof.designs.readings import Alignment, FlushedSign, NanCode
 from mmaproof.designs.steps.step import RoundedStep, Step
-from mmaproof.smt.algebra.protocol import Algebra, D, T, Word
+from mmaproof.smt.algebra import magnitudes
+from mmaproof.smt.algebra.protocol import Algebra, D, T, Word, ite
 from mmaproof.smt.semantics.convert import Rules, convert
 from mmaproof.smt.semantics.cut import Cut
 from mmaproof.smt.semantics.datapath import SumPath
@@ -52,11 +53,10 @@ def cut_of_addends(fmt: Format, x: Unpacked[D, T], y: Unpacked[D, T]) -> Cut:
 
 def multiply(algebra: Algebra[D, T], rules: Rules, nan_code: NanCode, x: Factors[D, T]) -> Word[D]:
     """Return the product of two elements, rounded as ``rules`` say."""
-    significand, places = algebra.normalise(algebra.multiply(x.a.significand, x.b.significand))
+    significand, exponent = magnitudes.normalised(x.a.significand * x.b.significand, x.a.exponent + x.b.exponent)
     fraction_bits = x.a.fraction_bits + x.b.fraction_bits
-    exponent = algebra.subtract(algebra.add(x.a.exponent, x.b.exponent), algebra.as_signed(places))
-    negative = product_sign(algebra, x)
-    total = algebra.conditional_negate(negative, significand)
+    negative = product_sign(x)
+    total = significand.negated_where(negative)
     finite, _ = convert(algebra, rules, total, exponent, fraction_bits, negative)
     special = special_result(algebra, (x,), ())
     return choose_special(algebra, rules.rho.target, nan_code, special, finite)
@@ -67,7 +67,7 @@ def convert_number(algebra: Algebra[D, T], rules: Rules, nan_code: NanCode, x: U
 
     A format without infinities takes its largest finite number for one; of one without NaN, a NaN means nothing.
     """
-    value = algebra.conditional_negate(x.negative, x.significand)
+    value = x.significand.negated_where(x.negative)
     converted, _ = convert(algebra, rules, value, x.exponent, x.fraction_bits, x.negative)
     fmt = rules.rho.target
     if fmt.infinity is None and fmt.quiet_nan is None:
@@ -78,8 +78,7 @@ def convert_number(algebra: Algebra[D, T], rules: Rules, nan_code: NanCode, x: U
 
 def scale(algebra: Algebra[D, T], rules: Rules, nan_code: NanCode, x: Unpacked[D, T], places: int) -> Word[D]:
     """Return ``x * 2**places``, rounded as ``rules`` say: the product with a power of two."""
-    moved = algebra.add(x.exponent, algebra.signed(places))
-    return convert_number(algebra, rules, nan_code, replace(x, exponent=moved))
+    return convert_number(algebra, rules, nan_code, replace(x, exponent=x.exponent + places))
 
 
 def read(
@@ -92,7 +91,7 @@ def read(
 ) -> Unpacked[D, T]:
     """Take a pattern apart; with ``flushes``, a subnormal reads as a zero, of the sign that ``flushed_sign`` says."""
     x = unpack(algebra, fmt, pattern)
-    return flush_subnormal(algebra, x, flushed_sign) if flushes else x
+    return flush_subnormal(x, flushed_sign) if flushes else x
 
 
 def read_accumulator(algebra: Algebra[D, T], step: Step, fmt: Format, pattern: Word[D]) -> Unpacked[D, T]:
@@ -105,6 +104,5 @@ def read_accumulator(algebra: Algebra[D, T], step: Step, fmt: Format, pattern: W
 def _addend(algebra: Algebra[D, T], x: Unpacked[D, T]) -> Term[D, T]:
     """Return a number as a term; a NaN, of which nothing is added, as zero."""
     x = normalised(algebra, x)
-    present = algebra.negation(algebra.any_of([x.zero, x.nan]))
-    significand = algebra.ite(x.nan, algebra.unsigned(0, x.significand.width), x.significand)
-    return Term(x.fraction_bits, x.negative, x.exponent, significand, present, x.largest)
+    significand = ite(x.nan, algebra.unsigned(0, x.significand.width), x.significand)
+    return Term(x.fraction_bits, x.negative, x.exponent, significand, ~(x.zero | x.nan), x.largest)

@@ -8,7 +8,7 @@ from mmaproof.designs.design import Design
 from mmaproof.designs.formats import Format
 from mmaproof.designs.readings import IntegerOverflow
 from mmaproof.designs.steps import IntegerStep
-from mmaproof.smt.algebra.protocol import Algebra, D, T, Word
+from mmaproof.smt.algebra.protocol import Algebra, D, T, Word, ite
 from mmaproof.smt.algebra.signals import Signal, SignalKind
 from mmaproof.smt.semantics.datapath import StepPath
 from mmaproof.smt.semantics.signals import StepSignals
@@ -17,7 +17,7 @@ from mmaproof.smt.semantics.specials import SpecialResult
 
 def read_integer(algebra: Algebra[D, T], fmt: Format, pattern: Word[D]) -> Word[D]:
     """Return the value of an integer pattern as a signed word (one bit wider for unsigned formats)."""
-    return algebra.twos_complement(pattern) if fmt.signed else algebra.as_signed(pattern)
+    return algebra.twos_complement(pattern) if fmt.signed else pattern.as_signed()
 
 
 def product_range(a: Format, b: Format) -> tuple[int, int]:
@@ -42,21 +42,18 @@ def integer_step(
     """
     fmt = design.d_format
     bounds = product_range(design.a_format, design.b_format)
-    products = [
-        algebra.signal(Signal(SignalKind.PRODUCT), algebra.multiply_signed(x, y), bounds)
-        for x, y in zip(a, b, strict=True)
-    ]
+    products = [algebra.signal(Signal(SignalKind.PRODUCT), x * y, bounds) for x, y in zip(a, b, strict=True)]
     least, largest = (len(products) * x for x in bounds)
     width = max(abs(least), largest).bit_length() + 1
     total = algebra.signal(Signal(SignalKind.SUM), algebra.bounded_sum(products, width), (least, largest))
-    terms = [total, read_integer(algebra, design.c_format, c)]
+    accumulator = read_integer(algebra, design.c_format, c)
     if step.integer_overflow is IntegerOverflow.WRAP:
-        total = algebra.modular_sum(terms, fmt.bits)
+        total = algebra.modular_sum([total, accumulator], fmt.bits)
     else:
-        exact = algebra.add(*terms)
-        low, high = algebra.signed(-(1 << (fmt.bits - 1))), algebra.signed((1 << (fmt.bits - 1)) - 1)
-        exact = algebra.ite(algebra.less(exact, low), low, exact)
-        total = algebra.narrow(algebra.ite(algebra.less(high, exact), high, exact), fmt.bits)
-    d = algebra.signal(Signal(SignalKind.D), algebra.extract(total, fmt.bits - 1, 0))
+        exact = total + accumulator
+        low, high = -(1 << (fmt.bits - 1)), (1 << (fmt.bits - 1)) - 1
+        exact = ite(exact < low, low, exact)
+        total = ite(exact > high, high, exact).narrow(fmt.bits)
+    d = algebra.signal(Signal(SignalKind.D), total.extract(fmt.bits - 1, 0))
     no = algebra.truth(False)
     return StepSignals(path, (), (), d, no, SpecialResult(no, no, no), d)

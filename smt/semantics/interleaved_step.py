@@ -55,13 +55,13 @@ def fused_multiply_add(
     no, fmt = algebra.truth(False), rules.rho.target
     product = Unpacked(
         fraction_bits=x.a.fraction_bits + x.b.fraction_bits,
-        negative=product_sign(algebra, x),
-        exponent=algebra.add(x.a.exponent, x.b.exponent),
-        significand=algebra.multiply(x.a.significand, x.b.significand),
-        zero=algebra.any_of([x.a.zero, x.b.zero]),
+        negative=product_sign(x),
+        exponent=x.a.exponent + x.b.exponent,
+        significand=x.a.significand * x.b.significand,
+        zero=x.a.zero | x.b.zero,
         subnormal=no,
-        infinite=algebra.any_of([x.a.infinite, x.b.infinite]),
-        nan=algebra.any_of([x.a.nan, x.b.nan]),
+        infinite=x.a.infinite | x.b.infinite,
+        nan=x.a.nan | x.b.nan,
     )
     total = ieee.aligned_sum(algebra, fmt, product, z)
     zero_negative = rules.sign_of_zero(algebra, [t.negative for t in total.terms])

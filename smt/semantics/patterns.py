@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from mmaproof.designs.formats import Format, Specials
-from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
+from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word, ite
 from mmaproof.smt.semantics.equality import equal_results
 from mmaproof.smt.semantics.unpack import unpack
 
@@ -22,35 +24,29 @@ def signed_like(algebra: Algebra[D, T], fmt: Format, x: Word[D], magnitude: int)
     """Return the positive pattern ``magnitude`` with the sign bit of ``x``; a format without -0 keeps +0."""
     if fmt.specials is Specials.FNUZ and not magnitude:
         return zero(algebra, fmt)
-    return algebra.concatenate(_sign(algebra, fmt, x), algebra.unsigned(magnitude, fmt.sign_position))
+    return _sign(fmt, x).concatenate(algebra.unsigned(magnitude, fmt.sign_position))
 
 
 def negated(algebra: Algebra[D, T], fmt: Format, x: Word[D]) -> Word[D]:
     """Return -x: the sign bit flipped; a format without -0 has one zero and one NaN, which stay."""
-    below = algebra.extract(x, fmt.sign_position - 1, 0)
-    sign = _sign(algebra, fmt, x)
-    flipped = algebra.ite(algebra.is_value(sign, 1), algebra.unsigned(0, 1), algebra.unsigned(1, 1))
+    below, sign = x.extract(fmt.sign_position - 1, 0), _sign(fmt, x)
+    flipped = ite(sign.is_value(1), algebra.unsigned(0, 1), algebra.unsigned(1, 1))
     if fmt.specials is Specials.FNUZ:
-        flipped = algebra.ite(algebra.is_value(below, 0), sign, flipped)
-    return algebra.concatenate(flipped, below)
+        flipped = ite(below.is_value(0), sign, flipped)
+    return flipped.concatenate(below)
 
 
 def successor(algebra: Algebra[D, T], fmt: Format, x: Word[D]) -> Word[D]:
     """Return the next number above a finite one, -0 being just below +0; ignored bits of it are zero."""
-    magnitude = algebra.extract(x, fmt.sign_position - 1, fmt.ignored_bits)
+    magnitude = x.extract(fmt.sign_position - 1, fmt.ignored_bits)
     width = magnitude.width
-    step = algebra.unsigned(1, width)
-    up = algebra.extract(algebra.add(magnitude, step), width - 1, 0)
-    down = algebra.extract(algebra.subtract(magnitude, step), width - 1, 0)
-    negative = algebra.is_value(_sign(algebra, fmt, x), 1)
-    at_end = algebra.is_value(magnitude, 1 if fmt.specials is Specials.FNUZ else 0)
-    nothing, minus = algebra.unsigned(0, width), algebra.unsigned(1, 1)
-    below = algebra.concatenate(algebra.ite(at_end, algebra.unsigned(0, 1), minus), algebra.ite(at_end, nothing, down))
-    above = algebra.concatenate(algebra.unsigned(0, 1), up)
-    stepped = algebra.ite(negative, below, above)
-    if not fmt.ignored_bits:
-        return stepped
-    return algebra.concatenate(stepped, algebra.unsigned(0, fmt.ignored_bits))
+    one = algebra.unsigned(1, width)
+    up, down = (y.extract(width - 1, 0) for y in (magnitude + one, magnitude - one))
+    at_end = magnitude.is_value(1 if fmt.specials is Specials.FNUZ else 0)
+    plus, minus = algebra.unsigned(0, 1), algebra.unsigned(1, 1)
+    below = ite(at_end, plus, minus).concatenate(ite(at_end, algebra.unsigned(0, width), down))
+    stepped = ite(_is_negative(fmt, x), below, plus.concatenate(up))
+    return stepped.concatenate(algebra.unsigned(0, fmt.ignored_bits)) if fmt.ignored_bits else stepped
 
 
 def last_before_power(algebra: Algebra[D, T], fmt: Format, x: Word[D]) -> Word[D]:
@@ -59,34 +55,35 @@ def last_before_power(algebra: Algebra[D, T], fmt: Format, x: Word[D]) -> Word[D
     The largest magnitude where ``x`` is positive, the smallest where it is negative; zeros stay as they are.
     """
     f, low = fmt.fraction_bits, fmt.ignored_bits
-    negative = algebra.is_value(_sign(algebra, fmt, x), 1)
-    field = algebra.extract(x, fmt.sign_position - 1, low + f)
-    subnormal = algebra.is_value(field, 0)
+    field = x.extract(fmt.sign_position - 1, low + f)
     nothing, least, most = (algebra.unsigned(n, f) for n in (0, 1, (1 << f) - 1))
-    zero_there = algebra.is_value(algebra.extract(x, fmt.sign_position - 1, low), 0)
-    fraction = algebra.ite(negative, algebra.ite(subnormal, least, nothing), most)
-    fraction = algebra.ite(zero_there, nothing, fraction)
-    result = algebra.concatenate(_sign(algebra, fmt, x), algebra.concatenate(field, fraction))
-    return algebra.concatenate(result, algebra.unsigned(0, low)) if low else result
+    fraction = ite(_is_negative(fmt, x), ite(field.is_value(0), least, nothing), most)
+    fraction = ite(x.extract(fmt.sign_position - 1, low).is_value(0), nothing, fraction)
+    result = _sign(fmt, x).concatenate(field.concatenate(fraction))
+    return result.concatenate(algebra.unsigned(0, low)) if low else result
 
 
 def order_key(algebra: Algebra[D, T], fmt: Format, x: Word[D]) -> Word[D]:
     """Return a signed word that orders patterns as their numbers are ordered, infinities included; NaN has no place."""
-    magnitude = algebra.extract(x, fmt.sign_position - 1, fmt.ignored_bits)
-    return algebra.conditional_negate(algebra.is_value(_sign(algebra, fmt, x), 1), magnitude)
+    return x.extract(fmt.sign_position - 1, fmt.ignored_bits).negated_where(_is_negative(fmt, x))
 
 
 def same_number(algebra: Algebra[D, T], fmt: Format, x: Word[D], y: Word[D]) -> Truth[T]:
     """Return whether both are NaN or the same number, zeros of either sign being the same."""
-    zeros = [unpack(algebra, fmt, p).zero for p in (x, y)]
-    return algebra.any_of([equal_results(algebra, fmt, x, y), algebra.all_of(zeros)])
+    zeros = unpack(algebra, fmt, x).zero & unpack(algebra, fmt, y).zero
+    return equal_results(algebra, fmt, x, y) | zeros
 
 
 def is_finite(algebra: Algebra[D, T], fmt: Format, x: Word[D]) -> Truth[T]:
     """Return whether the pattern is neither an infinity nor a NaN."""
     value = unpack(algebra, fmt, x)
-    return algebra.negation(algebra.any_of([value.infinite, value.nan]))
+    return ~(value.infinite | value.nan)
 
 
-def _sign(algebra: Algebra[D, T], fmt: Format, x: Word[D]) -> Word[D]:
-    return algebra.extract(x, fmt.sign_position, fmt.sign_position)
+def _sign(fmt: Format, x: Word[D]) -> Word[D]:
+    """Return the sign bit."""
+    return x.extract(fmt.sign_position, fmt.sign_position)
+
+
+def _is_negative(fmt: Format, x: Word[D]) -> Truth[Any]:
+    return x.bit(fmt.sign_position)

@@ -9,7 +9,8 @@ from typing import Generic
 from mmaproof.designs.formats import Format
 from mmaproof.designs.readings import NanCode, ProductInfinity
 from mmaproof.designs.steps.aligned import AlignedStep
-from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
+from mmaproof.smt.algebra.magnitudes import normalised
+from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word, ite
 from mmaproof.smt.algebra.signals import Signal, SignalKind
 from mmaproof.smt.semantics.terms import Factors, product_sign
 from mmaproof.smt.semantics.unpack import Unpacked
@@ -41,32 +42,28 @@ def special_result(
     for x in products:
         a, b = x.a, x.b
         nans += [a.nan, b.nan, *(s.nan for s in x.scales)]
-        nans += [algebra.all_of([a.infinite, b.zero]), algebra.all_of([a.zero, b.infinite])]
-        infinities.append((algebra.any_of([a.infinite, b.infinite]), product_sign(algebra, x)))
+        nans += [a.infinite & b.zero, a.zero & b.infinite]
+        infinities.append((a.infinite | b.infinite, product_sign(x)))
         if step is not None and step.product_limit is not None:
-            beyond = _beyond(algebra, x, step.product_limit)
+            beyond = _beyond(x, step.product_limit)
             if step.product_infinity is ProductInfinity.OPERAND:
-                beyond = algebra.all_of([beyond, algebra.negation(operand_infinite)])
-            infinities.append((beyond, product_sign(algebra, x)))
-    positive = algebra.any_of([algebra.all_of([i, algebra.negation(n)]) for i, n in infinities])
-    negative = algebra.any_of([algebra.all_of([i, n]) for i, n in infinities])
-    nan = algebra.any_of([*nans, algebra.all_of([positive, negative])])
-    infinite = algebra.signal_truth(Signal(SignalKind.INFINITY), algebra.any_of([positive, negative]))
+                beyond = beyond & ~operand_infinite
+            infinities.append((beyond, product_sign(x)))
+    positive = algebra.any_of([i & ~n for i, n in infinities])
+    negative = algebra.any_of([i & n for i, n in infinities])
+    nan = algebra.any_of([*nans, positive & negative])
+    infinite = algebra.signal_truth(Signal(SignalKind.INFINITY), positive | negative)
     nan = algebra.signal_truth(Signal(SignalKind.NAN), nan)
-    sign = algebra.signal_truth(
-        Signal(SignalKind.INFINITY_SIGN), negative, lambda: algebra.all_of([infinite, algebra.negation(nan)])
-    )
+    sign = algebra.signal_truth(Signal(SignalKind.INFINITY_SIGN), negative, lambda: infinite & ~nan)
     return SpecialResult(nan, infinite, sign)
 
 
-def _beyond(algebra: Algebra[D, T], x: Factors[D, T], limit: int) -> Truth[T]:
+def _beyond(x: Factors[D, T], limit: int) -> Truth[T]:
     """Return whether the finite product of two elements has a magnitude of ``2**limit`` or more."""
-    significand, places = algebra.normalise(algebra.multiply(x.a.significand, x.b.significand))
-    exponent = algebra.subtract(algebra.add(x.a.exponent, x.b.exponent), algebra.as_signed(places))
+    significand, exponent = normalised(x.a.significand * x.b.significand, x.a.exponent + x.b.exponent)
     top_weight = significand.width - 1 - x.a.fraction_bits - x.b.fraction_bits
-    large = algebra.negation(algebra.less(exponent, algebra.signed(limit - top_weight)))
-    special = algebra.any_of([x.a.zero, x.b.zero, x.a.infinite, x.b.infinite])
-    return algebra.all_of([large, algebra.negation(special)])
+    special = significand.algebra.any_of([x.a.zero, x.b.zero, x.a.infinite, x.b.infinite])
+    return (exponent >= limit - top_weight) & ~special
 
 
 def choose_special(
@@ -76,7 +73,7 @@ def choose_special(
     result = finite
     if fmt.infinity is not None:
         minus = algebra.unsigned(fmt.infinity | 1 << fmt.sign_position, fmt.bits)
-        infinity = algebra.ite(special.negative, minus, algebra.unsigned(fmt.infinity, fmt.bits))
-        result = algebra.ite(special.infinite, infinity, result)
-    d = algebra.ite(special.nan, algebra.unsigned(nan_code.pattern(fmt), fmt.bits), result)
+        infinity = ite(special.negative, minus, algebra.unsigned(fmt.infinity, fmt.bits))
+        result = ite(special.infinite, infinity, result)
+    d = ite(special.nan, algebra.unsigned(nan_code.pattern(fmt), fmt.bits), result)
     return algebra.signal(Signal(SignalKind.D), d)

@@ -8,7 +8,7 @@ from typing import Generic, assert_never
 
 from mmaproof.designs.readings import ProductExponent, SubnormalC, ZeroC, ZeroGroup, ZeroProduct
 from mmaproof.designs.steps.aligned import AlignedStep, ScaledGroups, SingleProducts
-from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
+from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word, ite
 from mmaproof.smt.algebra.signals import Signal, SignalKind
 from mmaproof.smt.semantics.unpack import Unpacked, normalised
 
@@ -30,16 +30,13 @@ class Term(Generic[D, T]):
     present: Truth[T]
     largest: int
 
-    def named(self, algebra: Algebra[D, T], label: object) -> Term[D, T]:
+    def named(self, label: object) -> Term[D, T]:
         """Return the term, its parts named as signals."""
+        algebra = self.significand.algebra
         significand = algebra.signal(Signal(SignalKind.SIGNIFICAND, label), self.significand, (0, self.largest))
         return Term(
             self.fraction_bits,
-            algebra.signal_truth(
-                Signal(SignalKind.SIGN, label),
-                self.negative,
-                lambda: algebra.negation(algebra.is_value(significand, 0)),
-            ),
+            algebra.signal_truth(Signal(SignalKind.SIGN, label), self.negative, lambda: ~significand.is_value(0)),
             algebra.signal(Signal(SignalKind.EXPONENT, label), self.exponent),
             significand,
             algebra.signal_truth(Signal(SignalKind.PRESENCE, label), self.present),
@@ -67,23 +64,23 @@ def product_term(algebra: Algebra[D, T], step: AlignedStep, x: Factors[D, T]) ->
     present = algebra.truth(True)
     exponents = [a.exponent, b.exponent]
     if reading is ZeroProduct.OPERAND_MINUS_126:
-        exponents = [algebra.ite(f.zero, algebra.signed(ZERO_EXPONENT), f.exponent) for f in (a, b)]
-    exponent = algebra.add(exponents[0], exponents[1])
-    significand = algebra.multiply(a.significand, b.significand)
+        exponents = [ite(f.zero, ZERO_EXPONENT, f.exponent) for f in (a, b)]
+    exponent = exponents[0] + exponents[1]
+    significand = a.significand * b.significand
     fraction_bits, largest = a.fraction_bits + b.fraction_bits, a.largest * b.largest
     for scale in x.scales:
-        exponent = algebra.add(exponent, scale.exponent)
+        exponent = exponent + scale.exponent
         if scale.fraction_bits:
-            significand = algebra.multiply(significand, scale.significand)
+            significand = significand * scale.significand
         fraction_bits, largest = fraction_bits + scale.fraction_bits, largest * scale.largest
     if reading is ZeroProduct.E_ZERO:
-        exponent = algebra.ite(zero, algebra.signed(step.e_zero), exponent)
+        exponent = ite(zero, step.e_zero, exponent)
     elif reading is ZeroProduct.ABSENT:
-        present = algebra.negation(zero)
+        present = ~zero
     if step.product_exponent is ProductExponent.NORMALISED:
-        significand, exponent, fraction_bits = _normalise_product(algebra, zero, significand, exponent, fraction_bits)
+        significand, exponent, fraction_bits = _normalise_product(zero, significand, exponent, fraction_bits)
         largest = (1 << significand.width) - 1
-    return Term(fraction_bits, product_sign(algebra, x), exponent, significand, present, largest)
+    return Term(fraction_bits, product_sign(x), exponent, significand, present, largest)
 
 
 def normalised_product(algebra: Algebra[D, T], x: Factors[D, T]) -> Term[D, T]:
@@ -93,18 +90,19 @@ def normalised_product(algebra: Algebra[D, T], x: Factors[D, T]) -> Term[D, T]:
 
 
 def _normalise_product(
-    algebra: Algebra[D, T], zero: Truth[T], significand: Word[D], exponent: Word[D], fraction_bits: int
+    zero: Truth[T], significand: Word[D], exponent: Word[D], fraction_bits: int
 ) -> tuple[Word[D], Word[D], int]:
     """Return significand (top bit set), exponent and fraction bits of a product normalised to [1, 2)."""
+    algebra = significand.algebra
     top_weight = significand.width - 1 - fraction_bits
     significand, places = algebra.normalise(significand)
-    up = algebra.subtract(algebra.unsigned(top_weight, max(places.width, top_weight.bit_length(), 1)), places)
-    return significand, algebra.ite(zero, exponent, algebra.add(exponent, up)), significand.width - 1
+    up = algebra.unsigned(top_weight, max(places.width, top_weight.bit_length(), 1)) - places
+    return significand, ite(zero, exponent, exponent + up), significand.width - 1
 
 
-def product_sign(algebra: Algebra[D, T], x: Factors[D, T]) -> Truth[T]:
+def product_sign(x: Factors[D, T]) -> Truth[T]:
     """Return the sign of the product of two elements (scales have none)."""
-    return algebra.exclusive_or(x.a.negative, x.b.negative)
+    return x.a.negative ^ x.b.negative
 
 
 def accumulator_term(algebra: Algebra[D, T], step: AlignedStep, c: Unpacked[D, T]) -> Term[D, T]:
@@ -114,11 +112,11 @@ def accumulator_term(algebra: Algebra[D, T], step: AlignedStep, c: Unpacked[D, T
     exponent, present = c.exponent, algebra.truth(True)
     match step.zero_c:
         case ZeroC.MINUS_126:
-            exponent = algebra.ite(c.zero, algebra.signed(ZERO_EXPONENT), exponent)
+            exponent = ite(c.zero, ZERO_EXPONENT, exponent)
         case ZeroC.E_ZERO:
-            exponent = algebra.ite(c.zero, algebra.signed(step.e_zero), exponent)
+            exponent = ite(c.zero, step.e_zero, exponent)
         case ZeroC.ABSENT:
-            present = algebra.negation(c.zero)
+            present = ~c.zero
         case _:
             assert_never(step.zero_c)
     return Term(c.fraction_bits, c.negative, exponent, c.significand, present, c.largest)
@@ -138,26 +136,23 @@ def scaled_term(
     ``largest``. The significand is its magnitude times those of the scales, the exponent is the scales' alone.
     """
     scales = group[0].scales
-    significand = algebra.magnitude(exact)
-    exponent = algebra.add(scales[0].exponent, scales[1].exponent)
+    significand = exact.magnitude()
+    exponent = scales[0].exponent + scales[1].exponent
     if scales[0].fraction_bits:
         # of each other first, so that the two change places by the law of one multiplication
-        significand = algebra.multiply(significand, algebra.multiply(scales[0].significand, scales[1].significand))
+        significand = significand * (scales[0].significand * scales[1].significand)
     for scale in scales:
         fraction_bits, largest = fraction_bits + scale.fraction_bits, largest * scale.largest
-    is_zero = algebra.is_value(significand, 0)
     present = algebra.truth(True)
     match groups.zero_group:
         case ZeroGroup.ABSENT:
-            present = algebra.negation(is_zero)
+            present = ~significand.is_value(0)
         case ZeroGroup.E_ZERO:
-            empty = algebra.any_of(
-                [algebra.all_of([algebra.any_of([x.a.zero, x.b.zero]) for x in group]), *(s.zero for s in scales)]
-            )
-            exponent = algebra.ite(empty, algebra.signed(groups.group_e_zero), exponent)
+            products_zero = algebra.all_of([x.a.zero | x.b.zero for x in group])
+            empty = algebra.any_of([products_zero, *(s.zero for s in scales)])
+            exponent = ite(empty, groups.group_e_zero, exponent)
         case ZeroGroup.SCALES:
             pass
         case _:
             assert_never(groups.zero_group)
-    negative = algebra.less(exact, algebra.signed(0))
-    return Term(fraction_bits, negative, exponent, significand, present, largest)
+    return Term(fraction_bits, exact < 0, exponent, significand, present, largest)

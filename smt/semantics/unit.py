@@ -129,7 +129,7 @@ def factors(design: Design, algebra: Algebra[D, T], operands: OperandWords[D], k
         x = ieee.read(algebra, fmt, pattern, flushes=flushes, flushed_sign=step.flushed_sign)
         if step.widening is Widening.FP16:
             x = widen(algebra, fmt, FORMATS["fp16"], x)
-        elements.append(x.named(algebra, Element(name, k)))
+        elements.append(x.named(Element(name, k)))
     scales: tuple[Unpacked[D, T], ...] = ()
     if design.scale_format is not None and design.block is not None:
         columns = (operands.scale_a, operands.scale_b)
@@ -142,11 +142,11 @@ def _accumulator(
     design: Design, algebra: Algebra[D, T], c: Word[D], fmt: Format, before: StepSignals[D, T] | None
 ) -> Unpacked[D, T]:
     """Unpack the accumulator; under ``chain_infinity`` finite, an infinity that rho produced is a number."""
-    accumulator = ieee.read_accumulator(algebra, design.step, fmt, c).named(algebra, Addend.C)
+    accumulator = ieee.read_accumulator(algebra, design.step, fmt, c).named(Addend.C)
     if before is None or design.chain.chain_infinity is ChainInfinity.INFINITE:
         return accumulator
-    produced = algebra.all_of([before.overflowed, algebra.negation(before.special.infinite)])
-    return replace(accumulator, infinite=algebra.all_of([accumulator.infinite, algebra.negation(produced)]))
+    produced = before.overflowed & ~before.special.infinite
+    return replace(accumulator, infinite=accumulator.infinite & ~produced)
 
 
 def _late_addition(design: Design, algebra: Algebra[D, T], c: Word[D], total: Word[D]) -> Word[D]:

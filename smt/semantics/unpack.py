@@ -7,7 +7,8 @@ from typing import Generic
 
 from mmaproof.designs.formats import Format, Specials
 from mmaproof.designs.readings import FlushedSign
-from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
+from mmaproof.smt.algebra import magnitudes
+from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word, ite
 from mmaproof.smt.algebra.signals import Signal, SignalKind
 
 
@@ -33,8 +34,9 @@ class Unpacked(Generic[D, T]):
         """Largest significand."""
         return (1 << self.significand.width) - 1
 
-    def named(self, algebra: Algebra[D, T], label: object) -> Unpacked[D, T]:
+    def named(self, label: object) -> Unpacked[D, T]:
         """Return the number, its sign, exponent and significand named as signals."""
+        algebra = self.significand.algebra
         return Unpacked(
             self.fraction_bits,
             algebra.signal_truth(Signal(SignalKind.OPERAND_SIGN, label), self.negative),
@@ -50,51 +52,47 @@ class Unpacked(Generic[D, T]):
 def unpack(algebra: Algebra[D, T], fmt: Format, pattern: Word[D]) -> Unpacked[D, T]:
     """Take ``pattern`` (``fmt.bits`` wide, unsigned) of a floating-point format apart."""
     f, low, exponent_bits = fmt.fraction_bits, fmt.ignored_bits, fmt.exponent_bits
-    field = algebra.extract(pattern, low + f + exponent_bits - 1, low + f)
-    top_field = algebra.is_value(field, (1 << exponent_bits) - 1)
-    negative = algebra.is_bit_set(pattern, fmt.sign_position) if fmt.signed else algebra.truth(False)
+    field = pattern.extract(low + f + exponent_bits - 1, low + f)
+    top_field = field.is_value((1 << exponent_bits) - 1)
     no = algebra.truth(False)
+    negative = pattern.bit(fmt.sign_position) if fmt.signed else no
+    bias = algebra.unsigned(fmt.bias, exponent_bits)
     if not f:
         # a power of two: no zero, no subnormals, all ones is NaN
-        power = algebra.subtract(field, algebra.unsigned(fmt.bias, exponent_bits))
-        return Unpacked(0, negative, power, algebra.unsigned(1, 1), no, no, no, top_field)
-    fraction = algebra.extract(pattern, low + f - 1, low)
-    no_fraction = algebra.is_value(fraction, 0)
-    low_field = algebra.is_value(field, 0)
-    zero = algebra.all_of([low_field, no_fraction])
+        return Unpacked(0, negative, field - bias, algebra.unsigned(1, 1), no, no, no, top_field)
+    fraction = pattern.extract(low + f - 1, low)
+    no_fraction = fraction.is_value(0)
+    low_field = field.is_value(0)
+    zero = low_field & no_fraction
     infinite, nan = no, no
     match fmt.specials:
         case Specials.IEEE:
-            infinite = algebra.all_of([top_field, no_fraction])
-            nan = algebra.all_of([top_field, algebra.negation(no_fraction)])
+            infinite, nan = top_field & no_fraction, top_field & ~no_fraction
         case Specials.NAN_ONLY:
-            nan = algebra.all_of([top_field, algebra.is_value(fraction, (1 << f) - 1)])
+            nan = top_field & fraction.is_value((1 << f) - 1)
         case Specials.FNUZ:
-            nan = algebra.all_of([zero, negative])
-    integer_bit = algebra.ite(low_field, algebra.unsigned(0, 1), algebra.unsigned(1, 1))
-    read_field = algebra.ite(low_field, algebra.unsigned(1, exponent_bits), field)
+            nan = zero & negative
+    integer_bit = ite(low_field, algebra.unsigned(0, 1), algebra.unsigned(1, 1))
     return Unpacked(
         fraction_bits=f,
         negative=negative,
-        exponent=algebra.subtract(read_field, algebra.unsigned(fmt.bias, exponent_bits)),
-        significand=algebra.concatenate(integer_bit, fraction),
+        exponent=ite(low_field, algebra.unsigned(1, exponent_bits), field) - bias,
+        significand=integer_bit.concatenate(fraction),
         zero=zero,
-        subnormal=algebra.all_of([low_field, algebra.negation(no_fraction)]),
+        subnormal=low_field & ~no_fraction,
         infinite=infinite,
         nan=nan,
     )
 
 
-def flush_subnormal(algebra: Algebra[D, T], x: Unpacked[D, T], sign: FlushedSign) -> Unpacked[D, T]:
+def flush_subnormal(x: Unpacked[D, T], sign: FlushedSign) -> Unpacked[D, T]:
     """Return a zero, +0 or of its sign, for a subnormal, anything else as it is (Xie et al. 2026, algorithm 2)."""
-    negative = x.negative
-    if sign is FlushedSign.POSITIVE:
-        negative = algebra.all_of([x.negative, algebra.negation(x.subnormal)])
+    algebra = x.significand.algebra
     return replace(
         x,
-        negative=negative,
-        significand=algebra.ite(x.subnormal, algebra.unsigned(0, x.significand.width), x.significand),
-        zero=algebra.any_of([x.zero, x.subnormal]),
+        negative=x.negative & ~x.subnormal if sign is FlushedSign.POSITIVE else x.negative,
+        significand=ite(x.subnormal, algebra.unsigned(0, x.significand.width), x.significand),
+        zero=x.zero | x.subnormal,
         subnormal=algebra.truth(False),
     )
 
@@ -109,6 +107,5 @@ def widen(algebra: Algebra[D, T], fmt: Format, target: Format, x: Unpacked[D, T]
 
 def normalised(algebra: Algebra[D, T], x: Unpacked[D, T]) -> Unpacked[D, T]:
     """Return ``x`` with subnormal significands shifted up and their exponents below e_min."""
-    significand, places = algebra.normalise(x.significand)
-    exponent = algebra.subtract(x.exponent, algebra.as_signed(places))
+    significand, exponent = magnitudes.normalised(x.significand, x.exponent)
     return replace(x, significand=significand, exponent=exponent, subnormal=algebra.truth(False))
