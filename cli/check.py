@@ -42,10 +42,10 @@ from mmaproof.cli.output import (
 from mmaproof.cli.version import tool_version
 
 if TYPE_CHECKING:
-    from mmaproof.generators.check import Check
     from mmaproof.generators.vectors import Vector
     from mmaproof.properties.property import Answer
     from mmaproof.properties.run_question import Run
+    from mmaproof.verification.check import Check
 
 EXIT_STATUS = {
     "holds": EXIT_HOLDS,
@@ -100,12 +100,12 @@ def check(
     """
     from mmaproof.designs.catalogue import find_design
     from mmaproof.designs.files import require_writable
-    from mmaproof.generators.check import check as decide
-    from mmaproof.generators.compare import DEFAULT_BUDGET
     from mmaproof.generators.vectors import write_vectors
     from mmaproof.properties.library import find_property
     from mmaproof.properties.preconditions import parse_precondition
     from mmaproof.smt.solving.limits import Limits, parse_memory, parse_seconds
+    from mmaproof.verification.check import check as decide
+    from mmaproof.verification.compare import DEFAULT_BUDGET
 
     found, unit = find_property(asked), find_design(design)
     if output is not None:
@@ -164,7 +164,7 @@ def check_record(done: Check) -> dict[str, Any]:
 
 
 def _word(answer: Answer) -> str:
-    from mmaproof.generators.check import WORDS
+    from mmaproof.verification.check import WORDS
 
     return WORDS[answer.status]
 

@@ -41,8 +41,8 @@ from mmaproof.cli.output import (
 from mmaproof.cli.version import tool_version
 
 if TYPE_CHECKING:
-    from mmaproof.generators.compare import Comparison
     from mmaproof.generators.vectors import Vector
+    from mmaproof.verification.compare import Comparison
 
 EXIT_STATUS = {
     "equivalent": EXIT_HOLDS,
@@ -84,11 +84,11 @@ def compare(
     """
     from mmaproof.designs.catalogue import find_design
     from mmaproof.designs.files import require_writable
-    from mmaproof.generators.compare import DEFAULT_BUDGET
-    from mmaproof.generators.compare import compare as decide
     from mmaproof.generators.vectors import write_vectors
     from mmaproof.properties.preconditions import parse_precondition
     from mmaproof.smt.solving.limits import Limits, parse_memory, parse_seconds
+    from mmaproof.verification.compare import DEFAULT_BUDGET
+    from mmaproof.verification.compare import compare as decide
 
     designs = find_design(first), find_design(second)
     if output is not None:

@@ -17,7 +17,7 @@ from mmaproof.cli.version import tool_version
 
 if TYPE_CHECKING:
     from mmaproof.designs.design import Design
-    from mmaproof.generators.fingerprint import Feature
+    from mmaproof.verification.fingerprint import Feature
 
 Rows = dict[str, list["Feature"]]
 """property -> what it says of each design, in the order of the designs"""
@@ -86,11 +86,12 @@ def fingerprint(
     from mmaproof.designs.catalogue import find_design
     from mmaproof.designs.errors import InputError
     from mmaproof.designs.files import require_writable
-    from mmaproof.generators.answer import Means
-    from mmaproof.generators.fingerprint import SEARCH, feature_of, vectors_of
+    from mmaproof.generators.fingerprint import vectors_of
     from mmaproof.generators.vectors import write_vectors
     from mmaproof.properties.library import PROPERTIES, find_property
     from mmaproof.smt.solving.limits import Limits, parse_memory, parse_seconds
+    from mmaproof.verification.answer import Means
+    from mmaproof.verification.fingerprint import SEARCH, feature_of
 
     designs = list({d.name: d for d in map(find_design, names)}.values())
     wanted = {find_property(name).name for name in only or PROPERTIES}
@@ -157,7 +158,7 @@ def cell(feature: Feature) -> str:
 
 def print_fingerprint(rows: Rows, designs: Sequence[Design]) -> None:
     """Print the answers as a table, a letter for each design; on a narrow terminal wider than it, nothing cut off."""
-    from mmaproof.generators.fingerprint import designs_differ
+    from mmaproof.verification.fingerprint import designs_differ
 
     features = {name: row[0].asked.feature for name, row in rows.items()}
     columns = [["property", *rows]]

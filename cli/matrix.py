@@ -20,9 +20,9 @@ from mmaproof.cli.output import EXIT_HOLDS, EXIT_UNKNOWN, complain, counted, pri
 if TYPE_CHECKING:
     from mmaproof.cli.matrix_text import Matrix
     from mmaproof.designs.design import Design
-    from mmaproof.generators.executors import Pool
-    from mmaproof.generators.matrix import PairAnswer
     from mmaproof.generators.vectors import Vector
+    from mmaproof.verification.executors import Pool
+    from mmaproof.verification.matrix import PairAnswer
 
 
 def register(app: typer.Typer) -> None:
@@ -81,10 +81,10 @@ def matrix(
     from mmaproof.cli.matrix_text import Matrix, print_matrix
     from mmaproof.designs.errors import InputError
     from mmaproof.designs.files import require_writable
-    from mmaproof.generators.classes import groups_of
-    from mmaproof.generators.executors import ClusterNotReachable
-    from mmaproof.generators.matrix import decide_all, not_comparable, pairs_of
     from mmaproof.smt.solving.limits import Limits, parse_memory, parse_seconds
+    from mmaproof.verification.classes import groups_of
+    from mmaproof.verification.executors import ClusterNotReachable
+    from mmaproof.verification.matrix import decide_all, not_comparable, pairs_of
 
     started = time.monotonic()
     designs = chosen(names or [], everything, architectures or [])
@@ -138,7 +138,7 @@ def chosen(names: Sequence[str], everything: bool, architectures: Sequence[str])
 @contextmanager
 def executors(dask: str | None, jobs: int | None) -> Iterator[tuple[Pool, int]]:
     """Yield what makes executors, and how many questions to hand to one at a time."""
-    from mmaproof.generators.executors import cluster, local_pool
+    from mmaproof.verification.executors import cluster, local_pool
 
     if dask is None:
         jobs = jobs or os.cpu_count() or 1

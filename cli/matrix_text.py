@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from mmaproof.designs.design import Design
     from mmaproof.designs.formats import Format
     from mmaproof.designs.operands import Operands
-    from mmaproof.generators.classes import Class, Group
-    from mmaproof.generators.compare import Comparison
-    from mmaproof.generators.matrix import PairAnswer
+    from mmaproof.verification.classes import Class, Group
+    from mmaproof.verification.compare import Comparison
+    from mmaproof.verification.matrix import PairAnswer
 
 FEW = 12
 """As many designs at most have a row and a column each in a table, and a line each in their class."""
@@ -146,7 +146,7 @@ def shortened(members: Class) -> Iterator[str]:
 
 def _between(group: Group, first: Class, second: Class) -> str:
     """Return what is known of two classes."""
-    from mmaproof.generators.classes import simplest_difference
+    from mmaproof.verification.classes import simplest_difference
 
     answers = group.between(first, second)
     lengths = sorted({a.comparison.question.k for a in answers})

@@ -71,11 +71,11 @@ def suite(
     Exit status 0: every pair is proved equivalent, or separated by a vector; 3: some are neither.
     """
     from mmaproof.designs.files import require_writable
-    from mmaproof.generators.classes import groups_of
-    from mmaproof.generators.matrix import decide_all, pairs_of
     from mmaproof.generators.suite import suites
     from mmaproof.generators.vectors import write_vectors
     from mmaproof.smt.solving.limits import Limits, parse_memory, parse_seconds
+    from mmaproof.verification.classes import groups_of
+    from mmaproof.verification.matrix import decide_all, pairs_of
 
     started = time.monotonic()
     designs = chosen(names or [], everything, architectures or [])

@@ -15,14 +15,14 @@ from mmaproof.designs.operands import Operands
 from mmaproof.designs.parameters import format_parameter
 from mmaproof.designs.profiles import Point, load_disputes
 from mmaproof.designs.readings import Join
-from mmaproof.generators.compare import compare
-from mmaproof.generators.search import Budget
 from mmaproof.properties.same_alignment import DECIDE_ALIGNMENT, EqualWithoutProducts, SameAlignment
 from mmaproof.smt.evaluate import evaluate
 from mmaproof.smt.proving.decide import decide
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Status
+from mmaproof.verification.compare import compare
+from mmaproof.verification.search import Budget
 
 SEARCH = Budget(rows=30_000, seconds=1.0)
 

@@ -12,14 +12,8 @@ from functools import cached_property
 
 from mmaproof.designs.formats import Format
 from mmaproof.designs.operands import OperandBatch, Operands
-from mmaproof.generators.classes import Class, Group
-from mmaproof.generators.executors import Pool as Executors
-from mmaproof.generators.executors import finished
-from mmaproof.generators.matrix import ONE_AT_A_TIME, PairAnswer
 from mmaproof.generators.separate import Pool, breed, strip
 from mmaproof.generators.set_cover import set_cover
-from mmaproof.generators.simplify import simplest
-from mmaproof.generators.stored import store_witness, stored_witness
 from mmaproof.properties.preconditions import Finite
 from mmaproof.properties.separation import SomePairAgrees
 from mmaproof.smt.evaluate import evaluate
@@ -27,6 +21,12 @@ from mmaproof.smt.proving.decide import decide
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Status, Verdict
+from mmaproof.verification.classes import Class, Group
+from mmaproof.verification.executors import Pool as Executors
+from mmaproof.verification.executors import finished
+from mmaproof.verification.matrix import ONE_AT_A_TIME, PairAnswer
+from mmaproof.verification.simplify import simplest
+from mmaproof.verification.stored import store_witness, stored_witness
 
 ROWS = 60_000
 """Operand sets that are tried, at most, for one vector that separates everything."""

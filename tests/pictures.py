@@ -16,9 +16,9 @@ from mmaproof.cli.picture.steps import Step
 from mmaproof.designs.catalogue import find_design, load_catalogue
 from mmaproof.designs.design import Design
 from mmaproof.designs.operands import Operands
-from mmaproof.generators.distributions import DISTRIBUTIONS
-from mmaproof.generators.distributions import draw as draw_operands
 from mmaproof.smt.evaluate import trace
+from mmaproof.verification.distributions import DISTRIBUTIONS
+from mmaproof.verification.distributions import draw as draw_operands
 
 VOLTA = find_design("volta/f32.f16.f16.f32")
 TURING = find_design("turing/f32.f16.f16.f32")

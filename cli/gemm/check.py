@@ -36,8 +36,8 @@ from mmaproof.cli.output import (
 )
 
 if TYPE_CHECKING:
-    from mmaproof.generators.gemm.check import GemmCheck
-    from mmaproof.generators.gemm.finding import Witness
+    from mmaproof.verification.gemm.check import GemmCheck
+    from mmaproof.verification.gemm.finding import Witness
 
 EXIT_STATUS = {
     "holds": EXIT_HOLDS,
@@ -91,10 +91,10 @@ def check(
     """
     from mmaproof.algorithms.catalogue import find_algorithm
     from mmaproof.designs.catalogue import find_design
-    from mmaproof.generators.compare import DEFAULT_BUDGET
-    from mmaproof.generators.gemm.check import QUESTIONS, check_algorithm
     from mmaproof.properties.preconditions import parse_precondition
     from mmaproof.smt.solving.limits import Limits, parse_memory, parse_seconds
+    from mmaproof.verification.compare import DEFAULT_BUDGET
+    from mmaproof.verification.gemm.check import QUESTIONS, check_algorithm
 
     if question is None:
         if json:
@@ -131,7 +131,7 @@ def check(
 
 def verdict_of(done: GemmCheck) -> str:
     """Return the answer in the word of the command line."""
-    from mmaproof.generators.check import WORDS
+    from mmaproof.verification.check import WORDS
 
     return WORDS[done.finding.status]
 

@@ -40,8 +40,8 @@ from mmaproof.cli.output import (
 from mmaproof.cli.version import tool_version
 
 if TYPE_CHECKING:
-    from mmaproof.generators.gemm.compare import ErrorComparison
     from mmaproof.generators.vectors import Vector
+    from mmaproof.verification.gemm.compare import ErrorComparison
 
 MOST_DIGITS = 40
 """Characters of a factor."""
@@ -100,11 +100,11 @@ def compare(
     from mmaproof.algorithms.catalogue import find_algorithm
     from mmaproof.designs.catalogue import find_design
     from mmaproof.designs.files import require_writable
-    from mmaproof.generators.compare import DEFAULT_BUDGET
-    from mmaproof.generators.gemm.compare import compare_errors
     from mmaproof.generators.vectors import write_vectors
     from mmaproof.properties.preconditions import parse_precondition
     from mmaproof.smt.solving.limits import Limits, parse_memory, parse_seconds
+    from mmaproof.verification.compare import DEFAULT_BUDGET
+    from mmaproof.verification.gemm.compare import compare_errors
 
     factor = parse_factor(by)
     algorithms = find_algorithm(first), find_algorithm(second)

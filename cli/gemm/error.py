@@ -17,9 +17,9 @@ from mmaproof.cli.output import EXIT_HOLDS, EXIT_UNKNOWN, counted, print_json, p
 
 if TYPE_CHECKING:
     from mmaproof.designs.design import Design
-    from mmaproof.generators.gemm.bounds import Reference, StepProof
-    from mmaproof.generators.gemm.error import Point
-    from mmaproof.generators.gemm.matrices import Distribution
+    from mmaproof.verification.gemm.bounds import Reference, StepProof
+    from mmaproof.verification.gemm.error import Point
+    from mmaproof.verification.gemm.matrices import Distribution
 
 MEANINGS = {
     "exact": "the exact product",
@@ -89,11 +89,11 @@ def error(
     from mmaproof.designs.catalogue import find_design
     from mmaproof.designs.errors import InputError
     from mmaproof.designs.files import require_writable
-    from mmaproof.generators.gemm.bounds import prove_step
-    from mmaproof.generators.gemm.error import measure
-    from mmaproof.generators.gemm.matrices import find_distribution
     from mmaproof.smt.solving.limits import Limits, parse_memory, parse_seconds
     from mmaproof.smt.solving.verdict import Status
+    from mmaproof.verification.gemm.bounds import prove_step
+    from mmaproof.verification.gemm.error import measure
+    from mmaproof.verification.gemm.matrices import find_distribution
 
     if as_csv and json:
         raise InputError("--csv and --json are two forms of one output: leave one of them out")
@@ -158,7 +158,7 @@ def parse_sizes(text: str) -> list[int]:
 def parse_reference(text: str) -> Reference:
     """Return the reference that ``--reference`` spells. Raises InputError."""
     from mmaproof.designs.errors import InputError
-    from mmaproof.generators.gemm.bounds import Reference
+    from mmaproof.verification.gemm.bounds import Reference
 
     try:
         return Reference(text)
@@ -189,7 +189,7 @@ def error_record(
 
 def point_record(point: Point) -> dict[str, Any]:
     """Return the errors of one algorithm at one size as JSON data; bounds are rounded up."""
-    from mmaproof.generators.gemm.bounds import rounded_up
+    from mmaproof.verification.gemm.bounds import rounded_up
 
     record: dict[str, Any] = {
         "algorithm": point.algorithm.name,

@@ -13,7 +13,7 @@ from mmaproof.cli.options import Json
 from mmaproof.cli.output import print_json, say
 
 if TYPE_CHECKING:
-    from mmaproof.generators.gemm.compare import Outcome
+    from mmaproof.verification.gemm.compare import Outcome
 
 
 def register(app: typer.Typer) -> None:
@@ -43,7 +43,7 @@ def run(
     from mmaproof.designs.catalogue import find_design
     from mmaproof.designs.errors import OperandError
     from mmaproof.designs.operands import Operands
-    from mmaproof.generators.gemm.compare import outcomes
+    from mmaproof.verification.gemm.compare import outcomes
 
     found, design = find_algorithm(algorithm), find_design(unit)
     columns = [parse_patterns(*x) for x in (("a", a, OPERANDS), ("b", b, OPERANDS), ("c", c, OPERANDS))]

@@ -13,13 +13,13 @@ from mmaproof.designs.design import Design
 from mmaproof.designs.operands import OperandBatch
 from mmaproof.generators.cover.bins import Bin
 from mmaproof.generators.cover.reach import Hits, aim, ask_solver, hits_of
-from mmaproof.generators.distributions import DISTRIBUTIONS, draw
 from mmaproof.generators.vectors import Vector
 from mmaproof.smt.evaluate import evaluate
 from mmaproof.smt.solving.backends import DEFAULT_SOLVER
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import SolverIdentity, Status, Verdict
+from mmaproof.verification.distributions import DISTRIBUTIONS, draw
 
 BASELINE = "normal"
 """The distribution that the chosen vectors are compared with."""

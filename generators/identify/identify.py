@@ -16,9 +16,7 @@ from mmaproof.designs.errors import TargetUnavailable
 from mmaproof.designs.formats import Format
 from mmaproof.designs.operands import OperandBatch, Operands, Patterns
 from mmaproof.designs.parameters import DEFINITIONS, Parameters, format_parameter
-from mmaproof.generators.compare import compare
 from mmaproof.generators.disputes import same_alignment
-from mmaproof.generators.distributions import DISTRIBUTIONS, draw
 from mmaproof.generators.identify.evidence import Evidence
 from mmaproof.generators.identify.fit import STARTS, Fit, known_parameters
 from mmaproof.generators.identify.oracle import Oracle
@@ -28,6 +26,8 @@ from mmaproof.smt.evaluate import equal_patterns, evaluate_batch
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Status
+from mmaproof.verification.compare import compare
+from mmaproof.verification.distributions import DISTRIBUTIONS, draw
 
 MOST_BATCHES = 12
 SEARCHED = 4096

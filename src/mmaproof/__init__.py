@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from mmaproof.designs.design import Design
     from mmaproof.designs.formats import FORMATS, Format, find_format
     from mmaproof.designs.operands import OperandBatch, Operands
-    from mmaproof.generators.check import Check, check
-    from mmaproof.generators.compare import Comparison, compare
-    from mmaproof.generators.gemm.compare import compare_errors
     from mmaproof.hardware_replay.emulation import dot, matmul
     from mmaproof.hardware_replay.recordings import read_recording
     from mmaproof.hardware_replay.replay import replay
@@ -31,6 +28,9 @@ if TYPE_CHECKING:
     from mmaproof.smt.solving.certify import Certify
     from mmaproof.smt.solving.limits import Limits
     from mmaproof.smt.solving.solving import Solving
+    from mmaproof.verification.check import Check, check
+    from mmaproof.verification.compare import Comparison, compare
+    from mmaproof.verification.gemm.compare import compare_errors
 
 _HOME = {
     "Algorithm": "algorithms.algorithm",

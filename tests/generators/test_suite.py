@@ -15,10 +15,6 @@ from mmaproof.designs.catalogue import find_design, load_catalogue
 from mmaproof.designs.errors import DesignError
 from mmaproof.designs.operands import OperandBatch
 from mmaproof.generators import suite as module
-from mmaproof.generators.classes import groups_of
-from mmaproof.generators.compare import Comparison
-from mmaproof.generators.distributions import draw
-from mmaproof.generators.matrix import PairAnswer, decide_all
 from mmaproof.generators.separate import Pool, breed, strip
 from mmaproof.generators.suite import Choice, EquivalentSeparatedError, Fewest, Task, choose, needs_of, suite
 from mmaproof.properties.equivalence import Equivalence
@@ -28,6 +24,10 @@ from mmaproof.smt.evaluate import evaluate, evaluate_batch
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Status
+from mmaproof.verification.classes import groups_of
+from mmaproof.verification.compare import Comparison
+from mmaproof.verification.distributions import draw
+from mmaproof.verification.matrix import PairAnswer, decide_all
 
 LIMITS = Limits(120, 4 << 30)
 NVIDIA = ("volta", "turing", "ampere", "ada", "hopper", "blackwell", "rtx-blackwell")

@@ -14,9 +14,9 @@ from mmaproof.cli.picture.sums import Sum
 from mmaproof.designs.design import Design
 from mmaproof.designs.operands import Operands
 from mmaproof.designs.readings import Alignment, Join
-from mmaproof.generators.distributions import DISTRIBUTIONS
-from mmaproof.generators.distributions import draw as draw_operands
 from mmaproof.smt.evaluate import trace
+from mmaproof.verification.distributions import DISTRIBUTIONS
+from mmaproof.verification.distributions import draw as draw_operands
 
 
 @pytest.mark.parametrize("width", [60, 80, 120, 160])

@@ -14,9 +14,9 @@ from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.operands import OperandBatch, Operands
 from mmaproof.generators.cover import result_bins, sum_bins
 from mmaproof.generators.cover.reach import hits_of
-from mmaproof.generators.distributions import DISTRIBUTIONS, draw
 from mmaproof.smt.evaluate import trace
 from mmaproof.smt.semantics.align import Cut
+from mmaproof.verification.distributions import DISTRIBUTIONS, draw
 
 FAMILIES = {design.family: design for design in reversed(distinct_designs())}
 CHAIN = "ampere/m16n8k16.f32.f16.f16.f32"

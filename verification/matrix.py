@@ -1,0 +1,203 @@
+"""Every comparable pair of many designs decided; each distinct question is asked once, on any executor."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import threading
+from collections import Counter
+from collections.abc import Generator, Iterable, Sequence
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+
+from mmaproof.designs.design import Design
+from mmaproof.designs.formats import Format
+from mmaproof.designs.k_order import CONSECUTIVE
+from mmaproof.designs.parameters import Parameters
+from mmaproof.designs.readings import Join
+from mmaproof.properties.equivalence import Equivalence
+from mmaproof.smt.solving.limits import Limits
+from mmaproof.smt.solving.solving import Solving
+from mmaproof.smt.solving.verdict import Status
+from mmaproof.verification.compare import DEFAULT_LIMITS, Comparison, compare
+from mmaproof.verification.executors import Pool, finished
+from mmaproof.verification.search import Budget
+
+SEARCH = Budget(rows=20_000, seconds=math.inf)
+"""The search before a question is put to a solver ends by its rows, so that a seed gives the same answers."""
+
+DISTRIBUTION = "mmaproof"
+BY_IDENTITY = "identity: the same computation"
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What two designs share if they are comparable: formats, and blocks of scales."""
+
+    formats: tuple[Format, Format, Format, Format]
+    scale_format: Format | None
+    block: int | None
+
+    @classmethod
+    def of(cls, design: Design) -> Kind:
+        """Return the kind of a design."""
+        return cls(design.formats, design.scale_format, design.block)
+
+    def __str__(self) -> str:
+        a, b, c, d = (f.name for f in self.formats)
+        scales = "" if self.scale_format is None else f", {self.scale_format.name} scales of blocks of {self.block}"
+        return f"{a} * {b} + {c} -> {d}{scales}"
+
+
+def comparable_groups(designs: Iterable[Design]) -> dict[Kind, list[Design]]:
+    """Return the designs by kind: two are comparable exactly if they are of one kind."""
+    groups: dict[Kind, list[Design]] = {}
+    for design in designs:
+        groups.setdefault(Kind.of(design), []).append(design)
+    return groups
+
+
+def not_comparable(designs: Iterable[Design]) -> Counter[str]:
+    """Return how many pairs are not comparable, by the first thing in which they differ."""
+    groups = comparable_groups(designs)
+    reasons: Counter[str] = Counter()
+    for (x, some), (y, others) in itertools.combinations(groups.items(), 2):
+        reasons[why_not(x, y)] += len(some) * len(others)
+    return reasons
+
+
+def why_not(x: Kind, y: Kind) -> str:
+    """Return why designs of two kinds are not comparable."""
+    for name, f, g in zip("abcd", x.formats, y.formats, strict=True):
+        if f != g:
+            return f"{name} is of different formats"
+    return "the scales differ" if x.scale_format != y.scale_format else "the blocks of the scales differ"
+
+
+@dataclass(frozen=True)
+class Arithmetic:
+    """What decides the d of a dot product whose length is a multiple of K.
+
+    It is a chain of instructions, each a chain of steps of L products (L divides K), the d of one step being the c of
+    the next. Where every step adds to c, and an instruction takes its products in the order of k, nothing in this chain
+    shows where an instruction ends: d does not depend on K, and ``k`` is None. A permutation of k is one within an
+    instruction, and with the join ieee-once an instruction adds to c once: there K is a part of the arithmetic.
+    """
+
+    kind: Kind
+    parameters: Parameters
+    k: int | None
+
+    @classmethod
+    def of(cls, design: Design) -> Arithmetic:
+        """Return the arithmetic of a design."""
+        p = design.parameters
+        seamless = p.k_order == CONSECUTIVE and p.join is not Join.IEEE_ONCE
+        return cls(Kind.of(design), p, None if seamless else design.k)
+
+
+@dataclass(frozen=True)
+class Task:
+    """A question of the matrix and how it is to be answered: plain data, so that another process can do it."""
+
+    first: Design
+    second: Design
+    solving: Solving
+    limits: Limits
+    seed: int
+    version: str
+    """of mmaproof where the question comes from"""
+
+
+ONE_AT_A_TIME = threading.Lock()
+"""The terms of formulas are kept in one environment of the process, which is not made for several threads."""
+
+
+def decide(task: Task) -> Comparison:
+    """Answer a question; whatever goes wrong is a reason why the answer is unknown."""
+    question = Equivalence(task.first, task.second)
+    here = version(DISTRIBUTION)
+    if here != task.version:
+        reason = f"the process that was asked has {DISTRIBUTION} {here}, the one that asks {task.version}"
+        return _unknown(question, reason)
+    try:
+        with ONE_AT_A_TIME:
+            answer = compare(
+                task.first, task.second, solver=task.solving, limits=task.limits, budget=SEARCH, seed=task.seed
+            )
+    except Exception as error:
+        # not passed on: many an exception cannot be sent to another process
+        return _unknown(question, f"{type(error).__name__}: {error}")
+    # the question that was asked holds its formula, which cannot be sent either
+    return replace(answer, question=question)
+
+
+def _unknown(question: Equivalence, reason: str) -> Comparison:
+    return Comparison(question, Status.UNKNOWN, 0.0, reason=" ".join(reason.split()), origin="nobody")
+
+
+@dataclass(frozen=True)
+class PairAnswer:
+    """What is known of two designs. Pairs with the same ``number`` share one answer; None: nothing had to be asked."""
+
+    comparison: Comparison
+    number: int | None
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """The names of the two designs."""
+        first, second = self.comparison.question.designs
+        return first.name, second.name
+
+    @property
+    def status(self) -> Status:
+        """What is known."""
+        return self.comparison.status
+
+
+def pairs_of(designs: Sequence[Design]) -> list[tuple[Design, Design]]:
+    """Return the comparable pairs: group by group, in the order of the designs."""
+    groups = comparable_groups(designs).values()
+    return [pair for group in groups for pair in itertools.combinations(group, 2)]
+
+
+def decide_all(
+    designs: Sequence[Design],
+    *,
+    pool: Pool,
+    at_once: int,
+    solving: Solving,
+    limits: Limits = DEFAULT_LIMITS,
+    seed: int = 0,
+) -> Generator[PairAnswer, None, None]:
+    """Yield the answer of every comparable pair of designs of different names, as answers come.
+
+    A question is asked once for all pairs of the same two arithmetics at the same length. No answer is inferred from
+    others: lengths differ from pair to pair. At most ``at_once`` questions are handed to the executor that ``pool``
+    makes; a question whose process dies, or that raises, is asked once more in an executor of its own, and is unknown
+    if that fails too. Closing the iterator ends what still runs.
+    """
+    asked: dict[tuple[frozenset[Arithmetic], int], list[Equivalence]] = {}
+    for first, second in pairs_of(designs):
+        question = Equivalence(first, second)
+        arithmetics = frozenset(map(Arithmetic.of, question.designs))
+        if len(arithmetics) == 1:
+            yield PairAnswer(Comparison(question, Status.PROVED, 0.0, origin=BY_IDENTITY), None)
+        else:
+            asked.setdefault((arithmetics, question.k), []).append(question)
+    sharing = list(asked.values())
+    here = version(DISTRIBUTION)
+    tasks = [Task(*questions[0].designs, solving, limits, seed, here) for questions in sharing]
+    for number, result in finished(decide, tasks, pool, at_once):
+        answer = _believed(sharing[number][0], result)
+        for question in sharing[number]:
+            yield PairAnswer(replace(answer, question=question), number)
+
+
+def _believed(question: Equivalence, result: Comparison | str) -> Comparison:
+    """Return what came back for a question, as far as it can be believed."""
+    if isinstance(result, str):
+        return _unknown(question, f"asked twice, no answer came back: {result}")
+    if result.witness is not None and not question.is_refuted_by(result.witness):
+        return _unknown(question, "the witness that came back does not replay here")
+    return result
