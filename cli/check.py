@@ -43,7 +43,7 @@ from mmaproof.cli.version import tool_version
 
 if TYPE_CHECKING:
     from mmaproof.generators.vectors import Vector
-    from mmaproof.properties.property import Answer
+    from mmaproof.properties.property import QuestionVerdict
     from mmaproof.properties.run_question import Run
     from mmaproof.verification.check import Check
 
@@ -163,7 +163,7 @@ def check_record(done: Check) -> dict[str, Any]:
     }
 
 
-def _word(answer: Answer) -> str:
+def _word(answer: QuestionVerdict) -> str:
     from mmaproof.verification.check import WORDS
 
     return WORDS[answer.status]

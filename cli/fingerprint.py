@@ -90,8 +90,8 @@ def fingerprint(
     from mmaproof.generators.vectors import write_vectors
     from mmaproof.properties.library import PROPERTIES, find_property
     from mmaproof.smt.solving.limits import Limits, parse_memory, parse_seconds
-    from mmaproof.verification.answer import Means
     from mmaproof.verification.fingerprint import SEARCH, feature_of
+    from mmaproof.verification.means import Means
 
     designs = list({d.name: d for d in map(find_design, names)}.values())
     wanted = {find_property(name).name for name in only or PROPERTIES}

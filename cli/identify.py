@@ -13,7 +13,7 @@ from mmaproof.cli.output import EXIT_HOLDS, EXIT_REFUTED, EXIT_UNKNOWN, complain
 
 if TYPE_CHECKING:
     from mmaproof.generators.identify.evidence import Evidence
-    from mmaproof.generators.identify.identify import Finding, Identification
+    from mmaproof.generators.identify.identify import Identification, ParameterVerdict
     from mmaproof.generators.identify.space import Interface
     from mmaproof.hardware_replay.target import Target
 
@@ -193,7 +193,7 @@ def print_identification(outcome: Identification) -> None:
     say("  assumed: the unit is a setting of these parameters; NaNs are equal whatever their codes")
 
 
-def _print_finding(name: str, finding: Finding) -> None:
+def _print_finding(name: str, finding: ParameterVerdict) -> None:
     from mmaproof.designs.parameters import format_parameter
 
     def listed(values: tuple[Any, ...]) -> str:

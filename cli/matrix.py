@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from mmaproof.designs.design import Design
     from mmaproof.generators.vectors import Vector
     from mmaproof.verification.executors import Pool
-    from mmaproof.verification.matrix import PairAnswer
+    from mmaproof.verification.matrix import PairVerdict
 
 
 def register(app: typer.Typer) -> None:
@@ -84,7 +84,7 @@ def matrix(
     from mmaproof.smt.solving.limits import Limits, parse_memory, parse_seconds
     from mmaproof.verification.classes import groups_of
     from mmaproof.verification.executors import ClusterNotReachable
-    from mmaproof.verification.matrix import decide_all, not_comparable, pairs_of
+    from mmaproof.verification.matrix import compare_all, not_comparable, pairs_of
 
     started = time.monotonic()
     designs = chosen(names or [], everything, architectures or [])
@@ -100,7 +100,7 @@ def matrix(
     pairs = pairs_of(designs)
     try:
         with executors(dask, jobs) as (pool, at_once):
-            answers = decide_all(designs, pool=pool, at_once=at_once, solving=solving, limits=limits, seed=seed)
+            answers = compare_all(designs, pool=pool, at_once=at_once, solving=solving, limits=limits, seed=seed)
             with closing(answers):
                 found = list(counted(answers, "pairs", len(pairs)))
     except ClusterNotReachable as error:
@@ -198,7 +198,7 @@ def matrix_record(done: Matrix) -> dict[str, Any]:
     }
 
 
-def pair_record(answer: PairAnswer) -> dict[str, Any]:
+def pair_record(answer: PairVerdict) -> dict[str, Any]:
     """Return the answer of a pair as JSON data: that of `compare`, with the number of the question, shared or not."""
     record = comparison_record(answer.comparison)
     first, second = record.pop("designs")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from mmaproof.designs.operands import Operands
     from mmaproof.verification.classes import Class, Group
     from mmaproof.verification.compare import Comparison
-    from mmaproof.verification.matrix import PairAnswer
+    from mmaproof.verification.matrix import PairVerdict
 
 FEW = 12
 """As many designs at most have a row and a column each in a table, and a line each in their class."""
@@ -33,7 +33,7 @@ class Matrix:
     """The designs, the answers of all pairs in their order, what follows from them, and the seconds all of it took."""
 
     designs: Sequence[Design]
-    answers: Sequence[PairAnswer]
+    answers: Sequence[PairVerdict]
     groups: Sequence[Group]
     not_comparable: Counter[str]
     seconds: float
@@ -94,7 +94,7 @@ def print_group(group: Group, numbers: dict[str, int]) -> None:
 
 def print_unknown(done: Matrix) -> None:
     """Print the questions without an answer, each with its first pair, and why there is none."""
-    unknown: dict[int | None, list[PairAnswer]] = {}
+    unknown: dict[int | None, list[PairVerdict]] = {}
     for answer in done.answers:
         if answer.comparison.verdict == "unknown":
             unknown.setdefault(answer.number, []).append(answer)

@@ -97,8 +97,8 @@ class _Made:
         from mmaproof.generators.standard import ask_target, probes
         from mmaproof.smt.solving.limits import Limits
         from mmaproof.smt.solving.solving import Solving
-        from mmaproof.verification.answer import Means
         from mmaproof.verification.fingerprint import SEARCH
+        from mmaproof.verification.means import Means
 
         means = Means(Solving.of("bitwuzla"), Limits(QUESTION_SECONDS, QUESTION_MEMORY), SEARCH, self.seed)
         before = None

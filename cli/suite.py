@@ -75,7 +75,7 @@ def suite(
     from mmaproof.generators.vectors import write_vectors
     from mmaproof.smt.solving.limits import Limits, parse_memory, parse_seconds
     from mmaproof.verification.classes import groups_of
-    from mmaproof.verification.matrix import decide_all, pairs_of
+    from mmaproof.verification.matrix import compare_all, pairs_of
 
     started = time.monotonic()
     designs = chosen(names or [], everything, architectures or [])
@@ -84,7 +84,7 @@ def suite(
     if output is not None:
         require_writable(output)
     with executors(None, jobs) as (pool, at_once):
-        answers = decide_all(designs, pool=pool, at_once=at_once, solving=solving, limits=limits, seed=seed)
+        answers = compare_all(designs, pool=pool, at_once=at_once, solving=solving, limits=limits, seed=seed)
         with closing(answers):
             groups = groups_of(designs, list(counted(answers, "pairs", len(pairs_of(designs)))))
         making = suites(

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from mmaproof.designs.catalogue import load_catalogue
 from mmaproof.designs.design import Design
-from mmaproof.designs.errors import DesignError
-from mmaproof.designs.k_order import CONSECUTIVE
 from mmaproof.designs.operands import Operands
 from mmaproof.designs.parameters import format_parameter
 from mmaproof.designs.profiles import Point, load_disputes
-from mmaproof.designs.readings import Join
-from mmaproof.properties.same_alignment import DECIDE_ALIGNMENT, EqualWithoutProducts, SameAlignment
 from mmaproof.smt.evaluate import evaluate
-from mmaproof.smt.proving.decide import decide
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Status
@@ -141,8 +135,6 @@ def _settle(
     unknown, fallback = None, None
     for context in contexts:
         first, second = (_under(design, {**context, **reading}) for reading in readings)
-        if same_alignment(first, second, solving, limits):
-            continue
         answer = compare(first, second, solver=solving, limits=limits, budget=SEARCH)
         if answer.witness is None:
             unknown = unknown or answer.reason
@@ -180,36 +172,3 @@ def _under(design: Design, settings: Mapping[str, Any]) -> Design:
 def _predictions(design: Design, witness: Operands) -> dict[str, int]:
     disputes = load_disputes()
     return {profile: evaluate(disputes.apply(design, profile), witness) for profile in disputes.profiles}
-
-
-def same_alignment(first: Design, second: Design, solving: Solving, limits: Limits) -> bool:
-    """Return whether the lemmas about alignment prove the designs equivalent; False says nothing."""
-    texts = [d.parameters.as_text() for d in (first, second)]
-    differing = {n for n in texts[0] if texts[0][n] != texts[1][n]}
-    if not differing:
-        return True
-    if not differing <= set(DECIDE_ALIGNMENT):
-        return False
-    try:
-        steps = _one_step(first), _one_step(second)
-    except DesignError:
-        return False
-    started = time.monotonic()
-    for lemma in (SameAlignment, EqualWithoutProducts):
-        left = limits.after(time.monotonic() - started, "earlier lemmas")
-        if decide(lemma(*steps), solving.ask, left).status is not Status.PROVED:
-            return False
-    return True
-
-
-def _one_step(design: Design) -> Design:
-    """Return the design of a single step on any accumulator: a chain of equal steps is equal.
-
-    Raises DesignError where the steps of the chain are not all such a step.
-    """
-    p = design.parameters
-    if design.k > p.L and design.c_format is not design.d_format:
-        raise DesignError(f"{design.name}: the first step of a chain reads another format of c than the others")
-    # where c joins once, after the chain, the steps of the chain still read any accumulator but the first
-    join = Join.FUSED if p.join is Join.IEEE_ONCE else p.join
-    return replace(design, k=p.L, parameters=replace(p, join=join, k_order=CONSECUTIVE))

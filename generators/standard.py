@@ -25,9 +25,9 @@ from mmaproof.hardware_replay.recorder import answered
 from mmaproof.hardware_replay.target import Target
 from mmaproof.properties.library import PROPERTIES
 from mmaproof.smt.evaluate import equal_patterns, evaluate_batch
-from mmaproof.verification.answer import Means
 from mmaproof.verification.distributions import BASIC
 from mmaproof.verification.fingerprint import feature_of
+from mmaproof.verification.means import Means
 
 ADVERSARIAL = ("aligned", "cancelling", "ties")
 """Terms about as far apart as the alignment reaches, the same with products that cancel, sums next to a tie."""

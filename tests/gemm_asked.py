@@ -2,9 +2,9 @@
 
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
-from mmaproof.verification.answer import Means
 from mmaproof.verification.compare import DEFAULT_BUDGET
-from mmaproof.verification.gemm.finding import Asked
+from mmaproof.verification.gemm.verdict import Asked
+from mmaproof.verification.means import Means
 
 
 def asked() -> Asked:

@@ -11,16 +11,17 @@ from mmaproof.designs.errors import DesignError
 from mmaproof.designs.operands import Operands
 from mmaproof.properties.library import find_property
 from mmaproof.properties.preconditions import Precondition
-from mmaproof.properties.property import Answer, Finding, Property
+from mmaproof.properties.property import Property, PropertyVerdict, QuestionVerdict
 from mmaproof.properties.question import Question
 from mmaproof.properties.run_question import Run, Scope
 from mmaproof.smt.solving.backends import DEFAULT_SOLVER
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import SolverIdentity, Status
-from mmaproof.verification.answer import Means, answer
+from mmaproof.verification.answer import answer
 from mmaproof.verification.compare import DEFAULT_BUDGET, DEFAULT_LIMITS
 from mmaproof.verification.largest import Measure, largest
+from mmaproof.verification.means import Means
 from mmaproof.verification.search import Budget
 
 WORDS = {
@@ -38,7 +39,7 @@ class Check:
     asked: Property
     design: Design
     scope: Scope
-    finding: Finding
+    finding: PropertyVerdict
     seconds: float
 
     @property
@@ -47,7 +48,7 @@ class Check:
         return WORDS[self.finding.status]
 
     @property
-    def answers(self) -> Sequence[Answer]:
+    def answers(self) -> Sequence[QuestionVerdict]:
         """The questions that were asked, in order."""
         return tuple((self.finding.answers or {}).values())
 
@@ -110,8 +111,8 @@ class _Asker:
     means: Means
     started: float
 
-    def __call__(self, question: Question, what: str, /) -> Answer:
-        """Answer a question with what is left of the time."""
+    def __call__(self, question: Question, what: str, /) -> QuestionVerdict:
+        """QuestionVerdict a question with what is left of the time."""
         left = self.means.limits.after(time.monotonic() - self.started, "earlier questions")
         return answer(question, self.design, replace(self.means, limits=left))
 

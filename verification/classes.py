@@ -6,11 +6,12 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from mmaproof.designs.arithmetic import Kind
 from mmaproof.designs.design import Design
 from mmaproof.designs.operands import Operands
 from mmaproof.smt.solving.verdict import Status
 from mmaproof.verification.compare import Comparison
-from mmaproof.verification.matrix import Kind, PairAnswer, comparable_groups
+from mmaproof.verification.matrix import PairVerdict, comparable_groups
 
 Class = tuple[Design, ...]
 
@@ -25,10 +26,10 @@ class Group:
 
     kind: Kind
     designs: Sequence[Design]
-    answers: Mapping[frozenset[str], PairAnswer]
+    answers: Mapping[frozenset[str], PairVerdict]
     classes: Sequence[Class]
 
-    def between(self, first: Class, second: Class) -> list[PairAnswer]:
+    def between(self, first: Class, second: Class) -> list[PairVerdict]:
         """Return the answers of the pairs with one design in each of two classes."""
         return [self.answers[frozenset((x.name, y.name))] for x, y in itertools.product(first, second)]
 
@@ -37,7 +38,7 @@ class Group:
         verdicts = {a.comparison.verdict for a in self.between(first, second)}
         return next(v for v in ("different", "unknown", "equivalent") if v in verdicts)
 
-    def not_transitive(self) -> Iterator[tuple[PairAnswer, PairAnswer, PairAnswer]]:
+    def not_transitive(self) -> Iterator[tuple[PairVerdict, PairVerdict, PairVerdict]]:
         """Yield the answers of three designs: the first two pairs are equivalent, the third is not known to be.
 
         That can be, because each pair is compared at a length of its own. Three classes give one example.
@@ -48,11 +49,11 @@ class Group:
                 if self._of_first(x, z).status is not Status.PROVED:
                     yield self._of_first(x, y), self._of_first(y, z), self._of_first(x, z)
 
-    def _of_first(self, first: Class, second: Class) -> PairAnswer:
+    def _of_first(self, first: Class, second: Class) -> PairVerdict:
         return self.answers[frozenset((first[0].name, second[0].name))]
 
 
-def groups_of(designs: Sequence[Design], answers: Iterable[PairAnswer]) -> list[Group]:
+def groups_of(designs: Sequence[Design], answers: Iterable[PairVerdict]) -> list[Group]:
     """Return the designs by what they are comparable with; ``answers`` are those of all pairs, in any order."""
     known = {frozenset(a.names): a for a in answers}
     found = []
@@ -66,11 +67,11 @@ def groups_of(designs: Sequence[Design], answers: Iterable[PairAnswer]) -> list[
     return found
 
 
-def _equivalent(known: Mapping[frozenset[str], PairAnswer], x: Design, y: Design) -> bool:
+def _equivalent(known: Mapping[frozenset[str], PairVerdict], x: Design, y: Design) -> bool:
     return x is y or known[frozenset((x.name, y.name))].status is Status.PROVED
 
 
-def simplest_difference(answers: Iterable[PairAnswer]) -> Comparison | None:
+def simplest_difference(answers: Iterable[PairVerdict]) -> Comparison | None:
     """Return the comparison whose witness has the fewest nonzero products, the first of them; None without any."""
     found = [(a.comparison, a.comparison.witness) for a in answers]
     return min(((c, w) for c, w in found if w is not None), key=lambda x: _products(x[1]), default=(None, None))[0]

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from mmaproof.designs.design import Design
-from mmaproof.designs.operands import Operands
 from mmaproof.properties.equivalence import Equivalence
 from mmaproof.properties.preconditions import Precondition
-from mmaproof.properties.property import LemmaAnswer
+from mmaproof.properties.property import QuestionVerdict
 from mmaproof.smt.evaluate import evaluate
 from mmaproof.smt.solving.backends import DEFAULT_SOLVER
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
-from mmaproof.smt.solving.verdict import SolverIdentity, Status
-from mmaproof.verification.answer import Means, answer
+from mmaproof.smt.solving.verdict import Status
+from mmaproof.verification.answer import answer
+from mmaproof.verification.means import Means
 from mmaproof.verification.search import Budget
 
 DEFAULT_BUDGET = Budget()
@@ -29,24 +29,11 @@ WORDS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """The answer to a comparison.
-
-    ``witness`` and ``outputs`` (design name -> pattern of d) belong to REFUTED, ``reason`` to UNKNOWN;
-    ``solver`` is who answered, None where the search did, and ``certified_by`` who confirmed that, None where nobody
-    was asked to; ``origin`` says in words where the answer came from. ``lemmas`` are those that were tried.
-    """
+@dataclass(frozen=True, kw_only=True)
+class Comparison(QuestionVerdict):
+    """The verdict on the question whether two designs are equivalent; ``outputs`` are of REFUTED only."""
 
     question: Equivalence
-    status: Status
-    seconds: float
-    witness: Operands | None = None
-    reason: str | None = None
-    solver: SolverIdentity | None = None
-    origin: str = ""
-    certified_by: SolverIdentity | None = None
-    lemmas: tuple[LemmaAnswer, ...] = ()
 
     @property
     def verdict(self) -> str:
@@ -84,17 +71,7 @@ def compare(
     solving = Solving.of(solver)
     question = Equivalence(first, second, k=k, where=where, nan_codes=nan_codes, zero_signs=zero_signs)
     found = answer(question, _finer(first, second), Means(solving, limits, budget, seed))
-    return Comparison(
-        question,
-        found.status,
-        found.seconds,
-        found.witness,
-        found.reason,
-        found.solver,
-        found.origin,
-        found.certified_by,
-        found.lemmas,
-    )
+    return Comparison(**{**{f.name: getattr(found, f.name) for f in fields(found)}, "question": question})
 
 
 def _finer(first: Design, second: Design) -> Design:

@@ -11,8 +11,8 @@ from mmaproof.designs.errors import DesignError
 from mmaproof.properties.property import Property
 from mmaproof.properties.run_question import Run, Scope
 from mmaproof.smt.solving.verdict import Status
-from mmaproof.verification.answer import Means
 from mmaproof.verification.check import Check, check_within, shown_by
+from mmaproof.verification.means import Means
 from mmaproof.verification.search import Budget
 
 SEARCH = Budget(rows=100_000, seconds=math.inf)

@@ -10,11 +10,8 @@ from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 
+from mmaproof.designs.arithmetic import Arithmetic, Kind, same_arithmetic
 from mmaproof.designs.design import Design
-from mmaproof.designs.formats import Format
-from mmaproof.designs.k_order import CONSECUTIVE
-from mmaproof.designs.parameters import Parameters
-from mmaproof.designs.readings import Join
 from mmaproof.properties.equivalence import Equivalence
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
@@ -22,31 +19,12 @@ from mmaproof.smt.solving.verdict import Status
 from mmaproof.verification.compare import DEFAULT_LIMITS, Comparison, compare
 from mmaproof.verification.executors import Pool, finished
 from mmaproof.verification.search import Budget
+from mmaproof.verification.strategies import BY_IDENTITY
 
 SEARCH = Budget(rows=20_000, seconds=math.inf)
 """The search before a question is put to a solver ends by its rows, so that a seed gives the same answers."""
 
 DISTRIBUTION = "mmaproof"
-BY_IDENTITY = "identity: the same computation"
-
-
-@dataclass(frozen=True)
-class Kind:
-    """What two designs share if they are comparable: formats, and blocks of scales."""
-
-    formats: tuple[Format, Format, Format, Format]
-    scale_format: Format | None
-    block: int | None
-
-    @classmethod
-    def of(cls, design: Design) -> Kind:
-        """Return the kind of a design."""
-        return cls(design.formats, design.scale_format, design.block)
-
-    def __str__(self) -> str:
-        a, b, c, d = (f.name for f in self.formats)
-        scales = "" if self.scale_format is None else f", {self.scale_format.name} scales of blocks of {self.block}"
-        return f"{a} * {b} + {c} -> {d}{scales}"
 
 
 def comparable_groups(designs: Iterable[Design]) -> dict[Kind, list[Design]]:
@@ -75,28 +53,6 @@ def why_not(x: Kind, y: Kind) -> str:
 
 
 @dataclass(frozen=True)
-class Arithmetic:
-    """What decides the d of a dot product whose length is a multiple of K.
-
-    It is a chain of instructions, each a chain of steps of L products (L divides K), the d of one step being the c of
-    the next. Where every step adds to c, and an instruction takes its products in the order of k, nothing in this chain
-    shows where an instruction ends: d does not depend on K, and ``k`` is None. A permutation of k is one within an
-    instruction, and with the join ieee-once an instruction adds to c once: there K is a part of the arithmetic.
-    """
-
-    kind: Kind
-    parameters: Parameters
-    k: int | None
-
-    @classmethod
-    def of(cls, design: Design) -> Arithmetic:
-        """Return the arithmetic of a design."""
-        p = design.parameters
-        seamless = p.k_order == CONSECUTIVE and p.join is not Join.IEEE_ONCE
-        return cls(Kind.of(design), p, None if seamless else design.k)
-
-
-@dataclass(frozen=True)
 class Task:
     """A question of the matrix and how it is to be answered: plain data, so that another process can do it."""
 
@@ -113,7 +69,7 @@ ONE_AT_A_TIME = threading.Lock()
 """The terms of formulas are kept in one environment of the process, which is not made for several threads."""
 
 
-def decide(task: Task) -> Comparison:
+def compared(task: Task) -> Comparison:
     """Answer a question; whatever goes wrong is a reason why the answer is unknown."""
     question = Equivalence(task.first, task.second)
     here = version(DISTRIBUTION)
@@ -133,11 +89,11 @@ def decide(task: Task) -> Comparison:
 
 
 def _unknown(question: Equivalence, reason: str) -> Comparison:
-    return Comparison(question, Status.UNKNOWN, 0.0, reason=" ".join(reason.split()), origin="nobody")
+    return Comparison(Status.UNKNOWN, 0.0, " ".join(reason.split()), question=question, origin="nobody")
 
 
 @dataclass(frozen=True)
-class PairAnswer:
+class PairVerdict:
     """What is known of two designs. Pairs with the same ``number`` share one answer; None: nothing had to be asked."""
 
     comparison: Comparison
@@ -161,7 +117,7 @@ def pairs_of(designs: Sequence[Design]) -> list[tuple[Design, Design]]:
     return [pair for group in groups for pair in itertools.combinations(group, 2)]
 
 
-def decide_all(
+def compare_all(
     designs: Sequence[Design],
     *,
     pool: Pool,
@@ -169,7 +125,7 @@ def decide_all(
     solving: Solving,
     limits: Limits = DEFAULT_LIMITS,
     seed: int = 0,
-) -> Generator[PairAnswer, None, None]:
+) -> Generator[PairVerdict, None, None]:
     """Yield the answer of every comparable pair of designs of different names, as answers come.
 
     A question is asked once for all pairs of the same two arithmetics at the same length. No answer is inferred from
@@ -180,18 +136,18 @@ def decide_all(
     asked: dict[tuple[frozenset[Arithmetic], int], list[Equivalence]] = {}
     for first, second in pairs_of(designs):
         question = Equivalence(first, second)
-        arithmetics = frozenset(map(Arithmetic.of, question.designs))
-        if len(arithmetics) == 1:
-            yield PairAnswer(Comparison(question, Status.PROVED, 0.0, origin=BY_IDENTITY), None)
+        if same_arithmetic(*question.designs, question.k):
+            yield PairVerdict(Comparison(Status.PROVED, 0.0, question=question, origin=BY_IDENTITY), None)
         else:
+            arithmetics = frozenset(map(Arithmetic.of, question.designs))
             asked.setdefault((arithmetics, question.k), []).append(question)
     sharing = list(asked.values())
     here = version(DISTRIBUTION)
     tasks = [Task(*questions[0].designs, solving, limits, seed, here) for questions in sharing]
-    for number, result in finished(decide, tasks, pool, at_once):
+    for number, result in finished(compared, tasks, pool, at_once):
         answer = _believed(sharing[number][0], result)
         for question in sharing[number]:
-            yield PairAnswer(replace(answer, question=question), number)
+            yield PairVerdict(replace(answer, question=question), number)
 
 
 def _believed(question: Equivalence, result: Comparison | str) -> Comparison:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from mmaproof.designs.design import Design
-from mmaproof.properties.property import LemmaAnswer
+from mmaproof.properties.property import LemmaVerdict
 from mmaproof.properties.question import Question
 from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.proving.asked import StagedLemma, StagedProof
@@ -62,9 +62,17 @@ def sample_models(
     return models
 
 
-def lemma_answer(lemma: StagedLemma) -> LemmaAnswer:
+def lemma_verdict(lemma: StagedLemma) -> LemmaVerdict:
     """Return a lemma of a staged proof as reports have it."""
-    x, times = lemma.answer, f", {lemma.uses} times" if lemma.uses > 1 else ""
-    return LemmaAnswer(
-        lemma.relation + times, lemma.status, x.seconds, x.solver, x.reason, x.certified_by, x.stored, lemma.stage
+    x, times = lemma.reply, f", {lemma.uses} times" if lemma.uses > 1 else ""
+    return LemmaVerdict(
+        lemma.status,
+        x.seconds,
+        x.reason,
+        x.model,
+        x.solver,
+        x.certified_by,
+        x.stored,
+        name=lemma.relation + times,
+        stage=lemma.stage,
     )

@@ -37,7 +37,7 @@ from mmaproof.cli.output import (
 
 if TYPE_CHECKING:
     from mmaproof.verification.gemm.check import GemmCheck
-    from mmaproof.verification.gemm.finding import Witness
+    from mmaproof.verification.gemm.verdict import Witness
 
 EXIT_STATUS = {
     "holds": EXIT_HOLDS,

@@ -18,7 +18,7 @@ from mmaproof.smt.evaluate import evaluate
 from mmaproof.smt.solving.backends import DEFAULT_SOLVER
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
-from mmaproof.smt.solving.verdict import SolverIdentity, Status, Verdict
+from mmaproof.smt.solving.verdict import Model, SolverIdentity, Status, Verdict
 from mmaproof.verification.distributions import DISTRIBUTIONS, draw
 
 BASELINE = "normal"
@@ -40,7 +40,7 @@ class Covered:
     hits: int
     baseline: int
     reached: bool
-    verdict: Verdict | None = None
+    verdict: Verdict[Model] | None = None
 
     @property
     def status(self) -> str:
@@ -111,7 +111,7 @@ def cover(
             add(aimed, "search")
 
     add_aimed()
-    verdicts: dict[Bin, Verdict] = {}
+    verdicts: dict[Bin, Verdict[Model]] = {}
     for i, wanted in enumerate(bins):
         if found[:, i].any():
             continue

@@ -23,7 +23,7 @@ from mmaproof.smt.proving.decide import decide
 from mmaproof.smt.semantics import DotProduct, OperandWords, dot_product_accumulate
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.prove import Ask
-from mmaproof.smt.solving.verdict import Status, Verdict
+from mmaproof.smt.solving.verdict import Model, Status, Verdict
 
 Hits = npt.NDArray[np.bool_]
 """Which bins (columns) which operands (rows) hit."""
@@ -168,7 +168,7 @@ class NeverHit(RunQuestion):
 class Asked:
     """What a solver says of a bin: operands of the whole instruction that hit it, or a proof that none do."""
 
-    verdict: Verdict
+    verdict: Verdict[Model]
     operands: Operands | None = None
 
 
@@ -183,15 +183,15 @@ def ask_solver(design: Design, wanted: Bin, ask: Ask, limits: Limits) -> Asked:
     if wanted.of_step and design.k > design.parameters.L:
         question = NeverHit(design, Scope(), wanted)
         verdict = decide(question, ask, limits)
-        if verdict.model is not None:
-            (run,) = question.witness_runs(question.operands(verdict.model))
+        if verdict.witness is not None:
+            (run,) = question.witness_runs(question.operands(verdict.witness))
             operands = OperandBatch.of_rows(design.formats, [run.operands]).padded(design).row(0) if run.whole else None
             if operands is not None and whole.is_refuted_by(operands):
                 return Asked(verdict, operands)
         elif verdict.status is Status.UNKNOWN or _is_any_step(design):
             return Asked(verdict)
     verdict = decide(whole, ask, limits)
-    return Asked(verdict, None if verdict.model is None else whole.operands(verdict.model))
+    return Asked(verdict, None if verdict.witness is None else whole.operands(verdict.witness))
 
 
 def _is_any_step(design: Design) -> bool:

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from mmaproof.designs.arithmetic import Arithmetic
 from mmaproof.designs.catalogue import load_catalogue
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import TargetUnavailable
 from mmaproof.designs.formats import Format
 from mmaproof.designs.operands import OperandBatch, Operands, Patterns
 from mmaproof.designs.parameters import DEFINITIONS, Parameters, format_parameter
-from mmaproof.generators.disputes import same_alignment
 from mmaproof.generators.identify.evidence import Evidence
 from mmaproof.generators.identify.fit import STARTS, Fit, known_parameters
 from mmaproof.generators.identify.oracle import Oracle
@@ -43,7 +43,7 @@ PROOF_SHARE = 0.9
 
 
 @dataclass(frozen=True)
-class Finding:
+class ParameterVerdict:
     """What is known of one parameter: its value, the values that are excluded, proved to be the same, or not decided.
 
     ``row`` is the simplest row of the evidence that excludes another value, None where none does.
@@ -80,7 +80,7 @@ class Identification:
     contradiction: int | None
     space: int
     tried: int
-    findings: dict[str, Finding] = field(default_factory=dict)
+    findings: dict[str, ParameterVerdict] = field(default_factory=dict)
     matches: tuple[Design, ...] = ()
     fitting: tuple[Design, ...] = ()
     validated: int = 0
@@ -308,7 +308,7 @@ class Identifier:
             right, wrong = (tuple(x for x, fits in codes.items() if fits is y) for y in (True, False))
             if right and outcome.nan_codes:
                 outcome.parameters = parameters = replace(parameters, nan_code=right[0])
-                outcome.findings["nan_code"] = Finding(right[0], wrong, (), right[1:], None)
+                outcome.findings["nan_code"] = ParameterVerdict(right[0], wrong, (), right[1:], None)
             outcome.matches, outcome.fitting = self._catalogue(fit.evidence, parameters)
             if not self.validated:
                 outcome.matches, outcome.fitting = (), (*outcome.matches, *outcome.fitting)
@@ -324,11 +324,12 @@ class Identifier:
         """Return the designs of the catalogue that are proved equivalent, and those that only fit."""
         matches: list[Design] = []
         fitting: list[Design] = []
+        ours = Arithmetic.of(self.interface.design(parameters))
         for design in load_catalogue().designs.values():
             if not self.interface.takes(design):
                 continue
             here = replace(canonical(design.parameters, self.interface.k), nan_code=parameters.nan_code)
-            if here == parameters:
+            if Arithmetic.of(self.interface.design(here)) == ours:
                 matches.append(design)
             elif evidence.fits(here):
                 (matches if self._is_proved_equal(parameters, here) else fitting).append(design)
@@ -347,15 +348,11 @@ class Identifier:
             return None
         limits = Limits(min(PROOF_SECONDS, left), 4 << 30)
         designs = self.interface.design(first), self.interface.design(second)
-        self._related[pair] = same_alignment(*designs, self.solving, limits)
-        if self._related[pair]:
-            return None
-        limits = limits.after(time.monotonic() - began, "lemmas")
         answer = compare(*designs, solver=self.solving, limits=limits, budget=None)
         self._related[pair] = answer.status is Status.PROVED
         return answer.witness
 
-    def _add_joint_values(self, fit: Fit, parameters: Parameters, findings: dict[str, Finding]) -> None:
+    def _add_joint_values(self, fit: Fit, parameters: Parameters, findings: dict[str, ParameterVerdict]) -> None:
         """Add the values that parameters have in settings that fit as well and differ in several of them.
 
         A value that was excluded by itself is undecided where another parameter makes up for it.
@@ -369,7 +366,7 @@ class Identifier:
                     excluded = tuple(x for x in finding.excluded if x != value)
                     findings[name] = replace(finding, excluded=excluded, undecided=(*finding.undecided, value))
 
-    def _finding(self, fit: Fit, parameters: Parameters, name: str) -> Finding:
+    def _finding(self, fit: Fit, parameters: Parameters, name: str) -> ParameterVerdict:
         """Return what is known of a parameter, the others being as they are."""
         excluded, unobservable, undecided, rows = [], [], [], []
         for found in variants(parameters, (name,), self.axes, self.interface):
@@ -384,7 +381,7 @@ class Identifier:
                 undecided.append(value)
         products = fit.evidence.nonzero_products
         row = min(rows, key=lambda x: int(products[x]), default=None)
-        return Finding(getattr(parameters, name), tuple(excluded), tuple(unobservable), tuple(undecided), row)
+        return ParameterVerdict(getattr(parameters, name), tuple(excluded), tuple(unobservable), tuple(undecided), row)
 
 
 def _hex(fmt: Format, patterns: tuple[int, ...]) -> str:

@@ -17,7 +17,7 @@ from mmaproof.designs.readings import Alignment, First, Grouping, Join, Normalis
 from mmaproof.properties.exact import exact_twin
 from mmaproof.properties.library.against_exact import check_one_step
 from mmaproof.properties.library.rounding import adds_exactly
-from mmaproof.properties.property import INTEGER, Answer, Ask, Finding, Property
+from mmaproof.properties.property import INTEGER, Ask, Property, PropertyVerdict, QuestionVerdict
 from mmaproof.properties.run_question import SameResults, Scope
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.semantics import OperandWords, dot_product_accumulate
@@ -164,18 +164,18 @@ class _Normalises(Property):
             return design.change(normalises=Normalises.NO)
         return normalising_twin(design)
 
-    def settle(self, design: Design, scope: Scope, ask: Ask) -> Finding:
+    def settle(self, design: Design, scope: Scope, ask: Ask) -> PropertyVerdict:
         """Ask about a few products first: a difference shows there, and best."""
         whole = self.asks(design, scope)
         asked = {self.feature: whole}
         if len(whole.taking_part) > FEW:
             asked = {f"{self.feature}: {FEW} products": self.asks(design, scope, FEW), **asked}
-        answers: dict[str, Answer] = {}
+        answers: dict[str, QuestionVerdict] = {}
         for what, question in asked.items():
             answers[what] = found = ask(question, what)
             if found.witness is not None:
-                return Finding(found.status, runs=question.witness_runs(found.witness), answers=answers)
-        return Finding(found.status, reason=found.reason, answers=answers)
+                return PropertyVerdict(found.status, runs=question.witness_runs(found.witness), answers=answers)
+        return PropertyVerdict(found.status, reason=found.reason, answers=answers)
 
 
 class NormalisedInAddition(_Normalises):

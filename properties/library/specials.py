@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from mmaproof.designs.design import Design
 from mmaproof.designs.operands import Operands
 from mmaproof.designs.readings import Join, NanCode, NegativeZero, Overflow, Summation, ZeroSum
-from mmaproof.properties.property import INTEGER, Ask, Finding, Property, SimpleProperty
+from mmaproof.properties.property import INTEGER, Ask, Property, PropertyVerdict, SimpleProperty
 from mmaproof.properties.run_question import RunQuestion, Scope
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
 from mmaproof.smt.evaluate import evaluate
@@ -223,14 +223,14 @@ class NanCodes(Property):
         other = NanCode.QUIET if design.parameters.nan_code is NanCode.ALL_ONES else NanCode.ALL_ONES
         return design.change(nan_code=other)
 
-    def settle(self, design: Design, scope: Scope, ask: Ask) -> Finding:
+    def settle(self, design: Design, scope: Scope, ask: Ask) -> PropertyVerdict:
         """Ask whether every NaN is all ones, and look what a NaN accumulator gives."""
         fmt = design.d_format
         code = evaluate(design.one_step(), _with_nan(design))
         question = _OneCode(design, scope, NanCode.ALL_ONES.pattern(fmt))
         answer = ask(question, self.feature)
         runs = () if answer.witness is None else question.witness_runs(answer.witness)
-        return Finding(answer.status, fmt.hex(code), runs, answer.reason, {self.feature: answer})
+        return PropertyVerdict(answer.status, fmt.hex(code), runs, answer.reason, {self.feature: answer})
 
 
 def _with_nan(design: Design) -> Operands:

@@ -11,7 +11,7 @@ from pysmt.fnode import FNode
 from mmaproof.smt.solving.limits import LEAST_SECONDS, Limits
 from mmaproof.smt.solving.prove import Ask
 from mmaproof.smt.solving.query import SYMBOL, Query
-from mmaproof.smt.solving.verdict import Answer, Outcome, Status
+from mmaproof.smt.solving.verdict import Outcome, Reply, Status
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,14 +24,14 @@ class StagedLemma:
 
     stage: str
     relation: str
-    answer: Answer
+    reply: Reply
     widened: int
     uses: int = 1
 
     @property
     def status(self) -> Status:
         """PROVED, UNKNOWN, or REFUTED: the relation does not follow from so few stages."""
-        return {Outcome.UNSAT: Status.PROVED, Outcome.SAT: Status.REFUTED}.get(self.answer.outcome, Status.UNKNOWN)
+        return {Outcome.UNSAT: Status.PROVED, Outcome.SAT: Status.REFUTED}.get(self.reply.outcome, Status.UNKNOWN)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from mmaproof.designs.arithmetic import differing_parameters
 from mmaproof.designs.design import Design
 from mmaproof.designs.readings import IntegerOverflow
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
@@ -39,9 +40,10 @@ def is_regrouping(first: Design, second: Design) -> bool:
     """Return whether two designs are integer units that wrap and differ only in how products are grouped, ordered."""
     if first.formats != second.formats or not first.d_format.is_integer:
         return False
-    texts = [d.parameters.as_text() for d in (first, second)]
-    differing = {n for n in texts[0] if texts[0][n] != texts[1][n]}
-    return differing <= set(_GROUPING) and first.parameters.integer_overflow is IntegerOverflow.WRAP
+    return (
+        differing_parameters(first, second) <= set(_GROUPING)
+        and first.parameters.integer_overflow is IntegerOverflow.WRAP
+    )
 
 
 def regrouping_lemmas(design: Design, k: int) -> tuple[Lemma, ...]:

@@ -12,7 +12,7 @@ from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.portfolio import racers
 from mmaproof.smt.solving.proof_certificate import certify_by_proof, require_prover
 from mmaproof.smt.solving.query import Query
-from mmaproof.smt.solving.verdict import Answer, Outcome, SolverIdentity
+from mmaproof.smt.solving.verdict import Outcome, Reply, SolverIdentity
 
 
 class Certify(Enum):
@@ -39,7 +39,7 @@ def certifiers(first: str, certify: Certify) -> tuple[SolverIdentity, ...]:
     return others
 
 
-def confirmation(query: Query, first: str, certify: Certify, limits: Limits) -> Answer:
+def confirmation(query: Query, first: str, certify: Certify, limits: Limits) -> Reply:
     """Return what is said by the one who should confirm that the solver ``first`` is right about the query."""
     if certify is Certify.PROOF:
         return certify_by_proof(query, limits)
@@ -47,7 +47,7 @@ def confirmation(query: Query, first: str, certify: Certify, limits: Limits) -> 
     return Attempt(query, second, limits, time.monotonic() + limits.seconds, COMMANDS[second.name]).answer()
 
 
-def certified(query: Query, answer: Answer, second: Answer) -> Answer:
+def certified(query: Query, answer: Reply, second: Reply) -> Reply:
     """Return an unsat ``answer`` as ``second`` lets it stand: certified, or UNKNOWN where that is.
 
     Raises ``SolversDisagree`` where the second answer is sat.
@@ -57,4 +57,4 @@ def certified(query: Query, answer: Answer, second: Answer) -> Answer:
         return replace(answer, certified_by=second.solver)
     cause, _, detail = second.reason.partition(": ")
     reason = f"{cause}: not certified by {second.solver}: {detail}"
-    return Answer(Outcome.UNKNOWN, answer.solver, answer.seconds, reason=reason)
+    return Reply(Outcome.UNKNOWN, answer.solver, answer.seconds, reason=reason)

@@ -27,7 +27,7 @@ from mmaproof.smt.solving.verdict import Status
 from mmaproof.verification.classes import groups_of
 from mmaproof.verification.compare import Comparison
 from mmaproof.verification.distributions import draw
-from mmaproof.verification.matrix import PairAnswer, decide_all
+from mmaproof.verification.matrix import PairVerdict, compare_all
 
 LIMITS = Limits(120, 4 << 30)
 NVIDIA = ("volta", "turing", "ampere", "ada", "hopper", "blackwell", "rtx-blackwell")
@@ -36,7 +36,7 @@ HERE = partial(ThreadPoolExecutor, 1)
 
 
 def decided(designs):
-    answers = decide_all(designs, pool=HERE, at_once=1, solving=Solving(), limits=LIMITS)
+    answers = compare_all(designs, pool=HERE, at_once=1, solving=Solving(), limits=LIMITS)
     with closing(answers):
         return groups_of(designs, list(answers))
 
@@ -112,7 +112,7 @@ def family(seed):
         different, _ = differences(question)
         witness = different.row(0) if len(different) else None
         status = Status.PROVED if witness is None else Status.REFUTED
-        answers.append(PairAnswer(Comparison(question, status, 0.0, witness=witness), 0))
+        answers.append(PairVerdict(Comparison(status, 0.0, witness=witness, question=question), 0))
     (group,) = groups_of(designs, answers)
     return group
 

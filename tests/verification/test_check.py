@@ -9,15 +9,15 @@ import mmaproof
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.errors import DesignError, InputError
 from mmaproof.properties.preconditions import parse_precondition
-from mmaproof.properties.property import Finding
+from mmaproof.properties.property import PropertyVerdict
 from mmaproof.properties.run_question import Scope
 from mmaproof.smt.evaluate import evaluate
 from mmaproof.smt.solving.errors import UnknownSolverError
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Status
-from mmaproof.verification.answer import Means
 from mmaproof.verification.check import check, check_within, shown_by
+from mmaproof.verification.means import Means
 from mmaproof.verification.search import Budget
 
 TINY = find_design("volta/f32.f16.f16.f32@L=2")
@@ -86,7 +86,7 @@ class _Repeats(Never):
     def settle(self, design, scope, ask):
         hard = mmaproof.find_property("chain-order-independent").question(CHAIN, scope)
         answers = {f"question {i}": ask(hard, "") for i in range(4)}
-        return Finding(Status.UNKNOWN, reason="timeout: all of them", answers=answers)
+        return PropertyVerdict(Status.UNKNOWN, reason="timeout: all of them", answers=answers)
 
 
 def test_the_limit_is_for_all_questions_together():

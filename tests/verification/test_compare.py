@@ -154,7 +154,7 @@ def test_memory_that_runs_out_in_the_search_is_unknown(monkeypatch):
     def full(*_, **__):
         raise MemoryError
 
-    monkeypatch.setattr("mmaproof.verification.answer.search", full)
+    monkeypatch.setattr("mmaproof.verification.strategies.search", full)
     answer = ask(VOLTA, f"{VOLTA}@fraction_bits=24")
     assert (answer.status, answer.reason) == (Status.UNKNOWN, "memory: mmaproof itself ran out of it (k = 4)")
 

@@ -16,8 +16,8 @@ from small_designs import Pair, differences, random_pair, use_small_formats
 from mmaproof.designs.operands import OperandBatch, Operands
 from mmaproof.smt.solving.limits import LEAST_SECONDS, Limits
 from mmaproof.smt.solving.prove import Ask
-from mmaproof.smt.solving.verdict import Answer, Cause, Status
-from mmaproof.verification import answer, stages
+from mmaproof.smt.solving.verdict import Cause, Reply, Status
+from mmaproof.verification import stages, strategies
 from mmaproof.verification.compare import compare
 
 LIMITS = Limits(120, 4 << 30)
@@ -27,7 +27,7 @@ def answers_of(seed: int) -> Ask:
     """How lemmas are answered: for some pairs, one in ten is not."""
     rng = np.random.default_rng(seed)
 
-    def ask(formula: FNode, symbols: Sequence[FNode], /, *, limits: Limits) -> Answer:
+    def ask(formula: FNode, symbols: Sequence[FNode], /, *, limits: Limits) -> Reply:
         if seed % 4 == 0 and rng.random() < 0.1:
             return unanswered()
         return InThisProcess().ask(formula, symbols, limits=limits)
@@ -54,7 +54,7 @@ def examine(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     with Environment(), monkeypatch.context() as patch:
         if pair.seed % 8 == 1:
             # no answer in one piece before the staged proof
-            patch.setattr(answer, "AT_ONCE", LEAST_SECONDS)
+            patch.setattr(strategies, "AT_ONCE", LEAST_SECONDS)
         found = compare(
             *question.designs, solver=InThisProcess(), limits=LIMITS, k=question.k, where=question.where, budget=None
         )

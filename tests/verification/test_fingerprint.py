@@ -12,8 +12,8 @@ from mmaproof.properties.library import find_property
 from mmaproof.smt.evaluate import evaluate
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
-from mmaproof.verification.answer import Means
 from mmaproof.verification.fingerprint import SEARCH, designs_differ, feature_of
+from mmaproof.verification.means import Means
 
 MEANS = Means(Solving(), Limits(60, 4 << 30), SEARCH)
 TINY = find_design("volta/f32.f16.f16.f32@L=2")

@@ -14,6 +14,7 @@ import pytest
 from reference.designs import reference_result
 from sampling import basic_operands, fp16_design
 
+from mmaproof.designs.arithmetic import Arithmetic, Kind
 from mmaproof.designs.catalogue import find_design, load_catalogue
 from mmaproof.designs.errors import DesignError
 from mmaproof.properties.equivalence import Equivalence
@@ -25,16 +26,13 @@ from mmaproof.verification.classes import groups_of, simplest_difference
 from mmaproof.verification.compare import compare
 from mmaproof.verification.executors import cluster, local_pool
 from mmaproof.verification.matrix import (
-    BY_IDENTITY,
     SEARCH,
-    Arithmetic,
-    Kind,
     Task,
-    decide,
-    decide_all,
+    compare_all,
     not_comparable,
     pairs_of,
 )
+from mmaproof.verification.strategies import BY_IDENTITY
 
 CATALOGUE = list(load_catalogue().designs.values())
 LIMITS = Limits(120, 4 << 30)
@@ -53,7 +51,7 @@ HERE = partial(ThreadPoolExecutor, 1)
 
 def ask_all(designs, pool=HERE, **options):
     options = {"at_once": 1, "solving": Solving(), "limits": LIMITS, **options}
-    with closing(decide_all(designs, pool=pool, **options)) as answers:
+    with closing(compare_all(designs, pool=pool, **options)) as answers:
         return list(answers)
 
 
@@ -175,7 +173,7 @@ def test_a_killed_worker_of_a_cluster_changes_no_answer(few):
     with (
         LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as workers,
         cluster(workers.scheduler_address) as (pool, number),
-        closing(decide_all(FEW, pool=pool, at_once=2 * number, solving=Solving(), limits=LIMITS)) as results,
+        closing(compare_all(FEW, pool=pool, at_once=2 * number, solving=Solving(), limits=LIMITS)) as results,
     ):
         answers = [next(results)]
         os.kill(workers.workers[0].pid, 9)
@@ -185,7 +183,7 @@ def test_a_killed_worker_of_a_cluster_changes_no_answer(few):
 
 def test_what_goes_wrong_in_a_worker_is_a_reason():
     task = Task(FEW[0], FEW[2], Solving(), LIMITS, 0, "0.0.1")
-    assert decide(task).reason.startswith("the process that was asked has mmaproof ")
+    assert compared(task).reason.startswith("the process that was asked has mmaproof ")
     too_long = [replace(FEW[0], k=k, instruction=f"k{k}") for k in (1 << 16, 3 << 8)]
     (answer,) = ask_all([too_long[0], too_long[1].change(fraction_bits=24)])
     assert answer.comparison.reason == "DesignError: " + (
@@ -194,9 +192,9 @@ def test_what_goes_wrong_in_a_worker_is_a_reason():
 
 
 def test_a_witness_that_does_not_replay_is_not_believed(monkeypatch):
-    answer = decide(Task(FEW[0], FEW[2], Solving(), LIMITS, 0, "0.1.0"))
+    answer = compared(Task(FEW[0], FEW[2], Solving(), LIMITS, 0, "0.1.0"))
     lie = replace(answer, witness=replace(answer.witness, c=0))
-    monkeypatch.setattr("mmaproof.verification.matrix.decide", lambda task: lie)
+    monkeypatch.setattr("mmaproof.verification.matrix.compared", lambda task: lie)
     (found,) = ask_all([FEW[0], FEW[2]])
     assert (found.status, found.comparison.witness) == (Status.UNKNOWN, None)
 

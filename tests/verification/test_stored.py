@@ -10,8 +10,10 @@ from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.store import Store
 from mmaproof.smt.solving.verdict import Status
-from mmaproof.verification import answer as answering
+from mmaproof.verification import strategies
+from mmaproof.verification.answer import answer
 from mmaproof.verification.compare import compare
+from mmaproof.verification.means import Means
 from mmaproof.verification.search import Budget
 
 VOLTA, TURING = find_design("volta/f32.f16.f16.f32"), find_design("turing/f32.f16.f16.f32")
@@ -28,7 +30,7 @@ def no_search(monkeypatch):
     def search(*_, **__):
         raise AssertionError("there is nothing to search for")
 
-    monkeypatch.setattr(answering, "search", search)
+    monkeypatch.setattr(strategies, "search", search)
 
 
 @pytest.mark.parametrize(
@@ -37,7 +39,7 @@ def no_search(monkeypatch):
 def test_a_witness_is_found_again(path, pair, monkeypatch):
     first = compare(*pair, solver=Solving(store=path), seed=3)
     assert (first.status, first.origin.split()[0]) == (Status.REFUTED, "search")
-    monkeypatch.setattr(answering, "search", None)
+    monkeypatch.setattr(strategies, "search", None)
     again = compare(*pair, solver=Solving(store=path))
     assert (again.status, again.witness, again.outputs) == (first.status, first.witness, first.outputs)
     assert again.origin == f"the store: {first.origin}"
@@ -99,18 +101,18 @@ def test_a_question_without_a_key_is_answered_and_not_stored(path):
         key = None
 
     question = Odd(VOLTA, TURING)
-    means = answering.Means(Solving(store=path), Limits(60.0, 4 << 30), Budget())
-    assert answering.answer(question, VOLTA, means).status is Status.REFUTED
+    means = Means(Solving(store=path), Limits(60.0, 4 << 30), Budget())
+    assert answer(question, VOLTA, means).status is Status.REFUTED
     assert Store(path).contents() == ([], 0)
 
 
 def test_a_proof_says_that_it_was_stored(path, monkeypatch):
     # on a busy machine a short limit may pass before the first answer, and not before the second
-    monkeypatch.setattr(answering, "AT_ONCE", 60.0)
-    design = find_design("volta/f32.f16.f16.f32@L=2")
+    monkeypatch.setattr(strategies, "AT_ONCE", 60.0)
+    designs = [find_design(f"volta/f32.f16.f16.f32@L=2,carry_bits={bits}") for bits in (4, 5)]
 
     def asked():
-        found = compare(design, design, solver=Solving(store=path), budget=Budget(rows=64))
+        found = compare(*designs, solver=Solving(store=path), budget=Budget(rows=64))
         assert found.status is Status.PROVED
         return found.origin
 

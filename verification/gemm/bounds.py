@@ -24,7 +24,7 @@ from mmaproof.designs.design import Design
 from mmaproof.designs.readings import Subnormals
 from mmaproof.properties.library import find_property
 from mmaproof.properties.library.error_bound import WithinBound
-from mmaproof.properties.property import Answer
+from mmaproof.properties.property import QuestionVerdict
 from mmaproof.properties.run_question import Scope, of_one_step
 from mmaproof.smt.algebra.protocol import D, Word
 from mmaproof.smt.semantics.widths import sum_widths
@@ -32,7 +32,7 @@ from mmaproof.smt.solving.backends import DEFAULT_SOLVER
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Status
-from mmaproof.verification.answer import Means, answer
+from mmaproof.verification.answer import answer
 from mmaproof.verification.compare import DEFAULT_LIMITS
 from mmaproof.verification.gemm.enclosure import (
     ZERO,
@@ -43,6 +43,7 @@ from mmaproof.verification.gemm.enclosure import (
     floor_log2,
     number,
 )
+from mmaproof.verification.means import Means
 
 STEP = "error-bound"
 """The property of a unit that bounds the error of one step."""
@@ -76,7 +77,7 @@ class StepProof:
     reason: str
     """who proved it, or why it is not proved"""
     seconds: float = 0.0
-    answer: Answer | None = None
+    answer: QuestionVerdict | None = None
 
 
 def prove_step(unit: Design, *, solver: str | Solving = DEFAULT_SOLVER, limits: Limits = DEFAULT_LIMITS) -> StepProof:

@@ -15,15 +15,15 @@ from mmaproof.properties.preconditions import Precondition
 from mmaproof.smt.solving.backends import DEFAULT_SOLVER
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
-from mmaproof.verification.answer import Means
 from mmaproof.verification.compare import DEFAULT_BUDGET, DEFAULT_LIMITS
 from mmaproof.verification.gemm.compare import SIMPLIFIED
 from mmaproof.verification.gemm.dropped import check_dropped
 from mmaproof.verification.gemm.exact_operands import check_exact_operands
-from mmaproof.verification.gemm.finding import Asked, Finding
 from mmaproof.verification.gemm.overflow import check_overflow
 from mmaproof.verification.gemm.slices import check_slices
 from mmaproof.verification.gemm.split import check_split
+from mmaproof.verification.gemm.verdict import AlgorithmVerdict, Asked
+from mmaproof.verification.means import Means
 from mmaproof.verification.search import Budget
 
 QUESTIONS = {
@@ -47,7 +47,7 @@ class GemmCheck:
     algorithm: Algorithm
     unit: Design
     where: tuple[Precondition, ...]
-    finding: Finding
+    finding: AlgorithmVerdict
     seconds: float
 
 
@@ -89,7 +89,7 @@ def _answer(
     where: Sequence[Precondition],
     below: int | None,
     asked: Asked,
-) -> Finding:
+) -> AlgorithmVerdict:
     match question, algorithm:
         case "overflow", _:
             return check_overflow(algorithm, unit, k, where, asked)

@@ -13,14 +13,15 @@ from mmaproof.designs.design import Design
 from mmaproof.designs.operands import Operands
 from mmaproof.properties.gemm.larger_error import LargerError, errors_of
 from mmaproof.properties.preconditions import Precondition
-from mmaproof.properties.property import Answer
+from mmaproof.properties.property import QuestionVerdict
 from mmaproof.smt.algebra.integers import IntegerAlgebra
 from mmaproof.smt.solving.backends import DEFAULT_SOLVER
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Status
-from mmaproof.verification.answer import Means, answer
+from mmaproof.verification.answer import answer
 from mmaproof.verification.compare import DEFAULT_BUDGET, DEFAULT_LIMITS
+from mmaproof.verification.means import Means
 from mmaproof.verification.search import Budget
 
 _INTEGERS = IntegerAlgebra()
@@ -39,7 +40,7 @@ SHAPED_FOR = "cpu/vfmadd231ps"
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class Returned:
     """The pattern ``d`` that an algorithm returned, the exact result, and d less that; None where d is not finite."""
 
     algorithm: Algorithm
@@ -59,7 +60,7 @@ class ErrorComparison:
     """The answer: ``answer.witness`` are operands on which the error of the first algorithm is the larger one."""
 
     question: LargerError
-    answer: Answer
+    answer: QuestionVerdict
 
     @property
     def verdict(self) -> str:
@@ -67,7 +68,7 @@ class ErrorComparison:
         return WORDS[self.answer.status]
 
     @property
-    def outcomes(self) -> Sequence[Outcome]:
+    def outcomes(self) -> Sequence[Returned]:
         """What the algorithms make of the witness, in their order; none without one."""
         witness = self.answer.witness
         return () if witness is None else outcomes(self.question.runs, witness)
@@ -98,7 +99,7 @@ def compare_errors(
     return ErrorComparison(question, answer(question, find_design(SHAPED_FOR), means))
 
 
-def outcomes(runs: Sequence[tuple[Algorithm, Design]], operands: Operands) -> Sequence[Outcome]:
+def outcomes(runs: Sequence[tuple[Algorithm, Design]], operands: Operands) -> Sequence[Returned]:
     """Return what algorithms make of finite fp32 operands, each with its unit; computed on integers.
 
     Raises DesignError where one of them does not run on its unit, and OperandError for patterns that are not fp32.
@@ -113,7 +114,7 @@ def outcomes(runs: Sequence[tuple[Algorithm, Design]], operands: Operands) -> Se
     unit_of_all = Fraction(2) ** found.least
     exact = found.exact.data * unit_of_all
     return [
-        Outcome(algorithm, unit, d.data, exact, None if infinite.data else error.data * unit_of_all)
+        Returned(algorithm, unit, d.data, exact, None if infinite.data else error.data * unit_of_all)
         for (algorithm, unit), d, error, infinite in zip(runs, found.results, found.errors, found.infinite, strict=True)
     ]
 

@@ -20,9 +20,9 @@ from mmaproof.properties.preconditions import Precondition
 from mmaproof.smt.algebra.arrays import ArrayAlgebra
 from mmaproof.smt.algebra.integers import IntegerAlgebra
 from mmaproof.smt.solving.verdict import Status
-from mmaproof.verification.gemm.finding import ROUNDS, Asked, Finding, Shown, Witness, unknown, window_of
 from mmaproof.verification.gemm.samples import broadcast, dense, split_values
 from mmaproof.verification.gemm.split import NONE, relative_bound, split_witness
+from mmaproof.verification.gemm.verdict import ROUNDS, AlgorithmVerdict, Asked, Shown, Witness, unknown, window_of
 
 _ARRAYS = ArrayAlgebra()
 _INTEGERS = IntegerAlgebra()
@@ -47,7 +47,7 @@ class Pair:
 
 def check_dropped(
     algorithm: SplitGemm, unit: Design, where: Sequence[Precondition], below: int | None, asked: Asked
-) -> Finding:
+) -> AlgorithmVerdict:
     """Find the largest q with ``|a*b - kept products of words| <= 2**-q |a*b|``, or ask whether ``below`` is one.
 
     a and b are nonzero, of the window that ``where`` states; without one, of that in which the splits of both are best.
@@ -56,11 +56,11 @@ def check_dropped(
     given = window_of(where)
     window, problem = (given, "") if given else _default_window(splittings, asked)
     if window is None:
-        return asked.finding(Status.UNKNOWN, "the window of exponents is not settled", reason=problem)
+        return asked.verdict(Status.UNKNOWN, "the window of exponents is not settled", reason=problem)
     bounds: dict[str, dict[Part, Fraction]] = {}
     for name, splitting in splittings.items():
         found = _bounds(splitting, window, asked)
-        if isinstance(found, Finding):
+        if isinstance(found, AlgorithmVerdict):
             return found
         bounds[name] = found
     total = _composed(algorithm, splittings, bounds)
@@ -75,7 +75,7 @@ def check_dropped(
         elif total > Fraction(1, 1 << below):
             status = Status.UNKNOWN
             reason = f"2^-{places} is proved, and nothing was found beyond {float(worst.error):.6g}"
-    return asked.finding(
+    return asked.verdict(
         status,
         conclusion,
         values={
@@ -95,16 +95,16 @@ def check_dropped(
     )
 
 
-def _bounds(splitting: Splitting, window: Window, asked: Asked) -> dict[Part, Fraction] | Finding:
+def _bounds(splitting: Splitting, window: Window, asked: Asked) -> dict[Part, Fraction] | AlgorithmVerdict:
     """Return proved bounds on the parts of an operand, relative to it; a finding where there are none."""
     bounds: dict[Part, Fraction] = {}
     for part in _parts(splitting):
         bound, failing, problem = _part_bound(splitting, part, window, asked)
         if failing is not None:
             shown = split_witness(splitting, failing, f"{part} is no number, or more than |x|")
-            return asked.finding(Status.REFUTED, f"no bound holds for exponents {window}", witnesses=(shown,))
+            return asked.verdict(Status.REFUTED, f"no bound holds for exponents {window}", witnesses=(shown,))
         if bound is None:
-            return asked.finding(Status.UNKNOWN, f"no bound on {part} is proved", reason=problem)
+            return asked.verdict(Status.UNKNOWN, f"no bound on {part} is proved", reason=problem)
         bounds[part] = bound
     return bounds
 
@@ -140,12 +140,12 @@ def _part_bound(
             return None, failing, ""
         bound = _rounded_up(largest)
         lemma = PartIsBounded(splitting, part, bound, window)
-        verdict = asked.decide(lemma)
+        verdict = asked.prove(lemma)
         if verdict.status is Status.PROVED:
             return bound, None, ""
-        if verdict.model is None:
+        if verdict.witness is None:
             break
-        more, failing = _largest(splitting, part, np.array([lemma.operand(verdict.model)], dtype=np.uint32))
+        more, failing = _largest(splitting, part, np.array([lemma.operand(verdict.witness)], dtype=np.uint32))
         largest = max(largest, more)
     return None, None, unknown(verdict)
 

@@ -20,9 +20,9 @@ from mmaproof.smt.evaluate import evaluate, evaluate_batch
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.verdict import Status
 from mmaproof.verification.answer import answer
-from mmaproof.verification.gemm.finding import Asked, Finding, Shown, Witness, unknown
 from mmaproof.verification.gemm.samples import every_precision
 from mmaproof.verification.gemm.substitution import ZERO, reduced
+from mmaproof.verification.gemm.verdict import AlgorithmVerdict, Asked, Shown, Witness, unknown
 from mmaproof.verification.gemm.windows import Precisions
 
 DIRECT_SECONDS = 3.0
@@ -30,7 +30,7 @@ DIRECT_SECONDS = 3.0
 NEGATIVE_ZERO = 1 << OPERANDS.sign_position
 
 
-def check_exact_operands(algorithm: SplitGemm, unit: Design, k: int | None, asked: Asked) -> Finding:
+def check_exact_operands(algorithm: SplitGemm, unit: Design, k: int | None, asked: Asked) -> AlgorithmVerdict:
     """Find what ``algorithm`` comes down to on operands of the unit's format, and for which c, and prove it.
 
     Lemmas: every residual is +0; a step without products returns c, for c in a range that is found; zeros added outside
@@ -43,29 +43,29 @@ def check_exact_operands(algorithm: SplitGemm, unit: Design, k: int | None, aske
     unit.padded_length(length)
     for name in "ab":
         splitting = Splitting.of(algorithm, unit, name)
-        verdict = asked.decide(ResidualsVanish(splitting))
+        verdict = asked.prove(ResidualsVanish(splitting))
         if verdict.status is Status.REFUTED:
-            assert verdict.model is not None
-            (pattern,) = verdict.model.values()
+            assert verdict.witness is not None
+            (pattern,) = verdict.witness.values()
             shown = Witness(f"a word of {name} is not what it should be", (Shown(name, splitting.fmt, pattern),))
-            return asked.finding(Status.REFUTED, "a residual is not +0", witnesses=(shown,))
+            return asked.verdict(Status.REFUTED, "a residual is not +0", witnesses=(shown,))
         if verdict.status is not Status.PROVED:
-            return asked.finding(Status.UNKNOWN, "whether residuals are +0 is not settled", reason=unknown(verdict))
+            return asked.verdict(Status.UNKNOWN, "whether residuals are +0 is not settled", reason=unknown(verdict))
     expression, substitution = reduced(algorithm, unit, length)
     windows = [Window(EXPONENTS[0], EXPONENTS[-1])]
     negative_zero, beyond, passed = True, None, sorted(substitution.passed - {ZERO})
     if ZERO in substitution.passed and not _stays(unit, 0, asked):
-        return asked.finding(Status.UNKNOWN, "whether a step without products leaves +0 as it is, is not settled")
+        return asked.verdict(Status.UNKNOWN, "whether a step without products leaves +0 as it is, is not settled")
     if passed:
         windows, beyond, problem = _unchanged(unit, asked)
         if not windows or not _stays(unit, 0, asked):
-            return asked.finding(
+            return asked.verdict(
                 Status.UNKNOWN, "for which c a step without products returns c is not settled", reason=problem or None
             )
         negative_zero = _stays(unit, NEGATIVE_ZERO, asked)
-    verdict = asked.decide(ZeroIsNeutral(sorted({-algorithm.scale * sum(p) for p in algorithm.products.pairs})))
+    verdict = asked.prove(ZeroIsNeutral(sorted({-algorithm.scale * sum(p) for p in algorithm.products.pairs})))
     if verdict.status is not Status.PROVED:
-        return asked.finding(Status.UNKNOWN, "zeros outside the unit are not settled", reason=unknown(verdict))
+        return asked.verdict(Status.UNKNOWN, "zeros outside the unit are not settled", reason=unknown(verdict))
     suffix = ", but for the sign of a zero" if substitution.signs_lost else ""
     question = ComesDownTo(
         algorithm,
@@ -78,7 +78,7 @@ def check_exact_operands(algorithm: SplitGemm, unit: Design, k: int | None, aske
     )
     tested = _test(question, unit, asked) if passed in ([], ["c"]) else "not tested: the range is of more than c"
     zeros = "either zero" if negative_zero else "+0 (not -0)"
-    return asked.finding(
+    return asked.verdict(
         Status.PROVED,
         f"{algorithm.name}(a, b, c) = {expression.text}{suffix}",
         values={
@@ -163,7 +163,7 @@ def _elements(fmt: Format, shape: tuple[int, int], rng: np.random.Generator) -> 
 
 def _stays(unit: Design, zero: int, asked: Asked) -> bool:
     """Return whether a step without products is proved to return a zero."""
-    return all(asked.decide(ZerosAddNothing(unit, n, (), only=zero)).status is Status.PROVED for n in "ab")
+    return all(asked.prove(ZerosAddNothing(unit, n, (), only=zero)).status is Status.PROVED for n in "ab")
 
 
 def _test(question: ComesDownTo, unit: Design, asked: Asked) -> str:

@@ -37,8 +37,8 @@ from mmaproof.verification.answer import answer
 from mmaproof.verification.gemm.bounds import prove_step
 from mmaproof.verification.gemm.compare import SHAPED_FOR
 from mmaproof.verification.gemm.enclosure import Enclosure, EnclosureArithmetic, NoBoundError, number
-from mmaproof.verification.gemm.finding import ROUNDS, Asked, Finding, Shown, Witness
 from mmaproof.verification.gemm.samples import every_precision, exponents_of
+from mmaproof.verification.gemm.verdict import ROUNDS, AlgorithmVerdict, Asked, Shown, Witness
 
 _INTEGERS = IntegerAlgebra()
 _ARRAYS = ArrayAlgebra()
@@ -49,7 +49,7 @@ LONGEST = 1 << 12
 
 def check_overflow(
     algorithm: Algorithm, unit: Design, k: int | None, where: Sequence[Precondition], asked: Asked
-) -> Finding:
+) -> AlgorithmVerdict:
     """Find out whether nothing becomes infinite, NaN or clamped for ``k`` elements (default the unit's K).
 
     First bounds of the words are proved, of one operand and so for any K, and carried through the operations. Where
@@ -63,16 +63,16 @@ def check_overflow(
     values = {"k": question.k, "by": found.origin}
     if found.witness is not None:
         conclusion, shown = f"an operation overflows, k = {question.k}", _witness(algorithm, unit, found.witness)
-        return asked.finding(Status.REFUTED, conclusion, values=values, witnesses=(shown,))
+        return asked.verdict(Status.REFUTED, conclusion, values=values, witnesses=(shown,))
     conclusions = {
         Status.PROVED: f"nothing overflows for k = {question.k}",
         Status.VACUOUS: "no operands satisfy the preconditions",
     }
     conclusion = conclusions.get(found.status, "not settled")
-    return asked.finding(found.status, conclusion, values=values, reason=found.reason)
+    return asked.verdict(found.status, conclusion, values=values, reason=found.reason)
 
 
-def _by_bounds(algorithm: SplitGemm, unit: Design, question: NoOverflow, asked: Asked) -> Finding | None:
+def _by_bounds(algorithm: SplitGemm, unit: Design, question: NoOverflow, asked: Asked) -> AlgorithmVerdict | None:
     """Return that nothing overflows if that follows from bounds of the words, None if it does not."""
     most: dict[str, tuple[int, ...]] = {}
     for name in "ab":
@@ -94,7 +94,7 @@ def _by_bounds(algorithm: SplitGemm, unit: Design, question: NoOverflow, asked: 
     if not longest:
         return None
     words = {n: ", ".join(f"2^{m}" for m in most[n]) for n in "ab"}
-    return asked.finding(
+    return asked.verdict(
         Status.PROVED,
         f"nothing overflows, for every K up to {longest} (by bounds)",
         values={"k": question.k, "by": "bounds", "largest_k": longest, "words": {n: list(m) for n, m in most.items()}},
@@ -121,10 +121,10 @@ def _word_bounds(splitting: Splitting, question: NoOverflow, asked: Asked) -> tu
         if most is None:
             return None
         lemma = WordsAreBounded(splitting, most, Window(low, high))
-        verdict = asked.decide(lemma)
-        if verdict.model is None:
+        verdict = asked.prove(lemma)
+        if verdict.witness is None:
             return most if verdict.status is Status.PROVED else None
-        found = _largest_words(splitting, np.array([lemma.operand(verdict.model)], dtype=np.uint32))
+        found = _largest_words(splitting, np.array([lemma.operand(verdict.witness)], dtype=np.uint32))
         most = None if found is None else tuple(map(max, most, found))
     return None
 

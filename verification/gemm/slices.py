@@ -18,8 +18,8 @@ from mmaproof.smt.evaluate import evaluate
 from mmaproof.smt.proving.lemma import Lemma
 from mmaproof.smt.semantics.integer_step import read_integer
 from mmaproof.smt.solving.verdict import Status
-from mmaproof.verification.gemm.finding import ROUNDS, Asked, Finding, Shown, Witness, unknown
 from mmaproof.verification.gemm.samples import Integers, dense
+from mmaproof.verification.gemm.verdict import ROUNDS, AlgorithmVerdict, Asked, Shown, Witness, unknown
 
 _INTEGERS = IntegerAlgebra()
 _ARRAYS = ArrayAlgebra()
@@ -43,7 +43,7 @@ class Wrap:
     d: int
 
 
-def check_slices(algorithm: SliceGemm, unit: Design, asked: Asked) -> Finding:
+def check_slices(algorithm: SliceGemm, unit: Design, asked: Asked) -> AlgorithmVerdict:
     """Find the largest K for which every integer sum is exact, and operands with which a longer one is not."""
     groups = [[p] for p in algorithm.pairs]
     if algorithm.sums is Sums.WEIGHT:
@@ -53,13 +53,13 @@ def check_slices(algorithm: SliceGemm, unit: Design, asked: Asked) -> Finding:
     rows = [np.full_like(patterns, OPERANDS.encode(2**n)) for n in range(SHIFTS)]
     most, problem = _slice_bounds(algorithm, unit, patterns, rows, asked)
     if most is None:
-        return asked.finding(Status.UNKNOWN, "the magnitude of a slice is not settled", reason=problem)
+        return asked.verdict(Status.UNKNOWN, "the magnitude of a slice is not settled", reason=problem)
     if algorithm.sums is Sums.PRODUCT:
         bound: int | None = max(most["a"][i] * most["b"][j] for i, j in algorithm.pairs)
     else:
         bound, problem = _weight_bound(algorithm, unit, groups, patterns, rows, asked)
     if not bound:
-        return asked.finding(Status.UNKNOWN, "what one k adds to a register is not settled", reason=problem)
+        return asked.verdict(Status.UNKNOWN, "what one k adds to a register is not settled", reason=problem)
     limit = (1 << (unit.d_format.bits - 1)) - 1
     longest = limit // bound
     wrap = _first_wrap(algorithm, unit, groups, patterns, limit)
@@ -72,7 +72,7 @@ def check_slices(algorithm: SliceGemm, unit: Design, asked: Asked) -> Finding:
     values = {"largest_k": longest, "per_k": bound, "slices": {n: list(m) for n, m in most.items()}, "register": limit}
     values["wraps_at"] = wrap.k
     witness = _witness(unit, wrap)
-    return asked.finding(Status.PROVED, conclusion, values=values, details=details, witnesses=(witness,))
+    return asked.verdict(Status.PROVED, conclusion, values=values, details=details, witnesses=(witness,))
 
 
 def _slice_bounds(
@@ -84,10 +84,10 @@ def _slice_bounds(
         most = np.max([_slices(algorithm, unit, name, patterns, row).max(axis=1) for row in rows], axis=0)
         for _ in range(ROUNDS):
             lemma = SlicesAreBounded(algorithm, unit, name, [int(m) for m in most])
-            verdict = asked.decide(lemma)
-            if verdict.model is None:
+            verdict = asked.prove(lemma)
+            if verdict.witness is None:
                 break
-            x, other = _operands(lemma, verdict.model)
+            x, other = _operands(lemma, verdict.witness)
             most = np.maximum(most, _slices(algorithm, unit, name, x, other).max(axis=1))
         if verdict.status is not Status.PROVED:
             return None, unknown(verdict)
@@ -110,10 +110,10 @@ def _weight_bound(
             most = max(most, _best_pair(algorithm, unit, group, patterns, row)[0])
     for _ in range(ROUNDS):
         lemma = WeightIsBounded(algorithm, unit, groups, most)
-        verdict = asked.decide(lemma)
-        if verdict.model is None:
+        verdict = asked.prove(lemma)
+        if verdict.witness is None:
             break
-        x, row, y, column = _operands(lemma, verdict.model)
+        x, row, y, column = _operands(lemma, verdict.witness)
         first, second = _slices(algorithm, unit, "a", x, row), _slices(algorithm, unit, "b", y, column)
         most = max(most, *(int(sum(first[i] * second[j] for i, j in g)[0]) for g in groups))
     return (most, "") if verdict.status is Status.PROVED else (None, unknown(verdict))

@@ -19,7 +19,6 @@ from mmaproof.properties.preconditions import Precondition
 from mmaproof.smt.algebra.arrays import ArrayAlgebra
 from mmaproof.smt.algebra.integers import IntegerAlgebra
 from mmaproof.smt.solving.verdict import Status
-from mmaproof.verification.gemm.finding import ROUNDS, Asked, Finding, Shown, Witness, listed, unknown, window_of
 from mmaproof.verification.gemm.samples import (
     Integers,
     bit_lengths,
@@ -27,6 +26,16 @@ from mmaproof.verification.gemm.samples import (
     every_precision,
     exponents_of,
     split_values,
+)
+from mmaproof.verification.gemm.verdict import (
+    ROUNDS,
+    AlgorithmVerdict,
+    Asked,
+    Shown,
+    Witness,
+    listed,
+    unknown,
+    window_of,
 )
 from mmaproof.verification.gemm.windows import Precisions
 
@@ -51,7 +60,7 @@ class RelativeBound:
     beyond: int | None
 
 
-def check_split(algorithm: SplitGemm, unit: Design, where: Sequence[Precondition], asked: Asked) -> Finding:
+def check_split(algorithm: SplitGemm, unit: Design, where: Sequence[Precondition], asked: Asked) -> AlgorithmVerdict:
     """Find the windows of exponents in which the split of an operand is exact, and the bound on its relative error.
 
     Both operands are asked about where they are split into different numbers of words. What ``where`` states is that
@@ -62,7 +71,7 @@ def check_split(algorithm: SplitGemm, unit: Design, where: Sequence[Precondition
     names = {"ab": splittings["a"]} if splittings["a"] == splittings["b"] else splittings
     parts = [_check_one(name, splitting, given, asked) for name, splitting in names.items()]
     order = (Status.REFUTED, Status.UNKNOWN, Status.PROVED)
-    return asked.finding(
+    return asked.verdict(
         next(s for s in order if s in {p.status for p in parts}),
         "; ".join(p.conclusion for p in parts),
         values={name: dict(p.values) for name, p in zip(names, parts, strict=True)},
@@ -72,7 +81,7 @@ def check_split(algorithm: SplitGemm, unit: Design, where: Sequence[Precondition
     )
 
 
-def _check_one(name: str, splitting: Splitting, given: Window | None, asked: Asked) -> Finding:
+def _check_one(name: str, splitting: Splitting, given: Window | None, asked: Asked) -> AlgorithmVerdict:
     """Return what is found of one operand, or of both where they are split alike; lemmas are not in it."""
     words = "1 word" if splitting.count == 1 else f"{splitting.count} words"
     flushed = ", of which the unit reads subnormal ones as zero" if splitting.flushes else ""
@@ -83,7 +92,7 @@ def _check_one(name: str, splitting: Splitting, given: Window | None, asked: Ask
     table, problem = known.prove(asked, partial(SplitIsExact, splitting))
     bound, why = relative_bound(splitting, given, asked)
     if bound is None or problem:
-        return Finding(Status.UNKNOWN, f"{label}: not settled", reason=problem or why)
+        return AlgorithmVerdict(Status.UNKNOWN, f"{label}: not settled", reason=problem or why)
     rows = [known.windows(n) for n in range(OPERANDS.precision, 0, -1)]
     witnesses = _beyond(splitting, known, table) if table else []
     if bound.beyond is not None:
@@ -96,7 +105,7 @@ def _check_one(name: str, splitting: Splitting, given: Window | None, asked: Ask
         shows = f"not exact: {stated} significant bits, exponent in {given}"
         witnesses.insert(0, split_witness(splitting, failing, shows))
     exact = f"exact for {best.bits} significant bits and exponents {best}" if best else "nowhere exact"
-    return Finding(
+    return AlgorithmVerdict(
         Status.PROVED if failing is None else Status.REFUTED,
         f"{label}: {exact}" + ("" if failing is None else f", but not {stated} bits everywhere in {given}"),
         values={
@@ -130,12 +139,12 @@ def relative_bound(splitting: Splitting, window: Window | None, asked: Asked) ->
             return RelativeBound(found, NONE, int(patterns[worst])), ""
         least = Fraction(0) if most == EXACT else Fraction(1, 1 << most)
         lemma = PartIsBounded(splitting, Part(splitting.count - 1, True), least, found)
-        verdict = asked.decide(lemma)
+        verdict = asked.prove(lemma)
         if verdict.status is Status.PROVED:
             return RelativeBound(found, most, None if most == EXACT else int(patterns[worst])), ""
-        if verdict.model is None:
+        if verdict.witness is None:
             break
-        more = np.array([lemma.operand(verdict.model)], dtype=np.uint32)
+        more = np.array([lemma.operand(verdict.witness)], dtype=np.uint32)
         patterns = np.concatenate([patterns, more])
         exponents = np.concatenate([exponents, exponents_of(more)])
         places = np.concatenate([places, _places(splitting, more)])

@@ -10,8 +10,8 @@ from mmaproof.algorithms.algorithm import OPERANDS
 from mmaproof.designs.operands import Patterns
 from mmaproof.properties.gemm.split import EXPONENTS, OperandLemma, Window
 from mmaproof.smt.solving.verdict import Status
-from mmaproof.verification.gemm.finding import ROUNDS, Asked, unknown
 from mmaproof.verification.gemm.samples import exponents_of, significant_bits
+from mmaproof.verification.gemm.verdict import ROUNDS, Asked, unknown
 
 
 class Precisions:
@@ -65,10 +65,10 @@ class Precisions:
             if not windows:
                 return [], ""
             lemma = lemma_of(windows)
-            verdict = asked.decide(lemma)
+            verdict = asked.prove(lemma)
             if verdict.status is Status.PROVED:
                 return windows, ""
-            if verdict.model is None:
+            if verdict.witness is None:
                 break
-            self.add(np.array([lemma.operand(verdict.model)], dtype=np.uint32))
+            self.add(np.array([lemma.operand(verdict.witness)], dtype=np.uint32))
         return [], unknown(verdict)

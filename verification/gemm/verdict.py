@@ -11,12 +11,12 @@ from mmaproof.designs.errors import InputError
 from mmaproof.designs.formats import Format
 from mmaproof.properties.gemm.split import EXPONENTS, Window
 from mmaproof.properties.preconditions import Exponents, Precondition
-from mmaproof.properties.property import LemmaAnswer
+from mmaproof.properties.property import LemmaVerdict
 from mmaproof.smt.proving.decide import decide
 from mmaproof.smt.proving.lemma import Lemma
 from mmaproof.smt.solving.limits import Limits
-from mmaproof.smt.solving.verdict import Status, Verdict
-from mmaproof.verification.answer import Means
+from mmaproof.smt.solving.verdict import Model, Status, Verdict
+from mmaproof.verification.means import Means
 
 ROUNDS = 64
 """How often a claim that was guessed from samples is made again from the witness against it."""
@@ -40,7 +40,7 @@ class Witness:
 
 
 @dataclass(frozen=True)
-class Finding:
+class AlgorithmVerdict:
     """The answer to a question about an algorithm on a unit.
 
     ``status``: PROVED holds or was found and proved, REFUTED with a witness, UNKNOWN with a ``reason``. ``conclusion``
@@ -52,7 +52,7 @@ class Finding:
     values: Mapping[str, Any] = field(default_factory=dict)
     details: tuple[str, ...] = ()
     witnesses: tuple[Witness, ...] = ()
-    lemmas: tuple[LemmaAnswer, ...] = ()
+    lemmas: tuple[LemmaVerdict, ...] = ()
     reason: str | None = None
 
 
@@ -61,8 +61,8 @@ class Asked:
 
     def __init__(self, means: Means) -> None:
         self.means = means
-        self.lemmas: list[LemmaAnswer] = []
-        self._proved: dict[str, Verdict] = {}
+        self.lemmas: list[LemmaVerdict] = []
+        self._proved: dict[str, Verdict[Model]] = {}
         self._started = time.monotonic()
 
     @property
@@ -70,7 +70,7 @@ class Asked:
         """What is left of the limits."""
         return self.means.limits.after(time.monotonic() - self._started, "earlier questions")
 
-    def decide(self, lemma: Lemma) -> Verdict:
+    def prove(self, lemma: Lemma) -> Verdict[Model]:
         """Ask a lemma whose assumption something is known to meet, once for each name.
 
         What was refuted is not kept among ``lemmas``: it was a guess.
@@ -79,16 +79,16 @@ class Asked:
             return self._proved[lemma.name]
         verdict = decide(lemma, self.means.solving.ask, self.left, precondition_met=True)
         if verdict.status is not Status.REFUTED:
-            self.lemmas.append(LemmaAnswer.of(lemma.name, verdict))
+            self.lemmas.append(LemmaVerdict.of(lemma.name, verdict))
         if verdict.status is Status.PROVED:
             self._proved[lemma.name] = verdict
         return verdict
 
-    def finding(self, status: Status, conclusion: str, **parts: Any) -> Finding:
+    def verdict(self, status: Status, conclusion: str, **parts: Any) -> AlgorithmVerdict:
         """Return a finding that rests on the lemmas asked so far."""
         if status is Status.UNKNOWN and "reason" not in parts:
             parts["reason"] = next((x.reason for x in self.lemmas if x.reason is not None), None)
-        return Finding(status, conclusion, lemmas=tuple(self.lemmas), **parts)
+        return AlgorithmVerdict(status, conclusion, lemmas=tuple(self.lemmas), **parts)
 
 
 def window_of(where: Sequence[Precondition]) -> Window | None:
@@ -107,7 +107,7 @@ def window_of(where: Sequence[Precondition]) -> Window | None:
     return Window(low, high)
 
 
-def unknown(verdict: Verdict) -> str:
+def unknown(verdict: Verdict[Model]) -> str:
     """Return why a verdict is none."""
     return verdict.reason or "the claim was made anew too often"
 
