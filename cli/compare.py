@@ -145,7 +145,8 @@ def witness_vector(answer: Comparison) -> Vector:
     """Return the witness of a comparison as a vector for a file."""
     from mmaproof.generators.vectors import Vector
 
-    assert answer.witness is not None
+    if answer.witness is None:
+        raise ValueError("there is no witness to write as a vector")
     first, second = answer.question.designs
     return Vector(
         answer.witness,

@@ -137,7 +137,8 @@ def dispute_vector(dispute: Dispute) -> Vector:
     """Return the separating vector of a dispute for a file: the outputs are what each profile predicts."""
     from mmaproof.generators.vectors import Vector
 
-    assert dispute.witness is not None
+    if dispute.witness is None:
+        raise ValueError("there is no witness to write as a vector")
     design = dispute.design
     return Vector(
         dispute.witness,

@@ -153,9 +153,8 @@ def _between(group: Group, first: Class, second: Class) -> str:
     unknown = sum(a.comparison.verdict == "unknown" for a in answers)
     found = simplest_difference(answers)
     texts = [f"k = {', '.join(map(str, lengths))}"] if found is None else []
-    if found is not None:
+    if found is not None and found.witness is not None:
         left, right = (found.question.designs[0].d_format.hex(x) for x in _outputs(found, first))
-        assert found.witness is not None
         shown = vector_text(found.witness, found.question.formats, found.question.scale_format, MOST_PRODUCTS)
         texts.append(f"k = {found.question.k}: {shown}: {left} ≠ {right}")
     if unknown:

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from mmaproof.designs.design import Design
 from mmaproof.designs.formats import Format
-from mmaproof.designs.operands import OperandBatch, Operands, Patterns
+from mmaproof.designs.operands import OperandBatch, Operands
 from mmaproof.properties.question import Question
 from mmaproof.verification.distributions import DISTRIBUTIONS, draw
 from mmaproof.verification.search import steer
@@ -28,37 +28,20 @@ def largest(question: Question, design: Design, measure: Measure, seed: int) -> 
     elements replaced; whatever measures larger takes their place.
     """
     rng = np.random.default_rng(seed)
-    best: OperandBatch | None = None
-    values = np.zeros(0)
-    for name in DISTRIBUTIONS:
-        batch = steer(draw(name, design, ROWS, question.k, rng), question, rng)
-        best, values = _best(best, values, batch, measure(batch))
-    assert best is not None
+    batch = OperandBatch.concatenate(
+        [steer(draw(name, design, ROWS, question.k, rng), question, rng) for name in DISTRIBUTIONS]
+    )
+    best, values = _best(batch, measure(batch))
     for _ in range(GENERATIONS):
         children = _changed(best.select(rng.integers(0, len(best), ROWS)), question.formats, rng)
-        best, values = _best(best, values, children, measure(children))
+        best, values = _best(OperandBatch.concatenate([best, children]), np.concatenate([values, measure(children)]))
     return float(values[0]), best.row(0)
 
 
-def _best(
-    old: OperandBatch | None,
-    old_values: npt.NDArray[np.float64],
-    new: OperandBatch,
-    new_values: npt.NDArray[np.float64],
-) -> tuple[OperandBatch, npt.NDArray[np.float64]]:
+def _best(pool: OperandBatch, values: npt.NDArray[np.float64]) -> tuple[OperandBatch, npt.NDArray[np.float64]]:
     """Return the few rows with the largest values, the largest first."""
-    pool = new if old is None else _joined(old, new)
-    values = np.concatenate([old_values, new_values])
     order = np.argsort(-values, kind="stable")[:PARENTS]
     return pool.select(order), values[order]
-
-
-def _joined(x: OperandBatch, y: OperandBatch) -> OperandBatch:
-    def join(p: Patterns | None, q: Patterns | None) -> Patterns | None:
-        return None if p is None or q is None else np.concatenate([p, q])
-
-    a, b, c = (np.concatenate(pair) for pair in ((x.a, y.a), (x.b, y.b), (x.c, y.c)))
-    return OperandBatch(a, b, c, join(x.scale_a, y.scale_a), join(x.scale_b, y.scale_b))
 
 
 def _changed(batch: OperandBatch, formats: tuple[Format, Format, Format], rng: np.random.Generator) -> OperandBatch:

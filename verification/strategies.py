@@ -227,10 +227,10 @@ def _by_lemmas(case: Case, lemmas: Sequence[tuple[str, Statement]], limits: Limi
     for name, lemma in lemmas:
         left = limits.after(time.monotonic() - began, "lemmas")
         found.append(LemmaVerdict.of(name, case.decide(lemma, left)))
-        if found[-1].status is not Status.PROVED:
+        if combine(x.status for x in found) is not Status.PROVED:
             break
     case.limits = case.limits.after(time.monotonic() - began, "lemmas")
-    if combine(x.status for x in found) is Status.PROVED and len(found) == len(lemmas):
+    if len(found) == len(lemmas) and combine(x.status for x in found) is Status.PROVED:
         return case.implied(found, case.limits)
     case.tried += found
     return None

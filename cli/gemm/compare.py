@@ -183,7 +183,8 @@ def witness_vector(done: ErrorComparison) -> Vector:
     """Return the witness as a vector for a file."""
     from mmaproof.generators.vectors import Vector
 
-    assert done.answer.witness is not None
+    if done.answer.witness is None:
+        raise ValueError("there is no witness to write as a vector")
     fmt = done.question.formats[0]
     (first, _), (second, _) = done.question.runs
     return Vector(
@@ -228,7 +229,8 @@ def print_explanations(done: ErrorComparison) -> None:
     from mmaproof.algorithms.evaluate import trace
     from mmaproof.cli.gemm.explain import explanation
 
-    assert done.answer.witness is not None
+    if done.answer.witness is None:
+        raise ValueError("there is no witness to explain")
     for algorithm, unit in done.question.runs:
         say("")
         say(algorithm.name)

@@ -12,7 +12,7 @@ from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.store import Store
 
 VOLTA, TURING = "volta/f32.f16.f16.f32", "turing/f32.f16.f16.f32"
-SAME = ["compare", f"{VOLTA}@L=2", f"{VOLTA}@L=2,fraction_bits=23", "--no-search"]
+SAME = ["compare", f"{VOLTA}@L=2", f"{VOLTA}@L=2,nan_code=quiet", "--no-search"]
 DIFFERENT = ["compare", VOLTA, TURING, "--no-picture"]
 ORDER = ["check", "order-independent", f"{VOLTA}@L=2", "--no-search"]
 

@@ -29,6 +29,7 @@ from mmaproof.verification.matrix import (
     SEARCH,
     Task,
     compare_all,
+    compared,
     not_comparable,
     pairs_of,
 )
@@ -212,10 +213,12 @@ def test_classes_hold_what_is_proved_pair_by_pair(few):
 def test_what_is_not_transitive_is_not_merged():
     x, y, z = (fp16_design(4, fraction_bits=f) for f in (23, 24, 25))
     answers = {a.names: a for a in ask_all([x, y, z], limits=Limits(0.001, 4 << 30))}
-    proved = [replace(a, comparison=replace(a.comparison, status=Status.PROVED)) for a in answers.values()]
+    same = {"status": Status.PROVED, "witness": None}
+    proved = [replace(a, comparison=replace(a.comparison, **same)) for a in answers.values()]
     different = proved.pop(1)
     assert different.names == (x.name, z.name)
-    unknown = replace(different, comparison=replace(different.comparison, status=Status.UNKNOWN))
+    nobody_knows = replace(different.comparison, status=Status.UNKNOWN, witness=None, reason="timeout: made up")
+    unknown = replace(different, comparison=nobody_knows)
     (group,) = groups_of([x, y, z], [*proved, unknown])
     assert group.classes == [(x,), (y,), (z,)]
     assert [[a.names for a in three] for three in group.not_transitive()] == [

@@ -18,7 +18,7 @@ from mmaproof.properties.gemm.exact_operands import ComesDownTo, ResidualsVanish
 from mmaproof.properties.gemm.split import EXPONENTS, Splitting, Window
 from mmaproof.smt.evaluate import evaluate, evaluate_batch
 from mmaproof.smt.solving.limits import Limits
-from mmaproof.smt.solving.verdict import Status
+from mmaproof.smt.solving.verdict import Status, combine
 from mmaproof.verification.answer import answer
 from mmaproof.verification.gemm.samples import every_precision
 from mmaproof.verification.gemm.substitution import ZERO, reduced
@@ -30,12 +30,16 @@ DIRECT_SECONDS = 3.0
 NEGATIVE_ZERO = 1 << OPERANDS.sign_position
 
 
+class CompositionRefutedError(RuntimeError):
+    """What follows from proved lemmas is refuted: a lemma is wrong, or the composition. An internal error."""
+
+
 def check_exact_operands(algorithm: SplitGemm, unit: Design, k: int | None, asked: Asked) -> AlgorithmVerdict:
     """Find what ``algorithm`` comes down to on operands of the unit's format, and for which c, and prove it.
 
     Lemmas: every residual is +0; a step without products returns c, for c in a range that is found; zeros added outside
     the unit change nothing but signs of zeros. The result follows by substitution, and is tested for ``k`` elements
-    (default the unit's K). Raises DesignError for a unit whose accumulator is not fp32.
+    (default the unit's K). Raises DesignError for a unit whose accumulator is not fp32, CompositionRefutedError.
     """
     if unit.c_format is not OPERANDS or unit.d_format is not OPERANDS:
         raise DesignError(f"exact-operands is about units that accumulate in fp32, and {unit.name} does not")
@@ -44,8 +48,7 @@ def check_exact_operands(algorithm: SplitGemm, unit: Design, k: int | None, aske
     for name in "ab":
         splitting = Splitting.of(algorithm, unit, name)
         verdict = asked.prove(ResidualsVanish(splitting))
-        if verdict.status is Status.REFUTED:
-            assert verdict.witness is not None
+        if verdict.witness is not None:
             (pattern,) = verdict.witness.values()
             shown = Witness(f"a word of {name} is not what it should be", (Shown(name, splitting.fmt, pattern),))
             return asked.verdict(Status.REFUTED, "a residual is not +0", witnesses=(shown,))
@@ -163,18 +166,20 @@ def _elements(fmt: Format, shape: tuple[int, int], rng: np.random.Generator) -> 
 
 def _stays(unit: Design, zero: int, asked: Asked) -> bool:
     """Return whether a step without products is proved to return a zero."""
-    return all(asked.prove(ZerosAddNothing(unit, n, (), only=zero)).status is Status.PROVED for n in "ab")
+    verdicts = [asked.prove(ZerosAddNothing(unit, n, (), only=zero)) for n in "ab"]
+    return combine(x.status for x in verdicts) is Status.PROVED
 
 
 def _test(question: ComesDownTo, unit: Design, asked: Asked) -> str:
     """Return what random operands and, for a while, the solver say of the composed statement.
 
-    Raises AssertionError where it is refuted: a lemma would be wrong, or the composition.
+    Raises CompositionRefutedError where it is refuted.
     """
     limits = Limits(min(asked.left.seconds, DIRECT_SECONDS), asked.left.memory_bytes)
     means = replace(asked.means, limits=limits)
     found = answer(question, unit, means)
-    assert found.status is not Status.REFUTED, f"what is composed from proved lemmas is refuted by {found.witness}"
+    if found.status is Status.REFUTED:
+        raise CompositionRefutedError(f"what is composed from proved lemmas is refuted by {found.witness}")
     if found.status is Status.PROVED:
         return f"proved by {found.origin}"
     return f"not refuted by {found.origin} ({found.reason})"

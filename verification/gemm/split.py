@@ -18,7 +18,7 @@ from mmaproof.properties.gemm.split import EXPONENTS, Part, PartIsBounded, Split
 from mmaproof.properties.preconditions import Precondition
 from mmaproof.smt.algebra.arrays import ArrayAlgebra
 from mmaproof.smt.algebra.integers import IntegerAlgebra
-from mmaproof.smt.solving.verdict import Status
+from mmaproof.smt.solving.verdict import Status, combine
 from mmaproof.verification.gemm.samples import (
     Integers,
     bit_lengths,
@@ -70,9 +70,8 @@ def check_split(algorithm: SplitGemm, unit: Design, where: Sequence[Precondition
     splittings = {n: Splitting.of(algorithm, unit, n) for n in "ab"}
     names = {"ab": splittings["a"]} if splittings["a"] == splittings["b"] else splittings
     parts = [_check_one(name, splitting, given, asked) for name, splitting in names.items()]
-    order = (Status.REFUTED, Status.UNKNOWN, Status.PROVED)
     return asked.verdict(
-        next(s for s in order if s in {p.status for p in parts}),
+        combine(p.status for p in parts),
         "; ".join(p.conclusion for p in parts),
         values={name: dict(p.values) for name, p in zip(names, parts, strict=True)},
         details=tuple(line for p in parts for line in p.details),
