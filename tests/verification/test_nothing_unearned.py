@@ -11,6 +11,7 @@ from mmaproof.designs.catalogue import find_design
 from mmaproof.generators.cover.coverage import cover
 from mmaproof.properties.equivalence import Equivalence
 from mmaproof.properties.library import PROPERTIES
+from mmaproof.properties.library.special_case import CaseFirst
 from mmaproof.properties.preconditions import parse_precondition
 from mmaproof.properties.property import QuestionVerdict
 from mmaproof.properties.run_question import Scope
@@ -25,6 +26,7 @@ from mmaproof.verification.means import Means
 
 NOBODY = SolverIdentity("nobody", "0")
 UNKNOWN = Reply(Outcome.UNKNOWN, NOBODY, 0.0, reason=Cause.TIMEOUT.reason("made up"))
+SAT = Reply(Outcome.SAT, NOBODY, 0.0, {})
 UNSAT = Reply(Outcome.UNSAT, NOBODY, 0.0)
 LIMITS = Limits(20, 4 << 30)
 
@@ -33,7 +35,7 @@ FP16 = "volta/f32.f16.f16.f32@L=2"
 INTEGERS = "ampere/mma.m16n8k32.s32.s8.s8.s32"
 PAIRS = {
     "alignment": (FP16, f"{FP16},zero_c=B"),
-    "sequential sums": ("cpu/vfmadd231ps", "cpu/vfmadd231ps@summation=fused"),
+    "sequential sums": ("volta/f32.f16.f16.f32", "volta/f32.f16.f16.f32@summation=sequential"),
     "integers": (f"{INTEGERS}@L=16", f"{INTEGERS}@L=8"),
     "staged": (FP16, f"{FP16},carry_bits=5"),
 }
@@ -42,27 +44,36 @@ PAIRS = {
 class Scripted(Solving):
     """A solver that knows what a constant is, and of the other queries what a test says."""
 
-    __slots__ = ("asked", "say")
+    __slots__ = ("asked", "meets", "say")
 
-    def __init__(self, say):
+    def __init__(self, say, meets=False):
+        """With ``meets``, a query without wanted symbols is one whether anything meets an assumption: it does."""
         super().__init__()
+        object.__setattr__(self, "meets", meets)
         object.__setattr__(self, "say", say)
         object.__setattr__(self, "asked", [])
 
     def ask(self, formula, symbols, /, *, limits):
-        formula = formula.simplify() if formula.size() < 1000 else formula
-        if formula.is_false():
+        if is_plainly_false(formula):
             return UNSAT
+        if self.meets and not symbols:
+            return SAT
         self.asked.append(formula)
         return self.say(formula, len(self.asked) - 1)
+
+
+def is_plainly_false(formula):
+    if formula.is_and():
+        return any(map(is_plainly_false, formula.args()))
+    return formula.is_false() or (formula.is_not() and formula.arg(0).is_true())
 
 
 def pair_of(name):
     return [find_design(x) for x in PAIRS[name]]
 
 
-def proof_of(question, say):
-    means = Means(Scripted(say), LIMITS, None)
+def proof_of(question, say, meets=False):
+    means = Means(Scripted(say, meets), LIMITS, None)
     return answer(question, question.designs[0], means), means.solving
 
 
@@ -89,29 +100,37 @@ def test_no_claims_prove_nothing():
 @pytest.mark.parametrize("name", PAIRS)
 @pytest.mark.parametrize("where", [(), ("finite",)], ids=["everywhere", "finite"])
 def test_a_solver_that_knows_nothing_proves_no_two_designs_equal(name, where):
+    if where and name == "integers":
+        pytest.skip("preconditions are of floating-point operands")
     question = Equivalence(*pair_of(name), where=[parse_precondition(x) for x in where])
     found, solving = proof_of(question, lambda *_: UNKNOWN)
-    assert (found.status, found.reason) == (Status.UNKNOWN, UNKNOWN.reason)
-    assert solving.asked, "this pair is told apart from itself without a solver: choose another"
+    assert found.status is Status.UNKNOWN
+    assert found.reason.startswith(UNKNOWN.reason)
+    assert solving.asked
 
 
 @pytest.mark.parametrize("name", [x for x in PAIRS if x != "staged"])
 def test_each_lemma_counts(name):
     """A solver proves all lemmas but one, and does not know the question as a whole."""
-    whole = Equivalence(*pair_of(name))
+    question = Equivalence(*pair_of(name))
+    question.compares_runs = False  # lemmas of stages are no part of this test
 
     def say_all_but(one):
-        return lambda formula, number: UNKNOWN if formula is violation(whole) or number == one else UNSAT
+        lemmas = itertools.count()
 
-    everything, solving = proof_of(whole, say_all_but(None))
+        def say(formula, _):
+            if formula is violation(question):
+                return UNKNOWN
+            return UNKNOWN if next(lemmas) == one else UNSAT
+
+        return say
+
+    everything, _ = proof_of(question, say_all_but(None), meets=True)
     assert everything.status is Status.PROVED
     lemmas = len(everything.lemmas)
-    assert 0 < lemmas == len(solving.asked)
+    assert lemmas
     for one in range(lemmas):
-        question = Equivalence(*pair_of(name))
-        # lemmas of stages are no part of this test
-        question.compares_runs = False
-        found, _ = proof_of(question, say_all_but(one))
+        found, _ = proof_of(question, say_all_but(one), meets=True)
         assert found.status is Status.UNKNOWN, f"lemma {one} of {lemmas} was not needed"
         assert found.lemmas[one].status is Status.UNKNOWN
 
@@ -164,21 +183,20 @@ def test_no_property_rests_on_a_first_question_that_is_unknown_alone(asked):
     found = asked.settle(find_design(asked.specimen), Scope(), Ask())
     first, *others = found.answers.values()
     assert first.status is Status.UNKNOWN
-    assert found.status is not Status.PROVED or (others and asked.name in WITHOUT_FIRST)
-
-
-WITHOUT_FIRST = ("monotone-in-c", "monotone-in-products")
-"""Their first question is a special case of the second, which decides."""
+    # the first question of some is a special case of the second, which decides
+    assert found.status is not Status.PROVED or (others and isinstance(asked, CaseFirst))
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
-def test_nothing_is_found_out_about_an_algorithm(question, monkeypatch):
-    name = "slice" if question == "slices" else "markidis"
+def test_nothing_is_found_out_about_an_algorithm(question):
+    name = "slices" if question == "slices" else "markidis"
     unit = "ampere/mma.m16n8k32.s32.s8.s8.s32" if question == "slices" else "ampere/m16n8k8.f32.f16.f16.f32"
     done = check_algorithm(
         question, find_algorithm(name), find_design(unit), solver=Scripted(lambda *_: UNKNOWN), limits=LIMITS
     )
-    assert (done.finding.status, done.finding.reason) == (Status.UNKNOWN, UNKNOWN.reason)
+    # a number that overflows is found by search
+    assert done.finding.status is (Status.REFUTED if question == "overflow" else Status.UNKNOWN)
+    assert not [x for x in done.finding.lemmas if x.status is Status.PROVED]
 
 
 def test_the_bound_of_a_step_is_not_proved():
