@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from mmaproof.cli.executors import Dask, runner
 from mmaproof.cli.options import (
     Certificate,
     DesignName,
@@ -66,6 +67,7 @@ def cover(
     ] = "10s",
     memory: Memory = "4G",
     seed: Seed = 0,
+    dask: Dask = None,
     json: Json = False,
 ) -> int:
     """Choose vectors that cross the events of a datapath: shifts, lost bits, carries, ties, overflow and others.
@@ -81,7 +83,7 @@ def cover(
     unit = find_design(design)
     if output is not None:
         require_writable(output)
-    with progress(f"covering {unit.name}"):
+    with progress(f"covering {unit.name}"), runner(dask) as run:
         done = find_vectors(
             unit,
             n,
@@ -90,6 +92,7 @@ def cover(
             solver=solving_of(solver, jobs, certify, store, no_store),
             limits=Limits(parse_seconds(timeout), parse_memory(memory)),
             version=tool_version(),
+            run=None if dask is None else run,
         )
     if output is not None:
         write_vectors(output, list(done.vectors))

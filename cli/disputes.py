@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from mmaproof.cli.executors import Dask, runner
 from mmaproof.cli.operands import operand_lines, operands_record
 from mmaproof.cli.options import Certificate, Jobs, Json, Memory, NoStore, Solver, StoreFile, solving_of
 from mmaproof.cli.output import EXIT_HOLDS, EXIT_UNKNOWN, complain, counted, print_json, say
@@ -37,6 +38,7 @@ def disputes(
         str, typer.Option("--timeout", metavar="TIME", help="Limit for each question that is asked: 20s, 2m.")
     ] = "20s",
     memory: Memory = "4G",
+    dask: Dask = None,
     output: Annotated[
         Path | None,
         typer.Option("-o", "--output", metavar="FILE", help="Write the separating vectors as a vector file."),
@@ -51,7 +53,7 @@ def disputes(
     from mmaproof.designs.catalogue import load_catalogue
     from mmaproof.designs.errors import DesignError
     from mmaproof.designs.files import require_writable
-    from mmaproof.generators.disputes import disputed_designs, find_disputes
+    from mmaproof.generators.disputes import Task, disputed_designs, disputes_of
     from mmaproof.generators.vectors import write_vectors
     from mmaproof.smt.solving.limits import Limits, parse_memory, parse_seconds
 
@@ -63,11 +65,13 @@ def disputes(
         require_writable(output)
     solving = solving_of(solver, jobs, certify, store, no_store)
     found: list[Dispute] = []
-    for design, names in counted(disputed_designs(architecture), "designs"):
-        for dispute in find_disputes(design, names, solver=solving, limits=limits):
-            if not json:
-                print_dispute(dispute, found[-1] if found else None)
-            found.append(dispute)
+    tasks = [Task(design, names, solving, limits) for design, names in disputed_designs(architecture)]
+    with runner(dask) as run:
+        for disputes in counted(run(disputes_of, tasks), "designs", len(tasks)):
+            for dispute in disputes:
+                if not json:
+                    print_dispute(dispute, found[-1] if found else None)
+                found.append(dispute)
     vectors = [dispute_vector(d) for d in found if d.witness is not None]
     if output is not None and vectors:
         write_vectors(output, vectors)

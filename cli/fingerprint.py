@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from mmaproof.cli.check import run_record, value_text
+from mmaproof.cli.executors import Dask, runner
 from mmaproof.cli.options import Certificate, Jobs, Json, Memory, NoStore, Seed, Solver, StoreFile, solving_of
 from mmaproof.cli.output import EXIT_HOLDS, EXIT_UNKNOWN, complain, counted, print_json, results, say
 from mmaproof.cli.version import tool_version
@@ -57,6 +58,7 @@ def fingerprint(
     ] = "20s",
     memory: Memory = "4G",
     seed: Seed = 0,
+    dask: Dask = None,
     vectors: Annotated[
         bool,
         typer.Option(
@@ -90,7 +92,7 @@ def fingerprint(
     from mmaproof.generators.vectors import write_vectors
     from mmaproof.properties.library import PROPERTIES, find_property
     from mmaproof.smt.solving.limits import Limits, parse_memory, parse_seconds
-    from mmaproof.verification.fingerprint import SEARCH, feature_of
+    from mmaproof.verification.fingerprint import SEARCH, Task, feature_of_task
     from mmaproof.verification.means import Means
 
     designs = list({d.name: d for d in map(find_design, names)}.values())
@@ -102,10 +104,11 @@ def fingerprint(
             raise InputError(f"--no-vectors leaves nothing to write to {output}: leave one of them out")
         require_writable(output)
     shown = vectors and (json or output is not None)
-    pairs = [(p, d) for p in PROPERTIES.values() if p.name in wanted for d in designs]
+    tasks = [Task(name, d, means, shown) for name in PROPERTIES if name in wanted for d in designs]
     rows: Rows = {}
-    for asked, design in counted(pairs, "answers"):
-        rows.setdefault(asked.name, []).append(feature_of(asked, design, means, shown=shown))
+    with runner(dask) as run:
+        for feature in counted(run(feature_of_task, tasks), "answers", len(tasks)):
+            rows.setdefault(feature.asked.name, []).append(feature)
     features = [f for row in rows.values() for f in row]
     if json:
         print_json(fingerprint_record(rows, designs))

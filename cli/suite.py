@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mmaproof.cli.matrix import chosen, executors
+from mmaproof.cli.executors import Dask, executors
+from mmaproof.cli.matrix import chosen
 from mmaproof.cli.operands import operands_record
 from mmaproof.cli.options import Certificate, Json, Memory, NoStore, Output, Seed, Solver, StoreFile, solving_of
 from mmaproof.cli.output import EXIT_HOLDS, EXIT_UNKNOWN, complain, counted, print_json
@@ -59,6 +60,7 @@ def suite(
             "--jobs", metavar="N", min=1, help="Questions at a time, in processes of this machine; default its CPUs."
         ),
     ] = None,
+    dask: Dask = None,
     output: Output = None,
     json: Json = False,
 ) -> int:
@@ -83,7 +85,7 @@ def suite(
     limits = Limits(parse_seconds(timeout), parse_memory(memory))
     if output is not None:
         require_writable(output)
-    with executors(None, jobs) as (pool, at_once):
+    with executors(dask, jobs) as (pool, at_once):
         answers = compare_all(designs, pool=pool, at_once=at_once, solving=solving, limits=limits, seed=seed)
         with closing(answers):
             groups = groups_of(designs, list(counted(answers, "pairs", len(pairs_of(designs)))))

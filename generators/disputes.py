@@ -79,6 +79,21 @@ def _differing_points(design: Design) -> list[Point]:
     return [p for p in load_disputes().points if len({str(s) for s in _settings(design, p).values()}) > 1]
 
 
+@dataclass(frozen=True)
+class Task:
+    """A design whose disputes are to be found, and how: plain data, so that another process can do it."""
+
+    design: Design
+    names: tuple[str, ...]
+    solving: Solving
+    limits: Limits
+
+
+def disputes_of(task: Task) -> list[Dispute]:
+    """Return the disputes of a task."""
+    return list(find_disputes(task.design, task.names, solver=task.solving, limits=task.limits))
+
+
 def find_disputes(
     design: Design, names: tuple[str, ...], *, solver: str | Solving, limits: Limits
 ) -> Iterator[Dispute]:

@@ -22,9 +22,9 @@ from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Model, Status, Verdict
 from mmaproof.verification.classes import Class, Group
+from mmaproof.verification.executors import ONE_AT_A_TIME, finished
 from mmaproof.verification.executors import Pool as Executors
-from mmaproof.verification.executors import finished
-from mmaproof.verification.matrix import ONE_AT_A_TIME, PairVerdict
+from mmaproof.verification.matrix import PairVerdict
 from mmaproof.verification.simplify import simplest
 from mmaproof.verification.stored import store_witness, stored_witness
 

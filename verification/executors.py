@@ -19,12 +19,13 @@ from concurrent.futures import (
 )
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from importlib.metadata import version
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from multiprocessing.connection import wait as wait_for_end
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
-from mmaproof.designs.errors import InputError, MmaproofError
+from mmaproof.designs.errors import InputError, TargetUnavailable
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -39,8 +40,25 @@ CONNECT_SECONDS = 5
 """How long the scheduler of a cluster may take to answer, and its first worker to be there."""
 
 
-class ClusterNotReachable(MmaproofError):  # noqa: N818 - named for what happened
+DISTRIBUTION = "mmaproof"
+
+ONE_AT_A_TIME = threading.Lock()
+"""The terms of formulas are kept in one environment of the process, which is not made for several threads."""
+
+
+class ClusterNotReachable(TargetUnavailable):
     """No scheduler answers at an address, or it has no workers."""
+
+
+class TaskLost(TargetUnavailable):
+    """A task was done twice, and nothing came back."""
+
+
+class Runner(Protocol):
+    """Does tasks, and yields what comes of them in the order of the tasks."""
+
+    def __call__(self, function: Callable[[X], Y], tasks: Sequence[X], /) -> Iterator[Y]:
+        """Do ``function`` of each of the tasks."""
 
 
 @contextmanager
@@ -175,6 +193,47 @@ def finished(function: Callable[[X], Y], tasks: Sequence[X], pool: Pool, at_once
                         shared = stack.enter_context(pool())
                 if own is not None:
                     own.close()
+
+
+def here(function: Callable[[X], Y], tasks: Sequence[X], /) -> Iterator[Y]:
+    """Do tasks in this process, each when it is wanted."""
+    return map(function, tasks)
+
+
+def in_order(pool: Pool, at_once: int) -> Runner:
+    """Return what does tasks on executors; what comes back does not depend on the order in which they end.
+
+    It raises TaskLost where nothing came back of a task that was done twice.
+    """
+
+    def run(function: Callable[[X], Y], tasks: Sequence[X], /) -> Iterator[Y]:
+        done: dict[int, Y] = {}
+        wanted = 0
+        for number, result in finished(_Alone(function, version(DISTRIBUTION)), tasks, pool, at_once):
+            if isinstance(result, str):
+                raise TaskLost(f"asked twice, no answer came back: {result}")
+            done[number] = result
+            while wanted in done:
+                yield done.pop(wanted)
+                wanted += 1
+
+    return run
+
+
+@dataclass(frozen=True)
+class _Alone(Generic[X, Y]):
+    """A function of tasks, done one at a time in a process, and only where the version is that of who asks."""
+
+    function: Callable[[X], Y]
+    version: str
+
+    def __call__(self, task: X) -> Y:
+        """Do a task. Raises TaskLost for another version."""
+        found = version(DISTRIBUTION)
+        if found != self.version:
+            raise TaskLost(f"the process that was asked has {DISTRIBUTION} {found}, the one that asks {self.version}")
+        with ONE_AT_A_TIME:
+            return self.function(task)
 
 
 def _submit(executor: Executor, function: Callable[[X], Y], task: X) -> Future[Y]:

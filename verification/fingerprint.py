@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError
+from mmaproof.properties.library import find_property
 from mmaproof.properties.property import Property
 from mmaproof.properties.run_question import Run, Scope
 from mmaproof.smt.solving.verdict import Status
@@ -69,6 +70,21 @@ def feature_of(asked: Property, design: Design, means: Means, *, shown: bool) ->
     except DesignError as error:
         return Feature(asked, design, None, str(error))
     return Feature(asked, design, done, done.finding.reason, shown_by(done, means) if shown else done.finding.runs)
+
+
+@dataclass(frozen=True)
+class Task:
+    """A property and a design of which it is asked, and how: plain data, so that another process can do it."""
+
+    asked: str
+    design: Design
+    means: Means
+    shown: bool
+
+
+def feature_of_task(task: Task) -> Feature:
+    """Return the feature that a task asks for."""
+    return feature_of(find_property(task.asked), task.design, task.means, shown=task.shown)
 
 
 def designs_differ(features: Iterable[Feature]) -> bool:

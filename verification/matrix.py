@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import threading
 from collections import Counter
 from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -17,14 +16,12 @@ from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Status
 from mmaproof.verification.compare import DEFAULT_LIMITS, Comparison, compare
-from mmaproof.verification.executors import Pool, finished
+from mmaproof.verification.executors import DISTRIBUTION, ONE_AT_A_TIME, Pool, finished
 from mmaproof.verification.search import Budget
 from mmaproof.verification.strategies import BY_IDENTITY
 
 SEARCH = Budget(rows=20_000, seconds=math.inf)
 """The search before a question is put to a solver ends by its rows, so that a seed gives the same answers."""
-
-DISTRIBUTION = "mmaproof"
 
 
 def comparable_groups(designs: Iterable[Design]) -> dict[Kind, list[Design]]:
@@ -63,10 +60,6 @@ class Task:
     seed: int
     version: str
     """of mmaproof where the question comes from"""
-
-
-ONE_AT_A_TIME = threading.Lock()
-"""The terms of formulas are kept in one environment of the process, which is not made for several threads."""
 
 
 def compared(task: Task) -> Comparison:

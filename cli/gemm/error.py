@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from mmaproof.cli.executors import Dask, runner
 from mmaproof.cli.gemm.options import Unit
 from mmaproof.cli.options import Json, Memory, NoStore, Solver, StoreFile, Timeout, askable, solving_of
 from mmaproof.cli.output import EXIT_HOLDS, EXIT_UNKNOWN, counted, print_json, progress, results, say, say_wrapped
@@ -70,6 +71,7 @@ def error(
     no_store: NoStore = False,
     timeout: Timeout = "60s",
     memory: Memory = "4G",
+    dask: Dask = None,
     output: Annotated[
         Path | None,
         typer.Option("-o", "--output", metavar="FILE", help="Draw error against N: a .png or .svg file."),
@@ -92,7 +94,7 @@ def error(
     from mmaproof.smt.solving.limits import Limits, parse_memory, parse_seconds
     from mmaproof.smt.solving.verdict import Status
     from mmaproof.verification.gemm.bounds import prove_step
-    from mmaproof.verification.gemm.error import measure
+    from mmaproof.verification.gemm.error import Task, points_of
     from mmaproof.verification.gemm.matrices import find_distribution
 
     if as_csv and json:
@@ -112,25 +114,11 @@ def error(
         with progress(f"proving the bound of one step of {design.name}"):
             step = prove_step(design, solver=solving, limits=Limits(parse_seconds(timeout), parse_memory(memory)))
     bounded = step is not None and step.proved
-    points = [
-        point
-        for n in sizes
-        for point in counted(
-            measure(
-                algorithms,
-                design,
-                n,
-                drawn,
-                reference=target,
-                rows=rows,
-                columns=columns,
-                seed=seed,
-                bounded=bounded,
-            ),
-            f"N = {n}",
-            len(algorithms),
-        )
-    ]
+    # algorithms that are measured together share the matrices and their exact product
+    together = [tuple(algorithms)] if dask is None else [(x,) for x in algorithms]
+    tasks = [Task(some, design, n, drawn, target, rows, columns, seed, bounded) for n in sizes for some in together]
+    with runner(dask) as run:
+        points = [point for some in counted(run(points_of, tasks), "sizes", len(tasks)) for point in some]
     if json:
         print_json(error_record(design, drawn, target, seed, step, points))
     elif as_csv:

@@ -23,6 +23,7 @@ from mmaproof.smt.proving.decide import decide
 from mmaproof.smt.semantics import DotProduct, OperandWords, dot_product_accumulate
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.prove import Ask
+from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Model, Status, Verdict
 
 Hits = npt.NDArray[np.bool_]
@@ -199,3 +200,18 @@ def _is_any_step(design: Design) -> bool:
     p = design.parameters
     alike = design.c_format is design.d_format and p.join is not Join.IEEE_ONCE
     return alike and p.chain_infinity is ChainInfinity.INFINITE
+
+
+@dataclass(frozen=True)
+class Task:
+    """A bin that a solver is to be asked about: plain data, so that another process can do it."""
+
+    design: Design
+    wanted: Bin
+    solving: Solving
+    limits: Limits
+
+
+def ask_about(task: Task) -> Asked:
+    """Ask about the bin of a task; see ``ask_solver``."""
+    return ask_solver(task.design, task.wanted, task.solving.ask, task.limits)

@@ -1,10 +1,11 @@
 """Many tasks on executors: none is lost, whatever dies, and nothing runs on afterwards."""
 
+import itertools
 import multiprocessing
 import os
 import time
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, nullcontext
 from functools import partial
 from types import SimpleNamespace
 
@@ -12,7 +13,16 @@ import pytest
 from commands import alive
 
 from mmaproof.designs.errors import InputError
-from mmaproof.verification.executors import ClusterNotReachable, _failing, cluster, finished, local_pool
+from mmaproof.verification.executors import (
+    ClusterNotReachable,
+    TaskLost,
+    _failing,
+    cluster,
+    finished,
+    here,
+    in_order,
+    local_pool,
+)
 
 TWO = partial(local_pool, 2)
 DIES = "__import__('os')._exit(9)"
@@ -150,3 +160,39 @@ def test_a_killed_worker_of_a_cluster_loses_nothing():
             found = dict(results)
     assert len(found) == 11
     assert all(isinstance(x, int) for x in found.values())
+
+
+class Backwards(Executor):
+    """An executor whose first task ends last."""
+
+    def __init__(self):
+        self.first = None
+
+    def submit(self, function, task):
+        future = Future()
+        if self.first is None:
+            self.first = future, function, task
+        else:
+            future.set_result(function(task))
+            held, later, first = self.first
+            if not held.done():
+                held.set_result(later(first))
+        return future
+
+
+def test_what_comes_back_is_in_the_order_of_the_tasks():
+    run = in_order(lambda: nullcontext(Backwards()), 3)
+    assert list(run(abs, [-3, -1, 2])) == list(here(abs, [-3, -1, 2])) == [3, 1, 2]
+
+
+def test_a_task_of_which_nothing_comes_back_ends_the_work():
+    run = in_order(partial(ThreadPoolExecutor, 2), 2)
+    with pytest.raises(TaskLost, match="asked twice, no answer came back: ZeroDivisionError"):
+        list(run(partial(divmod, 1), [1, 0]))
+
+
+def test_a_process_of_another_version_is_not_asked(monkeypatch):
+    versions = itertools.chain(["1"], itertools.repeat("2"))
+    monkeypatch.setattr("mmaproof.verification.executors.version", lambda _: next(versions))
+    with pytest.raises(TaskLost, match="was asked has mmaproof 2, the one that asks 1"):
+        list(in_order(partial(ThreadPoolExecutor, 1), 1)(abs, [1]))

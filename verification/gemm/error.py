@@ -98,6 +98,37 @@ def measure(
         yield _point(algorithm, n, d, target, magnitudes, bound)
 
 
+@dataclass(frozen=True)
+class Task:
+    """What is to be measured of algorithms at one size: plain data, so that another process can do it."""
+
+    algorithms: tuple[Algorithm, ...]
+    unit: Design
+    n: int
+    distribution: Distribution
+    reference: Reference
+    rows: int
+    columns: int
+    seed: int
+    bounded: bool
+
+
+def points_of(task: Task) -> list[Point]:
+    """Return the errors that a task asks for."""
+    found = measure(
+        task.algorithms,
+        task.unit,
+        task.n,
+        task.distribution,
+        reference=task.reference,
+        rows=task.rows,
+        columns=task.columns,
+        seed=task.seed,
+        bounded=task.bounded,
+    )
+    return list(found)
+
+
 @dataclass(frozen=True, slots=True)
 class Scaled:
     """An array of numbers: integers (dtype object) times ``2**exponent``; what is not ``finite`` counts as 0."""
