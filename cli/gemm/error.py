@@ -116,7 +116,9 @@ def error(
     bounded = step is not None and step.proved
     # algorithms that are measured together share the matrices and their exact product
     together = [tuple(algorithms)] if dask is None else [(x,) for x in algorithms]
-    tasks = [Task(some, design, n, drawn, target, rows, columns, seed, bounded) for n in sizes for some in together]
+    tasks = [
+        Task(some, design, n, drawn.name, target, rows, columns, seed, bounded) for n in sizes for some in together
+    ]
     with runner(dask) as run:
         points = [point for some in counted(run(points_of, tasks), "sizes", len(tasks)) for point in some]
     if json:

@@ -18,10 +18,15 @@ from mmaproof.properties.run_question import Scope
 from mmaproof.smt.solving.attempt import COMMANDS
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
-from mmaproof.smt.solving.verdict import Cause, Outcome, Reply, SolverIdentity, Status, combine
+from mmaproof.smt.solving.verdict import Cause, Outcome, Reply, SolverIdentity, Status, Verdict, combine
 from mmaproof.verification.answer import answer
 from mmaproof.verification.gemm.bounds import prove_step
 from mmaproof.verification.gemm.check import QUESTIONS, check_algorithm
+from mmaproof.verification.gemm.dropped import check_dropped
+from mmaproof.verification.gemm.exact_operands import check_exact_operands
+from mmaproof.verification.gemm.slices import check_slices
+from mmaproof.verification.gemm.split import check_split
+from mmaproof.verification.gemm.verdict import Asked
 from mmaproof.verification.means import Means
 
 NOBODY = SolverIdentity("nobody", "0")
@@ -197,6 +202,43 @@ def test_nothing_is_found_out_about_an_algorithm(question):
     # a number that overflows is found by search
     assert done.finding.status is (Status.REFUTED if question == "overflow" else Status.UNKNOWN)
     assert not [x for x in done.finding.lemmas if x.status is Status.PROVED]
+
+
+class AllButOne(Asked):
+    """Lemmas that are proved, all but one, of which nothing is known."""
+
+    def __init__(self, one):
+        super().__init__(Means(Scripted(lambda *_: UNKNOWN), LIMITS, None))
+        self.one, self.names = one, []
+
+    def prove(self, lemma):
+        if lemma.name not in self.names:
+            self.names.append(lemma.name)
+        if self.names.index(lemma.name) == self.one:
+            return Verdict(Status.UNKNOWN, 0.0, UNKNOWN.reason)
+        return Verdict(Status.PROVED, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("name", "ask"),
+    [
+        ("markidis", lambda asked, x, unit: check_split(x, unit, (), asked)),
+        ("markidis", lambda asked, x, unit: check_dropped(x, unit, (), None, asked)),
+        ("markidis", lambda asked, x, unit: check_exact_operands(x, unit, None, asked)),
+        ("slices", lambda asked, x, unit: check_slices(x, unit, asked)),
+    ],
+    ids=["split", "dropped", "exact-operands", "slices"],
+)
+def test_each_lemma_about_an_algorithm_counts(name, ask):
+    unit, algorithm = find_design(INTEGERS if name == "slices" else FP16), find_algorithm(name)
+    everything = AllButOne(None)
+    whole = ask(everything, algorithm, unit)
+    assert everything.names
+    for one in range(len(everything.names)):
+        found = ask(AllButOne(one), algorithm, unit)
+        weaker = found.conclusion != whole.conclusion or found.values != whole.values
+        assert found.status is not Status.PROVED or weaker, everything.names[one]
+    assert "proved" not in whole.values.get("tested", "")
 
 
 def test_the_bound_of_a_step_is_not_proved():

@@ -27,7 +27,7 @@ from mmaproof.smt.algebra.arrays import ArrayAlgebra
 from mmaproof.verification.gemm.bounds import Reference, Sizes, error_bound, first_word
 from mmaproof.verification.gemm.compare import ulp
 from mmaproof.verification.gemm.enclosure import NoBoundError
-from mmaproof.verification.gemm.matrices import Distribution
+from mmaproof.verification.gemm.matrices import Distribution, find_distribution
 
 _ARRAYS = ArrayAlgebra()
 
@@ -105,7 +105,7 @@ class Task:
     algorithms: tuple[Algorithm, ...]
     unit: Design
     n: int
-    distribution: Distribution
+    distribution: str
     reference: Reference
     rows: int
     columns: int
@@ -119,7 +119,7 @@ def points_of(task: Task) -> list[Point]:
         task.algorithms,
         task.unit,
         task.n,
-        task.distribution,
+        find_distribution(task.distribution),
         reference=task.reference,
         rows=task.rows,
         columns=task.columns,
