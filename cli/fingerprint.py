@@ -12,7 +12,7 @@ from rich.text import Text
 
 from mmaproof.cli.check import run_record, value_text
 from mmaproof.cli.executors import Dask, runner
-from mmaproof.cli.options import Certificate, Jobs, Json, Memory, NoStore, Seed, Solver, StoreFile, solving_of
+from mmaproof.cli.options import SOLVING, Json, SolvingOptions, with_solving
 from mmaproof.cli.output import EXIT_HOLDS, EXIT_UNKNOWN, complain, counted, print_json, results, say
 from mmaproof.cli.version import tool_version
 
@@ -35,6 +35,7 @@ def register(app: typer.Typer) -> None:
     app.command("fingerprint")(fingerprint)
 
 
+@with_solving(without=("search",), timeout="20s", timeout_of="Limit for each property of each design: 20s, 2m.")
 def fingerprint(
     names: Annotated[
         list[str],
@@ -48,16 +49,7 @@ def fingerprint(
         list[str] | None,
         typer.Option("--only", metavar="PROPERTY", help="Ask this property only. Repeatable."),
     ] = None,
-    solver: Solver = "bitwuzla",
-    jobs: Jobs = 1,
-    certify: Certificate = None,
-    store: StoreFile = None,
-    no_store: NoStore = False,
-    timeout: Annotated[
-        str, typer.Option("--timeout", metavar="TIME", help="Limit for each property of each design: 20s, 2m.")
-    ] = "20s",
-    memory: Memory = "4G",
-    seed: Seed = 0,
+    options: SolvingOptions = SOLVING,
     dask: Dask = None,
     vectors: Annotated[
         bool,
@@ -91,14 +83,13 @@ def fingerprint(
     from mmaproof.generators.fingerprint import vectors_of
     from mmaproof.generators.vectors import write_vectors
     from mmaproof.properties.library import PROPERTIES, find_property
-    from mmaproof.smt.solving.limits import Limits, parse_memory, parse_seconds
     from mmaproof.verification.fingerprint import SEARCH, Task, feature_of_task
     from mmaproof.verification.means import Means
 
     designs = list({d.name: d for d in map(find_design, names)}.values())
     wanted = {find_property(name).name for name in only or PROPERTIES}
-    solving = solving_of(solver, jobs, certify, store, no_store)
-    means = Means(solving, Limits(parse_seconds(timeout), parse_memory(memory)), SEARCH, seed)
+    solving = options.solving
+    means = Means(solving, options.limits, SEARCH, options.seed)
     if output is not None:
         if not vectors:
             raise InputError(f"--no-vectors leaves nothing to write to {output}: leave one of them out")
@@ -115,7 +106,7 @@ def fingerprint(
     else:
         print_fingerprint(rows, designs)
     if output is not None:
-        origin, version = f"fingerprint (seed {seed})", tool_version()
+        origin, version = f"fingerprint (seed {options.seed})", tool_version()
         found = [v for f in features for v in vectors_of(f, designs, origin=origin, version=version)]
         if found:
             write_vectors(output, found)

@@ -13,7 +13,7 @@ import typer
 
 from mmaproof.cli.compare import comparison_record, witness_vector
 from mmaproof.cli.executors import Dask, executors
-from mmaproof.cli.options import Certificate, Json, Memory, NoStore, Output, Seed, Solver, StoreFile, solving_of
+from mmaproof.cli.options import SOLVING, Json, Output, SolvingOptions, with_solving
 from mmaproof.cli.output import EXIT_HOLDS, EXIT_UNKNOWN, complain, counted, print_json
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ def register(app: typer.Typer) -> None:
     app.command("matrix")(matrix)
 
 
+@with_solving(without=("search", "jobs"), timeout_of="Limit for each question that is asked: 30s, 2m.")
 def matrix(
     names: Annotated[
         list[str] | None,
@@ -42,15 +43,7 @@ def matrix(
         list[str] | None,
         typer.Option("--architecture", metavar="NAME", help="All designs of an architecture. Repeatable."),
     ] = None,
-    solver: Solver = "bitwuzla",
-    certify: Certificate = None,
-    store: StoreFile = None,
-    no_store: NoStore = False,
-    timeout: Annotated[
-        str, typer.Option("--timeout", metavar="TIME", help="Limit for each question that is asked: 30s, 2m.")
-    ] = "60s",
-    memory: Memory = "4G",
-    seed: Seed = 0,
+    options: SolvingOptions = SOLVING,
     jobs: Annotated[
         int | None,
         typer.Option(
@@ -75,14 +68,13 @@ def matrix(
     from mmaproof.cli.matrix_picture import require_pictures
     from mmaproof.cli.matrix_text import Matrix, print_matrix
     from mmaproof.designs.files import require_writable
-    from mmaproof.smt.solving.limits import Limits, parse_memory, parse_seconds
     from mmaproof.verification.classes import groups_of
     from mmaproof.verification.matrix import compare_all, not_comparable, pairs_of
 
     started = time.monotonic()
     designs = chosen(names or [], everything, architectures or [])
-    solving = solving_of(solver, 1, certify, store, no_store)
-    limits = Limits(parse_seconds(timeout), parse_memory(memory))
+    solving = options.solving
+    limits = options.limits
     if picture is not None:
         require_pictures(picture)
     for path in (output, picture):
@@ -90,7 +82,7 @@ def matrix(
             require_writable(path)
     pairs = pairs_of(designs)
     with executors(dask, jobs) as (pool, at_once):
-        answers = compare_all(designs, pool=pool, at_once=at_once, solving=solving, limits=limits, seed=seed)
+        answers = compare_all(designs, pool=pool, at_once=at_once, solving=solving, limits=limits, seed=options.seed)
         with closing(answers):
             found = list(counted(answers, "pairs", len(pairs)))
     place = {(x.name, y.name): i for i, (x, y) in enumerate(pairs)}

@@ -13,7 +13,7 @@ import typer
 
 from mmaproof.cli.executors import Dask, runner
 from mmaproof.cli.gemm.options import Unit
-from mmaproof.cli.options import Json, Memory, NoStore, Solver, StoreFile, Timeout, askable, solving_of
+from mmaproof.cli.options import SOLVING, Json, SolvingOptions, askable, with_solving
 from mmaproof.cli.output import EXIT_HOLDS, EXIT_UNKNOWN, counted, print_json, progress, results, say, say_wrapped
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ def register(app: typer.Typer) -> None:
     app.command("error")(error)
 
 
+@with_solving(without=("search", "jobs", "certify", "seed"))
 def error(
     names: Annotated[
         list[str],
@@ -66,11 +67,7 @@ def error(
     bound: Annotated[
         bool, typer.Option("--bound/--no-bound", help="Compose the a-priori bound, of the proved bound of one step.")
     ] = True,
-    solver: Solver = "bitwuzla",
-    store: StoreFile = None,
-    no_store: NoStore = False,
-    timeout: Timeout = "60s",
-    memory: Memory = "4G",
+    options: SolvingOptions = SOLVING,
     dask: Dask = None,
     output: Annotated[
         Path | None,
@@ -91,7 +88,6 @@ def error(
     from mmaproof.designs.catalogue import find_design
     from mmaproof.designs.errors import InputError
     from mmaproof.designs.files import require_writable
-    from mmaproof.smt.solving.limits import Limits, parse_memory, parse_seconds
     from mmaproof.smt.solving.verdict import Status
     from mmaproof.verification.gemm.bounds import prove_step
     from mmaproof.verification.gemm.error import Task, points_of
@@ -110,15 +106,14 @@ def error(
         require_writable(output)
     step = None
     if bound:
-        solving = solving_of(solver, 1, None, store, no_store)
+        solving = options.solving
         with progress(f"proving the bound of one step of {design.name}"):
-            step = prove_step(design, solver=solving, limits=Limits(parse_seconds(timeout), parse_memory(memory)))
+            step = prove_step(design, solver=solving, limits=options.limits)
     bounded = step is not None and step.proved
     # algorithms that are measured together share the matrices and their exact product
     together = [tuple(algorithms)] if dask is None else [(x,) for x in algorithms]
-    tasks = [
-        Task(some, design, n, drawn.name, target, rows, columns, seed, bounded) for n in sizes for some in together
-    ]
+    shape = rows, columns, seed, bounded
+    tasks = [Task(some, design, n, drawn.name, target, *shape) for n in sizes for some in together]
     with runner(dask) as run:
         points = [point for some in counted(run(points_of, tasks), "sizes", len(tasks)) for point in some]
     if json:
