@@ -1,6 +1,6 @@
 """Properties made for tests: their answers are known beforehand."""
 
-from mmaproof.properties.property import Finding, Property, SimpleProperty
+from mmaproof.properties.property import Property, PropertyVerdict, SimpleProperty
 from mmaproof.properties.run_question import RunQuestion
 from mmaproof.smt.solving.verdict import Status
 
@@ -66,7 +66,7 @@ class Valued(Never):
         never, one = answers.values()
         assert (never.status, one.status) == (Status.PROVED, Status.REFUTED)
         runs = _Differs(design, scope, 0x3F800000).witness_runs(one.witness)
-        return Finding(Status.PROVED, design.step.L, runs, None, answers)
+        return PropertyVerdict(Status.PROVED, design.step.L, runs, None, answers)
 
 
 class Undecided(Property):
@@ -78,4 +78,4 @@ class Undecided(Property):
         return design
 
     def settle(self, design, scope, ask):
-        return Finding(Status.UNKNOWN, reason="timeout: made up")
+        return PropertyVerdict(Status.UNKNOWN, reason="timeout: made up")

@@ -12,7 +12,7 @@ from mmaproof.smt.solving.backends import require_solver
 from mmaproof.smt.solving.bitwuzla_solver import BitwuzlaSolver
 from mmaproof.smt.solving.limits import LEAST_SECONDS, Limits
 from mmaproof.smt.solving.solving import Solving
-from mmaproof.smt.solving.verdict import Answer, Cause, Outcome
+from mmaproof.smt.solving.verdict import Cause, Outcome, Reply
 
 MOST_SECONDS = 0.5
 """What a query may take; nearly all take milliseconds."""
@@ -22,7 +22,7 @@ BITWUZLA = require_solver("bitwuzla")
 class InThisProcess(Solving):
     """Solving in the process of the test."""
 
-    def ask(self, formula: FNode, symbols: Sequence[FNode], /, *, limits: Limits) -> Answer:
+    def ask(self, formula: FNode, symbols: Sequence[FNode], /, *, limits: Limits) -> Reply:
         started = time.monotonic()
         if limits.seconds <= LEAST_SECONDS:
             return unanswered()
@@ -35,10 +35,8 @@ class InThisProcess(Solving):
             except SolverReturnedUnknownResultError:
                 return unanswered()
         seconds = time.monotonic() - started
-        return (
-            Answer(Outcome.SAT, BITWUZLA, seconds, model) if satisfiable else Answer(Outcome.UNSAT, BITWUZLA, seconds)
-        )
+        return Reply(Outcome.SAT, BITWUZLA, seconds, model) if satisfiable else Reply(Outcome.UNSAT, BITWUZLA, seconds)
 
 
-def unanswered() -> Answer:
-    return Answer(Outcome.UNKNOWN, BITWUZLA, 0.0, reason=Cause.TIMEOUT.reason("no answer in time"))
+def unanswered() -> Reply:
+    return Reply(Outcome.UNKNOWN, BITWUZLA, 0.0, reason=Cause.TIMEOUT.reason("no answer in time"))

@@ -17,9 +17,9 @@ from mmaproof.explain import Picture
 from mmaproof.explain.blocks import Block, Row
 from mmaproof.explain.steps import Step
 from mmaproof.explain.text import Drawing
-from mmaproof.generators.distributions import DISTRIBUTIONS
-from mmaproof.generators.distributions import draw as draw_operands
 from mmaproof.smt.evaluate import trace
+from mmaproof.verification.distributions import DISTRIBUTIONS
+from mmaproof.verification.distributions import draw as draw_operands
 
 VOLTA = find_design("volta/f32.f16.f16.f32")
 TURING = find_design("turing/f32.f16.f16.f32")

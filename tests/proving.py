@@ -1,12 +1,12 @@
 """Staged proofs of properties, with limits that are not the point of any test."""
 
 from mmaproof.designs.design import Design
-from mmaproof.generators.stages import by_stages
 from mmaproof.properties.property import SimpleProperty
 from mmaproof.properties.run_question import Scope
 from mmaproof.smt.proving.asked import StagedProof
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
+from mmaproof.verification.stages import by_stages
 
 
 def staged(asked: SimpleProperty, design: Design) -> StagedProof:

@@ -7,7 +7,7 @@ import numpy as np
 from mmaproof.designs.catalogue import load_catalogue
 from mmaproof.designs.design import Design
 from mmaproof.designs.operands import OperandBatch
-from mmaproof.generators.distributions import BASIC, draw
+from mmaproof.verification.distributions import BASIC, draw
 
 
 def distinct_designs() -> list[Design]:

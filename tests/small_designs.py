@@ -13,11 +13,11 @@ from mmaproof.designs.k_order import KOrder
 from mmaproof.designs.operands import OperandBatch, pattern_dtype
 from mmaproof.designs.parameters import DEFINITIONS, complete_settings, compose, format_settings
 from mmaproof.designs.signature import Signature
-from mmaproof.generators.distributions import DISTRIBUTIONS
 from mmaproof.properties.equivalence import Equivalence
 from mmaproof.properties.preconditions import parse_precondition
 from mmaproof.smt.algebra.arrays import ArrayAlgebra
 from mmaproof.smt.evaluate import evaluate_batch
+from mmaproof.verification.distributions import DISTRIBUTIONS
 
 
 def _format(name: str, exponent_bits: int, fraction_bits: int, specials: Specials, *, signed: bool = True) -> Format:

@@ -10,7 +10,7 @@ from fake_properties import BF16, HALF_STEP, Assuming, Never, Undecided, Valued
 from mmaproof.designs.catalogue import find_design
 from mmaproof.generators.vectors import read_vectors
 from mmaproof.properties.library import PROPERTIES
-from mmaproof.properties.property import Finding
+from mmaproof.properties.property import PropertyVerdict
 from mmaproof.smt.evaluate import evaluate
 from mmaproof.smt.solving.verdict import Status
 
@@ -138,7 +138,7 @@ def test_a_narrow_table_cuts_nothing_off(run, few, monkeypatch):
     monkeypatch.setenv("COLUMNS", "40")
     designs = [f"volta/f32.f16.f16.f32@L=1,fraction_bits={f}" for f in range(10, 18)]
     names = ["order-independent", "valued"]
-    monkeypatch.setattr(Valued, "settle", lambda *_: Finding(Status.PROVED, "seven-teen, twenty"))
+    monkeypatch.setattr(Valued, "settle", lambda *_: PropertyVerdict(Status.PROVED, "seven-teen, twenty"))
     out = run("fingerprint", *designs, *(x for n in names for x in ("--only", n)))[1]
     assert "…" not in out
     table = out.partition("\n\n")[2].split()

@@ -9,8 +9,8 @@ from commands import only_json
 from fake_properties import Never
 
 from mmaproof.designs.catalogue import find_design
-from mmaproof.generators.check import check
 from mmaproof.properties.library import PROPERTIES
+from mmaproof.verification.check import check
 
 FIELDS = ["name", "feature", "statement", "witness", "source", "specimen", "mutant"]
 

@@ -24,7 +24,7 @@ HARD = ("suite", VOLTA, f"{VOLTA}@carry_bits=4", "--timeout", "0.01s")
 @pytest.fixture
 def here(monkeypatch):
     """Questions are answered in this process, which takes less time."""
-    monkeypatch.setattr("mmaproof.generators.executors.local_pool", ThreadPoolExecutor)
+    monkeypatch.setattr("mmaproof.verification.executors.local_pool", ThreadPoolExecutor)
 
 
 def test_a_person_reads(run, here):

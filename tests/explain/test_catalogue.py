@@ -14,10 +14,10 @@ from mmaproof.explain.blocks import Block, RowKind
 from mmaproof.explain.steps import Step
 from mmaproof.explain.sums import Sum
 from mmaproof.explain.words import products_of
-from mmaproof.generators.distributions import DISTRIBUTIONS
-from mmaproof.generators.distributions import draw as draw_operands
 from mmaproof.smt.evaluate import trace
 from mmaproof.smt.semantics.labels import Group, Product
+from mmaproof.verification.distributions import DISTRIBUTIONS
+from mmaproof.verification.distributions import draw as draw_operands
 
 
 @pytest.mark.parametrize("width", [60, 80, 120, 160])

@@ -15,10 +15,6 @@ from mmaproof.designs.catalogue import find_design, load_catalogue
 from mmaproof.designs.errors import DesignError
 from mmaproof.designs.operands import OperandBatch
 from mmaproof.generators import suite as module
-from mmaproof.generators.classes import groups_of
-from mmaproof.generators.compare import Comparison
-from mmaproof.generators.distributions import draw
-from mmaproof.generators.matrix import PairAnswer, decide_all
 from mmaproof.generators.separate import Pool, breed, strip
 from mmaproof.generators.suite import Choice, EquivalentSeparatedError, Fewest, Task, choose, needs_of, suite
 from mmaproof.properties.equivalence import Equivalence
@@ -28,6 +24,10 @@ from mmaproof.smt.evaluate import evaluate, evaluate_batch
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Status
+from mmaproof.verification.classes import groups_of
+from mmaproof.verification.compare import Comparison
+from mmaproof.verification.distributions import draw
+from mmaproof.verification.matrix import PairVerdict, compare_all
 
 LIMITS = Limits(120, 4 << 30)
 NVIDIA = ("volta", "turing", "ampere", "ada", "hopper", "blackwell", "rtx-blackwell")
@@ -36,7 +36,7 @@ HERE = partial(ThreadPoolExecutor, 1)
 
 
 def decided(designs):
-    answers = decide_all(designs, pool=HERE, at_once=1, solving=Solving(), limits=LIMITS)
+    answers = compare_all(designs, pool=HERE, at_once=1, solving=Solving(), limits=LIMITS)
     with closing(answers):
         return groups_of(designs, list(answers))
 
@@ -112,7 +112,7 @@ def family(seed):
         different, _ = differences(question)
         witness = different.row(0) if len(different) else None
         status = Status.PROVED if witness is None else Status.REFUTED
-        answers.append(PairAnswer(Comparison(question, status, 0.0, witness=witness), 0))
+        answers.append(PairVerdict(Comparison(status, 0.0, witness=witness, question=question), 0))
     (group,) = groups_of(designs, answers)
     return group
 

@@ -17,12 +17,12 @@ from fake_solvers import runs
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.errors import InputError, TargetUnavailable
-from mmaproof.generators.distributions import draw
 from mmaproof.hardware_replay.answers import Answers, Rows
 from mmaproof.hardware_replay.process import DEADLINE, ProcessTarget
 from mmaproof.hardware_replay.replay import replay
 from mmaproof.hardware_replay.targets import find_target
 from mmaproof.smt.evaluate import equal_patterns, evaluate_batch
+from mmaproof.verification.distributions import draw
 
 VOLTA = find_design("volta/f32.f16.f16.f32")
 GST = find_design("rtx-blackwell/mma.m16n8k64.block16.f32.e2m1.e2m1.f32.ue4m3")

@@ -9,10 +9,10 @@ import pytest
 from mmaproof.designs.catalogue import find_design, load_catalogue
 from mmaproof.designs.operands import OperandBatch
 from mmaproof.designs.readings import Alignment
-from mmaproof.generators.check import check
-from mmaproof.generators.distributions import from_float64
 from mmaproof.properties.library import find_property
 from mmaproof.smt.evaluate import evaluate_batch
+from mmaproof.verification.check import check
+from mmaproof.verification.distributions import from_float64
 
 VOLTA, TURING, AMPERE = (
     "volta/mma.m8n8k4.f32.f16.f16.f32",

@@ -5,9 +5,9 @@ import pytest
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.errors import DesignError
-from mmaproof.generators.distributions import DISTRIBUTIONS, draw
 from mmaproof.properties.equivalence import Equivalence
 from mmaproof.properties.same_alignment import EqualWithoutProducts, SameAlignment
+from mmaproof.verification.distributions import DISTRIBUTIONS, draw
 
 PAIRS = [
     ("ampere/m16n8k8.f32.bf16.bf16.f32", "zero_c=B"),

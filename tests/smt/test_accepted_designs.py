@@ -9,8 +9,8 @@ from mmaproof.designs.errors import DesignError
 from mmaproof.designs.formats import FORMATS
 from mmaproof.designs.k_order import KOrder
 from mmaproof.designs.parameters import DEFINITIONS, IntegerRange, Parameters
-from mmaproof.generators.distributions import draw
 from mmaproof.smt.evaluate import evaluate, evaluate_batch
+from mmaproof.verification.distributions import draw
 
 K, ROWS = 8, 4
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 from in_this_process import InThisProcess
+from mmaproof.generators.stages import by_stages
 from pysmt.environment import Environment, get_env
 
 import mmaproof
 from mmaproof.designs.catalogue import find_design
-from mmaproof.generators.stages import by_stages
 from mmaproof.properties.library.order import OrderIndependence
 from mmaproof.properties.run_question import Scope
 from mmaproof.smt.algebra.terms import TermAlgebra

@@ -7,8 +7,8 @@ from reference.designs import reference_result
 from mmaproof.designs.catalogue import find_design, load_catalogue
 from mmaproof.designs.design import Design
 from mmaproof.designs.operands import OperandBatch, Operands
-from mmaproof.generators.distributions import DISTRIBUTIONS, draw
 from mmaproof.smt.evaluate import evaluate, evaluate_batch
+from mmaproof.verification.distributions import DISTRIBUTIONS, draw
 
 # Xie et al. 2026, table 8: equation (10) by architecture and kind of operands
 TABLE_8 = {

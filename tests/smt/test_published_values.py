@@ -9,9 +9,9 @@ from sampling import fp16_design
 from mmaproof.designs.catalogue import find_design, load_catalogue
 from mmaproof.designs.design import Design
 from mmaproof.designs.operands import Operands
-from mmaproof.generators.distributions import from_float64
 from mmaproof.smt.evaluate import evaluate
 from mmaproof.smt.semantics.widths import sum_widths
+from mmaproof.verification.distributions import from_float64
 
 # Xie et al. 2026, table 8: what equation (10) gives, by architecture and width of the operands in bits
 TABLE_8 = {

@@ -18,13 +18,13 @@ from mmaproof.designs.formats import FORMATS
 from mmaproof.designs.operands import Operands
 from mmaproof.designs.parameters import DEFINITIONS
 from mmaproof.designs.readings import NegativeZero, Overflow, Tininess
-from mmaproof.generators.distributions import DISTRIBUTIONS, draw
 from mmaproof.smt.algebra.arrays import ArrayAlgebra
 from mmaproof.smt.algebra.integers import IntegerAlgebra
 from mmaproof.smt.algebra.protocol import Word
 from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.evaluate import evaluate, evaluate_batch, trace
 from mmaproof.smt.semantics.convert import Rules, convert
+from mmaproof.verification.distributions import DISTRIBUTIONS, draw
 
 INTEGERS, ARRAYS = IntegerAlgebra(), ArrayAlgebra()
 FLOAT_RHO = [name for name in RHO if name != "int32"]

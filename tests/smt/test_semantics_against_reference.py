@@ -11,8 +11,8 @@ from variations import VARIED, disagreements, random_design
 from mmaproof.designs.catalogue import find_design, load_catalogue
 from mmaproof.designs.design import Design
 from mmaproof.designs.readings import Alignment
-from mmaproof.generators.distributions import DISTRIBUTIONS, draw
 from mmaproof.smt.evaluate import evaluate
+from mmaproof.verification.distributions import DISTRIBUTIONS, draw
 
 
 def differences(design: Design, rows: int) -> list[str]:

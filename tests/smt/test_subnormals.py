@@ -12,8 +12,8 @@ from mmaproof.designs.errors import DesignError
 from mmaproof.designs.formats import FORMATS
 from mmaproof.designs.operands import OperandBatch, Operands, Patterns
 from mmaproof.designs.readings import FlushedSign, Subnormals, Tininess
-from mmaproof.generators.distributions import draw
 from mmaproof.smt.evaluate import evaluate, evaluate_batch, trace
+from mmaproof.verification.distributions import draw
 
 FLUSHES = {
     # of a, of b, of c, of results

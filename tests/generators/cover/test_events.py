@@ -15,9 +15,9 @@ from mmaproof.designs.operands import OperandBatch, Operands
 from mmaproof.designs.parameters import complete_settings
 from mmaproof.generators.cover import result_bins, sum_bins
 from mmaproof.generators.cover.reach import hits_of
-from mmaproof.generators.distributions import DISTRIBUTIONS, draw
 from mmaproof.smt.evaluate import trace
 from mmaproof.smt.semantics.cut import Cut
+from mmaproof.verification.distributions import DISTRIBUTIONS, draw
 
 FAMILIES = {design.family: design for design in reversed(distinct_designs())}
 CHAIN = "ampere/m16n8k16.f32.f16.f16.f32"

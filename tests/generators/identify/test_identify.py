@@ -8,7 +8,6 @@ import pytest
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.errors import InputError
-from mmaproof.generators.distributions import draw
 from mmaproof.generators.identify.behaviour import Behaviour
 from mmaproof.generators.identify.evidence import Evidence
 from mmaproof.generators.identify.fit import Fit
@@ -18,6 +17,7 @@ from mmaproof.generators.identify.space import Interface, default_axes, read_axe
 from mmaproof.hardware_replay.target import Ran, Unit
 from mmaproof.hardware_replay.targets import ModelTarget
 from mmaproof.smt.evaluate import equal_patterns, evaluate_batch
+from mmaproof.verification.distributions import draw
 
 TURING = "turing/mma.m16n8k8.f32.f16.f16.f32"
 

@@ -10,15 +10,15 @@ from reference.formats import decode
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.errors import DesignError
 from mmaproof.designs.operands import Operands
-from mmaproof.generators.check import check
-from mmaproof.generators.distributions import DISTRIBUTIONS, draw
-from mmaproof.generators.search import Budget
 from mmaproof.properties.library import find_property
 from mmaproof.properties.library.error_bound import WithinBound
 from mmaproof.properties.library.exactness import WithinSpread
 from mmaproof.properties.run_question import Scope
 from mmaproof.smt.evaluate import evaluate, trace
 from mmaproof.smt.solving.limits import Limits
+from mmaproof.verification.check import check
+from mmaproof.verification.distributions import DISTRIBUTIONS, draw
+from mmaproof.verification.search import Budget
 
 VOLTA = "volta/f32.f16.f16.f32"
 FP8 = "hopper/wgmma.f32.e4m3.e4m3"

@@ -7,11 +7,11 @@ import pytest
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.errors import InputError
 from mmaproof.designs.formats import FORMATS
-from mmaproof.generators.check import check
 from mmaproof.properties.library import PROPERTIES, find_property
 from mmaproof.properties.preconditions import Exponents, Normal, Positive, ZeroAccumulator
 from mmaproof.smt.evaluate import evaluate
 from mmaproof.smt.solving.verdict import Status
+from mmaproof.verification.check import check
 
 KNOWN = {Status.PROVED, Status.REFUTED}
 

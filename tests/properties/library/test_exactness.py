@@ -4,9 +4,9 @@ import pytest
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.operands import Operands
-from mmaproof.generators.check import check
 from mmaproof.properties.library.exactness import WithinSpread
 from mmaproof.properties.run_question import Scope
+from mmaproof.verification.check import check
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,6 @@ from mmaproof.designs.errors import DesignError
 from mmaproof.designs.formats import FORMATS
 from mmaproof.designs.operands import Operands
 from mmaproof.designs.readings import Alignment
-from mmaproof.generators.check import check
 from mmaproof.properties.library import find_property
 from mmaproof.properties.run_question import Scope
 from mmaproof.smt.algebra.integers import IntegerAlgebra
@@ -23,6 +22,7 @@ from mmaproof.smt.semantics.align import align
 from mmaproof.smt.semantics.patterns import last_before_power, order_key, successor
 from mmaproof.smt.semantics.unpack import unpack
 from mmaproof.smt.solving.verdict import Status
+from mmaproof.verification.check import check
 
 VOLTA, FP8 = "volta/f32.f16.f16.f32", "hopper/wgmma.f32.e4m3.e4m3"
 CDNA3 = "cdna3/v_mfma_f32_32x32x8_f16"

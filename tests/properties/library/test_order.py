@@ -5,10 +5,10 @@ import itertools
 import pytest
 
 from mmaproof.designs.catalogue import find_design
-from mmaproof.generators.check import check
 from mmaproof.properties.library import find_property
 from mmaproof.properties.library.order import generators
 from mmaproof.smt.evaluate import evaluate
+from mmaproof.verification.check import check
 
 
 def closure(start, permutations):

@@ -7,7 +7,6 @@ from deciding import decide
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.operands import Operands
-from mmaproof.generators.check import check
 from mmaproof.properties.library.scaling import Scaling
 from mmaproof.properties.run_question import Scope
 from mmaproof.smt.evaluate import evaluate
@@ -15,6 +14,7 @@ from mmaproof.smt.proving import scaling
 from mmaproof.smt.semantics.align import align
 from mmaproof.smt.semantics.convert import convert
 from mmaproof.smt.solving.verdict import Status
+from mmaproof.verification.check import check
 
 VOLTA = "volta/f32.f16.f16.f32"
 

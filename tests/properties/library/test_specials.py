@@ -4,9 +4,9 @@ import pytest
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.errors import DesignError
-from mmaproof.generators.check import check
 from mmaproof.properties.library import find_property
 from mmaproof.smt.evaluate import evaluate
+from mmaproof.verification.check import check
 
 VOLTA = "volta/f32.f16.f16.f32"
 BF16 = "ampere/m16n8k8.f32.bf16.bf16.f32"

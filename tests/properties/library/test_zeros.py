@@ -6,11 +6,11 @@ from deciding import decide
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.errors import DesignError
 from mmaproof.designs.operands import Operands
-from mmaproof.generators.check import check
 from mmaproof.properties.library import find_property
 from mmaproof.properties.run_question import Scope
 from mmaproof.smt.evaluate import evaluate
 from mmaproof.smt.solving.verdict import Status
+from mmaproof.verification.check import check
 
 VOLTA, BF16 = "volta/f32.f16.f16.f32", "ampere/m16n8k8.f32.bf16.bf16.f32"
 FP8 = "hopper/wgmma.f32.e4m3.e4m3"

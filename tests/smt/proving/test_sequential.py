@@ -7,13 +7,13 @@ from deciding import decide
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.readings import Summation
-from mmaproof.generators.compare import compare
 from mmaproof.properties.equivalence import Equivalence
 from mmaproof.smt.proving import sequential
 from mmaproof.smt.proving.sequential import AddsAligned, StartIsUnique, StartsAligned, ZeroConverts
 from mmaproof.smt.semantics import sequential_step
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.verdict import Status
+from mmaproof.verification.compare import compare
 
 VOLTA, FP8 = "volta/f32.f16.f16.f32", "hopper/wgmma.f32.e4m3.e4m3"
 

@@ -15,7 +15,7 @@ from mmaproof.smt.proving.samples import Samples, signed_values
 from mmaproof.smt.proving.staged import prove_by_stages
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
-from mmaproof.smt.solving.verdict import Answer, Cause, Outcome, SolverIdentity, Status
+from mmaproof.smt.solving.verdict import Cause, Outcome, Reply, SolverIdentity, Status
 
 WIDTH = 6
 LIMITS = Limits(60, 2 << 30)
@@ -197,7 +197,7 @@ def test_lemmas_that_differ_in_names_are_one():
 
 
 def test_what_is_not_known_is_not_proved():
-    unknown = Answer(Outcome.UNKNOWN, SolverIdentity("none", "0"), 0.1, reason=Cause.TIMEOUT.reason("slow"))
+    unknown = Reply(Outcome.UNKNOWN, SolverIdentity("none", "0"), 0.1, reason=Cause.TIMEOUT.reason("slow"))
     proof = prove(below_the_largest, EVERYWHERE, ask=lambda formula, symbols, /, *, limits: unknown)
     assert not proof.proved
     assert {x.status for x in proof.lemmas} == {Status.UNKNOWN}

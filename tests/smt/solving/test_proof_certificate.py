@@ -28,7 +28,7 @@ from mmaproof.smt.solving.errors import ProofRejectedError, SolverNotInstalledEr
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.proof_certificate import certify_by_proof, require_prover
 from mmaproof.smt.solving.query import Query
-from mmaproof.smt.solving.verdict import Answer, Outcome
+from mmaproof.smt.solving.verdict import Outcome, Reply
 
 VOLTA = "volta/f32.f16.f16.f32"
 FP8 = "hopper/wgmma.f32.e4m3.e4m3"
@@ -57,7 +57,7 @@ def violation(statement: Statement) -> Query:
     return Query.of(And(*filter(None, [formula.precondition]), Not(formula.claim)))
 
 
-def reason(answer: Answer) -> str:
+def reason(answer: Reply) -> str:
     assert answer.outcome is Outcome.UNKNOWN
     assert answer.reason is not None
     return answer.reason

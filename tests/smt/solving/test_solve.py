@@ -18,7 +18,7 @@ from mmaproof.smt.solving.backends import BACKENDS
 from mmaproof.smt.solving.errors import UnknownSolverError, UnsupportedFormulaError
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.process import WORKER
-from mmaproof.smt.solving.verdict import Answer, Outcome
+from mmaproof.smt.solving.verdict import Outcome, Reply
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def _fake(script: str) -> list[str]:
     return [sys.executable, "-c", f"import json, os, signal, subprocess, sys, time\nsys.stdin.read()\n{script}"]
 
 
-def _reason(answer: Answer) -> str:
+def _reason(answer: Reply) -> str:
     assert answer.outcome is Outcome.UNKNOWN
     assert answer.reason is not None
     assert not running_children(os.getpid())
@@ -212,7 +212,7 @@ def test_a_command_that_does_not_start_gives_unknown(five: FNode, limits: Limits
 
 
 def test_a_worker_killed_from_outside_gives_unknown(hard: FNode) -> None:
-    answers: list[Answer] = []
+    answers: list[Reply] = []
     asking = threading.Thread(
         target=lambda: answers.append(solve(hard, [], solver="bitwuzla", limits=Limits(600.0, 4 << 30)))
     )
