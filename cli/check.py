@@ -203,7 +203,7 @@ def print_check(done: Check, picture: bool, explained: bool) -> None:
         say("  no operands satisfy the preconditions")
     if not finding.runs:
         return
-    say_wrapped(f"{done.asked.witness}:", "  ")
+    say_wrapped(f"{done.asked.shown_by(finding.status)}:", "  ")
     print_runs(finding.runs)
     if picture:
         draw(finding.runs)

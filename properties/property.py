@@ -85,6 +85,8 @@ class Property(ABC):
     """what is claimed, in mathematics; unless stated otherwise for all operands of one step"""
     witness: ClassVar[str]
     """what the operands of a violation show"""
+    limit: ClassVar[str | None] = None
+    """what the operands show that come with a property that holds, None: what those of a violation do"""
     source: ClassVar[str]
     """the published experiment that this generalises: paper and section"""
     specimen: ClassVar[str]
@@ -97,6 +99,10 @@ class Property(ABC):
         if design.d_format.is_integer:
             return INTEGER
         return None if design.guarantees(*self.rests_on) else UNSTATED
+
+    def shown_by(self, status: Status) -> str:
+        """Return what the operands of a finding of this status show."""
+        return self.limit if status is Status.PROVED and self.limit is not None else self.witness
 
     @abstractmethod
     def mutant(self, design: Design) -> Design:

@@ -106,7 +106,8 @@ class CarryBits(Property):
         "the least n for which no sum of the aligned terms of finite operands wraps in a register of n carry bits; "
         "holds where the design has as many, so that d is the same with any number above"
     )
-    witness = "operands whose sum needs all n bits: with one fewer (or with the design's own number) d is another"
+    witness = "operands whose sum needs more bits than the design has: with n carry bits d is another"
+    limit = "operands whose sum needs all n bits: with one fewer d is another"
     source = "Fasi et al. 2021, Extra bits for carry out; Valpey et al. 2025, section 4.3 and table 4"
     specimen = "volta/mma.m8n8k4.f32.f16.f16.f32"
 

@@ -110,6 +110,7 @@ class ErrorBound(Property):
         "precision (RZ) or half of one (RNE); the value is the largest |d - exact| found, divided by the bound"
     )
     witness = "operands for which the error is at least the bound"
+    limit = "operands with the largest error found, which is below the bound"
     source = "Xie et al. 2026, section 6.1, table 9"
     specimen = "volta/mma.m8n8k4.f32.f16.f16.f32"
 

@@ -19,7 +19,7 @@ from mmaproof.properties.property import (
     has_single_sum,
     kept_bits,
 )
-from mmaproof.properties.run_question import RunQuestion, SameResults, Scope
+from mmaproof.properties.run_question import RunQuestion, SameResults, Scope, of_one_step
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
 from mmaproof.smt.proving.conversions import ConversionOfValue
 from mmaproof.smt.proving.cuts import CutIsExact, cut_bounds, cut_terms, kind_of
@@ -122,7 +122,8 @@ class _Exactness(Property):
 
     kind: ClassVar[str]
     other: ClassVar[str]
-    witness = "terms one further apart than the value, or at spread 0, for which d is not rho of the exact sum"
+    witness = "terms at spread 0 for which d is not rho of the exact sum"
+    limit = "terms one further apart than the value, for which d is not rho of the exact sum"
     source = "Xie et al. 2026, section 6.1; Fasi et al. 2021, Accuracy of the dot products"
     specimen = "volta/mma.m8n8k4.f32.f16.f16.f32"
 
@@ -132,6 +133,7 @@ class _Exactness(Property):
 
     def settle(self, design: Design, scope: Scope, ask: Ask) -> PropertyVerdict:
         """Ask at the spread for which F leaves room, then one further. Step on if that was not the largest."""
+        scope = of_one_step(self.name, design, scope)
         answers: dict[str, QuestionVerdict] = {}
 
         def within(spread: int) -> tuple[RunQuestion, QuestionVerdict]:

@@ -64,7 +64,7 @@ class ConversionRounding(Property):
         "+0 and no term loses a bit when aligned, for normal a_0, b_0 with a normal product and c zero or normal (d "
         "normal where the design flushes results)"
     )
-    witness = "a sum that is exact, and is converted otherwise than the mode would"
+    witness = "sums that are exact, and are converted otherwise than some of the modes would"
     source = "Valpey et al. 2025, property 2; Fasi et al. 2021, Rounding modes in tensor core computations"
     specimen = "volta/mma.m8n8k4.f16.f16.f16.f16"
     rests_on = (Guarantee.CONVERTED_BY_RHO,)

@@ -223,7 +223,7 @@ class NanCodes(Property):
     """Every NaN result is NVIDIA's code, all ones except the sign. The value is the design's code."""
 
     name = "nan-code"
-    feature = "NaN results are 0x7fff..., the code"
+    feature = "NaN results are 0x7fff...; what a NaN c gives"
     statement = "d is NaN only as the pattern of all ones but the sign; the value is the code that a NaN c gives"
     witness = "operands whose d is another NaN"
     source = "Xie et al. 2026, section 4.2"

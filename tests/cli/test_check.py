@@ -57,6 +57,14 @@ def test_holds(run):
         assert f"{lemma['name']}  [bitwuzla " in out
 
 
+def test_operands_of_a_bound_that_holds_are_those_of_the_largest_error(run):
+    _, out, _ = run("check", "error-bound", TINY)
+    assert out.startswith("holds: error-bound")
+    assert "operands with the largest error found" in out and "error is at least the bound" not in out
+    _, out, _ = run("check", "error-bound", f"{TINY},carry_bits=0")
+    assert out.startswith("violated: error-bound") and "operands for which the error is at least the bound" in out
+
+
 def test_violated(run):
     status, out, _ = run("check", "chain-order-independent", CHAIN, "--json")
     record = only_json(out)

@@ -49,7 +49,7 @@ def examine_all(seeds: range, monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
                 ):
                     continue
             violated = question.examine(all_operands(question))[1]
-            assert not violated.any(), (seed, name, design.parameters)
+            assert not violated.any(), (seed, name, design.settings)
             proved[name] += 1
     return proved
 

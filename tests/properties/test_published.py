@@ -126,8 +126,8 @@ def test_table_9_is_proved_for_every_arithmetic():
     seen = {}
     for d in load_catalogue().designs.values():
         if d.family == "t-fdpa":
-            seen.setdefault((tuple(f.name for f in d.formats), d.parameters.fraction_bits, d.parameters.rho), d)
-    chosen = [d for d in seen.values() if d.parameters.L in (4, 32)]
+            seen.setdefault((tuple(f.name for f in d.formats), d.step.fraction_bits, d.step.rho), d)
+    chosen = [d for d in seen.values() if d.step.L in (4, 32)]
     assert len(chosen) > 3
     asked = find_property("error-bound")
     for design in chosen[:3]:

@@ -16,7 +16,6 @@ from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError
 from mmaproof.designs.formats import FORMATS
 from mmaproof.designs.operands import Operands
-from mmaproof.designs.parameters import DEFINITIONS
 from mmaproof.designs.readings import NegativeZero, Overflow, Tininess
 from mmaproof.smt.algebra.arrays import ArrayAlgebra
 from mmaproof.smt.algebra.integers import IntegerAlgebra
@@ -107,8 +106,8 @@ def test_every_conversion_of_constants_is_what_integers_give(name):
 
 def with_output(design: Design, c: str, d: str) -> Design:
     """The design with c and d of other formats."""
-    parameters = dataclasses.replace(design.parameters, rho=f"rne-{d}")
-    return dataclasses.replace(design, c_format=FORMATS[c], d_format=FORMATS[d], parameters=parameters)
+    signature = dataclasses.replace(design.signature, c=FORMATS[c], d=FORMATS[d])
+    return dataclasses.replace(design, signature=signature, step=dataclasses.replace(design.step, rho=f"rne-{d}"))
 
 
 TREE = find_design("paper/tree.m1n1k4.f32.f16.f16.f32")
@@ -210,10 +209,9 @@ def test_overflow_is_that_of_ieee_754(rho, overflow, positive, negative):
 
 
 def test_overflow_applies_where_the_conversion_truncates():
-    applies = DEFINITIONS["overflow"].applies
     for rho, conversion in RHO.items():
-        parameters = dataclasses.replace(TREE.parameters, rho=rho)
-        assert applies(parameters) is (rho != "int32" and conversion.rounding is Rounding.RZ)
+        step = dataclasses.replace(TREE.step, rho=rho)
+        assert ("overflow" in step.settings()) is (conversion.rounding is Rounding.RZ)
     with pytest.raises(DesignError, match="no effect"):
         find_design(f"{ROW}@rho=rtn-fp32,overflow=largest-finite")
 

@@ -32,8 +32,8 @@ def test_what_a_reading_flushes(reading):
 
 
 def test_letters_and_catalogue():
-    assert [find_design(f"{BF16.name}@subnormals={x}").parameters.subnormals for x in "ABCDEF"] == [*FLUSHES]
-    found = {(d.family, d.parameters.subnormals) for d in load_catalogue().designs.values()}
+    assert [find_design(f"{BF16.name}@subnormals={x}").step.subnormals for x in "ABCDEF"] == [*FLUSHES]
+    found = {(d.family, d.step.subnormals) for d in load_catalogue().designs.values()}
     flushing = {(x, Subnormals.FLUSHED) for x in ("ftz-addmul", "fma-chain")}
     assert {x for x in found if x[1] is not Subnormals.KEPT} == flushing
     with pytest.raises(DesignError, match="no effect"):

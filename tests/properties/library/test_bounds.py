@@ -34,9 +34,7 @@ def ask(name, design, seconds=60):
 def of_length(name, products):
     """The design with K = L = products, a unit that only exists here."""
     design = find_design(name)
-    return replace(
-        design, k=products, parameters=replace(design.parameters, L=products), changed=("L", *design.changed)
-    )
+    return replace(design, k=products, step=replace(design.step, L=products), changed=("L", *design.changed))
 
 
 def value(fmt, pattern):
@@ -54,7 +52,7 @@ def test_carry_bits_of_fp16(name, products, bits):
     proof, needed = answer.answers[0], answer.answers[-1]
     assert all(lemma.status.value == "proved" for lemma in proof.lemmas) and proof.lemmas
     fewer, enough = answer.finding.runs
-    assert fewer.design.parameters.carry_bits == bits - 1 and enough.design.parameters.carry_bits == bits
+    assert fewer.design.step.carry_bits == bits - 1 and enough.design.step.carry_bits == bits
     assert fewer.d != enough.d
     wider = enough.design.change(carry_bits=bits + 1)
     assert evaluate(wider, enough.operands) == enough.d
@@ -70,7 +68,7 @@ def test_carry_bits_of_fp8(name, bits):
 def test_a_register_that_wraps_violates_carry_bits():
     answer = ask("carry-bits", f"{VOLTA}@carry_bits=2")
     assert (answer.verdict, answer.finding.value) == ("violated", 3)
-    assert {run.design.parameters.carry_bits for run in answer.finding.runs} == {2, 3}
+    assert {run.design.step.carry_bits for run in answer.finding.runs} == {2, 3}
     assert ask("carry-bits", f"{VOLTA}@carry_bits=4").verdict == "holds"
 
 
@@ -137,7 +135,7 @@ def test_the_error_bound_is_proved_and_nearly_reached(name):
 def error_over_bound(design, operands):
     """Error over bound by the independent reference, except for e_max, which is the design's own."""
     a, b, c, d = design.formats
-    p, rho = design.parameters, design.parameters.conversion
+    p, rho = design.step, design.step.conversion
     products = [value(a, x) * value(b, y) for x, y in zip(operands.a, operands.b, strict=True)]
     (step,) = trace(design, operands).steps
     returned = value(d, step.d.data)

@@ -72,5 +72,5 @@ def test_unknown_names_are_refused_with_those_that_are_close():
 
 def test_a_unit_of_another_format_is_another_question():
     design = find_design("volta/f32.f16.f16.f32")
-    other = dataclasses.replace(design, a_format=FORMATS["bf16"])
+    other = dataclasses.replace(design, signature=dataclasses.replace(design.signature, a=FORMATS["bf16"]))
     assert find_property("exchange-symmetric").why_not(other) is not None

@@ -76,7 +76,7 @@ def test_the_inputs_of_the_paper_are_a_witness():
     for name, addend in ((VOLTA, 0x0001), ("ampere/m16n8k8.f32.bf16.bf16.f32", 0x3300)):
         design = find_design(name)
         unit = design.a_format.encode(1)
-        count = design.parameters.L
+        count = design.step.L
         operands = Operands((addend,) * count, (unit,) * count, 0x3F7FFFFF)
         question = find_property("monotone-in-c").question(design, Scope())
         assert question.is_refuted_by(operands)

@@ -16,7 +16,7 @@ BOTH = ("normalised-in-addition", "normalised-in-subtraction")
 
 def sums_of(design, terms, c):
     """Operands whose products are the terms, each doubled and halved."""
-    rest = [0] * (design.parameters.L - len(terms))
+    rest = [0] * (design.step.L - len(terms))
     half = design.b_format.encode(0.5)
     a = [design.a_format.encode(2 * x) for x in terms]
     return Operands((*a, *rest), (*[half] * len(a), *rest), design.c_format.encode(c))
@@ -34,7 +34,7 @@ def test_mutants_come_out_the_other_way(name):
     assert unit.d != twin.d
     assert all(evaluate(run.design, run.operands) == run.d for run in (unit, twin))
     # and back
-    assert asked.mutant(asked.mutant(specimen)).parameters.normalises == "no"
+    assert asked.mutant(asked.mutant(specimen)).step.normalises == "no"
 
 
 @pytest.mark.parametrize("name", BOTH)

@@ -59,7 +59,7 @@ def test_fraction_bits(name, verdict, value):
     if verdict == "holds":
         # the design and the one with a bit more, then the design and the one with a bit fewer
         given, more, again, fewer = answer.finding.runs
-        assert [r.design.parameters.fraction_bits for r in (given, more, again, fewer)] == [
+        assert [r.design.step.fraction_bits for r in (given, more, again, fewer)] == [
             value,
             value + 1,
             value,

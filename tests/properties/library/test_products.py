@@ -117,8 +117,8 @@ def test_lengths_that_are_no_step_are_refused():
 
 def test_what_joins_in_ieee_754_is_rounded_to_nearest():
     # rho of the emulated FP8 instructions truncates, the addition of c after it does not
-    assert rounded_once(find_design("hopper/mma.m16n8k32.f32.e4m3.e4m3.f32")).parameters.rho == "rne-fp32"
-    assert rounded_once(find_design(VOLTA)).parameters.rho == "rz-fp32"
+    assert rounded_once(find_design("hopper/mma.m16n8k32.f32.e4m3.e4m3.f32")).step.rho == "rne-fp32"
+    assert rounded_once(find_design(VOLTA)).step.rho == "rz-fp32"
 
 
 def test_the_other_blocks_have_the_scales_of_the_first():

@@ -73,7 +73,7 @@ def test_designs(name, design, verdict):
 )
 def test_the_inputs_of_the_paper_are_meant(name, design, a, b):
     unit = find_design(design)
-    rest = (0,) * (unit.parameters.L - 1)
+    rest = (0,) * (unit.step.L - 1)
     operands = Operands((a, *rest), (b, *rest), 0)
     question = find_property(name).question(unit, Scope())
     assert question.is_meant(operands) and not question.is_refuted_by(operands)
