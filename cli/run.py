@@ -34,10 +34,10 @@ def run(
     json: Json = False,
 ) -> None:
     """Compute d = c + sum a[k]*b[k] as a design does."""
+    from mmaproof.designs.catalogue import find_design
     from mmaproof.explain import explain as explained
     from mmaproof.explain.text import Drawing
     from mmaproof.explain.values import pattern_value
-    from mmaproof.designs.catalogue import find_design
     from mmaproof.smt.evaluate import evaluate
 
     found = find_design(design)
