@@ -118,15 +118,6 @@ def test_a_step_stands_for_a_chain():
     assert ask_solver(CHAIN, wanted, Solving().ask, LIMITS).verdict.status is Status.PROVED
 
 
-def test_a_kind_of_step_that_is_not_known_is_not_asked():
-    done = cover(find_design("cpu/tdpbf16ps.m16n16k32.f32.bf16.bf16.f32"), 100, limits=LIMITS)
-    assert done.unasked == "what happens inside a step of this kind"
-    events = {x.bin.event for x in done.bins}
-    operands, chain = {f"class of {x}" for x in "abcd"}, {f"{x} in step" for x in ("first change", "first overflow")}
-    assert events == operands | chain | {"special result", "nonzero product in step"}
-    assert cover(INTEGERS, 2).unasked == ""
-
-
 def test_no_answer_is_not_unreachable(monkeypatch):
     monkeypatch.setattr("mmaproof.generators.cover.coverage.aim", lambda *_: None)
     done = cover(VOLTA, 20, limits=Limits(0.001, 4 << 30))
