@@ -11,6 +11,7 @@ from mmaproof.designs.conversions import Conversion, Rounding
 from mmaproof.designs.design import Design
 from mmaproof.designs.formats import Format
 from mmaproof.designs.readings import NanCode, NegativeZero, Overflow
+from mmaproof.designs.steps import Guarantee
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Word
 from mmaproof.smt.semantics import OperandWords, dot_product_accumulate, ieee
 from mmaproof.smt.semantics.convert import Rules, convert
@@ -81,7 +82,8 @@ class Arithmetic(Generic[D, T]):
         """Return what ``unit`` returns for ``c + sum_k a[k]*b[k]``.
 
         Each step of the unit may at most round up to the next power of two, and rounding down may enlarge a negative
-        sum by one in its last place. The span has two bits to spare for that.
+        sum by one in its last place. The span has two bits to spare for that. Of a unit that does not state as much it
+        is that of the format.
         """
         words = OperandWords([x.word for x in a], [x.word for x in b], c.word)
         d = dot_product_accumulate(unit, self.algebra, words).d
@@ -89,7 +91,9 @@ class Arithmetic(Generic[D, T]):
             min(x.span.least + y.span.least for x, y in zip(a, b, strict=True)),
             max(x.span.most + y.span.most for x, y in zip(a, b, strict=True)),
         )
-        span = products.with_(c.span).summed(4 * (len(a) + 1))
+        span = Span.of_format(unit.d_format)
+        if unit.guarantees(Guarantee.BOUNDED_SUM):
+            span = products.with_(c.span).summed(4 * (len(a) + 1))
         return self._noted(label, (tuple(a), tuple(b), (c,)), Number(unit.d_format, d, span), unit)
 
     def from_integer(self, label: str, x: Number[D], exponent: Word[D], fmt: Format, span: Span) -> Number[D]:

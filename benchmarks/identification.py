@@ -43,7 +43,7 @@ def arithmetics(architectures: list[str]) -> list[Design]:
     found: dict[Any, Design] = {}
     for design in load_catalogue().designs.values():
         if design.architecture in architectures:
-            found.setdefault((Interface.of(design), design.parameters), design)
+            found.setdefault((Interface.of(design), design.chain, design.step), design)
     return list(found.values())
 
 
@@ -71,7 +71,7 @@ def identify(design: Design, seconds: float, seed: int, *, proofs: bool) -> dict
 
 
 def _nearest(outcome: Identification) -> dict[str, str] | None:
-    return None if outcome.parameters is not None else outcome.nearest.as_text()
+    return None if outcome.behaviour is not None else outcome.nearest.as_text()
 
 
 def _is_same(design: Design, match: Design) -> bool:

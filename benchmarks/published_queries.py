@@ -75,8 +75,8 @@ def every_pair_of_roundings(solver: str, limits: Limits) -> Answer:
 def with_products(products: int, reading: str = UNNORMALISED) -> Design:
     """Return the Volta design with K = L = ``products``: one step, whatever it was."""
     design = find_design(VOLTA if reading == UNNORMALISED else f"{VOLTA}@product_exponent=normalised")
-    parameters = dataclasses.replace(design.parameters, L=products)
-    return dataclasses.replace(design, k=products, parameters=parameters, changed=("L", *design.changed))
+    step = dataclasses.replace(design.step, L=products)
+    return dataclasses.replace(design, k=products, step=step, changed=("L", *design.changed))
 
 
 def carry(products: int, reading: str) -> Row:

@@ -38,7 +38,7 @@ def one_step(name: str, products: int, fraction_bits: int) -> Design:
     return dataclasses.replace(
         design,
         k=products,
-        parameters=dataclasses.replace(design.parameters, L=products),
+        step=dataclasses.replace(design.step, L=products),
         changed=("L", *design.changed),
     )
 

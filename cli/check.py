@@ -239,7 +239,7 @@ def print_answers(done: Check, explained: bool) -> None:
 
 def print_runs(runs: tuple[Run, ...]) -> None:
     """Print runs as lines that the options of `mmaproof run` take."""
-    from mmaproof.cli.picture.values import pattern_value
+    from mmaproof.explain.values import pattern_value
 
     for number, run in enumerate(runs, start=1):
         design, length = run.design, len(run.operands)
@@ -254,11 +254,12 @@ def print_runs(runs: tuple[Run, ...]) -> None:
 
 def draw(runs: tuple[Run, ...]) -> None:
     """Draw runs bit by bit; neighbours on the same operands are drawn together."""
-    from mmaproof.cli.picture import explain
+    from mmaproof.explain import explain
+    from mmaproof.explain.text import Drawing
 
     numbered = list(enumerate(runs, start=1))
     for _, group in itertools.groupby(numbered, key=lambda x: (x[1].operands, x[1].whole, x[1].design.formats)):
         together = list(group)
         say("\n" + ", ".join(f"run {number}" for number, _ in together) if len(runs) > 1 else "")
         designs = [run.design if run.whole else run.design.one_step() for _, run in together]
-        results().print(explain(designs, together[0][1].operands))
+        results().print(Drawing(explain(designs, together[0][1].operands)))

@@ -171,8 +171,9 @@ def print_comparison(answer: Comparison, picture: bool, explained: bool = False)
         say("  no operands satisfy the preconditions")
     if answer.witness is None:
         return
-    from mmaproof.cli.picture import explain
-    from mmaproof.cli.picture.values import pattern_value
+    from mmaproof.explain import explain
+    from mmaproof.explain.text import Drawing
+    from mmaproof.explain.values import pattern_value
 
     record = operands_record(question.formats, answer.witness, question.scale_format)
     for line in operand_lines(record):
@@ -182,4 +183,4 @@ def print_comparison(answer: Comparison, picture: bool, explained: bool = False)
         say(f"  d = {fmt.hex(d)} = {pattern_value(fmt, d)} on {design.name}")
     if picture:
         say("")
-        results().print(explain(question.designs, answer.witness))
+        results().print(Drawing(explain(question.designs, answer.witness)))

@@ -23,6 +23,7 @@ from mmaproof.cli.options import (
 from mmaproof.cli.output import (
     EXIT_HOLDS,
     EXIT_UNKNOWN,
+    complain,
     print_json,
     progress,
     results,
@@ -93,6 +94,8 @@ def cover(
         )
     if output is not None:
         write_vectors(output, list(done.vectors))
+    if done.unasked:
+        complain(f"note: not asked: {done.unasked}")
     if json:
         print_json(coverage_record(done))
     else:

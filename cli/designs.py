@@ -11,6 +11,8 @@ from rich.table import Table
 from mmaproof.cli.options import DesignName, Json
 from mmaproof.cli.output import print_json, results, say
 
+ALWAYS_SHOWN = ("widening",)
+"""Parameters that are shown of every design, of those too whose steps do not have them."""
 NARROWEST, WIDEST = 60, 1000
 """Columns that a list of designs takes: on a terminal at least, elsewhere at most."""
 
@@ -30,7 +32,6 @@ def list_designs(
     """List the catalogue: every design with its K and main parameters."""
     from mmaproof.designs.catalogue import load_catalogue
     from mmaproof.designs.errors import DesignError
-    from mmaproof.designs.parameters import DEFINITIONS
 
     catalogue = load_catalogue()
     if architecture is not None and architecture not in catalogue.architectures:
@@ -46,9 +47,8 @@ def list_designs(
             heading, justify="right" if heading in "KLF" else "left", no_wrap=heading != "design", overflow="fold"
         )
     for d in chosen:
-        p = d.parameters
-        f = str(p.fraction_bits) if DEFINITIONS["fraction_bits"].applies(p) else "-"
-        table.add_row(d.name, str(d.k), str(p.L), f, p.rho, d.family)
+        fraction_bits = str(d.settings.get("fraction_bits", "-"))
+        table.add_row(d.name, str(d.k), str(d.step.L), fraction_bits, d.step.rho, d.family)
     console = results()
     width = max(console.width, NARROWEST)
     if not console.is_terminal:
@@ -59,7 +59,7 @@ def list_designs(
 def show(design: DesignName, json: Json = False) -> None:
     """Show one design: formats, every parameter with its meaning, widths, and source."""
     from mmaproof.designs.catalogue import find_design, load_catalogue
-    from mmaproof.designs.parameters import DEFINITIONS
+    from mmaproof.designs.parameters import DEFINITIONS, complete_settings, format_settings
     from mmaproof.smt.semantics.widths import sum_widths
 
     found = find_design(design)
@@ -71,14 +71,14 @@ def show(design: DesignName, json: Json = False) -> None:
     say(f"  {title.title}{' (' + ', '.join(title.targets) + ')' if title.targets else ''}, family {found.family}")
     say(f"  source: {found.source}")
     say("  formats: " + ", ".join(f"{x} {f.name}" for x, f in zip("abcd", found.formats, strict=True)))
-    steps, products = found.k // found.parameters.L, found.parameters.L
+    steps, products = found.k // found.step.L, found.step.L
     say(
         f"  M, N, K: {found.m}, {found.n}, {found.k}: {steps} step{'s' * (steps > 1)} of "
         f"{products} product{'s' * (products > 1)}"
     )
     if found.scale_format is not None:
         say(f"  scales: {found.scale_format.name}, one for each {found.block} elements of a and of b")
-    if DEFINITIONS["carry_bits"].applies(found.parameters):
+    if "carry_bits" in found.settings:
         widths = sum_widths(found)
         wraps = f", wraps: {widths.sufficient_carry_bits} would suffice" if widths.may_wrap else ""
         say(
@@ -88,9 +88,8 @@ def show(design: DesignName, json: Json = False) -> None:
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
     for heading in ("parameter", "value", "meaning", "allowed"):
         table.add_column(heading, overflow="fold")
-    for name, value in found.parameters.as_text().items():
-        if not DEFINITIONS[name].applies(found.parameters):
-            continue
+    names = [name for name in DEFINITIONS if name in found.settings or name in ALWAYS_SHOWN]
+    for name, value in format_settings(complete_settings(found.chain, found.step), names).items():
         changed = "*" if name in found.changed else ""
         table.add_row(name + changed, value, DEFINITIONS[name].meaning, DEFINITIONS[name].allowed())
     results().print(table)

@@ -86,7 +86,7 @@ def identify(
         print_identification(outcome)
     if outcome.oracle.problem is not None:
         return EXIT_UNKNOWN
-    if outcome.parameters is None:
+    if outcome.behaviour is None:
         return EXIT_UNKNOWN if outcome.late else EXIT_REFUTED
     return EXIT_HOLDS if outcome.validated else EXIT_UNKNOWN
 
@@ -94,13 +94,14 @@ def identify(
 def _interface(target: Target, text: str | None, k: int | None) -> Interface:
     """Return the interface that is asked: the given one, or that of a recording or of the target's one design."""
     from mmaproof.designs.errors import InputError
+    from mmaproof.designs.signature import Signature
     from mmaproof.generators.identify.space import Interface
     from mmaproof.hardware_replay.targets import RecordingTarget
 
     if isinstance(target, RecordingTarget):
         held = target.answers
         block = None if held.batch.scale_a is None else held.batch.k // held.batch.scale_a.shape[1]
-        found = Interface(held.formats, held.batch.k, held.scale_format, block)
+        found = Interface(Signature(*held.formats, held.scale_format, block), held.batch.k)
         if (text is not None and Interface.parse(text, found.k) != found) or k not in (None, found.k):
             raise InputError(f"{target.name} holds {found} at k = {found.k}: leave --interface and --k out")
         return found
@@ -125,7 +126,7 @@ def identification_record(outcome: Identification) -> dict[str, Any]:
     from mmaproof.designs.parameters import format_parameter
 
     found = outcome.findings
-    fmt = outcome.evidence.interface.formats[3]
+    fmt = outcome.evidence.interface.signature.d
 
     def text(name: str, values: tuple[Any, ...]) -> list[str]:
         return [format_parameter(name, x) for x in values]
@@ -144,7 +145,7 @@ def identification_record(outcome: Identification) -> dict[str, Any]:
         "decided_by": {n: _row(outcome, f.row) for n, f in found.items() if f.row is not None},
         "nan_codes": [fmt.hex(x) for x in outcome.nan_codes],
         "contradiction": None if outcome.contradiction is None else _row(outcome, outcome.contradiction),
-        "nearest": None if outcome.parameters is not None else outcome.nearest.as_text(),
+        "nearest": None if outcome.behaviour is not None else outcome.nearest.as_text(),
         "batches": outcome.oracle.batches,
         "operands": outcome.oracle.operands,
         "validated": outcome.validated,
@@ -160,8 +161,8 @@ def _row(outcome: Identification, row: int) -> dict[str, Any]:
     interface = outcome.evidence.interface
     operands, d = outcome.evidence.row(row)
     return {
-        **operands_record(interface.formats, operands, interface.scale_format),
-        "d": interface.formats[3].hex(d),
+        **operands_record(interface.signature.formats, operands, interface.signature.scale),
+        "d": interface.signature.d.hex(d),
     }
 
 
@@ -171,7 +172,7 @@ def print_identification(outcome: Identification) -> None:
     asked = f"{oracle.operands} operand sets in {oracle.batches} batches" if oracle.batches else "nothing new"
     say(f"{oracle.target.name}, {interface} at k = {interface.k}")
     say(f"  asked {asked}; {outcome.tried} designs tried, {outcome.seconds:.1f} s")
-    if outcome.parameters is None:
+    if outcome.behaviour is None:
         _print_nothing(outcome)
         return
     if outcome.validated:
@@ -188,7 +189,7 @@ def print_identification(outcome: Identification) -> None:
     for name, finding in outcome.findings.items():
         _print_finding(name, finding)
     if outcome.nan_codes and "nan_code" not in outcome.findings:
-        codes = ", ".join(interface.formats[3].hex(x) for x in outcome.nan_codes)
+        codes = ", ".join(interface.signature.d.hex(x) for x in outcome.nan_codes)
         say(f"  NaNs of no reading: {codes}")
     say("  assumed: the unit is a setting of these parameters; NaNs are equal whatever their codes")
 
@@ -207,14 +208,13 @@ def _print_finding(name: str, finding: Finding) -> None:
 
 
 def _print_nothing(outcome: Identification) -> None:
-    from mmaproof.designs.parameters import DEFINITIONS
+    from mmaproof.designs.parameters import format_settings
 
     interface = outcome.evidence.interface
     why = "time or batches ran out before a design was found" if outcome.late else "no design was found"
     say(f"  {why} that agrees: {outcome.tried} tried, in a space of {outcome.space:.3g}; the nearest:")
-    text = outcome.nearest.as_text()
-    applied = [n for n in text if DEFINITIONS[n].applies(outcome.nearest)]
-    say_wrapped(", ".join(f"{n} = {text[n]}" for n in applied), "    ")
+    nearest = format_settings(outcome.nearest.settings)
+    say_wrapped(", ".join(f"{n} = {text}" for n, text in nearest.items()), "    ")
     if outcome.contradiction is None:
         say("  which agrees with every answer: it was not validated")
         return
@@ -225,5 +225,5 @@ def _print_nothing(outcome: Identification) -> None:
     operands, d = outcome.evidence.row(outcome.contradiction)
     from mmaproof.smt.evaluate import evaluate
 
-    fmt = interface.formats[3]
+    fmt = interface.signature.d
     say(f"    d = {fmt.hex(d)} returned, {fmt.hex(evaluate(interface.design(outcome.nearest), operands))} expected")

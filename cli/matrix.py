@@ -185,7 +185,7 @@ def matrix_record(done: Matrix) -> dict[str, Any]:
         "designs": [d.name for d in done.designs],
         "classes": [
             {
-                "formats": str(g.kind),
+                "formats": str(g.signature),
                 "classes": [[d.name for d in c] for c in g.classes],
                 "transitive": not any(g.not_transitive()),
             }

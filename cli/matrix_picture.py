@@ -56,7 +56,7 @@ def write_picture(path: Path, groups: Sequence[Group]) -> None:
         axes.set_xticks(range(len(classes)), names)
         axes.set_yticks(range(len(classes)), [_row_name(c, n) for n, c in zip(names, classes, strict=True)])
         axes.tick_params(length=0, labelsize=8, top=False, labeltop=True, bottom=False, labelbottom=False)
-        axes.set_title(str(group.kind), fontsize=9, loc="right")
+        axes.set_title(str(group.signature), fontsize=9, loc="right")
         axes.set_xticks([i + 0.5 for i in range(len(classes) - 1)], minor=True)
         axes.set_yticks([i + 0.5 for i in range(len(classes) - 1)], minor=True)
         axes.grid(which="minor", color="white", linewidth=1.5)

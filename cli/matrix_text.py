@@ -78,7 +78,7 @@ def print_table(done: Matrix, numbers: dict[str, int]) -> None:
 def print_group(group: Group, numbers: dict[str, int]) -> None:
     """Print the classes of comparable designs, and what separates every two of them."""
     many = f"{count(len(group.designs), 'design')} in {count(len(group.classes), 'class')}"
-    say(f"\n{group.kind}: {many}")
+    say(f"\n{group.signature}: {many}")
     named = [(letters(i), members) for i, members in enumerate(group.classes)]
     for letter, members in named:
         lines = [f"{numbers[d.name]}  {d.name}" for d in members] if numbers else list(shortened(members))

@@ -138,10 +138,11 @@ def print_replay(source: Path, target: Target, report: Replay) -> None:
         for line in operand_lines(operands_record(x.formats, x.operands, x.scale_format)):
             say(f"    {line}")
     if report.examples and (designs := _drawn(report.examples[0])):
-        from mmaproof.cli.picture import explain
+        from mmaproof.explain import explain
+        from mmaproof.explain.text import Drawing
 
         say("")
-        results().print(explain(designs, report.examples[0].operands))
+        results().print(Drawing(explain(designs, report.examples[0].operands)))
 
 
 def _drawn(x: Mismatch) -> list[Design]:

@@ -34,9 +34,10 @@ def run(
     json: Json = False,
 ) -> None:
     """Compute d = c + sum a[k]*b[k] as a design does."""
-    from mmaproof.cli.picture import explain as draw
-    from mmaproof.cli.picture.values import pattern_value
     from mmaproof.designs.catalogue import find_design
+    from mmaproof.explain import explain as explained
+    from mmaproof.explain.text import Drawing
+    from mmaproof.explain.values import pattern_value
     from mmaproof.smt.evaluate import evaluate
 
     found = find_design(design)
@@ -54,6 +55,6 @@ def run(
         )
         return
     if explain:
-        results().print(draw([found], operands))
+        results().print(Drawing(explained([found], operands)))
     else:
         say(f"{d} = {pattern_value(found.d_format, result)}")

@@ -150,7 +150,7 @@ def suite_record(found: Suite) -> dict[str, Any]:
     """Return the suite of designs of one kind as JSON data."""
     first = found.group.designs[0]
     return {
-        "formats": str(found.group.kind),
+        "formats": str(found.group.signature),
         "classes": [[d.name for d in members] for members in found.group.classes],
         "vectors": [
             {

@@ -35,7 +35,7 @@ def print_suite(found: Suite) -> None:
     """Print the classes of comparable designs and the vectors that separate them."""
     group = found.group
     say(
-        f"{group.kind}: {count(len(group.designs), 'design')} in {count(len(group.classes), 'class')}, "
+        f"{group.signature}: {count(len(group.designs), 'design')} in {count(len(group.classes), 'class')}, "
         f"{count(len(found.vectors), 'vector')}"
     )
     for i, members in enumerate(group.classes):
@@ -53,7 +53,7 @@ def print_suite(found: Suite) -> None:
 
 def print_vector(found: Suite, number: int, vector: SuiteVector) -> None:
     """Print a vector and the d of each class; NaNs are one result."""
-    from mmaproof.cli.picture.values import pattern_value
+    from mmaproof.explain.values import pattern_value
 
     first, operands = found.group.designs[0], vector.chosen.operands
     text = vector_text(operands, first.formats, first.scale_format)

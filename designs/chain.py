@@ -29,6 +29,11 @@ class Chain(Record):
     adds_c_once: bool = False
     """whether c is added once, after the last step of an instruction"""
 
+    @property
+    def keeps_infinities(self) -> bool:
+        """Whether an infinity that a step returns is one for the next step, whatever it came from."""
+        return self.chain_infinity is ChainInfinity.INFINITE
+
     @classmethod
     def of(cls, settings: Mapping[str, Any], step: Step) -> Self:
         """Return the chain of ``step`` that has its values from ``settings``."""

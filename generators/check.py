@@ -55,7 +55,7 @@ class Check:
     def k(self) -> int:
         """Length of the dot products that were asked about."""
         asked = [a.question.k for a in self.answers]
-        return asked[0] if asked else self.scope.k or self.design.parameters.L
+        return asked[0] if asked else self.scope.k or self.design.step.L
 
     @property
     def solver(self) -> SolverIdentity | None:

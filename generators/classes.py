@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 from mmaproof.designs.design import Design
 from mmaproof.designs.operands import Operands
+from mmaproof.designs.signature import Signature
 from mmaproof.generators.compare import Comparison
-from mmaproof.generators.matrix import Kind, PairAnswer, comparable_groups
+from mmaproof.generators.matrix import PairAnswer, comparable_groups
 from mmaproof.smt.solving.verdict import Status
 
 Class = tuple[Design, ...]
@@ -23,7 +24,7 @@ class Group:
     length, and one that is equivalent to a design of another class is so with all of that class.
     """
 
-    kind: Kind
+    signature: Signature
     designs: Sequence[Design]
     answers: Mapping[frozenset[str], PairAnswer]
     classes: Sequence[Class]
@@ -56,13 +57,13 @@ def groups_of(designs: Sequence[Design], answers: Iterable[PairAnswer]) -> list[
     """Return the designs by what they are comparable with; ``answers`` are those of all pairs, in any order."""
     known = {frozenset(a.names): a for a in answers}
     found = []
-    for kind, members in comparable_groups(designs).items():
+    for signature, members in comparable_groups(designs).items():
         classes: dict[frozenset[str], list[Design]] = {}
         for x in members:
             equal = {y.name for y in members if _equivalent(known, x, y)}
             classes.setdefault(frozenset(equal), []).append(x)
         pairs = [frozenset((x.name, y.name)) for x, y in itertools.combinations(members, 2)]
-        found.append(Group(kind, members, {p: known[p] for p in pairs}, [tuple(c) for c in classes.values()]))
+        found.append(Group(signature, members, {p: known[p] for p in pairs}, [tuple(c) for c in classes.values()]))
     return found
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from mmaproof.designs.design import Design
 from mmaproof.designs.operands import Operands
 from mmaproof.generators.answer import Means, answer
+from mmaproof.generators.distributions import kept_bits
 from mmaproof.generators.search import Budget
 from mmaproof.properties.equivalence import Equivalence
 from mmaproof.properties.preconditions import Precondition
@@ -99,4 +100,4 @@ def compare(
 
 def _finer(first: Design, second: Design) -> Design:
     """Return the design whose alignment reaches further down: its cut is where operands should lie."""
-    return max((first, second), key=lambda d: d.parameters.fraction_bits)
+    return max((first, second), key=kept_bits)

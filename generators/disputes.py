@@ -12,9 +12,8 @@ from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError
 from mmaproof.designs.k_order import CONSECUTIVE
 from mmaproof.designs.operands import Operands
-from mmaproof.designs.parameters import format_parameter
+from mmaproof.designs.parameters import complete_settings, compose, format_parameter, parse_parameter
 from mmaproof.designs.profiles import Point, load_disputes
-from mmaproof.designs.readings import Join
 from mmaproof.generators.compare import compare
 from mmaproof.generators.search import Budget
 from mmaproof.properties.same_alignment import DECIDE_ALIGNMENT, EqualWithoutProducts, SameAlignment
@@ -64,8 +63,8 @@ def disputed_designs(architecture: str | None) -> list[tuple[Design, tuple[str, 
     groups: dict[tuple[Any, ...], list[Design]] = {}
     for design in load_catalogue().designs.values():
         if architecture in (None, design.architecture):
-            under = tuple(load_disputes().apply(design, p).parameters for p in load_disputes().profiles)
-            key = (design.architecture, design.formats, design.scale_format, design.block, design.parameters, under)
+            under = [load_disputes().apply(design, p) for p in load_disputes().profiles]
+            key = (design.architecture, design.signature, *((d.chain, d.step) for d in (design, *under)))
             groups.setdefault(key, []).append(design)
     found = []
     for group in groups.values():
@@ -112,7 +111,7 @@ def _text(settings: Mapping[str, Any]) -> str:
 def _contexts(design: Design, point: Point) -> list[dict[str, Any]]:
     """Return settings of the other points under which the point is looked at: defaults, jointly, each profile's."""
     disputes = load_disputes()
-    contexts: list[dict[str, Any]] = [{}, {n: type(getattr(design.parameters, n))(v) for n, v in point.jointly.items()}]
+    contexts: list[dict[str, Any]] = [{}, {n: parse_parameter(n, v) for n, v in point.jointly.items()}]
     for profile in disputes.profiles:
         others: dict[str, Any] = {}
         for other in disputes.points:
@@ -172,9 +171,10 @@ def _tells_profiles_apart(dispute: Dispute, readings: tuple[dict[str, Any], dict
 
 def _under(design: Design, settings: Mapping[str, Any]) -> Design:
     """Return the design with settings, the name listing those that have an effect."""
-    parameters = replace(design.parameters, **settings)
-    effective = {n: v for n, v in settings.items() if getattr(design.parameters, n) != v}
-    return replace(design, parameters=parameters, changed=tuple(n for n in parameters.as_text() if n in effective))
+    chain, step = compose(complete_settings(design.chain, design.step) | dict(settings))
+    found = replace(design, chain=chain, step=step)
+    changed = tuple(n for n, v in found.settings.items() if n in settings and design.settings.get(n) != v)
+    return replace(found, changed=changed)
 
 
 def _predictions(design: Design, witness: Operands) -> dict[str, int]:
@@ -184,10 +184,9 @@ def _predictions(design: Design, witness: Operands) -> dict[str, int]:
 
 def same_alignment(first: Design, second: Design, solving: Solving, limits: Limits) -> bool:
     """Return whether the lemmas about alignment prove the designs equivalent; False says nothing."""
-    texts = [d.parameters.as_text() for d in (first, second)]
-    differing = {n for n in texts[0] if texts[0][n] != texts[1][n]}
-    if not differing:
+    if (first.chain, first.step) == (second.chain, second.step):
         return True
+    differing = {name for name, _ in first.settings.items() ^ second.settings.items()}
     if not differing <= set(DECIDE_ALIGNMENT):
         return False
     try:
@@ -207,9 +206,8 @@ def _one_step(design: Design) -> Design:
 
     Raises DesignError where the steps of the chain are not all such a step.
     """
-    p = design.parameters
-    if design.k > p.L and design.c_format is not design.d_format:
+    length = design.step.L
+    if design.k > length and design.c_format is not design.d_format:
         raise DesignError(f"{design.name}: the first step of a chain reads another format of c than the others")
     # where c joins once, after the chain, the steps of the chain still read any accumulator but the first
-    join = Join.FUSED if p.join is Join.IEEE_ONCE else p.join
-    return replace(design, k=p.L, parameters=replace(p, join=join, k_order=CONSECUTIVE))
+    return replace(design, k=length, chain=replace(design.chain, k_order=CONSECUTIVE, adds_c_once=False))

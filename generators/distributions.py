@@ -15,7 +15,7 @@ import numpy as np
 
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import InputError
-from mmaproof.designs.formats import Format
+from mmaproof.designs.formats import FORMATS, Format
 from mmaproof.designs.operands import OperandBatch, Patterns, pattern_dtype
 
 _Column = Callable[[Format, tuple[int, ...], np.random.Generator], Patterns]
@@ -157,12 +157,18 @@ def _top_fraction(fmt: Format) -> int:
     return (fmt.max_finite >> fmt.ignored_bits) & ((1 << fmt.fraction_bits) - 1)
 
 
+def kept_bits(design: Design) -> int:
+    """Return F; where products are not aligned, the fraction bits that rounding to fp32 keeps."""
+    aligned = design.step.kept_bits
+    return FORMATS["fp32"].fraction_bits if aligned is None else aligned
+
+
 def _aligned(design: Design, rows: int, k: int, rng: np.random.Generator) -> OperandBatch:
     """Draw terms whose exponents lie at most about F + 3 below the largest: alignment cuts some of their bits."""
     a, b, c, _ = design.formats
     if c.is_integer:
         return _column(_uniform_bits)(design, rows, k, rng)
-    reach = min(design.parameters.fraction_bits, 60) + 3
+    reach = min(kept_bits(design), 60) + 3
     lowest, highest = a.e_min + b.e_min, a.e_max + b.e_max
     top = rng.integers(lowest + 1, highest + 1, (rows, 1))
     wanted = np.maximum(top - rng.integers(0, reach, (rows, k)), lowest)
@@ -196,7 +202,7 @@ def _ties(design: Design, rows: int, k: int, rng: np.random.Generator) -> Operan
     if design.c_format.is_integer or k < 3:
         return _aligned(design, rows, k, rng)
     a, b, c, d = design.formats
-    p = design.parameters.conversion.fraction_bits
+    p = design.step.conversion.fraction_bits
     lowest, highest = a.e_min + b.e_min - a.fraction_bits - b.fraction_bits, a.e_max + b.e_max
     tiny = max(d.e_min - p - 3, lowest)
     base = rng.integers(tiny, max(min(d.e_min + 12, highest), tiny) + 1, rows)
@@ -205,7 +211,7 @@ def _ties(design: Design, rows: int, k: int, rng: np.random.Generator) -> Operan
     top = np.where(from_c, max(min(c.e_max, highest + p + 1), highest), highest)
     base = np.where(rng.random(rows) < 0.5, base, rng.integers(lowest, top + 1))
     half = np.maximum(base, d.e_min) - p - 1
-    small = np.maximum(base, half) - min(design.parameters.fraction_bits, 60) + rng.integers(-3, 4, rows)
+    small = np.maximum(base, half) - min(kept_bits(design), 60) + rng.integers(-3, 4, rows)
     exponents = np.stack([base, half, small], axis=1)
     slots = rng.permuted(np.tile(np.arange(k), (rows, 1)), axis=1)[:, :3]
     batch = _uniform_operands(design, rows, k, rng)

@@ -101,7 +101,7 @@ def vectors_of(feature: Feature, designs: Sequence[Design], *, origin: str, vers
 
 def _takes(design: Design, other: Design, operands: Operands) -> bool:
     """Return whether ``design`` takes operands of ``other``: the same formats, and a length that it has."""
-    if (design.formats, design.scale_format, design.block) != (other.formats, other.scale_format, other.block):
+    if design.signature != other.signature:
         return False
     try:
         operands.check(design)

@@ -10,11 +10,11 @@ from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 
+from mmaproof.designs.chain import Chain
 from mmaproof.designs.design import Design
-from mmaproof.designs.formats import Format
 from mmaproof.designs.k_order import CONSECUTIVE
-from mmaproof.designs.parameters import Parameters
-from mmaproof.designs.readings import Join
+from mmaproof.designs.signature import Signature
+from mmaproof.designs.steps import Step
 from mmaproof.generators.compare import DEFAULT_LIMITS, Comparison, compare
 from mmaproof.generators.executors import Pool, finished
 from mmaproof.generators.search import Budget
@@ -30,30 +30,11 @@ DISTRIBUTION = "mmaproof"
 BY_IDENTITY = "identity: the same computation"
 
 
-@dataclass(frozen=True)
-class Kind:
-    """What two designs share if they are comparable: formats, and blocks of scales."""
-
-    formats: tuple[Format, Format, Format, Format]
-    scale_format: Format | None
-    block: int | None
-
-    @classmethod
-    def of(cls, design: Design) -> Kind:
-        """Return the kind of a design."""
-        return cls(design.formats, design.scale_format, design.block)
-
-    def __str__(self) -> str:
-        a, b, c, d = (f.name for f in self.formats)
-        scales = "" if self.scale_format is None else f", {self.scale_format.name} scales of blocks of {self.block}"
-        return f"{a} * {b} + {c} -> {d}{scales}"
-
-
-def comparable_groups(designs: Iterable[Design]) -> dict[Kind, list[Design]]:
-    """Return the designs by kind: two are comparable exactly if they are of one kind."""
-    groups: dict[Kind, list[Design]] = {}
+def comparable_groups(designs: Iterable[Design]) -> dict[Signature, list[Design]]:
+    """Return the designs by signature: two are comparable exactly if they have the same."""
+    groups: dict[Signature, list[Design]] = {}
     for design in designs:
-        groups.setdefault(Kind.of(design), []).append(design)
+        groups.setdefault(design.signature, []).append(design)
     return groups
 
 
@@ -66,12 +47,12 @@ def not_comparable(designs: Iterable[Design]) -> Counter[str]:
     return reasons
 
 
-def why_not(x: Kind, y: Kind) -> str:
-    """Return why designs of two kinds are not comparable."""
+def why_not(x: Signature, y: Signature) -> str:
+    """Return why designs of two signatures are not comparable."""
     for name, f, g in zip("abcd", x.formats, y.formats, strict=True):
         if f != g:
             return f"{name} is of different formats"
-    return "the scales differ" if x.scale_format != y.scale_format else "the blocks of the scales differ"
+    return "the scales differ" if x.scale != y.scale else "the blocks of the scales differ"
 
 
 @dataclass(frozen=True)
@@ -84,16 +65,17 @@ class Arithmetic:
     instruction, and with the join ieee-once an instruction adds to c once: there K is a part of the arithmetic.
     """
 
-    kind: Kind
-    parameters: Parameters
+    signature: Signature
+    chain: Chain
+    step: Step
     k: int | None
 
     @classmethod
     def of(cls, design: Design) -> Arithmetic:
         """Return the arithmetic of a design."""
-        p = design.parameters
-        seamless = p.k_order == CONSECUTIVE and p.join is not Join.IEEE_ONCE
-        return cls(Kind.of(design), p, None if seamless else design.k)
+        chain = design.chain
+        seamless = chain.k_order == CONSECUTIVE and not chain.adds_c_once
+        return cls(design.signature, chain, design.step, None if seamless else design.k)
 
 
 @dataclass(frozen=True)

@@ -172,7 +172,7 @@ def probes(designs: Sequence[Design], means: Means) -> Iterator[Probe]:
                 yield Probe(asked, dispute.witness, why, dispute.predictions)
     arithmetics: dict[tuple[Any, ...], Design] = {}
     for design in sorted(designs, key=lambda x: x.k):
-        arithmetics.setdefault((design.formats, design.scale_format, design.block, design.parameters), design)
+        arithmetics.setdefault((design.signature, design.chain, design.step), design)
     for design in arithmetics.values():
         for published in PUBLISHED:
             feature = feature_of(published, design, means, shown=True)

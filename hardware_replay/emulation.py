@@ -19,7 +19,6 @@ from mmaproof.designs.design import Design
 from mmaproof.designs.errors import OperandError
 from mmaproof.designs.formats import Format
 from mmaproof.designs.operands import Patterns, pattern_dtype
-from mmaproof.designs.readings import ChainInfinity
 from mmaproof.smt.algebra.arrays import ArrayAlgebra
 from mmaproof.smt.algebra.protocol import Word
 from mmaproof.smt.evaluate import CHUNK_ROWS
@@ -220,7 +219,7 @@ def _run(design: Design, operands: _Patterns) -> Patterns:
     Where that matters (``chain_infinity``), the elements that were infinite are computed again, each in one chain.
     """
     d, was_infinite = _instruction_by_instruction(design, operands)
-    if design.parameters.chain_infinity is ChainInfinity.FINITE and was_infinite.any():
+    if not design.chain.keeps_infinities and was_infinite.any():
         again = np.flatnonzero(was_infinite)
         at_once = max(CHUNK_ROWS * design.k // len(operands.a), 1)
         for first in range(0, len(again), at_once):
@@ -236,7 +235,7 @@ def _instruction_by_instruction(design: Design, operands: _Patterns) -> tuple[Pa
     d = _ARRAYS.from_patterns(operands.c, design.c_format.bits)
     for first in range(0, k, design.k):
         if first:
-            design = replace(design, c_format=fmt)
+            design = replace(design, signature=replace(design.signature, c=fmt))
             if fmt.infinity is not None:
                 was_infinite |= (d.data & ((1 << fmt.sign_position) - 1)) == fmt.infinity
         d = _accumulate(design, operands.instruction(design, first), d)

@@ -16,6 +16,7 @@ from mmaproof.smt.proving.lemma import Lemma
 from mmaproof.smt.proving.sequential import is_rewriting, sequential_lemmas
 from mmaproof.smt.proving.wrapping import is_regrouping, regrouping_lemmas
 from mmaproof.smt.semantics import OperandWords, dot_product_accumulate, equal_results
+from mmaproof.smt.semantics.datapath import datapath
 
 
 class Equivalence(Question):
@@ -77,7 +78,7 @@ class Equivalence(Question):
             return regrouping_lemmas(self.designs[0], self.k)
         for fused, sequential in (self.designs, self.designs[::-1]):
             # the steps of a chain are alike where c is of the format of d
-            alike = self.k <= fused.parameters.L or fused.c_format is fused.d_format
+            alike = len(datapath(fused, self.k)) == 1 or fused.c_format is fused.d_format
             if alike and is_rewriting(fused, sequential):
                 algebra = TermAlgebra()
                 (total,) = dot_product_accumulate(fused, algebra, self.symbols(algebra)).steps[0].sums

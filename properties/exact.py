@@ -2,51 +2,50 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from mmaproof.designs.design import Design
-from mmaproof.designs.readings import (
-    Alignment,
-    Grouping,
-    Join,
-    ProductExponent,
-    Subnormals,
-    Summation,
-    Widening,
-    ZeroC,
-    ZeroGroup,
-    ZeroProduct,
+from mmaproof.designs.errors import DesignError
+from mmaproof.designs.steps import Guarantee
+from mmaproof.properties.settings import changed_to
+
+_EXACT = (
+    *(Guarantee.ALIGNED_SUMS, Guarantee.SINGLE_SUM, Guarantee.TRUNCATED_TERMS, Guarantee.EXACT_SUM),
+    *(Guarantee.SUMMED_EXPONENTS, Guarantee.FINITE_PRODUCTS, Guarantee.ABSENT_ZEROS, Guarantee.NO_FLOOR),
+    *(Guarantee.UNCHANGED_OPERANDS, Guarantee.SUBNORMAL_RESULTS, Guarantee.CONVERTED_BY_RHO),
 )
+"""What a step must guarantee for its result to be rho of the exact sum of its terms, where no cut loses a bit."""
 
 
 def exact_twin(design: Design, fraction_bits: int | None = None) -> Design:
     """Return a design that returns rho of the exact ``c + sum_k a_k*b_k``, with the conversion rho of ``design``.
 
     ``fraction_bits`` are by default so many that the smallest part of any term is kept beside the largest term; fewer
-    are exact where the terms lie close enough to each other. Integer units are their own twins.
+    are exact where the terms lie close enough to each other. Integer units are their own twins. Raises DesignError
+    where it is not stated that the design converts by rho.
     """
-    if design.d_format.is_integer:
+    if design.guarantees(Guarantee.EXACT_INTEGERS):
         return design
-    p = design.parameters
-    wanted: dict[str, Any] = {
-        "summation": Summation.FUSED,
-        "alignment": Alignment.TRUNCATE,
-        "fraction_bits": whole_range(design) if fraction_bits is None else fraction_bits,
-        "grouping": Grouping.ALL,
-        "join": Join.FUSED,
-        "product_exponent": ProductExponent.SUMMED,
-        "product_limit": None,
-        "carry_bits": None,
-        "floor": None,
-        "zero_c": ZeroC.ABSENT,
-        "subnormals": Subnormals.KEPT,
-        "widening": Widening.NONE,
+    if not design.guarantees(Guarantee.CONVERTED_BY_RHO):
+        raise DesignError(f"{design.name}: its kind of step does not state that it converts its result by rho")
+    bits = whole_range(design) if fraction_bits is None else fraction_bits
+    settings = {
+        "summation": "fused",
+        "alignment": "truncate",
+        "fraction_bits": str(bits),
+        "grouping": "all",
+        "join": "fused",
+        "product_exponent": "summed",
+        "product_limit": "none",
+        "carry_bits": "sufficient",
+        "floor": "none",
+        "zero_c": "absent",
+        "subnormals": "kept",
+        "widening": "none",
+        "zero_product" if design.step.group_size is None else "zero_group": "absent",
     }
-    if p.group_size is None:
-        wanted["zero_product"] = ZeroProduct.ABSENT
-    else:
-        wanted["zero_group"] = ZeroGroup.ABSENT
-    return design.change(**{n: x for n, x in wanted.items() if x != getattr(p, n)})
+    twin = changed_to(design, **settings)
+    if not twin.guarantees(*_EXACT) or twin.adds_c_last:
+        raise DesignError(f"{twin.name}: its step does not guarantee that it adds exactly")
+    return twin
 
 
 def whole_range(design: Design) -> int:
@@ -56,7 +55,7 @@ def whole_range(design: Design) -> int:
     """
     a, b, c, d = design.formats
     highest, lowest = a.e_max + b.e_max, a.e_min - a.fraction_bits + b.e_min - b.fraction_bits
-    if design.parameters.group_size is not None:
+    if design.step.group_size is not None:
         # the exponent of a group is that of its scales; its products lie about it
         highest = 0
     scale = design.scale_format

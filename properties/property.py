@@ -11,8 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from mmaproof.designs.design import Design
+from mmaproof.designs.errors import DesignError
 from mmaproof.designs.operands import OperandBatch, Operands
-from mmaproof.designs.readings import Grouping, Join, Summation
+from mmaproof.designs.steps import Guarantee
 from mmaproof.properties.question import Question
 from mmaproof.properties.run_question import Run, RunQuestion, Scope
 from mmaproof.smt.solving.verdict import SolverIdentity, Status, Verdict
@@ -102,10 +103,14 @@ class Property(ABC):
     """the published experiment that this generalises: paper and section"""
     specimen: ClassVar[str]
     """a design on which its mutant changes the outcome"""
+    rests_on: ClassVar[tuple[Guarantee, ...]] = ()
+    """what a step must guarantee for the question to have a meaning"""
 
     def why_not(self, design: Design) -> str | None:
         """Return why the property cannot be asked of ``design``, None where it can; by default of integer units."""
-        return INTEGER if design.d_format.is_integer else None
+        if design.d_format.is_integer:
+            return INTEGER
+        return None if design.guarantees(*self.rests_on) else UNSTATED
 
     @abstractmethod
     def mutant(self, design: Design) -> Design:
@@ -141,14 +146,21 @@ def first_reason(answers: Sequence[Answer]) -> str | None:
 
 def is_aligned(design: Design) -> bool:
     """Return whether the design aligns the terms of a step in fused sums."""
-    return not design.c_format.is_integer and design.parameters.summation is Summation.FUSED
+    return design.guarantees(Guarantee.ALIGNED_SUMS)
 
 
 def has_single_sum(design: Design) -> bool:
     """Return whether the terms of a step, c among them, are aligned in one fused sum (T-, ST- and GST-FDPA, FMA)."""
-    p = design.parameters
-    return is_aligned(design) and p.grouping is Grouping.ALL and p.join is Join.FUSED
+    return design.guarantees(Guarantee.ALIGNED_SUMS, Guarantee.SINGLE_SUM) and not design.adds_c_last
+
+
+def kept_bits(design: Design) -> int:
+    """Return F. Raises DesignError where products are not aligned."""
+    if design.step.kept_bits is None:
+        raise DesignError(f"{design.name}: its products are not aligned, and no fraction bits of them are kept or lost")
+    return design.step.kept_bits
 
 
 NOT_ALIGNED = "its products and c are not aligned in one fused sum"
 INTEGER = "an integer unit: its products and sums are exact integers"
+UNSTATED = "its kind of step does not state how it adds its terms and rounds its result"

@@ -18,6 +18,7 @@ from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
 from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.evaluate import evaluate
 from mmaproof.smt.semantics import DotProduct, OperandWords, StepSignals, dot_product_accumulate, equal_results
+from mmaproof.smt.semantics.datapath import datapath
 from mmaproof.smt.semantics.unpack import unpack
 
 _INTEGERS = IntegerAlgebra()
@@ -60,7 +61,7 @@ class RunQuestion(Question):
         self.scope = scope
         self.scale_format = design.scale_format
         self.formats = design.formats[:3]
-        self.k = design.parameters.L if scope.k is None else scope.k
+        self.k = design.step.L if scope.k is None else scope.k
         asked = self.asked(design)
         asked.padded_length(self.k)
         self.blocks = asked.blocks(self.k)
@@ -69,6 +70,11 @@ class RunQuestion(Question):
     def asked(self, design: Design) -> Design:
         """Return what is run of a design: one step of it, or the whole where a length is given."""
         return design.one_step() if self.scope.k is None else design
+
+    @property
+    def is_one_step(self) -> bool:
+        """Whether one step of the design takes all products, with nothing before or after it."""
+        return len(datapath(self.asked(self.design), self.k)) == 1
 
     def runs(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Sequence[tuple[Design, OperandWords[D]]]:
         """Return the runs, of whole designs: by default the design on the operands, once."""
@@ -139,14 +145,14 @@ class SameResults(RunQuestion):
 
 def of_one_step(name: str, design: Design, scope: Scope) -> Scope:
     """Return the scope of one step, for the property ``name``. DesignError for another length."""
-    if scope.k not in (None, design.parameters.L):
-        raise DesignError(f"{name} is about one step of L = {design.parameters.L} products")
+    if scope.k not in (None, design.step.L):
+        raise DesignError(f"{name} is about one step of L = {design.step.L} products")
     return replace(scope, k=None)
 
 
 def _placed(design: Design, step: Operands) -> Operands | None:
     """Return operands of the whole instruction whose first step takes ``step``; None where scales forbid it."""
-    places = design.parameters.k_order.permutation(design.k)[: len(step)]
+    places = design.chain.k_order.permutation(design.k)[: len(step)]
     if places == list(range(len(step))) and (design.block is None or len(step) % design.block == 0):
         return step
     if design.scale_format is not None:

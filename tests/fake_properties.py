@@ -1,6 +1,5 @@
 """Properties made for tests: their answers are known beforehand."""
 
-from mmaproof.designs.readings import NegativeZero
 from mmaproof.properties.property import Finding, Property, SimpleProperty
 from mmaproof.properties.run_question import RunQuestion
 from mmaproof.smt.solving.verdict import Status
@@ -18,7 +17,7 @@ class _Differs(RunQuestion):
         self.pattern, self.nothing_assumed = pattern, nothing_assumed
 
     def runs(self, algebra, operands):
-        return [(self.design, operands), (self.design.change(L=self.design.parameters.L), operands)]
+        return [(self.design, operands), (self.design.change(L=self.design.step.L), operands)]
 
     def assumption(self, algebra, operands):
         return algebra.truth(self.nothing_assumed)
@@ -44,7 +43,7 @@ class Never(SimpleProperty):
         return "its d is not fp32" if design.d_format.name != "fp32" else None
 
     def mutant(self, design):
-        return design.change(negative_zero=NegativeZero.NEGATIVE)
+        return design.change(negative_zero="negative")
 
     def question(self, design, scope):
         return _Differs(design, scope, self.pattern)
@@ -67,7 +66,7 @@ class Valued(Never):
         never, one = answers.values()
         assert (never.status, one.status) == (Status.PROVED, Status.REFUTED)
         runs = _Differs(design, scope, 0x3F800000).witness_runs(one.witness)
-        return Finding(Status.PROVED, design.parameters.L, runs, None, answers)
+        return Finding(Status.PROVED, design.step.L, runs, None, answers)
 
 
 class Undecided(Property):

@@ -10,12 +10,13 @@ from fractions import Fraction
 import numpy as np
 from rich.console import Console
 
-from mmaproof.cli.picture import Picture
-from mmaproof.cli.picture.blocks import Block, Row
-from mmaproof.cli.picture.steps import Step
 from mmaproof.designs.catalogue import find_design, load_catalogue
 from mmaproof.designs.design import Design
 from mmaproof.designs.operands import Operands
+from mmaproof.explain import Picture
+from mmaproof.explain.blocks import Block, Row
+from mmaproof.explain.steps import Step
+from mmaproof.explain.text import Drawing
 from mmaproof.generators.distributions import DISTRIBUTIONS
 from mmaproof.generators.distributions import draw as draw_operands
 from mmaproof.smt.evaluate import trace
@@ -34,7 +35,7 @@ EQUATION_10 = Operands((0xF000, 0xB800, 0xB400, 0xB000), (0x6400, 0x3C00, 0x3C00
 def draw(picture: Picture, width: int = 80, encoding: str = "utf-8", color: bool = False) -> list[str]:
     file = io.TextIOWrapper(io.BytesIO(), encoding=encoding, newline="")
     console = Console(file=file, width=width, force_terminal=color, no_color=not color)
-    console.print(picture)
+    console.print(Drawing(picture))
     file.seek(0)
     return file.read().splitlines()
 
@@ -104,7 +105,7 @@ def catalogue() -> Iterator[tuple[Design, Operands]]:
     """One design for each set of formats, scales, K and parameters, with operands of each distribution in turn."""
     distinct: dict[tuple, Design] = {}
     for design in load_catalogue().designs.values():
-        distinct.setdefault((design.formats, design.scale_format, design.block, design.k, design.parameters), design)
+        distinct.setdefault((design.signature, design.k, design.chain, design.step), design)
     rng = np.random.default_rng(20261)
     for design, distribution in zip(distinct.values(), itertools.cycle(DISTRIBUTIONS), strict=False):
         yield design, draw_operands(distribution, design, 1, design.k, rng).row(0)

@@ -20,7 +20,7 @@ def distinct_designs() -> list[Design]:
 
 def arithmetic(design: Design) -> tuple:
     """What decides a design's results."""
-    return design.formats, design.k, design.parameters, design.scale_format, design.block
+    return design.signature, design.k, design.chain, design.step
 
 
 def basic_operands(design: Design, rows: int, *, seed: int = 0, k: int | None = None) -> dict[str, OperandBatch]:
@@ -35,5 +35,5 @@ def fp16_design(length: int, **settings: object) -> Design:
     from mmaproof.designs.catalogue import find_design
 
     base = find_design("hopper/wgmma.f32.f16.f16")
-    design = dataclasses.replace(base, k=length, parameters=dataclasses.replace(base.parameters, L=length))
+    design = dataclasses.replace(base, k=length, step=dataclasses.replace(base.step, L=length))
     return design.change(**settings)

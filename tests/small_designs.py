@@ -11,7 +11,8 @@ from mmaproof.designs.errors import DesignError
 from mmaproof.designs.formats import FORMATS, Format, Specials
 from mmaproof.designs.k_order import KOrder
 from mmaproof.designs.operands import OperandBatch, pattern_dtype
-from mmaproof.designs.parameters import DEFINITIONS, Parameters
+from mmaproof.designs.parameters import DEFINITIONS, complete_settings, compose, format_settings
+from mmaproof.designs.signature import Signature
 from mmaproof.generators.distributions import DISTRIBUTIONS
 from mmaproof.properties.equivalence import Equivalence
 from mmaproof.properties.preconditions import parse_precondition
@@ -61,7 +62,7 @@ SHAPES = ((1, 1), (1, 2), (2, 1), (3, 1), (2, 2))
 """L, and steps of an instruction."""
 MOST_BITS = 18
 """Of all operands of a question together."""
-DEFAULTS = Parameters().as_text()
+DEFAULTS = format_settings({name: definition.default for name, definition in DEFINITIONS.items()})
 WHERE = ("finite", "c=0", "positive")
 
 
@@ -83,7 +84,7 @@ class Pair:
 
     def __str__(self) -> str:
         first = self.question.designs[0]
-        p, q = (d.parameters.as_text() for d in self.question.designs)
+        p, q = (format_settings(complete_settings(d.chain, d.step)) for d in self.question.designs)
         unusual = [f"{n}={x}" for n, x in p.items() if x != DEFAULTS[n]]
         changed = [f"{n}={q[n]}" for n in p if p[n] != q[n]]
         return (
@@ -103,13 +104,13 @@ def random_pair(seed: int, *, wide: bool) -> Pair:
         try:
             first = _random_design(rng, length, length * steps, wide)
             names = rng.permutation([*DRAWN, "rho"])[: rng.integers(1, 4)]
-            second = first.change(**{str(n): _value(rng, n, first.parameters.rho) for n in names})
+            second = first.change(**{str(n): _value(rng, n, first.step.rho) for n in names})
             where = [parse_precondition(str(rng.choice(WHERE)))] if rng.random() < 0.25 else []
             question = Equivalence(first, replace(second, architecture="second"), k=k, where=where)
         except DesignError:
             continue
         bits = sum(f.bits * count for _, f, count in question.columns())
-        if first.parameters != second.parameters and bits <= MOST_BITS:
+        if (first.chain, first.step) != (second.chain, second.step) and bits <= MOST_BITS:
             return Pair(seed, wide, question)
 
 
@@ -120,8 +121,8 @@ def _random_design(rng: np.random.Generator, length: int, k: int, wide: bool) ->
     if rng.random() < 0.5:
         c = d
     drawn = {n: _value(rng, n, rho) for n in DRAWN if n == "fraction_bits" or rng.random() < 0.4}
-    parameters = Parameters(**drawn | {"L": length, "rho": rho})
-    return Design("first", f"m1n1k{k}", "any", a, b, c, d, 1, 1, k, parameters, "drawn at random")
+    chain, step = compose(drawn | {"L": length, "rho": rho})
+    return Design("first", f"m1n1k{k}", "any", Signature(a, b, c, d), 1, 1, k, chain, step, "drawn at random")
 
 
 def _value(rng: np.random.Generator, name: str, rho: str) -> object:

@@ -11,7 +11,8 @@ from mmaproof.designs.conversions import RHO
 from mmaproof.designs.design import Design
 from mmaproof.designs.k_order import KOrder
 from mmaproof.designs.operands import OperandBatch
-from mmaproof.designs.parameters import DEFINITIONS, IntegerRange
+from mmaproof.designs.parameters import DEFINITIONS, complete_settings, compose
+from mmaproof.designs.steps.record import IntegerRange
 from mmaproof.smt.evaluate import evaluate, evaluate_batch
 
 INTEGERS = {
@@ -95,8 +96,9 @@ def random_design(family: str, seed: int, **settings: object) -> Design:
 
 
 def with_parameters(design: Design, **settings: object) -> Design:
-    """The design with parameters put into its record, without asking whether they have an effect beside the others."""
-    return dataclasses.replace(design, parameters=dataclasses.replace(design.parameters, **settings))
+    """The design with parameters changed, without asking whether they have an effect beside the others."""
+    chain, step = compose(complete_settings(design.chain, design.step) | settings)
+    return dataclasses.replace(design, chain=chain, step=step)
 
 
 def _values(base: Design, name: str) -> Sequence[object]:
@@ -113,5 +115,7 @@ def disagreements(design: Design, batch: OperandBatch) -> list[str]:
         operands = batch.row(i)
         reference, integers = reference_result(design, operands), evaluate(design, operands)
         if not reference == integers == from_arrays:
-            found.append(f"row {i}: {reference:#x} {integers:#x} {from_arrays:#x} {operands} {design.parameters}")
+            found.append(
+                f"row {i}: {reference:#x} {integers:#x} {from_arrays:#x} {operands} {design.chain} {design.step}"
+            )
     return found

@@ -164,7 +164,7 @@ def witness_record(witness: Witness) -> dict[str, Any]:
 
 def print_check(done: GemmCheck, explained: bool) -> None:
     """Print the answer for a person."""
-    from mmaproof.cli.picture.values import pattern_value
+    from mmaproof.explain.values import pattern_value
 
     finding = done.finding
     say(f"{verdict_of(done)}: {done.question} of {done.algorithm.name} on {done.unit.name}")

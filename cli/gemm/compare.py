@@ -198,7 +198,7 @@ def witness_vector(done: ErrorComparison) -> Vector:
 
 def print_comparison(done: ErrorComparison, explain: bool = False) -> None:
     """Print the answer for a person."""
-    from mmaproof.cli.picture.values import exact, pattern_value
+    from mmaproof.explain.values import exact, pattern_value
 
     question, answer = done.question, done.answer
     (first, unit), (second, other) = question.runs

@@ -38,7 +38,7 @@ _SUMS = ("outside", "d", "c")
 
 def _operation(step: Step[int]) -> str:
     """Return an operation outside the unit as one line: what it is, its operands, its result, what rounding lost."""
-    from mmaproof.cli.picture.values import exact
+    from mmaproof.explain.values import exact
 
     shown = ", ".join(_short(column) for column in step.operands)
     lost = _lost(step)
@@ -57,7 +57,7 @@ def _lost(step: Step[int]) -> Fraction | None:
 
 def _call(step: Step[int]) -> Iterator[str]:
     """Yield the products of a call of the unit that are not zero, c, the exact sum, and what is returned."""
-    from mmaproof.cli.picture.values import exact
+    from mmaproof.explain.values import exact
 
     a, b, (c,) = step.operands
     total: Fraction | None = _value(c)
@@ -86,13 +86,13 @@ def _short(column: Sequence[Number[int]]) -> str:
 
 
 def _number(x: Number[int]) -> str:
-    from mmaproof.cli.picture.values import pattern_value
+    from mmaproof.explain.values import pattern_value
 
     return f"{x.fmt.hex(x.word.data)} = {pattern_value(x.fmt, x.word.data)}"
 
 
 def _value(x: Number[int]) -> Fraction | None:
     """Return the number, None where it is not finite."""
-    from mmaproof.cli.picture.values import is_finite, pattern_number
+    from mmaproof.explain.values import is_finite, pattern_number
 
     return pattern_number(x.fmt, x.word.data) if is_finite(x.fmt, x.word.data) else None

@@ -70,7 +70,7 @@ def run(
     if explain:
         for line in explanation(done):
             say(line)
-    from mmaproof.cli.picture.values import exact, pattern_value
+    from mmaproof.explain.values import exact, pattern_value
 
     say(f"d = {OPERANDS.hex(done.d)} = {pattern_value(OPERANDS, done.d)}")
     if outcome is not None:
@@ -88,7 +88,7 @@ def error_record(outcome: Outcome) -> dict[str, Any]:
 
 def error_text(outcome: Outcome) -> str:
     """Return the error of a result for a person: exact, and in units in the last place of the exact result."""
-    from mmaproof.cli.picture.values import exact
+    from mmaproof.explain.values import exact
 
     if outcome.error is None or outcome.ulps is None:
         return "infinite"

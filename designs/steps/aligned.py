@@ -19,7 +19,7 @@ from mmaproof.designs.readings import (
 )
 from mmaproof.designs.signature import Signature
 from mmaproof.designs.steps.record import IntegerRange, Record, parameter, record
-from mmaproof.designs.steps.step import Guarantee, RoundedStep
+from mmaproof.designs.steps.step import Guarantee, RoundedStep, stated
 
 POINTS = "publications disagree: open point "
 
@@ -38,6 +38,11 @@ class SingleProducts(Record):
     def group_size(self) -> int | None:
         """There are no groups."""
         return None
+
+    @property
+    def zeros_are_absent(self) -> bool:
+        """Whether a zero product takes no part in e_max."""
+        return self.zero_product is ZeroProduct.ABSENT
 
     @property
     def reads_e_zero(self) -> bool:
@@ -74,6 +79,11 @@ class ScaledGroups(Record):
     def is_meant(cls, settings: Mapping[str, Any]) -> bool:
         """Return whether a size of groups is set."""
         return settings["group_size"] is not None
+
+    @property
+    def zeros_are_absent(self) -> bool:
+        """Whether a group that is zero takes no part in e_max."""
+        return self.zero_group is ZeroGroup.ABSENT
 
     @property
     def reads_e_zero(self) -> bool:
@@ -148,14 +158,38 @@ class AlignedStep(RoundedStep):
         return self.terms.group_size
 
     @property
+    def product_excess(self) -> int | None:
+        """Two significands below 2 have a product below 4, which is normalised to below 2; a group is no product."""
+        if self.group_size is not None:
+            return None
+        match self.product_exponent:
+            case ProductExponent.SUMMED:
+                return 0
+            case ProductExponent.NORMALISED:
+                return 1
+
+    @property
+    def infinite_from(self) -> int | None:
+        """The limit of products."""
+        return self.product_limit
+
+    @property
     def guarantees(self) -> frozenset[Guarantee]:
-        """What the parameters of products say."""
-        found = {
-            Guarantee.SUMMED_EXPONENTS: self.product_exponent is ProductExponent.SUMMED,
-            Guarantee.SINGLE_PRODUCTS: self.group_size is None,
-            Guarantee.FINITE_PRODUCTS: self.product_limit is None,
-        }
-        return frozenset(name for name, holds in found.items() if holds)
+        """What the parameters of terms and of the conversion say."""
+        return self.about_numbers | stated(
+            {
+                Guarantee.BOUNDED_SUM: True,
+                Guarantee.ALIGNED_TERMS: True,
+                Guarantee.BOUNDED_SUM: True,
+                Guarantee.MOVING_EXPONENTS: True,
+                Guarantee.CONVERTED_BY_RHO: True,
+                Guarantee.SUMMED_EXPONENTS: self.product_exponent is ProductExponent.SUMMED,
+                Guarantee.SINGLE_PRODUCTS: self.group_size is None,
+                Guarantee.FINITE_PRODUCTS: self.product_limit is None,
+                Guarantee.ABSENT_ZEROS: self.zero_c is ZeroC.ABSENT and self.terms.zeros_are_absent,
+                Guarantee.POSITIVE_ZERO_SUM: self.zero_sum is ZeroSum.POSITIVE,
+            }
+        )
 
     def misfits(self, signature: Signature, k: int) -> Iterator[tuple[str, str]]:
         """Yield what does not fit, likewise: groups too."""

@@ -15,11 +15,12 @@ from mmaproof.designs.readings import (
     Join,
     LateRounding,
     Summation,
+    ZeroC,
 )
 from mmaproof.designs.signature import Signature
 from mmaproof.designs.steps.aligned import POINTS, AlignedStep
 from mmaproof.designs.steps.record import IntegerRange, Record, parameter, record
-from mmaproof.designs.steps.step import Guarantee
+from mmaproof.designs.steps.step import Guarantee, stated
 
 
 @dataclass(frozen=True)
@@ -125,17 +126,30 @@ class FusedStep(AlignedStep):
     )
 
     @property
+    def other_exponents(self) -> tuple[int, ...] | None:
+        """What zeros may read, and the floor; the exponents of groups of zeros are not stated."""
+        if self.group_size is not None:
+            return None
+        zeros = (self.e_zero,) if self.zero_c is ZeroC.E_ZERO or self.terms.reads_e_zero else ()
+        return zeros if self.floor is None else (*zeros, self.floor)
+
+    @property
     def guarantees(self) -> frozenset[Guarantee]:
         """What alignment, register and join say."""
-        joins_as_term = isinstance(self.join, JoinedAsTerm)
-        found = {
-            Guarantee.ALIGNED_SUMS: True,
-            Guarantee.SINGLE_SUM: joins_as_term and self.grouping is Grouping.ALL,
-            Guarantee.TRUNCATED_TERMS: self.alignment is Alignment.TRUNCATE,
-            Guarantee.EXACT_SUM: self.carry_bits is None,
-            Guarantee.NO_FLOOR: self.floor is None,
-        }
-        return super().guarantees | {name for name, holds in found.items() if holds}
+        as_term = isinstance(self.join, JoinedAsTerm)
+        return super().guarantees | stated(
+            {
+                Guarantee.ALIGNED_SUMS: True,
+                Guarantee.SINGLE_SUM: as_term and self.grouping is Grouping.ALL,
+                Guarantee.C_AS_TERM: as_term,
+                Guarantee.ROUNDED_LAST_SUM: self.adds_c_last,
+                Guarantee.TRUNCATED_TERMS: self.alignment is Alignment.TRUNCATE,
+                Guarantee.TRUNCATES: self.alignment is Alignment.TRUNCATE,
+                Guarantee.JAMMED_TERMS: self.alignment is Alignment.JAM,
+                Guarantee.EXACT_SUM: self.carry_bits is None,
+                Guarantee.NO_FLOOR: self.floor is None,
+            }
+        )
 
     @property
     def adds_c_last(self) -> bool:

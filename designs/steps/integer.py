@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from mmaproof.designs.readings import IntegerOverflow
 from mmaproof.designs.steps.record import parameter
-from mmaproof.designs.steps.step import Guarantee, Step
+from mmaproof.designs.steps.step import Guarantee, Step, stated
 
 
 @dataclass(frozen=True)
@@ -24,5 +24,12 @@ class IntegerStep(Step):
 
     @property
     def guarantees(self) -> frozenset[Guarantee]:
-        """A register that wraps holds the sum modulo a power of two."""
-        return frozenset({Guarantee.WRAPS_MODULO} if self.integer_overflow is IntegerOverflow.WRAP else ())
+        """Either register holds a sum that fits; one that wraps holds any sum modulo a power of two."""
+        return stated(
+            {
+                Guarantee.EXACT_INTEGERS: True,
+                Guarantee.EXACT_IN_RANGE: True,
+                Guarantee.BOUNDED_SUM: True,
+                Guarantee.WRAPS_MODULO: self.integer_overflow is IntegerOverflow.WRAP,
+            }
+        )

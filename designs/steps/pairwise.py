@@ -20,7 +20,16 @@ class PairwiseStep(RoundedStep):
     @property
     def guarantees(self) -> frozenset[Guarantee]:
         """It is made of operations of IEEE 754."""
-        return frozenset({Guarantee.ROUNDED_OPERATIONS, Guarantee.FINITE_PRODUCTS, Guarantee.SINGLE_PRODUCTS})
+        return self.about_numbers | {
+            Guarantee.ROUNDED_OPERATIONS,
+            Guarantee.ADDER_TREE,
+            Guarantee.ROUNDED_LAST_SUM,
+            Guarantee.CONVERTED_BY_RHO,
+            Guarantee.BOUNDED_SUM,
+            Guarantee.FINITE_PRODUCTS,
+            Guarantee.SINGLE_PRODUCTS,
+            Guarantee.BOUNDED_SUM,
+        }
 
     def misfits(self, signature: Signature, k: int) -> Iterator[tuple[str, str]]:
         """Yield what does not fit, likewise: a tree of pairs has 2**n leaves."""

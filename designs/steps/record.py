@@ -6,9 +6,10 @@ of its record leave without an effect is at its default there, so that records t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
+from functools import cache
 from typing import Any, ClassVar, Self, TypeVar
 
 from mmaproof.designs.errors import DesignError
@@ -133,16 +134,15 @@ class Record:
         return found
 
     @classmethod
-    def _parameters(cls) -> Iterator[tuple[str, Definition, Callable[[Any], bool] | None]]:
-        for f in fields(cls):
-            if "definition" in f.metadata:
-                yield f.name, f.metadata["definition"], f.metadata["only"]
+    @cache
+    def _parameters(cls) -> tuple[tuple[str, Definition, Callable[[Any], bool] | None], ...]:
+        held = (f for f in fields(cls) if "definition" in f.metadata)
+        return tuple((f.name, f.metadata["definition"], f.metadata["only"]) for f in held)
 
     @classmethod
-    def _records(cls) -> Iterator[tuple[str, tuple[type[Record], ...]]]:
-        for f in fields(cls):
-            if "choices" in f.metadata:
-                yield f.name, f.metadata["choices"]
+    @cache
+    def _records(cls) -> tuple[tuple[str, tuple[type[Record], ...]], ...]:
+        return tuple((f.name, f.metadata["choices"]) for f in fields(cls) if "choices" in f.metadata)
 
 
 def choose(choices: Sequence[type[R]], settings: Mapping[str, Any]) -> type[R]:

@@ -8,7 +8,7 @@ from typing import Any
 from mmaproof.designs.readings import First, Normalises, Summation, Truncates
 from mmaproof.designs.steps.aligned import AlignedStep, SingleProducts
 from mmaproof.designs.steps.record import parameter, record
-from mmaproof.designs.steps.step import Guarantee
+from mmaproof.designs.steps.step import Guarantee, stated
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,9 @@ class SequentialStep(AlignedStep):
     def guarantees(self) -> frozenset[Guarantee]:
         """Where it starts with the largest exponent, cuts addends and does not normalise, it is aligned once."""
         once = (self.first, self.truncates, self.normalises) == (First.EXPONENT, Truncates.ADDEND, Normalises.NO)
-        return super().guarantees | ({Guarantee.SUM_IN_TURN} if once else frozenset())
+        return super().guarantees | stated(
+            {Guarantee.C_AS_TERM: True, Guarantee.TRUNCATES: True, Guarantee.SUM_IN_TURN: once}
+        )
 
     def settings(self) -> dict[str, Any]:
         """Return the values of its parameters by name; there is none for groups."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
@@ -17,17 +17,41 @@ from mmaproof.designs.steps.record import IntegerRange, Record, parameter
 class Guarantee(Enum):
     """What an argument may rest on. A step has the guarantees that it states, and no others."""
 
+    ALIGNED_TERMS = "its products, or groups of them, are terms that are aligned with each other and added"
     ALIGNED_SUMS = "its products are terms of sums, which are aligned at the largest exponent, cut and added"
     SINGLE_SUM = "all of its products and c are the terms of one such sum, whose value alone is converted"
+    C_AS_TERM = "c is aligned with the products, or with sums of them, as one of these is"
     TRUNCATED_TERMS = "its aligned terms are truncated magnitudes"
+    JAMMED_TERMS = "its aligned terms are truncated magnitudes whose last kept bit says whether anything was lost"
+    TRUNCATES = "what it loses of products, or of partial sums, is dropped from magnitudes and leaves no trace"
     EXACT_SUM = "the sum of its aligned terms is exact: no register wraps"
     SUMMED_EXPONENTS = "the exponent of a product is the sum of the exponents of its factors"
+    MOVING_EXPONENTS = "where no operand is zero, the exponent of a term moves with those of its factors, or of c"
     SINGLE_PRODUCTS = "each product is a term of its own"
     FINITE_PRODUCTS = "no product of finite operands is an infinity"
+    ABSENT_ZEROS = "a product, group or c that is zero takes no part in e_max"
     NO_FLOOR = "e_max is the exponent of one of its terms"
+    UNCHANGED_OPERANDS = "elements and c are used as they are: none is converted, no subnormal one is a zero"
+    SUBNORMAL_OPERANDS = "no element and no c that is subnormal becomes a zero"
+    SUBNORMAL_RESULTS = "no result that is subnormal becomes a zero"
+    CONVERTED_BY_RHO = "its result is converted by rho, or is the sum of c and a number that is"
+    POSITIVE_ZERO_SUM = "a sum that is exactly zero is +0"
     ROUNDED_OPERATIONS = "it is made of rounded operations of IEEE 754"
+    ROUNDED_LAST_SUM = "its products become a number of the output format, to which c is added as IEEE 754 has it"
+    ADDER_TREE = "each product is rounded, then each sum of two neighbours, until one is left, then its sum with c"
     SUM_IN_TURN = "its terms are added one after the other into one accumulator that is aligned once"
+    BOUNDED_SUM = (
+        "unless it overflows, d is a multiple of any power of two that all of its terms are multiples of, and at most "
+        "four times the sum of their magnitudes"
+    )
+    EXACT_IN_RANGE = "its d is the exact sum wherever that is a number of its output format"
+    EXACT_INTEGERS = "its products and their sum with c are exact integers, reduced to the register once"
     WRAPS_MODULO = "its sum is that of the integers modulo a power of two, however its products are grouped"
+
+
+def stated(facts: Mapping[Guarantee, bool]) -> frozenset[Guarantee]:
+    """Return the guarantees that hold."""
+    return frozenset(guarantee for guarantee, holds in facts.items() if holds)
 
 
 @dataclass(frozen=True)
@@ -68,6 +92,27 @@ class Step(Record):
     @property
     def group_size(self) -> int | None:
         """The number of products whose exact sum is scaled as one term; None where there are no groups."""
+        return None
+
+    @property
+    def product_excess(self) -> int | None:
+        """How far a product's exponent exceeds the sum of its factors' exponents at most; None where nothing is stated.
+
+        The exponent of a factor is that of its format: at least e_min, of zero -126.
+        """
+        return None
+
+    @property
+    def other_exponents(self) -> tuple[int, ...] | None:
+        """What e_max may be besides the exponents of products, of c and -126; None where nothing is stated."""
+        return None
+
+    @property
+    def infinite_from(self) -> int | None:
+        """The exponent of the least power of two that a product reaches as an infinity; None where nothing is stated.
+
+        Where the step guarantees that products are finite there is none.
+        """
         return None
 
     @property
@@ -146,6 +191,19 @@ class RoundedStep(Step):
         only=lambda step: step.conversion.rounding is Rounding.RZ,
     )
     nan_code: NanCode = parameter(NanCode.ALL_ONES, NanCode, "pattern of a NaN result", "Xie et al. 2026, section 4.2")
+
+    @property
+    def about_numbers(self) -> frozenset[Guarantee]:
+        """What the parameters of operands and results say, for a subclass to state that does as they say."""
+        flushed = self.subnormals
+        kept = not (flushed.of_a or flushed.of_b or flushed.of_c)
+        return stated(
+            {
+                Guarantee.SUBNORMAL_OPERANDS: kept,
+                Guarantee.UNCHANGED_OPERANDS: kept and self.widening is Widening.NONE,
+                Guarantee.SUBNORMAL_RESULTS: not flushed.of_results,
+            }
+        )
 
     def misfits(self, signature: Signature, k: int) -> Iterator[tuple[str, str]]:
         """Yield what does not fit, likewise: operands that cannot be widened too."""

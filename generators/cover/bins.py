@@ -22,10 +22,13 @@ class Bin:
 
 
 class Bins(Generic[D, T]):
-    """The bins of one run in order; a condition is computed only where it is asked for."""
+    """The bins of one run in order; a condition is computed only where it is asked for.
+
+    ``unasked`` says what no bin is about, where that is something that happens in every design; else it is empty.
+    """
 
     def __init__(self, algebra: Algebra[D, T]) -> None:
-        self.algebra = algebra
+        self.algebra, self.unasked = algebra, ""
         self._conditions: dict[Bin, list[tuple[Truth[T], Callable[[], Truth[T]]]]] = {}
 
     def __iter__(self) -> Iterator[Bin]:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from mmaproof.designs.design import Design
 from mmaproof.designs.operands import OperandBatch
 from mmaproof.generators.cover.bins import Bin
-from mmaproof.generators.cover.reach import Hits, aim, ask_solver, hits_of
+from mmaproof.generators.cover.reach import Hits, aim, ask_solver, hits_of, unasked
 from mmaproof.generators.distributions import DISTRIBUTIONS, draw
 from mmaproof.generators.vectors import Vector
 from mmaproof.smt.evaluate import evaluate
@@ -60,6 +60,8 @@ class Coverage:
     seed: int
     wanted_hits: int
     seconds: float
+    unasked: str = ""
+    """what no bin is about, where steps are of a kind that coverage does not know; else empty"""
 
     def count(self, *statuses: str) -> int:
         """Return how many bins have one of the statuses."""
@@ -134,6 +136,7 @@ def cover(
         seed,
         hits,
         time.monotonic() - started,
+        unasked(design, batch),
     )
 
 

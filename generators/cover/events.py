@@ -7,29 +7,32 @@ give the products and additions that were rounded to them; integers give wrappin
 
 What happens inside a step counts where no infinity or NaN takes the place of its result, and a bin is hit if any of
 the steps hits it. Not seen are the conversion of a sum that is rounded down twice, and the partial sums of a sequential
-one: no signal shows them.
+one: no signal shows them. Of a kind of step that is not known here only special results and d are asked.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Generic
 
+from mmaproof.designs.conversions import Conversion
 from mmaproof.designs.design import Design
 from mmaproof.designs.formats import Format
-from mmaproof.designs.readings import Alignment, First, Join, LateRounding, Normalises, Summation, Truncates
+from mmaproof.designs.steps import Guarantee
 from mmaproof.generators.cover.bins import Bins, is_nonzero
 from mmaproof.generators.cover.result_bins import Exact, add_classes, add_result, add_rounding, integer_range
-from mmaproof.generators.cover.sum_bins import add_leaders, add_losses, add_shifts, add_sum
+from mmaproof.generators.cover.sum_bins import add_leaders, add_losses, add_shifts, add_sum, kind_of
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.semantics import DotProduct, OperandWords, StepSignals, ieee
 from mmaproof.smt.semantics.align import largest_exponent
 from mmaproof.smt.semantics.convert import Rules
+from mmaproof.smt.semantics.datapath import Source
 from mmaproof.smt.semantics.fused_sum import FusedSum
 from mmaproof.smt.semantics.integer_step import read_integer
-from mmaproof.smt.semantics.terms import Factors, accumulator_term, product_term
+from mmaproof.smt.semantics.labels import Addend, Partial
+from mmaproof.smt.semantics.terms import Factors
 from mmaproof.smt.semantics.unit import factors
 from mmaproof.smt.semantics.unpack import Unpacked, unpack
 
@@ -44,38 +47,30 @@ def events(design: Design, algebra: Algebra[D, T], operands: OperandWords[D], re
         roles += [(role, design.scale_format, words) for role, words in scales]
     for role, fmt, words in roles:
         add_classes(bins, role, fmt, words)
-    p = design.parameters
-    order = p.k_order.permutation(design.k)
-    columns = [order[i : i + p.L] for i in range(0, design.k, p.L)]
-    seen = []
-    for step, ks, (c, c_format) in zip(result.steps, columns, _joins(design, algebra, operands, result), strict=True):
-        if design.d_format.is_integer:
-            seen.append(_add_integer_step(bins, design, operands, ks, c, step))
+    seen: list[_Seen[T]] = []
+    for step in result.steps:
+        c, c_format = _pattern(design, algebra, operands, step.path.joins_last, result.steps)
+        if design.signature.is_integer:
+            seen.append(_add_integer_step(bins, design, operands, c, step))
         else:
-            products = [factors(design, algebra, operands, k) for k in ks]
+            products = [factors(design, algebra, operands, k) for k in step.path.ks]
             seen.append(_add_step(bins, design, products, c, c_format, step))
     _add_chain(bins, design, operands, result, seen)
     return bins
 
 
-def _joins(
-    design: Design, algebra: Algebra[D, T], operands: OperandWords[D], result: DotProduct[D, T]
-) -> Iterator[tuple[Word[D], Format]]:
-    """Yield the pattern that joins the products of each step last, and its format.
-
-    Where c is added once, after a chain that starts at +0, it joins in the last step of that chain.
-    """
-    once = design.parameters.join is Join.IEEE_ONCE
-    c, c_format = operands.c, design.c_format
-    running = algebra.unsigned(0, design.d_format.bits)
-    for i, step in enumerate(result.steps, start=1):
-        if once and i < len(result.steps):
-            yield running, design.d_format
-        else:
-            yield c, c_format
-        running = step.d
-        if not once:
-            c, c_format = step.d, design.d_format
+def _pattern(
+    design: Design,
+    algebra: Algebra[D, T],
+    operands: OperandWords[D],
+    source: Source,
+    steps: Sequence[StepSignals[D, T]],
+) -> tuple[Word[D], Format]:
+    """Return the pattern of a c that comes from ``source``, and its format."""
+    fmt = source.format_in(design)
+    if source.step is not None:
+        return steps[source.step].d, fmt
+    return algebra.unsigned(0, fmt.bits) if source.zero else operands.c, fmt
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,88 +90,86 @@ def _add_step(
     step: StepSignals[D, T],
 ) -> _Seen[T]:
     """Add the bins of a step of floating-point numbers."""
-    algebra, p, special = bins.algebra, design.parameters, step.special
+    algebra, special, rho, late = bins.algebra, step.special, design.step.conversion, step.path.added_last is not None
     nan = algebra.any_of([special.nan, unpack(algebra, design.d_format, step.d).nan])
     infinite, always = algebra.all_of([special.infinite, algebra.negation(nan)]), algebra.truth(True)
     bins.add("special result", "NaN", always, lambda: nan)
     bins.add("special result", "+infinity", infinite, lambda: algebra.negation(special.negative))
     bins.add("special result", "-infinity", infinite, lambda: special.negative)
     finite = algebra.negation(algebra.any_of([special.nan, special.infinite]))
-    for total in _named_sums(design, step):
-        kept = [p.fraction_bits if label != "products" else _late_bits(design) for label in total.labels]
-        _add_fused(bins, finite, total, kept, stated_register=p.carry_bits is not None)
-    if step.sums:
-        name = "the sum of products" if step.rounded else "d"
-        exact = Exact.of_sum(algebra, step.sums[-1])
-        if _rounds_down_twice(design):
-            add_result(bins, name, finite, step.converted, p.conversion, None)
-        else:
-            add_rounding(bins, name, finite, exact, p.conversion)
-            add_result(bins, name, finite, step.converted, p.conversion, exact)
-    elif not step.rounded:
-        _add_sequence(bins, design, finite, products, ieee.read_accumulator(algebra, p, c_format, c))
-        add_result(bins, "d", finite, step.d, p.conversion, None)
-    if step.rounded:
-        _add_operations(bins, design, finite, products, ieee.read_accumulator(algebra, p, c_format, c), step)
+    if step.sums and design.guarantees(Guarantee.ALIGNED_SUMS):
+        _add_sums(bins, design, finite, "the sum of products" if late else "d", step)
+    elif step.in_turn and design.step.kept_bits is not None:
+        _add_sequence(bins, design, finite, design.step.kept_bits, step)
+        add_result(bins, "d", finite, step.d, rho, None)
+    elif design.guarantees(Guarantee.ADDER_TREE):
+        _add_tree(bins, design, finite, products, ieee.read_accumulator(algebra, design.step, c_format, c), step)
+    else:
+        bins.unasked = "what happens inside a step of this kind"
+        add_classes(bins, "d", design.d_format, [step.d])
+    if late:
+        rho = Rules.nearest(design.d_format, design.step).rho
+        addend = ieee.read_accumulator(algebra, design.step, c_format, c)
+        total = unpack(algebra, rho.target, dict(step.rounded)[Partial.WHOLE])
+        _add_addition(bins, rho, "d", ("c", "sum of products"), finite, addend, total, step.d)
     zero = [algebra.any_of([f.zero for f in (x.a, x.b, *x.scales)]) for x in products]
     ends, begins = unpack(algebra, design.d_format, step.d).infinite, unpack(algebra, c_format, c).infinite
     overflows = algebra.all_of([finite, ends, algebra.negation(begins)])
     return _Seen(algebra.negation(algebra.all_of(zero)), overflows)
 
 
-def _named_sums(design: Design, step: StepSignals[D, T]) -> Iterator[FusedSum[D, T]]:
-    """Yield the fused sums of a step; where c joins late, what they call c is the running sum, or no term but +0."""
-    join = design.parameters.join
+def _add_sums(bins: Bins[D, T], design: Design, given: Truth[T], name: str, step: StepSignals[D, T]) -> None:
+    """Add the bins of fused sums, and of the conversion of the last one to what ``name`` says."""
+    rho = design.step.conversion
     for total in step.sums:
-        if total.labels[-1] == "c" and join is Join.IEEE:
-            yield replace(total, labels=total.labels[:-1], terms=total.terms[:-1], aligned=total.aligned[:-1])
-        elif total.labels[-1] == "c" and join is Join.IEEE_ONCE:
-            yield replace(total, labels=(*total.labels[:-1], "running"))
-        else:
-            yield total
+        _add_fused(bins, given, *_asked_sum(design, step, total))
+    if step.path.rounds_again is not None:
+        add_result(bins, name, given, step.converted, rho, None)
+        return
+    exact = Exact.of_sum(bins.algebra, step.sums[-1])
+    add_rounding(bins, name, given, exact, rho)
+    add_result(bins, name, given, step.converted, rho, exact)
 
 
-def _add_fused(
-    bins: Bins[D, T], given: Truth[T], total: FusedSum[D, T], kept: Sequence[int], *, stated_register: bool
-) -> None:
-    add_shifts(bins, given, total.labels, total.terms, total.e_max, kept)
-    add_losses(bins, given, total.labels, total.terms, total.e_max, kept)
-    add_sum(bins, given, total, stated_register=stated_register)
+def _asked_sum(
+    design: Design, step: StepSignals[D, T], total: FusedSum[D, T]
+) -> tuple[tuple[str, ...], FusedSum[D, T]]:
+    """Return what the terms of a sum are, and the sum.
+
+    Where c is added last, the term c is the running sum of a chain, or always +0: then it is left out.
+    """
+    kinds, path = tuple(map(kind_of, total.labels)), total.path
+    if step.path.c.zero and not design.chain.adds_c_once and path.terms[-1] is Addend.C:
+        shorter = replace(path, terms=path.terms[:-1], cuts=path.cuts[:-1])
+        return kinds[:-1], replace(total, path=shorter, terms=total.terms[:-1], aligned=total.aligned[:-1])
+    if design.chain.adds_c_once:
+        kinds = tuple("running sum" if label is Addend.C else kind_of(label) for label in total.labels)
+    return kinds, total
 
 
-def _rounds_down_twice(design: Design) -> bool:
-    p = design.parameters
-    return (
-        p.join is Join.ROUND_DOWN
-        and p.late_alignment is Alignment.FLOOR
-        and p.late_rounding is LateRounding.TWICE
-        and p.summation is Summation.FUSED
-    )
-
-
-def _late_bits(design: Design) -> int:
-    """Return the fraction bits that the sum of the products keeps where c joins late and rounded down."""
-    return design.parameters.late_bits + (1 if _rounds_down_twice(design) else 0)
+def _add_fused(bins: Bins[D, T], given: Truth[T], kinds: Sequence[str], total: FusedSum[D, T]) -> None:
+    kept = [cut.fraction_bits for cut in total.path.cuts]
+    add_shifts(bins, given, kinds, total.terms, total.e_max, kept)
+    add_losses(bins, given, kinds, total.terms, total.e_max, kept)
+    add_sum(bins, given, kinds, total)
 
 
 def _add_sequence(
-    bins: Bins[D, T], design: Design, given: Truth[T], products: Sequence[Factors[D, T]], c: Unpacked[D, T]
+    bins: Bins[D, T], design: Design, given: Truth[T], fraction_bits: int, step: StepSignals[D, T]
 ) -> None:
     """Add how far terms that are added one after the other lie below the largest exponent among them.
 
-    Bits are lost there only where every addend is cut below the exponent of a first term that has the largest.
+    It is known which bits are lost there only where the accumulator is aligned once, at that exponent.
     """
-    algebra, p = bins.algebra, design.parameters
-    terms = [product_term(algebra, p, x) for x in products] + [accumulator_term(algebra, p, c)]
-    labels, kept = [*("p" for _ in products), "c"], [p.fraction_bits] * len(terms)
-    e_max = largest_exponent(algebra, terms)
-    add_shifts(bins, given, labels, terms, e_max, kept)
-    if (p.first, p.normalises, p.truncates) == (First.EXPONENT, Normalises.NO, Truncates.ADDEND):
-        add_losses(bins, given, labels, terms, e_max, kept)
-    add_leaders(bins, given, labels, terms, e_max)
+    kinds, terms = [kind_of(label) for label, _ in step.in_turn], [term for _, term in step.in_turn]
+    kept, e_max = [fraction_bits] * len(terms), largest_exponent(bins.algebra, terms)
+    add_shifts(bins, given, kinds, terms, e_max, kept)
+    if design.guarantees(Guarantee.SUM_IN_TURN):
+        add_losses(bins, given, kinds, terms, e_max, kept)
+    add_leaders(bins, given, kinds, terms, e_max)
 
 
-def _add_operations(
+def _add_tree(
     bins: Bins[D, T],
     design: Design,
     given: Truth[T],
@@ -184,49 +177,53 @@ def _add_operations(
     c: Unpacked[D, T],
     step: StepSignals[D, T],
 ) -> None:
-    """Add the bins of operations that are rounded to the output format: products, sums of neighbours, the sum with c.
-
-    The names of the signals say whether they are those of a tree, or the sum of the products alone.
-    """
-    algebra, p, fmt = bins.algebra, design.parameters, design.d_format
-    words = [word for _, word in step.rounded]
-    late = step.rounded[0][0] == "sum"
-    rho = (Rules.nearest(fmt, p) if late else Rules.of_operation(p)).rho
-    level = words[: (len(words) + 1) // 2]
-    if not late:
-        for x, word in zip(products, level, strict=True):
-            significand = algebra.multiply(x.a.significand, x.b.significand)
-            exponent = algebra.add(x.a.exponent, x.b.exponent)
-            exact = Exact(significand, exponent, x.a.fraction_bits + x.b.fraction_bits)
-            add_rounding(bins, "a product", given, exact, rho)
-            add_result(bins, "a product", given, word, rho, exact)
-
-    def add(name: str, labels: tuple[str, str], x: Unpacked[D, T], y: Unpacked[D, T], word: Word[D]) -> None:
-        both = algebra.negation(algebra.any_of([x.infinite, x.nan, y.infinite, y.nan]))
-        there = algebra.all_of([given, both])
-        total = replace(ieee.aligned_sum(algebra, fmt, x, y), labels=labels)
-        _add_fused(bins, there, total, [total.fraction_bits] * 2, stated_register=False)
-        exact = Exact.of_sum(algebra, total)
-        add_rounding(bins, name, there, exact, rho)
-        add_result(bins, name, there, word, rho, exact)
-
-    sums = iter(words[len(level) :])
+    """Add the bins of operations that are rounded to numbers: products, sums of neighbours, the sum with c."""
+    algebra, rho, rounded = bins.algebra, Rules.of_operation(design.step).rho, dict(step.rounded)
+    for x, label in zip(products, step.path.terms, strict=True):
+        significand = algebra.multiply(x.a.significand, x.b.significand)
+        exponent = algebra.add(x.a.exponent, x.b.exponent)
+        exact = Exact(significand, exponent, x.a.fraction_bits + x.b.fraction_bits)
+        add_rounding(bins, "a product", given, exact, rho)
+        add_result(bins, "a product", given, rounded[label], rho, exact)
+    level = [rounded.pop(label) for label in step.path.terms]
+    sums = iter(rounded.values())
     while len(level) > 1:
-        read = [unpack(algebra, fmt, x) for x in level]
+        read = [unpack(algebra, rho.target, x) for x in level]
         level = [next(sums) for _ in level[::2]]
         for i, word in enumerate(level):
-            add("a partial sum", ("x", "y"), read[2 * i], read[2 * i + 1], word)
-    add("d", ("c", "products"), c, unpack(algebra, fmt, level[0]), step.d)
+            _add_addition(bins, rho, "a partial sum", ("addend", "addend"), given, read[2 * i], read[2 * i + 1], word)
+    last = unpack(algebra, rho.target, level[0])
+    _add_addition(bins, rho, "d", ("c", "sum of products"), given, c, last, step.d)
+
+
+def _add_addition(
+    bins: Bins[D, T],
+    rho: Conversion,
+    name: str,
+    kinds: Sequence[str],
+    given: Truth[T],
+    x: Unpacked[D, T],
+    y: Unpacked[D, T],
+    word: Word[D],
+) -> None:
+    """Add the bins of a sum of two numbers, and of its rounding to ``word``."""
+    algebra = bins.algebra
+    there = algebra.all_of([given, algebra.negation(algebra.any_of([x.infinite, x.nan, y.infinite, y.nan]))])
+    total = ieee.aligned_sum(algebra, rho.target, x, y)
+    _add_fused(bins, there, kinds, total)
+    exact = Exact.of_sum(algebra, total)
+    add_rounding(bins, name, there, exact, rho)
+    add_result(bins, name, there, word, rho, exact)
 
 
 def _add_integer_step(
-    bins: Bins[D, T], design: Design, operands: OperandWords[D], ks: Sequence[int], c: Word[D], step: StepSignals[D, T]
+    bins: Bins[D, T], design: Design, operands: OperandWords[D], c: Word[D], step: StepSignals[D, T]
 ) -> _Seen[T]:
     """Add the signs of products, of their sum and of c, and whether the register holds the exact sum."""
     algebra, always, zero = bins.algebra, bins.algebra.truth(True), bins.algebra.signed(0)
     low, high = integer_range(design.d_format)
     products = []
-    for k in ks:
+    for k in step.path.ks:
         x = read_integer(algebra, design.a_format, operands.a[k])
         y = read_integer(algebra, design.b_format, operands.b[k])
         products.append(algebra.multiply_signed(x, y))
@@ -262,13 +259,15 @@ def _add_chain(
 
     Where c joins once, a chain runs from +0 to the sum of the products.
     """
-    algebra, once = bins.algebra, design.parameters.join is Join.IEEE_ONCE
+    algebra, once = bins.algebra, design.chain.adds_c_once
     always = unchanged = fitting = algebra.truth(True)
-    before = algebra.unsigned(0, design.d_format.bits) if once else operands.c
-    # a c of another format is no pattern to compare with
-    comparable = once or design.c_format is design.d_format
     for number, (step, x) in enumerate(zip(result.steps, seen, strict=True), start=1):
-        d = step.rounded[-1][1] if once and number == len(seen) else step.d
+        source, d = (step.path.c if once else step.path.joins_last), step.d
+        if once and step.path.added_last is not None:
+            d = dict(step.rounded)[Partial.WHOLE]
+        before, fmt = _pattern(design, algebra, operands, source, result.steps)
+        # a c of another format is no pattern to compare with
+        comparable = fmt is design.d_format
         changes = algebra.negation(algebra.equal(d, before)) if comparable else x.has_product
         for event, holds in (
             ("nonzero product in step", x.has_product),
@@ -278,4 +277,3 @@ def _add_chain(
             bins.add(event, str(number), always, partial(algebra.all_of, [holds]), of_step=False)
         unchanged = algebra.all_of([unchanged, algebra.negation(changes)])
         fitting = algebra.all_of([fitting, algebra.negation(x.overflows)])
-        before, comparable = d, True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,12 +12,11 @@ import numpy.typing as npt
 from mmaproof.designs.design import Design
 from mmaproof.designs.formats import Format
 from mmaproof.designs.operands import OperandBatch, Operands, Patterns
-from mmaproof.designs.readings import ChainInfinity, Join
-from mmaproof.generators.cover.bins import Bin
+from mmaproof.generators.cover.bins import Bin, Bins
 from mmaproof.generators.cover.events import events
 from mmaproof.properties.question import operand_words
 from mmaproof.properties.run_question import RunQuestion, Scope
-from mmaproof.smt.algebra.arrays import ArrayAlgebra
+from mmaproof.smt.algebra.arrays import ArrayAlgebra, Data
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
 from mmaproof.smt.evaluate import CHUNK_ROWS, evaluate_batch
 from mmaproof.smt.proving.decide import decide
@@ -36,16 +36,26 @@ CHANGES = 3
 
 def hits_of(design: Design, batch: OperandBatch) -> tuple[list[Bin], Hits]:
     """Return the bins of ``design``, and which of them the rows hit, computed on arrays; rows are of length K."""
-    algebra, parts = ArrayAlgebra(), []
+    parts = []
     for first in range(0, len(batch), CHUNK_ROWS):
         chunk = batch.select(slice(first, first + CHUNK_ROWS))
-        words = operand_words(
-            [[algebra.from_patterns(x, fmt.bits) for x in column.T] for fmt, column in _columns(design, chunk)]
-        )
-        found = events(design, algebra, words, dot_product_accumulate(design, algebra, words))
+        found = _events_of(design, chunk)
         bins = list(found)
         parts.append(np.stack([np.broadcast_to(found.hit(x).data, len(chunk)) for x in bins], axis=1))
     return bins, np.concatenate(parts)
+
+
+def unasked(design: Design, batch: OperandBatch) -> str:
+    """Say what no event of ``design`` is about, whatever the rows; nothing where its kind of step is known."""
+    return _events_of(design, batch.select(slice(0, 1))).unasked
+
+
+def _events_of(design: Design, batch: OperandBatch) -> Bins[Data, Any]:
+    algebra = ArrayAlgebra()
+    words = operand_words(
+        [[algebra.from_patterns(x, fmt.bits) for x in column.T] for fmt, column in _columns(design, batch)]
+    )
+    return events(design, algebra, words, dot_product_accumulate(design, algebra, words))
 
 
 def _columns(design: Design, batch: OperandBatch) -> list[tuple[Format, Patterns]]:
@@ -180,7 +190,7 @@ def ask_solver(design: Design, wanted: Bin, ask: Ask, limits: Limits) -> Asked:
     every step is such a one. Raises what ``decide`` raises.
     """
     whole = NeverHit(design, Scope(design.k), wanted)
-    if wanted.of_step and design.k > design.parameters.L:
+    if wanted.of_step and design.k > design.step.L:
         question = NeverHit(design, Scope(), wanted)
         verdict = decide(question, ask, limits)
         if verdict.model is not None:
@@ -196,6 +206,5 @@ def ask_solver(design: Design, wanted: Bin, ask: Ask, limits: Limits) -> Asked:
 
 def _is_any_step(design: Design) -> bool:
     """Return whether what one step can do with any c includes what any step of the instruction can do."""
-    p = design.parameters
-    alike = design.c_format is design.d_format and p.join is not Join.IEEE_ONCE
-    return alike and p.chain_infinity is ChainInfinity.INFINITE
+    alike = design.c_format is design.d_format and not design.chain.adds_c_once
+    return alike and design.chain.keeps_infinities

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 
 from mmaproof.generators.cover.bins import Bins, is_nonzero, is_number
@@ -10,42 +10,41 @@ from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.semantics.align import loses_bits
 from mmaproof.smt.semantics.cut import Cut
 from mmaproof.smt.semantics.fused_sum import FusedSum
+from mmaproof.smt.semantics.labels import Addend, Label, Partial, is_of_products
 from mmaproof.smt.semantics.terms import Term
 
-KINDS = {
-    "c": "c",
-    "running": "running sum",
-    "products": "sum of products",
-    "even": "even sum",
-    "odd": "odd sum",
-    "x": "addend",
-    "y": "addend",
+_KINDS: Mapping[Label, str] = {
+    Addend.C: "c",
+    Addend.X: "addend",
+    Addend.Y: "addend",
+    Partial.PRODUCTS: "sum of products",
+    Partial.EVEN: "even sum",
+    Partial.ODD: "odd sum",
 }
-"""What terms with these labels are; others are products, or scaled groups of them."""
 
 
-def kind_of(label: str) -> str:
-    """Return what the term of a label is."""
-    return KINDS.get(label, "product")
+def kind_of(label: Label) -> str:
+    """Return what the term of a label is: a product, also where it is a scaled group of some, or what it is called."""
+    return "product" if is_of_products(label) else _KINDS.get(label, str(label))
 
 
-def name_of(labels: Sequence[str]) -> str:
-    """Return what a sum is of."""
-    return " + ".join(dict.fromkeys(map(kind_of, labels)))
+def name_of(kinds: Sequence[str]) -> str:
+    """Return what a sum of terms of these kinds is of."""
+    return " + ".join(dict.fromkeys(kinds))
 
 
 def add_shifts(
     bins: Bins[D, T],
     given: Truth[T],
-    labels: Sequence[str],
+    kinds: Sequence[str],
     terms: Sequence[Term[D, T]],
     e_max: Word[D],
     kept: Sequence[int],
 ) -> None:
     """Add by how many places each nonzero term is moved down: 0 to F + 1, or beyond; ``kept`` is F for each term."""
     algebra = bins.algebra
-    for label, term, bits in zip(labels, terms, kept, strict=True):
-        event, there = f"shift of {kind_of(label)}", algebra.all_of([given, is_nonzero(algebra, term.significand)])
+    for kind, term, bits in zip(kinds, terms, kept, strict=True):
+        event, there = f"shift of {kind}", algebra.all_of([given, is_nonzero(algebra, term.significand)])
         distance = algebra.subtract(e_max, term.exponent)
         for places in range(bits + 2):
             bins.add(event, str(places), there, partial(is_number, algebra, distance, places))
@@ -55,7 +54,7 @@ def add_shifts(
 def add_losses(
     bins: Bins[D, T],
     given: Truth[T],
-    labels: Sequence[str],
+    kinds: Sequence[str],
     terms: Sequence[Term[D, T]],
     e_max: Word[D],
     kept: Sequence[int],
@@ -65,8 +64,8 @@ def add_losses(
     Bits are named by their weight relative to the exponent of the term: bit 2^0 is the integer bit of a normal number.
     """
     algebra = bins.algebra
-    for label, term, bits in zip(labels, terms, kept, strict=True):
-        event = f"last kept bit of {kind_of(label)}"
+    for kind, term, bits in zip(kinds, terms, kept, strict=True):
+        event = f"last kept bit of {kind}"
         there = algebra.all_of([given, is_nonzero(algebra, term.significand)])
         distance = algebra.subtract(e_max, term.exponent)
         lost = cache(partial(loses_bits, algebra, term, e_max, Cut(bits)))
@@ -81,10 +80,10 @@ def add_losses(
         bins.add(event, "none", there, partial(_is_above, algebra, distance, bits + top))
 
 
-def add_sum(bins: Bins[D, T], given: Truth[T], total: FusedSum[D, T], *, stated_register: bool) -> None:
+def add_sum(bins: Bins[D, T], given: Truth[T], kinds: Sequence[str], total: FusedSum[D, T]) -> None:
     """Add where e_max comes from, the top bit of the sum, its sign, its cancellation, and a register that wraps."""
-    algebra, name = bins.algebra, name_of(total.labels)
-    add_leaders(bins, given, total.labels, total.terms, total.e_max)
+    algebra, name = bins.algebra, name_of(kinds)
+    add_leaders(bins, given, kinds, total.terms, total.e_max)
     nonzero = is_nonzero(algebra, total.total)
     there = algebra.all_of([given, nonzero])
     magnitude = algebra.magnitude(total.total)
@@ -98,22 +97,22 @@ def add_sum(bins: Bins[D, T], given: Truth[T], total: FusedSum[D, T], *, stated_
     bins.add(f"sign of {name}", "-", there, lambda: negative)
     _add_cancellation(bins, given, name, total, magnitude)
     enough = max(x.width for x in total.aligned) + (len(total.aligned) - 1).bit_length()
-    if stated_register and total.total.width < enough:
+    if total.path.register is not None and total.total.width < enough:
         exact = algebra.bounded_sum(total.aligned, enough)
         bins.add(f"register of {name}", "wraps", given, lambda: algebra.negation(algebra.equal(exact, total.total)))
 
 
 def add_leaders(
-    bins: Bins[D, T], given: Truth[T], labels: Sequence[str], terms: Sequence[Term[D, T]], e_max: Word[D]
+    bins: Bins[D, T], given: Truth[T], kinds: Sequence[str], terms: Sequence[Term[D, T]], e_max: Word[D]
 ) -> None:
     """Add which kind of nonzero terms has the exponent e_max, and how many terms have."""
-    algebra, name = bins.algebra, name_of(labels)
+    algebra, name = bins.algebra, name_of(kinds)
     leads = [
         algebra.all_of([is_nonzero(algebra, t.significand), t.present, algebra.equal(t.exponent, e_max)]) for t in terms
     ]
     by_kind: dict[str, list[Truth[T]]] = {}
-    for label, leader in zip(labels, leads, strict=True):
-        by_kind.setdefault(kind_of(label), []).append(leader)
+    for kind, leader in zip(kinds, leads, strict=True):
+        by_kind.setdefault(kind, []).append(leader)
     some = {kind: algebra.any_of(x) for kind, x in by_kind.items()}
     event, alone = f"e_max of {name}", " alone" if len(some) > 1 else ""
     for kind, x in some.items():

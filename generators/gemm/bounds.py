@@ -21,7 +21,7 @@ from mmaproof.algorithms.numbers import Number, Span
 from mmaproof.algorithms.slice_gemm import EXPONENT, SliceGemm
 from mmaproof.designs.conversions import Rounding
 from mmaproof.designs.design import Design
-from mmaproof.designs.readings import Subnormals
+from mmaproof.designs.steps import Guarantee
 from mmaproof.generators.answer import Means, answer
 from mmaproof.generators.compare import DEFAULT_LIMITS
 from mmaproof.generators.gemm.enclosure import (
@@ -82,7 +82,7 @@ class StepProof:
 
 def prove_step(unit: Design, *, solver: str | Solving = DEFAULT_SOLVER, limits: Limits = DEFAULT_LIMITS) -> StepProof:
     """Decide whether one step of ``unit`` is within the bound of ``error-bound``. Raises as ``answer``."""
-    if unit.d_format.is_integer:
+    if unit.d_format.is_integer and unit.guarantees(Guarantee.EXACT_INTEGERS):
         return StepProof(True, "integer sums are exact where the register holds them")
     asked = find_property(STEP)
     for reason in (asked.why_not(unit), _why_not(unit)):
@@ -99,10 +99,10 @@ def prove_step(unit: Design, *, solver: str | Solving = DEFAULT_SOLVER, limits: 
 
 
 def _why_not(unit: Design) -> str | None:
-    p = unit.parameters
-    if p.subnormals is not Subnormals.KEPT:
+    if not unit.guarantees(Guarantee.SUBNORMAL_OPERANDS, Guarantee.SUBNORMAL_RESULTS):
         return "it flushes subnormal numbers, and its bound is of what is left of them"
-    if p.carry_bits is not None and sum_widths(unit).may_wrap:
+    exact = unit.guarantees(Guarantee.EXACT_SUM)
+    if not exact and not (unit.guarantees(Guarantee.ALIGNED_SUMS) and not sum_widths(unit).may_wrap):
         return "its register may wrap"
     return None
 

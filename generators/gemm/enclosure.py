@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil, floor, prod
-from typing import Any
+from typing import Any, assert_never
 
 from mmaproof.algorithms.algorithm import OPERANDS
 from mmaproof.algorithms.arithmetic import Arithmetic
@@ -20,7 +20,7 @@ from mmaproof.designs.conversions import Rounding
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import InputError
 from mmaproof.designs.formats import Format
-from mmaproof.designs.readings import ProductExponent, ZeroC, ZeroProduct
+from mmaproof.designs.steps import Guarantee
 from mmaproof.smt.algebra.integers import IntegerAlgebra
 from mmaproof.smt.algebra.protocol import Word
 from mmaproof.smt.semantics.terms import ZERO_EXPONENT
@@ -120,22 +120,21 @@ class EnclosureArithmetic(Arithmetic[Any, Any]):
         """
         x, y, total = a[0].word.data, b[0].word.data, c.word.data
         product = x.product(y)
-        if unit.d_format.is_integer:
+        if unit.d_format.is_integer and unit.guarantees(Guarantee.EXACT_INTEGERS):
             total = total.plus(product.times(len(a)))
             if total.most > unit.d_format.largest:
                 raise NoBoundError(f"{label}: the integer sum of {len(a)} products may exceed {unit.d_format.name}")
             return number(unit.d_format, total)
-        p, rho = unit.parameters, unit.parameters.conversion
-        if p.product_limit is not None and product.most >= 2**p.product_limit:
-            raise NoBoundError(f"{label}: a product may be 2**{p.product_limit} or more, which is an infinity here")
-        fixed = _product_exponent(unit, x.most, y.most)
+        _require_finite_products(label, unit, product.most)
+        rho, length = unit.step.conversion, unit.step.L
+        fixed, kept = _product_exponent(label, unit, x.most, y.most)
         error, most, fmt, left = total.error, total.most, unit.c_format, len(a)
         half = int(rho.rounding in _NEAREST)
-        for _ in range(0, unit.padded_length(len(a)), p.L):
+        for _ in range(0, unit.padded_length(len(a)), length):
             e_max = max(fixed, _exponent(fmt, most))
-            cut = (p.L + 1) * Fraction(2) ** (e_max - p.fraction_bits)
-            most += min(left, p.L) * product.most + cut
-            left, fmt = max(left - p.L, 0), unit.d_format
+            cut = (length + 1) * Fraction(2) ** (e_max - kept)
+            most += min(left, length) * product.most + cut
+            left, fmt = max(left - length, 0), unit.d_format
             if most > _largest_converted(unit):
                 raise NoBoundError(f"{label}: the sum may be as large as {float(most):.3g}, beyond {fmt.name}")
             top = _log2_below(most / (1 - Fraction(1, 1 << (rho.fraction_bits + half))))
@@ -199,8 +198,10 @@ def rounded_magnitude(most: Fraction, fmt: Format, rounding: Rounding) -> Fracti
             return floor(count + Fraction(1, 2)) * ulp
         case Rounding.RZ:
             return floor(count) * ulp
-        case _:
+        case Rounding.RTN | Rounding.RTP:
             return ceil(count) * ulp
+        case _:
+            assert_never(rounding)
 
 
 def least(fmt: Format) -> Fraction:
@@ -225,23 +226,32 @@ def _exponent(fmt: Format, most: Fraction) -> int:
     return max(floor_log2(most), fmt.e_min) if most else fmt.e_min
 
 
-def _product_exponent(unit: Design, a: Fraction, b: Fraction) -> int:
-    """Return the largest e_max of products and of a zero c, whatever the readings of zeros and of subnormals."""
-    p = unit.parameters
+def _product_exponent(label: str, unit: Design, a: Fraction, b: Fraction) -> tuple[int, int]:
+    """Return the largest e_max of products and of a zero c, whatever zeros and subnormals read, and F below it.
+
+    Raises NoBoundError for a unit whose steps do not state that they align each product and c in one sum, and how.
+    """
+    excess, others, kept = unit.step.product_excess, unit.step.other_exponents, unit.step.kept_bits
+    if not unit.guarantees(Guarantee.SINGLE_SUM) or excess is None or others is None or kept is None:
+        raise NoBoundError(f"{label}: no bound of the largest exponent in a step of {unit.name} is known")
     exponents = [max(_exponent(f, x), ZERO_EXPONENT) for f, x in ((unit.a_format, a), (unit.b_format, b))]
-    # two significands below 2 each: normalised to below 2, their product has an exponent of one more at most
-    readings = [sum(exponents) + (p.product_exponent is ProductExponent.NORMALISED), ZERO_EXPONENT]
-    if p.zero_c is ZeroC.E_ZERO or p.zero_product is ZeroProduct.E_ZERO:
-        readings.append(p.e_zero)
-    if p.floor is not None:
-        readings.append(p.floor)
-    return max(readings)
+    return max(sum(exponents) + excess, ZERO_EXPONENT, *others), kept
+
+
+def _require_finite_products(label: str, unit: Design, most: Fraction) -> None:
+    if unit.guarantees(Guarantee.FINITE_PRODUCTS):
+        return
+    limit = unit.step.infinite_from
+    if limit is None:
+        raise NoBoundError(f"{label}: which products are infinities in {unit.name} is not known")
+    if most >= 2**limit:
+        raise NoBoundError(f"{label}: a product may be 2**{limit} or more, which is an infinity here")
 
 
 def _largest_converted(unit: Design) -> Fraction:
     """Return the largest number that the conversion of a unit returns."""
-    unused = unit.d_format.fraction_bits - unit.parameters.conversion.fraction_bits
-    ulp = Fraction(2) ** (unit.d_format.e_max - unit.parameters.conversion.fraction_bits)
+    unused = unit.d_format.fraction_bits - unit.step.conversion.fraction_bits
+    ulp = Fraction(2) ** (unit.d_format.e_max - unit.step.conversion.fraction_bits)
     return unit.d_format.largest // ulp * ulp if unused else unit.d_format.largest
 
 

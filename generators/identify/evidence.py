@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from mmaproof.designs.design import Design
 from mmaproof.designs.operands import OperandBatch, Operands, Patterns
-from mmaproof.designs.parameters import Parameters
+from mmaproof.generators.identify.behaviour import Behaviour
 from mmaproof.generators.identify.space import Interface
 from mmaproof.smt.evaluate import equal_patterns, evaluate_batch
 
@@ -27,7 +27,7 @@ class Evidence:
     batch: OperandBatch
     d: Patterns
     kinds: tuple[str, ...]
-    _known: dict[Parameters, Mask] = field(default_factory=dict)
+    _known: dict[Behaviour, Mask] = field(default_factory=dict)
     _kind_of_row: npt.NDArray[np.intp] = field(init=False)
     """the number of each row's kind, in the order in which kinds came"""
 
@@ -48,32 +48,32 @@ class Evidence:
         numbers = {kind: i for i, kind in enumerate(dict.fromkeys(self.kinds))}
         self._kind_of_row = np.array([numbers[kind] for kind in self.kinds], dtype=np.intp)
 
-    def agrees(self, parameters: Parameters) -> Mask:
-        """Return for each row whether the design of these parameters returns what the unit did."""
-        known = self._known.get(parameters, np.empty(0, dtype=bool))
+    def agrees(self, behaviour: Behaviour) -> Mask:
+        """Return for each row whether the design that behaves so returns what the unit did."""
+        known = self._known.get(behaviour, np.empty(0, dtype=bool))
         if len(known) < len(self):
             new = slice(len(known), len(self))
-            same = self.same(self.interface.design(parameters), self.batch.select(new), self.d[new])
+            same = self.same(self.interface.design(behaviour), self.batch.select(new), self.d[new])
             known = np.concatenate([known, same])
-            self._known[parameters] = known
+            self._known[behaviour] = known
         return known
 
     def same(self, design: Design, batch: OperandBatch, d: Patterns) -> Mask:
         """Return for each row whether ``design`` returns d."""
         return equal_patterns(design.d_format, evaluate_batch(design, batch), d, nan_codes=False)
 
-    def fits(self, parameters: Parameters) -> bool:
+    def fits(self, behaviour: Behaviour) -> bool:
         """Return whether the design returns what the unit did, in every row."""
-        return bool(self.agrees(parameters).all())
+        return bool(self.agrees(behaviour).all())
 
-    def score(self, parameters: Parameters) -> float:
+    def score(self, behaviour: Behaviour) -> float:
         """Return how well the design agrees: the sum over the kinds of rows of the part that does."""
-        agreeing = np.bincount(self._kind_of_row, weights=self.agrees(parameters))
+        agreeing = np.bincount(self._kind_of_row, weights=self.agrees(behaviour))
         return float(sum((agreeing / np.bincount(self._kind_of_row)).tolist()))
 
-    def contradiction(self, parameters: Parameters) -> int | None:
+    def contradiction(self, behaviour: Behaviour) -> int | None:
         """Return the row of fewest nonzero products that the design gets wrong, None where there is none."""
-        wrong = np.flatnonzero(~self.agrees(parameters))
+        wrong = np.flatnonzero(~self.agrees(behaviour))
         if not len(wrong):
             return None
         return int(wrong[np.argmin(self.nonzero_products[wrong])])
@@ -90,14 +90,14 @@ class Evidence:
 
     def nan_codes(self) -> tuple[int, ...]:
         """Return the patterns of the NaNs that the unit returned."""
-        fmt = self.interface.formats[3]
+        fmt = self.interface.signature.d
         if fmt.is_integer:
             return ()
         return tuple(x for x in np.unique(self.d).tolist() if fmt.is_nan(x))
 
-    def has_nan_codes(self, parameters: Parameters) -> bool:
+    def has_nan_codes(self, behaviour: Behaviour) -> bool:
         """Return whether the design returns the NaNs that the unit did, bit for bit."""
-        design = self.interface.design(parameters)
+        design = self.interface.design(behaviour)
         rows = np.isin(self.d, self.nan_codes())
         d = evaluate_batch(design, self.batch.select(rows))
         return bool(equal_patterns(design.d_format, d, self.d[rows], nan_codes=True).all())

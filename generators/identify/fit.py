@@ -6,15 +6,15 @@ import itertools
 import math
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from mmaproof.designs.catalogue import load_catalogue
 from mmaproof.designs.conversions import RHO
 from mmaproof.designs.errors import DesignError, InputError
-from mmaproof.designs.parameters import DEFINITIONS, Parameters
+from mmaproof.generators.identify.behaviour import Behaviour
 from mmaproof.generators.identify.evidence import Evidence
-from mmaproof.generators.identify.space import GROUPS, MAKE_UP, STRUCTURE, Axes, Interface, canonical, variants
+from mmaproof.generators.identify.space import GROUPS, MAKE_UP, STRUCTURE, Axes, Interface, variants
 
 STARTS = 5
 """Known units from which the search goes on, the best first."""
@@ -27,23 +27,23 @@ class Fit:
     evidence: Evidence
     axes: Axes
     deadline: float
-    tried: set[Parameters] = field(default_factory=set)
+    tried: set[Behaviour] = field(default_factory=set)
 
-    def score(self, parameters: Parameters) -> float:
-        """Return how well parameters agree with the evidence."""
-        self.tried.add(parameters)
-        return self.evidence.score(parameters)
+    def score(self, behaviour: Behaviour) -> float:
+        """Return how well a behaviour agrees with the evidence."""
+        self.tried.add(behaviour)
+        return self.evidence.score(behaviour)
 
-    def ranked(self, candidates: Iterable[Parameters]) -> list[Parameters]:
+    def ranked(self, candidates: Iterable[Behaviour]) -> list[Behaviour]:
         """Return the candidates, those outside the space moved into it, best first.
 
         Raises InputError where none of them gives a valid design there.
         """
-        found: dict[Parameters, float] = {}
+        found: dict[Behaviour, float] = {}
         for candidate in candidates:
-            parameters = self._moved_inside(candidate)
-            if parameters is not None and parameters not in found:
-                found[parameters] = self.score(parameters)
+            behaviour = self._moved_inside(candidate)
+            if behaviour is not None and behaviour not in found:
+                found[behaviour] = self.score(behaviour)
                 if self.is_late():
                     break
         if not found:
@@ -53,22 +53,22 @@ class Fit:
             )
         return sorted(found, key=lambda x: -found[x])
 
-    def _moved_inside(self, parameters: Parameters) -> Parameters | None:
-        """Return parameters with every value that the space has not replaced by the nearest one; None if invalid."""
+    def _moved_inside(self, behaviour: Behaviour) -> Behaviour | None:
+        """Return ``behaviour`` with the nearest value of the space for each that is outside it; None if invalid."""
         changes = {
-            name: _nearest(getattr(parameters, name), values)
+            name: _nearest(behaviour[name], values)
             for name, values in self.axes.items()
-            if getattr(parameters, name) not in values and DEFINITIONS[name].applies(parameters)
+            if name in behaviour.settings and behaviour[name] not in values
         }
-        moved = canonical(replace(parameters, **changes), self.evidence.interface.k)
+        moved = behaviour.change(**changes).at_length(self.evidence.interface.k)
         try:
             self.evidence.interface.design(moved)
         except DesignError:
             return None
         return moved
 
-    def climb(self, start: Parameters) -> Parameters:
-        """Return the best parameters that changing one group of them at a time, the most helpful first, leads to."""
+    def climb(self, start: Behaviour) -> Behaviour:
+        """Return the best that changing one group of parameters at a time, the most helpful first, leads to."""
         best = start
         while not (self.evidence.fits(best) or self.is_late()):
             found = self._best(best, GROUPS) or self._best(best, tuple(itertools.combinations(STRUCTURE, 2)))
@@ -77,11 +77,11 @@ class Fit:
             best = found
         return best
 
-    def _best(self, parameters: Parameters, groups: tuple[tuple[str, ...], ...]) -> Parameters | None:
-        """Return the best of all that differ in one group, None where none is better than ``parameters``."""
-        best, score = None, self.score(parameters)
+    def _best(self, behaviour: Behaviour, groups: tuple[tuple[str, ...], ...]) -> Behaviour | None:
+        """Return the best of all that differ in one group, None where none is better than ``behaviour``."""
+        best, score = None, self.score(behaviour)
         for names in groups:
-            for found in variants(parameters, names, self.axes, self.evidence.interface):
+            for found in variants(behaviour, names, self.axes, self.evidence.interface):
                 reached = self.score(found)
                 if reached > score:
                     best, score = found, reached
@@ -89,10 +89,10 @@ class Fit:
                     return best
         return best
 
-    def alternatives(self, parameters: Parameters) -> Iterator[Parameters]:
-        """Yield parameters that fit as well and differ from these in one group only."""
+    def alternatives(self, behaviour: Behaviour) -> Iterator[Behaviour]:
+        """Yield behaviours that fit as well and differ from this one in one group only."""
         for names in (*GROUPS, *MAKE_UP):
-            for found in variants(parameters, names, self.axes, self.evidence.interface):
+            for found in variants(behaviour, names, self.axes, self.evidence.interface):
                 self.tried.add(found)
                 if self.evidence.fits(found):
                     yield found
@@ -110,16 +110,17 @@ def _nearest(value: Any, values: Sequence[Any]) -> Any:
     return min(numbers, key=lambda x: abs(x - value)) if isinstance(value, int) and numbers else values[0]
 
 
-def known_parameters(interface: Interface) -> Iterator[Parameters]:
-    """Yield the parameters of every unit of the catalogue as they would be here, those of this interface first.
+def known_behaviours(interface: Interface) -> Iterator[Behaviour]:
+    """Yield how every unit of the catalogue would compute here, those of this interface first.
 
     The conversion is one to d with the same rounding, and a step is as long as fits K.
     """
-    d = interface.formats[3]
+    d = interface.signature.d
     designs = sorted(load_catalogue().designs.values(), key=lambda x: (not interface.takes(x), x.k != interface.k))
-    for p in (x.parameters for x in designs):
-        conversions = [name for name, rho in RHO.items() if rho.target is d and rho.rounding is p.conversion.rounding]
-        steps = math.gcd(p.L, interface.k)
-        for rho in [p.rho] if p.rho in conversions else conversions:
-            groups = p.group_size if interface.block is not None else None
-            yield canonical(replace(p, rho=rho, L=steps, group_size=groups), interface.k)
+    for step, behaviour in ((x.step, Behaviour.of(x)) for x in designs):
+        conversions = [x for x, rho in RHO.items() if rho.target is d and rho.rounding is step.conversion.rounding]
+        changes: dict[str, Any] = {"L": math.gcd(step.L, interface.k)}
+        if interface.signature.block is None:
+            changes["group_size"] = None
+        for rho in [step.rho] if step.rho in conversions else conversions:
+            yield behaviour.change(rho=rho, **changes).at_length(interface.k)

@@ -15,15 +15,16 @@ from mmaproof.designs.design import Design
 from mmaproof.designs.errors import TargetUnavailable
 from mmaproof.designs.formats import Format
 from mmaproof.designs.operands import OperandBatch, Operands, Patterns
-from mmaproof.designs.parameters import DEFINITIONS, Parameters, format_parameter
+from mmaproof.designs.parameters import format_parameter
 from mmaproof.generators.compare import compare
 from mmaproof.generators.disputes import same_alignment
 from mmaproof.generators.distributions import DISTRIBUTIONS, draw
+from mmaproof.generators.identify.behaviour import Behaviour
 from mmaproof.generators.identify.evidence import Evidence
-from mmaproof.generators.identify.fit import STARTS, Fit, known_parameters
+from mmaproof.generators.identify.fit import STARTS, Fit, known_behaviours
 from mmaproof.generators.identify.oracle import Oracle
 from mmaproof.generators.identify.probes import first_probes, sparse
-from mmaproof.generators.identify.space import Axes, canonical, size, variants
+from mmaproof.generators.identify.space import Axes, size, variants
 from mmaproof.smt.evaluate import equal_patterns, evaluate_batch
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
@@ -65,18 +66,18 @@ class Finding:
 
 @dataclass
 class Identification:
-    """The outcome. ``parameters`` fit everything that was asked, None where no parameters were found that do.
+    """The outcome. ``behaviour`` fits everything that was asked, None where none was found that does.
 
-    ``nearest`` are those that come closest, with ``contradiction``, the simplest row that they get wrong. ``matches``
-    are designs of the catalogue that have ``parameters``, or are proved equivalent to them, ``fitting`` others that
+    ``nearest`` is the one that comes closest, with ``contradiction``, the simplest row that it gets wrong. ``matches``
+    are designs of the catalogue that behave so, or are proved equivalent to ``behaviour``, ``fitting`` others that
     agree with all rows. What was not validated matches nothing: it only fits.
     ``nan_codes`` are the patterns of the NaNs that the unit returned; NaNs are equal whatever their codes.
     """
 
     oracle: Oracle
     evidence: Evidence
-    parameters: Parameters | None
-    nearest: Parameters
+    behaviour: Behaviour | None
+    nearest: Behaviour
     contradiction: int | None
     space: int
     tried: int
@@ -92,8 +93,8 @@ class Identification:
 
     @property
     def design(self) -> Design | None:
-        """The design of the parameters that fit."""
-        return None if self.parameters is None else self.evidence.interface.design(self.parameters)
+        """The design of the behaviour that fits."""
+        return None if self.behaviour is None else self.evidence.interface.design(self.behaviour)
 
 
 class Identifier:
@@ -114,9 +115,9 @@ class Identifier:
         self.rng = np.random.default_rng(seed)
         self.proofs = proofs
         self.validated, self.gave_up = 0, False
-        self._alike: set[frozenset[Parameters]] = set()
-        self._related: dict[frozenset[Parameters], bool] = {}
-        any_known = next(iter(known_parameters(self.interface)))
+        self._alike: set[frozenset[Behaviour]] = set()
+        self._related: dict[frozenset[Behaviour], bool] = {}
+        any_known = next(iter(known_behaviours(self.interface)))
         self.any_design = self.interface.design(any_known)
 
     def identify(self, recorded: Evidence | None = None) -> Identification:
@@ -129,7 +130,7 @@ class Identifier:
                 raise TargetUnavailable(self.oracle.problem or f"{self.oracle.target.name} answered nothing")
             evidence = Evidence(self.interface, batch, d, probes.kinds[: len(batch)])
         fit = Fit(evidence, self.axes, self.deadline)
-        starts = fit.ranked(known_parameters(self.interface))
+        starts = fit.ranked(known_behaviours(self.interface))
         best = self._fitting(fit, starts[:STARTS])
         for _ in range(2 * MOST_BATCHES):
             if best is None or recorded is not None:
@@ -152,19 +153,19 @@ class Identifier:
             return
         operands, d = evidence.row(row)
         answered, again = self.oracle.ask(evidence.batch.select(np.array([row, row])))
-        fmt = self.interface.formats[3]
+        fmt = self.interface.signature.d
         before = np.full(len(again), d, dtype=again.dtype)
         if len(answered) and not equal_patterns(fmt, again, before, nan_codes=False).all():
             given = ", ".join(fmt.hex(int(x)) for x in (d, *again))
             self.oracle.problem = (
                 f"{self.oracle.target.name} answers the same operands differently: {given} for "
-                f"a = {_hex(self.interface.formats[0], operands.a)}, "
-                f"b = {_hex(self.interface.formats[1], operands.b)}, "
-                f"c = {self.interface.formats[2].hex(operands.c)}"
+                f"a = {_hex(self.interface.signature.a, operands.a)}, "
+                f"b = {_hex(self.interface.signature.b, operands.b)}, "
+                f"c = {self.interface.signature.c.hex(operands.c)}"
             )
 
-    def _fitting(self, fit: Fit, starts: Iterable[Parameters]) -> Parameters | None:
-        """Return parameters that fit all evidence, from the starts on; None where none were found."""
+    def _fitting(self, fit: Fit, starts: Iterable[Behaviour]) -> Behaviour | None:
+        """Return a behaviour that fits all evidence, from the starts on; None where none were found."""
         for start in starts:
             reached = fit.climb(start)
             if fit.evidence.fits(reached):
@@ -173,13 +174,13 @@ class Identifier:
                 break
         return None
 
-    def _rivals(self, fit: Fit, best: Parameters) -> Iterator[Parameters]:
-        """Yield other parameters that fit: those of known units, and what one group of parameters leads to."""
+    def _rivals(self, fit: Fit, best: Behaviour) -> Iterator[Behaviour]:
+        """Yield other behaviours that fit: those of known units, and what one group of parameters leads to."""
         known = [p for p in fit.tried if p != best and fit.evidence.fits(p)]
         yield from known
         yield from (p for p in fit.alternatives(best) if p not in known)
 
-    def _separates(self, fit: Fit, best: Parameters) -> bool:
+    def _separates(self, fit: Fit, best: Behaviour) -> bool:
         """Ask for rows on which designs that fit differ; return whether there were any, and the target answered.
 
         Designs that a search did not tell apart are not searched again.
@@ -213,7 +214,7 @@ class Identifier:
         same = equal_patterns(design.d_format, evaluate_batch(design, rows.select(at)), ours[at], nan_codes=False)
         return [int(x) for x in at[~same]]
 
-    def _is_split(self, fit: Fit, best: Parameters) -> bool:
+    def _is_split(self, fit: Fit, best: Behaviour) -> bool:
         """Ask for operands, found by the solver, on which designs that fit differ; return whether ``best`` was wrong.
 
         What is proved to be the same is remembered.
@@ -229,16 +230,14 @@ class Identifier:
                 chosen.append(witness)
         if not chosen:
             return False
-        batch = OperandBatch.of_rows(self.interface.formats, chosen)
+        batch = OperandBatch.of_rows(self.interface.signature.formats, chosen)
         return self._ask(fit.evidence, batch, "solver") and not fit.evidence.fits(best)
 
-    def _open(self, fit: Fit, best: Parameters) -> list[Parameters]:
-        """Return other parameters that fit: those of the catalogue first, then those that differ in the fewest."""
-        known = {canonical(x.parameters, self.interface.k) for x in load_catalogue().designs.values()}
+    def _open(self, fit: Fit, best: Behaviour) -> list[Behaviour]:
+        """Return other behaviours that fit: those of the catalogue first, then those with the fewest changes."""
+        known = {Behaviour.of(x, self.interface.k) for x in load_catalogue().designs.values()}
         fitting = [p for p in fit.tried if p != best and fit.evidence.fits(p)]
-        return sorted(
-            fitting, key=lambda p: (p not in known, sum(getattr(p, n) != getattr(best, n) for n in self.axes))
-        )
+        return sorted(fitting, key=lambda p: (p not in known, sum(p[n] != best[n] for n in self.axes)))
 
     def _ask(self, evidence: Evidence, batch: OperandBatch, kind: str) -> bool:
         """Add the answers to a batch to the evidence; return whether there were any."""
@@ -256,7 +255,7 @@ class Identifier:
             parts += [batch.select(slice(half)), sparse(self.any_design, batch.select(slice(half, None)), self.rng)]
         return OperandBatch.concatenate(parts)
 
-    def _is_refuted(self, fit: Fit, best: Parameters) -> bool:
+    def _is_refuted(self, fit: Fit, best: Behaviour) -> bool:
         """Validate; the time that takes is not counted."""
         began = time.monotonic()
         refuted = self._refutes(fit, best)
@@ -264,7 +263,7 @@ class Identifier:
         self.started, self.deadline, fit.deadline = self.started + took, self.deadline + took, fit.deadline + took
         return refuted
 
-    def _refutes(self, fit: Fit, best: Parameters) -> bool:
+    def _refutes(self, fit: Fit, best: Behaviour) -> bool:
         """Validate on many rows; where some differ, add a few to the evidence, and return that they did.
 
         A slow unit is asked as many as it answers in about SLOW seconds. What it is asked here is not counted.
@@ -290,56 +289,56 @@ class Identifier:
                 return True
         return False
 
-    def _outcome(self, fit: Fit, parameters: Parameters | None, nearest: Parameters) -> Identification:
+    def _outcome(self, fit: Fit, behaviour: Behaviour | None, nearest: Behaviour) -> Identification:
         outcome = Identification(
             self.oracle,
             fit.evidence,
-            parameters,
+            behaviour,
             nearest,
             fit.evidence.contradiction(nearest),
             size(self.axes, nearest),
             len(fit.tried),
-            validated=self.validated if parameters is not None else 0,
-            late=parameters is None and (self.gave_up or fit.is_late()),
+            validated=self.validated if behaviour is not None else 0,
+            late=behaviour is None and (self.gave_up or fit.is_late()),
         )
         outcome.nan_codes = fit.evidence.nan_codes()
-        if parameters is not None:
-            codes = {x: fit.evidence.has_nan_codes(replace(parameters, nan_code=x)) for x in self.axes["nan_code"]}
+        if behaviour is not None:
+            codes = {x: fit.evidence.has_nan_codes(behaviour.change(nan_code=x)) for x in self.axes["nan_code"]}
             right, wrong = (tuple(x for x, fits in codes.items() if fits is y) for y in (True, False))
             if right and outcome.nan_codes:
-                outcome.parameters = parameters = replace(parameters, nan_code=right[0])
+                outcome.behaviour = behaviour = behaviour.change(nan_code=right[0])
                 outcome.findings["nan_code"] = Finding(right[0], wrong, (), right[1:], None)
-            outcome.matches, outcome.fitting = self._catalogue(fit.evidence, parameters)
+            outcome.matches, outcome.fitting = self._catalogue(fit.evidence, behaviour)
             if not self.validated:
                 outcome.matches, outcome.fitting = (), (*outcome.matches, *outcome.fitting)
-            outcome.findings |= {name: self._finding(fit, parameters, name) for name in self._asked(parameters)}
-            self._add_joint_values(fit, parameters, outcome.findings)
+            outcome.findings |= {name: self._finding(fit, behaviour, name) for name in self._asked(behaviour)}
+            self._add_joint_values(fit, behaviour, outcome.findings)
         outcome.seconds = time.monotonic() - self.started
         return outcome
 
-    def _asked(self, parameters: Parameters) -> list[str]:
-        return [n for n in self.axes if DEFINITIONS[n].applies(parameters) and n != "nan_code"]
+    def _asked(self, behaviour: Behaviour) -> list[str]:
+        return [n for n in self.axes if n in behaviour.settings and n != "nan_code"]
 
-    def _catalogue(self, evidence: Evidence, parameters: Parameters) -> tuple[tuple[Design, ...], tuple[Design, ...]]:
+    def _catalogue(self, evidence: Evidence, behaviour: Behaviour) -> tuple[tuple[Design, ...], tuple[Design, ...]]:
         """Return the designs of the catalogue that are proved equivalent, and those that only fit."""
         matches: list[Design] = []
         fitting: list[Design] = []
         for design in load_catalogue().designs.values():
             if not self.interface.takes(design):
                 continue
-            here = replace(canonical(design.parameters, self.interface.k), nan_code=parameters.nan_code)
-            if here == parameters:
+            here = Behaviour.of(design, self.interface.k).change(nan_code=behaviour["nan_code"])
+            if here == behaviour:
                 matches.append(design)
             elif evidence.fits(here):
-                (matches if self._is_proved_equal(parameters, here) else fitting).append(design)
+                (matches if self._is_proved_equal(behaviour, here) else fitting).append(design)
         return tuple(matches), tuple(fitting)
 
-    def _is_proved_equal(self, first: Parameters, second: Parameters) -> bool:
+    def _is_proved_equal(self, first: Behaviour, second: Behaviour) -> bool:
         if self.proofs and frozenset((first, second)) not in self._related:
             self._relate(first, second)
         return self._related.get(frozenset((first, second)), False)
 
-    def _relate(self, first: Parameters, second: Parameters) -> Operands | None:
+    def _relate(self, first: Behaviour, second: Behaviour) -> Operands | None:
         """Find out whether two designs are equal, and remember it; return operands on which they differ, if any."""
         pair, began = frozenset((first, second)), time.monotonic()
         left = self.deadline - self.reserved - began
@@ -355,36 +354,36 @@ class Identifier:
         self._related[pair] = answer.status is Status.PROVED
         return answer.witness
 
-    def _add_joint_values(self, fit: Fit, parameters: Parameters, findings: dict[str, Finding]) -> None:
+    def _add_joint_values(self, fit: Fit, behaviour: Behaviour, findings: dict[str, Finding]) -> None:
         """Add the values that parameters have in settings that fit as well and differ in several of them.
 
         A value that was excluded by itself is undecided where another parameter makes up for it.
         """
-        for other in self._open(fit, parameters):
-            if self._related.get(frozenset((parameters, other)), False):
+        for other in self._open(fit, behaviour):
+            if self._related.get(frozenset((behaviour, other)), False):
                 continue
             for name, finding in findings.items():
-                value = getattr(other, name)
+                value = other[name]
                 if value != finding.value and value not in (*finding.unobservable, *finding.undecided):
                     excluded = tuple(x for x in finding.excluded if x != value)
                     findings[name] = replace(finding, excluded=excluded, undecided=(*finding.undecided, value))
 
-    def _finding(self, fit: Fit, parameters: Parameters, name: str) -> Finding:
+    def _finding(self, fit: Fit, behaviour: Behaviour, name: str) -> Finding:
         """Return what is known of a parameter, the others being as they are."""
         excluded, unobservable, undecided, rows = [], [], [], []
-        for found in variants(parameters, (name,), self.axes, self.interface):
-            value = getattr(found, name)
+        for found in variants(behaviour, (name,), self.axes, self.interface):
+            value = found[name]
             row = fit.evidence.contradiction(found)
             if row is not None:
                 excluded.append(value)
                 rows.append(row)
-            elif self._is_proved_equal(parameters, found):
+            elif self._is_proved_equal(behaviour, found):
                 unobservable.append(value)
             else:
                 undecided.append(value)
         products = fit.evidence.nonzero_products
         row = min(rows, key=lambda x: int(products[x]), default=None)
-        return Finding(getattr(parameters, name), tuple(excluded), tuple(unobservable), tuple(undecided), row)
+        return Finding(behaviour[name], tuple(excluded), tuple(unobservable), tuple(undecided), row)
 
 
 def _hex(fmt: Format, patterns: tuple[int, ...]) -> str:

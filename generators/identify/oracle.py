@@ -46,10 +46,10 @@ class Oracle:
         """Return operands as rows of the interface, meant for no design."""
         return Rows(
             batch=batch,
-            formats=self.interface.formats,
+            formats=self.interface.signature.formats,
             labels=Numbered("row", 0, len(batch)),
             whence="identification",
-            scale_format=self.interface.scale_format,
+            scale_format=self.interface.signature.scale,
         )
 
     @property

@@ -6,7 +6,8 @@ import itertools
 import math
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from enum import StrEnum
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,9 +17,12 @@ from mmaproof.designs.conversions import RHO
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError, InputError
 from mmaproof.designs.formats import FORMATS, Format
-from mmaproof.designs.k_order import CONSECUTIVE, KOrder
-from mmaproof.designs.parameters import DEFINITIONS, IntegerRange, Parameters, parse_parameter
+from mmaproof.designs.k_order import KOrder
+from mmaproof.designs.parameters import DEFINITIONS, complete_settings, parse_parameter
 from mmaproof.designs.profiles import load_disputes
+from mmaproof.designs.signature import Signature
+from mmaproof.designs.steps.record import IntegerRange
+from mmaproof.generators.identify.behaviour import Behaviour
 
 Axes = Mapping[str, tuple[Any, ...]]
 """parameter -> the values it may have"""
@@ -83,17 +87,15 @@ STRUCTURE = (
 
 @dataclass(frozen=True)
 class Interface:
-    """Formats and length of a unit: what can be asked of it without knowing what it is."""
+    """Signature and length of a unit: what can be asked of it without knowing what it is."""
 
-    formats: tuple[Format, Format, Format, Format]
+    signature: Signature
     k: int
-    scale_format: Format | None = None
-    block: int | None = None
 
     @classmethod
     def of(cls, design: Design) -> Interface:
         """Return the interface of a design, at its own K."""
-        return cls(design.formats, design.k, design.scale_format, design.block)
+        return cls(design.signature, design.k)
 
     @classmethod
     def parse(cls, text: str, k: int) -> Interface:
@@ -117,23 +119,32 @@ class Interface:
                 f"example; with scales block32.f32.e4m3.e4m3.f32.ue8m0"
             )
         d, a, b, c = found
-        return cls((a, b, c, d), k, scale, block)
+        return cls(Signature(a, b, c, d, scale, block), k)
 
     def __str__(self) -> str:
-        a, b, c, d = (f.isa_name for f in self.formats)
-        scales = ("", "") if self.scale_format is None else (f"block{self.block}.", f".{self.scale_format.isa_name}")
+        a, b, c, d = (f.isa_name for f in self.signature.formats)
+        scale, block = self.signature.scale, self.signature.block
+        scales = ("", "") if scale is None else (f"block{block}.", f".{scale.isa_name}")
         return f"{scales[0]}{d}.{a}.{b}.{c}{scales[1]}"
 
-    def design(self, parameters: Parameters) -> Design:
-        """Return the design of this interface with ``parameters``; DesignError where they do not fit it."""
+    def design(self, behaviour: Behaviour) -> Design:
+        """Return the design of this interface that behaves so; DesignError where that does not fit it."""
         return Design(
-            "identified", str(self), "any", *self.formats, 1, 1, self.k, parameters, "", self.scale_format, self.block
+            architecture="identified",
+            instruction=str(self),
+            family="any",
+            signature=self.signature,
+            m=1,
+            n=1,
+            k=self.k,
+            chain=behaviour.chain,
+            step=behaviour.step,
+            source="",
         )
 
     def takes(self, design: Design) -> bool:
-        """Return whether a design has these formats and scales, and runs this length in whole instructions."""
-        same = (design.formats, design.scale_format, design.block) == (self.formats, self.scale_format, self.block)
-        return same and self.k % design.k == 0
+        """Return whether a design has this signature, and runs this length in whole instructions."""
+        return design.signature == self.signature and self.k % design.k == 0
 
 
 def _format(text: str, part: str) -> Format:
@@ -145,32 +156,35 @@ def _format(text: str, part: str) -> Format:
 
 def default_axes(interface: Interface) -> Axes:
     """Return the values that each parameter may have: all readings; of integers ranges, and what any known unit has."""
-    d = interface.formats[3]
+    d = interface.signature.d
     axes: dict[str, tuple[Any, ...]] = {}
     for name, definition in DEFINITIONS.items():
         if name in _SAME_RESULTS:
             continue
         match definition.values:
             case IntegerRange():
-                axes[name] = tuple(dict.fromkeys((*_RANGES.get(name, ()), *_known_values(name))))
+                axes[name] = tuple(dict.fromkeys((*_RANGES.get(name, ()), *_known_values()[name])))
             case tuple():
                 axes[name] = tuple(x for x in RHO if RHO[x].target is d)
             case kind if issubclass(kind, KOrder):
                 axes[name] = tuple(map(KOrder, _ORDERS))
-            case readings:
+            case readings if issubclass(readings, StrEnum):
                 axes[name] = tuple(readings)
+            case other:
+                raise TypeError(f"{name}: no values of {other} are known")
     divisors = tuple(x for x in range(1, interface.k + 1) if interface.k % x == 0)
-    return axes | {"L": divisors, "group_size": (None, *(x for x in divisors if interface.block))}
+    return axes | {"L": divisors, "group_size": (None, *(x for x in divisors if interface.signature.block))}
 
 
 @cache
-def _known_values(name: str) -> tuple[Any, ...]:
-    """Return what units of the catalogue have for a parameter, under any profile."""
+def _known_values() -> Mapping[str, tuple[int | None, ...]]:
+    """Return what units of the catalogue have for each integer parameter, under any profile."""
     disputes = load_disputes()
-    designs = load_catalogue().designs.values()
-    held = {getattr(x.parameters, name) for x in designs}
-    held |= {getattr(disputes.apply(x, p).parameters, name) for x in designs for p in disputes.profiles}
-    return tuple(sorted(held, key=lambda x: (x is not None, x if isinstance(x, int) else 0)))
+    designs = list(load_catalogue().designs.values())
+    designs += [disputes.apply(x, p) for x in designs for p in disputes.profiles]
+    held = [complete_settings(*x) for x in {(x.chain, x.step) for x in designs}]
+    integers = (name for name, definition in DEFINITIONS.items() if isinstance(definition.values, IntegerRange))
+    return {name: tuple(sorted({x[name] for x in held}, key=lambda v: (v is not None, v or 0))) for name in integers}
 
 
 def read_axes(path: Path, interface: Interface) -> Axes:
@@ -197,27 +211,11 @@ def read_axes(path: Path, interface: Interface) -> Axes:
     return axes
 
 
-def canonical(parameters: Parameters, k: int) -> Parameters:
-    """Return parameters that mean the same at length ``k``, with those that have no effect at their defaults."""
-    usual = Parameters()
-    if k == parameters.L:
-        parameters = replace(parameters, k_order=CONSECUTIVE)  # in one step there is no order
-    while True:
-        idle = {
-            name: getattr(usual, name)
-            for name, definition in DEFINITIONS.items()
-            if name != "L" and not definition.applies(parameters) and getattr(parameters, name) != getattr(usual, name)
-        }
-        if not idle:
-            return parameters
-        parameters = replace(parameters, **idle)
-
-
-def variants(parameters: Parameters, names: tuple[str, ...], axes: Axes, interface: Interface) -> Iterator[Parameters]:
-    """Yield every valid setting of the parameters ``names``, the others as they are, ``parameters`` itself left out."""
-    seen = {parameters}
+def variants(behaviour: Behaviour, names: tuple[str, ...], axes: Axes, interface: Interface) -> Iterator[Behaviour]:
+    """Yield every valid setting of the parameters ``names``, the others as they are, ``behaviour`` itself left out."""
+    seen = {behaviour}
     for values in itertools.product(*(axes[name] for name in names)):
-        found = canonical(replace(parameters, **dict(zip(names, values, strict=True))), interface.k)
+        found = behaviour.change(**dict(zip(names, values, strict=True))).at_length(interface.k)
         if found not in seen:
             seen.add(found)
             try:
@@ -227,6 +225,6 @@ def variants(parameters: Parameters, names: tuple[str, ...], axes: Axes, interfa
             yield found
 
 
-def size(axes: Axes, parameters: Parameters) -> int:
-    """Return the number of settings of those parameters that have an effect beside ``parameters``."""
-    return math.prod(len(values) for name, values in axes.items() if DEFINITIONS[name].applies(parameters))
+def size(axes: Axes, behaviour: Behaviour) -> int:
+    """Return the number of settings of those parameters that have an effect beside those of ``behaviour``."""
+    return math.prod(len(values) for name, values in axes.items() if name in behaviour.settings)

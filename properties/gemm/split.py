@@ -68,7 +68,7 @@ class Splitting:
     def of(cls, algorithm: SplitGemm, unit: Design, operand: str) -> Splitting:
         """Return the split of operand ``a`` or ``b`` by an algorithm that runs on ``unit``."""
         fmt = unit.a_format if operand == "a" else unit.b_format
-        flushed = unit.parameters.subnormals
+        flushed = unit.step.subnormals
         flushes = flushed.of_a if operand == "a" else flushed.of_b
         return cls(algorithm, fmt, algorithm.products.words["ab".index(operand)], flushes)
 

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError
 from mmaproof.designs.formats import Format
-from mmaproof.designs.readings import Alignment, Join, NegativeZero, ProductExponent, Summation
+from mmaproof.designs.steps import Guarantee
 from mmaproof.properties.exact import exact_twin
-from mmaproof.properties.property import has_single_sum
+from mmaproof.properties.property import has_single_sum, kept_bits
 from mmaproof.properties.question import Question, operand_words
 from mmaproof.properties.run_question import RunQuestion, Scope
+from mmaproof.properties.settings import changed_to
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.proving.lemma import Input, Lemma
 from mmaproof.smt.proving.two_terms import holds_every_bit, jammed_as_exact
 from mmaproof.smt.semantics import DotProduct, OperandWords, dot_product_accumulate, equal_results
 from mmaproof.smt.semantics.align import loses_bits
-from mmaproof.smt.semantics.cut import Cut
 from mmaproof.smt.semantics.convert import Rules, convert
+from mmaproof.smt.semantics.cut import Cut
 from mmaproof.smt.semantics.fused_sum import FusedSum
 from mmaproof.smt.semantics.ieee import aligned_sum, read_accumulator
 from mmaproof.smt.semantics.patterns import zero
@@ -45,7 +45,7 @@ class AgainstExact(RunQuestion):
         self.twin = rounded_once(design, fraction_bits)
         # with nothing beside it, a product keeps all of its bits where there are as many as it has, normalised
         alone = rounded_once(design, product_bits(design) + 1)
-        self.products_alone = design.parameters.group_size or 1
+        self.products_alone = design.step.group_size or 1
         self.twin_of_product = alone.change(L=self.products_alone).one_step()
 
     def runs(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Sequence[tuple[Design, OperandWords[D]]]:
@@ -95,7 +95,7 @@ class AgainstExact(RunQuestion):
 
     def not_flushed(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Truth[T]:
         """Return whether the exact result is not a subnormal that the design flushes."""
-        if not self.design.parameters.subnormals.of_results:
+        if not self.design.step.subnormals.of_results:
             return algebra.truth(True)
         exact = self.returned(self.twin, algebra, self.first(algebra, operands))
         return algebra.negation(unpack(algebra, self.design.d_format, exact.d).subnormal)
@@ -106,9 +106,9 @@ class AgainstExact(RunQuestion):
         """Return whether both return equal d, and the twin is exact."""
         d, exact = results
         same = equal_results(algebra, self.design.d_format, d.d, exact.d)
-        if self.twin.parameters.alignment is not Alignment.TRUNCATE:
+        if not self.twin.guarantees(Guarantee.TRUNCATED_TERMS):
             return same
-        return algebra.all_of([same, loses_nothing(algebra, exact.steps[0].sums, self.twin.parameters.fraction_bits)])
+        return algebra.all_of([same, loses_nothing(algebra, exact.steps[0].sums, kept_bits(self.twin))])
 
     def by_jamming(self) -> Sequence[Lemma]:
         """Return lemmas that d is the sum of the first product and c, jammed, and that this converts as the exact one.
@@ -118,7 +118,6 @@ class AgainstExact(RunQuestion):
         IEEE 754 to the product, which is a number of the output format. If a sum of two nonzero terms is zero, the
         terms have both signs. The sign that it gets does not depend on how it was added.
         """
-        p = self.design.parameters
         if self.scope.k is not None or not keeps_trace(self.design):
             return ()
         algebra = TermAlgebra()
@@ -134,14 +133,14 @@ class AgainstExact(RunQuestion):
                 Asked("d is its sum with c as IEEE 754 adds", addition),
             ]
         elif has_single_sum(self.design):
-            like = type(self)(self.design, self.scope)
-            like.twin = self.twin.change(alignment=Alignment.JAM, fraction_bits=p.fraction_bits)
+            like, bits = type(self)(self.design, self.scope), kept_bits(self.design)
+            like.twin = self.twin.change(alignment="jam", fraction_bits=bits)
             (jammed,) = self.returned(like.twin, algebra, first).steps[0].sums
-            found = [Asked(f"d is the sum jammed at {p.fraction_bits} fraction bits", like)]
+            found = [Asked(f"d is the sum jammed at {bits} fraction bits", like)]
         else:
             return ()
         held = Asked("the terms are zero or normalised, and lose no bit in the exact sum", _HoldsEveryBit(self))
-        return [*found, held, *jammed_as_exact(Rules.of(self.twin.parameters), exact, jammed)]
+        return [*found, held, *jammed_as_exact(Rules.of(self.twin.step), exact, jammed)]
 
 
 class _About(RunQuestion):
@@ -218,18 +217,18 @@ class LastAddition(_ProductIsResult):
 
     def total(self, algebra: Algebra[D, T], result: DotProduct[D, T], c: Word[D]) -> FusedSum[D, T]:
         """Return the jammed sum."""
-        accumulator = read_accumulator(algebra, self.design.parameters, self.formats[2], c)
+        accumulator = read_accumulator(algebra, self.design.step, self.formats[2], c)
         return aligned_sum(algebra, self.design.d_format, accumulator, self.addend(algebra, result))
 
     def relation(
         self, algebra: Algebra[D, T], operands: OperandWords[D], results: Sequence[DotProduct[D, T]]
     ) -> Truth[T]:
         """Return whether d is it."""
-        rules, total = Rules.of(self.about.twin.parameters), self.total(algebra, results[0], operands.c)
+        rules, total = Rules.of(self.about.twin.step), self.total(algebra, results[0], operands.c)
         negative = rules.sign_of_zero(algebra, [t.negative for t in total.terms])
         expected, _ = convert(algebra, rules, total.total, total.e_max, total.fraction_bits, negative)
         subnormal = unpack(algebra, self.design.d_format, expected).subnormal
-        flushed = algebra.truth(self.design.parameters.subnormals.of_results)
+        flushed = algebra.truth(self.design.step.subnormals.of_results)
         return algebra.any_of([algebra.equal(results[0].d, expected), algebra.all_of([flushed, subnormal])])
 
 
@@ -257,8 +256,8 @@ class Asked(Lemma):
 
 def check_one_step(design: Design, scope: Scope) -> None:
     """Raise DesignError where the length asked about is longer than a step."""
-    if scope.k is not None and scope.k > design.parameters.L:
-        raise DesignError(f"k = {scope.k}: this is asked of one step, of L = {design.parameters.L} products")
+    if scope.k is not None and scope.k > design.step.L:
+        raise DesignError(f"k = {scope.k}: this is asked of one step, of L = {design.step.L} products")
 
 
 def rounded_once(design: Design, fraction_bits: int | None = None) -> Design:
@@ -267,28 +266,29 @@ def rounded_once(design: Design, fraction_bits: int | None = None) -> Design:
     That is rho, unless c joins in an IEEE 754 addition, which rounds to nearest. If the design rounds or normalises
     products first, the twin normalises them. This changes no exact sum, and it makes proofs short.
     """
-    p, twin = design.parameters, exact_twin(design, fraction_bits)
-    wanted: dict[str, Any] = {"rho": p.rho, "product_exponent": p.product_exponent}
+    settings = {}
     if rounds_last_in_ieee(design):
-        wanted["rho"] = f"rne-{design.d_format.name}"
+        settings["rho"] = f"rne-{design.d_format.name}"
     if adds_last_in_ieee(design):
-        wanted |= {"product_exponent": ProductExponent.NORMALISED, "negative_zero": NegativeZero.NEGATIVE}
-    return twin.change(**{n: x for n, x in wanted.items() if x != getattr(twin.parameters, n)})
+        settings["negative_zero"] = "negative"
+    if adds_last_in_ieee(design) or not design.guarantees(Guarantee.SUMMED_EXPONENTS):
+        settings["product_exponent"] = "normalised"
+    return changed_to(exact_twin(design, fraction_bits), **settings)
 
 
 def rounds_last_in_ieee(design: Design) -> bool:
     """Return whether the last operation of a step is an IEEE 754 addition of c, whatever rho is."""
-    return design.parameters.join in (Join.IEEE, Join.IEEE_ONCE)
+    return design.adds_c_last
 
 
 def adds_last_in_ieee(design: Design) -> bool:
     """Return whether c is added in IEEE 754, in whatever direction, to something that was rounded already."""
-    return design.parameters.summation is Summation.PAIRWISE or rounds_last_in_ieee(design)
+    return design.guarantees(Guarantee.ROUNDED_LAST_SUM) or rounds_last_in_ieee(design)
 
 
 def keeps_trace(design: Design) -> bool:
     """Return whether c is added in a way that jams what lies below the last bit of a sum."""
-    return design.parameters.alignment is Alignment.JAM or adds_last_in_ieee(design)
+    return design.guarantees(Guarantee.JAMMED_TERMS) or adds_last_in_ieee(design)
 
 
 def ieee_bits(design: Design) -> int:
@@ -318,13 +318,16 @@ def product_bits(design: Design) -> int:
     bits = a.fraction_bits + b.fraction_bits
     if design.scale_format is not None:
         bits += 2 * design.scale_format.fraction_bits
-    return bits - (a.e_min + b.e_min if design.parameters.group_size is not None else 0)
+    return bits - (a.e_min + b.e_min if design.step.group_size is not None else 0)
 
 
 def keeping(design: Design, fraction_bits: int) -> Design:
     """Return the design with so many fraction bits. One that rounds every operation then adds in a fused sum."""
-    p = design.parameters
-    wanted: dict[str, Any] = {"fraction_bits": fraction_bits}
-    if p.summation is Summation.PAIRWISE:
-        wanted["summation"] = Summation.FUSED
-    return design.change(**wanted)
+    if design.step.kept_bits is None:
+        return design.change(fraction_bits=fraction_bits, summation="fused")
+    return design.change(fraction_bits=fraction_bits)
+
+
+def keeps_at_most(design: Design, fraction_bits: int) -> bool:
+    """Return whether the terms of the design are cut to so few fraction bits."""
+    return design.step.kept_bits is not None and design.step.kept_bits <= fraction_bits

@@ -6,15 +6,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from mmaproof.designs.design import Design
+from mmaproof.designs.errors import DesignError
 from mmaproof.designs.operands import Operands
 from mmaproof.properties.library.special_case import RepeatedProducts
 from mmaproof.properties.property import NOT_ALIGNED, Answer, Ask, Finding, Property, first_reason, is_aligned
 from mmaproof.properties.run_question import RunQuestion, SameResults, Scope, of_one_step
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
-from mmaproof.smt.proving.cuts import cut_bounds, cut_of, term_shapes
+from mmaproof.smt.proving.cuts import cut_bounds
 from mmaproof.smt.proving.lemma import Lemma
 from mmaproof.smt.semantics import DotProduct, OperandWords, StepSignals
 from mmaproof.smt.semantics.fused_sum import FusedSum
+from mmaproof.smt.semantics.labels import is_of_products
 from mmaproof.smt.semantics.widths import sum_widths
 from mmaproof.smt.solving.verdict import Status
 
@@ -49,17 +51,13 @@ class SumFits(RunQuestion):
 
     def lemmas(self) -> Sequence[Lemma]:
         """Return the bounds of the terms, where they add up to less than the register holds."""
-        cut = cut_of(self.design)
         found: list[Lemma] = []
         for total in registers(self.symbolic_step()):
-            shapes = term_shapes(total)
-            bounds = [
-                cut.bound(shapes["c" if label == "c" else "products"].largest, term.fraction_bits)
-                for label, term in zip(total.labels, total.terms, strict=True)
-            ]
+            terms = zip(total.terms, total.path.cuts, strict=True)
+            bounds = [cut.bound(term.largest, term.fraction_bits) for term, cut in terms]
             if sum(bounds) >= 1 << (self.register - 1):
                 return ()
-            found += cut_bounds(total, cut)
+            found += cut_bounds(total)
         return list({lemma.name: lemma for lemma in found}.values())
 
 
@@ -77,16 +75,18 @@ class _SameWith(SameResults):
 
 def registers(step: StepSignals[D, T]) -> list[FusedSum[D, T]]:
     """Return the sums of a step whose terms are products. The carry bits of a design are those of their registers."""
-    return [s for s in step.sums if s.labels[0].startswith("p") and s.labels[0] != "products"]
+    return [s for s in step.sums if is_of_products(s.labels[0])]
 
 
 def with_carry_bits(design: Design, carry_bits: int | None) -> Design:
     """Return the design with a register of so many carry bits (None: as many as are needed)."""
-    if design.parameters.carry_bits == carry_bits:
+    if design.settings["carry_bits"] == carry_bits:
         return design
+    changed = design.change(carry_bits=carry_bits)
     if carry_bits is None and "carry_bits" not in design.changed:
-        return replace(design, parameters=replace(design.parameters, carry_bits=None))
-    return design.change(carry_bits=carry_bits)
+        # the register of a question about the sum itself: the design keeps its name
+        return replace(changed, changed=design.changed)
+    return changed
 
 
 class CarryBits(Property):
@@ -141,7 +141,7 @@ class CarryBits(Property):
             needed -= 1
         if needed > 0 and overflowing is None:
             return Finding(Status.UNKNOWN, reason=first_reason([fewer]), answers=answers)
-        own = design.parameters.carry_bits
+        own = design.settings["carry_bits"]
         wraps = own is not None and own < needed
         if overflowing is None:
             return Finding(Status.PROVED, needed, answers=answers)
@@ -156,5 +156,7 @@ class CarryBits(Property):
         return Finding(Status.REFUTED if wraps else Status.PROVED, needed, runs, answers=answers)
 
     def mutant(self, design: Design) -> Design:
-        """Return a design with one bit too few."""
+        """Return a design with one bit too few. DesignError where no register adds aligned terms."""
+        if not is_aligned(design):
+            raise DesignError(f"{design.name}: {NOT_ALIGNED}")
         return design.change(carry_bits=sum_widths(design).sufficient_carry_bits - 1)

@@ -11,12 +11,13 @@ import numpy.typing as npt
 from mmaproof.designs.conversions import Rounding
 from mmaproof.designs.design import Design
 from mmaproof.designs.operands import OperandBatch
-from mmaproof.properties.property import NOT_ALIGNED, Ask, Finding, Property, has_single_sum
+from mmaproof.designs.steps import Guarantee
+from mmaproof.properties.property import NOT_ALIGNED, Ask, Finding, Property, has_single_sum, kept_bits
 from mmaproof.properties.run_question import RunQuestion, Scope, of_one_step
 from mmaproof.smt.algebra.arrays import ArrayAlgebra
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.proving.conversions import ConversionError
-from mmaproof.smt.proving.cuts import cut_bounds, cut_errors, cut_of
+from mmaproof.smt.proving.cuts import cut_bounds, cut_errors
 from mmaproof.smt.proving.lemma import Lemma
 from mmaproof.smt.semantics import DotProduct, OperandWords, dot_product_accumulate
 from mmaproof.smt.semantics.align import align
@@ -54,7 +55,7 @@ class WithinBound(RunQuestion):
         """Return both sides of the claim as multiples of one power of two that divides every term, unit and ulp."""
         (step,) = result.steps
         terms, e_max = step.terms, step.e_max
-        p, rho = self.design.parameters, self.design.parameters.conversion
+        rho = self.design.step.conversion
         d = unpack(algebra, self.design.d_format, result.d)
         no, yes = algebra.truth(False), algebra.truth(True)
         half = rho.rounding in (Rounding.RNE, Rounding.RNA)
@@ -62,7 +63,7 @@ class WithinBound(RunQuestion):
         def power(count: int, exponent: Word[D]) -> Term[D, T]:
             return Term(0, no, exponent, algebra.unsigned(count, count.bit_length()), yes, count)
 
-        unit = power(p.L + 1, algebra.subtract(e_max, algebra.signed(p.fraction_bits)))
+        unit = power(self.design.step.L + 1, algebra.subtract(e_max, algebra.signed(kept_bits(self.design))))
         ulp = power(1, algebra.subtract(d.exponent, algebra.signed(rho.fraction_bits + half)))
         result_term = Term(d.fraction_bits, d.negative, d.exponent, d.significand, yes, d.largest)
         # a common exponent that no term exceeds, with enough bits below it to keep the lowest bit of every term
@@ -78,10 +79,10 @@ class WithinBound(RunQuestion):
 
     def lemmas(self) -> Sequence[Lemma]:
         """Return what the class describes, unless the register may wrap."""
-        if self.design.parameters.carry_bits is not None:
+        if not has_single_sum(self.design) or not self.design.guarantees(Guarantee.EXACT_SUM) or not self.is_one_step:
             return ()
-        cut, (total,) = cut_of(self.design), self.symbolic_step().sums
-        return [*cut_errors(total, cut), *cut_bounds(total, cut), ConversionError(self.design, total)]
+        (total,) = self.symbolic_step().sums
+        return [*cut_errors(total), *cut_bounds(total), ConversionError(self.design, total)]
 
     def tightness(self, batch: OperandBatch) -> npt.NDArray[np.float64]:
         """Return error / bound of each row, 0 where the row is not meant; shape (rows,)."""

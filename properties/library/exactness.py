@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from mmaproof.designs.design import Design
-from mmaproof.designs.readings import Join, ProductExponent, Subnormals
+from mmaproof.designs.steps import Guarantee
 from mmaproof.properties.exact import exact_twin, whole_range
 from mmaproof.properties.library.against_exact import product_bits
 from mmaproof.properties.property import (
@@ -17,14 +17,21 @@ from mmaproof.properties.property import (
     Property,
     first_reason,
     has_single_sum,
+    kept_bits,
 )
 from mmaproof.properties.run_question import RunQuestion, SameResults, Scope
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
 from mmaproof.smt.proving.conversions import ConversionOfValue
-from mmaproof.smt.proving.cuts import CutIsExact, cut_bounds, cut_of, term_shapes
+from mmaproof.smt.proving.cuts import CutIsExact, cut_bounds, cut_terms, kind_of
 from mmaproof.smt.proving.lemma import Lemma
 from mmaproof.smt.semantics import DotProduct, OperandWords, StepSignals, dot_product_accumulate
 from mmaproof.smt.solving.verdict import Status
+
+_SUM_OF_NUMBERS = (
+    *(Guarantee.EXACT_SUM, Guarantee.FINITE_PRODUCTS, Guarantee.CONVERTED_BY_RHO),
+    *(Guarantee.SUBNORMAL_OPERANDS, Guarantee.SUBNORMAL_RESULTS),
+)
+"""What a step must guarantee for its terms to be the operands' products and c, and for rho of its sum to be d."""
 
 
 class WithinSpread(SameResults):
@@ -42,12 +49,12 @@ class WithinSpread(SameResults):
         super().__init__(design, scope)
         self.spreads = {"products": products, "c": c}
         whole = exact_twin(design)
-        if design.parameters.group_size is None:
+        if design.step.group_size is None:
             enough = max(_lowest_bit(design, kind) + (spread or 0) for kind, spread in self.spreads.items())
-            if design.parameters.product_exponent is ProductExponent.NORMALISED:
+            if not design.guarantees(Guarantee.SUMMED_EXPONENTS):
                 # the exact design does not normalise products: its e_max is up to so much higher
                 enough += product_bits(design)
-            whole = exact_twin(design, min(max(enough, 1), whole.parameters.fraction_bits))
+            whole = exact_twin(design, min(max(enough, 1), kept_bits(whole)))
         self.exact = whole
 
     def runs(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Sequence[tuple[Design, OperandWords[D]]]:
@@ -61,15 +68,13 @@ class WithinSpread(SameResults):
 
     def lemmas(self) -> Sequence[Lemma]:
         """Return what the class describes, unless the register may wrap or a term or result is another number."""
-        design, p = self.design, self.design.parameters
-        if p.carry_bits is not None or p.join is not Join.FUSED:
+        design = self.design
+        if not has_single_sum(design) or not design.guarantees(*_SUM_OF_NUMBERS) or not self.is_one_step:
             return ()
-        if p.subnormals is not Subnormals.KEPT or p.product_limit is not None:
-            return ()
-        cut, (total,) = cut_of(design), self.symbolic_step().sums
-        shapes = term_shapes(total)
-        exact = [CutIsExact(k, shapes[k], cut, s) for k, s in self.spreads.items() if s is not None]
-        return [*exact, *cut_bounds(total, cut), ConversionOfValue(design, total)]
+        (total,) = self.symbolic_step().sums
+        kinds = cut_terms(total)
+        exact = [CutIsExact(k, *kinds[k], s) for k, s in self.spreads.items() if s is not None]
+        return [*exact, *cut_bounds(total), ConversionOfValue(design, total)]
 
 
 class NeverFurther(RunQuestion):
@@ -95,7 +100,7 @@ def _near(algebra: Algebra[D, T], step: StepSignals[D, T], spreads: Mapping[str,
     (total,) = step.sums
     near = []
     for label, term in zip(total.labels, total.terms, strict=True):
-        kind = "c" if label == "c" else "products"
+        kind = kind_of(label)
         if kind not in spreads:
             continue
         spread, zero = spreads[kind], algebra.is_value(term.significand, 0)
@@ -167,7 +172,7 @@ class _Exactness(Property):
     @staticmethod
     def _expected(design: Design, kind: str) -> int | None:
         """Return the spread at which the lowest bit of a term is the last one kept; None below zero."""
-        spread = design.parameters.fraction_bits - _lowest_bit(design, kind)
+        spread = kept_bits(design) - _lowest_bit(design, kind)
         return spread if spread >= 0 else None
 
     def mutant(self, design: Design) -> Design:

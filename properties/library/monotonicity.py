@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError
-from mmaproof.designs.readings import Alignment, Grouping, Join, Summation
 from mmaproof.properties.library.special_case import CaseFirst, SpecialCase
-from mmaproof.properties.property import has_single_sum
+from mmaproof.properties.property import has_single_sum, kept_bits
 from mmaproof.properties.run_question import RunQuestion, Scope
+from mmaproof.properties.settings import changed_to
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
 from mmaproof.smt.proving.lemma import Lemma
 from mmaproof.smt.proving.monotone import lemmas_for_a, lemmas_for_c
@@ -54,7 +54,7 @@ class _MonotoneInC(_Monotone):
 
     def lemmas(self) -> Sequence[Lemma]:
         """Return why no stage of a step lets the result fall."""
-        return lemmas_for_c(self.design) if self.k <= self.design.parameters.L else ()
+        return lemmas_for_c(self.design) if self.is_one_step else ()
 
 
 class _MonotoneInA(_Monotone):
@@ -73,7 +73,7 @@ class _MonotoneInA(_Monotone):
 
     def lemmas(self) -> Sequence[Lemma]:
         """Return why no stage of a step lets the result fall."""
-        return lemmas_for_a(self.design) if self.k <= self.design.parameters.L else ()
+        return lemmas_for_a(self.design) if self.is_one_step else ()
 
 
 class _EndOfBinade(SpecialCase):
@@ -129,9 +129,9 @@ class MonotoneInC(_Monotonicity):
 
         The property holds if the cut is so fine that all products together lose less than c rises by.
         """
-        p = design.parameters
-        products = p.L // (p.group_size or 1)
-        if not has_single_sum(design) or p.fraction_bits > design.c_format.fraction_bits + 1 + products.bit_length():
+        products = design.step.L // (design.step.group_size or 1)
+        enough = design.c_format.fraction_bits + 1 + products.bit_length()
+        if not has_single_sum(design) or kept_bits(design) > enough:
             return _coarse(design)
         return _on_a_floor(design)
 
@@ -156,7 +156,7 @@ class MonotoneInA(_Monotonicity):
     def mutant(self, design: Design) -> Design:
         """Return a design that cuts terms to few bits. If this one does, return one whose e_max is always the same."""
         few = design.a_format.fraction_bits + design.b_format.fraction_bits
-        cuts = has_single_sum(design) and design.parameters.fraction_bits < few
+        cuts = has_single_sum(design) and kept_bits(design) < few
         return _on_a_floor(design) if cuts else _coarse(design)
 
     def question(self, design: Design, scope: Scope) -> RunQuestion:
@@ -169,20 +169,19 @@ def _on_a_floor(design: Design) -> Design:
     a, b, c, _ = design.formats
     scale = 0 if design.scale_format is None else 2 * design.scale_format.e_max
     highest = a.e_max + b.e_max + scale
-    return design.change(floor=max(highest if design.parameters.group_size is None else scale, c.e_max))
+    return design.change(floor=max(highest if design.step.group_size is None else scale, c.e_max))
 
 
 def _coarse(design: Design) -> Design:
     """Return a design that truncates all terms of a step to few bits in one sum. DesignError for one product."""
-    p = design.parameters
-    if p.L == 1:
+    if design.step.L == 1:
         raise DesignError(f"{design.name}: one product and c rise in any alignment")
-    wanted = {
-        "summation": Summation.FUSED,
-        "grouping": Grouping.ALL,
-        "join": Join.FUSED,
-        "alignment": Alignment.TRUNCATE,
-        "fraction_bits": 4,
-        "product_limit": None,
-    }
-    return design.change(**{n: x for n, x in wanted.items() if x != getattr(p, n)})
+    return changed_to(
+        design,
+        summation="fused",
+        grouping="all",
+        join="fused",
+        alignment="truncate",
+        fraction_bits="4",
+        product_limit="none",
+    )

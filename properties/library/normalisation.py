@@ -10,18 +10,21 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from mmaproof.designs.design import Design
 from mmaproof.designs.formats import Format
-from mmaproof.designs.readings import Alignment, First, Grouping, Join, Normalises, Summation, Truncates
+from mmaproof.designs.steps import Guarantee
 from mmaproof.properties.exact import exact_twin
 from mmaproof.properties.library.against_exact import check_one_step
 from mmaproof.properties.library.rounding import adds_exactly
-from mmaproof.properties.property import INTEGER, Answer, Ask, Finding, Property
+from mmaproof.properties.property import INTEGER, UNSTATED, Answer, Ask, Finding, Property
 from mmaproof.properties.run_question import SameResults, Scope
+from mmaproof.properties.settings import changed_to, has_value
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.semantics import OperandWords, dot_product_accumulate
+from mmaproof.smt.semantics.datapath import datapath
+from mmaproof.smt.semantics.labels import Product
 from mmaproof.smt.semantics.patterns import zero
 from mmaproof.smt.semantics.unpack import unpack
 
@@ -40,7 +43,7 @@ class _AsNormalised(SameResults):
         check_one_step(design, scope)
         super().__init__(design, scope)
         self.normalising = normalising_twin(design)
-        self.taking_part = range(0, self.k, 2 if design.parameters.grouping is Grouping.EVEN_ODD else 1)[:count]
+        self.taking_part = tuple(k for k in _added_together(design) if k < self.k)[:count]
 
     def runs(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Sequence[tuple[Design, OperandWords[D]]]:
         """Return the design and its twin on the signed terms."""
@@ -65,10 +68,14 @@ class _AsNormalised(SameResults):
         return OperandWords(
             column(a, operands.a, signs=True),
             column(b, operands.b, signs=False),
-            accumulator if self.design.parameters.join is Join.FUSED else zero(algebra, c),
+            accumulator if self._takes_c() else zero(algebra, c),
             operands.scale_a,
             operands.scale_b,
         )
+
+    def _takes_c(self) -> bool:
+        """Return whether c is aligned with the products, or with sums of them."""
+        return self.design.guarantees(Guarantee.C_AS_TERM) and not self.design.adds_c_last
 
     def assumption(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Truth[T]:
         """Return whether the operands are finite."""
@@ -92,8 +99,8 @@ class _Shrinking(_AsNormalised):
         """Return also whether the first product is like that, and d is not negative."""
         signed = self.signed(algebra, operands)
         shape = exact_twin(self.design, 1)  # its terms are looked at, not its sum
-        if self.design.parameters.product_exponent is not shape.parameters.product_exponent:
-            shape = shape.change(product_exponent=self.design.parameters.product_exponent)
+        if not self.design.guarantees(Guarantee.SUMMED_EXPONENTS):
+            shape = shape.change(product_exponent="normalised")
         d, terms = (dot_product_accumulate(self.asked(x), algebra, signed) for x in (self.design, shape))
         first, *others = terms.steps[0].sums[0].terms
         one, two = (algebra.unsigned(x << first.fraction_bits, first.significand.width + 1) for x in (1, 2))
@@ -111,6 +118,14 @@ class _Shrinking(_AsNormalised):
         )
 
 
+def _added_together(design: Design) -> tuple[int, ...]:
+    """Return which products of a step are terms of its first sum; all, where it has no sums but adds in turn."""
+    (path,) = datapath(design.one_step(), design.step.L)
+    if not path.sums:
+        return path.ks
+    return tuple(label.k for label in path.sums[0].terms if isinstance(label, Product))
+
+
 def _with_sign(algebra: Algebra[D, T], fmt: Format, x: Word[D], negative: bool) -> Word[D]:
     """Return the pattern with the sign; a zero stays +0."""
     below = algebra.extract(x, fmt.sign_position - 1, 0)
@@ -121,19 +136,11 @@ def _with_sign(algebra: Algebra[D, T], fmt: Format, x: Word[D], negative: bool) 
 
 def normalising_twin(design: Design) -> Design:
     """Return the design with terms added one after the other, every partial sum normalised and cut to F bits."""
-    p = design.parameters
-    if p.summation is Summation.SEQUENTIAL:
-        return design if p.normalises is Normalises.YES else design.change(normalises=Normalises.YES)
-    together: dict[str, Any] = {}
-    if p.join is Join.ROUND_DOWN:
-        together["join"] = Join.FUSED
-    if p.grouping is Grouping.EVEN_ODD:
-        together["grouping"] = Grouping.ALL
-    return design.change(**together).change(
-        summation=Summation.SEQUENTIAL,
-        first=First.EXPONENT,
-        truncates=Truncates.ADDEND,
-        normalises=Normalises.YES,
+    if "normalises" in design.settings:
+        return changed_to(design, normalises="yes")
+    together = {} if design.adds_c_last else {"join": "fused"}
+    return changed_to(design, grouping="all", **together).change(
+        summation="sequential", first="exponent", truncates="addend", normalises="yes"
     )
 
 
@@ -148,22 +155,20 @@ class _Normalises(Property):
         """Refuse designs that have no partial sums to normalise, or whose normalisation could not be seen."""
         if design.d_format.is_integer:
             return INTEGER
-        p = design.parameters
         reasons = {
-            "a step of one product has one sum": p.L == 1,
-            "its partial sums are numbers of the output format": p.summation is Summation.PAIRWISE,
-            "its terms are sums of groups of products": p.group_size is not None,
-            "it does not truncate its terms": p.alignment is not Alignment.TRUNCATE,
-            "its sums are exact, normalised or not": adds_exactly(design),
-            "its sum of products is not one that is added term by term": p.join is Join.IEEE,
+            "a step of one product has one sum": design.step.L == 1,
+            "its partial sums are numbers of the output format": design.guarantees(Guarantee.ROUNDED_OPERATIONS),
+            UNSTATED: not design.guarantees(Guarantee.ALIGNED_TERMS),
+            "its terms are sums of groups of products": not design.guarantees(Guarantee.SINGLE_PRODUCTS),
+            "it does not truncate its terms": not design.guarantees(Guarantee.TRUNCATES),
+            "its sum of products is not one that is added term by term": design.step.adds_c_last,
         }
-        return next((reason for reason, holds in reasons.items() if holds), None)
+        found = next((reason for reason, holds in reasons.items() if holds), None)
+        return "its sums are exact, normalised or not" if found is None and adds_exactly(design) else found
 
     def mutant(self, design: Design) -> Design:
         """Return the normalising twin. If the design is that twin, return one that does not normalise."""
-        if design.parameters.normalises is Normalises.YES:
-            return design.change(normalises=Normalises.NO)
-        return normalising_twin(design)
+        return design.change(normalises="no") if has_value(design, "normalises", "yes") else normalising_twin(design)
 
     def settle(self, design: Design, scope: Scope, ask: Ask) -> Finding:
         """Ask about a few products first, because a difference shows best there."""

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError
-from mmaproof.designs.readings import First, Summation, Truncates
 from mmaproof.properties.property import SimpleProperty
 from mmaproof.properties.run_question import RunQuestion, SameResults, Scope
 from mmaproof.smt.algebra.protocol import Algebra, D, T
@@ -64,11 +63,11 @@ class OrderIndependence(SimpleProperty):
 
     def why_not(self, design: Design) -> str | None:
         """Return that one product has one order."""
-        return "a step of one product has one order" if design.parameters.L == 1 else None
+        return "a step of one product has one order" if design.step.L == 1 else None
 
     def mutant(self, design: Design) -> Design:
         """Return a design that adds the terms one by one in index order, truncating the partial sums."""
-        return design.change(summation=Summation.SEQUENTIAL, first=First.INDEX, truncates=Truncates.PARTIAL_SUM)
+        return design.change(summation="sequential", first="index", truncates="partial-sum")
 
     def question(self, design: Design, scope: Scope) -> RunQuestion:
         """Return invariance under permutations that generate all others.
@@ -77,9 +76,9 @@ class OrderIndependence(SimpleProperty):
         """
         step = design if scope.k is not None else design.one_step()
         count = scope.k or step.k
-        if scope.k is not None and scope.k > design.parameters.L:
-            raise DesignError(f"{self.name} is about a step of L = {design.parameters.L}: see chain-order-independent")
-        return SameAfter(design, scope, generators(count, design.parameters.group_size or step.block or 1))
+        if scope.k is not None and scope.k > design.step.L:
+            raise DesignError(f"{self.name} is about a step of L = {design.step.L}: see chain-order-independent")
+        return SameAfter(design, scope, generators(count, design.step.group_size or step.block or 1))
 
 
 class ChainOrder(SimpleProperty):
@@ -94,7 +93,7 @@ class ChainOrder(SimpleProperty):
 
     def mutant(self, design: Design) -> Design:
         """Return a unit whose one step takes all products. If this one does, return one that takes half of them."""
-        return design.change(L=design.k if design.k > design.parameters.L else design.k // 2)
+        return design.change(L=design.k if design.k > design.step.L else design.k // 2)
 
     def why_not(self, design: Design) -> str | None:
         """Return that scales would have to move with their blocks."""

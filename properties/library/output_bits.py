@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError
-from mmaproof.designs.readings import Join
 from mmaproof.properties.property import INTEGER, SimpleProperty
 from mmaproof.properties.run_question import RunQuestion, Scope
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
@@ -52,9 +51,9 @@ class LowBitsZero(SimpleProperty):
 
     def mutant(self, design: Design) -> Design:
         """Return a design that converts to 13 fraction bits. If this one does, return one that converts to all 23."""
-        if design.parameters.join in (Join.IEEE, Join.IEEE_ONCE):
+        if design.adds_c_last:
             raise DesignError(f"{design.name}: its last addition rounds to all bits of fp32, whatever rho does before")
-        return design.change(rho="rz-fp32" if design.parameters.rho == "rz-e8m13" else "rz-e8m13")
+        return design.change(rho="rz-fp32" if design.step.rho == "rz-e8m13" else "rz-e8m13")
 
     def question(self, design: Design, scope: Scope) -> RunQuestion:
         """Return the question about d."""

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mmaproof.designs.design import Design
-from mmaproof.designs.readings import Alignment, Summation
+from mmaproof.designs.steps import Guarantee
 from mmaproof.properties.exact import exact_twin
 from mmaproof.properties.library.against_exact import (
     AgainstExact,
     Asked,
     is_normal,
     keeping,
+    keeps_at_most,
     keeps_trace,
     loses_nothing,
     product_bits,
@@ -28,6 +29,7 @@ from mmaproof.properties.property import (
     first_reason,
     has_single_sum,
     is_aligned,
+    kept_bits,
 )
 from mmaproof.properties.run_question import Run, RunQuestion, SameResults, Scope
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
@@ -52,17 +54,17 @@ class FractionBits(Property):
         """Refuse designs without a fused sum, and those with one bit."""
         if not is_aligned(design):
             return INTEGER if design.d_format.is_integer else NOT_ALIGNED
-        return "it keeps one fraction bit, the least there can be" if design.parameters.fraction_bits == 1 else None
+        return "it keeps one fraction bit, the least there can be" if kept_bits(design) == 1 else None
 
     def mutant(self, design: Design) -> Design:
         """Return the exact design, where one bit more changes nothing. If this one is exact, return one of few bits."""
         if adds_exactly(design):
-            return keeping(design, design.parameters.conversion.fraction_bits)
+            return keeping(design, design.step.conversion.fraction_bits)
         return exact_twin(design)
 
     def settle(self, design: Design, scope: Scope, ask: Ask) -> Finding:
         """Ask whether each neighbour returns the same; the value is F."""
-        bits = design.parameters.fraction_bits
+        bits = kept_bits(design)
         answers, runs = {}, list[Run]()
         for neighbour in (bits + 1, bits - 1):
             question = _SameWith(design, scope, neighbour)
@@ -93,17 +95,21 @@ class _SameWith(SameResults):
 
         Infinities and NaNs do not depend on fraction bits.
         """
-        if not has_single_sum(self.design) or self.design.parameters.carry_bits is not None:
+        design = self.design
+        if not has_single_sum(design) or not design.guarantees(Guarantee.EXACT_SUM):
             return ()
-        designs = sorted((self.design, self.other), key=lambda d: d.parameters.fraction_bits)
-        if self.k == 1 and self.design.parameters.alignment is Alignment.JAM:
+        if not self.is_one_step and design.c_format is not design.d_format:
+            # the sums of its steps are of other widths
+            return ()
+        designs = sorted((design, self.other), key=kept_bits)
+        if self.k == 1 and design.guarantees(Guarantee.JAMMED_TERMS):
             found = [lemma for d in designs for lemma in RoundedOnce(d, self.scope).by_jamming()]
             return list({lemma.name: lemma for lemma in found}.values())
-        fewer, more = (d.parameters.fraction_bits for d in designs)
+        fewer, more = map(kept_bits, designs)
         keeps_all = _LosesNothing(designs[0], self.scope)
         (total,) = keeps_all.symbolic_step().sums
         exact = Asked(f"no term loses a bit at {fewer} fraction bits", keeps_all)
-        return [exact, WidenedConversion(Rules.of(self.design.parameters), more, total)]
+        return [exact, WidenedConversion(Rules.of(design.step), more, total)]
 
 
 class _LosesNothing(RunQuestion):
@@ -118,7 +124,7 @@ class _LosesNothing(RunQuestion):
     ) -> Truth[T]:
         """Return whether every term keeps all of its bits."""
         sums = [total for step in results[0].steps for total in step.sums]
-        return loses_nothing(algebra, sums, self.design.parameters.fraction_bits)
+        return loses_nothing(algebra, sums, kept_bits(self.design))
 
 
 class GuardBit(SimpleProperty):
@@ -133,13 +139,14 @@ class GuardBit(SimpleProperty):
     witness = "two numbers within a factor of two whose difference is wrong: a bit was lost before it"
     source = "Fasi et al. 2021, Extra bits in the alignment of significands (no guard digit)"
     specimen = "turing/mma.m16n8k8.f32.f16.f16.f32"
+    rests_on = (Guarantee.CONVERTED_BY_RHO,)
 
     def mutant(self, design: Design) -> Design:
         """Return the design with the bits of c (one fewer than a product if c joins late), or the exact one."""
-        p, least, cut = design.parameters, close_bits(design), design.c_format.fraction_bits
+        least, cut = close_bits(design), design.c_format.fraction_bits
         if rounds_last_in_ieee(design):
             least, cut = product_bits(design), product_bits(design) - 1
-        if p.summation is not Summation.PAIRWISE and p.fraction_bits < least:
+        if keeps_at_most(design, least - 1):
             return exact_twin(design)
         return keeping(design, cut)
 
@@ -157,7 +164,7 @@ def close_bits(design: Design) -> int:
     """
     a, b, c = design.a_format, design.b_format, design.c_format
     below, above = 1, 2
-    if design.parameters.group_size is not None:
+    if design.step.group_size is not None:
         below, above = below - a.e_min - b.e_min, above + a.e_max + b.e_max
     if design.scale_format is not None and design.scale_format.fraction_bits:
         above += 2  # two more significands in [1, 2)
@@ -203,13 +210,12 @@ class StickyBit(SimpleProperty):
     witness = "two terms whose sum is rounded as if bits of the smaller one were not there"
     source = "Valpey et al. 2025, 4.2 and table 3; Fasi et al. 2021, Extra bits in the alignment of significands"
     specimen = "cdna2/v_mfma_f32_32x32x8f16"
+    rests_on = (Guarantee.CONVERTED_BY_RHO,)
 
     def mutant(self, design: Design) -> Design:
         """Return a design that cuts a bit of products. If this one loses bits without a trace, return the exact one."""
-        p = design.parameters
-        cut = min(product_bits(design), p.conversion.fraction_bits) - 1
-        is_cut = p.summation is not Summation.PAIRWISE and p.fraction_bits <= cut
-        if (keeps_trace(design) or adds_exactly(design)) and not is_cut:
+        cut = min(product_bits(design), design.step.conversion.fraction_bits) - 1
+        if (keeps_trace(design) or adds_exactly(design)) and not keeps_at_most(design, cut):
             return keeping(design, cut)
         return exact_twin(design)
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from mmaproof.designs.design import Design
 from mmaproof.designs.formats import FORMATS
-from mmaproof.designs.readings import Summation
+from mmaproof.designs.steps import Guarantee
 from mmaproof.properties.exact import exact_twin
-from mmaproof.properties.library.against_exact import AgainstExact, is_normal, keeping, product_bits
+from mmaproof.properties.library.against_exact import AgainstExact, is_normal, keeping, keeps_at_most, product_bits
 from mmaproof.properties.property import SimpleProperty
 from mmaproof.properties.run_question import RunQuestion, Scope
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
@@ -25,12 +25,12 @@ class ProductsExact(SimpleProperty):
     witness = "one product, which comes out other than rounded once"
     source = "Fasi et al. 2021, Accuracy of the dot products; Valpey et al. 2025, 4.1 and table 1"
     specimen = "volta/mma.m8n8k4.f32.f16.f16.f32"
+    rests_on = (Guarantee.CONVERTED_BY_RHO,)
 
     def mutant(self, design: Design) -> Design:
         """Return the design with one bit fewer than a product or the result has, or the exact one if it has fewer."""
-        kept = min(product_bits(design), design.parameters.conversion.fraction_bits) - 1
-        p = design.parameters
-        if p.summation is not Summation.PAIRWISE and p.fraction_bits <= kept:
+        kept = min(product_bits(design), design.step.conversion.fraction_bits) - 1
+        if keeps_at_most(design, kept):
             return exact_twin(design)
         return keeping(design, kept)
 
@@ -56,6 +56,7 @@ class AccumulationPrecision(SimpleProperty):
     witness = "two products, not both of them fp16 numbers, whose sum is one and does not come out"
     source = "Valpey et al. 2025, property 1; Fasi et al. 2021, Accuracy of the dot products (binary16 C and D)"
     specimen = "volta/mma.m8n8k4.f16.f16.f16.f16"
+    rests_on = (Guarantee.CONVERTED_BY_RHO,)
 
     def why_not(self, design: Design) -> str | None:
         """Refuse designs with other results, and steps of one product."""
@@ -65,17 +66,16 @@ class AccumulationPrecision(SimpleProperty):
         bits, lowest = product_bits(design), a.e_min + b.e_min - product_bits(design)
         if bits <= d.fraction_bits and lowest >= d.e_min - d.fraction_bits and a.e_max + b.e_max + 1 < d.e_max:
             return f"every product of {a.name} and {b.name} is an fp16 number"
-        return "a step of one product adds no two" if design.parameters.L == 1 else None
+        return "a step of one product adds no two" if design.step.L == 1 else super().why_not(design)
 
     def mutant(self, design: Design) -> Design:
         """Return a design that rounds every product and sum to fp16, or the exact one if the design does so, or cuts.
 
         Half a unit in the last place of the result must be kept with something below it.
         """
-        p = design.parameters
-        if p.summation is Summation.PAIRWISE or p.fraction_bits <= p.conversion.fraction_bits + 1:
+        if design.step.kept_bits is None or keeps_at_most(design, design.step.conversion.fraction_bits + 1):
             return exact_twin(design)
-        return design.change(summation=Summation.PAIRWISE)
+        return design.change(summation="pairwise")
 
     def question(self, design: Design, scope: Scope) -> RunQuestion:
         """Return that a sum of two products that is an fp16 number is returned, even if neither product is one."""

@@ -8,7 +8,9 @@ from dataclasses import replace
 from mmaproof.designs.conversions import RHO, Rounding
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError
-from mmaproof.designs.readings import Alignment, FarC, Join, Overflow
+from mmaproof.designs.parameters import complete_settings
+from mmaproof.designs.readings import Overflow
+from mmaproof.designs.steps import Guarantee
 from mmaproof.properties.exact import exact_twin
 from mmaproof.properties.library.against_exact import (
     AgainstExact,
@@ -19,12 +21,13 @@ from mmaproof.properties.library.against_exact import (
     loses_nothing,
     rounds_last_in_ieee,
 )
-from mmaproof.properties.property import Ask, Finding, Property, SimpleProperty, first_reason, has_single_sum
+from mmaproof.properties.property import Ask, Finding, Property, SimpleProperty, first_reason, has_single_sum, kept_bits
 from mmaproof.properties.run_question import Run, RunQuestion, Scope
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
 from mmaproof.smt.proving.lemma import Lemma
 from mmaproof.smt.semantics import DotProduct, OperandWords, equal_results
 from mmaproof.smt.semantics.convert import Rules, convert
+from mmaproof.smt.semantics.datapath import datapath
 from mmaproof.smt.semantics.fused_sum import FusedSum
 from mmaproof.smt.semantics.unpack import unpack
 from mmaproof.smt.solving.verdict import Status
@@ -56,16 +59,17 @@ class ConversionRounding(Property):
     witness = "a sum that is exact, and is converted otherwise than the mode would"
     source = "Valpey et al. 2025, property 2; Fasi et al. 2021, Rounding modes in tensor core computations"
     specimen = "volta/mma.m8n8k4.f16.f16.f16.f16"
+    rests_on = (Guarantee.CONVERTED_BY_RHO,)
 
     def mutant(self, design: Design) -> Design:
         """Return a design with another rounding, which is its value. DesignError if rho has no other."""
-        rho, in_ieee = design.parameters.conversion, rounds_last_in_ieee(design)
+        rho, in_ieee = design.step.conversion, rounds_last_in_ieee(design)
         now = Rounding.RNE if in_ieee else rho.rounding
         others = [name for name, x in RHO.items() if x.target is rho.target and x.rounding is not now]
         if not others:
             raise DesignError(f"no other conversion to {rho.target.name} is known")
         wanted = sorted(others, key=lambda name: RHO[name].rounding not in (Rounding.RNE, Rounding.RZ))[0]
-        return design.change(rho=wanted, join=Join.FUSED) if in_ieee else design.change(rho=wanted)
+        return design.change(rho=wanted, join="fused") if in_ieee else design.change(rho=wanted)
 
     def settle(self, design: Design, scope: Scope, ask: Ask) -> Finding:
         """Ask for each mode whether d agrees with it. The value names the proved modes if no other mode is open."""
@@ -93,15 +97,12 @@ class _Converted(AgainstExact):
     """
 
     def __init__(self, design: Design, scope: Scope, mode: str) -> None:
-        p = design.parameters
-        self.kept = min(p.fraction_bits, p.late_bits) if p.join is Join.ROUND_DOWN else p.fraction_bits
-        if adds_last_in_ieee(design):
-            self.kept = ieee_bits(design)
+        self.kept = ieee_bits(design) if adds_last_in_ieee(design) else _least_bits(design)
         super().__init__(design, scope, fraction_bits=self.kept)
         self.addition = LastAddition(self) if adds_last_in_ieee(design) else None
-        rho = self.twin.parameters.conversion
+        rho = self.twin.step.conversion
         rounding, overflow = MODES[mode]
-        self.rules = replace(Rules.of(self.twin.parameters), rho=replace(rho, rounding=rounding), overflow=overflow)
+        self.rules = replace(Rules.of(self.twin.step), rho=replace(rho, rounding=rounding), overflow=overflow)
 
     def runs(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Sequence[tuple[Design, OperandWords[D]]]:
         """Return the design on the first product and c."""
@@ -122,7 +123,7 @@ class _Converted(AgainstExact):
         meant.append(loses_nothing(algebra, (*d.steps[0].sums, total), self.kept))
         if self.addition is not None:
             meant.append(self.addition.is_product(algebra, d, self.returned(self.twin, algebra, first)))
-        elif self.design.parameters.far_c is FarC.DROPPED:
+        elif d.steps[0].path.far_c_dropped is not None:
             # a c that was dropped is not among the terms of the sum
             meant.append(loses_nothing(algebra, self.returned(self.twin, algebra, first).steps[0].sums, self.kept))
         return algebra.all_of(meant)
@@ -143,6 +144,13 @@ class _Converted(AgainstExact):
         return equal_results(algebra, self.design.d_format, results[0].d, expected)
 
 
+def _least_bits(design: Design) -> int:
+    """Return the fraction bits that every cut of a term or of a sum of a step keeps."""
+    (path,) = datapath(design.one_step(), design.step.L)
+    cuts = [cut.fraction_bits for total in path.sums for cut in total.cuts]
+    return min([kept_bits(design), *cuts, *([] if path.rounds_again is None else [path.rounds_again])])
+
+
 class CorrectlyRounded(SimpleProperty):
     """d is the exact sum of all terms, rounded once."""
 
@@ -155,11 +163,12 @@ class CorrectlyRounded(SimpleProperty):
     witness = "finite operands whose d is not the conversion of their exact sum"
     source = "Valpey et al. 2025, 4.2 and table 3"
     specimen = "cdna1/v_mfma_f32_32x32x8f16@L=2"
+    rests_on = (Guarantee.CONVERTED_BY_RHO,)
 
     def mutant(self, design: Design) -> Design:
         """Return the exact design. If this is the exact one, return one that cuts bits that a result shows."""
         if adds_exactly(design):
-            return keeping(design, design.parameters.conversion.fraction_bits - 1)
+            return keeping(design, design.step.conversion.fraction_bits - 1)
         return exact_twin(design)
 
     def question(self, design: Design, scope: Scope) -> RunQuestion:
@@ -189,9 +198,9 @@ class RoundedOnce(AgainstExact):
 
 def adds_exactly(design: Design) -> bool:
     """Return whether the parameters say that the exact sum is rounded: nothing is cut, or it is a chain of FMAs."""
-    p, exact = design.parameters, exact_twin(design).parameters
-    if p.L == 1 and p.alignment is Alignment.JAM and has_single_sum(design):
-        return p.fraction_bits >= ieee_bits(design)
-    texts = [x.as_text() for x in (p, exact)]
-    others = [n for n in texts[0] if texts[0][n] != texts[1][n] and n != "fraction_bits"]
-    return not others and p.fraction_bits >= exact.fraction_bits
+    if design.step.L == 1 and design.guarantees(Guarantee.JAMMED_TERMS) and has_single_sum(design):
+        return kept_bits(design) >= ieee_bits(design)
+    exact = exact_twin(design)
+    ours, theirs = (complete_settings(x.chain, x.step) for x in (design, exact))
+    same = all(ours[n] == theirs[n] for n in ours if n != "fraction_bits")
+    return same and kept_bits(design) >= kept_bits(exact)

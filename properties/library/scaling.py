@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mmaproof.designs.design import Design
-from mmaproof.properties.property import SimpleProperty, has_single_sum
+from mmaproof.properties.property import SimpleProperty
 from mmaproof.properties.run_question import RunQuestion, Scope
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
 from mmaproof.smt.proving.lemma import Lemma
-from mmaproof.smt.proving.scaling import doubled, is_inside, scaling_lemmas, stays_normal
+from mmaproof.smt.proving.scaling import doubled, is_inside, scaling_lemmas, scaling_moves, stays_normal
 from mmaproof.smt.semantics import DotProduct, OperandWords, dot_product_accumulate
 from mmaproof.smt.semantics.unpack import unpack
 
@@ -47,9 +47,8 @@ class _Doubled(RunQuestion):
 
     def lemmas(self) -> Sequence[Lemma]:
         """Return the lemmas about the stages of one fused sum, where they apply."""
-        p = self.design.parameters
-        plain = p.floor is None and p.product_limit is None and not p.subnormals.of_results
-        if not has_single_sum(self.design) or not plain or p.group_size is not None or self.k > p.L:
+        if not scaling_moves(self.design) or not self.is_one_step or self.k < self.design.step.L:
+            # elements that fill up a step are zeros, whose exponents stay
             return ()
         (total,) = self.symbolic_step().sums
         return scaling_lemmas(self.design, total)

@@ -8,13 +8,11 @@ from fractions import Fraction
 
 from mmaproof.designs.design import Design
 from mmaproof.designs.formats import Format
-from mmaproof.designs.parameters import Parameters
-from mmaproof.designs.readings import ProductExponent, ZeroProduct
 from mmaproof.properties.run_question import RunQuestion
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
 from mmaproof.smt.semantics import OperandWords
 from mmaproof.smt.semantics.patterns import zero
-from mmaproof.smt.semantics.terms import Factors, Term, product_term
+from mmaproof.smt.semantics.terms import Factors, Term, normalised_product
 from mmaproof.smt.semantics.unpack import Unpacked, unpack
 
 
@@ -53,8 +51,7 @@ class OfOneProduct(RunQuestion):
 
 def exact_product(algebra: Algebra[D, T], x: Factors[D, T]) -> Term[D, T]:
     """Return the exact product, scales included. Its exponent is floor(log2|x|), and a zero is not present."""
-    normalised = Parameters(product_exponent=ProductExponent.NORMALISED, zero_product=ZeroProduct.ABSENT)
-    return product_term(algebra, normalised, x)
+    return normalised_product(algebra, x)
 
 
 def smallest_product(design: Design, *, normal: bool = False) -> Fraction:

@@ -7,9 +7,11 @@ from collections.abc import Sequence
 
 from mmaproof.designs.design import Design
 from mmaproof.designs.operands import Operands
-from mmaproof.designs.readings import Join, NanCode, NegativeZero, Overflow, Summation, ZeroSum
-from mmaproof.properties.property import INTEGER, Ask, Finding, Property, SimpleProperty
+from mmaproof.designs.readings import NanCode
+from mmaproof.designs.steps import Guarantee
+from mmaproof.properties.property import INTEGER, UNSTATED, Ask, Finding, Property, SimpleProperty, is_aligned
 from mmaproof.properties.run_question import RunQuestion, Scope
+from mmaproof.properties.settings import with_other_value
 from mmaproof.smt.algebra.magnitudes import with_top_exponent
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
 from mmaproof.smt.evaluate import evaluate
@@ -106,7 +108,7 @@ class _GivesNan(SimpleProperty):
 
     def mutant(self, design: Design) -> Design:
         """Return a design that has no NaN."""
-        return design.change(nan_code=NanCode.LARGEST_FINITE)
+        return design.change(nan_code="largest-finite")
 
 
 class NanPropagates(_GivesNan):
@@ -174,7 +176,7 @@ class FiniteGivesNumbers(SimpleProperty):
 
     def mutant(self, design: Design) -> Design:
         """Return a design whose large products are infinities, or are not."""
-        return design.change(product_limit=128 if design.parameters.product_limit is None else None)
+        return with_other_value(design, "product_limit", "none", "128")
 
     def question(self, design: Design, scope: Scope) -> RunQuestion:
         """Return that they do not."""
@@ -221,8 +223,7 @@ class NanCodes(Property):
 
     def mutant(self, design: Design) -> Design:
         """Return a design with another code."""
-        other = NanCode.QUIET if design.parameters.nan_code is NanCode.ALL_ONES else NanCode.ALL_ONES
-        return design.change(nan_code=other)
+        return with_other_value(design, "nan_code", "all-ones", "quiet")
 
     def settle(self, design: Design, scope: Scope, ask: Ask) -> Finding:
         """Ask whether every NaN is all ones, and look at what a NaN accumulator gives."""
@@ -304,9 +305,9 @@ class _Converted(SimpleProperty):
         """Return that no sum is converted to the result."""
         if design.d_format.is_integer:
             return INTEGER
-        p = design.parameters
-        late = p.join in (Join.IEEE, Join.IEEE_ONCE)
-        return NO_SUMS if p.summation is not Summation.FUSED or late else None
+        if is_aligned(design):
+            return NO_SUMS if design.adds_c_last else None
+        return NO_SUMS if design.guarantees(Guarantee.CONVERTED_BY_RHO) else UNSTATED
 
 
 class OverflowToInfinity(_Converted):
@@ -320,7 +321,7 @@ class OverflowToInfinity(_Converted):
 
     def mutant(self, design: Design) -> Design:
         """Return a design that saturates."""
-        return design.change(overflow=Overflow.LARGEST_FINITE)
+        return design.change(overflow="largest-finite")
 
     def question(self, design: Design, scope: Scope) -> RunQuestion:
         """Return that it does."""
@@ -338,8 +339,7 @@ class ZeroSumPositive(_Converted):
 
     def mutant(self, design: Design) -> Design:
         """Return a design with the other sign of a sum of negative zeros."""
-        other = ZeroSum.IEEE if design.parameters.zero_sum is ZeroSum.POSITIVE else ZeroSum.POSITIVE
-        return design.change(zero_sum=other)
+        return with_other_value(design, "zero_sum", "positive", "ieee")
 
     def question(self, design: Design, scope: Scope) -> RunQuestion:
         """Return that it is."""
@@ -357,10 +357,7 @@ class UnderflowSign(_Converted):
 
     def mutant(self, design: Design) -> Design:
         """Return a design of the other reading."""
-        other = NegativeZero.NEGATIVE
-        if design.parameters.negative_zero is other:
-            other = NegativeZero.POSITIVE
-        return design.change(negative_zero=other)
+        return with_other_value(design, "negative_zero", "negative", "positive")
 
     def question(self, design: Design, scope: Scope) -> RunQuestion:
         """Return that it is."""

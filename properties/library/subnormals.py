@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from mmaproof.designs.design import Design
-from mmaproof.designs.readings import Subnormals
+from mmaproof.designs.steps import Guarantee
 from mmaproof.properties.exact import exact_twin
 from mmaproof.properties.library.single_product import OfOneProduct, exact_product, smallest_product
-from mmaproof.properties.property import INTEGER, SimpleProperty
+from mmaproof.properties.property import INTEGER, UNSTATED, SimpleProperty
 from mmaproof.properties.run_question import RunQuestion, Scope
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
 from mmaproof.smt.semantics import DotProduct, OperandWords
@@ -51,7 +51,7 @@ class _SubnormalFactor(_ReturnsProduct):
         d, product = self.design.d_format, exact_product(algebra, x)
         low = algebra.less(product.exponent, algebra.signed(d.e_min))
         high = algebra.less(algebra.signed(d.e_max), product.exponent)
-        lost = loses_bits(algebra, product, product.exponent, Cut(self.design.parameters.conversion.fraction_bits))
+        lost = loses_bits(algebra, product, product.exponent, Cut(self.design.step.conversion.fraction_bits))
         subnormal = algebra.any_of([x.a.subnormal, x.b.subnormal])
         return algebra.all_of([product.present, subnormal, *(algebra.negation(t) for t in (low, high, lost))])
 
@@ -87,7 +87,7 @@ class _SubnormalResult(_ReturnsProduct):
         d, product = self.design.d_format, exact_product(algebra, x)
         low = algebra.less(product.exponent, algebra.signed(d.e_min))
         e_max = algebra.maximum([product.exponent, algebra.signed(d.e_min)])
-        lost = loses_bits(algebra, product, e_max, Cut(self.design.parameters.conversion.fraction_bits))
+        lost = loses_bits(algebra, product, e_max, Cut(self.design.step.conversion.fraction_bits))
         subnormal = algebra.any_of([x.a.subnormal, x.b.subnormal])
         return algebra.all_of([product.present, low, *(algebra.negation(t) for t in (lost, subnormal))])
 
@@ -104,11 +104,12 @@ class SubnormalOperands(SimpleProperty):
     witness = "a product with a subnormal factor that is not returned"
     source = f"{_SOURCE}, question 1; Xie et al. 2026, section 6.2.1 and table 10"
     specimen = "volta/mma.m8n8k4.f32.f16.f16.f32"
+    rests_on = (Guarantee.CONVERTED_BY_RHO,)
 
     def mutant(self, design: Design) -> Design:
         """Return a design that flushes them, or one that does not."""
-        flushed = design.parameters.subnormals.of_a or design.parameters.subnormals.of_b
-        return design.change(subnormals=Subnormals.KEPT if flushed else Subnormals.OPERANDS)
+        flushed = design.step.subnormals.of_a or design.step.subnormals.of_b
+        return design.change(subnormals="kept" if flushed else "operands")
 
     def question(self, design: Design, scope: Scope) -> RunQuestion:
         """Return the question about one product."""
@@ -124,11 +125,12 @@ class SubnormalAccumulator(SimpleProperty):
     witness = "a subnormal c that d does not show"
     source = f"{_SOURCE}, question 2"
     specimen = "volta/mma.m8n8k4.f32.f16.f16.f32"
+    rests_on = (Guarantee.CONVERTED_BY_RHO,)
 
     def mutant(self, design: Design) -> Design:
         """Return a design that flushes it, or one that does not."""
-        flushed = design.parameters.subnormals.of_c
-        return design.change(subnormals=Subnormals.KEPT if flushed else Subnormals.ACCUMULATOR)
+        flushed = design.step.subnormals.of_c
+        return design.change(subnormals="kept" if flushed else "accumulator")
 
     def question(self, design: Design, scope: Scope) -> RunQuestion:
         """Return the question about c."""
@@ -147,11 +149,14 @@ class SubnormalResults(SimpleProperty):
     witness = "normal numbers whose product is a subnormal number, and is not returned"
     source = f"{_SOURCE}, question 3"
     specimen = "ampere/mma.m16n8k8.f32.bf16.bf16.f32"
+    rests_on = (Guarantee.CONVERTED_BY_RHO,)
 
     def why_not(self, design: Design) -> str | None:
         """Return that integers have no subnormals, or that every product is too large."""
         if design.d_format.is_integer:
             return INTEGER
+        if not design.guarantees(*self.rests_on):
+            return UNSTATED
         smallest, e_min = smallest_product(design, normal=True), design.d_format.e_min
         if smallest < Fraction(2) ** e_min:
             return None
@@ -159,8 +164,8 @@ class SubnormalResults(SimpleProperty):
 
     def mutant(self, design: Design) -> Design:
         """Return a design that flushes them, or one that does not."""
-        flushed = design.parameters.subnormals.of_results
-        return design.change(subnormals=Subnormals.KEPT if flushed else Subnormals.RESULTS)
+        flushed = design.step.subnormals.of_results
+        return design.change(subnormals="kept" if flushed else "results")
 
     def question(self, design: Design, scope: Scope) -> RunQuestion:
         """Return the question about one product."""

@@ -7,13 +7,15 @@ from collections.abc import Sequence
 from pysmt.fnode import FNode
 
 from mmaproof.designs.design import Design
-from mmaproof.designs.readings import Alignment, Join, Subnormals
 from mmaproof.properties.property import SimpleProperty, is_aligned
 from mmaproof.properties.run_question import RunQuestion, SameResults, Scope
+from mmaproof.properties.settings import with_other_value
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.proving.laws import LawfulTerms
 from mmaproof.smt.proving.staged import Related
 from mmaproof.smt.semantics import DotProduct, OperandWords
+from mmaproof.smt.semantics.datapath import datapath
+from mmaproof.smt.semantics.labels import Partial
 from mmaproof.smt.semantics.patterns import negated, same_number
 from mmaproof.smt.semantics.unpack import unpack
 
@@ -67,17 +69,23 @@ class NegationSymmetric(SimpleProperty):
 
     def mutant(self, design: Design) -> Design:
         """Return a design that rounds aligned terms down. If c joins rounded down, return one that joins it fused."""
-        p = design.parameters
-        if p.join is Join.ROUND_DOWN and p.late_alignment is Alignment.FLOOR:
-            return design.change(join=Join.FUSED)
+        if _joins_rounded_down(design):
+            return design.change(join="fused")
         if not is_aligned(design):
             # rounded additions: towards minus infinity instead of to nearest
             return design.change(rho=f"rtn-{design.d_format.name}")
-        return design.change(alignment=Alignment.TRUNCATE if p.alignment is Alignment.FLOOR else Alignment.FLOOR)
+        return with_other_value(design, "alignment", "floor", "truncate")
 
     def question(self, design: Design, scope: Scope) -> RunQuestion:
         """Return the question about both results."""
         return _Negated(design, scope)
+
+
+def _joins_rounded_down(design: Design) -> bool:
+    """Return whether c joins the sum of the products in a sum whose terms are rounded towards minus infinity."""
+    (path,) = datapath(design.one_step(), design.step.L)
+    last = path.sums[-1] if path.sums else None
+    return last is not None and Partial.PRODUCTS in last.terms and all(cut.rounds_down for cut in last.cuts)
 
 
 class _Exchanged(SameResults):
@@ -106,7 +114,7 @@ class ExchangeSymmetric(SimpleProperty):
 
     def mutant(self, design: Design) -> Design:
         """Return a design that flushes subnormals of a alone."""
-        return design.change(subnormals=Subnormals.OPERANDS_A)
+        return design.change(subnormals="operands-of-a")
 
     def question(self, design: Design, scope: Scope) -> RunQuestion:
         """Return the question about both results."""

@@ -7,15 +7,17 @@ from fractions import Fraction
 
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError
-from mmaproof.designs.readings import ChainInfinity, Join, Subnormals, Summation, ZeroGroup, ZeroProduct
+from mmaproof.designs.steps import Guarantee
 from mmaproof.properties.library.single_product import smallest_product
 from mmaproof.properties.library.special_case import CaseFirst, NothingBesideC
-from mmaproof.properties.property import INTEGER, SimpleProperty
+from mmaproof.properties.property import INTEGER, UNSTATED, SimpleProperty, kept_bits
 from mmaproof.properties.run_question import RunQuestion, Scope, of_one_step
+from mmaproof.properties.settings import changed_to, has_value
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
 from mmaproof.smt.proving.lemma import Lemma
 from mmaproof.smt.proving.zeros import NeutralStep, UnusedBitsZero, ZeroIsLowest, unused_bits, zeros_can_be_lowest
 from mmaproof.smt.semantics import DotProduct, OperandWords, dot_product_accumulate
+from mmaproof.smt.semantics.labels import is_of_products
 from mmaproof.smt.semantics.patterns import is_finite, same_number, signed_like, zero
 from mmaproof.smt.semantics.terms import ZERO_EXPONENT
 from mmaproof.smt.semantics.unpack import unpack
@@ -38,7 +40,7 @@ class _Appended(_SameNumber):
 
     def __init__(self, design: Design, scope: Scope) -> None:
         super().__init__(design, scope)
-        self.last = design.parameters.group_size or 1
+        self.last = design.step.group_size or 1
 
     def runs(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Sequence[tuple[Design, OperandWords[D]]]:
         """Return the run in which zeros are terms, and the one in which they are not."""
@@ -64,10 +66,12 @@ class _Appended(_SameNumber):
 
     def _nonzero(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> list[Truth[T]]:
         """Return for each product, or group of them, whether it is not zero."""
-        if self.design.parameters.group_size is not None:
+        if self.design.step.group_size is not None:
             (total, *_) = dot_product_accumulate(self.asked(self.design), algebra, operands).steps[0].sums
             return [
-                algebra.negation(algebra.is_value(t.significand, 0)) for t in total.terms[: total.labels.index("c")]
+                algebra.negation(algebra.is_value(term.significand, 0))
+                for label, term in zip(total.labels, total.terms, strict=True)
+                if is_of_products(label)
             ]
         a, b = (
             [unpack(algebra, f, x).zero for x in column]
@@ -82,10 +86,9 @@ class _Appended(_SameNumber):
 
 def _without_zeros(design: Design) -> Design:
     """Return a design in which zero products, or zero groups, take no part."""
-    p = design.parameters
-    if p.group_size is not None:
-        return design if p.zero_group is ZeroGroup.ABSENT else design.change(zero_group=ZeroGroup.ABSENT)
-    return design if p.zero_product is ZeroProduct.ABSENT else design.change(zero_product=ZeroProduct.ABSENT)
+    if design.step.group_size is not None:
+        return changed_to(design, zero_group="absent")
+    return changed_to(design, zero_product="absent")
 
 
 class AppendedZeros(CaseFirst):
@@ -104,20 +107,17 @@ class AppendedZeros(CaseFirst):
 
     def why_not(self, design: Design) -> str | None:
         """Return that zeros decide no alignment."""
-        if design.d_format.is_integer:
-            return INTEGER
-        return _ROUNDED if design.parameters.summation is Summation.PAIRWISE else None
+        return _why_not_aligned(design)
 
     def mutant(self, design: Design) -> Design:
         """Return a design in which zeros have so high an exponent that fractions are cut, or take no part."""
-        p = design.parameters
-        if p.group_size is not None:
-            if p.zero_group is not ZeroGroup.ABSENT:
-                return design.change(zero_group=ZeroGroup.ABSENT)
-            return design.change(zero_group=ZeroGroup.E_ZERO, group_e_zero=p.fraction_bits)
-        if p.zero_product is ZeroProduct.E_ZERO:
-            return design.change(zero_product=ZeroProduct.ABSENT)
-        return design.change(zero_product=ZeroProduct.E_ZERO, e_zero=p.fraction_bits)
+        if design.step.group_size is not None:
+            if not has_value(design, "zero_group", "absent"):
+                return design.change(zero_group="absent")
+            return design.change(zero_group="e-zero", group_e_zero=kept_bits(design))
+        if has_value(design, "zero_product", "e-zero"):
+            return design.change(zero_product="absent")
+        return design.change(zero_product="e-zero", e_zero=kept_bits(design))
 
     def case(self, general: RunQuestion) -> RunQuestion:
         """Return the question about a step whose products are all zeros."""
@@ -126,6 +126,15 @@ class AppendedZeros(CaseFirst):
     def question(self, design: Design, scope: Scope) -> RunQuestion:
         """Return the question about one step."""
         return _Appended(design, of_one_step(self.name, design, scope))
+
+
+def _why_not_aligned(design: Design) -> str | None:
+    """Return why no exponent of a zero decides an alignment, None where it may."""
+    if design.d_format.is_integer:
+        return INTEGER
+    if design.guarantees(Guarantee.ROUNDED_OPERATIONS):
+        return _ROUNDED
+    return None if design.guarantees(Guarantee.ALIGNED_TERMS) else UNSTATED
 
 
 class _OtherPartner(_SameNumber):
@@ -162,21 +171,18 @@ class ZeroTimesNonzero(CaseFirst):
 
     def why_not(self, design: Design) -> str | None:
         """Return that exponents of zeros decide no alignment."""
-        if design.d_format.is_integer:
-            return INTEGER
-        return _ROUNDED if design.parameters.summation is Summation.PAIRWISE else None
+        return _why_not_aligned(design)
 
     def mutant(self, design: Design) -> Design:
         """Return a design of the other reading, with 23 fraction bits if it has so many that nothing is cut."""
-        p = design.parameters
-        if p.group_size is not None:
+        if design.step.group_size is not None:
             raise DesignError(f"{design.name}: the elements of a group have no exponents that decide an alignment")
         if _highest_zero(design) <= _lowest_term(design):
             raise DesignError(f"{design.name}: a zero product lies below every other term in any reading")
-        if p.zero_product is ZeroProduct.OPERAND_MINUS_126:
-            return design.change(zero_product=ZeroProduct.ABSENT)
-        fewer = {"fraction_bits": 23} if p.fraction_bits > 100 else {}
-        return design.change(zero_product=ZeroProduct.OPERAND_MINUS_126, **fewer)
+        if has_value(design, "zero_product", "operand-minus-126"):
+            return design.change(zero_product="absent")
+        fewer = {"fraction_bits": 23} if kept_bits(design) > 100 else {}
+        return design.change(zero_product="operand-minus-126", **fewer)
 
     def case(self, general: RunQuestion) -> RunQuestion:
         """Return the question about a step whose other products are zeros."""
@@ -209,7 +215,7 @@ class _Padded(_SameNumber):
     def lemmas(self) -> Sequence[Lemma]:
         """Return that a step of zeros returns every c that is a result of the design."""
         design = self.design
-        if design.parameters.chain_infinity is not ChainInfinity.INFINITE:
+        if not design.chain.keeps_infinities or not design.guarantees(Guarantee.CONVERTED_BY_RHO):
             return ()
         found: list[Lemma] = [NeutralStep(design)]
         if unused_bits(design):
@@ -235,13 +241,12 @@ class PaddedK(SimpleProperty):
 
     def mutant(self, design: Design) -> Design:
         """Return a design that keeps fewer bits of c than d has, or in which zero groups take no part."""
-        p = design.parameters
-        if p.zero_group is ZeroGroup.SCALES and p.group_size is not None:
-            return design.change(zero_group=ZeroGroup.ABSENT)
-        if p.summation is not Summation.PAIRWISE and p.join not in (Join.IEEE, Join.IEEE_ONCE):
-            return design.change(fraction_bits=p.conversion.fraction_bits - 3)
+        if design.step.group_size is not None and has_value(design, "zero_group", "scales"):
+            return design.change(zero_group="absent")
+        if design.step.kept_bits is not None and not design.adds_c_last:
+            return design.change(fraction_bits=design.step.conversion.fraction_bits - 3)
         if smallest_product(design) < Fraction(2) ** design.d_format.e_min:
-            return design.change(subnormals=Subnormals.ACCUMULATOR)
+            return design.change(subnormals="accumulator")
         raise DesignError(f"{design.name}: c is added in the output format, which loses nothing beside zero products")
 
     def question(self, design: Design, scope: Scope) -> RunQuestion:
@@ -258,6 +263,6 @@ def _lowest_term(design: Design) -> int:
     """Return a bound of the exponents of nonzero products, and of a nonzero c where it is aligned with them."""
     a, b, c, _ = design.formats
     lowest = a.e_min - a.fraction_bits + b.e_min - b.fraction_bits
-    if design.parameters.join in (Join.IEEE, Join.IEEE_ONCE):
+    if design.adds_c_last:
         return lowest
     return min(lowest, c.e_min - c.fraction_bits)

@@ -327,9 +327,9 @@ class Algebra(ABC, Generic[D, T]):
             if known is None:
                 open_truths.append(x.data)
             elif known is not neutral:
-                return self.truth(not neutral)
+                return x
         if not open_truths:
-            return self.truth(neutral)
+            return truths[0] if truths else self.truth(neutral)
         return Truth(self._and(open_truths) if neutral else self._or(open_truths), self)
 
     # --- helpers of the width rules -------------------------------------------------------------------------

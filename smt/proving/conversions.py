@@ -23,7 +23,7 @@ class ConversionLemma(Lemma):
 
     def __init__(self, name: str, design: Design, total: FusedSum[Any, Any]) -> None:
         self.name = name
-        self.rules = Rules.of(design.parameters)
+        self.rules = Rules.of(design.step)
         self.fraction_bits = total.fraction_bits
         self.largest = total.largest
         self.inputs = (
@@ -54,7 +54,7 @@ class ConversionError(ConversionLemma):
     """
 
     def __init__(self, design: Design, total: FusedSum[Any, Any]) -> None:
-        nearest = design.parameters.conversion.rounding in (Rounding.RNE, Rounding.RNA)
+        nearest = design.step.conversion.rounding in (Rounding.RNE, Rounding.RNA)
         amount = "at most half an ulp" if nearest else "less than one ulp"
         super().__init__(f"rho changes the sum by {amount} of the result", design, total)
         self.nearest = nearest

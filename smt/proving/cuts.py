@@ -11,15 +11,14 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, assert_never
+from typing import Any
 
-from mmaproof.designs.design import Design
-from mmaproof.designs.readings import Alignment
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.proving.lemma import Input, Lemma
 from mmaproof.smt.semantics.align import align, loses_bits
 from mmaproof.smt.semantics.cut import Cut
 from mmaproof.smt.semantics.fused_sum import FusedSum
+from mmaproof.smt.semantics.labels import Addend, Label
 from mmaproof.smt.semantics.terms import Term
 
 
@@ -39,23 +38,30 @@ class TermShape:
         return cls(term.significand.width, term.largest, term.fraction_bits, term.exponent.width, e_max.width)
 
 
+def kind_of(label: Label) -> str:
+    """Return what a term of a step's only sum is, by its label: ``products`` (or groups of them) or ``c``."""
+    return "c" if label is Addend.C else "products"
+
+
 def term_shapes(total: FusedSum[Any, Any]) -> dict[str, TermShape]:
     """Return the shapes of the terms of a sum, by what they are: ``products`` (one shape) and ``c``.
 
     Raises ValueError where the products differ in shape.
     """
-    shapes: dict[str, TermShape] = {}
-    for label, term in zip(total.labels, total.terms, strict=True):
-        kind = "c" if label == "c" else "products"
-        shape = TermShape.of(term, total.e_max)
-        if shapes.setdefault(kind, shape) != shape:
-            raise ValueError(f"the {kind} of a step differ in shape: {shapes[kind]} and {shape}")
-    return shapes
+    return {kind: shape for kind, (shape, _) in cut_terms(total).items()}
 
 
-def cut_of(design: Design) -> Cut:
-    """Return how a design with a single fused sum cuts its terms."""
-    return Cut(design.parameters.fraction_bits, design.parameters.alignment)
+def cut_terms(total: FusedSum[Any, Any]) -> dict[str, tuple[TermShape, Cut]]:
+    """Return the shapes of the terms of a sum, likewise, each with the cut of such terms.
+
+    Raises ValueError where the products differ in shape or cut.
+    """
+    found: dict[str, tuple[TermShape, Cut]] = {}
+    for label, term, cut in zip(total.labels, total.terms, total.path.cuts, strict=True):
+        kind, this = kind_of(label), (TermShape.of(term, total.e_max), cut)
+        if found.setdefault(kind, this) != this:
+            raise ValueError(f"the {kind} of a step differ: {found[kind]} and {this}")
+    return found
 
 
 class TermLemma(Lemma):
@@ -114,7 +120,7 @@ class CutError(CutLemma):
     """A cut moves a term by less than one unit, ``2**(e_max - F)``; rounding to nearest by at most half of one."""
 
     def __init__(self, kind: str, shape: TermShape, cut: Cut) -> None:
-        amount = "at most half of" if cut.alignment is Alignment.NEAREST else "less than"
+        amount = "at most half of" if cut.rounds_to_nearest else "less than"
         super().__init__(f"cutting one of the {kind} changes it by {amount} 2^(e_max - F)", shape, cut)
 
     def of_term(self, algebra: Algebra[D, T], term: Term[D, T], e_max: Word[D]) -> Truth[T]:
@@ -130,13 +136,9 @@ class CutError(CutLemma):
         exact = algebra.conditional_negate(term.negative, algebra.shift_left(term.significand, self.cut.fraction_bits))
         scaled = algebra.shift_left_by(algebra.shift_left(kept, term.fraction_bits), distance)
         error = algebra.magnitude(algebra.subtract(scaled, exact))
-        match self.cut.alignment:
-            case Alignment.NEAREST:
-                return algebra.negation(algebra.less(unit, algebra.shift_left(error, 1)))
-            case Alignment.TRUNCATE | Alignment.FLOOR | Alignment.JAM:
-                return algebra.less(error, unit)
-            case _:
-                assert_never(self.cut.alignment)
+        if self.cut.rounds_to_nearest:
+            return algebra.negation(algebra.less(unit, algebra.shift_left(error, 1)))
+        return algebra.less(error, unit)
 
 
 class CutIsExact(CutLemma):
@@ -176,11 +178,11 @@ def _distance(algebra: Algebra[D, T], term: Term[D, T], e_max: Word[D], most: in
     return algebra.narrow_to_unsigned(algebra.ite(term.present, near, algebra.signed(0)), most.bit_length())
 
 
-def cut_errors(total: FusedSum[Any, Any], cut: Cut) -> Sequence[Lemma]:
+def cut_errors(total: FusedSum[Any, Any]) -> Sequence[Lemma]:
     """Return the lemmas that every term of a sum moves by less than one unit, or at most half of one."""
-    return [CutError(kind, shape, cut) for kind, shape in term_shapes(total).items()]
+    return [CutError(kind, shape, cut) for kind, (shape, cut) in cut_terms(total).items()]
 
 
-def cut_bounds(total: FusedSum[Any, Any], cut: Cut) -> Sequence[Lemma]:
+def cut_bounds(total: FusedSum[Any, Any]) -> Sequence[Lemma]:
     """Return the lemmas that every term of a sum keeps within the bound that ``FusedSum.largest`` adds up."""
-    return [CutBound(kind, shape, cut) for kind, shape in term_shapes(total).items()]
+    return [CutBound(kind, shape, cut) for kind, (shape, cut) in cut_terms(total).items()]

@@ -23,12 +23,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, assert_never
+from typing import Any
 
 from mmaproof.designs.design import Design
 from mmaproof.designs.formats import Format
-from mmaproof.designs.parameters import Parameters
-from mmaproof.designs.readings import Alignment, FarC, Grouping, Join, LateRounding, ProductExponent, Summation
+from mmaproof.designs.steps import Guarantee, Step
 from mmaproof.smt.algebra.magnitudes import with_top_exponent
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.algebra.terms import TermAlgebra
@@ -38,7 +37,9 @@ from mmaproof.smt.semantics import OperandWords, dot_product_accumulate, ieee
 from mmaproof.smt.semantics.align import align, loses_bits
 from mmaproof.smt.semantics.convert import Rules, convert
 from mmaproof.smt.semantics.cut import Cut
+from mmaproof.smt.semantics.datapath import datapath
 from mmaproof.smt.semantics.fused_sum import FusedSum
+from mmaproof.smt.semantics.labels import Addend
 from mmaproof.smt.semantics.patterns import is_finite, order_key, successor, zero
 from mmaproof.smt.semantics.terms import Term
 from mmaproof.smt.semantics.unpack import unpack
@@ -72,7 +73,8 @@ class ChangedC(Changed):
     ) -> tuple[Term[D, T], Term[D, T]]:
         """Return the terms."""
         both = [_beside_zeros(algebra, self.step, {"c": c}) for c in (words["x"], above)]
-        first, second = (dot_product_accumulate(self.step, algebra, x).steps[0].sums[-1].terms[-1] for x in both)
+        sums = [dot_product_accumulate(self.step, algebra, x).steps[0].sums[-1] for x in both]
+        first, second = (total.terms[total.labels.index(Addend.C)] for total in sums)
         return first, second
 
 
@@ -137,14 +139,14 @@ def _implies(
 class ChangedAddend(Changed):
     """An addend of a rounded addition."""
 
-    def __init__(self, fmt: Format, parameters: Parameters) -> None:
-        self.fmt, self.parameters = fmt, parameters
+    def __init__(self, fmt: Format, step: Step) -> None:
+        self.fmt, self.step = fmt, step
 
     def terms(
         self, algebra: Algebra[D, T], words: Mapping[str, Word[D]], above: Word[D]
     ) -> tuple[Term[D, T], Term[D, T]]:
         """Return the terms."""
-        x, y = (ieee.read_accumulator(algebra, self.parameters, self.fmt, p) for p in (words["x"], above))
+        x, y = (ieee.read_accumulator(algebra, self.step, self.fmt, p) for p in (words["x"], above))
         first, second = (ieee.aligned_sum(algebra, self.fmt, t, t).terms[0] for t in (x, y))
         return first, second
 
@@ -349,26 +351,24 @@ class CutAgain(CutLemma):
     """
 
     def __init__(self, kind: str, shape: TermShape, cut: Cut) -> None:
-        again = "at most half a unit from its cut" if cut.alignment is Alignment.NEAREST else "its cut, cut again"
+        again = "at most half a unit from its cut" if cut.rounds_to_nearest else "its cut, cut again"
         super().__init__(f"one of the {kind}, cut below a higher e_max, is {again}", shape, cut)
 
     def of_term(self, algebra: Algebra[D, T], term: Term[D, T], e_max: Word[D]) -> Truth[T]:
         """Return whether it is: a floor of a floor, truncated twice, or rounded to odd twice; or so close."""
         one = algebra.unsigned(1, 1)
         low, high = (align(algebra, term, e, self.cut) for e in (e_max, algebra.add(e_max, algebra.signed(1))))
-        match self.cut.alignment:
-            case Alignment.NEAREST:
-                apart = algebra.magnitude(algebra.subtract(algebra.shift_left(high, 1), low))
-                close = algebra.negation(algebra.less(one, apart))
-            case Alignment.FLOOR:
-                close = algebra.equal(high, algebra.shift_right(low, one))
-            case Alignment.TRUNCATE | Alignment.JAM as alignment:
-                shift = algebra.shift_right_jam if alignment is Alignment.JAM else algebra.shift_right
-                again = algebra.conditional_negate(term.negative, shift(algebra.magnitude(low), one))
-                close = algebra.equal(high, again)
-            case _:
-                assert_never(self.cut.alignment)
-        return algebra.any_of([algebra.negation(term.present), close])
+        if self.cut.rounds_to_nearest:
+            apart = algebra.magnitude(algebra.subtract(algebra.shift_left(high, 1), low))
+            return algebra.any_of([algebra.negation(term.present), algebra.negation(algebra.less(one, apart))])
+        if self.cut.rounds_down:
+            again = algebra.shift_right(low, one)
+        elif self.cut.jams or self.cut.truncates:
+            shift = algebra.shift_right_jam if self.cut.jams else algebra.shift_right
+            again = algebra.conditional_negate(term.negative, shift(algebra.magnitude(low), one))
+        else:
+            raise ValueError(f"{self.cut}: how such a cut is cut again is not known")
+        return algebra.any_of([algebra.negation(term.present), algebra.equal(high, again)])
 
 
 class OrderedConversion(Lemma):
@@ -424,66 +424,62 @@ def _at_most(algebra: Algebra[D, T], x: tuple[Word[D], Word[D]], y: tuple[Word[D
 
 
 def lemmas_for_c(design: Design) -> Sequence[Lemma]:
-    """Return lemmas that together say that d does not fall where c rises; none where the argument does not apply."""
-    p, d = design.parameters, design.d_format
-    if d.is_integer:
-        return ()
-    tree, late = p.summation is Summation.PAIRWISE, p.join in (Join.IEEE, Join.IEEE_ONCE)
-    if tree or late:
+    """Return lemmas that together say that d does not fall where c rises; none where the argument does not apply.
+
+    It applies where c is added last, and where it is a term of the last fused sum, as it is or cut with the others.
+    """
+    step, d = design.step, design.d_format
+    if design.adds_c_last or design.guarantees(Guarantee.ROUNDED_LAST_SUM):
         if design.c_format is not d:
             return ()
-        return _of_addition(d, Rules.of_operation(p) if tree else Rules.nearest(d, p), p)
-    if p.summation is not Summation.FUSED or p.carry_bits is not None:
+        return _of_addition(d, Rules.nearest(d, step) if design.adds_c_last else Rules.of_operation(step), step)
+    (path,) = datapath(design.one_step(), step.L)
+    if not design.guarantees(Guarantee.ALIGNED_SUMS, Guarantee.EXACT_SUM) or Addend.C not in path.sums[-1].terms:
         return ()
-    cuts = [Cut(p.fraction_bits, p.alignment)] * 2
-    if p.join is Join.ROUND_DOWN:
-        if p.far_c is not FarC.ROUNDED or p.late_rounding is not LateRounding.ONCE:
-            return ()
-        cuts = [Cut(bits, p.late_alignment) for bits in (p.late_bits, p.fraction_bits)]
-    total = _last_sum(design)
-    floor = p.floor if p.join is Join.FUSED else None
-    return _of_sum(ChangedC(design), total, -1, cuts[1], cuts[0], floor, Rules.of(p))
+    if path.far_c_dropped is not None or path.rounds_again is not None:
+        return ()
+    return _of_sum(ChangedC(design), _last_sum(design), path.sums[-1].terms.index(Addend.C), Rules.of(step))
+
+
+_RISING_PRODUCT = (
+    *(Guarantee.ALIGNED_SUMS, Guarantee.SINGLE_SUM, Guarantee.EXACT_SUM, Guarantee.SINGLE_PRODUCTS),
+    *(Guarantee.FINITE_PRODUCTS, Guarantee.SUMMED_EXPONENTS, Guarantee.UNCHANGED_OPERANDS),
+)
+"""What a step must guarantee for the significand of its first product to be that of a[0] times another number."""
 
 
 def lemmas_for_a(design: Design) -> Sequence[Lemma]:
     """Return lemmas that together say that d does not fall where a[0] rises, times a positive b[0]; likewise none."""
-    p = design.parameters
-    fused = not design.d_format.is_integer and p.summation is Summation.FUSED and p.join is Join.FUSED
-    if not fused or p.grouping is not Grouping.ALL or p.group_size is not None:
-        return ()
-    if p.carry_bits is not None or p.product_limit is not None or p.product_exponent is not ProductExponent.SUMMED:
+    if not design.guarantees(*_RISING_PRODUCT) or design.adds_c_last:
         return ()
     if design.scale_format is not None and design.scale_format.fraction_bits:
         return ()
-    cut = Cut(p.fraction_bits, p.alignment)
-    return _of_sum(ChangedA(design), _last_sum(design), 0, cut, cut, p.floor, Rules.of(p))
+    return _of_sum(ChangedA(design), _last_sum(design), 0, Rules.of(design.step))
 
 
-def _of_addition(fmt: Format, rules: Rules, parameters: Parameters) -> Sequence[Lemma]:
+def _of_addition(fmt: Format, rules: Rules, step: Step) -> Sequence[Lemma]:
     """Return the lemmas about a rounded addition one of whose addends rises."""
     algebra = TermAlgebra()
     x = unpack(algebra, fmt, algebra.symbol(f"addend_{fmt.name}", fmt.bits))
-    total, cut = ieee.aligned_sum(algebra, fmt, x, x), ieee.cut_of_addends(fmt, x, x)
-    return _of_sum(ChangedAddend(fmt, parameters), total, 0, cut, cut, None, rules)
+    return _of_sum(ChangedAddend(fmt, step), ieee.aligned_sum(algebra, fmt, x, x), 0, rules)
 
 
-def _of_sum(
-    changed: Changed, total: FusedSum[Any, Any], place: int, cut: Cut, others: Cut, floor: int | None, rules: Rules
-) -> Sequence[Lemma]:
-    """Return the lemmas about a sum in which the term at ``place`` rises; it and the others have their cuts."""
-    rest = list(total.terms)
-    own = TermShape.of(rest.pop(place), total.e_max)
-    shapes = list(dict.fromkeys(TermShape.of(t, total.e_max) for t in rest))
-    kinds = {f"other terms{f' of shape {i + 1}' if i else ''}": s for i, s in enumerate(shapes)}
+def _of_sum(changed: Changed, total: FusedSum[Any, Any], place: int, rules: Rules) -> Sequence[Lemma]:
+    """Return the lemmas about a sum in which the term at ``place`` rises; all have the cuts of its path."""
+    rest = list(zip(total.terms, total.path.cuts, strict=True))
+    term, cut = rest.pop(place)
+    own = TermShape.of(term, total.e_max)
+    others = list(dict.fromkeys((TermShape.of(t, total.e_max), c) for t, c in rest))
+    kinds = [(f"other terms{f' of shape {i + 1}' if i else ''}", shape, c) for i, (shape, c) in enumerate(others)]
     return [
         TermRises(changed),
         CutOrdered(own, cut),
         CutOfDoubled(own, cut),
-        LargeStep(changed, cut, [others] * len(rest), floor),
-        *(CutAgain(kind, shape, others) for kind, shape in kinds.items()),
-        *(CutError(kind, shape, others) for kind, shape in kinds.items() if others.alignment is Alignment.NEAREST),
+        LargeStep(changed, cut, [c for _, c in rest], total.path.floor),
+        *(CutAgain(kind, shape, c) for kind, shape, c in kinds),
+        *(CutError(kind, shape, c) for kind, shape, c in kinds if c.rounds_to_nearest),
         CutBound("terms that rise", own, cut),
-        *(CutBound(kind, shape, others) for kind, shape in kinds.items()),
+        *(CutBound(kind, shape, c) for kind, shape, c in kinds),
         OrderedConversion(total, rules),
     ]
 

@@ -20,15 +20,21 @@ from typing import Any
 
 from mmaproof.designs.design import Design
 from mmaproof.designs.formats import Format
+from mmaproof.designs.steps import Guarantee
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.proving.conversions import ConversionLemma
-from mmaproof.smt.proving.cuts import CutLemma, cut_of, term_shapes
+from mmaproof.smt.proving.cuts import CutLemma, cut_terms
 from mmaproof.smt.proving.lemma import Input, Lemma
 from mmaproof.smt.semantics.align import align
 from mmaproof.smt.semantics.convert import convert
 from mmaproof.smt.semantics.fused_sum import FusedSum
 from mmaproof.smt.semantics.terms import Term
 from mmaproof.smt.semantics.unpack import unpack
+
+_MOVES = (
+    *(Guarantee.ALIGNED_SUMS, Guarantee.SINGLE_SUM, Guarantee.SINGLE_PRODUCTS, Guarantee.MOVING_EXPONENTS),
+    *(Guarantee.FINITE_PRODUCTS, Guarantee.NO_FLOOR, Guarantee.SUBNORMAL_RESULTS),
+)
 
 
 def doubled(algebra: Algebra[D, T], fmt: Format, pattern: Word[D]) -> Word[D]:
@@ -119,15 +125,23 @@ class ConversionMoves(ConversionLemma):
         return algebra.any_of([outside, algebra.equal(moved, doubled(algebra, fmt, d))])
 
 
+def scaling_moves(design: Design) -> bool:
+    """Return whether the argument applies: the exponents of all terms move, and no others decide an alignment.
+
+    A scale that is zero would make zero products of nonzero elements, which may have an exponent of their own.
+    """
+    scales_are_nonzero = design.scale_format is None or not design.scale_format.fraction_bits
+    return design.guarantees(*_MOVES) and not design.adds_c_last and scales_are_nonzero
+
+
 def scaling_lemmas(design: Design, total: FusedSum[Any, Any]) -> Sequence[Lemma]:
     """Return the lemmas for a step of ``design``, whose only sum is ``total``."""
-    cut = cut_of(design)
-    widths = {x.exponent_width for x in term_shapes(total).values()} | {total.e_max.width}
+    kinds = cut_terms(total).items()
+    widths = {shape.exponent_width for _, (shape, _) in kinds} | {total.e_max.width}
     formats = dict.fromkeys((design.a_format, design.c_format))
-    cuts = term_shapes(total).items()
     return [
         *(UnpacksDoubled(f) for f in formats),
         *(MaximumMoves(width) for width in sorted(widths)),
-        *(CutMoves(f"cutting one of the {kind} depends on its distance alone", x, cut) for kind, x in cuts),
+        *(CutMoves(f"cutting one of the {kind} depends on its distance alone", x, cut) for kind, (x, cut) in kinds),
         ConversionMoves(design, total),
     ]

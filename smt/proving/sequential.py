@@ -20,31 +20,45 @@ the larger product; NORMALISED exponents; truncated PARTIAL SUMS; a sum that nor
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from mmaproof.designs.design import Design
-from mmaproof.designs.readings import Alignment, ChainInfinity, Summation, ZeroSum
+from mmaproof.designs.steps import Guarantee
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
-from mmaproof.smt.proving.cuts import TermLemma, TermShape, cut_of, term_shapes
+from mmaproof.smt.proving.cuts import TermLemma, TermShape, cut_terms
 from mmaproof.smt.proving.laws import Law, Operation, of_law
 from mmaproof.smt.proving.lemma import Input, Lemma
 from mmaproof.smt.proving.two_terms import WidenedConversion
 from mmaproof.smt.semantics.align import align
 from mmaproof.smt.semantics.convert import Rules, convert
+from mmaproof.smt.semantics.cut import Cut
 from mmaproof.smt.semantics.fused_sum import FusedSum
-from mmaproof.smt.semantics.sequential_step import Accumulator, add, cut_at, fraction_of, start, with_exponent
+from mmaproof.smt.semantics.sequential_step import (
+    Accumulator,
+    add,
+    cut_at,
+    fraction_of,
+    sequential,
+    start,
+    with_exponent,
+)
 from mmaproof.smt.semantics.terms import Term
 
+_T_FDPA = (
+    *(Guarantee.ALIGNED_SUMS, Guarantee.SINGLE_SUM, Guarantee.TRUNCATED_TERMS, Guarantee.EXACT_SUM),
+    *(Guarantee.SINGLE_PRODUCTS, Guarantee.NO_FLOOR, Guarantee.POSITIVE_ZERO_SUM),
+)
 
-def is_rewriting(fused: Design, sequential: Design) -> bool:
+
+def is_rewriting(fused: Design, in_turn: Design) -> bool:
     """Return whether the lemmas apply: a T-FDPA, and the same as such a sequential accumulator."""
-    p = fused.parameters
-    single = p.group_size is None and p.floor is None and p.carry_bits is None and p.alignment is Alignment.TRUNCATE
-    chained = p.chain_infinity is ChainInfinity.INFINITE and p.zero_sum is ZeroSum.POSITIVE
-    default = replace(p, summation=Summation.SEQUENTIAL)
-    same = sequential.parameters == default and fused.formats == sequential.formats and fused.k == sequential.k
-    return p.summation is Summation.FUSED and same and single and chained
+    if not fused.guarantees(*_T_FDPA) or fused.adds_c_last or not fused.chain.keeps_infinities:
+        return False
+    if not in_turn.guarantees(Guarantee.SUM_IN_TURN):
+        return False
+    rewritten = fused.change(summation="sequential")
+    same = (rewritten.step, rewritten.chain) == (in_turn.step, in_turn.chain)
+    return same and fused.signature == in_turn.signature and fused.k == in_turn.k
 
 
 class StartIsUnique(Lemma):
@@ -85,9 +99,9 @@ class StartIsUnique(Lemma):
 class _OfAccumulator(TermLemma):
     """A statement about one term and the accumulator of ``design``, which has ``fraction`` fraction bits."""
 
-    def __init__(self, name: str, design: Design, shape: TermShape, fraction: int) -> None:
-        super().__init__(name, shape, cut_of(design))
-        self.design, self.fraction = design, fraction
+    def __init__(self, name: str, design: Design, shape: TermShape, cut: Cut, fraction: int) -> None:
+        super().__init__(name, shape, cut)
+        self.step, self.fraction = sequential(design.step), fraction
 
     def aligned(self, algebra: Algebra[D, T], term: Term[D, T], e_max: Word[D]) -> Word[D]:
         """Return the aligned term as the accumulator holds it."""
@@ -97,14 +111,14 @@ class _OfAccumulator(TermLemma):
 class StartsAligned(_OfAccumulator):
     """The accumulator starts as the aligned term that it starts with."""
 
-    def __init__(self, kind: str, design: Design, shape: TermShape, fraction: int) -> None:
-        super().__init__(f"a sum that starts with one of the {kind} starts aligned", design, shape, fraction)
+    def __init__(self, kind: str, design: Design, shape: TermShape, cut: Cut, fraction: int) -> None:
+        super().__init__(f"a sum that starts with one of the {kind} starts aligned", design, shape, cut, fraction)
 
     def claim(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
         """Return whether it does, or the term is not present or lies below e_max."""
         term, e_max = self.term_of(algebra, words), words["e_max"]
         state = start(algebra, [term], [algebra.truth(True)], self.fraction)
-        state = cut_at(self.design, algebra, state, self.fraction)
+        state = cut_at(self.step, algebra, state, self.fraction)
         excluded = algebra.any_of([algebra.negation(term.present), algebra.less(term.exponent, e_max)])
         same = algebra.equal(state.value, self.aligned(algebra, term, e_max))
         return algebra.any_of([excluded, algebra.all_of([same, algebra.equal(state.exponent, e_max), state.present])])
@@ -113,8 +127,8 @@ class StartsAligned(_OfAccumulator):
 class AddsAligned(_OfAccumulator):
     """A term that is taken adds its aligned word to the accumulator, one that is not taken adds nothing."""
 
-    def __init__(self, kind: str, design: Design, shape: TermShape, fraction: int, total_width: int) -> None:
-        super().__init__(f"adding one of the {kind} adds its aligned word", design, shape, fraction)
+    def __init__(self, kind: str, design: Design, shape: TermShape, cut: Cut, fraction: int, total_width: int) -> None:
+        super().__init__(f"adding one of the {kind} adds its aligned word", design, shape, cut, fraction)
         self.inputs = (*self.inputs, Input("held", total_width, signed=True), Input("taken", 1))
 
     def claim(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
@@ -123,7 +137,7 @@ class AddsAligned(_OfAccumulator):
         value = algebra.shift_left(words["held"], self.fraction - self.cut.fraction_bits)
         taken = algebra.all_of([term.present, algebra.is_value(words["taken"], 1)])
         state = Accumulator(value, e_max, algebra.truth(True))
-        after = add(self.design, algebra, state, term, taken, self.fraction)
+        after = add(self.step, algebra, state, term, taken, self.fraction)
         amount = algebra.ite(taken, self.aligned(algebra, term, e_max), algebra.signed(0))
         moved = algebra.equal(after.value, algebra.add(value, amount))
         return algebra.all_of([moved, algebra.equal(after.exponent, e_max), after.present])
@@ -135,7 +149,7 @@ class ZeroConverts(Lemma):
     name = "zero converts to the same at any exponent"
 
     def __init__(self, design: Design, total: FusedSum[Any, Any]) -> None:
-        self.rules, self.fraction_bits = Rules.of(design.parameters), total.fraction_bits
+        self.rules, self.fraction_bits = Rules.of(design.step), total.fraction_bits
         self.inputs = tuple(Input(n, total.e_max.width, signed=True) for n in ("x", "y"))
 
     def claim(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
@@ -145,12 +159,12 @@ class ZeroConverts(Lemma):
         return algebra.equal(x, y)
 
 
-def sequential_lemmas(sequential: Design, total: FusedSum[Any, Any]) -> Sequence[Lemma]:
-    """Return the lemmas that ``sequential`` returns what its T-FDPA does, whose only sum is ``total``."""
-    fraction = fraction_of(sequential, total.terms)
+def sequential_lemmas(in_turn: Design, total: FusedSum[Any, Any]) -> Sequence[Lemma]:
+    """Return the lemmas that ``in_turn`` returns what its T-FDPA does, whose only sum is ``total``."""
+    fraction = fraction_of(sequential(in_turn.step), total.terms)
     found: list[Lemma] = [StartIsUnique(total)]
-    for kind, shape in term_shapes(total).items():
-        found.append(StartsAligned(kind, sequential, shape, fraction))
-        found.append(AddsAligned(kind, sequential, shape, fraction, total.total.width))
-    found += [of_law(Law(Operation.SUM, total.total.width)), ZeroConverts(sequential, total)]
-    return [*found, WidenedConversion(Rules.of(sequential.parameters), fraction, total)]
+    for kind, (shape, cut) in cut_terms(total).items():
+        found.append(StartsAligned(kind, in_turn, shape, cut, fraction))
+        found.append(AddsAligned(kind, in_turn, shape, cut, fraction, total.total.width))
+    found += [of_law(Law(Operation.SUM, total.total.width)), ZeroConverts(in_turn, total)]
+    return [*found, WidenedConversion(Rules.of(in_turn.step), fraction, total)]

@@ -16,14 +16,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mmaproof.designs.readings import Alignment
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.proving.cuts import TermShape
 from mmaproof.smt.proving.lemma import Input, Lemma
 from mmaproof.smt.semantics.align import largest_exponent
 from mmaproof.smt.semantics.convert import Rules, convert
 from mmaproof.smt.semantics.cut import Cut
+from mmaproof.smt.semantics.datapath import SumPath
 from mmaproof.smt.semantics.fused_sum import FusedSum, fused_sum
+from mmaproof.smt.semantics.labels import Addend, Partial
 from mmaproof.smt.semantics.terms import Term
 
 
@@ -61,7 +62,7 @@ class JammedSum(Lemma):
         """Return whether the sums are so."""
         terms = self._terms(algebra, words)
         exact = self._sum(algebra, terms, Cut(self.exact_bits)).total
-        jammed = self._sum(algebra, terms, Cut(self.bits, Alignment.JAM)).total
+        jammed = self._sum(algebra, terms, Cut.jammed(self.bits)).total
         expected, lost = _jam(algebra, exact, self.exact_bits - self.bits)
         kept_or_large = algebra.any_of([algebra.negation(lost), _is_large(algebra, exact, self.exact_bits)])
         return algebra.all_of([algebra.equal(jammed, expected), kept_or_large])
@@ -78,7 +79,7 @@ class JammedSum(Lemma):
 
     @staticmethod
     def _sum(algebra: Algebra[D, T], terms: Sequence[Term[D, T]], cut: Cut) -> FusedSum[D, T]:
-        return fused_sum(algebra, ("x", "y"), terms, (cut, cut))
+        return fused_sum(algebra, SumPath(Partial.WHOLE, (Addend.X, Addend.Y), (cut, cut)), terms)
 
 
 class WidenedConversion(Lemma):

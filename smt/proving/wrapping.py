@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from mmaproof.designs.design import Design
-from mmaproof.designs.readings import IntegerOverflow
+from mmaproof.designs.steps import Guarantee
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.proving.lemma import Input, Lemma
 from mmaproof.smt.semantics.integer_step import product_range
@@ -37,11 +37,10 @@ class RegroupedSum(Lemma):
 
 def is_regrouping(first: Design, second: Design) -> bool:
     """Return whether two designs are integer units that wrap and differ only in how products are grouped, ordered."""
-    if first.formats != second.formats or not first.d_format.is_integer:
+    if first.formats != second.formats or not all(d.guarantees(Guarantee.WRAPS_MODULO) for d in (first, second)):
         return False
-    texts = [d.parameters.as_text() for d in (first, second)]
-    differing = {n for n in texts[0] if texts[0][n] != texts[1][n]}
-    return differing <= set(_GROUPING) and first.parameters.integer_overflow is IntegerOverflow.WRAP
+    ours, theirs = first.settings, second.settings
+    return ours.keys() == theirs.keys() and all(ours[n] == theirs[n] for n in ours if n not in _GROUPING)
 
 
 def regrouping_lemmas(design: Design, k: int) -> tuple[Lemma, ...]:

@@ -21,7 +21,7 @@ from dataclasses import replace
 from typing import Any
 
 from mmaproof.designs.design import Design
-from mmaproof.designs.readings import Join, Summation
+from mmaproof.designs.steps import Guarantee
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.proving.conversions import ConversionLemma
 from mmaproof.smt.proving.lemma import Input, Lemma
@@ -79,15 +79,12 @@ class ZeroIsLowest(Lemma):
 
 def zeros_can_be_lowest(design: Design) -> bool:
     """Return whether the argument applies: products are terms of fused sums, all of one scale."""
-    p = design.parameters
-    return not design.d_format.is_integer and p.summation is Summation.FUSED and p.group_size is None
+    return design.guarantees(Guarantee.ALIGNED_SUMS, Guarantee.SINGLE_PRODUCTS)
 
 
 def unused_bits(design: Design) -> int:
     """Return how many low bits of every result that is no NaN are zero because rho does not use them."""
-    p = design.parameters
-    late = p.join in (Join.IEEE, Join.IEEE_ONCE)
-    return 0 if late else design.d_format.fraction_bits - p.conversion.fraction_bits
+    return 0 if design.adds_c_last else design.d_format.fraction_bits - design.step.conversion.fraction_bits
 
 
 class NeutralStep(Lemma):
@@ -99,8 +96,8 @@ class NeutralStep(Lemma):
     name = "a step of zero products returns the c it is given"
 
     def __init__(self, design: Design) -> None:
-        step = design if design.parameters.join is Join.IEEE_ONCE else design.one_step()
-        self.step = replace(step, c_format=step.d_format)
+        step = design if design.chain.adds_c_once else design.one_step()
+        self.step = replace(step, signature=replace(step.signature, c=step.d_format))
         self.scales = [f"scale_{x}{i}" for x in "ab" for i in range(step.blocks(step.k))]
         scales = [Input(n, step.scale_format.bits) for n in self.scales if step.scale_format is not None]
         self.inputs = (Input("c", step.d_format.bits), *scales)
@@ -112,7 +109,7 @@ class NeutralStep(Lemma):
         if unused:
             rounded = algebra.is_value(algebra.extract(words["c"], unused - 1, 0), 0)
             claims.append(algebra.any_of([unpack(algebra, fmt, words["c"]).nan, rounded]))
-        if self.step.parameters.subnormals.of_results:
+        if self.step.step.subnormals.of_results:
             claims.append(algebra.negation(unpack(algebra, fmt, words["c"]).subnormal))
         return algebra.all_of(claims)
 

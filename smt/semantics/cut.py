@@ -15,6 +15,11 @@ class Cut:
     fraction_bits: int
     alignment: Alignment = Alignment.TRUNCATE
 
+    @classmethod
+    def jammed(cls, fraction_bits: int) -> Cut:
+        """Return a cut that sets the last kept bit where anything was lost."""
+        return cls(fraction_bits, Alignment.JAM)
+
     def bound(self, largest: int, fraction_bits: int) -> int:
         """Return a bound of the magnitude of a cut significand that is at most ``largest``.
 

@@ -12,7 +12,7 @@ from typing import Any, Generic, assert_never
 
 from mmaproof.designs.design import Design
 from mmaproof.designs.readings import First, Normalises, Truncates, ZeroSum
-from mmaproof.designs.steps import SequentialStep
+from mmaproof.designs.steps import SequentialStep, Step
 from mmaproof.smt.algebra.magnitudes import with_top_exponent
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word, ite
 from mmaproof.smt.semantics.align import largest_exponent
@@ -62,6 +62,13 @@ def sequential_step(
     d = choose_special(algebra, design.d_format, step.nan_code, special, converted)
     in_turn = tuple(zip((*path.terms, Addend.C), terms, strict=True))
     return StepSignals(path, (), (), converted, overflowed, special, d, in_turn)
+
+
+def sequential(step: Step) -> SequentialStep:
+    """Return a step that is known to be of this kind. Raises TypeError for another one."""
+    if not isinstance(step, SequentialStep):
+        raise TypeError(f"{type(step).__name__} adds no terms in turn")
+    return step
 
 
 def fraction_of(step: SequentialStep, terms: Sequence[Term[D, T]]) -> int:

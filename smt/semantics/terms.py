@@ -101,6 +101,12 @@ def product_term(algebra: Algebra[D, T], step: AlignedStep, x: Factors[D, T]) ->
     return Term(fraction_bits, product_sign(x), exponent, significand, present, largest)
 
 
+def normalised_product(algebra: Algebra[D, T], x: Factors[D, T]) -> Term[D, T]:
+    """Return the exact product of two elements and their scales, normalised; it is not present where it is zero."""
+    terms = SingleProducts(zero_product=ZeroProduct.ABSENT)
+    return product_term(algebra, AlignedStep(product_exponent=ProductExponent.NORMALISED, terms=terms), x)
+
+
 def _normalise_product(
     zero: Truth[T], significand: Word[D], exponent: Word[D], fraction_bits: int
 ) -> tuple[Word[D], Word[D], int]:

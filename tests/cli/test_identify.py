@@ -4,7 +4,7 @@ import pytest
 from commands import only_json
 
 from mmaproof.designs.catalogue import find_design
-from mmaproof.designs.parameters import format_parameter
+from mmaproof.designs.parameters import complete_settings, format_settings
 from mmaproof.generators.identify.space import Interface, default_axes
 
 TURING = find_design("turing/f32.f16.f16.f32")
@@ -14,7 +14,8 @@ ASKED = ("--interface", "f32.f16.f16.f32", "--k", "8", "--no-store")
 @pytest.fixture
 def small_space(tmp_path):
     """A space with two parameters that are not known: what is left to prove takes seconds."""
-    held = {n: format_parameter(n, getattr(TURING.parameters, n)) for n in default_axes(Interface.of(TURING))}
+    values = complete_settings(TURING.chain, TURING.step)
+    held = format_settings(values, default_axes(Interface.of(TURING)))
     lines = [f'{n} = ["{value}"]' for n, value in held.items() if n not in ("fraction_bits", "L")]
     path = tmp_path / "space.toml"
     path.write_text("\n".join([*lines, "fraction_bits = [22, 23, 24, 25]"]))

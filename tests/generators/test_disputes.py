@@ -66,18 +66,18 @@ def test_every_architecture_is_settled(architecture):
 
 def test_profiles_set_the_points_as_the_table_says():
     bf16 = "ampere/f32.bf16.bf16.f32"
-    assert find_design(f"{bf16}@as=xie-paper").parameters.overflow == "largest-finite"
-    assert find_design(f"{bf16}@as=mma-sim").parameters == find_design(bf16).parameters
-    fpy = find_design(f"{bf16}@as=fpy").parameters
-    assert (fpy.zero_c, fpy.zero_product, fpy.e_zero) == ("e-zero", "e-zero", -132)
-    km = find_design(f"{bf16}@as=khattak-mikaitis").parameters
-    assert (km.zero_c, km.zero_product, km.floor, km.negative_zero) == ("absent", "absent", -132, "negative")
-    assert find_design("volta/f16.f16.f16.f16@as=khattak-mikaitis").parameters.floor == -19
-    assert find_design("volta/f16.f16.f16.f16@as=fpy").parameters.e_zero == -20
-    assert find_design("hopper/wgmma.f16.f16.f16@as=fpy").parameters.e_zero == -133
-    assert find_design("hopper/mma.f16.f16.f16.f16@as=fpy").parameters.e_zero == -22
-    assert find_design("hopper/wgmma.f16.f16.f16@as=khattak-mikaitis").parameters.floor is None
-    assert find_design("cdna3/v_mfma_f32_32x32x8_f16@as=fpy").parameters.late_rounding == "twice"
+    assert find_design(f"{bf16}@as=xie-paper").step.overflow == "largest-finite"
+    assert find_design(f"{bf16}@as=mma-sim").step == find_design(bf16).step
+    fpy = find_design(f"{bf16}@as=fpy").step
+    assert (fpy.zero_c, fpy.terms.zero_product, fpy.e_zero) == ("e-zero", "e-zero", -132)
+    km = find_design(f"{bf16}@as=khattak-mikaitis").step
+    assert (km.zero_c, km.terms.zero_product, km.floor, km.negative_zero) == ("absent", "absent", -132, "negative")
+    assert find_design("volta/f16.f16.f16.f16@as=khattak-mikaitis").step.floor == -19
+    assert find_design("volta/f16.f16.f16.f16@as=fpy").step.e_zero == -20
+    assert find_design("hopper/wgmma.f16.f16.f16@as=fpy").step.e_zero == -133
+    assert find_design("hopper/mma.f16.f16.f16.f16@as=fpy").step.e_zero == -22
+    assert find_design("hopper/wgmma.f16.f16.f16@as=khattak-mikaitis").step.floor is None
+    assert find_design("cdna3/v_mfma_f32_32x32x8_f16@as=fpy").step.join.late_rounding == "twice"
 
 
 def test_names_of_profiles_are_read_back():

@@ -91,7 +91,7 @@ def test_designs_that_do_not_take_the_operands_are_left_out():
     for other, takes in (
         (taking, True),
         (replace(taking, k=12), True),
-        (replace(taking, k=3, parameters=replace(taking.parameters, L=3)), False),
+        (replace(taking, k=3, step=replace(taking.step, L=3)), False),
         (find_design("volta/f16.f16.f16.f16"), False),
         (find_design("ampere/f32.bf16.bf16.f32"), False),
     ):

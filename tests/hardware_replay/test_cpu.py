@@ -57,7 +57,7 @@ def beside_the_smallest_normal_number(design: Design, rows: int, k: int, rng: np
     """c at the smallest normal numbers, and last a product of about half a unit in the last place of what is below."""
     batch = draw("normal", design, rows, k, rng)
     a, b, d = design.a_format, design.b_format, design.d_format
-    last = design.parameters.k_order.permutation(design.k)[-1] + k - design.k
+    last = design.chain.k_order.permutation(design.k)[-1] + k - design.k
     exponent = d.e_min - d.fraction_bits + rng.integers(-4, 2, rows)
     parts = []
     for fmt, e in ((a, exponent // 2), (b, exponent - exponent // 2)):

@@ -2,15 +2,22 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 from mmaproof.designs.design import Design
 from mmaproof.designs.operands import Operands
+from mmaproof.designs.parameters import complete_settings
 from reference import accumulators, exact, families
 
 
 def _letter(reading):
     return "ABC"[list(type(reading)).index(reading)]
+
+
+def _settings(design: Design) -> SimpleNamespace:
+    """Every parameter by name, those without an effect too."""
+    return SimpleNamespace(**complete_settings(design.chain, design.step))
 
 
 def _formats(design: Design) -> dict[str, Any]:
@@ -19,7 +26,7 @@ def _formats(design: Design) -> dict[str, Any]:
 
 def _readings(design: Design) -> dict[str, Any]:
     """Everything that ``exact.dot`` takes besides operands."""
-    p = design.parameters
+    p = _settings(design)
     return {
         **_formats(design),
         "fraction_bits": p.fraction_bits,
@@ -49,7 +56,7 @@ OF_FUSED_SUMS = ("a_format", "b_format", "zero_c", "zero_product", "e_zero", "ne
 
 def _fdpa_late(function):
     def ask(design, a, b, operands, nan_code):
-        p = design.parameters
+        p = _settings(design)
         chosen = _some(_readings(design), *OF_FUSED_SUMS)
         return function(
             a,
@@ -73,14 +80,14 @@ def _tree(design, a, b, operands, nan_code):
         a,
         b,
         operands.c,
-        P=design.parameters.L,
+        P=design.step.L,
         nan_code=nan_code,
         **_some(_readings(design), "a_format", "b_format", "c_format", *OF_RESULTS),
     )
 
 
 def _e_fdpa(design, a, b, operands, nan_code):
-    p = design.parameters
+    p = _settings(design)
     if p.summation.value == "pairwise":
         return _tree(design, a, b, operands, nan_code)
     chosen = _some(_readings(design), "a_format", "b_format", "negative_zero", *OF_RESULTS)
@@ -89,11 +96,11 @@ def _e_fdpa(design, a, b, operands, nan_code):
 
 def _st(design, a, b, operands, nan_code):
     scales = {"scale_a": operands.scale_a, "scale_b": operands.scale_b, "block": design.block}
-    return families.st_fdpa(a, b, operands.c, L=design.parameters.L, nan_code=nan_code, **scales, **_readings(design))
+    return families.st_fdpa(a, b, operands.c, L=design.step.L, nan_code=nan_code, **scales, **_readings(design))
 
 
 def _gst(design, a, b, operands, nan_code):
-    p = design.parameters
+    p = _settings(design)
     settings = _readings(design)
     del settings["carry_bits"]
     return families.gst_fdpa(
@@ -113,7 +120,7 @@ def _gst(design, a, b, operands, nan_code):
 
 
 def _late(design, a, b, operands, nan_code):
-    p = design.parameters
+    p = _settings(design)
     return accumulators.late_ieee(
         a,
         b,
@@ -132,14 +139,14 @@ def _integer(design, a, b, operands, nan_code):
         a,
         b,
         operands.c,
-        L=design.parameters.L,
-        saturate=design.parameters.integer_overflow.value == "saturate",
+        L=design.step.L,
+        saturate=_settings(design).integer_overflow.value == "saturate",
         **_some(_formats(design), "a_format", "b_format"),
     )
 
 
 def _sequential(design, a, b, operands, nan_code):
-    p = design.parameters
+    p = _settings(design)
     return accumulators.sequential(
         a,
         b,
@@ -154,11 +161,11 @@ def _sequential(design, a, b, operands, nan_code):
 
 
 def _t_fdpa(design, a, b, operands, nan_code):
-    return exact.dot(a, b, operands.c, L=design.parameters.L, nan_code=nan_code, **_readings(design))
+    return exact.dot(a, b, operands.c, L=design.step.L, nan_code=nan_code, **_readings(design))
 
 
 def _fma(design, a, b, operands, nan_code):
-    p = design.parameters
+    p = _settings(design)
     return exact.fma_chain(
         a,
         b,
@@ -196,5 +203,5 @@ def reference_result(design: Design, operands: Operands) -> int:
     if design.scale_format is not None:
         ones = (design.scale_format.encode(1),) * (len(padding) // design.block)
         operands = replace(operands, scale_a=operands.scale_a + ones, scale_b=operands.scale_b + ones)
-    nan_code = 0 if design.d_format.is_integer else design.parameters.nan_code.pattern(design.d_format)
+    nan_code = 0 if design.d_format.is_integer else design.step.nan_code.pattern(design.d_format)
     return _FAMILIES[design.family](design, [*operands.a, *padding], [*operands.b, *padding], operands, nan_code)

@@ -8,7 +8,7 @@ from pysmt.environment import Environment
 from small_designs import all_operands, random_pair, use_small_formats
 
 from mmaproof.designs.catalogue import find_design
-from mmaproof.designs.readings import ChainInfinity, Join, Summation
+from mmaproof.designs.steps import PairwiseStep, SequentialStep
 from mmaproof.generators.cover.bins import Bin
 from mmaproof.generators.cover.coverage import choose, cover
 from mmaproof.generators.cover.reach import NeverHit, ask_solver, hits_of
@@ -23,10 +23,10 @@ LIMITS = Limits(120, 4 << 30)
 MOST_BITS = 18
 """Of all operands of a small design together."""
 KINDS = {
-    "a sequential sum": lambda d: d.parameters.summation is Summation.SEQUENTIAL,
-    "a tree": lambda d: d.parameters.summation is Summation.PAIRWISE,
-    "a chain that c joins once": lambda d: d.parameters.join is Join.IEEE_ONCE and is_chain(d),
-    "a chain of finite infinities": lambda d: d.parameters.chain_infinity is ChainInfinity.FINITE and is_chain(d),
+    "a sequential sum": lambda d: isinstance(d.step, SequentialStep),
+    "a tree": lambda d: isinstance(d.step, PairwiseStep),
+    "a chain that c joins once": lambda d: d.chain.adds_c_once and is_chain(d),
+    "a chain of finite infinities": lambda d: not d.chain.keeps_infinities and is_chain(d),
 }
 CHAIN = find_design("ampere/m16n8k16.f32.f16.f16.f32")
 INTEGERS = find_design("turing/mma.m8n8k16.s32.s8.s8.s32")
@@ -34,7 +34,7 @@ VOLTA = find_design("volta/f32.f16.f16.f32@L=2")
 
 
 def is_chain(design):
-    return design.k > design.parameters.L
+    return design.k > design.step.L
 
 
 def small_design(seed):
@@ -116,6 +116,15 @@ def test_a_step_stands_for_a_chain():
     assert len(asked.operands) == CHAIN.k
     wanted = Bin("last kept bit of product", "2^1, nothing lost")
     assert ask_solver(CHAIN, wanted, Solving().ask, LIMITS).verdict.status is Status.PROVED
+
+
+def test_a_kind_of_step_that_is_not_known_is_not_asked():
+    done = cover(find_design("cpu/tdpbf16ps.m16n16k32.f32.bf16.bf16.f32"), 100, limits=LIMITS)
+    assert done.unasked == "what happens inside a step of this kind"
+    events = {x.bin.event for x in done.bins}
+    operands, chain = {f"class of {x}" for x in "abcd"}, {f"{x} in step" for x in ("first change", "first overflow")}
+    assert events == operands | chain | {"special result", "nonzero product in step"}
+    assert cover(INTEGERS, 2).unasked == ""
 
 
 def test_no_answer_is_not_unreachable(monkeypatch):

@@ -12,6 +12,7 @@ from sampling import distinct_designs
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.operands import OperandBatch, Operands
+from mmaproof.designs.parameters import complete_settings
 from mmaproof.generators.cover import result_bins, sum_bins
 from mmaproof.generators.cover.reach import hits_of
 from mmaproof.generators.distributions import DISTRIBUTIONS, draw
@@ -102,22 +103,22 @@ def roundings(magnitude, unit, rho):
 
 
 def expected_tags(design, operands):
-    p = design.parameters
+    p = complete_settings(design.chain, design.step)
     names = ("rho", "fraction_bits", "alignment", "product_exponent", "subnormals")
-    readings = {n: getattr(p, n) for n in names}
+    readings = {n: p[n] for n in names}
     for n in ("zero_c", "zero_product", "c_subnormal"):
-        readings[n] = "ABC"[list(type(getattr(p, n))).index(getattr(p, n))]
+        readings[n] = "ABC"[list(type(p[n])).index(p[n])]
     a, b, c, d = (f.name for f in design.formats)
-    code = p.nan_code.pattern(design.d_format)
-    ask = exact.Design(a_format=a, b_format=b, nan_code=code, e_zero=p.e_zero, **readings)
+    code = p["nan_code"].pattern(design.d_format)
+    ask = exact.Design(a_format=a, b_format=b, nan_code=code, e_zero=p["e_zero"], **readings)
     found = set()
 
     def step(_, pairs, accumulator):
         found.update(events_of_step(design, pairs, accumulator, ask))
         return exact.t_fdpa(pairs, accumulator, ask)
 
-    pairs = exact.decode_pairs(operands.a, operands.b, a, b, p.L, p.subnormals)
-    exact.chain(pairs, operands.c, step, c_format=c, d_format=d, length=p.L, subnormals=p.subnormals)
+    pairs = exact.decode_pairs(operands.a, operands.b, a, b, p["L"], p["subnormals"])
+    exact.chain(pairs, operands.c, step, c_format=c, d_format=d, length=p["L"], subnormals=p["subnormals"])
     return found
 
 
@@ -166,7 +167,7 @@ def test_roundings_of_fused_multiply_adds_are_those_of_exact_sums():
 def test_a_late_sum_of_products_keeps_more_bits_than_c():
     """TR-FDPA with reading B of both zeros; the sum of eight products below 4 is below 2^5."""
     design = find_design("cdna3/v_mfma_f32_32x32x8_f16@zero_c=absent,zero_product=absent")
-    p, batch, checked = design.parameters, rows_of(design, 40), 0
+    p, batch, checked = design.step, rows_of(design, 40), 0
     ask = exact.Design("fp16", "fp16", p.fraction_bits, p.rho, p.nan_code.pattern(design.d_format), **ABSENT)
     bins, found = hits_of(design, batch)
     for i, row in enumerate(found):
@@ -178,7 +179,7 @@ def test_a_late_sum_of_products_keeps_more_bits_than_c():
         late, expected = {"sum of products": products, "c": exact.c_term(c, ask)}, set()
         e_max = max((t.exponent for t in late.values() if t.exponent is not None), default=0)
         for kind, bits, low, top in (
-            ("sum of products", p.late_bits, p.fraction_bits, 4),
+            ("sum of products", p.join.late_bits, p.fraction_bits, 4),
             ("c", p.fraction_bits, 23, 0),
         ):
             if late[kind].integer:
@@ -187,6 +188,12 @@ def test_a_late_sum_of_products_keeps_more_bits_than_c():
         assert {str(bins[j]) for j in np.flatnonzero(row) if bins[j].event in events} == expected
         checked += len(expected) == 4
     assert checked > 100
+
+
+def test_only_a_register_of_stated_width_wraps():
+    design = find_design("cdna3/v_mfma_f32_16x16x32_fp8_fp8@carry_bits=0")
+    bins, _ = hits_of(design, rows_of(design, 1))
+    assert [x.event for x in bins if x.value == "wraps"] == ["register of product"]
 
 
 @pytest.mark.parametrize(

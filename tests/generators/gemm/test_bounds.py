@@ -125,7 +125,7 @@ def test_a_worse_unit_is_beyond_the_bound_and_the_right_one_close_to_it(name: st
         return abs(Fraction(int(Scaled.of_patterns(FP32, d).at(-149)[0, 0]), 1 << 149) - k * x * y)
 
     bound = error_bound(plain, unit, k, Sizes(x, y), Reference.ROUNDED)
-    mutant = unit.change(fraction_bits=unit.parameters.fraction_bits - 3)
+    mutant = unit.change(fraction_bits=unit.step.fraction_bits - 3)
     assert bound / 2 < error(unit) <= bound
     assert bound < error(mutant) <= error_bound(plain, mutant, k, Sizes(x, y), Reference.ROUNDED)
 
@@ -228,7 +228,7 @@ def test_the_bound_of_a_step_is_proved_or_there_is_none() -> None:
         (fp8.change(carry_bits=0), "may wrap"),
         (find_design("cdna3/v_mfma_f32_16x16x16_f16"), "not aligned in one fused sum"),
         (
-            find_design(VOLTA).change(subnormals=find_design("cdna2/v_mfma_f32_16x16x16f16").parameters.subnormals),
+            find_design(VOLTA).change(subnormals=find_design("cdna2/v_mfma_f32_16x16x16f16").step.subnormals),
             "flush",
         ),
     ):

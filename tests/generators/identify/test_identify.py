@@ -8,13 +8,13 @@ import pytest
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.errors import InputError
-from mmaproof.designs.readings import Overflow
 from mmaproof.generators.distributions import draw
+from mmaproof.generators.identify.behaviour import Behaviour
 from mmaproof.generators.identify.evidence import Evidence
 from mmaproof.generators.identify.fit import Fit
 from mmaproof.generators.identify.identify import MOST_BATCHES, Identifier
 from mmaproof.generators.identify.oracle import Oracle
-from mmaproof.generators.identify.space import Interface, canonical, default_axes, read_axes, size, variants
+from mmaproof.generators.identify.space import Interface, default_axes, read_axes, size, variants
 from mmaproof.hardware_replay.target import Ran, Unit
 from mmaproof.hardware_replay.targets import ModelTarget
 from mmaproof.smt.evaluate import equal_patterns, evaluate_batch
@@ -56,14 +56,14 @@ class FunctionUnit:
 def test_units_of_the_catalogue(name, found):
     design = find_design(name)
     outcome = identified(ModelTarget(design), Interface.of(design))
-    assert outcome.parameters is not None
+    assert outcome.behaviour is not None
     assert design in outcome.matches  # by its parameters: nothing is proved here
     assert outcome.validated >= 10_000
     assert outcome.oracle.batches <= MOST_BATCHES
-    assert {n: str(getattr(outcome.parameters, n)) for n in found} == {n: str(x) for n, x in found.items()}
+    assert {n: str(outcome.behaviour[n]) for n in found} == {n: str(x) for n, x in found.items()}
     # what is said of a parameter is true of the unit: its value was not excluded
     for parameter, finding in outcome.findings.items():
-        assert getattr(canonical(design.parameters, design.k), parameter) not in finding.excluded
+        assert Behaviour.of(design, design.k)[parameter] not in finding.excluded
 
 
 @pytest.mark.slow
@@ -71,9 +71,9 @@ def test_the_emulated_fp8_of_hopper():
     design = find_design("hopper/mma.m16n8k32.f32.e4m3.e4m3.f32")
     outcome = identified(ModelTarget(design), Interface.of(design))
     assert design in outcome.matches
-    found = outcome.parameters
-    assert (found.L, found.join.value, found.fraction_bits) == (16, "ieee-once", 25)
-    order = found.k_order.permutation(32)
+    found = outcome.behaviour
+    assert (found["L"], found["join"], found["fraction_bits"]) == (16, "ieee-once", 25)
+    order = found["k_order"].permutation(32)
     assert {k % 4 for k in order[:16]} == {0, 1}
 
 
@@ -90,12 +90,12 @@ def random_design(interface, axes, seed):
     """A design that the catalogue does not have: a known one with some parameters changed at random."""
     rng = random.Random(seed)
     design = find_design(rng.choice([TURING, "volta/f32.f16.f16.f32", "cdna3/v_mfma_f32_32x32x8_f16"]))
-    parameters = canonical(dataclasses.replace(design.parameters, L=min(design.parameters.L, interface.k)), interface.k)
+    behaviour = Behaviour.of(design).change(L=min(design.step.L, interface.k)).at_length(interface.k)
     for names in rng.sample(
         [("fraction_bits", "alignment"), ("rho",), ("L", "k_order"), ("zero_c",), ("overflow",)], 3
     ):
-        parameters = rng.choice([parameters, *variants(parameters, names, axes, interface)])
-    return interface.design(parameters)
+        behaviour = rng.choice([behaviour, *variants(behaviour, names, axes, interface)])
+    return interface.design(behaviour)
 
 
 def same_on_random_operands(first, second, rows=20_000):
@@ -113,7 +113,7 @@ def test_units_inside_the_space_and_outside_the_catalogue(seed):
     axes = default_axes(interface)
     design = random_design(interface, axes, seed)
     outcome = identified(ModelTarget(design), interface)
-    assert outcome.parameters is not None, design.parameters.as_text()
+    assert outcome.behaviour is not None, design.settings
     assert same_on_random_operands(design, outcome.design)
 
 
@@ -180,7 +180,7 @@ def test_units_outside_the_space_are_said_to_be_none(outside):
     interface = Interface.parse("f32.f16.f16.f32", 8)
     compute = outside(find_design(TURING))
     outcome = identified(FunctionUnit(compute), interface)
-    assert outcome.parameters is None
+    assert outcome.behaviour is None
     assert (outcome.matches, outcome.fitting) == ((), ())
     # the evidence against the nearest design is real
     operands, d = outcome.evidence.row(outcome.contradiction)
@@ -200,7 +200,7 @@ def test_a_unit_that_differs_rarely_is_caught_by_the_validation():
         return np.where(rare & (d < 0x7F000000), d ^ np.uint32(1), d)
 
     outcome = identified(FunctionUnit(compute), Interface.of(design))
-    assert outcome.parameters is None
+    assert outcome.behaviour is None
     assert "validation" in outcome.evidence.kinds
 
 
@@ -236,7 +236,7 @@ def test_rows_of_a_recording_match_nothing_that_was_not_validated():
     # whichever is shown, the value of the unit is not excluded: other parameters make up for it
     for name in ("fraction_bits", "L"):
         finding = outcome.findings[name]
-        assert getattr(design.parameters, name) in (finding.value, *finding.undecided)
+        assert design.settings[name] in (finding.value, *finding.undecided)
 
 
 def test_a_unit_that_contradicts_itself_is_said_to():
@@ -281,7 +281,7 @@ def test_a_space_away_from_every_known_unit_is_searched(tmp_path):
         seed=0,
         proofs=False,
     )
-    assert identifier.identify().parameters.fraction_bits == 11
+    assert identifier.identify().behaviour["fraction_bits"] == 11
     path.write_text("L = [3]\n")
     axes = read_axes(path, interface)
     with pytest.raises(InputError, match="no valid design"):
@@ -296,9 +296,9 @@ def test_the_solver_tells_apart_what_random_rows_do_not():
     batch = draw("normal", design, 200, 8, np.random.default_rng(0))
     evidence = Evidence(interface, batch, evaluate_batch(design, batch), ("normal",) * 200)
     # sums of these operands overflow nowhere
-    rival = dataclasses.replace(canonical(design.parameters, 8), overflow=Overflow.LARGEST_FINITE)
+    rival = Behaviour.of(design.change(overflow="largest-finite"), 8)
     fit = Fit(evidence, identifier.axes, identifier.deadline)
-    assert fit.score(canonical(design.parameters, 8)) == fit.score(rival)
+    assert fit.score(Behaviour.of(design, 8)) == fit.score(rival)
     assert evidence.fits(rival)
     assert identifier._is_split(fit, rival)
     assert "solver" in evidence.kinds
@@ -319,7 +319,7 @@ def test_interfaces_are_spelled_as_instructions_are():
 def test_the_space_is_large_and_can_be_restricted(tmp_path):
     interface = Interface.parse("f32.f16.f16.f32", 16)
     axes = default_axes(interface)
-    assert size(axes, find_design(TURING).parameters) > 100_000
+    assert size(axes, Behaviour.of(find_design(TURING))) > 100_000
     assert set(range(8, 41)) <= set(axes["fraction_bits"])
     path = tmp_path / "space.toml"
     path.write_text('fraction_bits = [23, 24]\nalignment = ["truncate"]\n')

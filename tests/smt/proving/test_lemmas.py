@@ -18,8 +18,8 @@ from mmaproof.smt.proving.conversions import ConversionError, ConversionOfValue
 from mmaproof.smt.proving.cuts import CutBound, CutError, CutIsExact, cut_of, term_shapes
 from mmaproof.smt.semantics import dot_product_accumulate
 from mmaproof.smt.semantics.align import align
-from mmaproof.smt.semantics.cut import Cut
 from mmaproof.smt.semantics.convert import convert
+from mmaproof.smt.semantics.cut import Cut
 from mmaproof.smt.solving.verdict import Status
 
 VOLTA = "volta/f32.f16.f16.f32"

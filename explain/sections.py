@@ -6,14 +6,14 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import replace
 
-from mmaproof.cli.picture.blocks import Block
-from mmaproof.cli.picture.differences import first_difference, paired
-from mmaproof.cli.picture.fused_blocks import fused_parts, late_block
-from mmaproof.cli.picture.list_blocks import integer_block, sequential_block, tree_block
-from mmaproof.cli.picture.steps import Step
-from mmaproof.cli.picture.text import Picture
 from mmaproof.designs.design import Design
 from mmaproof.designs.operands import Operands
+from mmaproof.designs.steps import FusedStep, IntegerStep, PairwiseStep, SequentialStep
+from mmaproof.explain.blocks import Block, Picture
+from mmaproof.explain.differences import first_difference, paired
+from mmaproof.explain.fused_blocks import fused_parts, late_block
+from mmaproof.explain.list_blocks import integer_block, plain_block, sequential_block, tree_block
+from mmaproof.explain.steps import Step
 from mmaproof.smt.evaluate import trace
 
 
@@ -68,8 +68,20 @@ def step_block(step: Step) -> Block:
 
 
 def _parts(step: Step) -> list[Block]:
-    parts = fused_parts(step) if step.sums else [_LISTED[step.kind](step)]
+    parts = _parts_of_sum(step)
     return [*(replace(part, inner=True) for part in parts), late_block(step)] if step.late else parts
 
 
-_LISTED = {"an integer sum": integer_block, "an adder tree": tree_block, "a sequential sum": sequential_block}
+def _parts_of_sum(step: Step) -> list[Block]:
+    """Return the blocks of a step but for a c that is added late; a kind of step is drawn where it is known here."""
+    match step.design.step:
+        case FusedStep() if all(s.is_cut_in_one_way for s in step.sums):
+            return fused_parts(step)
+        case PairwiseStep() as tree:
+            return [tree_block(step, tree)]
+        case SequentialStep() as sequential:
+            return [sequential_block(step, sequential)]
+        case IntegerStep() as integer:
+            return [integer_block(step, integer)]
+        case _:
+            return [plain_block(step)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from fractions import Fraction
 
@@ -10,6 +9,7 @@ from mmaproof.designs.formats import Format
 from mmaproof.smt.algebra.integers import IntegerAlgebra
 from mmaproof.smt.semantics import ieee
 from mmaproof.smt.semantics.integer_step import read_integer
+from mmaproof.smt.semantics.labels import Product
 from mmaproof.smt.semantics.unpack import Unpacked
 
 _ALGEBRA = IntegerAlgebra()
@@ -87,21 +87,16 @@ def top_weight(value: Fraction) -> int:
     return abs(value.numerator).bit_length() - value.denominator.bit_length()
 
 
-def names(labels: Sequence[str]) -> str:
-    """Return p0, p1, p2, p8, c as ``p0..p2, p8, c``."""
-    runs: list[list[str]] = []
+def names(labels: Sequence[object]) -> str:
+    """Return the labels p0, p1, p2, p8, c as ``p0..p2, p8, c``."""
+    runs: list[list[object]] = []
     for label in labels:
-        number = product_number(label)
-        if runs and number is not None and number - 1 == product_number(runs[-1][-1]):
+        last = runs[-1][-1] if runs else None
+        if isinstance(label, Product) and isinstance(last, Product) and label.k == last.k + 1:
             runs[-1].append(label)
         else:
             runs.append([label])
-    return ", ".join(f"{run[0]}..{run[-1]}" if len(run) > 2 else ", ".join(run) for run in runs)
-
-
-def product_number(label: str) -> int | None:
-    """Return the k of the product that ``label`` names, None where it names something else."""
-    return int(label[1:]) if re.fullmatch(r"p\d+", label) else None
+    return ", ".join(f"{run[0]}..{run[-1]}" if len(run) > 2 else ", ".join(map(str, run)) for run in runs)
 
 
 def listed(items: Sequence[str], limit: int = 4) -> str:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
 
-from mmaproof.cli.picture import words
-from mmaproof.cli.picture.blocks import Block, Entry, Row, RowKind
-from mmaproof.cli.picture.steps import Pattern, Step
-from mmaproof.cli.picture.sums import Rounded, Sum
-from mmaproof.cli.picture.values import (
+from mmaproof.designs.conversions import Rounding
+from mmaproof.designs.formats import Format
+from mmaproof.explain import words
+from mmaproof.explain.blocks import Block, Entry, Row, RowKind
+from mmaproof.explain.steps import Pattern, Step
+from mmaproof.explain.sums import Name, Rounded, Sum
+from mmaproof.explain.values import (
     exact,
     is_finite,
     is_subnormal,
@@ -23,9 +25,7 @@ from mmaproof.cli.picture.values import (
     units,
     unpacked,
 )
-from mmaproof.designs.conversions import Rounding
-from mmaproof.designs.formats import Format
-from mmaproof.designs.readings import Alignment, LateRounding
+from mmaproof.smt.semantics.labels import Addend, Group, Label, Partial
 from mmaproof.smt.semantics.widths import sum_widths
 
 DRAWN_BITS = 64
@@ -78,22 +78,27 @@ def _sum_block(step: Step, of: Sum) -> Block:
 
 def _cuts(step: Step, of: Sum) -> str:
     """Say which bits are cut, and how."""
-    if not (of.alignment is Alignment.NEAREST or (of.of_sums and of.alignment is Alignment.FLOOR)):
+    if of.rounds_to_nearest:
+        rounded = "rounded"
+    elif of.of_sums and of.rounds_down:
+        rounded = "rounded down"
+    elif Partial.PRODUCTS in of.labels:
+        rounded = "cut"
+    else:
         return f", F = {of.signals.fraction_bits}: bits below 2^{of.cut} are cut"
-    rounded = "rounded" if of.alignment is Alignment.NEAREST else "rounded down"
-    if "products" not in of.labels:
+    if Partial.PRODUCTS not in of.labels:
         return f", F = {of.signals.fraction_bits}: all are {rounded} to multiples of 2^{of.cut}"
-    return (
-        f": products are {rounded} to multiples of 2^{of.cuts['products']} ({_fraction(step, of, 'products')}), "
-        f"c to multiples of 2^{of.cuts['c']} ({_fraction(step, of, 'c')})"
-    )
+    first, *others = (f"to multiples of 2^{of.cuts[x]} ({_fraction(step, of, x)})" for x in of.labels)
+    verbs = [f"{of.labels[0]} are {rounded} {first}", *map("{} {}".format, of.labels[1:], others)]
+    return f": {', '.join(verbs)}"
 
 
-def _fraction(step: Step, of: Sum, label: str) -> str:
+def _fraction(step: Step, of: Sum, label: Name) -> str:
     """Return how many fraction bits of a term are kept, as the parameter that says so."""
-    twice = step.design.parameters.late_rounding is LateRounding.TWICE
-    name = "F" if label != "products" else "F2 + 1" if twice else "F2"
-    return f"{name} = {of.e_max - of.cuts[label]}"
+    bits, again = of.path_cuts[label].fraction_bits, step.path.rounds_again
+    if label is not Partial.PRODUCTS:
+        return f"F = {bits}"
+    return f"F2 + {bits - again} = {bits}" if again is not None and bits > again else f"F2 = {bits}"
 
 
 def _register(step: Step, of: Sum) -> tuple[int, int]:
@@ -102,7 +107,7 @@ def _register(step: Step, of: Sum) -> tuple[int, int]:
     The register that the design's parameters describe holds sums of products, of which two integer bits can be told
     apart; where sums or scaled groups are added, the picture is as wide as their values.
     """
-    if of.of_sums or step.design.parameters.group_size:
+    if of.of_sums or any(isinstance(label, Group) for label in of.labels):
         values = [v for v in (*of.aligned.values(), *of.terms.values(), of.total) if v]
         top = max(of.e_max, *map(top_weight, values))
         return top, top
@@ -119,18 +124,18 @@ def _term_rows(step: Step, of: Sum) -> Iterator[Row]:
         sign, scale = "+-"[t.negative.data], t.exponent.data - t.fraction_bits
         top = scale + t.significand.width - 1
         operands = " * ".join(f.hex(x) for f, x in step.patterns(label))
-        yield Row(RowKind.TERM, label, sign, t.significand.data, scale, top, cut, exact(value), operands)
+        yield Row(RowKind.TERM, str(label), sign, t.significand.data, scale, top, cut, exact(value), operands)
         kept, there = units(value, cut), units(held, cut)
         if there != kept:
             top = cut + there.bit_length() - 1
-            yield Row(RowKind.ALIGNED, of.alignment.value, sign, there, cut, top, cut, exact(held))
+            yield Row(RowKind.ALIGNED, of.path_cuts[label].alignment.value, sign, there, cut, top, cut, exact(held))
 
 
 def _sum_rows(step: Step, of: Sum, register_top: int, last: bool) -> Iterator[Row]:
     """Give the register, and for the sum that is converted the result and what the conversion drops."""
     total, sign = abs(of.signals.total.data), "+-"[of.total < 0]
     top = max(register_top, of.cut + total.bit_length() - 1)
-    name = of.name if not last else "total" if step.late or step.once else "sum"
+    name = str(of.label) if not last else "total" if step.late or step.once else "sum"
     yield Row(RowKind.SUM, name, sign, total, of.cut, top, of.cut, exact(of.total))
     if last:
         yield from _result_rows(step.output_name, step.conversion, of.cut, top, of.cut)
@@ -153,10 +158,9 @@ def _result_rows(name: str, x: Rounded, scale: int, top: int, cut: int | None) -
 
 def _converted(step: Step) -> Iterator[str]:
     """Say how the sum was rounded."""
-    p = step.design.parameters
-    if step.sums[-1].of_sums and "products" in step.sums[-1].labels and p.late_rounding is LateRounding.TWICE:
-        yield f"first the sum is rounded down to {p.late_bits} bits below its own highest bit"
-    yield words.rounding(f"conversion {p.rho}", step.conversion)
+    if step.path.rounds_again is not None:
+        yield f"first the sum is rounded down to {step.path.rounds_again} bits below its own highest bit"
+    yield words.rounding(f"conversion {step.design.step.rho}", step.conversion)
     if step.output_name == "acc":
         yield "acc goes into the next step; c is added after the last one"
 
@@ -164,24 +168,25 @@ def _converted(step: Step) -> Iterator[str]:
 def late_block(step: Step) -> Block:
     """Return the block of the addition of c to the converted sum: bits, unless they lie too far apart."""
     fmt, d = step.design.d_format, step.signals.d.data
-    named: dict[str, Pattern] = {"c": step.c, "sum": (fmt, step.output)}
+    named: dict[Label, Pattern] = {Addend.C: step.c, Partial.WHOLE: (fmt, step.output)}
     heading, result = "late addition: c + sum = d", f"d = {step.result}"
     if not all(is_finite(*x) for x in named.values()):
-        return Block("", heading, entries=_listed(named | {"d": (fmt, d)}), after=(result,))
+        return Block("", heading, entries=(*_listed(named), _entry("d", fmt, d)), after=(result,))
     flushes = step.flushes("c") and is_subnormal(*step.c)
-    p = step.design.parameters
-    readings = tuple(words.flushed([("c", step.c)] if flushes else [], p.flushed_sign))
-    values = [pattern_number(*step.c, flushes=flushes), pattern_number(*named["sum"])]
+    readings = tuple(words.flushed(step, [("c", step.c)] if flushes else []))
+    values = [pattern_number(*step.c, flushes=flushes), pattern_number(*named[Partial.WHOLE])]
     total, overflowed = sum(values, Fraction(0)), not is_finite(fmt, d)
-    rounded = Rounded(total, fmt, d, fmt.fraction_bits, Rounding.RNE, overflowed, p.subnormals.of_results)
+    rounded = Rounded(
+        total, fmt, d, fmt.fraction_bits, Rounding.RNE, overflowed, step.design.step.subnormals.of_results
+    )
     after = [words.rounding(f"rounding to nearest in {fmt.name}", rounded), result]
-    rows = [_late_row(name, *x) for name, x in named.items()]
+    rows = [_late_row(str(name), *x) for name, x in named.items()]
     highest, low = max(top_weight(v) for v in (*values, total) if v) if any(values) else 0, min(r.scale for r in rows)
     if not all(values) or highest - low > DRAWN_BITS:
         if total != rounded.value and not rounded.beyond:
             off = total - rounded.value
             after.insert(0, f"c + sum is {magnitude(off)} {'above' if off > 0 else 'below'} d")
-        return Block("", heading, readings, entries=_listed(named | {"d": (fmt, d)}), after=tuple(after))
+        return Block("", heading, readings, entries=(*_listed(named), _entry("d", fmt, d)), after=tuple(after))
     integer, sign, value = units(total, low), "+-"[total < 0], exact(total)
     rows.append(Row(RowKind.SUM, "c+sum", sign, integer, low, highest, None, value))
     rows += _result_rows("d", rounded, low, highest, None)
@@ -191,8 +196,12 @@ def late_block(step: Step) -> Block:
     return Block("", heading, (), tuple(rows), (), tuple(after), point, low, highest, highest)
 
 
-def _listed(named: dict[str, Pattern]) -> tuple[Entry, ...]:
-    return tuple(Entry(name, f.hex(x), pattern_value(f, x)) for name, (f, x) in named.items())
+def _listed(named: Mapping[Label, Pattern]) -> Iterator[Entry]:
+    return (_entry(str(name), *x) for name, x in named.items())
+
+
+def _entry(name: str, fmt: Format, pattern: int) -> Entry:
+    return Entry(name, fmt.hex(pattern), pattern_value(fmt, pattern))
 
 
 def _late_row(name: str, fmt: Format, pattern: int) -> Row:

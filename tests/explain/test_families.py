@@ -1,17 +1,21 @@
 """What is drawn of each family of designs beyond one fused sum: its sums, lists and remarks."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import pytest
 from pictures import EQUATION_10, VOLTA, blocks, draw, steps, text
 
-from mmaproof.cli.picture import explain
-from mmaproof.cli.picture.blocks import Block, RowKind
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.design import Design
 from mmaproof.designs.operands import Operands
 from mmaproof.designs.readings import Alignment, FarC, IntegerOverflow, Join, LateRounding, Subnormals
+from mmaproof.designs.steps import RoundedStep
+from mmaproof.explain import explain
+from mmaproof.explain.blocks import Block, RowKind
+from mmaproof.explain.sections import step_block
+from mmaproof.smt.semantics.labels import Addend
 
 TR = find_design("cdna3/v_mfma_f32_32x32x8_f16")
 GTR = find_design("cdna3/v_mfma_f32_16x16x32_fp8_fp8")
@@ -90,6 +94,61 @@ def test_rounding_twice_is_said() -> None:
     words = said(TR.change(late_rounding=LateRounding.TWICE), ROUNDED_DOWN)
     assert any("(F2 + 1 = 32), c to multiples of 2^-24 (F = 24)" in x for x in words)
     assert "first the sum is rounded down to 31 bits below its own highest bit" in words
+
+
+def test_a_second_rounding_that_the_model_does_not_do_is_not_drawn() -> None:
+    """The reading of fpy rounds twice; that has an effect where the sum of the products is rounded down only."""
+    design = find_design("cdna3/v_mfma_f32_32x32x8_f16@as=fpy,late_alignment=truncate")
+    _, join = parts(design, ROUNDED_DOWN)
+    words = "e_max = 0 (products): products are cut to multiples of 2^-31 (F2 = 31), c to multiples of 2^-24 (F = 24)"
+    assert join.heading == f"products and c: {words}"
+    assert join.fraction == "F2 = 31"
+    assert [(row.label, row.cut) for row in join.rows[:2]] == [("products", -31), ("c", -24)]
+    assert not [x for x in said(design, ROUNDED_DOWN) if "F2 + 1" in x or x.startswith("first the sum")]
+    assert join.after[0] == "lost by the cut: -1 * 2^-46 of c"
+    once = TR.change(late_alignment="truncate")
+    assert said(design, ROUNDED_DOWN) == said(once, ROUNDED_DOWN)
+
+
+@dataclass(frozen=True)
+class UnknownStep(RoundedStep):
+    """A kind of step that pictures have not been taught."""
+
+
+@pytest.mark.parametrize("design", [VOLTA, TREE, SEQUENTIAL, BULK], ids=lambda d: d.family)
+def test_a_kind_of_step_that_is_not_known_is_not_drawn(design: Design) -> None:
+    (step,) = steps(design, EQUATION_10)
+    step.design = replace(design, step=UnknownStep(L=design.step.L, rho=design.step.rho))
+    block = step_block(step)
+    assert block.heading == "a step of this kind is not drawn bit by bit; its rounded results"
+    assert not block.rows
+    results = [str(label) for label in step.results]
+    assert [x.label for x in block.entries] == [*results, str(step.accumulator_name)]
+    assert block.parts[0].after[-1] == step.returned
+    assert [part.heading for part in block.below] == ["late addition: c + sum = d"] * step.late
+
+
+def test_a_sum_whose_terms_are_cut_in_several_ways_is_not_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    (step,) = steps(TR, ROUNDED_DOWN)
+    _, join = step.sums
+    nearest = replace(join.path_cuts[Addend.C], alignment=Alignment.NEAREST)
+    monkeypatch.setitem(join.path_cuts, Addend.C, nearest)
+    assert not join.is_cut_in_one_way
+    assert "not drawn bit by bit" in step_block(step).heading
+
+
+def test_interleaved_chains_are_not_drawn_as_a_tree() -> None:
+    design = find_design("cpu/tdpbf16ps.m16n16k32.f32.bf16.bf16.f32")
+    (block,) = parts(design, Operands((0x3F80,) * 32, (0x4000,) * 32, 0x3F800000))
+    assert "not drawn bit by bit" in block.heading
+    named = {x.label: x.value for x in block.entries}
+    assert (named["p0"], named["p1+p3"], named["p0+..+p31"], named["c"]) == (
+        "+1 * 2^1",
+        "+1 * 2^2",
+        "+1 * 2^6",
+        "+1 * 2^0",
+    )
+    assert not any(x.note for x in block.entries)
 
 
 def test_even_and_odd_products_are_added_apart() -> None:

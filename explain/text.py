@@ -1,4 +1,4 @@
-"""The picture as styled text for a rich console."""
+"""A picture as styled text for a rich console."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from rich.console import Console, ConsoleOptions, Group, RenderResult
 from rich.table import Table
 from rich.text import Text
 
-from mmaproof.cli.picture.blocks import Block, Entry, Row, RowKind
-from mmaproof.cli.picture.layout import Column, Layout, Mark, count, fit_together
+from mmaproof.explain.blocks import Block, Entry, Picture, Row, RowKind
+from mmaproof.explain.layout import Column, Layout, Mark, count, fit_together
 
 SIDE_BY_SIDE = 150
 """Width of a console from which on two designs stand side by side."""
@@ -189,21 +189,19 @@ def _wrapped(words: str, width: int, style: str = "", indent: int = 0) -> list[T
 
 
 @dataclass(frozen=True, slots=True)
-class Picture:
-    """What ``explain`` found; it is drawn when a rich console prints it, as wide as the console.
+class Drawing:
+    """A picture for a rich console, drawn when it is printed, as wide as the console.
 
-    A section holds blocks that share their columns, one of each design; where the console is wide enough they stand
-    side by side.
+    Where the console is wide enough the blocks of a section stand side by side.
     """
 
-    sections: tuple[tuple[Block, ...], ...]
-    closing: tuple[str, ...] = ()
+    picture: Picture
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Give the sections, the closing lines and a legend."""
         width, glyphs, gap = options.max_width, ASCII if options.ascii_only else UNICODE, 3
         layouts = []
-        for number, section in enumerate(self.sections):
+        for number, section in enumerate(self.picture.sections):
             if number:
                 yield Text()
             beside = width >= SIDE_BY_SIDE and len(section) > 1
@@ -224,7 +222,7 @@ class Picture:
                 for i, cell in enumerate(cells):
                     yield from ([Text()] if i else [])
                     yield cell
-        closing = [line for words in self.closing for line in _wrapped(words, width, _RESULT)]
+        closing = [line for words in self.picture.closing for line in _wrapped(words, width, _RESULT)]
         closing += _wrapped(_legend(layouts, glyphs), width, _FAINT) if layouts else []
         yield from ([Text(), *closing] if closing else [])
 

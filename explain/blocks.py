@@ -84,3 +84,14 @@ class Block:
     def parts(self) -> tuple[Block, ...]:
         """The block and those below it."""
         return self, *self.below
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """What is drawn of one or two designs on operands: sections in order, and lines that close them.
+
+    A section holds blocks that share their columns, one of each design.
+    """
+
+    sections: tuple[tuple[Block, ...], ...]
+    closing: tuple[str, ...] = ()

@@ -5,8 +5,10 @@ from fractions import Fraction
 import pytest
 from pictures import value
 
-from mmaproof.cli.picture.values import exact, listed, magnitude, names, pattern_value, top_weight
 from mmaproof.designs.formats import FORMATS
+from mmaproof.explain.sums import Running
+from mmaproof.explain.values import exact, listed, magnitude, names, pattern_value, top_weight
+from mmaproof.smt.semantics.labels import Addend, Group, Partial, Product
 
 
 @pytest.mark.parametrize(
@@ -57,8 +59,10 @@ def test_top_weight(number: Fraction, weight: int) -> None:
 
 
 def test_names_join_neighbouring_products_only() -> None:
-    assert names(["p0", "p1", "p2", "p8", "c"]) == "p0..p2, p8, c"
-    assert names(["p0", "p1", "p4", "p5", "acc"]) == "p0, p1, p4, p5, acc"
-    assert names(["p0..p15", "p16..p31", "p32..p47"]) == "p0..p15, p16..p31, p32..p47"
-    assert names(["even", "odd", "products"]) == "even, odd, products"
+    products = [Product(k) for k in range(10)]
+    groups = [Group(tuple(range(k, k + 16))) for k in (0, 16, 32)]
+    assert names([*products[:3], products[8], Addend.C]) == "p0..p2, p8, c"
+    assert names([*products[:2], *products[4:6], Running.ACC]) == "p0, p1, p4, p5, acc"
+    assert names(groups) == "p0..p15, p16..p31, p32..p47"
+    assert names([Partial.EVEN, Partial.ODD, Partial.PRODUCTS]) == "even, odd, products"
     assert listed([*"abcdef"]) == "a, b, c, d, and 2 more"

@@ -1,14 +1,19 @@
-"""Blocks of steps without fused sums: adder trees, sequential accumulators and integers, one line for each number."""
+"""Blocks of steps that are not drawn bit by bit, one line for each number.
+
+They are adder trees, sequential accumulators, integers, and every kind of step of which nothing more is known.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
 
-from mmaproof.cli.picture import words
-from mmaproof.cli.picture.blocks import Block, Entry
-from mmaproof.cli.picture.steps import Pattern, Step
-from mmaproof.cli.picture.values import (
+from mmaproof.designs.readings import First, IntegerOverflow, Normalises, Truncates
+from mmaproof.designs.steps import IntegerStep, PairwiseStep, SequentialStep
+from mmaproof.explain import words
+from mmaproof.explain.blocks import Block, Entry
+from mmaproof.explain.steps import Pattern, Step
+from mmaproof.explain.values import (
     exact,
     is_finite,
     magnitude,
@@ -16,40 +21,49 @@ from mmaproof.cli.picture.values import (
     pattern_number,
     pattern_value,
 )
-from mmaproof.designs.readings import First, IntegerOverflow, Normalises, Truncates
+from mmaproof.smt.semantics.labels import Label, Partial, Product, RoundedSum
 
 
-def tree_block(step: Step) -> Block:
+def tree_block(step: Step, of: PairwiseStep) -> Block:
     """Return the block of a step that rounds each product and each sum of two."""
-    p = step.design.parameters
-    flushing = words.flushing(p.subnormals)
-    heading = f"adder tree: each product and each sum of two is rounded by {p.rho}, c is added last{flushing}"
+    flushing = words.flushing(of.subnormals)
+    heading = f"adder tree: each product and each sum of two is rounded by {of.rho}, c is added last{flushing}"
     return Block("", heading, tuple(words.readings(step)), (), tuple(_tree(step)), (step.returned,))
 
 
 def _tree(step: Step) -> Iterator[Entry]:
     fmt, results = step.design.d_format, step.results
-    for name, pattern in results.items():
-        parts = name.split("+")
-        half = len(parts) // 2
-        if half:
-            inputs = [(fmt, results["+".join(x)]) for x in (parts[:half], parts[half:])]
-            note = _addition_note(step, inputs, [pattern_number(*x) for x in inputs], (fmt, pattern))
-        else:
-            factors = [step.element(x, int(name[1:])) for x in "ab"]
-            whole = step.products[name] if all(is_finite(*x) for x in factors) else None
-            note = " * ".join(f.hex(x) for f, x in factors)
-            note = ", ".join(x for x in (note, _rounding_note(step, whole, (fmt, pattern))) if x)
-        shown = name if len(parts) <= 4 else f"{parts[0]}+..+{parts[-1]}"
-        yield Entry(shown, fmt.hex(pattern), pattern_value(fmt, pattern), note)
+    for label, pattern in results.items():
+        note = ""
+        match label:
+            case RoundedSum(parts):
+                half = len(parts) // 2
+                inputs = [(fmt, results[_sum_of(x)]) for x in (parts[:half], parts[half:])]
+                note = _addition_note(step, inputs, [pattern_number(*x) for x in inputs], (fmt, pattern))
+            case Product(k):
+                factors = [step.element(x, k) for x in "ab"]
+                whole = step.products[label] if all(is_finite(*x) for x in factors) else None
+                note = " * ".join(f.hex(x) for f, x in factors)
+                note = ", ".join(x for x in (note, _rounding_note(step, whole, (fmt, pattern))) if x)
+        yield Entry(_shown(label), fmt.hex(pattern), pattern_value(fmt, pattern), note)
     c_fmt, c = step.accumulator
-    yield Entry(step.accumulator_name, c_fmt.hex(c), pattern_value(c_fmt, c))
+    yield Entry(str(step.accumulator_name), c_fmt.hex(c), pattern_value(c_fmt, c))
     d = (fmt, step.output)
     if results:
         last = (fmt, [*results.values()][-1])
         values = [pattern_number(*step.accumulator, flushes=step.flushes("c")), pattern_number(*last)]
         note = _addition_note(step, [step.accumulator, last], values, d)
         yield Entry(step.output_name, fmt.hex(step.output), pattern_value(*d), note)
+
+
+def _sum_of(parts: tuple[Label, ...]) -> Label:
+    return RoundedSum(parts) if parts[1:] else parts[0]
+
+
+def _shown(label: Label) -> str:
+    if isinstance(label, RoundedSum) and len(label.parts) > 4:
+        return f"{label.parts[0]}+..+{label.parts[-1]}"
+    return str(label)
 
 
 def _addition_note(step: Step, inputs: list[Pattern], values: list[Fraction], result: Pattern) -> str:
@@ -68,7 +82,7 @@ def _rounding_note(step: Step, whole: Fraction | None, result: Pattern) -> str:
     value = pattern_number(*result)
     if value == whole:
         return ""
-    if not value and step.design.parameters.subnormals.of_results:
+    if not value and step.design.step.subnormals.of_results:
         return f"flushed to zero from {exact(whole)}"
     exactly = exact(whole)
     return f"rounded from {exactly}" if len(exactly) <= words.LONGEST // 2 else f"rounded by {magnitude(value - whole)}"
@@ -82,21 +96,20 @@ _FIRST = {
 _TRUNCATES = {Truncates.ADDEND: "each addend", Truncates.PARTIAL_SUM: "each partial sum"}
 
 
-def sequential_block(step: Step) -> Block:
+def sequential_block(step: Step, of: SequentialStep) -> Block:
     """Return the block of a step that adds its terms one after the other."""
-    p = step.design.parameters
     if step.decided:
         heading, *causes = words.specials(step)
         return Block("", heading, tuple(causes), after=(step.returned,))
-    normalises = ", partial sums are normalised" if p.normalises is Normalises.YES else ""
+    normalises = ", partial sums are normalised" if of.normalises is Normalises.YES else ""
     heading = (
-        f"terms are added one after the other, {_FIRST[p.first]}; {_TRUNCATES[p.truncates]} is cut to "
-        f"F = {p.fraction_bits} fraction bits{normalises}{words.flushing(p.subnormals)}"
+        f"terms are added one after the other, {_FIRST[of.first]}; {_TRUNCATES[of.truncates]} is cut to "
+        f"F = {of.fraction_bits} fraction bits{normalises}{words.flushing(of.subnormals)}"
     )
     accumulator = pattern_number(*step.accumulator, flushes=step.flushes("c"))
     terms = step.products | {step.accumulator_name: accumulator}
     entries = (
-        Entry(label, " * ".join(f.hex(x) for f, x in step.patterns(label)), exact(value))
+        Entry(str(label), " * ".join(f.hex(x) for f, x in step.patterns(label)), exact(value))
         for label, value in terms.items()
         if value
     )
@@ -122,18 +135,18 @@ def _difference(step: Step, whole: Fraction) -> Iterator[str]:
         )
 
 
-def integer_block(step: Step) -> Block:
+def integer_block(step: Step, of: IntegerStep) -> Block:
     """Return the block of an integer step: products, c, their exact sum, and what the register holds of it."""
     fmt = step.design.d_format
-    terms = step.products | {"c": pattern_number(*step.accumulator)}
+    terms = step.products | {step.accumulator_name: pattern_number(*step.accumulator)}
     entries = (
-        Entry(label, " * ".join(f.hex(x) for f, x in step.patterns(label)), f"{value.numerator:+d}")
+        Entry(str(label), " * ".join(f.hex(x) for f, x in step.patterns(label)), f"{value.numerator:+d}")
         for label, value in terms.items()
         if value
     )
     zeros = names([label for label, value in terms.items() if not value])
     whole = sum(terms.values(), Fraction(0))
-    held = "fits in" if whole == step.d else _OVERFLOWS[step.design.parameters.integer_overflow]
+    held = "fits in" if whole == step.d else _OVERFLOWS[of.integer_overflow]
     return Block(
         title="",
         heading="integer products and c, added exactly",
@@ -144,3 +157,14 @@ def integer_block(step: Step) -> Block:
 
 
 _OVERFLOWS = {IntegerOverflow.WRAP: "wrapped to", IntegerOverflow.SATURATE: "limited to what fits in"}
+
+
+def plain_block(step: Step) -> Block:
+    """Return the block of a step of which it is not known how its numbers come about: those that there are."""
+    fmt = step.design.d_format
+    results = [(label, word.data) for label, word in step.signals.rounded if label is not Partial.WHOLE]
+    entries = [Entry(_shown(label), fmt.hex(x), pattern_value(fmt, x)) for label, x in results]
+    c_fmt, c = step.accumulator
+    entries.append(Entry(str(step.accumulator_name), c_fmt.hex(c), pattern_value(c_fmt, c)))
+    heading = "a step of this kind is not drawn bit by bit; its rounded results"
+    return Block("", heading, entries=tuple(entries), after=(step.returned,))

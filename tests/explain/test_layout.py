@@ -5,10 +5,10 @@ from fractions import Fraction
 import pytest
 from pictures import FP64, HOPPER8, SAMPLE, VOLTA, blocks, draw, value
 
-from mmaproof.cli.picture import explain
-from mmaproof.cli.picture.blocks import RowKind
-from mmaproof.cli.picture.layout import Fold, Mark, columns, fit
 from mmaproof.designs.operands import Operands
+from mmaproof.explain import explain
+from mmaproof.explain.blocks import RowKind
+from mmaproof.explain.layout import Fold, Mark, columns, fit
 
 
 @pytest.mark.parametrize("width", [60, 80, 100])

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from fractions import Fraction
 from math import prod
 
-from mmaproof.cli.picture.sums import Rounded, fused_sums
-from mmaproof.cli.picture.values import (
-    pattern_number,
-    pattern_value,
-    product_number,
-    scaled,
-    unpacked,
-)
 from mmaproof.designs.design import Design
 from mmaproof.designs.formats import Format
 from mmaproof.designs.operands import Operands
-from mmaproof.designs.readings import ChainInfinity, Join, ProductInfinity, Summation
+from mmaproof.designs.readings import ProductInfinity
+from mmaproof.designs.steps import FusedStep, IntegerStep, PairwiseStep, SequentialStep
+from mmaproof.explain.sums import Name, Rounded, Running, Sum
+from mmaproof.explain.values import (
+    pattern_number,
+    pattern_value,
+    scaled,
+    unpacked,
+)
+from mmaproof.smt.semantics.datapath import Source
+from mmaproof.smt.semantics.labels import Addend, Group, Label, Partial, Product
 from mmaproof.smt.semantics.signals import StepSignals
 
 Pattern = tuple[Format, int]
@@ -28,53 +29,51 @@ Pattern = tuple[Format, int]
 class Step:
     """Step ``index`` of a design on operands.
 
-    ``ks`` are the numbers of its products, ``products`` their exact values by label. ``c`` is the pattern that the
-    products are added to; ``accumulator`` the one behind the term c of its sum. Where c is added ``late`` (to the sum,
-    already converted to the pattern ``output``), the accumulator ``starts`` at +0; ``once`` says that only the last
-    step of an instruction adds c. ``decided`` says that a NaN or an infinity of the operands decided the output.
+    ``path`` is its datapath, ``ks`` are the numbers of its products, ``products`` their exact values. ``accumulator``
+    is the pattern behind the term c of its sum. Where another c is added ``late`` (to the sum, already converted to
+    the pattern ``output``), that one is ``c``; ``once`` says that only the last step of an instruction adds c.
+    ``decided`` says that a NaN or an infinity of the operands decided the output.
     """
 
     def __init__(
         self, title: str, design: Design, operands: Operands, steps: Sequence[StepSignals[int, bool]], index: int
     ) -> None:
-        p, fmt = design.parameters, design.d_format
+        fmt, self.signals = design.d_format, steps[index]
         self.title, self.design, self.operands = title, design, operands
-        self.index, self.count, self.signals = index, len(steps), steps[index]
-        instruction, place = divmod(index * p.L, design.k)
-        order = p.k_order.permutation(design.k)
-        self.ks = [instruction * design.k + k for k in order[place : place + p.L]]
+        self.index, self.count, self.path = index, len(steps), self.signals.path
+        self.ks = self.path.ks
 
-        def entering(number: int) -> Pattern:
-            return (fmt, steps[number - 1].d.data) if number else (design.c_format, operands.c)
+        def entering(source: Source) -> Pattern:
+            if source.step is not None:
+                return fmt, steps[source.step].d.data
+            return source.format_in(design), 0 if source.zero else operands.c
 
-        self.once = p.join is Join.IEEE_ONCE
-        self.before = steps[index - 1] if index else None
-        self.c = entering(index - place // p.L if self.once else index)
-        self.starts = p.join is Join.IEEE or (self.once and not place)
-        self.accumulator = (fmt, 0) if self.starts else entering(index)
-        named = dict(self.signals.rounded)
-        self.late = p.join in (Join.IEEE, Join.IEEE_ONCE) and "sum" in named
-        self.output = named["sum"].data if self.late else self.signals.d.data
-        self.results = {} if self.late else {name: word.data for name, word in named.items()}
+        self.once = design.chain.adds_c_once
+        self.before = None if self.path.c.step is None else steps[self.path.c.step]
+        self.c, self.accumulator = entering(self.path.joins_last), entering(self.path.c)
+        self.starts, self.late = self.path.c.zero, self.path.added_last is not None
+        named = {label: word.data for label, word in self.signals.rounded}
+        self.output = named.pop(Partial.WHOLE) if self.late else self.signals.d.data
+        self.results: dict[Label, int] = named
 
         special = self.signals.special
-        self.sums = tuple(fused_sums(design, self.signals.sums, self.accumulator_name))
-        self.products = {f"p{k}": self._product(k) for k in self.ks}
+        self.sums = tuple(Sum(s, self.accumulator_name) for s in self.signals.sums)
+        self.products: dict[Name, Fraction] = {Product(k): self._product(k) for k in self.ks}
         self.decided = special.nan.data or (special.infinite.data and fmt.infinity is not None)
         self.result = f"{fmt.hex(self.signals.d.data)} = {pattern_value(fmt, self.signals.d.data)}"
 
     @property
-    def labels(self) -> list[str]:
+    def labels(self) -> list[Name]:
         """The names of all terms of its sums."""
         return [label for s in self.sums for label in s.labels]
 
     @property
-    def terms(self) -> dict[str, Fraction]:
+    def terms(self) -> dict[Name, Fraction]:
         """The terms of its sums."""
         return {label: value for s in self.sums for label, value in s.terms.items()}
 
     @property
-    def aligned(self) -> dict[str, Fraction]:
+    def aligned(self) -> dict[Name, Fraction]:
         """The terms as they enter their sums."""
         return {label: value for s in self.sums for label, value in s.aligned.items()}
 
@@ -86,8 +85,8 @@ class Step:
     @property
     def conversion(self) -> Rounded:
         """How the sum became the output."""
-        rho = self.design.parameters.conversion
-        overflowed, flushes = self.signals.overflowed.data, self.design.parameters.subnormals.of_results
+        rho = self.design.step.conversion
+        overflowed, flushes = self.signals.overflowed.data, self.design.step.subnormals.of_results
         return Rounded(self.total, rho.target, self.output, rho.fraction_bits, rho.rounding, overflowed, flushes)
 
     @property
@@ -106,9 +105,9 @@ class Step:
         return pattern_number(self.design.d_format, self.signals.d.data)
 
     @property
-    def accumulator_name(self) -> str:
+    def accumulator_name(self) -> Name:
         """What the term c of the sum is called: ``acc`` where c itself is added late."""
-        return "acc" if self.once or self.late else "c"
+        return Running.ACC if self.once or self.late else Addend.C
 
     @property
     def result_name(self) -> str:
@@ -129,11 +128,17 @@ class Step:
     @property
     def kind(self) -> str:
         """What adds its terms, in words."""
-        if self.design.d_format.is_integer:
-            return "an integer sum"
-        if self.sums:
-            return "a fused sum"
-        return "an adder tree" if self.design.parameters.summation is Summation.PAIRWISE else "a sequential sum"
+        match self.design.step:
+            case IntegerStep():
+                return "an integer sum"
+            case FusedStep():
+                return "a fused sum"
+            case PairwiseStep():
+                return "an adder tree"
+            case SequentialStep():
+                return "a sequential sum"
+            case other:
+                return f"a step of the kind {type(other).__name__}"
 
     def element(self, column: str, k: int) -> Pattern:
         """Return element ``k`` of ``a`` or ``b``, +0 where the operands hold none."""
@@ -145,7 +150,7 @@ class Step:
 
     def flushes(self, column: str) -> bool:
         """Return whether subnormals of ``a``, ``b`` or ``c`` read as zeros."""
-        subnormals = self.design.parameters.subnormals
+        subnormals = self.design.step.subnormals
         return {"a": subnormals.of_a, "b": subnormals.of_b, "c": subnormals.of_c}[column]
 
     def number(self, column: str, k: int) -> Fraction:
@@ -168,34 +173,38 @@ class Step:
         elements = (self.number(column, k) for column in "ab")
         return prod((*elements, *(pattern_number(*s) for s in self.scales(k))), start=Fraction(1))
 
-    def group(self, label: str) -> list[int]:
-        """Return the numbers of the products that a term is made of; ``p0..p15`` is a scaled group."""
-        if found := re.fullmatch(r"p(\d+)\.\.p(\d+)", label):
-            first, last = (self.ks.index(int(number)) for number in found.groups())
-            return self.ks[first : last + 1]
-        number = product_number(label)
-        return [] if number is None else [number]
-
-    def patterns(self, label: str) -> list[Pattern]:
+    def patterns(self, label: Name) -> list[Pattern]:
         """Return the patterns behind a term: those of a and b, the scales of a group, or the accumulator."""
-        if label in ("c", "acc"):
-            return [self.accumulator]
-        ks = self.group(label)
-        return [] if not ks else self.scales(ks[0]) if ".." in label else [self.element(x, ks[0]) for x in "ab"]
+        match label:
+            case Product(k):
+                return [self.element(x, k) for x in "ab"]
+            case Group(ks):
+                return self.scales(ks[0])
+            case Addend.C | Running.ACC:
+                return [self.accumulator]
+            case _:
+                return []
 
-    def special_terms(self) -> dict[str, str]:
+    def special_terms(self) -> dict[Name, str]:
         """Return the terms that are NaN, or else those that are infinite, with which of these they are."""
         # an infinity that rho produced in the step before may count as a number: open point 8
         produced = self.before is not None and self.before.overflowed.data and not self.before.special.infinite.data
-        c_counts = not produced or self.design.parameters.chain_infinity is ChainInfinity.INFINITE
-        found = {f"p{k}": value for k in self.ks if (value := self._special_product(k))}
+        c_counts = not produced or self.design.chain.keeps_infinities
+        found: dict[Name, str] = {Product(k): value for k in self.ks if (value := self._special_product(k))}
         value = pattern_value(*self.accumulator)
         if value == "NaN" or (value.endswith("infinity") and c_counts):
             found[self.accumulator_name] = value
-        p, infinite = self.design.parameters, [n for n in found if found[n] in ("+infinity", "-infinity")]
-        if p.product_limit is not None and not (p.product_infinity is ProductInfinity.OPERAND and infinite):
-            found |= {n: value for n in self.products if n not in found and (value := self._beyond(n))}
+        infinite = [n for n in found if found[n] in ("+infinity", "-infinity")]
+        operand = self.design.settings.get("product_infinity") is ProductInfinity.OPERAND
+        if self.product_limit is not None and not (operand and infinite):
+            found |= {Product(k): beyond for k in self.ks if Product(k) not in found and (beyond := self._beyond(k))}
         return {label: value for label, value in found.items() if value == "NaN"} or found
+
+    @property
+    def product_limit(self) -> int | None:
+        """A product of magnitude ``2**product_limit`` or more is an infinity; None where none is."""
+        limit: int | None = self.design.settings.get("product_limit")
+        return limit
 
     def _special_product(self, k: int) -> str:
         elements = [unpacked(*self.element(x, k), flushes=self.flushes(x)) for x in "ab"]
@@ -205,26 +214,25 @@ class Step:
             return "NaN"
         return "+-"[elements[0].negative.data ^ elements[1].negative.data] + "infinity" if infinite else ""
 
-    def _beyond(self, label: str) -> str:
+    def _beyond(self, k: int) -> str:
         """Say that a product of finite elements counts as infinite, where it does."""
-        limit, k = self.design.parameters.product_limit, product_number(label) or 0
-        value = prod((self.number(x, k) for x in "ab"), start=Fraction(1))
+        limit, value = self.product_limit, prod((self.number(x, k) for x in "ab"), start=Fraction(1))
         if limit is None or abs(value) < scaled(1, limit):
             return ""
         return f"{'-' if value < 0 else '+'}infinity, for its magnitude is 2^{limit} or more"
 
-    def added(self) -> list[str]:
+    def added(self) -> list[Name]:
         """Return the products that are not zero, in order of k."""
         special = self.special_terms() if self.decided else {}
-        return [f"p{k}" for k in sorted(self.ks) if self.products[f"p{k}"] or f"p{k}" in special]
+        return [Product(k) for k in sorted(self.ks) if self.products[Product(k)] or Product(k) in special]
 
     def idle(self) -> str:
         """Return why the step returns its c and is not worth drawing; empty where it is."""
-        c, d = self.c if self.late else self.accumulator, (self.design.d_format, self.signals.d.data)
+        c, d = self.c, (self.design.d_format, self.signals.d.data)
         # a chain that starts at +0 may hold a sum by now
         if c != d or (self.late and pattern_value(*self.accumulator) != "+0"):
             return ""
         if self.decided:
-            only = [*self.special_terms()] == ["c"]
+            only = [*self.special_terms()] == [Addend.C]
             return f"c is {pattern_value(*c)}" if self.index and only and not self.late else ""
         return "" if any(self.products.values()) else "products are zero"

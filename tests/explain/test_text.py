@@ -7,12 +7,12 @@ from fractions import Fraction
 import pytest
 from pictures import EQUATION_10, SAMPLE, TURING, VOLTA, blocks, draw, row_value, text
 
-from mmaproof.cli.picture import explain
-from mmaproof.cli.picture.blocks import Row, RowKind
-from mmaproof.cli.picture.layout import Layout, Mark, fit
-from mmaproof.cli.picture.text import UNICODE, block_text
 from mmaproof.designs.errors import OperandError
 from mmaproof.designs.operands import Operands
+from mmaproof.explain import explain
+from mmaproof.explain.blocks import Row, RowKind
+from mmaproof.explain.layout import Layout, Mark, fit
+from mmaproof.explain.text import UNICODE, block_text
 
 
 def test_equation_10_volta_against_turing() -> None:
@@ -117,7 +117,7 @@ def test_every_line_fits() -> None:
 
 def test_every_line_of_two_designs_fits() -> None:
     for number, (design, operands) in enumerate(SAMPLE[:120]):
-        other = design.change(fraction_bits=design.parameters.fraction_bits - 1, carry_bits=None)
+        other = design.change(fraction_bits=design.step.kept_bits - 1, carry_bits=None)
         width = (60, 80, 160, 200)[number % 4]
         lines = draw(explain([design, other], operands), width)
         assert max(map(len, lines)) <= width

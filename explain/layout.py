@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
-from mmaproof.cli.picture.blocks import Block, Row
+from mmaproof.explain.blocks import Block, Row
 
 
 class Mark(StrEnum):

@@ -6,9 +6,12 @@ import itertools
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
-from mmaproof.cli.picture.steps import Pattern, Step
-from mmaproof.cli.picture.sums import Rounded, Sum
-from mmaproof.cli.picture.values import (
+from mmaproof.designs.conversions import Rounding
+from mmaproof.designs.formats import FORMATS
+from mmaproof.designs.readings import FlushedSign, Subnormals, Widening
+from mmaproof.explain.steps import Pattern, Step
+from mmaproof.explain.sums import Name, Rounded, Running, Sum
+from mmaproof.explain.values import (
     exact,
     is_finite,
     is_subnormal,
@@ -20,9 +23,7 @@ from mmaproof.cli.picture.values import (
     scaled,
     unpacked,
 )
-from mmaproof.designs.conversions import Rounding
-from mmaproof.designs.formats import FORMATS
-from mmaproof.designs.readings import Alignment, FlushedSign, Subnormals, Widening
+from mmaproof.smt.semantics.labels import Addend, Group, Product
 
 LONGEST = 60
 """Characters of an exact value that is still read; terms far apart need a longer significand."""
@@ -35,7 +36,7 @@ def specials(step: Step) -> Iterator[str]:
     value = "infinities of both signs make a NaN" if opposite else "a NaN decides" if nan else "an infinity decides"
     yield f"{value}, there is no sum"
     for label, value in itertools.islice(terms.items(), 4):
-        found = [step.accumulator] if label in ("c", "acc") else step.factors(step.group(label)[0])
+        found = step.factors(label.k) if isinstance(label, Product) else [step.accumulator]
         spelled = (f.hex(x) + (f" ({pattern_value(f, x)})" if len(found) > 1 else "") for f, x in found)
         yield f"{label} = {' * '.join(spelled)} is {value}"
     if len(terms) > 4:
@@ -44,38 +45,50 @@ def specials(step: Step) -> Iterator[str]:
 
 def zeros(step: Step, of: Sum) -> Iterator[str]:
     """Say which terms are zero, and which exponents they have, on one line for each sign."""
-    missing = [x for x in of.labels if (ks := step.group(x)) and all(k >= len(step.operands) for k in ks)]
+    missing = [x for x in of.labels if (ks := products_of(x)) and all(k >= len(step.operands) for k in ks)]
     pairs = [*zip(of.labels, of.signals.terms, strict=True)]
     for sign in "+-":
         alike = {n: t for n, t in pairs if not t.significand.data and t.negative.data is (sign == "-")}
         # where c is added late the sum starts without it
-        alike = {n: t for n, t in alike.items() if t.present.data or n != "acc"}
+        alike = {n: t for n, t in alike.items() if t.present.data or n is not Running.ACC}
         if is_dropped(step, of):
-            alike.pop("c", None)
+            alike.pop(Addend.C, None)
         ends = sorted({t.exponent.data for t in alike.values() if t.present.data})
         words = "no exponent" if not ends else f"exponent {ends[0]}"
         if len(ends) > 1:
             words = f"exponents {ends[0]} to {ends[-1]}"
         if sign == "+" and missing:
-            products = [label for label in alike if step.group(label)]
+            products = [label for label in alike if products_of(label)]
             which = "" if [*alike] == missing else "products " if products == missing else f"{names(missing)} "
             words += f"; {which}not given"
         if alike:
             yield f"{names([*alike])}: {sign}0 ({words})"
 
 
+def products_of(label: Name) -> tuple[int, ...]:
+    """Return the numbers of the products that a term is made of; there are none in a sum before it."""
+    match label:
+        case Product(k):
+            return (k,)
+        case Group(ks):
+            return ks
+        case _:
+            return ()
+
+
 def is_dropped(step: Step, of: Sum) -> bool:
     """Return whether c became zero because it lies too far below the products."""
+    if step.path.far_c_dropped is None or of.terms.get(Addend.C) != 0:
+        return False
     fmt, c = step.accumulator
-    read = unpacked(fmt, c, flushes=step.flushes("c"))
-    return "c" in of.labels and not of.terms["c"] and is_finite(fmt, c) and not read.zero.data
+    return is_finite(fmt, c) and not unpacked(fmt, c, flushes=step.flushes("c")).zero.data
 
 
 def dropped(step: Step, of: Sum) -> Iterator[str]:
     """Say that c became zero because it lies too far below the products."""
-    if is_dropped(step, of):
+    if step.path.far_c_dropped is not None and is_dropped(step, of):
         fmt, c = step.accumulator
-        below = f"more than F + 1 = {step.design.parameters.fraction_bits + 1} below that of the products"
+        below = f"more than F + 1 = {step.path.far_c_dropped + 1} below that of the products"
         yield f"c = {fmt.hex(c)} = {pattern_value(fmt, c)} is dropped: its exponent is {below}"
 
 
@@ -91,11 +104,11 @@ def scales(step: Step) -> Iterator[str]:
 
     if step.design.scale_format is None:
         return
-    groups = [label for s in step.sums for label in s.labels if ".." in label]
+    groups = [label for s in step.sums for label in s.labels if isinstance(label, Group)]
     if not groups:
         yield f"scales of every product: {spelled(step.ks[0])}"
     for label in groups:
-        ks = step.group(label)
+        ks = label.ks
         value = sum((step.number("a", k) * step.number("b", k) for k in ks), 0)
         if ks[0] < len(step.operands):
             yield f"{label}: exact sum {exact(Fraction(value))}; scales {spelled(ks[0])}"
@@ -103,13 +116,13 @@ def scales(step: Step) -> Iterator[str]:
 
 def readings(step: Step) -> Iterator[str]:
     """Say which operands are read as another kind of number than their pattern is."""
-    p = step.design.parameters
     read = [(f"{x}[{k}]", x, step.element(x, k)) for k in sorted(step.ks) for x in "ab"]
-    read.append((step.accumulator_name, "c", step.accumulator))
+    read.append((str(step.accumulator_name), "c", step.accumulator))
     small = [entry for entry in read if is_subnormal(*entry[2])]
-    yield from flushed([(name, pattern) for name, column, pattern in small if step.flushes(column)], p.flushed_sign)
-    if p.widening is not Widening.NONE:
-        target = FORMATS[p.widening.value]
+    yield from flushed(step, [(name, pattern) for name, column, pattern in small if step.flushes(column)])
+    widening = step.design.settings.get("widening", Widening.NONE)
+    if widening is not Widening.NONE:
+        target = FORMATS[widening.value]
         wider = [
             f"{name} = {f.hex(x)} = {pattern_value(f, x)}"
             for name, column, (f, x) in small
@@ -120,10 +133,13 @@ def readings(step: Step) -> Iterator[str]:
             yield f"widened to {target.name}, where these subnormals of {fmt.name} are normal: {listed(wider, 2)}"
 
 
-def flushed(operands: Sequence[tuple[str, Pattern]], sign: FlushedSign) -> Iterator[str]:
+_ZERO = {FlushedSign.POSITIVE: "+0", FlushedSign.KEPT: "a zero of their sign", None: "zero"}
+
+
+def flushed(step: Step, operands: Sequence[tuple[str, Pattern]]) -> Iterator[str]:
     """Say which subnormal operands read as zeros."""
-    zero = "+0" if sign is FlushedSign.POSITIVE else "a zero of their sign"
     if operands:
+        zero = _ZERO[step.design.settings.get("flushed_sign")]
         yield f"subnormal operands that read {zero}: {listed([f'{name} = {f.hex(x)}' for name, (f, x) in operands])}"
 
 
@@ -134,19 +150,17 @@ def flushing(subnormals: Subnormals) -> str:
     return f"; subnormals{which} are flushed to zero" if any(columns.values()) else ""
 
 
-_ALIGNED = {
-    Alignment.FLOOR: "floor: a negative term that loses bits is moved down to the next multiple",
-    Alignment.JAM: "jam: where bits are lost the lowest kept bit is set",
-}
+_FLOOR = "floor: a negative term that loses bits is moved down to the next multiple"
+_JAM = "jam: where bits are lost the lowest kept bit is set"
 
 
 def losses(of: Sum) -> Iterator[str]:
     """Say what the cut lost and whether the register wrapped."""
     losers = [label for label in of.labels if of.lost(label)]
-    if of.of_sums and of.alignment is Alignment.FLOOR:
+    if of.of_sums and of.rounds_down:
         moved = (f"{label} by {_short(of.terms[label] - of.aligned[label], of.cuts[label])}" for label in losers)
         yield f"rounded down: {', '.join(moved)}" if losers else "rounded down: nothing is lost"
-    elif of.alignment is Alignment.NEAREST:
+    elif of.rounds_to_nearest:
         up = [label for label in losers if abs(of.aligned[label]) > abs(of.terms[label])]
         ways = {"up": up, "down": [label for label in losers if label not in up]}
         rounded = " and ".join(f"{names(labels)} {way}" for way, labels in ways.items() if labels)
@@ -157,7 +171,7 @@ def losses(of: Sum) -> Iterator[str]:
         what = f"{together} of" if len(together) <= LONGEST else "bits of"
         yield f"lost by the cut: {what} {names(losers)}" if losers else "lost by the cut: nothing"
         if any(abs(of.aligned[label]) != abs(of.terms[label] - of.lost(label)) for label in losers):
-            yield _ALIGNED[of.alignment]
+            yield _FLOOR if of.rounds_down else _JAM
     whole = sum(of.aligned.values(), Fraction(0))
     if whole != of.total:
         yield f"the register of {of.signals.total.width} bits wrapped: the aligned terms make {exact(whole)}"

@@ -6,12 +6,12 @@ from fractions import Fraction
 import pytest
 from pictures import AMPERE, EQUATION_10, HOPPER8, SAMPLE, VOLTA, VOLTA16, blocks, draw, row_value, steps, text, value
 
-from mmaproof.cli.picture import explain
-from mmaproof.cli.picture.blocks import Block, RowKind
-from mmaproof.cli.picture.steps import Step
 from mmaproof.designs.design import Design
 from mmaproof.designs.operands import Operands
 from mmaproof.designs.readings import Alignment, Overflow
+from mmaproof.explain import explain
+from mmaproof.explain.blocks import Block, RowKind
+from mmaproof.explain.steps import Step
 
 
 def pieces(design: Design, operands: Operands) -> Iterator[tuple[Step, Block]]:
@@ -24,12 +24,13 @@ def pieces(design: Design, operands: Operands) -> Iterator[tuple[Step, Block]]:
 def check_rows(step: Step, block: Block) -> None:
     rows = {(row.kind, row.label): row for row in block.rows}
     for label, term in step.terms.items():
-        row = rows.get((RowKind.TERM, label))
+        row = rows.get((RowKind.TERM, str(label)))
         assert (row is None) == (term == 0)
         if row:
             assert row_value(row) == term == value(row.value)
-    for aligned, label in ((r, block.rows[i - 1].label) for i, r in enumerate(block.rows) if r.kind is RowKind.ALIGNED):
-        assert row_value(aligned) == step.aligned[label] == value(aligned.value)
+    held = {str(label): x for label, x in step.aligned.items()}
+    for aligned, name in ((r, block.rows[i - 1].label) for i, r in enumerate(block.rows) if r.kind is RowKind.ALIGNED):
+        assert row_value(aligned) == held[name] == value(aligned.value)
     total = rows[RowKind.SUM, "sum"]
     assert row_value(total) == step.total == value(total.value)
     result, rest = rows.get((RowKind.RESULT, "d")), rows.get((RowKind.DROPPED, "rest"))

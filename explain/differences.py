@@ -5,10 +5,10 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 
-from mmaproof.cli.picture.steps import Step
-from mmaproof.cli.picture.sums import Sum
-from mmaproof.cli.picture.values import exact, names, pattern_value, units
-from mmaproof.designs.readings import Alignment
+from mmaproof.explain.steps import Step
+from mmaproof.explain.sums import Name, Sum
+from mmaproof.explain.values import exact, names, pattern_value, units
+from mmaproof.smt.semantics.labels import Partial
 
 
 def paired(a: Sequence[Step], b: Sequence[Step]) -> list[tuple[Step, ...]] | None:
@@ -67,8 +67,8 @@ def _differing_sums(a: Step, b: Step) -> Iterator[str]:
     for x, y in _comparable(a, b):
         if words := _differing_terms(x, y):
             yield words
-        if x.name == y.name and x.total != y.total and a_late == b_late:
-            yield f"the sum{_OF.get(x.name, '')} is {exact(x.total)} in A and {exact(y.total)} in B"
+        if x.label is y.label and x.total != y.total and a_late == b_late:
+            yield f"the sum{_OF.get(x.label, '')} is {exact(x.total)} in A and {exact(y.total)} in B"
     if a.sums and b.sums and a_late != b_late:
         late, early = "AB" if a_late else "BA"
         yield f"c is added to the converted sum in {late} and is a term of the sum in {early}"
@@ -82,12 +82,16 @@ def _differing_results(a: Step, b: Step) -> Iterator[str]:
             yield f"{name} is {values[0]} in A and {values[1]} in B"
 
 
-_OF = {"even": " of the even products", "odd": " of the odd products", "products": " of the products"}
+_OF = {
+    Partial.EVEN: " of the even products",
+    Partial.ODD: " of the odd products",
+    Partial.PRODUCTS: " of the products",
+}
 
 
 def _comparable(a: Step, b: Step) -> Iterator[tuple[Sum, Sum]]:
     """Give the sums of two steps that belong together, or else all that may share terms."""
-    if [s.name for s in a.sums] == [s.name for s in b.sums]:
+    if [s.label for s in a.sums] == [s.label for s in b.sums]:
         yield from zip(a.sums, b.sums, strict=True)
     else:
         yield from itertools.product(a.sums, b.sums)
@@ -108,10 +112,10 @@ def _differing_terms(a: Sum, b: Sum) -> str:
     return ""
 
 
-def _differing_alignment(label: str, a: Sum, b: Sum) -> str:
+def _differing_alignment(label: Name, a: Sum, b: Sum) -> str:
     low = min(a.cut, b.cut)
     x, y = (units(s.aligned[label], low) for s in (a, b))
-    truncated = all(s.alignment is Alignment.TRUNCATE for s in (a, b))
+    truncated = all(s.path_cuts[label].truncates for s in (a, b))
     if not truncated or x & y != min(x, y):
         return f"{label} is aligned to {exact(a.aligned[label])} in A and to {exact(b.aligned[label])} in B"
     keeps, loses = ("A", "B") if x > y else ("B", "A")

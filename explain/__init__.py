@@ -1,0 +1,14 @@
+"""The picture of a dot product as data: what a unit does to each bit of it.
+
+Every bit is placed by its weight: the column of weight w holds the bits worth 2**w, in every row and for every
+design. ``values`` writes numbers; ``sums`` and ``steps`` read the datapath and the signals; ``fused_blocks`` and
+``list_blocks`` say what there is to draw of a step, ``words`` what there is to say; ``differences`` compares steps of
+two designs and ``sections`` puts everything together. ``layout`` says in which columns, without any styling, and
+``text`` prints a picture to a terminal. Values are exact everywhere: sign, odd significand and power of two, or a bit
+pattern in hexadecimal; integers are decimal.
+"""
+
+from mmaproof.explain.blocks import Picture
+from mmaproof.explain.sections import explain
+
+__all__ = ["Picture", "explain"]
