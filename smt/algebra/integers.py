@@ -5,11 +5,17 @@ A word's data is its value (negative where the word is signed), so expanding ope
 
 from __future__ import annotations
 
-from mmaproof.smt.algebra.protocol import Algebra
+from collections.abc import Callable
+
+from mmaproof.smt.algebra.protocol import Algebra, Truth
 
 
 class WidthClaimError(ArithmeticError):
     """A width argument of the semantics is wrong: a value was said to fit and does not (an internal error)."""
+
+
+class InvariantError(ArithmeticError):
+    """A value breaks what the stages after it rely on (an internal error)."""
 
 
 def _wrap(value: int, width: int, signed: bool) -> int:
@@ -18,7 +24,19 @@ def _wrap(value: int, width: int, signed: bool) -> int:
 
 
 class IntegerAlgebra(Algebra[int, bool]):
-    """Words are Python integers, truth values are Python bools."""
+    """Words are Python integers, truth values are Python bools.
+
+    With ``checks``, every invariant that the semantics states is computed, and InvariantError is raised where one does
+    not hold. Tests switch that on. It is off otherwise, because a dot product takes half as long again with it.
+    """
+
+    def __init__(self, *, checks: bool = False) -> None:
+        self._checks = checks
+
+    def check(self, of: object, invariant: Callable[..., Truth[bool]], *arguments: object) -> None:
+        """Raise InvariantError where an invariant of a value does not hold, if this is what ``checks`` asks for."""
+        if self._checks and not invariant(*arguments).data:
+            raise InvariantError(f"{invariant.__qualname__} does not hold of {of}, with {arguments}")
 
     def _constant(self, value: int, width: int) -> int:
         return value

@@ -273,6 +273,14 @@ class Algebra(ABC, Generic[D, T]):
         """
         return x
 
+    # --- invariants -----------------------------------------------------------------------------------------
+
+    def check(self, of: object, invariant: Callable[..., Truth[T]], *arguments: object) -> None:
+        """Note that ``invariant(*arguments)`` always holds of a value.
+
+        Only integers that were asked to compute it do (see ``IntegerAlgebra``); nobody else pays for it.
+        """
+
     # --- truth values ---------------------------------------------------------------------------------------
 
     def all_of(self, truths: Sequence[Truth[T]]) -> Truth[T]:

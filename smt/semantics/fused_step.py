@@ -79,8 +79,10 @@ def _group(design: Design, groups: ScaledGroups, algebra: Algebra[D, T], group: 
         significand, exponent = x.a.significand * x.b.significand, x.a.exponent + x.b.exponent
         bound = x.a.largest * x.b.largest
         term = Term(point, product_sign(x), exponent, significand, algebra.truth(True), bound)
+        at = algebra.signed(top)
+        algebra.check(term, term.valid_at, at)
         kept = cut.bound(bound, point)
-        product = align(algebra, term, algebra.signed(top), cut)
+        product = align(algebra, term, at, cut)
         aligned.append(algebra.signal(Signal(SignalKind.PRODUCT), product, (-kept, kept)))
         largest += kept
     exact = algebra.bounded_sum(aligned, largest.bit_length() + 1)

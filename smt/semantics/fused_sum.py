@@ -59,6 +59,7 @@ def fused_sum(algebra: Algebra[D, T], path: SumPath, terms: Sequence[Term[D, T]]
     e_max = algebra.signal(Signal(SignalKind.E_MAX), largest_exponent(algebra, terms, path.floor, path.comparator))
     aligned, largest = [], 0
     for term, cut, label in zip(terms, path.cuts, path.terms, strict=True):
+        algebra.check(term, term.valid_at, e_max)
         finer = path.fraction_bits - cut.fraction_bits
         bound = cut.bound(term.largest, term.fraction_bits) << finer
         largest += bound

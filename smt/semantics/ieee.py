@@ -91,7 +91,10 @@ def read(
 ) -> Unpacked[D, T]:
     """Take a pattern apart; with ``flushes``, a subnormal reads as a zero, of the sign that ``flushed_sign`` says."""
     x = unpack(algebra, fmt, pattern)
-    return flush_subnormal(x, flushed_sign) if flushes else x
+    if flushes:
+        x = flush_subnormal(x, flushed_sign)
+        algebra.check(x, x.valid, fmt)
+    return x
 
 
 def read_accumulator(algebra: Algebra[D, T], step: Step, fmt: Format, pattern: Word[D]) -> Unpacked[D, T]:

@@ -47,6 +47,8 @@ def sequential_step(
 ) -> StepSignals[D, T]:
     """Return the result of one step, whose partial sums are not among the signals."""
     terms = [product_term(algebra, step, x) for x in products] + [accumulator_term(algebra, step, c)]
+    for term in terms:
+        algebra.check(term, term.valid)
     chosen = _first(step, algebra, terms)
     fraction = fraction_of(step, terms)
     state = cut_at(step, algebra, start(algebra, terms, chosen, fraction), fraction)

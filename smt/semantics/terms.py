@@ -21,6 +21,7 @@ class Term(Generic[D, T]):
     """``(-1)**negative * significand * 2**(exponent - fraction_bits)``, to be aligned.
 
     A term that is not ``present`` takes no part in e_max; it is zero. The significand never exceeds ``largest``.
+    ``valid`` says so to a machine.
     """
 
     fraction_bits: int
@@ -29,6 +30,23 @@ class Term(Generic[D, T]):
     significand: Word[D]
     present: Truth[T]
     largest: int
+
+    def valid(self) -> Truth[T]:
+        """Return what the stages after this one rely on, whatever the term is made of.
+
+        * ``largest < 2**width``, and ``significand <= largest``: an aligned term is within ``Cut.bound``, and a sum of
+          terms is within the sum of their bounds, from which its width is computed;
+        * ``not present => significand = 0``: a term that takes no part in e_max adds nothing.
+        """
+        fits = self.significand.algebra.truth(self.largest >> self.significand.width == 0)
+        return fits & (self.significand <= self.largest) & (self.present | self.significand.is_value(0))
+
+    def valid_at(self, e_max: Word[D]) -> Truth[T]:
+        """Return whether it is ``valid`` and may be aligned at e_max: ``present => exponent <= e_max``.
+
+        Terms only move down then. Lemmas about the cut of one term (smt/proving/cuts.py) assume this and nothing else.
+        """
+        return self.valid() & (~self.present | (self.exponent <= e_max))
 
     def named(self, label: object) -> Term[D, T]:
         """Return the term, its parts named as signals."""

@@ -34,6 +34,38 @@ class Unpacked(Generic[D, T]):
         """Largest significand."""
         return (1 << self.significand.width) - 1
 
+    def valid(self, fmt: Format) -> Truth[T]:
+        """Return what the stages after this one rely on, of a number of ``fmt`` as ``unpack`` takes it apart.
+
+        With s the significand, e the exponent and f the fraction bits:
+
+        * ``zero <=> s = 0``, so that a product is zero just where a factor is;
+        * ``subnormal <=> 0 < s < 2**f``: the top bit is missing there and nowhere else, but in zero;
+        * ``s < 2**f => e = e_min``, and ``e_min <= e <= e_max`` of every finite number;
+        * ``infinite => s = 2**f and e = e_max + 1``;
+        * ``nan => not infinite and not subnormal``.
+
+        So at most one of the classes holds, with one exception: a format without -0 has its NaN at that pattern, which
+        is ``zero`` as well. A format without a sign is never negative.
+        """
+        algebra, one = self.significand.algebra, 1 << fmt.fraction_bits
+        sizes = (self.fraction_bits, self.significand.width) == (fmt.fraction_bits, fmt.precision)
+        normal = self.significand.bit(fmt.fraction_bits)
+        at_infinity = self.significand.is_value(one) & (self.exponent == fmt.e_max + 1)
+        in_range = (self.exponent >= fmt.e_min) & (self.exponent <= fmt.e_max)
+        return algebra.all_of(
+            [
+                algebra.truth(sizes),
+                algebra.truth(fmt.signed) | ~self.negative,
+                self.zero == self.significand.is_value(0),
+                self.subnormal == (~normal & ~self.zero),
+                normal | (self.exponent == fmt.e_min),
+                ~self.infinite | at_infinity,
+                in_range | self.infinite | self.nan,
+                ~self.nan | ~(self.infinite | self.subnormal),
+            ]
+        )
+
     def named(self, label: object) -> Unpacked[D, T]:
         """Return the number, its sign, exponent and significand named as signals."""
         algebra = self.significand.algebra
@@ -59,7 +91,9 @@ def unpack(algebra: Algebra[D, T], fmt: Format, pattern: Word[D]) -> Unpacked[D,
     bias = algebra.unsigned(fmt.bias, exponent_bits)
     if not f:
         # a power of two: no zero, no subnormals, all ones is NaN
-        return Unpacked(0, negative, field - bias, algebra.unsigned(1, 1), no, no, no, top_field)
+        x = Unpacked(0, negative, field - bias, algebra.unsigned(1, 1), no, no, no, top_field)
+        algebra.check(x, x.valid, fmt)
+        return x
     fraction = pattern.extract(low + f - 1, low)
     no_fraction = fraction.is_value(0)
     low_field = field.is_value(0)
@@ -73,7 +107,7 @@ def unpack(algebra: Algebra[D, T], fmt: Format, pattern: Word[D]) -> Unpacked[D,
         case Specials.FNUZ:
             nan = zero & negative
     integer_bit = ite(low_field, algebra.unsigned(0, 1), algebra.unsigned(1, 1))
-    return Unpacked(
+    x = Unpacked(
         fraction_bits=f,
         negative=negative,
         exponent=ite(low_field, algebra.unsigned(1, exponent_bits), field) - bias,
@@ -83,6 +117,8 @@ def unpack(algebra: Algebra[D, T], fmt: Format, pattern: Word[D]) -> Unpacked[D,
         infinite=infinite,
         nan=nan,
     )
+    algebra.check(x, x.valid, fmt)
+    return x
 
 
 def flush_subnormal(x: Unpacked[D, T], sign: FlushedSign) -> Unpacked[D, T]:
