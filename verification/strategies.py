@@ -220,18 +220,15 @@ def _by_lemmas(case: Case, lemmas: Sequence[tuple[str, Statement]], limits: Limi
     """Return the verdict where all of some lemmas are proved; the first that is not ends it, and proves nothing."""
     if not lemmas:
         return None
-    began = time.monotonic()
     found: list[LemmaVerdict] = []
     for name, lemma in lemmas:
-        left = limits.after(time.monotonic() - began, "lemmas")
-        found.append(LemmaVerdict.of(name, case.decide(lemma, left)))
+        found.append(LemmaVerdict.of(name, case.decide(lemma, limits)))
+        limits = limits.after(found[-1].seconds, "lemmas")
+        case.limits = case.limits.after(found[-1].seconds, "lemmas")
         if combine(x.status for x in found) is not Status.PROVED:
-            break
-    case.limits = case.limits.after(time.monotonic() - began, "lemmas")
-    if len(found) == len(lemmas) and combine(x.status for x in found) is Status.PROVED:
-        return case.implied(found, case.limits)
-    case.tried += found
-    return None
+            case.tried += found
+            return None
+    return case.implied(found, case.limits)
 
 
 def _by_solver(verdict: Verdict[Model], lemmas: Sequence[LemmaVerdict]) -> str:

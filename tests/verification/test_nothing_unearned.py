@@ -8,18 +8,21 @@ from pysmt.environment import get_env
 
 from mmaproof.algorithms.catalogue import find_algorithm
 from mmaproof.designs.catalogue import find_design
+from mmaproof.designs.operands import Operands
 from mmaproof.generators.cover.coverage import cover
 from mmaproof.properties.equivalence import Equivalence
 from mmaproof.properties.library import PROPERTIES
 from mmaproof.properties.library.special_case import CaseFirst
 from mmaproof.properties.preconditions import parse_precondition
-from mmaproof.properties.property import QuestionVerdict
+from mmaproof.properties.property import LemmaVerdict, QuestionVerdict
 from mmaproof.properties.run_question import Scope
 from mmaproof.smt.solving.attempt import COMMANDS
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Cause, Outcome, Reply, SolverIdentity, Status, Verdict, combine
 from mmaproof.verification.answer import answer
+from mmaproof.verification.classes import groups_of
+from mmaproof.verification.compare import Comparison
 from mmaproof.verification.gemm.bounds import prove_step
 from mmaproof.verification.gemm.check import QUESTIONS, check_algorithm
 from mmaproof.verification.gemm.dropped import check_dropped
@@ -27,6 +30,7 @@ from mmaproof.verification.gemm.exact_operands import check_exact_operands
 from mmaproof.verification.gemm.slices import check_slices
 from mmaproof.verification.gemm.split import check_split
 from mmaproof.verification.gemm.verdict import Asked
+from mmaproof.verification.matrix import PairVerdict
 from mmaproof.verification.means import Means
 
 NOBODY = SolverIdentity("nobody", "0")
@@ -190,6 +194,57 @@ def test_no_property_rests_on_a_first_question_that_is_unknown_alone(asked):
     assert first.status is Status.UNKNOWN
     # the first question of some is a special case of the second, which decides
     assert found.status is not Status.PROVED or (others and isinstance(asked, CaseFirst))
+
+
+@pytest.mark.parametrize("asked", PROPERTIES.values(), ids=lambda x: x.name)
+def test_no_property_is_proved_by_what_ends_unknown(asked):
+    for script in itertools.product((Status.PROVED, Status.UNKNOWN), repeat=4):
+        ask = ScriptedAsk(itertools.chain(script, itertools.repeat(Status.UNKNOWN)))
+        try:
+            found = asked.settle(find_design(asked.specimen), Scope(), ask)
+        except ProvedError:
+            assert script[0] is Status.PROVED
+            continue
+        if found.status is Status.PROVED:
+            assert [*found.answers.values()][-1].status is Status.PROVED, script
+
+
+class ProvedError(Exception):
+    """A bound is proved: only then the largest value is looked for."""
+
+
+class ScriptedAsk:
+    """Verdicts on questions, one after the other."""
+
+    def __init__(self, statuses, lemmas=()):
+        self.statuses, self.lemmas = iter(statuses), lemmas
+
+    def __call__(self, question, what):
+        status = next(self.statuses)
+        reason = UNKNOWN.reason if status is Status.UNKNOWN else None
+        return QuestionVerdict(status, 0.0, reason, question=question, lemmas=self.lemmas)
+
+    def largest(self, question, measure):
+        raise ProvedError
+
+
+def test_a_special_case_is_no_proof_of_the_property_where_its_lemmas_are_not_proved():
+    asked = PROPERTIES["monotone-in-c"]
+    lemma = LemmaVerdict(Status.UNKNOWN, 0.0, UNKNOWN.reason, name="made up")
+    ask = ScriptedAsk([Status.PROVED, Status.UNKNOWN], (lemma,))
+    assert asked.settle(find_design(asked.specimen), Scope(), ask).status is Status.UNKNOWN
+
+
+@pytest.mark.parametrize(
+    ("status", "alone"), [(Status.PROVED, 1), (Status.UNKNOWN, 2), (Status.REFUTED, 2), (Status.VACUOUS, 2)]
+)
+def test_only_what_is_proved_is_one_class(status, alone):
+    pair = pair_of("alignment")
+    witness = Operands((0,) * 4, (0,) * 4, 0) if status is Status.REFUTED else None
+    reason = UNKNOWN.reason if status is Status.UNKNOWN else None
+    comparison = Comparison(status, 0.0, reason, witness, question=Equivalence(*pair))
+    (group,) = groups_of(pair, [PairVerdict(comparison, 0)])
+    assert len(group.classes) == alone
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
