@@ -3,9 +3,9 @@
 from enum import StrEnum
 
 import pytest
-from fp32_operands import FINITE, KINDS, element, random_arrays, random_operands
 from pysmt.shortcuts import BV
 from reference.algorithms import NAN, is_nan, reference_algorithm
+from support.fp32_operands import FINITE, KINDS, element, random_arrays, random_operands
 
 from mmaproof.algorithms.algorithm import Algorithm
 from mmaproof.algorithms.arithmetic import Arithmetic

@@ -4,8 +4,8 @@ import copy
 import signal
 
 import pytest
-from commands import only_json, start_until_it_solves
-from fake_properties import BF16, HALF_STEP, Assuming, Never, Undecided, Valued
+from support.commands import only_json, start_until_it_solves
+from support.fake_properties import BF16, HALF_STEP, Assuming, Never, Undecided, Valued
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.generators.vectors import read_vectors

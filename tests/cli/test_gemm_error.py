@@ -5,7 +5,7 @@ import io
 from fractions import Fraction
 
 import pytest
-from commands import only_json
+from support.commands import only_json
 
 from mmaproof.cli.gemm.error import CSV_FIELDS, up
 from mmaproof.generators.gemm import bounds

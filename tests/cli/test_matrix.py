@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from commands import children_of, only_json, start_until_it_solves
+from support.commands import children_of, only_json, start_until_it_solves
 
 from mmaproof.designs.catalogue import find_design, load_catalogue
 from mmaproof.generators.vectors import read_vectors

@@ -1,8 +1,8 @@
 """Answers on the command line: raced for, certified, kept, found again, counted and removed."""
 
 import pytest
-from commands import only_json
-from fake_solvers import says
+from support.commands import only_json
+from support.fake_solvers import says
 
 from mmaproof.cli import main as command_line
 from mmaproof.smt.solving.attempt import COMMANDS

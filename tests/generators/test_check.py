@@ -3,7 +3,7 @@
 import time
 
 import pytest
-from fake_properties import BF16, HALF_STEP, Assuming, Never, Undecided, Valued
+from support.fake_properties import BF16, HALF_STEP, Assuming, Never, Undecided, Valued
 
 import mmaproof
 from mmaproof.designs.catalogue import find_design

@@ -3,9 +3,9 @@
 import re
 
 import pytest
-from fake_solvers import HANGS
 from reference.designs import reference_result
-from sampling import fp16_design
+from support.fake_solvers import HANGS
+from support.sampling import fp16_design
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.errors import DesignError

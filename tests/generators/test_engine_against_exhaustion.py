@@ -8,10 +8,10 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from in_this_process import InThisProcess, unanswered
 from pysmt.environment import Environment
 from pysmt.fnode import FNode
-from small_designs import Pair, differences, random_pair, use_small_formats
+from support.in_this_process import InThisProcess, unanswered
+from support.small_designs import Pair, differences, random_pair, use_small_formats
 
 from mmaproof.designs.operands import OperandBatch, Operands
 from mmaproof.generators import answer, stages

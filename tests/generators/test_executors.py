@@ -9,7 +9,7 @@ from functools import partial
 from types import SimpleNamespace
 
 import pytest
-from commands import alive
+from support.commands import alive
 
 from mmaproof.designs.errors import InputError
 from mmaproof.generators.executors import ClusterNotReachable, _failing, cluster, finished, local_pool

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from fake_properties import BF16, HALF_STEP, Assuming, Never, Undecided, Valued
+from support.fake_properties import BF16, HALF_STEP, Assuming, Never, Undecided, Valued
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.errors import DesignError

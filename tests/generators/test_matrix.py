@@ -12,7 +12,7 @@ from functools import partial
 import numpy as np
 import pytest
 from reference.designs import reference_result
-from sampling import basic_operands, fp16_design
+from support.sampling import basic_operands, fp16_design
 
 from mmaproof.designs.catalogue import find_design, load_catalogue
 from mmaproof.designs.errors import DesignError

@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 import pytest
 from reference.designs import reference_result
-from small_designs import DRAWN, all_operands, differences, random_pair, use_small_formats
+from support.small_designs import DRAWN, all_operands, differences, random_pair, use_small_formats
 
 from mmaproof.designs.catalogue import find_design, load_catalogue
 from mmaproof.designs.errors import DesignError

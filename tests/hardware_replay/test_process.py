@@ -12,8 +12,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from commands import children_of
-from fake_solvers import runs
+from support.commands import children_of
+from support.fake_solvers import runs
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.errors import InputError, TargetUnavailable

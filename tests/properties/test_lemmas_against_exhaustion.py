@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Callable
 
 import pytest
-from in_this_process import InThisProcess
 from pysmt.environment import Environment
-from small_designs import all_operands, random_pair, use_small_formats
+from support.in_this_process import InThisProcess
+from support.small_designs import all_operands, random_pair, use_small_formats
 
 from mmaproof.designs.design import Design
 from mmaproof.properties.library import find_property

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from sampling import fp16_design
+from support.sampling import fp16_design
 
 from mmaproof.designs.catalogue import find_design, load_catalogue
 from mmaproof.designs.design import Design

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from pysmt.environment import get_env
 from reference.formats import convert as reference_convert
-from variations import VARIED, conversions_to, disagreements, varied_base, with_parameters
+from support.variations import VARIED, conversions_to, disagreements, varied_base, with_parameters
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.conversions import RHO, Rounding

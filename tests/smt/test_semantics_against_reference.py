@@ -5,8 +5,8 @@ from collections import Counter
 import numpy as np
 import pytest
 from reference.designs import reference_result
-from sampling import arithmetic, basic_operands, distinct_designs, fp16_design
-from variations import VARIED, disagreements, random_design
+from support.sampling import arithmetic, basic_operands, distinct_designs, fp16_design
+from support.variations import VARIED, disagreements, random_design
 
 from mmaproof.designs.catalogue import find_design, load_catalogue
 from mmaproof.designs.design import Design

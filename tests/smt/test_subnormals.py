@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from variations import VARIED, disagreements, random_design, varied_base, with_parameters
+from support.variations import VARIED, disagreements, random_design, varied_base, with_parameters
 
 from mmaproof.designs.catalogue import find_design, load_catalogue
 from mmaproof.designs.design import Design

@@ -2,7 +2,7 @@
 
 import pytest
 from pysmt.environment import get_env
-from sampling import basic_operands, distinct_designs
+from support.sampling import basic_operands, distinct_designs
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.design import Design

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from pictures import CATALOGUE, blocks, draw, row_value, steps, value
+from support.pictures import CATALOGUE, blocks, draw, row_value, steps, value
 
 from mmaproof.cli.picture import explain
 from mmaproof.cli.picture.blocks import Block, RowKind

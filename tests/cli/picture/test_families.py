@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 import pytest
-from pictures import EQUATION_10, VOLTA, blocks, draw, steps, text
+from support.pictures import EQUATION_10, VOLTA, blocks, draw, steps, text
 
 from mmaproof.cli.picture import explain
 from mmaproof.cli.picture.blocks import Block, RowKind

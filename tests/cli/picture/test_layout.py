@@ -3,7 +3,7 @@
 from fractions import Fraction
 
 import pytest
-from pictures import FP64, HOPPER8, SAMPLE, VOLTA, blocks, draw, value
+from support.pictures import FP64, HOPPER8, SAMPLE, VOLTA, blocks, draw, value
 
 from mmaproof.cli.picture import explain
 from mmaproof.cli.picture.blocks import RowKind

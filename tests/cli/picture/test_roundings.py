@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from pictures import blocks, draw
-from variations import VARIED, random_design
+from support.pictures import blocks, draw
+from support.variations import VARIED, random_design
 
 from mmaproof.cli.picture import explain
 from mmaproof.cli.picture.blocks import Block, RowKind

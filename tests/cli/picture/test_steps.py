@@ -1,6 +1,6 @@
 """The steps of a design: which terms are special, and where two designs come to differ."""
 
-from pictures import AMPERE, EQUATION_10, HOPPER8, SAMPLE, TURING, VOLTA, steps
+from support.pictures import AMPERE, EQUATION_10, HOPPER8, SAMPLE, TURING, VOLTA, steps
 
 from mmaproof.cli.picture import explain
 from mmaproof.designs.catalogue import find_design

@@ -5,7 +5,7 @@ import re
 from fractions import Fraction
 
 import pytest
-from pictures import EQUATION_10, SAMPLE, TURING, VOLTA, blocks, draw, row_value, text
+from support.pictures import EQUATION_10, SAMPLE, TURING, VOLTA, blocks, draw, row_value, text
 
 from mmaproof.cli.picture import explain
 from mmaproof.cli.picture.blocks import Row, RowKind

@@ -3,7 +3,7 @@
 from fractions import Fraction
 
 import pytest
-from pictures import value
+from support.pictures import value
 
 from mmaproof.cli.picture.values import exact, listed, magnitude, names, pattern_value, top_weight
 from mmaproof.designs.formats import FORMATS

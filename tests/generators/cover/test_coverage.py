@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from event_tags import tags_on_integers
-from in_this_process import InThisProcess
 from pysmt.environment import Environment
-from small_designs import all_operands, random_pair, use_small_formats
+from support.event_tags import tags_on_integers
+from support.in_this_process import InThisProcess
+from support.small_designs import all_operands, random_pair, use_small_formats
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.readings import ChainInfinity, Join, Summation

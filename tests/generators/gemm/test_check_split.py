@@ -5,8 +5,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from deciding import decide
-from gemm_asked import asked
+from support.deciding import decide
+from support.gemm_asked import asked
 
 from mmaproof.algorithms.catalogue import find_algorithm
 from mmaproof.designs.catalogue import find_design

@@ -5,7 +5,7 @@ import random
 from dataclasses import replace
 
 import pytest
-from deciding import decide
+from support.deciding import decide
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.errors import DesignError

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from proving import staged
+from support.proving import staged
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.errors import DesignError

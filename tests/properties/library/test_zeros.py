@@ -1,7 +1,7 @@
 """Zeros: neutral where the exponent of a zero stays below the others, and shown where it does not."""
 
 import pytest
-from deciding import decide
+from support.deciding import decide
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.errors import DesignError

@@ -10,7 +10,7 @@ from concurrent.futures import as_completed, wait
 from pathlib import Path
 
 import pytest
-from fake_solvers import CRASHES, EATS_MEMORY, HANGS, TALKS, fake, running_children, runs, says
+from support.fake_solvers import CRASHES, EATS_MEMORY, HANGS, TALKS, fake, running_children, runs, says
 
 from mmaproof.smt.solving import portfolio
 from mmaproof.smt.solving.attempt import COMMANDS

@@ -9,10 +9,10 @@ import threading
 from pathlib import Path
 
 import pytest
-from fake_solvers import running_children, solve
 from pysmt.fnode import FNode
 from pysmt.formula import FormulaManager
 from pysmt.typing import REAL, BVType
+from support.fake_solvers import running_children, solve
 
 from mmaproof.smt.solving.backends import BACKENDS
 from mmaproof.smt.solving.errors import UnknownSolverError, UnsupportedFormulaError
