@@ -22,7 +22,7 @@ FIELDS = [
 
 @pytest.fixture
 def fakes(monkeypatch):
-    for fake in (Never(), Assuming(name="assuming"), Valued(name="valued"), Undecided()):
+    for fake in (Never(), Assuming(), Valued(), Undecided()):
         monkeypatch.setitem(PROPERTIES, fake.name, fake)
 
 

@@ -25,7 +25,7 @@ ORDER = ["--only", "order-independent", "--only", "chain-order-independent"]
 def few(monkeypatch):
     """Only properties whose answers are known."""
     known = {n: PROPERTIES[n] for n in ("order-independent", "chain-order-independent")}
-    known |= {p.name: p for p in (Never(), Valued(name="valued"))}
+    known |= {p.name: p for p in (Never(), Valued())}
     monkeypatch.setattr("mmaproof.properties.library.PROPERTIES", known)
 
 
@@ -126,7 +126,7 @@ def test_unknown_is_status_3(run, few, monkeypatch):
     status, out, _ = run("fingerprint", TINY, "--only", "undecided", "--only", "never")
     assert status == 3
     assert [x.split()[-1] for x in out.splitlines()[-2:]] == ["yes", "unknown"]
-    monkeypatch.setitem(library.PROPERTIES, "assuming", Assuming(name="assuming"))
+    monkeypatch.setitem(library.PROPERTIES, "assuming", Assuming())
     status, out, _ = run("fingerprint", TINY, "--only", "assuming")
     assert (status, out.split()[-1]) == (0, "vacuous")
     record = only_json(run("fingerprint", TINY, "--only", "undecided", "--json")[1])

@@ -71,7 +71,7 @@ def test_vectors_hold_what_each_design_returns():
     assert vector.outputs == {
         d.name: evaluate(d, vector.operands) for d in (*(r.design for r in feature.runs), *others[:2])
     }
-    assert (vector.why, vector.origin, vector.version) == (f"never: holds (8) for {others[0].name}", "a test", "0")
+    assert (vector.why, vector.origin, vector.version) == (f"valued: holds (8) for {others[0].name}", "a test", "0")
 
 
 def test_what_holds_is_shown_against_its_mutant():

@@ -2,14 +2,19 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from enum import Enum
 from typing import Any
 
 from mmaproof.designs.design import Design
 from mmaproof.designs.operands import Operands
 from reference import accumulators, exact, families
 
+Patterns = list[int]
+Ask = Callable[[Design, Patterns, Patterns, Operands, int], int]
+"""What computes d of a design for patterns of a and b, padded to whole steps; c and scales are those of operands."""
 
-def _letter(reading):
+
+def _letter(reading: Enum) -> str:
     return "ABC"[list(type(reading)).index(reading)]
 
 
@@ -47,8 +52,8 @@ OF_RESULTS = ("rho", "overflow", "subnormals")
 OF_FUSED_SUMS = ("a_format", "b_format", "zero_c", "zero_product", "e_zero", "negative_zero", *OF_RESULTS)
 
 
-def _fdpa_late(function):
-    def ask(design, a, b, operands, nan_code):
+def _fdpa_late(function: Callable[..., int]) -> Ask:
+    def ask(design: Design, a: Patterns, b: Patterns, operands: Operands, nan_code: int) -> int:
         p = design.parameters
         chosen = _some(_readings(design), *OF_FUSED_SUMS)
         return function(
@@ -68,7 +73,7 @@ def _fdpa_late(function):
     return ask
 
 
-def _tree(design, a, b, operands, nan_code):
+def _tree(design: Design, a: Patterns, b: Patterns, operands: Operands, nan_code: int) -> int:
     return families.ftz_addmul(
         a,
         b,
@@ -79,7 +84,7 @@ def _tree(design, a, b, operands, nan_code):
     )
 
 
-def _e_fdpa(design, a, b, operands, nan_code):
+def _e_fdpa(design: Design, a: Patterns, b: Patterns, operands: Operands, nan_code: int) -> int:
     p = design.parameters
     if p.summation.value == "pairwise":
         return _tree(design, a, b, operands, nan_code)
@@ -87,13 +92,26 @@ def _e_fdpa(design, a, b, operands, nan_code):
     return families.e_fdpa(a, b, operands.c, L=p.L, nan_code=nan_code, **chosen)
 
 
-def _st(design, a, b, operands, nan_code):
-    scales = {"scale_a": operands.scale_a, "scale_b": operands.scale_b, "block": design.block}
-    return families.st_fdpa(a, b, operands.c, L=design.parameters.L, nan_code=nan_code, **scales, **_readings(design))
+def _st(design: Design, a: Patterns, b: Patterns, operands: Operands, nan_code: int) -> int:
+    assert design.block is not None
+    return families.st_fdpa(
+        a,
+        b,
+        operands.c,
+        scale_a=operands.scale_a,
+        scale_b=operands.scale_b,
+        block=design.block,
+        L=design.parameters.L,
+        nan_code=nan_code,
+        **_readings(design),
+    )
 
 
-def _gst(design, a, b, operands, nan_code):
+def _gst(design: Design, a: Patterns, b: Patterns, operands: Operands, nan_code: int) -> int:
     p = design.parameters
+    assert design.scale_format is not None
+    assert design.block is not None
+    assert p.group_size is not None
     settings = _readings(design)
     del settings["carry_bits"]
     return families.gst_fdpa(
@@ -112,7 +130,7 @@ def _gst(design, a, b, operands, nan_code):
     )
 
 
-def _late(design, a, b, operands, nan_code):
+def _late(design: Design, a: Patterns, b: Patterns, operands: Operands, nan_code: int) -> int:
     p = design.parameters
     return accumulators.late_ieee(
         a,
@@ -127,7 +145,7 @@ def _late(design, a, b, operands, nan_code):
     )
 
 
-def _integer(design, a, b, operands, nan_code):
+def _integer(design: Design, a: Patterns, b: Patterns, operands: Operands, nan_code: int) -> int:
     return accumulators.integer_dot(
         a,
         b,
@@ -138,7 +156,7 @@ def _integer(design, a, b, operands, nan_code):
     )
 
 
-def _sequential(design, a, b, operands, nan_code):
+def _sequential(design: Design, a: Patterns, b: Patterns, operands: Operands, nan_code: int) -> int:
     p = design.parameters
     return accumulators.sequential(
         a,
@@ -153,11 +171,11 @@ def _sequential(design, a, b, operands, nan_code):
     )
 
 
-def _t_fdpa(design, a, b, operands, nan_code):
+def _t_fdpa(design: Design, a: Patterns, b: Patterns, operands: Operands, nan_code: int) -> int:
     return exact.dot(a, b, operands.c, L=design.parameters.L, nan_code=nan_code, **_readings(design))
 
 
-def _fma(design, a, b, operands, nan_code):
+def _fma(design: Design, a: Patterns, b: Patterns, operands: Operands, nan_code: int) -> int:
     p = design.parameters
     return exact.fma_chain(
         a,
@@ -173,7 +191,7 @@ def _fma(design, a, b, operands, nan_code):
     )
 
 
-_FAMILIES: dict[str, Callable[..., int]] = {
+_FAMILIES: dict[str, Ask] = {
     "t-fdpa": _t_fdpa,
     "fma-chain": _fma,
     "st-fdpa": _st,
@@ -194,6 +212,7 @@ def reference_result(design: Design, operands: Operands) -> int:
     """What the exact-rational reference returns for a design of any family of the catalogue."""
     padding = [0] * (design.padded_length(len(operands)) - len(operands))
     if design.scale_format is not None:
+        assert design.block is not None
         ones = (design.scale_format.encode(1),) * (len(padding) // design.block)
         operands = replace(operands, scale_a=operands.scale_a + ones, scale_b=operands.scale_b + ones)
     nan_code = 0 if design.d_format.is_integer else design.parameters.nan_code.pattern(design.d_format)

@@ -13,12 +13,13 @@ from rich.console import Console
 from mmaproof.cli.picture import Picture
 from mmaproof.cli.picture.blocks import Block, Row
 from mmaproof.cli.picture.steps import Step
-from mmaproof.designs.catalogue import find_design, load_catalogue
+from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.design import Design
 from mmaproof.designs.operands import Operands
 from mmaproof.generators.distributions import DISTRIBUTIONS
 from mmaproof.generators.distributions import draw as draw_operands
 from mmaproof.smt.evaluate import trace
+from support.sampling import distinct_designs
 
 VOLTA = find_design("volta/f32.f16.f16.f32")
 TURING = find_design("turing/f32.f16.f16.f32")
@@ -91,7 +92,7 @@ def sample() -> Iterator[tuple[Design, Operands]]:
             elif mode == 2:
                 pattern = rng.choice([0, 1 << fmt.sign_position, 1, fmt.max_finite])
             elif mode == 3 and rng.random() < 0.02:
-                pattern = fmt.quiet_nan if fmt.infinity is None else rng.choice([fmt.quiet_nan, fmt.infinity])
+                pattern = rng.choice([x for x in (fmt.quiet_nan, fmt.infinity) if x is not None])
             return pattern
 
         yield design, Operands(tuple(pick(0) for _ in range(k)), tuple(pick(1) for _ in range(k)), pick(2))
@@ -102,11 +103,8 @@ SAMPLE = list(sample())
 
 def catalogue() -> Iterator[tuple[Design, Operands]]:
     """One design for each set of formats, scales, K and parameters, with operands of each distribution in turn."""
-    distinct: dict[tuple, Design] = {}
-    for design in load_catalogue().designs.values():
-        distinct.setdefault((design.formats, design.scale_format, design.block, design.k, design.parameters), design)
     rng = np.random.default_rng(20261)
-    for design, distribution in zip(distinct.values(), itertools.cycle(DISTRIBUTIONS), strict=False):
+    for design, distribution in zip(distinct_designs(), itertools.cycle(DISTRIBUTIONS), strict=False):
         yield design, draw_operands(distribution, design, 1, design.k, rng).row(0)
 
 

@@ -12,13 +12,13 @@ from mmaproof.generators.distributions import BASIC, draw
 
 def distinct_designs() -> list[Design]:
     """One design of the catalogue for each set of formats, K and parameters: the others are the same arithmetic."""
-    distinct: dict[tuple, Design] = {}
+    distinct: dict[tuple[object, ...], Design] = {}
     for design in load_catalogue().designs.values():
         distinct.setdefault(arithmetic(design), design)
     return list(distinct.values())
 
 
-def arithmetic(design: Design) -> tuple:
+def arithmetic(design: Design) -> tuple[object, ...]:
     """What decides a design's results."""
     return design.formats, design.k, design.parameters, design.scale_format, design.block
 
