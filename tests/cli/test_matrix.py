@@ -3,12 +3,12 @@
 import os
 import signal
 import sys
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 from support.commands import children_of, only_json, start_until_it_solves
+from support.waiting import wait_until
 
 from mmaproof.designs.catalogue import find_design, load_catalogue
 from mmaproof.generators.vectors import read_vectors
@@ -177,8 +177,7 @@ def test_interruption_ends_every_process(tmp_path):
     hard = "hopper/wgmma.f32.f16.f16@alignment=floor"
     options = ["--solver", "z3", "--timeout", "10m", "--jobs", "1", "-o", str(path)]
     process, _ = start_until_it_solves("matrix", hard, f"{hard},carry_bits=6", *options)
-    while not (solvers := [s for worker in children_of(process.pid) for s in children_of(worker)]):
-        time.sleep(0.1)
+    solvers = wait_until(lambda: [s for worker in children_of(process.pid) for s in children_of(worker)])
     family = [*children_of(process.pid), *solvers]
     for pid in [*family, process.pid]:  # as a terminal does
         os.kill(pid, signal.SIGINT)

@@ -6,7 +6,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,6 +13,7 @@ import numpy as np
 import pytest
 from support.commands import children_of
 from support.fake_solvers import runs
+from support.waiting import wait_until
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.errors import InputError, TargetUnavailable
@@ -255,14 +255,6 @@ def test_ctrl_c_ends_the_process_and_what_it_started(simulator, tmp_path):
         _, err = runner.communicate(timeout=60)
     assert err.endswith(b"KeyboardInterrupt\n")
     wait_until(lambda: not any(runs(x) for x in pids))
-
-
-def wait_until(condition):
-    for _ in range(600):
-        if condition():
-            return
-        time.sleep(0.1)
-    raise AssertionError("it did not happen within a minute")
 
 
 def check_equal(target, design, rows):

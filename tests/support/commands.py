@@ -4,8 +4,9 @@ import json
 import os
 import subprocess
 import sys
-import time
 from typing import Any
+
+from support.waiting import wait_until
 
 MAIN = [sys.executable, "-m", "mmaproof.cli.main"]
 
@@ -35,10 +36,8 @@ def alive(pid: int) -> bool:
 def start_until_it_solves(*arguments: str) -> tuple[subprocess.Popen[str], list[int]]:
     """Start a command; return its process as soon as a solver runs below it, and the ids of those."""
     process = subprocess.Popen([*MAIN, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    for _ in range(600):
-        workers = children_of(process.pid)
-        if workers:
-            return process, workers
-        time.sleep(0.1)
-    process.kill()
-    raise AssertionError(f"no solver process was seen: {process.communicate()}")
+    try:
+        return process, wait_until(lambda: children_of(process.pid))
+    except AssertionError:
+        process.kill()
+        raise AssertionError(f"no solver process was seen: {process.communicate()}") from None

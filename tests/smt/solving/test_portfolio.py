@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from support.fake_solvers import CRASHES, EATS_MEMORY, HANGS, TALKS, fake, running_children, runs, says
+from support.waiting import wait_until
 
 from mmaproof.smt.solving import portfolio
 from mmaproof.smt.solving.attempt import COMMANDS
@@ -131,8 +132,4 @@ def test_no_racer_survives_its_parent(number):
         output, errors = parent.communicate()
     assert output == b""
     assert (b"KeyboardInterrupt" in errors) == (number is signal.SIGINT)
-    for _ in range(600):
-        if not any(map(runs, workers)):
-            return
-        time.sleep(0.1)
-    pytest.fail("a racer was still there a minute after its parent")
+    wait_until(lambda: not any(map(runs, workers)))
