@@ -73,6 +73,7 @@ def test_violated(run):
     assert (first["a"], first["c"]) == (second["a"][::-1], second["c"])
 
 
+@pytest.mark.middle
 def test_a_person_gets_runs_to_repeat_and_pictures(run):
     status, out, _ = run("check", "chain-order-independent", CHAIN)
     assert status == 1
@@ -119,6 +120,7 @@ def test_vacuous_and_unknown(run, fakes):
     assert (status, record["verdict"], record["reason"].split(":")[0]) == (3, "unknown", "timeout")
 
 
+@pytest.mark.middle
 def test_a_value_several_questions_and_one_picture_of_equal_operands(run, fakes):
     status, out, _ = run("check", "valued", BF16, "--json")
     record = only_json(out)

@@ -52,6 +52,7 @@ def test_the_table(run, few):
     assert lines[-1] == "* the designs differ"
 
 
+@pytest.mark.middle
 def test_json_is_the_same_for_a_seed(run, few):
     arguments = ("fingerprint", TINY, HALF, *ORDER, "--only", "never", "--json")
     status, out, err = run(*arguments)
@@ -89,6 +90,7 @@ def test_without_vectors_only_violations_are_shown(run, few):
     assert [bool(f["results"][find_design(TINY).name]["runs"]) for f in plain["features"]] == [False, True]
 
 
+@pytest.mark.middle
 def test_vectors_hold_what_every_design_returns(run, few, tmp_path):
     path = tmp_path / "v.jsonl"
     names = [TINY, "ampere/m16n8k8.f32.f16.f16.f32@L=2", "volta/f32.f16.f16.f32@L=2,fraction_bits=20", TINIER]

@@ -27,6 +27,7 @@ def here(monkeypatch):
     monkeypatch.setattr("mmaproof.generators.executors.local_pool", ThreadPoolExecutor)
 
 
+@pytest.mark.middle
 def test_a_person_reads(run, here):
     status, out, err = run(*FIVE)
     assert (status, err) == (0, "")

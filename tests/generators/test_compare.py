@@ -40,15 +40,15 @@ MUTANTS = [
     "fraction_bits=24",
     "fraction_bits=22",
     "rho=rne-fp32",
-    "carry_bits=2",
+    pytest.param("carry_bits=2", marks=pytest.mark.middle),
     "product_exponent=normalised",
     "alignment=floor",
     "alignment=jam",
     "L=2",
     "zero_product=B",
-    "zero_c=B,zero_product=B,floor=-20",
+    pytest.param("zero_c=B,zero_product=B,floor=-20", marks=pytest.mark.middle),
     "overflow=B,fraction_bits=22",
-    "c_subnormal=B,zero_product=B",
+    pytest.param("c_subnormal=B,zero_product=B", marks=pytest.mark.middle),
     "nan_code=quiet,fraction_bits=22",
 ]
 
@@ -74,16 +74,18 @@ def test_every_solver_finds_a_witness_and_a_proof(solver):
     assert (answer.status, answer.solver.name) == (Status.PROVED, solver)
 
 
-@pytest.mark.parametrize("length", [4, 8, 16, 32])
+@pytest.mark.parametrize("length", [4, 8, 16, pytest.param(32, marks=pytest.mark.middle)])
 def test_one_fraction_bit_is_told_apart_by_the_solver(length):
     confirm(ask(fp16_design(length, fraction_bits=24), fp16_design(length, fraction_bits=25), budget=None))
 
 
+@pytest.mark.middle
 def test_one_fraction_bit_of_e4m3_at_32():
     name = "hopper/wgmma.f32.e4m3.e4m3@rho=rz-fp32"
     confirm(ask(f"{name},fraction_bits=24", f"{name},fraction_bits=25", budget=None))
 
 
+@pytest.mark.middle
 def test_written_differently_and_equal():
     """More carry bits than suffice change nothing, however many."""
     for carry_bits in (3, 4, 9):
@@ -205,7 +207,9 @@ def test_witnesses_are_simple():
         ("cdna2/v_mfma_f32_32x32x4bf16", "cdna2/v_mfma_f32_32x32x4bf16@L=4"),
         # a design of one family against one of another
         ("volta/f32.f16.f16.f32", "paper/tree.m1n1k4.f32.f16.f16.f32"),
-        ("cdna3/v_mfma_f32_4x4x4_16b_f16", "cdna3/v_mfma_f32_4x4x4_16b_f16@late_rounding=B"),
+        pytest.param(
+            "cdna3/v_mfma_f32_4x4x4_16b_f16", "cdna3/v_mfma_f32_4x4x4_16b_f16@late_rounding=B", marks=pytest.mark.middle
+        ),
         ("blackwell/block16.f32.e2m1.e2m1.ue4m3", "blackwell/block16.f32.e2m1.e2m1.ue4m3@fraction_bits=30"),
         ("ampere/mma.m16n8k32.s32.s4.s4.s32", "ampere/mma.m16n8k32.satfinite.s32.s4.s4.s32"),
     ],

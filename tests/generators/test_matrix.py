@@ -77,6 +77,7 @@ def confirm(answer):
         assert outputs[0] != outputs[1]
 
 
+@pytest.mark.middle
 def test_every_comparable_pair_is_answered_as_by_itself(few):
     assert len(few) == len(pairs_of(FEW)) == 6
     assert {a.names for a in few} == {(x.name, y.name) for x, y in pairs_of(FEW)}
@@ -163,12 +164,14 @@ def test_a_pair_whose_worker_dies_is_unknown_not_missing(few):
             assert found[names] == before[names]
 
 
+@pytest.mark.middle
 def test_processes_give_the_same_answers_in_any_order(few):
     answers = ask_all(FEW, pool=partial(local_pool, 2), at_once=2)
     assert known(answers) == known(few)
     assert [g.classes for g in groups_of(FEW, answers)] == [g.classes for g in groups_of(FEW, reversed(few))]
 
 
+@pytest.mark.middle
 def test_a_killed_worker_of_a_cluster_changes_no_answer(few):
     from distributed import LocalCluster
 

@@ -73,6 +73,7 @@ def four():
     return group
 
 
+@pytest.mark.middle
 @pytest.mark.parametrize(("formats", "classes"), [("fp16 fp16 fp32 fp32", 4), ("fp16 fp16 fp16 fp16", 4)])
 def test_one_vector_separates_the_fp16_units_of_nvidia_at_k_16(formats, classes):
     """The statement of equation (10) of Xie et al., for all classes at once."""
@@ -131,6 +132,7 @@ def fewest_of_all(group):
     )
 
 
+@pytest.mark.middle
 def test_as_few_vectors_as_trying_all_operands_shows(monkeypatch):
     use_small_formats(monkeypatch)
     monkeypatch.setattr(module, "ROWS", 2000)

@@ -19,7 +19,15 @@ from mmaproof.generators.distributions import draw as draw_operands
 from mmaproof.smt.evaluate import trace
 
 
-@pytest.mark.parametrize("width", [60, 80, 120, 160])
+@pytest.mark.parametrize(
+    "width",
+    [
+        pytest.param(60, marks=pytest.mark.middle),
+        80,
+        pytest.param(120, marks=pytest.mark.middle),
+        pytest.param(160, marks=pytest.mark.middle),
+    ],
+)
 def test_every_design_is_drawn(width: int) -> None:
     for number, (design, operands) in enumerate(CATALOGUE):
         lines = draw(explain([design], operands), width, ("utf-8", "ascii")[number % 2])
@@ -42,6 +50,7 @@ def representatives() -> Iterator[tuple[Design, Operands]]:
 FAMILIES = list(representatives())
 
 
+@pytest.mark.middle
 def test_every_distribution_of_every_family_is_drawn() -> None:
     for number, (design, operands) in enumerate(FAMILIES):
         width = (40, 60, 80, 160)[number % 4]
@@ -128,6 +137,7 @@ def are_comparable(a: Design, b: Design, operands: Operands) -> bool:
     return same and a != b and length % b.k == 0
 
 
+@pytest.mark.middle
 def test_two_designs_of_any_families() -> None:
     pairs, differences = set(), 0
     for number, (a, operands) in enumerate(FAMILIES):

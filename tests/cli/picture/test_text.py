@@ -115,6 +115,7 @@ def test_every_line_fits() -> None:
         assert encoding != "ascii" or all(line.isascii() for line in plain)
 
 
+@pytest.mark.middle
 def test_every_line_of_two_designs_fits() -> None:
     for number, (design, operands) in enumerate(SAMPLE[:120]):
         other = design.change(fraction_bits=design.parameters.fraction_bits - 1, carry_bits=None)

@@ -85,6 +85,7 @@ def test_residuals_that_are_truncated_or_scaled_less_miss_more(changes, places):
     assert (problem, bound.places) == ("", places)
 
 
+@pytest.mark.middle
 def test_words_that_the_unit_flushes_count_as_zero():
     markidis, flushing = find_algorithm("markidis"), find_design("cdna2/v_mfma_f32_16x16x16f16")
     tables = {}
