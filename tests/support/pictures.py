@@ -19,6 +19,7 @@ from mmaproof.designs.operands import Operands
 from mmaproof.generators.distributions import DISTRIBUTIONS
 from mmaproof.generators.distributions import draw as draw_operands
 from mmaproof.smt.evaluate import trace
+from support import published
 from support.sampling import distinct_designs
 
 VOLTA = find_design("volta/f32.f16.f16.f32")
@@ -28,8 +29,10 @@ FP64 = find_design("ampere/mma.m8n8k4.f64.f64.f64.f64")
 AMPERE = find_design("ampere/mma.m16n8k16.f32.bf16.bf16.f32")
 VOLTA16 = find_design("volta/mma.m8n8k4.f16.f16.f16.f16")
 
-# Xie et al. 2026, equation 10: a = -2^13, -0.5, -0.25, -0.125; b = 2^10, 1, 1, 1; c = 2^23
-EQUATION_10 = Operands((0xF000, 0xB800, 0xB400, 0xB000), (0x6400, 0x3C00, 0x3C00, 0x3C00), 0x4B000000)
+A, B, C = published.EQUATION_10
+EQUATION_10 = Operands(
+    tuple(map(VOLTA.a_format.encode, A)), tuple(map(VOLTA.b_format.encode, B)), VOLTA.c_format.encode(C)
+)
 
 
 def draw(picture: Picture, width: int = 80, encoding: str = "utf-8", color: bool = False) -> list[str]:
