@@ -28,8 +28,12 @@ def decide(first, second, **asked):
     ("first", "second"),
     [
         (VOLTA, f"{VOLTA}@adder=carry-save"),
-        (f"{VOLTA}@carry_bits=0", f"{VOLTA}@carry_bits=0,adder=carry-save"),
-        ("hopper/wgmma.f32.e4m3.e4m3", "hopper/wgmma.f32.e4m3.e4m3@adder=carry-save,comparator=chain"),
+        pytest.param(f"{VOLTA}@carry_bits=0", f"{VOLTA}@carry_bits=0,adder=carry-save", marks=pytest.mark.middle),
+        pytest.param(
+            "hopper/wgmma.f32.e4m3.e4m3",
+            "hopper/wgmma.f32.e4m3.e4m3@adder=carry-save,comparator=chain",
+            marks=pytest.mark.middle,
+        ),
         (TURING_INT8, NO_SUM_FALLS),
     ],
 )
@@ -45,13 +49,14 @@ def test_saturating_steps_of_signed_integers_differ():
     assert answer.verdict == "different"
 
 
+@pytest.mark.middle
 def test_k_padded_with_zeros():
     names = [f"hopper/mma.m16n8k{k}.f32.f16.f16.f32" for k in (8, 16)]
     assert decide(*names, k=8).verdict == "equivalent"
     assert compare(*map(find_design, names)).verdict == "different"
 
 
-@pytest.mark.parametrize("join", ["ieee", "ieee-once"])
+@pytest.mark.parametrize("join", [pytest.param("ieee", marks=pytest.mark.middle), "ieee-once"])
 def test_a_zero_c_added_early_and_late(join):
     where = [parse_precondition("c=0")]
     late = f"{AMPERE}@join={join}"

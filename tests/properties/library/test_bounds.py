@@ -179,6 +179,7 @@ def test_the_error_bound_is_violated_by_mutants(change):
     assert error_over_bound(run.design.one_step(), run.operands) >= 1
 
 
+@pytest.mark.middle
 @pytest.mark.parametrize("name", ["carry-bits", "error-bound", "exactness-of-products", "exactness-of-c"])
 def test_each_comes_out_the_other_way_on_its_mutant(name):
     asked = find_property(name)

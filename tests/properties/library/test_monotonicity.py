@@ -33,6 +33,7 @@ def one(kind, found):
     return next(x for x in found if isinstance(x, kind))
 
 
+@pytest.mark.middle
 @pytest.mark.parametrize(
     ("name", "specimen", "mutant"), [("monotone-in-c", "violated", "holds"), ("monotone-in-a", "holds", "violated")]
 )

@@ -20,6 +20,7 @@ def pattern(x):
     return find_design(VOLTA).d_format.encode(x)
 
 
+@pytest.mark.middle
 @pytest.mark.parametrize("name", ["guard-bit", "sticky-bit"])
 def test_mutants_come_out_the_other_way(name):
     asked = find_property(name)
