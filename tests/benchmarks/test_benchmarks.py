@@ -150,6 +150,7 @@ def test_identification_says_what_was_found() -> None:
 SMALL = ("--k", "32", "--rows", "4", "--columns", "4")
 
 
+@pytest.mark.middle
 def test_gemm_reports_every_algorithm_against_plain_and_numpy() -> None:
     found = report("gemm.py", *SMALL)
     assert {"cpu", "python", "numpy"} <= set(found["machine"])

@@ -151,6 +151,7 @@ def test_a_step_that_no_instruction_returns_is_marked(run, fakes, tmp_path):
     assert "step 1 of" not in out.partition("\nrun 1")[2], "drawn is the step"
 
 
+@pytest.mark.middle
 def test_runs_are_written_as_vectors_that_replay(run, tmp_path):
     path = tmp_path / "v.jsonl"
     assert run("check", "chain-order-independent", CHAIN, "-o", path, "--no-picture")[0] == 1
@@ -164,6 +165,7 @@ def test_runs_are_written_as_vectors_that_replay(run, tmp_path):
     assert err == f"note: {path} is not written: no runs were found\n"
 
 
+@pytest.mark.middle
 def test_the_same_seed_gives_the_same_witness(run):
     witnesses = [
         only_json(run("check", "chain-order-independent", TINY, "--json", "--seed", seed)[1])["witness"]

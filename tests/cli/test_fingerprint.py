@@ -37,6 +37,7 @@ def without_seconds(record):
     return found
 
 
+@pytest.mark.middle
 def test_the_table(run, few):
     status, out, err = run("fingerprint", TINY, BF16, "turing/mma.m8n8k16.s32.s8.s8.s32")
     assert (status, err) == (0, "")

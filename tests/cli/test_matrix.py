@@ -113,6 +113,7 @@ def test_unknown_is_status_3_and_says_why(run, here):
     assert (status, only_json(out)["pairs"][0]["reason"][:9]) == (3, "timeout: ")
 
 
+@pytest.mark.middle
 @pytest.mark.parametrize("suffix", ["png", "SVG"])
 def test_a_picture(run, here, tmp_path, suffix):
     path = tmp_path / f"p.{suffix}"

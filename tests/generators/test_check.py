@@ -52,6 +52,7 @@ def test_violated_by_search_and_by_solver():
         assert len({run.d for run in done.finding.runs}) == 2
 
 
+@pytest.mark.middle
 def test_where_k_and_seed():
     small = [parse_precondition("exponents=-1..1")]
     found = [check("chain-order-independent", TINY, where=small, k=8, seed=seed) for seed in (1, 1, 2)]

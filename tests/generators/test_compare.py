@@ -67,7 +67,7 @@ def test_mutants_are_told_apart(settings, budget):
     confirm(answer)
 
 
-@pytest.mark.parametrize("solver", ["bitwuzla", "cvc5", "z3"])
+@pytest.mark.parametrize("solver", ["bitwuzla", "cvc5", pytest.param("z3", marks=pytest.mark.middle)])
 def test_every_solver_finds_a_witness_and_a_proof(solver):
     confirm(ask(VOLTA, f"{VOLTA}@fraction_bits=22", budget=None, solver=solver))
     answer = ask("hopper/wgmma.f32.f16.f16", "blackwell/tcgen05.mma.f32.f16.f16", budget=None, solver=solver)
@@ -114,7 +114,12 @@ def test_nan_codes_count_only_when_asked():
 @SEARCH_AND_SOLVER
 @pytest.mark.parametrize(
     "where",
-    [["normal", "c=0"], ["positive", "c=0"], ["normal", "exponents=100..120"], ["positive", "exponents=50..60"]],
+    [
+        ["normal", "c=0"],
+        pytest.param(["positive", "c=0"], marks=pytest.mark.middle),
+        pytest.param(["normal", "exponents=100..120"], marks=pytest.mark.middle),
+        ["positive", "exponents=50..60"],
+    ],
 )
 def test_an_unsatisfiable_precondition_is_vacuous(where, budget):
     for second in (VOLTA, f"{VOLTA}@fraction_bits=22"):

@@ -127,6 +127,7 @@ def test_dask_that_is_not_installed(monkeypatch):
         pass
 
 
+@pytest.mark.middle
 def test_a_killed_worker_of_a_cluster_loses_nothing():
     from distributed import LocalCluster
 

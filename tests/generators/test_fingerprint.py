@@ -47,6 +47,7 @@ def test_what_is_asked_and_what_is_not():
         assert (feature.is_known, feature.is_unknown) == (False, False)
 
 
+@pytest.mark.middle
 def test_the_same_seed_gives_the_same_runs():
     asked = find_property("chain-order-independent")
     runs = [feature_of(asked, TINY, replace(MEANS, seed=seed), shown=False).runs for seed in (0, 0, 1)]
@@ -100,6 +101,7 @@ def test_designs_that_do_not_take_the_operands_are_left_out():
             assert (other.name in vector.outputs) is takes
 
 
+@pytest.mark.middle
 def test_scales_and_their_blocks():
     block32, block16 = (
         find_design(f"blackwell/{x}") for x in ("block32.f32.e2m1.e2m1.ue8m0", "block16.f32.e2m1.e2m1.ue8m0")

@@ -86,6 +86,7 @@ def test_every_comparable_pair_is_answered_as_by_itself(few):
         confirm(answer)
 
 
+@pytest.mark.middle
 def test_a_question_is_asked_once_for_all_that_share_it():
     shapes = ["ampere/m16n8k8.f32.f16.f16.f32", "ampere/m16n8k16.f32.f16.f16.f32", "ada/m16n8k16.f32.f16.f16.f32"]
     answers = ask_all([find_design(x) for x in (NAMES[0], *shapes)])
@@ -110,7 +111,9 @@ def test_one_arithmetic_is_one_computation_whatever_its_k():
                 assert np.array_equal(evaluate_batch(first, batch), evaluate_batch(other, batch)), other.name
 
 
-@pytest.mark.parametrize("setting", ["k_order=reversed", "k_order=mod4:01/23", "join=ieee-once"])
+@pytest.mark.parametrize(
+    "setting", [pytest.param("k_order=reversed", marks=pytest.mark.middle), "k_order=mod4:01/23", "join=ieee-once"]
+)
 def test_k_is_part_of_the_arithmetic_where_it_shows(setting):
     short, long = (f"ampere/m16n8k{k}.f32.f16.f16.f32@L=4,{setting}" for k in (8, 16))
     (answer,) = ask_all([find_design(short), find_design(long)])

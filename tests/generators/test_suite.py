@@ -155,6 +155,7 @@ def test_as_few_vectors_as_trying_all_operands_shows(monkeypatch):
     assert min(numbers.count(n) for n in (1, 2, 3)) >= 1, numbers
 
 
+@pytest.mark.middle
 def test_without_a_vector_for_all_those_of_the_pairs_remain_each_at_its_own_length(four, monkeypatch):
     task = task_of(four, limits=Limits(0.01, 4 << 30))
     volta_turing, *_, ampere_hopper = task.needs

@@ -34,7 +34,7 @@ def decide(first, second, **asked):
             "hopper/wgmma.f32.e4m3.e4m3@adder=carry-save,comparator=chain",
             marks=pytest.mark.middle,
         ),
-        (TURING_INT8, NO_SUM_FALLS),
+        pytest.param(TURING_INT8, NO_SUM_FALLS, marks=pytest.mark.middle),
     ],
 )
 def test_equal_for_all_operands(first, second):
@@ -83,6 +83,7 @@ def test_the_circuits_compute_what_they_should_on_numbers(name):
         assert evaluate(design, batch.row(7)) == evaluate(other, batch.row(7))
 
 
+@pytest.mark.middle
 def test_what_few_or_no_samples_meet_is_proved_for_all_operands():
     """No sample meets the first precondition; those of the second have exponents that say nothing."""
     question = Equivalence(

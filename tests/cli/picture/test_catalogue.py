@@ -74,6 +74,7 @@ def check_cuts(s: Sum) -> None:
         assert s.alignment is not Alignment.TRUNCATE or held == (abs(term) // unit) * unit * (1 if term > 0 else -1)
 
 
+@pytest.mark.middle
 def test_rows_hold_the_signals_of_every_sum() -> None:
     shapes = set()
     for design, operands in FAMILIES:

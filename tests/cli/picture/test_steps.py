@@ -1,5 +1,6 @@
 """The steps of a design: which terms are special, and where two designs come to differ."""
 
+import pytest
 from support.pictures import AMPERE, EQUATION_10, HOPPER8, SAMPLE, TURING, VOLTA, steps
 
 from mmaproof.cli.picture import explain
@@ -65,6 +66,7 @@ def test_c_alone_may_differ() -> None:
     assert words == "first difference: step 1, c keeps bit 2^-23 in B and loses it in A"
 
 
+@pytest.mark.middle
 def test_every_difference_is_explained() -> None:
     differences = 0
     for design, operands in SAMPLE:

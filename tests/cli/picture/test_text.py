@@ -106,6 +106,7 @@ def test_ones_of_a_line_add_up_to_its_value() -> None:
 WIDTHS = (40, 60, 80, 100, 200)
 
 
+@pytest.mark.middle
 def test_every_line_fits() -> None:
     for number, (design, operands) in enumerate(SAMPLE):
         width, encoding = WIDTHS[number % 5], ("utf-8", "ascii")[number // 5 % 2]
@@ -125,6 +126,7 @@ def test_every_line_of_two_designs_fits() -> None:
         assert any("difference" in line for line in lines)
 
 
+@pytest.mark.middle
 def test_no_rounded_decimals() -> None:
     for design, operands in SAMPLE:
         picture = explain([design, design.change(fraction_bits=9)], operands)

@@ -175,7 +175,7 @@ def with_exchanged_halves(design):
     "outside",
     [
         pytest.param(in_three_groups, marks=pytest.mark.middle),
-        with_exchanged_halves,
+        pytest.param(with_exchanged_halves, marks=pytest.mark.middle),
         pytest.param(with_rounded_products, marks=pytest.mark.slow),
         pytest.param(with_c_twice, marks=pytest.mark.slow),
         pytest.param(lambda design: with_low_bits_dropped(design, 5), id="low-bits-dropped", marks=pytest.mark.slow),
@@ -259,6 +259,7 @@ def test_a_unit_that_contradicts_itself_is_said_to():
     assert "answers the same operands differently" in outcome.oracle.problem
 
 
+@pytest.mark.middle
 def test_rows_of_the_validation_without_an_answer_are_a_problem():
     design = find_design(TURING)
 

@@ -299,6 +299,7 @@ def test_kernels_compile(family: str) -> None:
     assert compile_kernels(kernels(family))
 
 
+@pytest.mark.middle
 @pytest.mark.parametrize("family", ["wgmma", "tcgen05"])
 def test_the_machine_code_has_the_one_instruction(family: str, disassemble: Disassemble) -> None:
     pytest.importorskip("cuda.bindings", reason="the package cuda-bindings is not here")

@@ -11,6 +11,7 @@ from mmaproof.smt.evaluate import evaluate
 NAME = "low-bits-zero"
 
 
+@pytest.mark.middle
 def test_the_mutant_comes_out_the_other_way():
     asked = find_property(NAME)
     specimen = find_design(asked.specimen)
@@ -39,6 +40,7 @@ def test_designs(design, verdict):
     assert check(NAME, find_design(design)).verdict == verdict
 
 
+@pytest.mark.middle
 def test_a_chain_of_two_instructions():
     design = find_design("hopper/wgmma.f32.e4m3.e4m3@L=4")
     assert check(NAME, design, k=2 * design.k).verdict == "holds"

@@ -83,10 +83,12 @@ def test_exact_sums_are_rounded_correctly_and_cut_ones_are_not(specimen, mutant)
         (CDNA1, "holds"),
         (CDNA2, "violated"),
         ("cdna3/v_mfma_f32_32x32x8_f16", "violated"),
-        ("hopper/wgmma.f32.e4m3.e4m3", "violated"),
+        pytest.param("hopper/wgmma.f32.e4m3.e4m3", "violated", marks=pytest.mark.middle),
         (HALF, "violated"),
         ("riscv/bulk.m1n1k4.f32.bf16.bf16.f32", "violated"),
-        ("blackwell/tcgen05.mma.m128n8k64.block16.f32.e2m1.e2m1.ue4m3", "violated"),
+        pytest.param(
+            "blackwell/tcgen05.mma.m128n8k64.block16.f32.e2m1.e2m1.ue4m3", "violated", marks=pytest.mark.middle
+        ),
     ],
 )
 def test_correctly_rounded(name, verdict):

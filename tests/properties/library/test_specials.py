@@ -22,6 +22,7 @@ NAMES = (
 )
 
 
+@pytest.mark.middle
 @pytest.mark.parametrize("name", NAMES)
 def test_mutants_come_out_the_other_way(name):
     asked = find_property(name)

@@ -32,14 +32,8 @@ def test_mutants_come_out_the_other_way(name):
     assert first.d ^ 0x80000000 != second.d if name == "negation-symmetric" else first.d != second.d
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param("hopper/wgmma.f32.f16.f16", marks=pytest.mark.middle),
-        FP8,
-        pytest.param(CDNA2, marks=pytest.mark.middle),
-    ],
-)
+@pytest.mark.middle
+@pytest.mark.parametrize("name", ["hopper/wgmma.f32.f16.f16", FP8, CDNA2])
 def test_negation_is_proved_by_stages(name):
     answer = check("negation-symmetric", find_design(name), limits=Limits(300, 4 << 30))
     assert answer.verdict == "holds"
@@ -80,13 +74,14 @@ def _without_sign(algebra, fmt, pattern, **flushing):
 read = ieee.read
 
 
+@pytest.mark.middle
 @pytest.mark.parametrize(
     ("name", "module", "stage", "broken"),
     [
         (VOLTA, terms, "product_sign", lambda algebra, x: x.b.negative),
-        pytest.param(VOLTA, fused_step, "accumulator_term", _moved_where_negative, marks=pytest.mark.middle),
-        pytest.param(VOLTA, fused_step, "special_result", _positive_infinities, marks=pytest.mark.middle),
-        pytest.param(CDNA2, ieee, "read", _without_sign, marks=pytest.mark.middle),
+        (VOLTA, fused_step, "accumulator_term", _moved_where_negative),
+        (VOLTA, fused_step, "special_result", _positive_infinities),
+        (CDNA2, ieee, "read", _without_sign),
     ],
 )
 def test_a_stage_that_loses_a_sign_is_found_out(monkeypatch, name, module, stage, broken):
@@ -96,15 +91,8 @@ def test_a_stage_that_loses_a_sign_is_found_out(monkeypatch, name, module, stage
     assert check("negation-symmetric", find_design(name)).verdict == "violated"
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        "alignment=floor",
-        pytest.param("rho=rtn-fp32", marks=pytest.mark.middle),
-        pytest.param("carry_bits=0", marks=pytest.mark.middle),
-        pytest.param("join=round-down", marks=pytest.mark.middle),
-    ],
-)
+@pytest.mark.middle
+@pytest.mark.parametrize("change", ["alignment=floor", "rho=rtn-fp32", "carry_bits=0", "join=round-down"])
 def test_what_rounds_down_or_wraps_is_not_proved(change):
     changed = find_design(f"{VOLTA}@{change}")
     assert not staged(find_property("negation-symmetric"), changed).proved
@@ -132,7 +120,7 @@ def test_opposites():
         assert same_number(algebra, fp32, *words).data is expected
 
 
-@pytest.mark.parametrize("name", [FP8, CDNA2])
+@pytest.mark.parametrize("name", [FP8, pytest.param(CDNA2, marks=pytest.mark.middle)])
 def test_exchange_holds_for_other_families(name):
     assert check("exchange-symmetric", find_design(name)).verdict == "holds"
 

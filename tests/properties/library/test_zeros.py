@@ -22,6 +22,7 @@ def lemmas(property_name, design_name):
     return find_property(property_name).question(find_design(design_name), Scope()).lemmas()
 
 
+@pytest.mark.middle
 @pytest.mark.parametrize(
     ("name", "specimen", "mutant"),
     [

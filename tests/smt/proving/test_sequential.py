@@ -25,7 +25,14 @@ def lemmas(kind, name=VOLTA):
     return found
 
 
-@pytest.mark.parametrize("name", [VOLTA, FP8, f"{VOLTA}@zero_c=absent,zero_product=absent"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        VOLTA,
+        pytest.param(FP8, marks=pytest.mark.middle),
+        pytest.param(f"{VOLTA}@zero_c=absent,zero_product=absent", marks=pytest.mark.middle),
+    ],
+)
 def test_the_sorted_accumulator_that_truncates_addends_is_a_t_fdpa(name):
     fused = find_design(name)
     answer = compare(fused, fused.change(summation=Summation.SEQUENTIAL), budget=None, limits=Limits(120, 4 << 30))
