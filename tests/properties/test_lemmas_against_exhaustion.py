@@ -55,6 +55,11 @@ def examine_all(seeds: range, monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 
 
 def test_what_lemmas_prove_is_so(monkeypatch):
+    assert len(examine_all(range(15), monkeypatch)) >= len(QUESTIONS) / 2
+
+
+@pytest.mark.middle
+def test_what_lemmas_prove_of_every_question_is_so(monkeypatch):
     proved = examine_all(range(60), monkeypatch)
     assert {*proved} == {*QUESTIONS}, proved
 
