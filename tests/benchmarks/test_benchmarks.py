@@ -103,6 +103,7 @@ def test_separation_refuses_a_limit_without_meaning() -> None:
     assert "soon" in done.stderr
 
 
+@pytest.mark.middle
 def test_published_queries_report_the_papers_seconds_beside_ours() -> None:
     found = report("published_queries.py", "--rows", "1", "8", "--solvers", "bitwuzla", "--timeout", "60s")
     multiplication, carry = found["rows"]

@@ -83,6 +83,7 @@ def test_a_vector_of_a_shared_question_holds_what_all_its_designs_return(run, he
     assert list(vector.outputs) == list(names)
 
 
+@pytest.mark.middle
 def test_many_designs_are_shortened(run, here, monkeypatch):
     monkeypatch.setattr("mmaproof.cli.matrix_text.FEW", 3)
     out = run("matrix", VOLTA, f"{VOLTA}@fraction_bits=22", TURING, "ampere/m16n8k8.f32.f16.f16.f32")[1]

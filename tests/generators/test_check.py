@@ -31,6 +31,7 @@ def confirm(runs):
         assert evaluate(design, run.operands) == run.d
 
 
+@pytest.mark.middle
 def test_by_name_or_by_itself():
     assert mmaproof.check is check
     by_name = mmaproof.check("order-independent", TINY)

@@ -215,7 +215,11 @@ def test_witnesses_are_simple():
         pytest.param(
             "cdna3/v_mfma_f32_4x4x4_16b_f16", "cdna3/v_mfma_f32_4x4x4_16b_f16@late_rounding=B", marks=pytest.mark.middle
         ),
-        ("blackwell/block16.f32.e2m1.e2m1.ue4m3", "blackwell/block16.f32.e2m1.e2m1.ue4m3@fraction_bits=30"),
+        pytest.param(
+            "blackwell/block16.f32.e2m1.e2m1.ue4m3",
+            "blackwell/block16.f32.e2m1.e2m1.ue4m3@fraction_bits=30",
+            marks=pytest.mark.middle,
+        ),
         ("ampere/mma.m16n8k32.s32.s4.s4.s32", "ampere/mma.m16n8k32.satfinite.s32.s4.s4.s32"),
     ],
 )

@@ -32,7 +32,9 @@ def no_search(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "pair", [(VOLTA, TURING), (SCALED, SCALED.change(fraction_bits=20))], ids=["plain", "with scales"]
+    "pair",
+    [(VOLTA, TURING), pytest.param((SCALED, SCALED.change(fraction_bits=20)), marks=pytest.mark.middle)],
+    ids=["plain", "with scales"],
 )
 def test_a_witness_is_found_again(path, pair, monkeypatch):
     first = compare(*pair, solver=Solving(store=path), seed=3)
@@ -53,7 +55,7 @@ def test_the_witness_of_a_solver_is_found_again(path, no_search):
 @pytest.mark.parametrize(
     "other",
     [
-        {"k": 16},
+        pytest.param({"k": 16}, marks=pytest.mark.middle),
         pytest.param({"nan_codes": True}, marks=pytest.mark.middle),
         {"first": VOLTA.change(fraction_bits=22)},
         pytest.param({"second": TURING.change(fraction_bits=25)}, marks=pytest.mark.middle),

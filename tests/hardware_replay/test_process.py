@@ -140,10 +140,11 @@ def test_a_failure_after_the_last_row(simulator, after, problem):
     ("script", "kept", "problem"),
     [
         (AT_ROW_4.replace("FAULT", "time.sleep(600)"), 3, "silent for 3 s after 3 of 10 answers, vector 104 is due"),
-        (
+        pytest.param(
             AT_ROW_4.replace("FAULT", "sys.stderr.write('waits\\n'); [say('') for _ in iter(int, 1)]"),
             3,
             'silent for 3 s after 3 of 10 .*; its stderr ends with "waits"$',
+            marks=pytest.mark.middle,
         ),
         (ALL_10 + "time.sleep(600)", 10, "has not ended 3 s after 10 of 10 answers"),
         (ALL_10 + "os.close(1); os.close(2); time.sleep(600)", 10, "has not ended 3 s .*; it has closed its output"),

@@ -131,7 +131,7 @@ DESIGNS = [
 @pytest.mark.parametrize(
     ("design", "rho"),
     [
-        pytest.param(d, rho, marks=() if rho.startswith(("rne", "rz")) else pytest.mark.middle)
+        pytest.param(d, rho, marks=() if rho.startswith("rne") else pytest.mark.middle)
         for d in DESIGNS
         for rho in conversions_to(d.d_format.name)
     ],

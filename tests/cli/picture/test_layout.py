@@ -11,6 +11,7 @@ from mmaproof.cli.picture.layout import Fold, Mark, columns, fit
 from mmaproof.designs.operands import Operands
 
 
+@pytest.mark.middle
 @pytest.mark.parametrize("width", [60, 80, 100])
 def test_no_fold_hides_a_one(width: int) -> None:
     hidden = folds = bands = 0

@@ -78,7 +78,7 @@ def test_what_is_proved_unreachable_is_hit_by_no_operands_of_many(first, monkeyp
             check_against_exhaustion(design)
 
 
-@pytest.mark.parametrize("design", [INTEGERS, VOLTA], ids=lambda d: d.name)
+@pytest.mark.parametrize("design", [INTEGERS, pytest.param(VOLTA, marks=pytest.mark.middle)], ids=lambda d: d.name)
 def test_vectors_have_the_tags_that_integers_say(design):
     done = cover(design, 80, limits=LIMITS)
     assert done.is_complete

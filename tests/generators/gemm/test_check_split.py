@@ -39,6 +39,7 @@ def patterns_of(witness, *names):
     return [n.pattern for name in names for n in witness.numbers if n.name == name]
 
 
+@pytest.mark.middle
 def test_the_split_of_ootomo_and_yokota():
     """23 bits in two words of 11 bits and a sign; the residual ends at 2**-24, scaled by 2**11: at 2**-35."""
     found = check_split(OOTOMO, FP16, (), asked())

@@ -46,7 +46,7 @@ class FunctionUnit:
 @pytest.mark.parametrize(
     ("name", "found"),
     [
-        (TURING, {"L": 8, "fraction_bits": 24, "rho": "rz-fp32"}),
+        pytest.param(TURING, {"L": 8, "fraction_bits": 24, "rho": "rz-fp32"}, marks=pytest.mark.middle),
         pytest.param(
             "cdna3/v_mfma_f32_32x32x8_f16",
             {"join": "round-down", "late_bits": 31, "product_limit": 128},
@@ -210,6 +210,7 @@ def test_a_unit_that_differs_rarely_is_caught_by_the_validation():
     assert "validation" in outcome.evidence.kinds
 
 
+@pytest.mark.middle
 def test_a_recording_narrows_the_space_and_says_what_it_leaves_open():
     design = find_design(TURING)
     interface = Interface.of(design)

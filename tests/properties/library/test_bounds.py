@@ -55,7 +55,7 @@ def value(fmt, pattern):
         pytest.param(64, 7, marks=pytest.mark.middle),
     ],
 )
-@pytest.mark.parametrize("name", [VOLTA, NORMALISED])
+@pytest.mark.parametrize("name", [VOLTA, pytest.param(NORMALISED, marks=pytest.mark.middle)])
 def test_carry_bits_of_fp16(name, products, bits):
     # reference.md, section 1, for 5, 9, 17 and 33 terms; Valpey et al. 2025 answered the first of these only
     answer = ask("carry-bits", of_length(name, products))
@@ -70,6 +70,7 @@ def test_carry_bits_of_fp16(name, products, bits):
     assert needed.witness is not None
 
 
+@pytest.mark.middle
 @pytest.mark.parametrize(("name", "bits"), [("rtx-blackwell/m16n8k16.f32.e4m3.e4m3.f32", 4), (FP8, 5)])
 def test_carry_bits_of_fp8(name, bits):
     answer = ask("carry-bits", name)
@@ -102,6 +103,7 @@ def test_exactness(name, products, c):
         assert (answer.verdict, answer.finding.value) == ("violated" if expected == "none" else "holds", expected)
 
 
+@pytest.mark.middle
 def test_what_lies_one_beyond_is_not_exact():
     answer = ask("exactness-of-products", VOLTA)
     run, exact = answer.finding.runs

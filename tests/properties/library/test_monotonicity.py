@@ -147,6 +147,7 @@ def test_a_conversion_out_of_order_is_found_out(monkeypatch):
     assert decide(one(monotone.OrderedConversion, monotone.lemmas_for_c(find_design(VOLTA)))) is Status.REFUTED
 
 
+@pytest.mark.middle
 def test_what_is_assumed_of_products_is_true_of_them():
     for name in (VOLTA, FP8):
         design = find_design(name)

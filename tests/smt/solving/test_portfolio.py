@@ -120,7 +120,7 @@ def test_a_lying_model_contradicts_nothing(monkeypatch, five, limits, all_arrive
     assert (answer.outcome, answer.solver.name) == (Outcome.UNSAT, "cvc5")
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("number", [pytest.param(signal.SIGINT, marks=pytest.mark.middle), signal.SIGKILL])
 def test_no_racer_survives_its_parent(number):
     with subprocess.Popen([sys.executable, "-c", PARENT], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as parent:
         while len(workers := running_children(parent.pid)) < 3:
