@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from fp32_operands import numbers
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference.algorithms import power, value
 from reference.formats import decode, decode_integer
+from support.fp32_operands import numbers
 
 from mmaproof.algorithms.algorithm import OPERANDS
 from mmaproof.algorithms.arithmetic import Arithmetic

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from commands import only_json
+from support.commands import only_json
 
 from mmaproof.generators.vectors import read_vectors
 

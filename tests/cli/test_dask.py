@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from multiprocessing import get_context
 
 import pytest
-from commands import only_json
+from support.commands import only_json
 
 VOLTA, TURING = "volta/f32.f16.f16.f32@L=1", "turing/f32.f16.f16.f32@L=1"
 SECONDS = ("seconds", "origin")

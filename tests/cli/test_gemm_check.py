@@ -1,7 +1,7 @@
 """`mmaproof gemm check`: the answer as a person and as a program get it, and its exit status."""
 
 import pytest
-from commands import only_json
+from support.commands import only_json
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.verification.gemm.check import QUESTIONS

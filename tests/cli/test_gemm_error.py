@@ -5,7 +5,7 @@ import io
 from fractions import Fraction
 
 import pytest
-from commands import only_json
+from support.commands import only_json
 
 from mmaproof.cli.gemm.error import CSV_FIELDS, up
 from mmaproof.verification.gemm import bounds
@@ -68,6 +68,7 @@ def test_sizes_of_a_distribution_without_a_largest_are_those_drawn(run, proved):
     assert f"for |a| <= {point['a']!r}, |b| <= {point['b']!r}, c = 0, K = 8: plain" in run(*command)[1]
 
 
+@pytest.mark.middle
 def test_a_picture_is_drawn(run, proved, tmp_path):
     path = tmp_path / "errors.svg"
     status, _, err = run(*BOTH, "-o", path)

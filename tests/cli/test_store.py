@@ -1,8 +1,8 @@
 """Answers on the command line: raced for, certified, kept, found again, counted and removed."""
 
 import pytest
-from commands import only_json
-from fake_solvers import says
+from support.commands import only_json
+from support.fake_solvers import says
 
 from mmaproof.cli import main as command_line
 from mmaproof.smt.solving.attempt import COMMANDS
@@ -71,6 +71,7 @@ def test_answers_are_kept_by_default_and_found_again(run, path, monkeypatch):
     assert (different["witness"], different["origin"]) == (first[1]["witness"], f"the store: {first[1]['origin']}")
 
 
+@pytest.mark.middle
 def test_fingerprints_are_kept_too(run, path, tmp_path):
     named = tmp_path / "named.sqlite"
     assert run("fingerprint", f"{VOLTA}@L=2", "--only", "order-independent", "--store", named)[0] == 0

@@ -5,7 +5,7 @@ import json
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from commands import only_json
+from support.commands import only_json
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.operands import Operands
@@ -27,6 +27,7 @@ def here(monkeypatch):
     monkeypatch.setattr("mmaproof.verification.executors.local_pool", ThreadPoolExecutor)
 
 
+@pytest.mark.middle
 def test_a_person_reads(run, here):
     status, out, err = run(*FIVE)
     assert (status, err) == (0, "")

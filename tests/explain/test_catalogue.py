@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from pictures import CATALOGUE, blocks, draw, row_value, steps, value
+from support.pictures import CATALOGUE, blocks, draw, row_value, steps, value
 
 from mmaproof.designs.design import Design
 from mmaproof.designs.operands import Operands
@@ -21,7 +21,15 @@ from mmaproof.verification.distributions import DISTRIBUTIONS
 from mmaproof.verification.distributions import draw as draw_operands
 
 
-@pytest.mark.parametrize("width", [60, 80, 120, 160])
+@pytest.mark.parametrize(
+    "width",
+    [
+        pytest.param(60, marks=pytest.mark.middle),
+        80,
+        pytest.param(120, marks=pytest.mark.middle),
+        pytest.param(160, marks=pytest.mark.middle),
+    ],
+)
 def test_every_design_is_drawn(width: int) -> None:
     for number, (design, operands) in enumerate(CATALOGUE):
         lines = draw(explain([design], operands), width, ("utf-8", "ascii")[number % 2])
@@ -44,6 +52,7 @@ def representatives() -> Iterator[tuple[Design, Operands]]:
 FAMILIES = list(representatives())
 
 
+@pytest.mark.middle
 def test_every_distribution_of_every_family_is_drawn() -> None:
     for number, (design, operands) in enumerate(FAMILIES):
         width = (40, 60, 80, 160)[number % 4]
@@ -67,6 +76,7 @@ def check_cuts(s: Sum) -> None:
         assert not s.truncates or held == (abs(term) // unit) * unit * (1 if term > 0 else -1)
 
 
+@pytest.mark.middle
 def test_rows_hold_the_signals_of_every_sum() -> None:
     shapes = set()
     for design, operands in FAMILIES:
@@ -132,6 +142,7 @@ def are_comparable(a: Design, b: Design, operands: Operands) -> bool:
     return same and a != b and length % b.k == 0
 
 
+@pytest.mark.middle
 def test_two_designs_of_any_families() -> None:
     pairs, differences = set(), 0
     for number, (a, operands) in enumerate(FAMILIES):

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from pictures import blocks, draw
-from variations import VARIED, random_design
+from support.pictures import blocks, draw
+from support.variations import VARIED, random_design
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.design import Design

@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 import pytest
 from reference.designs import reference_result
-from small_designs import DRAWN, all_operands, differences, random_pair, use_small_formats
+from support.small_designs import DRAWN, all_operands, differences, random_pair, use_small_formats
 
 from mmaproof.designs.catalogue import find_design, load_catalogue
 from mmaproof.designs.errors import DesignError
@@ -73,6 +73,7 @@ def four():
     return group
 
 
+@pytest.mark.middle
 @pytest.mark.parametrize(("formats", "classes"), [("fp16 fp16 fp32 fp32", 4), ("fp16 fp16 fp16 fp16", 4)])
 def test_one_vector_separates_the_fp16_units_of_nvidia_at_k_16(formats, classes):
     """The statement of equation (10) of Xie et al., for all classes at once."""
@@ -131,6 +132,7 @@ def fewest_of_all(group):
     )
 
 
+@pytest.mark.middle
 def test_as_few_vectors_as_trying_all_operands_shows(monkeypatch):
     use_small_formats(monkeypatch)
     monkeypatch.setattr(module, "ROWS", 2000)
@@ -153,6 +155,7 @@ def test_as_few_vectors_as_trying_all_operands_shows(monkeypatch):
     assert min(numbers.count(n) for n in (1, 2, 3)) >= 1, numbers
 
 
+@pytest.mark.middle
 def test_without_a_vector_for_all_those_of_the_pairs_remain_each_at_its_own_length(four, monkeypatch):
     task = task_of(four, limits=Limits(0.01, 4 << 30))
     volta_turing, *_, ampere_hopper = task.needs

@@ -193,6 +193,7 @@ def test_what_dot_refuses(arguments, error, problem):
         dot(*arguments)
 
 
+@pytest.mark.middle
 @pytest.mark.parametrize(
     ("name", "rows", "k", "value", "expected"),
     [

@@ -137,7 +137,7 @@ def test_folder_imports_only_what_it_may(folder: str) -> None:
         ("smt/semantics", "from mmaproof.smt import solving"),
         ("smt/semantics", "import mmaproof.smt.proving.lemmas"),
         ("smt/proving", "from mmaproof.generators import suite"),
-        ("properties", "from mmaproof.generators import gemm"),
+        ("properties", "from mmaproof.verification import gemm"),
         ("properties", "from mmaproof.hardware_replay import targets"),
         ("algorithms", "from mmaproof.properties import symmetry"),
         ("algorithms", "import mmaproof.cli.main as main"),

@@ -8,7 +8,7 @@ from mmaproof.designs.steps import STEPS, Guarantee
 from mmaproof.properties.equivalence import Equivalence
 from mmaproof.properties.exact import exact_twin
 from mmaproof.properties.library import PROPERTIES
-from mmaproof.properties.property import UNSTATED, Answer
+from mmaproof.properties.property import UNSTATED, QuestionVerdict
 from mmaproof.properties.run_question import Scope
 from mmaproof.smt.proving.scaling import scaling_moves
 from mmaproof.smt.solving.verdict import Status
@@ -33,7 +33,7 @@ class Recording:
 
     def __call__(self, question, what, /):
         self.questions.append(question)
-        return Answer(question, Status.UNKNOWN, 0.0, reason="not asked")
+        return QuestionVerdict(question, Status.UNKNOWN, 0.0, reason="not asked")
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 import time
 
 import pytest
-from fake_properties import BF16, HALF_STEP, Assuming, Never, Undecided, Valued
+from support.fake_properties import BF16, HALF_STEP, Assuming, Never, Undecided, Valued
 
 import mmaproof
 from mmaproof.designs.catalogue import find_design
@@ -31,6 +31,7 @@ def confirm(runs):
         assert evaluate(design, run.operands) == run.d
 
 
+@pytest.mark.middle
 def test_by_name_or_by_itself():
     assert mmaproof.check is check
     by_name = mmaproof.check("order-independent", TINY)
@@ -52,6 +53,7 @@ def test_violated_by_search_and_by_solver():
         assert len({run.d for run in done.finding.runs}) == 2
 
 
+@pytest.mark.middle
 def test_where_k_and_seed():
     small = [parse_precondition("exponents=-1..1")]
     found = [check("chain-order-independent", TINY, where=small, k=8, seed=seed) for seed in (1, 1, 2)]

@@ -3,9 +3,9 @@
 import re
 
 import pytest
-from fake_solvers import HANGS
 from reference.designs import reference_result
-from sampling import fp16_design
+from support.fake_solvers import HANGS
+from support.sampling import fp16_design
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.errors import DesignError
@@ -40,15 +40,15 @@ MUTANTS = [
     "fraction_bits=24",
     "fraction_bits=22",
     "rho=rne-fp32",
-    "carry_bits=2",
+    pytest.param("carry_bits=2", marks=pytest.mark.middle),
     "product_exponent=normalised",
     "alignment=floor",
     "alignment=jam",
     "L=2",
     "zero_product=B",
-    "zero_c=B,zero_product=B,floor=-20",
+    pytest.param("zero_c=B,zero_product=B,floor=-20", marks=pytest.mark.middle),
     "overflow=B,fraction_bits=22",
-    "c_subnormal=B,zero_product=B",
+    pytest.param("c_subnormal=B,zero_product=B", marks=pytest.mark.middle),
     "nan_code=quiet,fraction_bits=22",
 ]
 
@@ -67,23 +67,25 @@ def test_mutants_are_told_apart(settings, budget):
     confirm(answer)
 
 
-@pytest.mark.parametrize("solver", ["bitwuzla", "cvc5", "z3"])
+@pytest.mark.parametrize("solver", ["bitwuzla", "cvc5", pytest.param("z3", marks=pytest.mark.middle)])
 def test_every_solver_finds_a_witness_and_a_proof(solver):
     confirm(ask(VOLTA, f"{VOLTA}@fraction_bits=22", budget=None, solver=solver))
     answer = ask("hopper/wgmma.f32.f16.f16", "blackwell/tcgen05.mma.f32.f16.f16", budget=None, solver=solver)
     assert (answer.status, answer.solver.name) == (Status.PROVED, solver)
 
 
-@pytest.mark.parametrize("length", [4, 8, 16, 32])
+@pytest.mark.parametrize("length", [4, 8, 16, pytest.param(32, marks=pytest.mark.middle)])
 def test_one_fraction_bit_is_told_apart_by_the_solver(length):
     confirm(ask(fp16_design(length, fraction_bits=24), fp16_design(length, fraction_bits=25), budget=None))
 
 
+@pytest.mark.middle
 def test_one_fraction_bit_of_e4m3_at_32():
     name = "hopper/wgmma.f32.e4m3.e4m3@rho=rz-fp32"
     confirm(ask(f"{name},fraction_bits=24", f"{name},fraction_bits=25", budget=None))
 
 
+@pytest.mark.middle
 def test_written_differently_and_equal():
     """More carry bits than suffice change nothing, however many."""
     for carry_bits in (3, 4, 9):
@@ -112,7 +114,12 @@ def test_nan_codes_count_only_when_asked():
 @SEARCH_AND_SOLVER
 @pytest.mark.parametrize(
     "where",
-    [["normal", "c=0"], ["positive", "c=0"], ["normal", "exponents=100..120"], ["positive", "exponents=50..60"]],
+    [
+        ["normal", "c=0"],
+        pytest.param(["positive", "c=0"], marks=pytest.mark.middle),
+        pytest.param(["normal", "exponents=100..120"], marks=pytest.mark.middle),
+        ["positive", "exponents=50..60"],
+    ],
 )
 def test_an_unsatisfiable_precondition_is_vacuous(where, budget):
     for second in (VOLTA, f"{VOLTA}@fraction_bits=22"):
@@ -205,8 +212,14 @@ def test_witnesses_are_simple():
         ("cdna2/v_mfma_f32_32x32x4bf16", "cdna2/v_mfma_f32_32x32x4bf16@L=4"),
         # a design of one family against one of another
         ("volta/f32.f16.f16.f32", "paper/tree.m1n1k4.f32.f16.f16.f32"),
-        ("cdna3/v_mfma_f32_4x4x4_16b_f16", "cdna3/v_mfma_f32_4x4x4_16b_f16@late_rounding=B"),
-        ("blackwell/block16.f32.e2m1.e2m1.ue4m3", "blackwell/block16.f32.e2m1.e2m1.ue4m3@fraction_bits=30"),
+        pytest.param(
+            "cdna3/v_mfma_f32_4x4x4_16b_f16", "cdna3/v_mfma_f32_4x4x4_16b_f16@late_rounding=B", marks=pytest.mark.middle
+        ),
+        pytest.param(
+            "blackwell/block16.f32.e2m1.e2m1.ue4m3",
+            "blackwell/block16.f32.e2m1.e2m1.ue4m3@fraction_bits=30",
+            marks=pytest.mark.middle,
+        ),
         ("ampere/mma.m16n8k32.s32.s4.s4.s32", "ampere/mma.m16n8k32.satfinite.s32.s4.s4.s32"),
     ],
 )

@@ -3,14 +3,14 @@
 import itertools
 import multiprocessing
 import os
-import time
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import closing, nullcontext
 from functools import partial
 from types import SimpleNamespace
 
 import pytest
-from commands import alive
+from support.commands import alive
+from support.waiting import wait_until
 
 from mmaproof.designs.errors import InputError
 from mmaproof.verification.executors import (
@@ -84,9 +84,7 @@ def test_closing_ends_what_runs(tmp_path):
     marker = tmp_path / "pid"
     with closing(finished(eval, ["1", sleeping(marker)], TWO, 2)) as results:
         assert next(results) == (0, 1)
-        while not (marker.exists() and marker.read_text()):
-            time.sleep(0.05)
-        pid = int(marker.read_text())
+        pid = wait_until(lambda: marker.exists() and int(marker.read_text() or 0))
         assert alive(pid)
     assert not alive(pid)
     assert multiprocessing.active_children() == []
@@ -96,16 +94,10 @@ def test_processes_die_with_the_one_that_started_them(tmp_path):
     marker = tmp_path / "pid"
     parent = multiprocessing.get_context("spawn").Process(target=exec, args=(PARENT.format(sleeping(marker)),))
     parent.start()
-    while not (marker.exists() and marker.read_text()):
-        time.sleep(0.05)
+    pid = wait_until(lambda: marker.exists() and int(marker.read_text() or 0))
     parent.kill()
     parent.join()
-    pid = int(marker.read_text())
-    for _ in range(200):
-        if not alive(pid):
-            return
-        time.sleep(0.05)
-    raise AssertionError(f"process {pid} outlived its parent")
+    wait_until(lambda: not alive(pid))
 
 
 PARENT = """
@@ -145,6 +137,7 @@ def test_dask_that_is_not_installed(monkeypatch):
         pass
 
 
+@pytest.mark.middle
 def test_a_killed_worker_of_a_cluster_loses_nothing():
     from distributed import LocalCluster
 

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from fake_properties import BF16, HALF_STEP, Assuming, Never, Undecided, Valued
+from support.fake_properties import BF16, HALF_STEP, Assuming, Never, Undecided, Valued
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.errors import DesignError
@@ -48,6 +48,7 @@ def test_what_is_asked_and_what_is_not():
         assert (feature.is_known, feature.is_unknown) == (False, False)
 
 
+@pytest.mark.middle
 def test_the_same_seed_gives_the_same_runs():
     asked = find_property("chain-order-independent")
     runs = [feature_of(asked, TINY, replace(MEANS, seed=seed), shown=False).runs for seed in (0, 0, 1)]
@@ -72,7 +73,7 @@ def test_vectors_hold_what_each_design_returns():
     assert vector.outputs == {
         d.name: evaluate(d, vector.operands) for d in (*(r.design for r in feature.runs), *others[:2])
     }
-    assert (vector.why, vector.origin, vector.version) == (f"never: holds (8) for {others[0].name}", "a test", "0")
+    assert (vector.why, vector.origin, vector.version) == (f"valued: holds (8) for {others[0].name}", "a test", "0")
 
 
 def test_what_holds_is_shown_against_its_mutant():
@@ -101,6 +102,7 @@ def test_designs_that_do_not_take_the_operands_are_left_out():
             assert (other.name in vector.outputs) is takes
 
 
+@pytest.mark.middle
 def test_scales_and_their_blocks():
     block32, block16 = (
         find_design(f"blackwell/{x}") for x in ("block32.f32.e2m1.e2m1.ue8m0", "block16.f32.e2m1.e2m1.ue8m0")

@@ -12,7 +12,7 @@ from functools import partial
 import numpy as np
 import pytest
 from reference.designs import reference_result
-from sampling import basic_operands, fp16_design
+from support.sampling import basic_operands, fp16_design
 
 from mmaproof.designs.arithmetic import Arithmetic
 from mmaproof.designs.catalogue import find_design, load_catalogue
@@ -76,6 +76,7 @@ def confirm(answer):
         assert outputs[0] != outputs[1]
 
 
+@pytest.mark.middle
 def test_every_comparable_pair_is_answered_as_by_itself(few):
     assert len(few) == len(pairs_of(FEW)) == 6
     assert {a.names for a in few} == {(x.name, y.name) for x, y in pairs_of(FEW)}
@@ -84,6 +85,7 @@ def test_every_comparable_pair_is_answered_as_by_itself(few):
         confirm(answer)
 
 
+@pytest.mark.middle
 def test_a_question_is_asked_once_for_all_that_share_it():
     shapes = ["ampere/m16n8k8.f32.f16.f16.f32", "ampere/m16n8k16.f32.f16.f16.f32", "ada/m16n8k16.f32.f16.f16.f32"]
     answers = ask_all([find_design(x) for x in (NAMES[0], *shapes)])
@@ -108,7 +110,9 @@ def test_one_arithmetic_is_one_computation_whatever_its_k():
                 assert np.array_equal(evaluate_batch(first, batch), evaluate_batch(other, batch)), other.name
 
 
-@pytest.mark.parametrize("setting", ["k_order=reversed", "k_order=mod4:01/23", "join=ieee-once"])
+@pytest.mark.parametrize(
+    "setting", [pytest.param("k_order=reversed", marks=pytest.mark.middle), "k_order=mod4:01/23", "join=ieee-once"]
+)
 def test_k_is_part_of_the_arithmetic_where_it_shows(setting):
     short, long = (f"ampere/m16n8k{k}.f32.f16.f16.f32@L=4,{setting}" for k in (8, 16))
     (answer,) = ask_all([find_design(short), find_design(long)])
@@ -162,12 +166,14 @@ def test_a_pair_whose_worker_dies_is_unknown_not_missing(few):
             assert found[names] == before[names]
 
 
+@pytest.mark.middle
 def test_processes_give_the_same_answers_in_any_order(few):
     answers = ask_all(FEW, pool=partial(local_pool, 2), at_once=2)
     assert known(answers) == known(few)
     assert [g.classes for g in groups_of(FEW, answers)] == [g.classes for g in groups_of(FEW, reversed(few))]
 
 
+@pytest.mark.middle
 def test_a_killed_worker_of_a_cluster_changes_no_answer(few):
     from distributed import LocalCluster
 

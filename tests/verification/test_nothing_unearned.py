@@ -3,8 +3,8 @@
 import itertools
 
 import pytest
-from fake_solvers import HANGS, fake
 from pysmt.environment import get_env
+from support.fake_solvers import HANGS, fake
 
 from mmaproof.algorithms.catalogue import find_algorithm
 from mmaproof.designs.catalogue import find_design

@@ -18,6 +18,7 @@ def witnesses(k):
     return question, search(question, FINER, seed=0, budget=Budget()).witnesses
 
 
+@pytest.mark.middle
 def test_few_products_remain():
     question, found = witnesses(16)
     simple = simplest(question, found)

@@ -34,7 +34,9 @@ def no_search(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "pair", [(VOLTA, TURING), (SCALED, SCALED.change(fraction_bits=20))], ids=["plain", "with scales"]
+    "pair",
+    [(VOLTA, TURING), pytest.param((SCALED, SCALED.change(fraction_bits=20)), marks=pytest.mark.middle)],
+    ids=["plain", "with scales"],
 )
 def test_a_witness_is_found_again(path, pair, monkeypatch):
     first = compare(*pair, solver=Solving(store=path), seed=3)
@@ -55,10 +57,10 @@ def test_the_witness_of_a_solver_is_found_again(path, no_search):
 @pytest.mark.parametrize(
     "other",
     [
-        {"k": 16},
-        {"nan_codes": True},
+        pytest.param({"k": 16}, marks=pytest.mark.middle),
+        pytest.param({"nan_codes": True}, marks=pytest.mark.middle),
         {"first": VOLTA.change(fraction_bits=22)},
-        {"second": TURING.change(fraction_bits=25)},
+        pytest.param({"second": TURING.change(fraction_bits=25)}, marks=pytest.mark.middle),
     ],
 )
 def test_another_question_is_another_question(path, other):
@@ -76,11 +78,11 @@ EIGHT = '["0x0000","0x0000","0x0000","0x0000","0x0000","0x0000","0x0000","0x0000
     "text",
     [
         f'{{"a": {EIGHT}, "b": {EIGHT}, "c": ["0x00000000"]}}',
-        f'{{"a": {EIGHT}, "b": {EIGHT}, "c": []}}',
+        pytest.param(f'{{"a": {EIGHT}, "b": {EIGHT}, "c": []}}', marks=pytest.mark.middle),
         f'{{"a": {EIGHT}, "b": {EIGHT}}}',
-        f'{{"a": {EIGHT}, "b": ["0x0000"], "c": ["0x00000000"]}}',
-        f'{{"a": {EIGHT}, "b": {EIGHT}, "c": ["0x100000000"]}}',
-        f'{{"a": {EIGHT}, "b": {EIGHT}, "c": 7}}',
+        pytest.param(f'{{"a": {EIGHT}, "b": ["0x0000"], "c": ["0x00000000"]}}', marks=pytest.mark.middle),
+        pytest.param(f'{{"a": {EIGHT}, "b": {EIGHT}, "c": ["0x100000000"]}}', marks=pytest.mark.middle),
+        pytest.param(f'{{"a": {EIGHT}, "b": {EIGHT}, "c": 7}}', marks=pytest.mark.middle),
         "[]",
         "not JSON",
     ],

@@ -28,9 +28,13 @@ def decide(first, second, **asked):
     ("first", "second"),
     [
         (VOLTA, f"{VOLTA}@adder=carry-save"),
-        (f"{VOLTA}@carry_bits=0", f"{VOLTA}@carry_bits=0,adder=carry-save"),
-        ("hopper/wgmma.f32.e4m3.e4m3", "hopper/wgmma.f32.e4m3.e4m3@adder=carry-save,comparator=chain"),
-        (TURING_INT8, NO_SUM_FALLS),
+        pytest.param(f"{VOLTA}@carry_bits=0", f"{VOLTA}@carry_bits=0,adder=carry-save", marks=pytest.mark.middle),
+        pytest.param(
+            "hopper/wgmma.f32.e4m3.e4m3",
+            "hopper/wgmma.f32.e4m3.e4m3@adder=carry-save,comparator=chain",
+            marks=pytest.mark.middle,
+        ),
+        pytest.param(TURING_INT8, NO_SUM_FALLS, marks=pytest.mark.middle),
     ],
 )
 def test_equal_for_all_operands(first, second):
@@ -45,12 +49,14 @@ def test_saturating_steps_of_signed_integers_differ():
     assert answer.verdict == "different"
 
 
+@pytest.mark.middle
 def test_k_padded_with_zeros():
     names = [f"hopper/mma.m16n8k{k}.f32.f16.f16.f32" for k in (8, 16)]
     assert decide(*names, k=8).verdict == "equivalent"
     assert compare(*map(find_design, names)).verdict == "different"
 
 
+@pytest.mark.middle
 @pytest.mark.parametrize("join", ["ieee", "ieee-once"])
 def test_a_zero_c_added_early_and_late(join):
     where = [parse_precondition("c=0")]
@@ -78,6 +84,7 @@ def test_the_circuits_compute_what_they_should_on_numbers(name):
         assert evaluate(design, batch.row(7)) == evaluate(other, batch.row(7))
 
 
+@pytest.mark.middle
 def test_what_few_or_no_samples_meet_is_proved_for_all_operands():
     """No sample meets the first precondition; those of the second have exponents that say nothing."""
     question = Equivalence(

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from event_tags import tags_on_integers
-from in_this_process import InThisProcess
 from pysmt.environment import Environment
-from small_designs import all_operands, random_pair, use_small_formats
+from support.event_tags import tags_on_integers
+from support.in_this_process import InThisProcess
+from support.small_designs import all_operands, random_pair, use_small_formats
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.steps import PairwiseStep, SequentialStep
@@ -61,7 +61,7 @@ def check_against_exhaustion(design):
     assert said >= {Status.PROVED, Status.REFUTED}
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [x if "chain" not in x else pytest.param(x, marks=pytest.mark.middle) for x in KINDS])
 def test_what_is_proved_unreachable_is_hit_by_no_operands(kind, monkeypatch):
     use_small_formats(monkeypatch)
     designs = filter(None, map(small_design, range(1000)))
@@ -78,7 +78,7 @@ def test_what_is_proved_unreachable_is_hit_by_no_operands_of_many(first, monkeyp
             check_against_exhaustion(design)
 
 
-@pytest.mark.parametrize("design", [INTEGERS, VOLTA], ids=lambda d: d.name)
+@pytest.mark.parametrize("design", [INTEGERS, pytest.param(VOLTA, marks=pytest.mark.middle)], ids=lambda d: d.name)
 def test_vectors_have_the_tags_that_integers_say(design):
     done = cover(design, 80, limits=LIMITS)
     assert done.is_complete

@@ -4,11 +4,11 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from event_tags import tags_on_integers
 from reference import exact
 from reference.families import truncated_sum
 from reference.formats import CONVERSIONS, FORMATS, decode, floor_log2
-from sampling import distinct_designs
+from support.event_tags import tags_on_integers
+from support.sampling import distinct_designs
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.operands import OperandBatch, Operands

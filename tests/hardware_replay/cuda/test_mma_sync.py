@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from simulated_warp import Warp
+from support.simulated_warp import Warp
 
 from mmaproof.designs.catalogue import find_design, load_catalogue
 from mmaproof.designs.errors import TargetUnavailable

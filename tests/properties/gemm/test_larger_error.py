@@ -4,9 +4,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from deciding import decide
-from fp32_operands import FINITE, random_arrays, random_operands
 from reference.algorithms import decode, largest_finite, reference_algorithm, value
+from support.deciding import decide
+from support.fp32_operands import FINITE, random_arrays, random_operands
 
 from mmaproof.algorithms.catalogue import find_algorithm
 from mmaproof.designs.catalogue import find_design

@@ -22,6 +22,7 @@ def sums_of(design, terms, c):
     return Operands((*a, *rest), (*[half] * len(a), *rest), design.c_format.encode(c))
 
 
+@pytest.mark.middle
 @pytest.mark.parametrize("name", BOTH)
 def test_mutants_come_out_the_other_way(name):
     asked = find_property(name)
@@ -42,12 +43,12 @@ def test_mutants_come_out_the_other_way(name):
     "design",
     [
         TURING,
-        "ampere/m16n8k16.f32.bf16.bf16.f32",
-        "hopper/wgmma.f32.f16.f16",
-        "hopper/wgmma.f32.e4m3.e4m3",
+        pytest.param("ampere/m16n8k16.f32.bf16.bf16.f32", marks=pytest.mark.middle),
+        pytest.param("hopper/wgmma.f32.f16.f16", marks=pytest.mark.middle),
+        pytest.param("hopper/wgmma.f32.e4m3.e4m3", marks=pytest.mark.middle),
         "cdna3/v_mfma_f32_32x32x8_f16",
-        "cdna3/v_mfma_f32_16x16x32_fp8_fp8",
-        "hopper/mma.m16n8k32.f32.e4m3.e4m3.f32",
+        pytest.param("cdna3/v_mfma_f32_16x16x32_fp8_fp8", marks=pytest.mark.middle),
+        pytest.param("hopper/mma.m16n8k32.f32.e4m3.e4m3.f32", marks=pytest.mark.middle),
         "paper/sequential.m1n1k4.f32.f16.f16.f32",
     ],
 )

@@ -22,6 +22,7 @@ def run(design, a, b, c=0.0):
     return evaluate(design, Operands(tuple(columns[0]), tuple(columns[1]), formats[2].encode(c)))
 
 
+@pytest.mark.middle
 @pytest.mark.parametrize(
     ("name", "specimen", "mutant"),
     [("products-exact", VOLTA, "fraction_bits=19"), ("accumulation-precision", HALF, "summation=pairwise")],
@@ -43,14 +44,14 @@ def test_mutants_come_out_the_other_way(name, specimen, mutant):
     "name",
     [
         HALF,
-        "turing/f32.f16.f16.f32",
-        "ampere/m16n8k16.f32.bf16.bf16.f32",
-        "hopper/wgmma.f32.e4m3.e4m3",
+        pytest.param("turing/f32.f16.f16.f32", marks=pytest.mark.middle),
+        pytest.param("ampere/m16n8k16.f32.bf16.bf16.f32", marks=pytest.mark.middle),
+        pytest.param("hopper/wgmma.f32.e4m3.e4m3", marks=pytest.mark.middle),
         "cdna1/v_mfma_f32_32x32x2f32",
-        "cdna2/v_mfma_f32_32x32x8bf16_1k",
-        "cdna3/v_mfma_f32_32x32x8_f16",
-        "riscv/bulk.m1n1k4.f32.bf16.bf16.f32",
-        NVFP4,
+        pytest.param("cdna2/v_mfma_f32_32x32x8bf16_1k", marks=pytest.mark.middle),
+        pytest.param("cdna3/v_mfma_f32_32x32x8_f16", marks=pytest.mark.middle),
+        pytest.param("riscv/bulk.m1n1k4.f32.bf16.bf16.f32", marks=pytest.mark.middle),
+        pytest.param(NVFP4, marks=pytest.mark.middle),
     ],
 )
 def test_products_are_exact(name):
@@ -71,8 +72,8 @@ def test_exact_products_of_the_papers():
 @pytest.mark.parametrize(
     ("name", "verdict"),
     [
-        ("ampere/m16n8k8.f16.f16.f16.f16", "holds"),
-        ("hopper/wgmma.f16.e5m2.e5m2", "holds"),
+        pytest.param("ampere/m16n8k8.f16.f16.f16.f16", "holds", marks=pytest.mark.middle),
+        pytest.param("hopper/wgmma.f16.e5m2.e5m2", "holds", marks=pytest.mark.middle),
         (f"{HALF}@fraction_bits=11", "violated"),
     ],
 )

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from deciding import decide
+from support.deciding import decide
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.conversions import Rounding

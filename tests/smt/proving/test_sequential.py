@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from deciding import decide
+from support.deciding import decide
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.properties.equivalence import Equivalence
@@ -24,7 +24,14 @@ def lemmas(kind, name=VOLTA):
     return found
 
 
-@pytest.mark.parametrize("name", [VOLTA, FP8, f"{VOLTA}@zero_c=absent,zero_product=absent"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        VOLTA,
+        pytest.param(FP8, marks=pytest.mark.middle),
+        pytest.param(f"{VOLTA}@zero_c=absent,zero_product=absent", marks=pytest.mark.middle),
+    ],
+)
 def test_the_sorted_accumulator_that_truncates_addends_is_a_t_fdpa(name):
     fused = find_design(name)
     answer = compare(fused, fused.change(summation="sequential"), budget=None, limits=Limits(120, 4 << 30))

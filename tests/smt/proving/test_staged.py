@@ -5,7 +5,7 @@ that was not asked, would call them proved.
 """
 
 import pytest
-from deciding import decide
+from support.deciding import decide
 
 from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.proving import staged

@@ -1,7 +1,7 @@
 """Integer units that wrap return the same however products are grouped; saturating ones do not."""
 
 import pytest
-from deciding import decide
+from support.deciding import decide
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.smt.proving.wrapping import RegroupedSum, is_regrouping

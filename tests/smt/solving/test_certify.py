@@ -1,7 +1,7 @@
 """Unsat is believed only after someone else said so too; whoever is asked in vain is named."""
 
 import pytest
-from fake_solvers import CRASHES, HANGS, says
+from support.fake_solvers import CRASHES, HANGS, says
 
 from mmaproof.smt.solving import backends, certify
 from mmaproof.smt.solving.attempt import COMMANDS

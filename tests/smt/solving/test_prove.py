@@ -3,10 +3,10 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 import pytest
-from fake_solvers import solve
 from pysmt.fnode import FNode
 from pysmt.formula import FormulaManager
 from pysmt.typing import BVType
+from support.fake_solvers import solve
 
 from mmaproof.smt.solving.backends import BACKENDS
 from mmaproof.smt.solving.errors import SolvingError, WitnessDoesNotReplay

@@ -8,8 +8,8 @@ import subprocess
 import sys
 
 import pytest
-from fake_solvers import CRASHES, HANGS, says
 from pysmt.typing import BVType
+from support.fake_solvers import CRASHES, HANGS, says
 
 from mmaproof.smt.solving import store as store_module
 from mmaproof.smt.solving.attempt import COMMANDS

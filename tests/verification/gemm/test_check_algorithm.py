@@ -4,8 +4,8 @@ from dataclasses import fields, replace
 
 import numpy as np
 import pytest
-from deciding import decide
-from gemm_asked import asked
+from support.deciding import decide
+from support.gemm_asked import asked
 
 from mmaproof.algorithms.catalogue import find_algorithm
 from mmaproof.algorithms.split_gemm import SplitGemm

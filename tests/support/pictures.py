@@ -10,16 +10,19 @@ from fractions import Fraction
 import numpy as np
 from rich.console import Console
 
-from mmaproof.designs.catalogue import find_design, load_catalogue
+from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.design import Design
 from mmaproof.designs.operands import Operands
 from mmaproof.explain import Picture
 from mmaproof.explain.blocks import Block, Row
 from mmaproof.explain.steps import Step
 from mmaproof.explain.text import Drawing
+from mmaproof.explain.values import scaled
 from mmaproof.smt.evaluate import trace
 from mmaproof.verification.distributions import DISTRIBUTIONS
 from mmaproof.verification.distributions import draw as draw_operands
+from support import published
+from support.sampling import distinct_designs
 
 VOLTA = find_design("volta/f32.f16.f16.f32")
 TURING = find_design("turing/f32.f16.f16.f32")
@@ -28,8 +31,10 @@ FP64 = find_design("ampere/mma.m8n8k4.f64.f64.f64.f64")
 AMPERE = find_design("ampere/mma.m16n8k16.f32.bf16.bf16.f32")
 VOLTA16 = find_design("volta/mma.m8n8k4.f16.f16.f16.f16")
 
-# Xie et al. 2026, equation 10: a = -2^13, -0.5, -0.25, -0.125; b = 2^10, 1, 1, 1; c = 2^23
-EQUATION_10 = Operands((0xF000, 0xB800, 0xB400, 0xB000), (0x6400, 0x3C00, 0x3C00, 0x3C00), 0x4B000000)
+A, B, C = published.EQUATION_10
+EQUATION_10 = Operands(
+    tuple(map(VOLTA.a_format.encode, A)), tuple(map(VOLTA.b_format.encode, B)), VOLTA.c_format.encode(C)
+)
 
 
 def draw(picture: Picture, width: int = 80, encoding: str = "utf-8", color: bool = False) -> list[str]:
@@ -63,7 +68,7 @@ def steps(design: Design, operands: Operands) -> list[Step]:
 
 
 def row_value(row: Row) -> Fraction:
-    return Fraction(-1 if row.sign == "-" else 1) * row.integer * Fraction(2) ** row.scale
+    return scaled(-row.integer if row.sign == "-" else row.integer, row.scale)
 
 
 def sample() -> Iterator[tuple[Design, Operands]]:
@@ -92,7 +97,7 @@ def sample() -> Iterator[tuple[Design, Operands]]:
             elif mode == 2:
                 pattern = rng.choice([0, 1 << fmt.sign_position, 1, fmt.max_finite])
             elif mode == 3 and rng.random() < 0.02:
-                pattern = fmt.quiet_nan if fmt.infinity is None else rng.choice([fmt.quiet_nan, fmt.infinity])
+                pattern = rng.choice([x for x in (fmt.quiet_nan, fmt.infinity) if x is not None])
             return pattern
 
         yield design, Operands(tuple(pick(0) for _ in range(k)), tuple(pick(1) for _ in range(k)), pick(2))
@@ -103,11 +108,8 @@ SAMPLE = list(sample())
 
 def catalogue() -> Iterator[tuple[Design, Operands]]:
     """One design for each set of formats, scales, K and parameters, with operands of each distribution in turn."""
-    distinct: dict[tuple, Design] = {}
-    for design in load_catalogue().designs.values():
-        distinct.setdefault((design.signature, design.k, design.chain, design.step), design)
     rng = np.random.default_rng(20261)
-    for design, distribution in zip(distinct.values(), itertools.cycle(DISTRIBUTIONS), strict=False):
+    for design, distribution in zip(distinct_designs(), itertools.cycle(DISTRIBUTIONS), strict=False):
         yield design, draw_operands(distribution, design, 1, design.k, rng).row(0)
 
 

@@ -2,6 +2,8 @@
 
 import dataclasses
 from collections.abc import Sequence
+from enum import StrEnum
+from typing import Any
 
 import numpy as np
 from reference.designs import reference_result
@@ -83,29 +85,36 @@ def varied_base(family: str, seed: int) -> Design:
     return base
 
 
-def random_design(family: str, seed: int, **settings: object) -> Design:
+def random_design(family: str, seed: int, **settings: Any) -> Design:
     """A design of the family with ``settings`` and other parameters drawn at random."""
     rng = np.random.default_rng(seed)
     base = varied_base(family, seed)
-    drawn: dict[str, object] = {}
+    drawn: dict[str, Any] = {}
     for name in (COMMON + VARIED[family][1]).split():
         if rng.random() >= 0.4:
             values = _values(base, name)
-            drawn[name] = values[rng.integers(len(values))]
+            drawn[name] = values[int(rng.integers(len(values)))]
     return with_parameters(base, **drawn | settings)
 
 
-def with_parameters(design: Design, **settings: object) -> Design:
+def with_parameters(design: Design, **settings: Any) -> Design:
     """The design with parameters changed, without asking whether they have an effect beside the others."""
     chain, step = compose(complete_settings(design.chain, design.step) | settings)
     return dataclasses.replace(design, chain=chain, step=step)
 
 
-def _values(base: Design, name: str) -> Sequence[object]:
-    values = DEFINITIONS[name].values
+def _values(base: Design, name: str) -> Sequence[Any]:
     if name == "rho":
         return conversions_to(base.d_format.name)
-    return INTEGERS[name] if isinstance(values, IntegerRange) else ORDERS if values is KOrder else list(values)
+    match DEFINITIONS[name].values:
+        case IntegerRange():
+            return INTEGERS[name]
+        case tuple() as words:
+            return words
+        case readings if issubclass(readings, StrEnum):
+            return list(readings)
+        case _:
+            return ORDERS
 
 
 def disagreements(design: Design, batch: OperandBatch) -> list[str]:

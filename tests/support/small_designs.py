@@ -1,6 +1,9 @@
 """Random pairs of designs over formats of a few bits, whose operands can all be tried."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any
 
 import numpy as np
 import pytest
@@ -44,7 +47,7 @@ CONVERSIONS = {
 }
 """What takes the places of the conversions in RHO, by their names."""
 
-DRAWN = {
+DRAWN: dict[str, Sequence[Any]] = {
     "L": (1, 2, 3),
     "fraction_bits": tuple(range(1, 7)),
     "carry_bits": (None, 0, 1, 2),
@@ -53,7 +56,11 @@ DRAWN = {
     "e_zero": (-6, -2, 0, 2),
     "floor": (None, -4, -1, 1, 3),
     "k_order": tuple(KOrder(x) for x in ("consecutive", "reversed", "mod2:1/0")),
-    **{n: tuple(x.values) for n, x in DEFINITIONS.items() if isinstance(x.values, type) and x.values is not KOrder},
+    **{
+        n: tuple(x.values)
+        for n, x in DEFINITIONS.items()
+        if isinstance(x.values, type) and issubclass(x.values, StrEnum)
+    },
 }
 """Values of the parameters that are drawn; ``rho`` is drawn among the conversions to one format."""
 for left_out in ("widening", "zero_group", "integer_overflow"):
@@ -125,12 +132,12 @@ def _random_design(rng: np.random.Generator, length: int, k: int, wide: bool) ->
     return Design("first", f"m1n1k{k}", "any", Signature(a, b, c, d), 1, 1, k, chain, step, "drawn at random")
 
 
-def _value(rng: np.random.Generator, name: str, rho: str) -> object:
+def _value(rng: np.random.Generator, name: str, rho: str) -> Any:
     if name == "rho":
-        values = [n for n, x in CONVERSIONS.items() if x.target is CONVERSIONS[rho].target]
+        values: Sequence[Any] = [n for n, x in CONVERSIONS.items() if x.target is CONVERSIONS[rho].target]
     else:
         values = DRAWN[name]
-    return values[rng.integers(len(values))]
+    return values[int(rng.integers(len(values)))]
 
 
 def differences(question: Equivalence) -> tuple[OperandBatch, int]:
