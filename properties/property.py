@@ -51,7 +51,7 @@ class Ask(Protocol):
     """How a property has its questions answered, within whatever limits were set."""
 
     def __call__(self, question: Question, what: str, /) -> QuestionVerdict:
-        """QuestionVerdict ``question``; ``what`` says in a few words what is asked."""
+        """Answer ``question``; ``what`` says in a few words what is asked."""
 
     def largest(
         self, question: Question, measure: Callable[[OperandBatch], npt.NDArray[np.float64]]

@@ -33,7 +33,7 @@ class Recording:
 
     def __call__(self, question, what, /):
         self.questions.append(question)
-        return QuestionVerdict(question, Status.UNKNOWN, 0.0, reason="not asked")
+        return QuestionVerdict(Status.UNKNOWN, 0.0, "not asked", question=question)
 
 
 @pytest.fixture
