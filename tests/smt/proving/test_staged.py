@@ -7,6 +7,7 @@ that was not asked, would call them proved.
 import pytest
 from support.deciding import decide
 
+from mmaproof.smt.algebra.signals import Signal, SignalKind
 from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.proving import staged
 from mmaproof.smt.proving.laws import LawfulTerms, lemmas_of
@@ -159,8 +160,8 @@ def chained(algebra, a, b):
     """Four products added by twos against the same added at once: that sum is the first of the two and the other."""
     pairs = [(a, a), (b, b), (a, b), (b, algebra.unsigned(3, 2))]
     terms = [algebra.signal(f"p{i}", algebra.as_signed(algebra.multiply(x, y))) for i, (x, y) in enumerate(pairs)]
-    halves = [algebra.signal("sum", algebra.bounded_sum(terms[i : i + 2], 16)) for i in (0, 2)]
-    whole = algebra.signal("sum", algebra.bounded_sum(terms, 16))
+    halves = [algebra.signal(Signal(SignalKind.SUM), algebra.bounded_sum(terms[i : i + 2], 16)) for i in (0, 2)]
+    whole = algebra.signal(Signal(SignalKind.SUM), algebra.bounded_sum(terms, 16))
     return algebra.equal(whole, algebra.bounded_sum(halves, 16))
 
 
