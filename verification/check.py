@@ -112,7 +112,7 @@ class _Asker:
     started: float
 
     def __call__(self, question: Question, what: str, /) -> QuestionVerdict:
-        """QuestionVerdict a question with what is left of the time."""
+        """Answer a question with what is left of the time."""
         left = self.means.limits.after(time.monotonic() - self.started, "earlier questions")
         return answer(question, self.design, replace(self.means, limits=left))
 
