@@ -1,0 +1,92 @@
+"""Kinds of steps are named in two rooms: what asks about a step elsewhere asks what it guarantees.
+
+So a kind that is added is one record and one piece of semantics, and what was not taught about it cannot be wrong
+about it.
+"""
+
+import ast
+import inspect
+from enum import Enum
+from pathlib import Path
+
+import pytest
+
+from mmaproof.designs import readings
+from mmaproof.designs.chain import Chain
+from mmaproof.designs.steps import STEPS
+from mmaproof.designs.steps.record import Record
+from support.sources import ROOT, production_files
+
+ROOMS = ("designs/", "smt/semantics/")
+
+_DRAWN = "a picture says in words what such a step does; of any other kind it says that it is not drawn"
+_OUTSIDE = "a number that is rounded outside a unit has rules of its own"
+
+ALLOWED: dict[str, tuple[set[str], str]] = {
+    "explain/sections.py": ({"FusedStep", "IntegerStep", "PairwiseStep", "SequentialStep"}, _DRAWN),
+    "explain/steps.py": ({"FusedStep", "IntegerStep", "PairwiseStep", "ProductInfinity", "SequentialStep"}, _DRAWN),
+    "explain/list_blocks.py": (
+        {"First", "IntegerOverflow", "IntegerStep", "Normalises", "PairwiseStep", "SequentialStep", "Truncates"},
+        _DRAWN,
+    ),
+    "explain/words.py": ({"FlushedSign", "Subnormals", "Widening"}, _DRAWN),
+    "algorithms/arithmetic.py": ({"NanCode", "NegativeZero", "Overflow"}, _OUTSIDE),
+    "properties/library/rounding.py": (
+        {"Overflow"},
+        "the modes that a conversion is held against, no reading of a unit",
+    ),
+    "properties/library/specials.py": ({"NanCode"}, "the code that results are held against, no reading of a unit"),
+}
+"""file -> the names in it, and why they are there"""
+
+
+def _records(kind: type[Record]) -> set[str]:
+    inner = {choice for _, choices in kind._records() for choice in choices}
+    return {kind.__name__}.union(*(_records(x) for x in inner))
+
+
+NAMES = frozenset(
+    {name for name, x in vars(readings).items() if inspect.isclass(x) and issubclass(x, Enum)} - {"StrEnum"}
+    | set().union(*(_records(kind) for kind in STEPS))
+    | {base.__name__ for kind in STEPS for base in kind.__mro__ if issubclass(base, Record)}
+) - {"Record", "Step", Chain.__name__}
+"""Every class of a step or of a part of one, and every enumeration of readings."""
+
+
+def _named(source: str) -> set[str]:
+    nodes = list(ast.walk(ast.parse(source)))
+    names = {node.id for node in nodes if isinstance(node, ast.Name)}
+    names |= {node.attr for node in nodes if isinstance(node, ast.Attribute)}
+    return names | {alias.name for node in nodes if isinstance(node, ast.ImportFrom) for alias in node.names}
+
+
+def test_the_names_are_those_of_steps() -> None:
+    assert {
+        "FusedStep",
+        "InterleavedStep",
+        "JoinedRoundedDown",
+        "ScaledGroups",
+        "RoundedStep",
+        "Alignment",
+        "Join",
+    } <= NAMES
+
+
+ELSEWHERE = [file for file in production_files() if not file.as_posix().startswith(ROOMS)]
+
+
+@pytest.mark.parametrize("file", ELSEWHERE, ids=str)
+def test_no_kind_of_step_is_named_elsewhere(file: Path) -> None:
+    named = _named((ROOT / file).read_text(encoding="utf-8")) & NAMES
+    allowed, _ = ALLOWED.get(file.as_posix(), (set(), ""))
+    assert named <= allowed, f"{file} names {sorted(named - allowed)}: ask the step what it guarantees"
+    assert allowed <= named, f"{file} no longer names {sorted(allowed - named)}"
+
+
+def test_every_exception_is_about_a_file() -> None:
+    assert set(ALLOWED) <= {file.as_posix() for file in ELSEWHERE}
+
+
+def test_a_mention_is_seen() -> None:
+    assert "FusedStep" in _named("def f(x):\n    return isinstance(x, steps.FusedStep)")
+    assert "Join" in _named("from mmaproof.designs.readings import Join as J")
