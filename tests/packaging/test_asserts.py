@@ -6,15 +6,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+from support.sources import ROOT, production_files
+
 VERDICTS = Path(__file__).with_name("verdicts_without_asserts.py")
-
-
-def _production() -> list[Path]:
-    """Every module of the package; the links under src/mmaproof lead to the folders."""
-    package = ROOT / "src" / "mmaproof"
-    tops = [entry for entry in package.iterdir() if entry.is_dir() and entry.name != "__pycache__"]
-    return [*package.glob("*.py"), *(file for top in tops for file in sorted(top.resolve().rglob("*.py")))]
 
 
 def _asserts(source: str) -> list[int]:
@@ -22,9 +16,9 @@ def _asserts(source: str) -> list[int]:
 
 
 def test_no_production_module_asserts() -> None:
-    files = _production()
+    files = production_files()
     assert len(files) > 200
-    assert [(str(f), line) for f in files for line in _asserts(f.read_text(encoding="utf-8"))] == []
+    assert [(str(f), line) for f in files for line in _asserts((ROOT / f).read_text(encoding="utf-8"))] == []
 
 
 def test_an_assert_would_be_found() -> None:

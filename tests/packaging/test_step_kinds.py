@@ -10,12 +10,12 @@ from enum import Enum
 from pathlib import Path
 
 import pytest
+from support.sources import ROOT, production_files
 
 from mmaproof.designs import readings
 from mmaproof.designs.chain import Chain
 from mmaproof.designs.steps import STEPS
 from mmaproof.designs.steps.record import Record
-from support.sources import ROOT, production_files
 
 ROOMS = ("designs/", "smt/semantics/")
 

@@ -9,10 +9,13 @@ from support.sampling import fp16_design
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.errors import DesignError
+from mmaproof.properties.equivalence import Equivalence
 from mmaproof.properties.preconditions import parse_precondition
+from mmaproof.smt.proving.decide import decide
 from mmaproof.smt.solving.attempt import COMMANDS
 from mmaproof.smt.solving.errors import UnknownSolverError, WitnessDoesNotReplay
 from mmaproof.smt.solving.limits import Limits
+from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Status
 from mmaproof.verification.compare import DEFAULT_BUDGET, compare
 from mmaproof.verification.search import Budget
@@ -70,7 +73,8 @@ def test_mutants_are_told_apart(settings, budget):
 @pytest.mark.parametrize("solver", ["bitwuzla", "cvc5", pytest.param("z3", marks=pytest.mark.middle)])
 def test_every_solver_finds_a_witness_and_a_proof(solver):
     confirm(ask(VOLTA, f"{VOLTA}@fraction_bits=22", budget=None, solver=solver))
-    answer = ask("hopper/wgmma.f32.f16.f16", "blackwell/tcgen05.mma.f32.f16.f16", budget=None, solver=solver)
+    same = Equivalence(find_design("hopper/wgmma.f32.f16.f16"), find_design("blackwell/tcgen05.mma.f32.f16.f16"))
+    answer = decide(same, Solving(solver).ask, LIMITS)
     assert (answer.status, answer.solver.name) == (Status.PROVED, solver)
 
 
@@ -177,8 +181,6 @@ def test_an_unknown_solver_is_refused_even_where_the_search_would_do():
 
 
 def test_a_witness_that_does_not_replay_is_an_internal_error(monkeypatch):
-    from mmaproof.properties.equivalence import Equivalence
-
     monkeypatch.setattr(Equivalence, "is_refuted_by", lambda self, operands: False)
     with pytest.raises(WitnessDoesNotReplay):
         ask(VOLTA, f"{VOLTA}@fraction_bits=22", budget=None)
