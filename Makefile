@@ -14,7 +14,7 @@ CANDIDATES = $(or $(PYTHON),python3 python3.14 python3.13 python3.12 python3.11 
 IS_SUPPORTED := import sys; sys.exit(sys.version_info < (3, 11))
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test test-slow lint types format notebooks bench wheel clean
+.PHONY: help venv demo test test-all test-slow lint types format notebooks bench wheel clean
 # Two targets at once would run two pips in one environment.
 .NOTPARALLEL:
 
@@ -26,10 +26,13 @@ venv: $(INSTALLED_DEV) ## create the virtual environment with everything for dev
 demo: $(INSTALLED) ## show a difference between two GPU generations, proved and replayed
 	@$(BIN)/python -m mmaproof.cli.demo
 
-test: $(INSTALLED_DEV) ## run the tests that take seconds (PYTEST_ARGS="..." is passed on)
+test: $(INSTALLED_DEV) ## run the tests of every change, N min on two cores (PYTEST_ARGS="..." is passed on)
 	$(BIN)/pytest -n auto $(PYTEST_ARGS)
 
-test-slow: $(INSTALLED_DEV) ## run all tests, those that take minutes or hours too
+test-all: $(INSTALLED_DEV) ## run what a merge needs: whole catalogue, long proofs, notebooks; N min on two cores
+	$(BIN)/pytest -n auto --all $(PYTEST_ARGS)
+
+test-slow: $(INSTALLED_DEV) ## run every test: hours
 	$(BIN)/pytest -n auto --slow $(PYTEST_ARGS)
 
 lint: $(INSTALLED_DEV) ## check format and lint rules

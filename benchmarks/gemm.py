@@ -24,7 +24,7 @@ from throughput import use_one_core
 from mmaproof import find_algorithm, find_design, multiply
 from mmaproof.algorithms.catalogue import ALGORITHMS
 from mmaproof.designs.errors import InputError
-from mmaproof.generators.gemm.matrices import find_distribution
+from mmaproof.verification.gemm.matrices import find_distribution
 
 VOLTA = "volta/mma.m8n8k4.f32.f16.f16.f32"
 AMPERE = "ampere/mma.m16n8k{}.f32.{}.{}.f32"

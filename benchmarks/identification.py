@@ -25,12 +25,12 @@ from machine import machine, print_report
 from mmaproof import Design, evaluate_batch, find_design
 from mmaproof.designs.catalogue import load_catalogue
 from mmaproof.designs.errors import InputError
-from mmaproof.generators.distributions import BASIC, draw
 from mmaproof.generators.identify.identify import Identification, Identifier
 from mmaproof.generators.identify.oracle import Oracle
 from mmaproof.generators.identify.space import Interface, default_axes
 from mmaproof.hardware_replay.targets import find_target
 from mmaproof.smt.evaluate import equal_patterns
+from mmaproof.verification.distributions import BASIC, draw
 
 ARCHITECTURES = (
     *("volta", "turing", "ampere", "ada", "hopper", "blackwell", "rtx-blackwell"),

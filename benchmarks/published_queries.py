@@ -26,8 +26,8 @@ from limits import add_limits, read_limits
 from machine import machine, print_report
 
 from mmaproof import Design, Limits, compare, find_design
-from mmaproof.generators.check import check
 from mmaproof.smt.solving.backends import available_solvers
+from mmaproof.verification.check import check
 
 VOLTA, VOLTA_HALF = "volta/mma.m8n8k4.f32.f16.f16.f32", "volta/mma.m8n8k4.f16.f16.f16.f16"
 MODES = ("rne-fp16", "rz-fp16", "rtn-fp16", "rtp-fp16")

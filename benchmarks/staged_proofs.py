@@ -21,7 +21,6 @@ from separation import CASES as STEPS
 from separation import one_step
 
 from mmaproof import Design, Limits
-from mmaproof.generators.stages import by_stages
 from mmaproof.properties.library import find_property
 from mmaproof.properties.library.order import SameAfter
 from mmaproof.properties.question import Question
@@ -29,6 +28,7 @@ from mmaproof.properties.run_question import Scope
 from mmaproof.smt.proving.decide import decide
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Status
+from mmaproof.verification.stages import by_stages
 
 SEED = 0
 FRACTION_BITS = 25

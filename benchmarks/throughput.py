@@ -22,7 +22,7 @@ from machine import machine, print_report
 
 from mmaproof import Design, evaluate, evaluate_batch, find_design
 from mmaproof.designs.errors import InputError
-from mmaproof.generators.distributions import draw
+from mmaproof.verification.distributions import draw
 
 DESIGNS = (
     "hopper/wgmma.m64n8k16.f32.f16.f16",

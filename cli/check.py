@@ -10,22 +10,15 @@ import typer
 from mmaproof.cli.explain import lemma_record, print_lemmas
 from mmaproof.cli.operands import operand_lines, operands_record
 from mmaproof.cli.options import (
-    Certificate,
+    SOLVING,
     DesignName,
     Explained,
-    Jobs,
     Json,
-    Memory,
-    NoStore,
     Output,
-    Search,
-    Seed,
-    Solver,
-    StoreFile,
-    Timeout,
+    SolvingOptions,
     Where,
     askable,
-    solving_of,
+    with_solving,
 )
 from mmaproof.cli.output import (
     EXIT_HOLDS,
@@ -42,10 +35,10 @@ from mmaproof.cli.output import (
 from mmaproof.cli.version import tool_version
 
 if TYPE_CHECKING:
-    from mmaproof.generators.check import Check
     from mmaproof.generators.vectors import Vector
-    from mmaproof.properties.property import Answer
+    from mmaproof.properties.property import QuestionVerdict
     from mmaproof.properties.run_question import Run
+    from mmaproof.verification.check import Check
 
 EXIT_STATUS = {
     "holds": EXIT_HOLDS,
@@ -62,6 +55,7 @@ def register(app: typer.Typer) -> None:
     app.command("check")(check)
 
 
+@with_solving()
 def check(
     asked: Annotated[
         str,
@@ -80,15 +74,7 @@ def check(
         ),
     ] = None,
     where: Where = None,
-    search: Search = True,
-    solver: Solver = "bitwuzla",
-    jobs: Jobs = 1,
-    certify: Certificate = None,
-    store: StoreFile = None,
-    no_store: NoStore = False,
-    timeout: Timeout = "60s",
-    memory: Memory = "4G",
-    seed: Seed = 0,
+    options: SolvingOptions = SOLVING,
     picture: Annotated[bool, typer.Option("--picture/--no-picture", help="Draw the runs bit by bit.")] = True,
     explained: Explained = False,
     output: Output = None,
@@ -100,27 +86,25 @@ def check(
     """
     from mmaproof.designs.catalogue import find_design
     from mmaproof.designs.files import require_writable
-    from mmaproof.generators.check import check as decide
-    from mmaproof.generators.compare import DEFAULT_BUDGET
     from mmaproof.generators.vectors import write_vectors
     from mmaproof.properties.library import find_property
     from mmaproof.properties.preconditions import parse_precondition
-    from mmaproof.smt.solving.limits import Limits, parse_memory, parse_seconds
+    from mmaproof.verification.check import check as decide
 
     found, unit = find_property(asked), find_design(design)
     if output is not None:
         require_writable(output)
-    solving = solving_of(solver, jobs, certify, store, no_store)
+    solving = options.solving
     with progress(f"checking {found.name} on {unit.name}"):
         done = decide(
             found,
             unit,
             solver=solving,
-            limits=Limits(parse_seconds(timeout), parse_memory(memory)),
+            limits=options.limits,
             k=k,
             where=[parse_precondition(w) for w in where or ()],
-            budget=DEFAULT_BUDGET if search else None,
-            seed=seed,
+            budget=options.budget,
+            seed=options.seed,
         )
     if json:
         print_json(check_record(done))
@@ -163,8 +147,8 @@ def check_record(done: Check) -> dict[str, Any]:
     }
 
 
-def _word(answer: Answer) -> str:
-    from mmaproof.generators.check import WORDS
+def _word(answer: QuestionVerdict) -> str:
+    from mmaproof.verification.check import WORDS
 
     return WORDS[answer.status]
 
@@ -219,7 +203,7 @@ def print_check(done: Check, picture: bool, explained: bool) -> None:
         say("  no operands satisfy the preconditions")
     if not finding.runs:
         return
-    say_wrapped(f"{done.asked.witness}:", "  ")
+    say_wrapped(f"{done.asked.shown_by(finding.status)}:", "  ")
     print_runs(finding.runs)
     if picture:
         draw(finding.runs)

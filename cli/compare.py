@@ -9,23 +9,16 @@ import typer
 from mmaproof.cli.explain import lemma_record, print_lemmas
 from mmaproof.cli.operands import operand_lines, operands_record
 from mmaproof.cli.options import (
-    Certificate,
+    SOLVING,
     Explained,
-    Jobs,
     Json,
     Length,
-    Memory,
     NanCodes,
-    NoStore,
     Output,
-    Search,
-    Seed,
-    Solver,
-    StoreFile,
-    Timeout,
+    SolvingOptions,
     Where,
     ZeroSigns,
-    solving_of,
+    with_solving,
 )
 from mmaproof.cli.output import (
     EXIT_HOLDS,
@@ -41,8 +34,8 @@ from mmaproof.cli.output import (
 from mmaproof.cli.version import tool_version
 
 if TYPE_CHECKING:
-    from mmaproof.generators.compare import Comparison
     from mmaproof.generators.vectors import Vector
+    from mmaproof.verification.compare import Comparison
 
 EXIT_STATUS = {
     "equivalent": EXIT_HOLDS,
@@ -57,6 +50,7 @@ def register(app: typer.Typer) -> None:
     app.command("compare")(compare)
 
 
+@with_solving()
 def compare(
     first: Annotated[str, typer.Argument(metavar="DESIGN", show_default=False)],
     second: Annotated[str, typer.Argument(metavar="DESIGN", show_default=False)],
@@ -64,15 +58,7 @@ def compare(
     where: Where = None,
     nan_codes: NanCodes = False,
     ignore_zero_signs: ZeroSigns = False,
-    search: Search = True,
-    solver: Solver = "bitwuzla",
-    jobs: Jobs = 1,
-    certify: Certificate = None,
-    store: StoreFile = None,
-    no_store: NoStore = False,
-    timeout: Timeout = "60s",
-    memory: Memory = "4G",
-    seed: Seed = 0,
+    options: SolvingOptions = SOLVING,
     picture: Annotated[bool, typer.Option("--picture/--no-picture", help="Draw the witness bit by bit.")] = True,
     explained: Explained = False,
     output: Output = None,
@@ -84,27 +70,25 @@ def compare(
     """
     from mmaproof.designs.catalogue import find_design
     from mmaproof.designs.files import require_writable
-    from mmaproof.generators.compare import DEFAULT_BUDGET
-    from mmaproof.generators.compare import compare as decide
     from mmaproof.generators.vectors import write_vectors
     from mmaproof.properties.preconditions import parse_precondition
-    from mmaproof.smt.solving.limits import Limits, parse_memory, parse_seconds
+    from mmaproof.verification.compare import compare as decide
 
     designs = find_design(first), find_design(second)
     if output is not None:
         require_writable(output)
-    solving = solving_of(solver, jobs, certify, store, no_store)
+    solving = options.solving
     with progress(f"comparing {designs[0].name} and {designs[1].name}"):
         answer = decide(
             *designs,
             solver=solving,
-            limits=Limits(parse_seconds(timeout), parse_memory(memory)),
+            limits=options.limits,
             k=k,
             where=[parse_precondition(w) for w in where or ()],
             nan_codes=nan_codes,
             zero_signs=not ignore_zero_signs,
-            budget=DEFAULT_BUDGET if search else None,
-            seed=seed,
+            budget=options.budget,
+            seed=options.seed,
         )
     if json:
         print_json(comparison_record(answer))
@@ -145,7 +129,8 @@ def witness_vector(answer: Comparison) -> Vector:
     """Return the witness of a comparison as a vector for a file."""
     from mmaproof.generators.vectors import Vector
 
-    assert answer.witness is not None
+    if answer.witness is None:
+        raise ValueError("there is no witness to write as a vector")
     first, second = answer.question.designs
     return Vector(
         answer.witness,

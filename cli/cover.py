@@ -8,18 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mmaproof.cli.options import (
-    Certificate,
-    DesignName,
-    Jobs,
-    Json,
-    Memory,
-    NoStore,
-    Seed,
-    Solver,
-    StoreFile,
-    solving_of,
-)
+from mmaproof.cli.executors import Dask, runner
+from mmaproof.cli.options import SOLVING, DesignName, Json, SolvingOptions, with_solving
 from mmaproof.cli.output import (
     EXIT_HOLDS,
     EXIT_UNKNOWN,
@@ -48,6 +38,7 @@ def register(app: typer.Typer) -> None:
     app.command("cover")(cover)
 
 
+@with_solving(without=("search",), timeout="10s", timeout_of="Limit for each question to a solver: 30s, 2m, 1h.")
 def cover(
     design: DesignName,
     n: Annotated[int, typer.Option("-n", metavar="N", min=1, max=10_000, help="Vectors to choose.")] = 200,
@@ -57,16 +48,8 @@ def cover(
     hits: Annotated[
         int, typer.Option("--hits", metavar="N", min=1, help="Vectors that hit each bin, while vectors last.")
     ] = 1,
-    solver: Solver = "bitwuzla",
-    jobs: Jobs = 1,
-    certify: Certificate = None,
-    store: StoreFile = None,
-    no_store: NoStore = False,
-    timeout: Annotated[
-        str, typer.Option("--timeout", metavar="TIME", help="Limit for each question to a solver: 30s, 2m, 1h.")
-    ] = "10s",
-    memory: Memory = "4G",
-    seed: Seed = 0,
+    options: SolvingOptions = SOLVING,
+    dask: Dask = None,
     json: Json = False,
 ) -> int:
     """Choose vectors that cross the events of a datapath: shifts, lost bits, carries, ties, overflow and others.
@@ -77,20 +60,20 @@ def cover(
     from mmaproof.designs.files import require_writable
     from mmaproof.generators.cover.coverage import cover as find_vectors
     from mmaproof.generators.vectors import write_vectors
-    from mmaproof.smt.solving.limits import Limits, parse_memory, parse_seconds
 
     unit = find_design(design)
     if output is not None:
         require_writable(output)
-    with progress(f"covering {unit.name}"):
+    with progress(f"covering {unit.name}"), runner(dask) as run:
         done = find_vectors(
             unit,
             n,
-            seed=seed,
+            seed=options.seed,
             hits=hits,
-            solver=solving_of(solver, jobs, certify, store, no_store),
-            limits=Limits(parse_seconds(timeout), parse_memory(memory)),
+            solver=options.solving,
+            limits=options.limits,
             version=tool_version(),
+            run=None if dask is None else run,
         )
     if output is not None:
         write_vectors(output, list(done.vectors))

@@ -14,12 +14,12 @@ from mmaproof.cli.doctor import RECORDINGS_VARIABLE
 from mmaproof.cli.output import say
 from mmaproof.designs.catalogue import find_design, load_catalogue
 from mmaproof.designs.operands import OperandBatch
-from mmaproof.generators.compare import Comparison, compare
 from mmaproof.hardware_replay.recordings import design_of_recording, read_index, read_recording
 from mmaproof.hardware_replay.replay import replay
 from mmaproof.hardware_replay.targets import ModelTarget
 from mmaproof.smt.evaluate import evaluate, evaluate_batch
 from mmaproof.smt.solving.verdict import Status
+from mmaproof.verification.compare import Comparison, compare
 
 
 def _ask(first: str, second: str) -> Comparison:

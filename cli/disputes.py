@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from mmaproof.cli.executors import Dask, runner
 from mmaproof.cli.operands import operand_lines, operands_record
-from mmaproof.cli.options import Certificate, Jobs, Json, Memory, NoStore, Solver, StoreFile, solving_of
+from mmaproof.cli.options import SOLVING, Json, SolvingOptions, with_solving
 from mmaproof.cli.output import EXIT_HOLDS, EXIT_UNKNOWN, complain, counted, print_json, say
 from mmaproof.cli.version import tool_version
 
@@ -24,19 +25,13 @@ def register(app: typer.Typer) -> None:
     app.command("disputes")(disputes)
 
 
+@with_solving(without=("search", "seed"), timeout="20s", timeout_of="Limit for each question that is asked: 20s, 2m.")
 def disputes(
     architecture: Annotated[
         str | None, typer.Argument(metavar="[ARCHITECTURE]", help="One architecture only.", show_default=False)
     ] = None,
-    solver: Solver = "bitwuzla",
-    jobs: Jobs = 1,
-    certify: Certificate = None,
-    store: StoreFile = None,
-    no_store: NoStore = False,
-    timeout: Annotated[
-        str, typer.Option("--timeout", metavar="TIME", help="Limit for each question that is asked: 20s, 2m.")
-    ] = "20s",
-    memory: Memory = "4G",
+    options: SolvingOptions = SOLVING,
+    dask: Dask = None,
     output: Annotated[
         Path | None,
         typer.Option("-o", "--output", metavar="FILE", help="Write the separating vectors as a vector file."),
@@ -51,23 +46,24 @@ def disputes(
     from mmaproof.designs.catalogue import load_catalogue
     from mmaproof.designs.errors import DesignError
     from mmaproof.designs.files import require_writable
-    from mmaproof.generators.disputes import disputed_designs, find_disputes
+    from mmaproof.generators.disputes import Task, disputed_designs, disputes_of
     from mmaproof.generators.vectors import write_vectors
-    from mmaproof.smt.solving.limits import Limits, parse_memory, parse_seconds
 
     known = load_catalogue().architectures
     if architecture is not None and architecture not in known:
         raise DesignError(f"unknown architecture {architecture!r}: one of {', '.join(known)}")
-    limits = Limits(parse_seconds(timeout), parse_memory(memory))
+    limits = options.limits
     if output is not None:
         require_writable(output)
-    solving = solving_of(solver, jobs, certify, store, no_store)
+    solving = options.solving
     found: list[Dispute] = []
-    for design, names in counted(disputed_designs(architecture), "designs"):
-        for dispute in find_disputes(design, names, solver=solving, limits=limits):
-            if not json:
-                print_dispute(dispute, found[-1] if found else None)
-            found.append(dispute)
+    tasks = [Task(design, names, solving, limits) for design, names in disputed_designs(architecture)]
+    with runner(dask) as run:
+        for disputes in counted(run(disputes_of, tasks), "designs", len(tasks)):
+            for dispute in disputes:
+                if not json:
+                    print_dispute(dispute, found[-1] if found else None)
+                found.append(dispute)
     vectors = [dispute_vector(d) for d in found if d.witness is not None]
     if output is not None and vectors:
         write_vectors(output, vectors)
@@ -137,7 +133,8 @@ def dispute_vector(dispute: Dispute) -> Vector:
     """Return the separating vector of a dispute for a file: the outputs are what each profile predicts."""
     from mmaproof.generators.vectors import Vector
 
-    assert dispute.witness is not None
+    if dispute.witness is None:
+        raise ValueError("there is no witness to write as a vector")
     design = dispute.design
     return Vector(
         dispute.witness,

@@ -10,7 +10,7 @@ from mmaproof.cli.output import results, say, solver_record
 if TYPE_CHECKING:
     from rich.tree import Tree
 
-    from mmaproof.properties.property import LemmaAnswer
+    from mmaproof.properties.property import LemmaVerdict
 
 GROUPS = (
     ("operands taken apart", (": sign", ": exponent", ": significand")),
@@ -30,7 +30,7 @@ OTHERS = "lemmas"
 WIDTH = 240
 
 
-def lemma_record(lemma: LemmaAnswer) -> dict[str, Any]:
+def lemma_record(lemma: LemmaVerdict) -> dict[str, Any]:
     """Return a lemma as JSON data."""
     return {
         "name": lemma.name,
@@ -42,7 +42,7 @@ def lemma_record(lemma: LemmaAnswer) -> dict[str, Any]:
     }
 
 
-def group_of(lemma: LemmaAnswer) -> str:
+def group_of(lemma: LemmaVerdict) -> str:
     """Return the stage of a unit that a lemma is about."""
     if not lemma.stage:
         return OTHERS
@@ -51,14 +51,14 @@ def group_of(lemma: LemmaAnswer) -> str:
     return next((group for group, parts in GROUPS if any(p in lemma.stage for p in parts)), OTHERS)
 
 
-def summary(lemmas: Sequence[LemmaAnswer]) -> str:
+def summary(lemmas: Sequence[LemmaVerdict]) -> str:
     """Return how many lemmas have each status, in one line."""
     counts = {status: sum(x.status.value == status for x in lemmas) for status in ("proved", "refuted", "unknown")}
     words = ", ".join(f"{n} {status}" for status, n in counts.items() if n)
     return f"{len(lemmas)} lemmas ({words}), {sum(x.seconds for x in lemmas):.2f} s; --explain lists them"
 
 
-def print_lemmas(lemmas: Sequence[LemmaAnswer], claim: str, *, whole: bool, indent: str = "  ") -> None:
+def print_lemmas(lemmas: Sequence[LemmaVerdict], claim: str, *, whole: bool, indent: str = "  ") -> None:
     """Print the lemmas tried for ``claim``: in one line, or as a ``whole`` tree."""
     if not lemmas:
         return
@@ -69,7 +69,7 @@ def print_lemmas(lemmas: Sequence[LemmaAnswer], claim: str, *, whole: bool, inde
     results(WIDTH).print(tree(lemmas, claim))
 
 
-def tree(lemmas: Sequence[LemmaAnswer], claim: str) -> Tree:
+def tree(lemmas: Sequence[LemmaVerdict], claim: str) -> Tree:
     """Return the lemmas as a tree of stages under ``claim``."""
     from rich.text import Text
     from rich.tree import Tree

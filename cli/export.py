@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, assert_never
 
 import typer
 
@@ -144,8 +144,12 @@ def _vectors(
             write_atomically(output, c_header(selection, output.stem))
         case ExportFormat.TESTFLOAT:
             write_atomically(output, testfloat_lines(selection))
-        case _:
+        case ExportFormat.JSONL:
             write_vectors(output, list(selection.vectors))
+        case ExportFormat.CUDA | ExportFormat.HIP | ExportFormat.SMT2:
+            raise ValueError(f"{form.value} is no format of rows")
+        case _:
+            assert_never(form)
     if selection.left_out:
         complain(f"note: {selection.left_out} vectors are left out: formats or length do not fit --design and --k")
     computed, count = {x: selection.computed.get(x, 0) for x in selection.designs}, len(selection.vectors)

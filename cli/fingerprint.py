@@ -11,13 +11,14 @@ from rich.table import Table
 from rich.text import Text
 
 from mmaproof.cli.check import run_record, value_text
-from mmaproof.cli.options import Certificate, Jobs, Json, Memory, NoStore, Seed, Solver, StoreFile, solving_of
+from mmaproof.cli.executors import Dask, runner
+from mmaproof.cli.options import SOLVING, Json, SolvingOptions, with_solving
 from mmaproof.cli.output import EXIT_HOLDS, EXIT_UNKNOWN, complain, counted, print_json, results, say
 from mmaproof.cli.version import tool_version
 
 if TYPE_CHECKING:
     from mmaproof.designs.design import Design
-    from mmaproof.generators.fingerprint import Feature
+    from mmaproof.verification.fingerprint import Feature
 
 Rows = dict[str, list["Feature"]]
 """property -> what it says of each design, in the order of the designs"""
@@ -34,6 +35,7 @@ def register(app: typer.Typer) -> None:
     app.command("fingerprint")(fingerprint)
 
 
+@with_solving(without=("search",), timeout="20s", timeout_of="Limit for each property of each design: 20s, 2m.")
 def fingerprint(
     names: Annotated[
         list[str],
@@ -47,16 +49,8 @@ def fingerprint(
         list[str] | None,
         typer.Option("--only", metavar="PROPERTY", help="Ask this property only. Repeatable."),
     ] = None,
-    solver: Solver = "bitwuzla",
-    jobs: Jobs = 1,
-    certify: Certificate = None,
-    store: StoreFile = None,
-    no_store: NoStore = False,
-    timeout: Annotated[
-        str, typer.Option("--timeout", metavar="TIME", help="Limit for each property of each design: 20s, 2m.")
-    ] = "20s",
-    memory: Memory = "4G",
-    seed: Seed = 0,
+    options: SolvingOptions = SOLVING,
+    dask: Dask = None,
     vectors: Annotated[
         bool,
         typer.Option(
@@ -86,32 +80,33 @@ def fingerprint(
     from mmaproof.designs.catalogue import find_design
     from mmaproof.designs.errors import InputError
     from mmaproof.designs.files import require_writable
-    from mmaproof.generators.answer import Means
-    from mmaproof.generators.fingerprint import SEARCH, feature_of, vectors_of
+    from mmaproof.generators.fingerprint import vectors_of
     from mmaproof.generators.vectors import write_vectors
     from mmaproof.properties.library import PROPERTIES, find_property
-    from mmaproof.smt.solving.limits import Limits, parse_memory, parse_seconds
+    from mmaproof.verification.fingerprint import SEARCH, Task, feature_of_task
+    from mmaproof.verification.means import Means
 
     designs = list({d.name: d for d in map(find_design, names)}.values())
     wanted = {find_property(name).name for name in only or PROPERTIES}
-    solving = solving_of(solver, jobs, certify, store, no_store)
-    means = Means(solving, Limits(parse_seconds(timeout), parse_memory(memory)), SEARCH, seed)
+    solving = options.solving
+    means = Means(solving, options.limits, SEARCH, options.seed)
     if output is not None:
         if not vectors:
             raise InputError(f"--no-vectors leaves nothing to write to {output}: leave one of them out")
         require_writable(output)
     shown = vectors and (json or output is not None)
-    pairs = [(p, d) for p in PROPERTIES.values() if p.name in wanted for d in designs]
+    tasks = [Task(name, d, means, shown) for name in PROPERTIES if name in wanted for d in designs]
     rows: Rows = {}
-    for asked, design in counted(pairs, "answers"):
-        rows.setdefault(asked.name, []).append(feature_of(asked, design, means, shown=shown))
+    with runner(dask) as run:
+        for feature in counted(run(feature_of_task, tasks), "answers", len(tasks)):
+            rows.setdefault(feature.asked.name, []).append(feature)
     features = [f for row in rows.values() for f in row]
     if json:
         print_json(fingerprint_record(rows, designs))
     else:
         print_fingerprint(rows, designs)
     if output is not None:
-        origin, version = f"fingerprint (seed {seed})", tool_version()
+        origin, version = f"fingerprint (seed {options.seed})", tool_version()
         found = [v for f in features for v in vectors_of(f, designs, origin=origin, version=version)]
         if found:
             write_vectors(output, found)
@@ -157,7 +152,7 @@ def cell(feature: Feature) -> str:
 
 def print_fingerprint(rows: Rows, designs: Sequence[Design]) -> None:
     """Print the answers as a table, a letter for each design. Nothing is cut off on a narrow terminal."""
-    from mmaproof.generators.fingerprint import designs_differ
+    from mmaproof.verification.fingerprint import designs_differ
 
     features = {name: row[0].asked.feature for name, row in rows.items()}
     columns = [["property", *rows]]

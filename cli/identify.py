@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mmaproof.cli.operands import operand_lines, operands_record
-from mmaproof.cli.options import Instruction, Json, NoStore, Seed, Solver, StoreFile, TargetName, solving_of, target_of
+from mmaproof.cli.options import SOLVING, Instruction, Json, Seed, SolvingOptions, TargetName, target_of, with_solving
 from mmaproof.cli.output import EXIT_HOLDS, EXIT_REFUTED, EXIT_UNKNOWN, complain, print_json, progress, say, say_wrapped
 
 if TYPE_CHECKING:
     from mmaproof.generators.identify.evidence import Evidence
-    from mmaproof.generators.identify.identify import Finding, Identification
+    from mmaproof.generators.identify.identify import Identification, ParameterVerdict
     from mmaproof.generators.identify.space import Interface
     from mmaproof.hardware_replay.target import Target
 
@@ -23,6 +23,7 @@ def register(app: typer.Typer) -> None:
     app.command("identify")(identify)
 
 
+@with_solving(without=("search", "jobs", "certify", "timeout", "memory", "seed"))
 def identify(
     target: TargetName,
     interface: Annotated[
@@ -42,9 +43,7 @@ def identify(
         typer.Option("--space", metavar="FILE", help="A TOML file: parameter = [values], for those to be restricted."),
     ] = None,
     design: Instruction = None,
-    solver: Solver = "bitwuzla",
-    store: StoreFile = None,
-    no_store: NoStore = False,
+    options: SolvingOptions = SOLVING,
     seed: Seed = 0,
     timeout: Annotated[
         str, typer.Option("--timeout", metavar="TIME", help="For everything but the final validation: 60s, 5m.")
@@ -72,7 +71,7 @@ def identify(
     runner = target_of(target, silence, design)
     asked = _interface(runner, interface, k)
     axes = default_axes(asked) if space is None else read_axes(space, asked)
-    solving = solving_of(solver, 1, None, store, no_store)
+    solving = options.solving
     seconds = parse_seconds(timeout)
     with progress("identifying"):
         oracle = Oracle(runner, asked)
@@ -194,7 +193,7 @@ def print_identification(outcome: Identification) -> None:
     say("  assumed: the unit is a setting of these parameters; NaNs are equal whatever their codes")
 
 
-def _print_finding(name: str, finding: Finding) -> None:
+def _print_finding(name: str, finding: ParameterVerdict) -> None:
     from mmaproof.designs.parameters import format_parameter
 
     def listed(values: tuple[Any, ...]) -> str:

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-import os
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from mmaproof.cli.compare import comparison_record, witness_vector
-from mmaproof.cli.options import Certificate, Json, Memory, NoStore, Output, Seed, Solver, StoreFile, solving_of
+from mmaproof.cli.executors import Dask, executors
+from mmaproof.cli.options import SOLVING, Json, Output, SolvingOptions, with_solving
 from mmaproof.cli.output import EXIT_HOLDS, EXIT_UNKNOWN, complain, counted, print_json
 
 if TYPE_CHECKING:
     from mmaproof.cli.matrix_text import Matrix
     from mmaproof.designs.design import Design
-    from mmaproof.generators.executors import Pool
-    from mmaproof.generators.matrix import PairAnswer
     from mmaproof.generators.vectors import Vector
+    from mmaproof.verification.matrix import PairVerdict
 
 
 def register(app: typer.Typer) -> None:
@@ -30,6 +28,7 @@ def register(app: typer.Typer) -> None:
     app.command("matrix")(matrix)
 
 
+@with_solving(without=("search", "jobs"), timeout_of="Limit for each question that is asked: 30s, 2m.")
 def matrix(
     names: Annotated[
         list[str] | None,
@@ -44,25 +43,14 @@ def matrix(
         list[str] | None,
         typer.Option("--architecture", metavar="NAME", help="All designs of an architecture. Repeatable."),
     ] = None,
-    solver: Solver = "bitwuzla",
-    certify: Certificate = None,
-    store: StoreFile = None,
-    no_store: NoStore = False,
-    timeout: Annotated[
-        str, typer.Option("--timeout", metavar="TIME", help="Limit for each question that is asked: 30s, 2m.")
-    ] = "60s",
-    memory: Memory = "4G",
-    seed: Seed = 0,
+    options: SolvingOptions = SOLVING,
     jobs: Annotated[
         int | None,
         typer.Option(
             "--jobs", metavar="N", min=1, help="Questions at a time, in processes of this machine; default its CPUs."
         ),
     ] = None,
-    dask: Annotated[
-        str | None,
-        typer.Option("--dask", metavar="ADDRESS", help="Ask on the workers of a dask cluster: tcp://HOST:8786."),
-    ] = None,
+    dask: Dask = None,
     picture: Annotated[
         Path | None, typer.Option("--picture", metavar="FILE", help="Draw the classes: a .png or .svg file.")
     ] = None,
@@ -79,33 +67,24 @@ def matrix(
     """
     from mmaproof.cli.matrix_picture import require_pictures
     from mmaproof.cli.matrix_text import Matrix, print_matrix
-    from mmaproof.designs.errors import InputError
     from mmaproof.designs.files import require_writable
-    from mmaproof.generators.classes import groups_of
-    from mmaproof.generators.executors import ClusterNotReachable
-    from mmaproof.generators.matrix import decide_all, not_comparable, pairs_of
-    from mmaproof.smt.solving.limits import Limits, parse_memory, parse_seconds
+    from mmaproof.verification.classes import groups_of
+    from mmaproof.verification.matrix import compare_all, not_comparable, pairs_of
 
     started = time.monotonic()
     designs = chosen(names or [], everything, architectures or [])
-    solving = solving_of(solver, 1, certify, store, no_store)
-    limits = Limits(parse_seconds(timeout), parse_memory(memory))
-    if dask is not None and jobs is not None:
-        raise InputError("--jobs is of processes on this machine: leave it out with --dask")
+    solving = options.solving
+    limits = options.limits
     if picture is not None:
         require_pictures(picture)
     for path in (output, picture):
         if path is not None:
             require_writable(path)
     pairs = pairs_of(designs)
-    try:
-        with executors(dask, jobs) as (pool, at_once):
-            answers = decide_all(designs, pool=pool, at_once=at_once, solving=solving, limits=limits, seed=seed)
-            with closing(answers):
-                found = list(counted(answers, "pairs", len(pairs)))
-    except ClusterNotReachable as error:
-        complain(f"error: {error}")
-        return EXIT_UNKNOWN
+    with executors(dask, jobs) as (pool, at_once):
+        answers = compare_all(designs, pool=pool, at_once=at_once, solving=solving, limits=limits, seed=options.seed)
+        with closing(answers):
+            found = list(counted(answers, "pairs", len(pairs)))
     place = {(x.name, y.name): i for i, (x, y) in enumerate(pairs)}
     found.sort(key=lambda a: place[a.names])
     done = Matrix(designs, found, groups_of(designs, found), not_comparable(designs), time.monotonic() - started)
@@ -133,20 +112,6 @@ def chosen(names: Sequence[str], everything: bool, architectures: Sequence[str])
         named = f"only {unique[0].name}" if unique else "no design"
         raise InputError(f"{named} is named: name two or more designs, or choose --architecture NAME or --all")
     return unique
-
-
-@contextmanager
-def executors(dask: str | None, jobs: int | None) -> Iterator[tuple[Pool, int]]:
-    """Yield a maker of executors, and how many questions an executor gets at a time."""
-    from mmaproof.generators.executors import cluster, local_pool
-
-    if dask is None:
-        jobs = jobs or os.cpu_count() or 1
-        yield partial(local_pool, jobs), jobs
-    else:
-        with cluster(dask) as (pool, workers):
-            # the next question is there when a worker has answered one
-            yield pool, 2 * workers
 
 
 def write_files(done: Matrix, output: Path | None, picture: Path | None) -> None:
@@ -198,7 +163,7 @@ def matrix_record(done: Matrix) -> dict[str, Any]:
     }
 
 
-def pair_record(answer: PairAnswer) -> dict[str, Any]:
+def pair_record(answer: PairVerdict) -> dict[str, Any]:
     """Return the answer of a pair as JSON data: that of `compare`, with the number of the question, shared or not."""
     record = comparison_record(answer.comparison)
     first, second = record.pop("designs")

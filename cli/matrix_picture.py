@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from mmaproof.cli.matrix_text import letters
 
 if TYPE_CHECKING:
-    from mmaproof.generators.classes import Class, Group
+    from mmaproof.verification.classes import Class, Group
 
 SUFFIXES = (".png", ".svg")
 COLOURS = {"equivalent": "#4477aa", "different": "#ee9955", "unknown": "#bbbbbb"}

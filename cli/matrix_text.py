@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from mmaproof.designs.design import Design
     from mmaproof.designs.formats import Format
     from mmaproof.designs.operands import Operands
-    from mmaproof.generators.classes import Class, Group
-    from mmaproof.generators.compare import Comparison
-    from mmaproof.generators.matrix import PairAnswer
+    from mmaproof.verification.classes import Class, Group
+    from mmaproof.verification.compare import Comparison
+    from mmaproof.verification.matrix import PairVerdict
 
 FEW = 12
 """Up to this many designs have a row and a column each in a table, and a line each in their class."""
@@ -33,7 +33,7 @@ class Matrix:
     """The designs, the answers for all pairs in their order, what follows from them, and the seconds it all took."""
 
     designs: Sequence[Design]
-    answers: Sequence[PairAnswer]
+    answers: Sequence[PairVerdict]
     groups: Sequence[Group]
     not_comparable: Counter[str]
     seconds: float
@@ -94,7 +94,7 @@ def print_group(group: Group, numbers: dict[str, int]) -> None:
 
 def print_unknown(done: Matrix) -> None:
     """Print the questions without a decision, each with its first pair and the reason."""
-    unknown: dict[int | None, list[PairAnswer]] = {}
+    unknown: dict[int | None, list[PairVerdict]] = {}
     for answer in done.answers:
         if answer.comparison.verdict == "unknown":
             unknown.setdefault(answer.number, []).append(answer)
@@ -146,16 +146,15 @@ def shortened(members: Class) -> Iterator[str]:
 
 def _between(group: Group, first: Class, second: Class) -> str:
     """Return what is known of two classes."""
-    from mmaproof.generators.classes import simplest_difference
+    from mmaproof.verification.classes import simplest_difference
 
     answers = group.between(first, second)
     lengths = sorted({a.comparison.question.k for a in answers})
     unknown = sum(a.comparison.verdict == "unknown" for a in answers)
     found = simplest_difference(answers)
     texts = [f"k = {', '.join(map(str, lengths))}"] if found is None else []
-    if found is not None:
+    if found is not None and found.witness is not None:
         left, right = (found.question.designs[0].d_format.hex(x) for x in _outputs(found, first))
-        assert found.witness is not None
         shown = vector_text(found.witness, found.question.formats, found.question.scale_format, MOST_PRODUCTS)
         texts.append(f"k = {found.question.k}: {shown}: {left} ≠ {right}")
     if unknown:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,7 +15,9 @@ from mmaproof.cli.output import complain
 
 if TYPE_CHECKING:
     from mmaproof.hardware_replay.target import Target
+    from mmaproof.smt.solving.limits import Limits
     from mmaproof.smt.solving.solving import Solving
+    from mmaproof.verification.search import Budget
 
 STORE_VARIABLE = "MMAPROOF_STORE"
 
@@ -111,6 +116,95 @@ Instruction = Annotated[
 Silence = Annotated[
     str, typer.Option("--timeout", metavar="TIME", help="How long a process may keep silent while answers are due.")
 ]
+
+
+@dataclass(frozen=True)
+class SolvingOptions:
+    """How a command has its questions answered: the options that ``with_solving`` gives it, as they were typed."""
+
+    search: bool = True
+    solver: str = "bitwuzla"
+    jobs: int = 1
+    certify: str | None = None
+    store: Path | None = None
+    no_store: bool = False
+    timeout: str = "60s"
+    memory: str = "4G"
+    seed: int = 0
+
+    @property
+    def solving(self) -> Solving:
+        """How queries are answered; see ``solving_of``, which says what it raises."""
+        return solving_of(self.solver, self.jobs, self.certify, self.store, self.no_store)
+
+    @property
+    def limits(self) -> Limits:
+        """The limits. Raises LimitError for what cannot be read."""
+        from mmaproof.smt.solving.limits import Limits, parse_memory, parse_seconds
+
+        return Limits(parse_seconds(self.timeout), parse_memory(self.memory))
+
+    @property
+    def budget(self) -> Budget | None:
+        """The budget of the search, None for no search."""
+        from mmaproof.verification.compare import DEFAULT_BUDGET
+
+        return DEFAULT_BUDGET if self.search else None
+
+
+SOLVING = SolvingOptions()
+"""What a command has without options."""
+
+_SOLVING: dict[str, Any] = {
+    "search": Search,
+    "solver": Solver,
+    "jobs": Jobs,
+    "certify": Certificate,
+    "store": StoreFile,
+    "no_store": NoStore,
+    "timeout": Timeout,
+    "memory": Memory,
+    "seed": Seed,
+}
+
+
+def with_solving(
+    *, without: Sequence[str] = (), timeout: str = "60s", timeout_of: str | None = None
+) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """Give a command the options of ``SolvingOptions``, at the place of its parameter of this type, as one record.
+
+    It has no option for what is named in ``without``. ``timeout`` is the default of that option, ``timeout_of`` its
+    help where the limit is not for the whole answer.
+    """
+    shown = {name: kind for name, kind in _SOLVING.items() if name not in without}
+    if timeout_of is not None and "timeout" in shown:
+        shown["timeout"] = Annotated[str, typer.Option("--timeout", metavar="TIME", help=timeout_of)]
+    defaults = replace(SolvingOptions(), timeout=timeout)
+
+    def decorate(command: Callable[..., int]) -> Callable[..., int]:
+        parameters: list[Parameter] = []
+        record = ""
+        for given in signature(command, eval_str=True).parameters.values():
+            if given.annotation is SolvingOptions:
+                record = given.name
+                parameters += [
+                    Parameter(n, given.kind, default=getattr(defaults, n), annotation=kind) for n, kind in shown.items()
+                ]
+            else:
+                parameters.append(given)
+        if not record:
+            raise TypeError(f"{command.__name__} has no parameter for the options of solving")
+
+        def called(**given: Any) -> int:
+            options = replace(defaults, **{name: given.pop(name) for name in shown if name in given})
+            return command(**given, **{record: options})
+
+        called.__name__, called.__doc__, called.__module__ = command.__name__, command.__doc__, command.__module__
+        called.__annotations__ = {x.name: x.annotation for x in parameters} | {"return": int}
+        vars(called)["__signature__"] = Signature(parameters, return_annotation=int)
+        return called
+
+    return decorate
 
 
 def target_of(text: str, timeout: str, design: str | None) -> Target:

@@ -72,14 +72,13 @@ def record(
 
     if output is None:
         raise InputError("nowhere to record to: name a file, or with --standard a folder, with -o")
-    if standard == (source is not None):
+    if standard is (source is not None):
         raise InputError("either a SOURCE of operands or --standard: one of them is needed, and not both")
     runner = _target(target, timeout, design)
-    if standard:
+    if source is None:
         if k is not None:
             raise InputError("--standard runs every instruction at its own K: leave --k out")
         return record_standard(runner.target, runner.designs, output, rows, seed, questions=questions, json=json)
-    assert source is not None
     if output.suffix != ".npz":
         raise InputError(f"{output}: a recording ends in .npz")
     groups = read_rows(source, runner.designs, k=k, rows=rows, seed=seed)

@@ -94,11 +94,11 @@ class _Made:
 
     def ask(self, designs: Sequence[Design]) -> None:
         """Run the vectors of disputes and published queries; TargetUnavailable where the target fails."""
-        from mmaproof.generators.answer import Means
-        from mmaproof.generators.fingerprint import SEARCH
         from mmaproof.generators.standard import ask_target, probes
         from mmaproof.smt.solving.limits import Limits
         from mmaproof.smt.solving.solving import Solving
+        from mmaproof.verification.fingerprint import SEARCH
+        from mmaproof.verification.means import Means
 
         means = Means(Solving.of("bitwuzla"), Limits(QUESTION_SECONDS, QUESTION_MEMORY), SEARCH, self.seed)
         before = None

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mmaproof.cli.matrix import chosen, executors
+from mmaproof.cli.executors import Dask, executors
+from mmaproof.cli.matrix import chosen
 from mmaproof.cli.operands import operands_record
-from mmaproof.cli.options import Certificate, Json, Memory, NoStore, Output, Seed, Solver, StoreFile, solving_of
+from mmaproof.cli.options import SOLVING, Json, Output, SolvingOptions, with_solving
 from mmaproof.cli.output import EXIT_HOLDS, EXIT_UNKNOWN, complain, counted, print_json
 from mmaproof.cli.version import tool_version
 
@@ -26,6 +27,7 @@ def register(app: typer.Typer) -> None:
     app.command("suite")(suite)
 
 
+@with_solving(without=("search", "jobs"), timeout_of="Limit for each question that is asked: 30s, 2m.")
 def suite(
     names: Annotated[
         list[str] | None,
@@ -44,21 +46,14 @@ def suite(
         bool,
         typer.Option("--simple/--no-simple", help="Few nonzero operands, short significands; or vectors as found."),
     ] = True,
-    solver: Solver = "bitwuzla",
-    certify: Certificate = None,
-    store: StoreFile = None,
-    no_store: NoStore = False,
-    timeout: Annotated[
-        str, typer.Option("--timeout", metavar="TIME", help="Limit for each question that is asked: 30s, 2m.")
-    ] = "60s",
-    memory: Memory = "4G",
-    seed: Seed = 0,
+    options: SolvingOptions = SOLVING,
     jobs: Annotated[
         int | None,
         typer.Option(
             "--jobs", metavar="N", min=1, help="Questions at a time, in processes of this machine; default its CPUs."
         ),
     ] = None,
+    dask: Dask = None,
     output: Output = None,
     json: Json = False,
 ) -> int:
@@ -71,24 +66,23 @@ def suite(
     Exit status 0: every pair is proved equivalent, or separated by a vector; 3: some are neither.
     """
     from mmaproof.designs.files import require_writable
-    from mmaproof.generators.classes import groups_of
-    from mmaproof.generators.matrix import decide_all, pairs_of
     from mmaproof.generators.suite import suites
     from mmaproof.generators.vectors import write_vectors
-    from mmaproof.smt.solving.limits import Limits, parse_memory, parse_seconds
+    from mmaproof.verification.classes import groups_of
+    from mmaproof.verification.matrix import compare_all, pairs_of
 
     started = time.monotonic()
     designs = chosen(names or [], everything, architectures or [])
-    solving = solving_of(solver, 1, certify, store, no_store)
-    limits = Limits(parse_seconds(timeout), parse_memory(memory))
+    solving = options.solving
+    limits = options.limits
     if output is not None:
         require_writable(output)
-    with executors(None, jobs) as (pool, at_once):
-        answers = decide_all(designs, pool=pool, at_once=at_once, solving=solving, limits=limits, seed=seed)
+    with executors(dask, jobs) as (pool, at_once):
+        answers = compare_all(designs, pool=pool, at_once=at_once, solving=solving, limits=limits, seed=options.seed)
         with closing(answers):
             groups = groups_of(designs, list(counted(answers, "pairs", len(pairs_of(designs)))))
         making = suites(
-            groups, executors=pool, at_once=at_once, solving=solving, limits=limits, seed=seed, simple=simple
+            groups, executors=pool, at_once=at_once, solving=solving, limits=limits, seed=options.seed, simple=simple
         )
         with closing(making):
             found = list(counted(making, "kinds", len(groups)))

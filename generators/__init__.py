@@ -1,1 +1,1 @@
-"""Operands made on purpose: random ones, searched and solved-for witnesses, and the files that hold them."""
+"""Vectors made on purpose: suites, disputes, coverage, identification, and the files that hold them."""

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from mmaproof.designs.catalogue import load_catalogue
 from mmaproof.designs.design import Design
-from mmaproof.designs.errors import DesignError
-from mmaproof.designs.k_order import CONSECUTIVE
 from mmaproof.designs.operands import Operands
 from mmaproof.designs.parameters import complete_settings, compose, format_parameter, parse_parameter
 from mmaproof.designs.profiles import Point, load_disputes
-from mmaproof.generators.compare import compare
-from mmaproof.generators.search import Budget
-from mmaproof.properties.same_alignment import DECIDE_ALIGNMENT, EqualWithoutProducts, SameAlignment
 from mmaproof.smt.evaluate import evaluate
-from mmaproof.smt.proving.decide import decide
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Status
+from mmaproof.verification.compare import compare
+from mmaproof.verification.search import Budget
 
 SEARCH = Budget(rows=30_000, seconds=1.0)
 
@@ -84,6 +79,21 @@ def _differing_points(design: Design) -> list[Point]:
     return [p for p in load_disputes().points if len({str(s) for s in _settings(design, p).values()}) > 1]
 
 
+@dataclass(frozen=True)
+class Task:
+    """A design whose disputes are to be found, and how: plain data, so that another process can do it."""
+
+    design: Design
+    names: tuple[str, ...]
+    solving: Solving
+    limits: Limits
+
+
+def disputes_of(task: Task) -> list[Dispute]:
+    """Return the disputes of a task."""
+    return list(find_disputes(task.design, task.names, solver=task.solving, limits=task.limits))
+
+
 def find_disputes(
     design: Design, names: tuple[str, ...], *, solver: str | Solving, limits: Limits
 ) -> Iterator[Dispute]:
@@ -140,8 +150,6 @@ def _settle(
     unknown, fallback = None, None
     for context in contexts:
         first, second = (_under(design, {**context, **reading}) for reading in readings)
-        if same_alignment(first, second, solving, limits):
-            continue
         answer = compare(first, second, solver=solving, limits=limits, budget=SEARCH)
         if answer.witness is None:
             unknown = unknown or answer.reason
@@ -180,34 +188,3 @@ def _under(design: Design, settings: Mapping[str, Any]) -> Design:
 def _predictions(design: Design, witness: Operands) -> dict[str, int]:
     disputes = load_disputes()
     return {profile: evaluate(disputes.apply(design, profile), witness) for profile in disputes.profiles}
-
-
-def same_alignment(first: Design, second: Design, solving: Solving, limits: Limits) -> bool:
-    """Return whether the lemmas about alignment prove the designs equivalent; False says nothing."""
-    if (first.chain, first.step) == (second.chain, second.step):
-        return True
-    differing = {name for name, _ in first.settings.items() ^ second.settings.items()}
-    if not differing <= set(DECIDE_ALIGNMENT):
-        return False
-    try:
-        steps = _one_step(first), _one_step(second)
-    except DesignError:
-        return False
-    started = time.monotonic()
-    for lemma in (SameAlignment, EqualWithoutProducts):
-        left = limits.after(time.monotonic() - started, "earlier lemmas")
-        if decide(lemma(*steps), solving.ask, left).status is not Status.PROVED:
-            return False
-    return True
-
-
-def _one_step(design: Design) -> Design:
-    """Return the design of a single step on any accumulator: a chain of equal steps is equal.
-
-    Raises DesignError where the steps of the chain are not all such a step.
-    """
-    length = design.step.L
-    if design.k > length and design.c_format is not design.d_format:
-        raise DesignError(f"{design.name}: the first step of a chain reads another format of c than the others")
-    # where c joins once, after the chain, the steps of the chain still read any accumulator but the first
-    return replace(design, k=length, chain=replace(design.chain, k_order=CONSECUTIVE, adds_c_once=False))

@@ -11,9 +11,9 @@ import numpy.typing as npt
 
 from mmaproof.designs.formats import Format
 from mmaproof.designs.operands import OperandBatch, Patterns
-from mmaproof.generators.distributions import DISTRIBUTIONS, draw
-from mmaproof.generators.search import steer
 from mmaproof.properties.separation import SomePairAgrees
+from mmaproof.verification.distributions import DISTRIBUTIONS, draw
+from mmaproof.verification.search import steer
 
 FRESH, CHILDREN = 32, 768
 """Random rows of each distribution, and rows bred from the pool, in one generation."""

@@ -10,10 +10,10 @@ import numpy as np
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import InputError
 from mmaproof.designs.operands import OperandBatch
-from mmaproof.generators.distributions import DISTRIBUTIONS, draw
 from mmaproof.generators.vectors import read_vectors, rows_of
 from mmaproof.hardware_replay.answers import Numbered, Rows
 from mmaproof.hardware_replay.recordings import read_recording
+from mmaproof.verification.distributions import DISTRIBUTIONS, draw
 
 _AT_ONCE = 1 << 16
 

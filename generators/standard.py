@@ -16,10 +16,8 @@ import numpy as np
 
 from mmaproof.designs.design import Design
 from mmaproof.designs.operands import OperandBatch, Operands, pattern_dtype
-from mmaproof.generators.answer import Means
 from mmaproof.generators.disputes import disputed_designs, find_disputes
-from mmaproof.generators.distributions import BASIC
-from mmaproof.generators.fingerprint import feature_of, vectors_of
+from mmaproof.generators.fingerprint import vectors_of
 from mmaproof.generators.sources import generated, rows_for
 from mmaproof.generators.vectors import Vector
 from mmaproof.hardware_replay.answers import Answers
@@ -27,6 +25,9 @@ from mmaproof.hardware_replay.recorder import answered
 from mmaproof.hardware_replay.target import Target
 from mmaproof.properties.library import PROPERTIES
 from mmaproof.smt.evaluate import equal_patterns, evaluate_batch
+from mmaproof.verification.distributions import BASIC
+from mmaproof.verification.fingerprint import feature_of
+from mmaproof.verification.means import Means
 
 ADVERSARIAL = ("aligned", "cancelling", "ties")
 """Terms about as far apart as the alignment reaches, the same with products that cancel, sums next to a tie."""

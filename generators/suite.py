@@ -12,21 +12,21 @@ from functools import cached_property
 
 from mmaproof.designs.formats import Format
 from mmaproof.designs.operands import OperandBatch, Operands
-from mmaproof.generators.classes import Class, Group
-from mmaproof.generators.executors import Pool as Executors
-from mmaproof.generators.executors import finished
-from mmaproof.generators.matrix import ONE_AT_A_TIME, PairAnswer
 from mmaproof.generators.separate import Pool, breed, strip
 from mmaproof.generators.set_cover import set_cover
-from mmaproof.generators.simplify import simplest
-from mmaproof.generators.stored import store_witness, stored_witness
 from mmaproof.properties.preconditions import Finite
 from mmaproof.properties.separation import SomePairAgrees
 from mmaproof.smt.evaluate import evaluate
 from mmaproof.smt.proving.decide import decide
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
-from mmaproof.smt.solving.verdict import Status, Verdict
+from mmaproof.smt.solving.verdict import Model, Status, Verdict
+from mmaproof.verification.classes import Class, Group
+from mmaproof.verification.executors import ONE_AT_A_TIME, finished
+from mmaproof.verification.executors import Pool as Executors
+from mmaproof.verification.matrix import PairVerdict
+from mmaproof.verification.simplify import simplest
+from mmaproof.verification.stored import store_witness, stored_witness
 
 ROWS = 60_000
 """Operand sets that are tried, at most, for one vector that separates everything."""
@@ -147,8 +147,8 @@ def choose(task: Task) -> Choice:
         start = pool.batch
     with ONE_AT_A_TIME:
         verdict = decide(whole, task.solving.ask, task.limits)
-    if verdict.model is not None:
-        simple = _simple(whole, task, _batch(whole, [whole.operands(verdict.model)]))
+    if verdict.witness is not None:
+        simple = _simple(whole, task, _batch(whole, [whole.operands(verdict.witness)]))
         return _kept(task, whole, Chosen(simple, str(verdict.solver)))
     return _several(task, whole, pool, verdict)
 
@@ -191,7 +191,7 @@ def _padded(question: SomePairAgrees, x: Operands) -> list[Operands]:
     ]
 
 
-def _several(task: Task, whole: SomePairAgrees, pool: Pool, verdict: Verdict) -> Choice:
+def _several(task: Task, whole: SomePairAgrees, pool: Pool, verdict: Verdict[Model]) -> Choice:
     """Return the fewest of the inputs found that together meet all needs."""
     rows = [_by_search(task, pool, pool.batch.row(i)) for i in range(len(pool.batch))]
     held = task.met(pool.batch)
@@ -231,7 +231,7 @@ class Suite:
     vectors: Sequence[SuiteVector]
     fewest: Fewest
     reason: str
-    left: Sequence[PairAnswer]
+    left: Sequence[PairVerdict]
 
     def canonical(self, d: int) -> int:
         """Return the pattern of a result, the same for all NaNs."""

@@ -148,7 +148,8 @@ class _Exchange:
         Raises InputError for a bad answer.
         """
         process = self._process
-        assert process.stdin and process.stdout and process.stderr
+        if process.stdin is None or process.stdout is None or process.stderr is None:
+            raise RuntimeError("the process was started without pipes")
         with selectors.DefaultSelector() as selector:
             selector.register(process.stdin, selectors.EVENT_WRITE, self._write)
             selector.register(process.stdout, selectors.EVENT_READ, self._read_answers)

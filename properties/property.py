@@ -16,55 +16,41 @@ from mmaproof.designs.operands import OperandBatch, Operands
 from mmaproof.designs.steps import Guarantee
 from mmaproof.properties.question import Question
 from mmaproof.properties.run_question import Run, RunQuestion, Scope
-from mmaproof.smt.solving.verdict import SolverIdentity, Status, Verdict
+from mmaproof.smt.solving.verdict import Model, Status, Verdict
 
 
-@dataclass(frozen=True, slots=True)
-class LemmaAnswer:
-    """What is known about one lemma; ``certified_by`` and ``stored`` are those of its verdict."""
+@dataclass(frozen=True, kw_only=True)
+class LemmaVerdict(Verdict[Model]):
+    """The verdict on one lemma."""
 
     name: str
-    status: Status
-    seconds: float
-    solver: SolverIdentity | None
-    reason: str | None
-    certified_by: SolverIdentity | None = None
-    stored: float | None = None
     stage: str = ""
     """the signals that it is about, in a staged proof"""
 
     @classmethod
-    def of(cls, name: str, verdict: Verdict) -> LemmaAnswer:
-        """Return the lemma of this name with what its verdict says."""
+    def of(cls, name: str, verdict: Verdict[Model]) -> LemmaVerdict:
+        """Return the verdict on the lemma of this name."""
         v = verdict
-        return cls(name, v.status, v.seconds, v.solver, v.reason, v.certified_by, v.stored)
+        return cls(v.status, v.seconds, v.reason, v.witness, v.solver, v.certified_by, v.stored, name=name)
 
 
-@dataclass(frozen=True)
-class Answer:
-    """The answer to one question.
+@dataclass(frozen=True, kw_only=True)
+class QuestionVerdict(Verdict[Operands]):
+    """The verdict on one question.
 
-    ``witness`` belongs to REFUTED, ``reason`` to UNKNOWN; ``solver`` is who answered, None where the search did;
-    ``certified_by`` is who confirmed that nothing refutes the question, None where nobody was asked to; ``origin`` says
-    in words where the answer came from. ``lemmas`` are those that were tried; where all of them are proved, they are
-    the proof.
+    ``solver`` is None where no solver was needed; ``origin`` says in words where the verdict came from. ``lemmas`` are
+    those that were tried; where all of them are proved, they are the proof.
     """
 
     question: Question
-    status: Status
-    seconds: float
-    witness: Operands | None = None
-    reason: str | None = None
-    solver: SolverIdentity | None = None
     origin: str = ""
-    lemmas: tuple[LemmaAnswer, ...] = ()
-    certified_by: SolverIdentity | None = None
+    lemmas: tuple[LemmaVerdict, ...] = ()
 
 
 class Ask(Protocol):
     """How a property has its questions answered, within whatever limits were set."""
 
-    def __call__(self, question: Question, what: str, /) -> Answer:
+    def __call__(self, question: Question, what: str, /) -> QuestionVerdict:
         """Answer ``question``; ``what`` says in a few words what is asked."""
 
     def largest(
@@ -74,8 +60,8 @@ class Ask(Protocol):
 
 
 @dataclass(frozen=True)
-class Finding:
-    """What was found out about a property of a design.
+class PropertyVerdict:
+    """The verdict on a property of a design, which may rest on the verdicts on several questions.
 
     ``status``: PROVED holds, REFUTED violated, UNKNOWN with its ``reason``, VACUOUS. ``value`` is the answer as a
     number or a word, where the property has one. ``runs`` are those of the witness: they show a violation, or where the
@@ -86,7 +72,7 @@ class Finding:
     value: float | str | None = None
     runs: tuple[Run, ...] = ()
     reason: str | None = None
-    answers: Mapping[str, Answer] | None = None
+    answers: Mapping[str, QuestionVerdict] | None = None
 
 
 class Property(ABC):
@@ -99,6 +85,8 @@ class Property(ABC):
     """what is claimed, in mathematics; unless stated otherwise for all operands of one step"""
     witness: ClassVar[str]
     """what the operands of a violation show"""
+    limit: ClassVar[str | None] = None
+    """what the operands show that come with a property that holds, None: what those of a violation do"""
     source: ClassVar[str]
     """the published experiment that this generalises: paper and section"""
     specimen: ClassVar[str]
@@ -112,6 +100,10 @@ class Property(ABC):
             return INTEGER
         return None if design.guarantees(*self.rests_on) else UNSTATED
 
+    def shown_by(self, status: Status) -> str:
+        """Return what the operands of a finding of this status show."""
+        return self.limit if status is Status.PROVED and self.limit is not None else self.witness
+
     @abstractmethod
     def mutant(self, design: Design) -> Design:
         """Return a design like this one on which the property comes out the other way.
@@ -120,7 +112,7 @@ class Property(ABC):
         """
 
     @abstractmethod
-    def settle(self, design: Design, scope: Scope, ask: Ask) -> Finding:
+    def settle(self, design: Design, scope: Scope, ask: Ask) -> PropertyVerdict:
         """Find out whether ``design`` has the property. Raises DesignError where it cannot be asked."""
 
 
@@ -131,15 +123,15 @@ class SimpleProperty(Property):
     def question(self, design: Design, scope: Scope) -> RunQuestion:
         """Return the question whether ``design`` has the property."""
 
-    def settle(self, design: Design, scope: Scope, ask: Ask) -> Finding:
+    def settle(self, design: Design, scope: Scope, ask: Ask) -> PropertyVerdict:
         """Ask it."""
         question = self.question(design, scope)
         answer = ask(question, self.feature)
         runs = () if answer.witness is None else question.witness_runs(answer.witness)
-        return Finding(answer.status, runs=runs, reason=answer.reason, answers={self.feature: answer})
+        return PropertyVerdict(answer.status, runs=runs, reason=answer.reason, answers={self.feature: answer})
 
 
-def first_reason(answers: Sequence[Answer]) -> str | None:
+def first_reason(answers: Sequence[QuestionVerdict]) -> str | None:
     """Return why the first of some answers that is unknown is so."""
     return next((a.reason for a in answers if a.status is Status.UNKNOWN), None)
 

@@ -47,6 +47,10 @@ class Question(Keyed, ABC):
     compares_runs: ClassVar[bool] = False
     """whether the claim relates results of two or more runs, which can be compared stage by stage"""
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is sent to another process: a formula belongs to the environment of its own."""
+        return {name: value for name, value in vars(self).items() if name != "formula"}
+
     @abstractmethod
     def claim(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Truth[T]:
         """Return whether the claim holds for the operands."""

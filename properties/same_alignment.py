@@ -13,10 +13,12 @@ Where that holds for one step on all operands, c included, it holds for a chain 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
+from mmaproof.designs.arithmetic import differing_parameters
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError
-from mmaproof.designs.parameters import complete_settings
+from mmaproof.designs.k_order import CONSECUTIVE
 from mmaproof.designs.steps import Guarantee
 from mmaproof.properties.equivalence import Equivalence
 from mmaproof.properties.preconditions import Precondition
@@ -34,10 +36,11 @@ class SameAlignment(Equivalence):
     Raises DesignError where the designs differ in a parameter that acts on more, or have more than one step.
     """
 
+    name = "wherever a product is not zero, e_max and the aligned c agree"
+
     def __init__(self, first: Design, second: Design, *, where: Sequence[Precondition] = ()) -> None:
         super().__init__(first, second, where=where)
-        values = [complete_settings(d.chain, d.step) for d in self.designs]
-        beyond = [n for n in values[0] if values[0][n] != values[1][n] and n not in DECIDE_ALIGNMENT]
+        beyond = sorted(differing_parameters(first, second) - set(DECIDE_ALIGNMENT))
         if beyond or first.formats != second.formats or any(d.k != d.step.L for d in self.designs):
             raise DesignError(f"{first.name} and {second.name} differ in more than the alignment of one step: {beyond}")
 
@@ -61,6 +64,8 @@ class SameAlignment(Equivalence):
 class EqualWithoutProducts(SameAlignment):
     """One step of both designs returns the same wherever all products are zero."""
 
+    name = "wherever all products are zero, the results agree"
+
     def claim(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Truth[T]:
         """Return whether the results are equal, or some product is not zero."""
         equal = Equivalence.claim(self, algebra, operands)
@@ -80,3 +85,24 @@ def _no_products(algebra: Algebra[D, T], step: StepSignals[D, T]) -> Truth[T]:
             if is_of_products(label)
         ]
     )
+
+
+def alignment_lemmas(first: Design, second: Design) -> tuple[SameAlignment, ...]:
+    """Return the lemmas that make two designs equal, which differ in ``DECIDE_ALIGNMENT`` only and chain alike.
+
+    Raises DesignError where they differ in more, or where the steps of the chain are not all such a step.
+    """
+    steps = _one_step(first), _one_step(second)
+    return SameAlignment(*steps), EqualWithoutProducts(*steps)
+
+
+def _one_step(design: Design) -> Design:
+    """Return the design of a single step on any accumulator: a chain of equal steps is equal.
+
+    Raises DesignError where the steps of the chain are not all such a step.
+    """
+    length = design.step.L
+    if design.k > length and design.c_format is not design.d_format:
+        raise DesignError(f"{design.name}: the first step of a chain reads another format of c than the others")
+    # where c joins once, after the chain, the steps of the chain still read any accumulator but the first
+    return replace(design, k=length, chain=replace(design.chain, k_order=CONSECUTIVE, adds_c_once=False))

@@ -1,4 +1,4 @@
-"""What all tests share: the slow tier, the recordings, and one Hypothesis profile."""
+"""What all tests share: the three tiers, the recordings, and one Hypothesis profile."""
 
 import os
 import signal
@@ -18,17 +18,23 @@ os.environ["MMAPROOF_STORE"] = ""
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+TIERS = {
+    "middle": ("--all", "run with --all"),
+    "slow": ("--slow", "run with --slow"),
+}
+"""The markers of tests that run only when asked for, the option that asks, and what is said of those left out."""
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--slow", action="store_true", help="run the tests marked slow too (minutes to hours)")
+    parser.addoption("--all", action="store_true", help="run the tests marked middle too (about 15 minutes)")
+    parser.addoption("--slow", action="store_true", help="run every test, also those marked slow (minutes to hours)")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if config.getoption("--slow"):
-        return
-    skip = pytest.mark.skip(reason="slow: run with --slow")
     for item in items:
-        if item.get_closest_marker("slow"):
-            item.add_marker(skip)
+        for tier, (option, how) in TIERS.items():
+            if item.get_closest_marker(tier) and not (config.getoption("--slow") or config.getoption(option)):
+                item.add_marker(pytest.mark.skip(reason=f"{tier}: {how}"))
 
 
 @pytest.fixture(scope="session")

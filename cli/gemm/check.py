@@ -7,22 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mmaproof.cli.explain import lemma_record, print_lemmas
-from mmaproof.cli.options import (
-    Certificate,
-    Explained,
-    Jobs,
-    Json,
-    Length,
-    Memory,
-    NoStore,
-    Search,
-    Seed,
-    Solver,
-    StoreFile,
-    Timeout,
-    Where,
-    solving_of,
-)
+from mmaproof.cli.options import SOLVING, Explained, Json, Length, SolvingOptions, Where, with_solving
 from mmaproof.cli.output import (
     EXIT_HOLDS,
     EXIT_INPUT,
@@ -36,8 +21,8 @@ from mmaproof.cli.output import (
 )
 
 if TYPE_CHECKING:
-    from mmaproof.generators.gemm.check import GemmCheck
-    from mmaproof.generators.gemm.finding import Witness
+    from mmaproof.verification.gemm.check import GemmCheck
+    from mmaproof.verification.gemm.verdict import Witness
 
 EXIT_STATUS = {
     "holds": EXIT_HOLDS,
@@ -52,6 +37,7 @@ def register(app: typer.Typer) -> None:
     app.command("check")(check)
 
 
+@with_solving(timeout="2m")
 def check(
     question: Annotated[
         str | None,
@@ -73,15 +59,7 @@ def check(
         int | None,
         typer.Option("--below", metavar="Q", min=0, max=200, help="Ask `dropped` whether 2**-Q is a bound."),
     ] = None,
-    search: Search = True,
-    solver: Solver = "bitwuzla",
-    jobs: Jobs = 1,
-    certify: Certificate = None,
-    store: StoreFile = None,
-    no_store: NoStore = False,
-    timeout: Timeout = "2m",
-    memory: Memory = "4G",
-    seed: Seed = 0,
+    options: SolvingOptions = SOLVING,
     explained: Explained = False,
     json: Json = False,
 ) -> int:
@@ -91,10 +69,8 @@ def check(
     """
     from mmaproof.algorithms.catalogue import find_algorithm
     from mmaproof.designs.catalogue import find_design
-    from mmaproof.generators.compare import DEFAULT_BUDGET
-    from mmaproof.generators.gemm.check import QUESTIONS, check_algorithm
     from mmaproof.properties.preconditions import parse_precondition
-    from mmaproof.smt.solving.limits import Limits, parse_memory, parse_seconds
+    from mmaproof.verification.gemm.check import QUESTIONS, check_algorithm
 
     if question is None:
         if json:
@@ -108,19 +84,19 @@ def check(
         complain(f"error: {missing} is missing: mmaproof gemm check {question} ALGORITHM --unit DESIGN")
         return EXIT_INPUT
     found, design = find_algorithm(algorithm), find_design(unit)
-    solving = solving_of(solver, jobs, certify, store, no_store)
+    solving = options.solving
     with progress(f"checking {question} of {found.name} on {design.name}"):
         done = check_algorithm(
             question,
             found,
             design,
             solver=solving,
-            limits=Limits(parse_seconds(timeout), parse_memory(memory)),
+            limits=options.limits,
             k=k,
             where=[parse_precondition(w) for w in where or ()],
             below=below,
-            budget=DEFAULT_BUDGET if search else None,
-            seed=seed,
+            budget=options.budget,
+            seed=options.seed,
         )
     if json:
         print_json(check_record(done))
@@ -131,7 +107,7 @@ def check(
 
 def verdict_of(done: GemmCheck) -> str:
     """Return the answer in the word of the command line."""
-    from mmaproof.generators.check import WORDS
+    from mmaproof.verification.check import WORDS
 
     return WORDS[done.finding.status]
 

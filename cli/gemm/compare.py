@@ -11,22 +11,7 @@ from mmaproof.cli.explain import lemma_record
 from mmaproof.cli.gemm.options import AlgorithmName, Unit
 from mmaproof.cli.gemm.run import error_record, error_text
 from mmaproof.cli.operands import operand_lines, operands_record
-from mmaproof.cli.options import (
-    Certificate,
-    Jobs,
-    Json,
-    Length,
-    Memory,
-    NoStore,
-    Output,
-    Search,
-    Seed,
-    Solver,
-    StoreFile,
-    Timeout,
-    Where,
-    solving_of,
-)
+from mmaproof.cli.options import SOLVING, Json, Length, Output, SolvingOptions, Where, with_solving
 from mmaproof.cli.output import (
     EXIT_HOLDS,
     EXIT_REFUTED,
@@ -40,8 +25,8 @@ from mmaproof.cli.output import (
 from mmaproof.cli.version import tool_version
 
 if TYPE_CHECKING:
-    from mmaproof.generators.gemm.compare import ErrorComparison
     from mmaproof.generators.vectors import Vector
+    from mmaproof.verification.gemm.compare import ErrorComparison
 
 MOST_DIGITS = 40
 """Characters of a factor."""
@@ -59,6 +44,7 @@ def register(app: typer.Typer) -> None:
     app.command("compare")(compare)
 
 
+@with_solving()
 def compare(
     first: AlgorithmName,
     second: AlgorithmName,
@@ -77,15 +63,7 @@ def compare(
     by: Annotated[
         str, typer.Option("--by", metavar="FACTOR", help="Ask for an error at least so many times as large: 8, 3/2.")
     ] = "1",
-    search: Search = True,
-    solver: Solver = "bitwuzla",
-    jobs: Jobs = 1,
-    certify: Certificate = None,
-    store: StoreFile = None,
-    no_store: NoStore = False,
-    timeout: Timeout = "60s",
-    memory: Memory = "4G",
-    seed: Seed = 0,
+    options: SolvingOptions = SOLVING,
     explain: Annotated[
         bool, typer.Option("--explain", help="Show the splits, each call of the unit, each addition outside it.")
     ] = False,
@@ -100,30 +78,28 @@ def compare(
     from mmaproof.algorithms.catalogue import find_algorithm
     from mmaproof.designs.catalogue import find_design
     from mmaproof.designs.files import require_writable
-    from mmaproof.generators.compare import DEFAULT_BUDGET
-    from mmaproof.generators.gemm.compare import compare_errors
     from mmaproof.generators.vectors import write_vectors
     from mmaproof.properties.preconditions import parse_precondition
-    from mmaproof.smt.solving.limits import Limits, parse_memory, parse_seconds
+    from mmaproof.verification.gemm.compare import compare_errors
 
     factor = parse_factor(by)
     algorithms = find_algorithm(first), find_algorithm(second)
     designs = [find_design(x) for x in (unit, second_unit or unit)]
     if output is not None:
         require_writable(output)
-    solving = solving_of(solver, jobs, certify, store, no_store)
+    solving = options.solving
     with progress(f"comparing {algorithms[0].name} and {algorithms[1].name}"):
         done = compare_errors(
             *algorithms,
             designs[0],
             solver=solving,
-            limits=Limits(parse_seconds(timeout), parse_memory(memory)),
+            limits=options.limits,
             k=k,
             where=[parse_precondition(w) for w in where or ()],
             by=factor,
             second_unit=designs[1],
-            budget=DEFAULT_BUDGET if search else None,
-            seed=seed,
+            budget=options.budget,
+            seed=options.seed,
         )
     if json:
         print_json(comparison_record(done))
@@ -183,7 +159,8 @@ def witness_vector(done: ErrorComparison) -> Vector:
     """Return the witness as a vector for a file."""
     from mmaproof.generators.vectors import Vector
 
-    assert done.answer.witness is not None
+    if done.answer.witness is None:
+        raise ValueError("there is no witness to write as a vector")
     fmt = done.question.formats[0]
     (first, _), (second, _) = done.question.runs
     return Vector(
@@ -228,7 +205,8 @@ def print_explanations(done: ErrorComparison) -> None:
     from mmaproof.algorithms.evaluate import trace
     from mmaproof.cli.gemm.explain import explanation
 
-    assert done.answer.witness is not None
+    if done.answer.witness is None:
+        raise ValueError("there is no witness to explain")
     for algorithm, unit in done.question.runs:
         say("")
         say(algorithm.name)

@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from mmaproof.cli.executors import Dask, runner
 from mmaproof.cli.gemm.options import Unit
-from mmaproof.cli.options import Json, Memory, NoStore, Solver, StoreFile, Timeout, askable, solving_of
+from mmaproof.cli.options import SOLVING, Json, SolvingOptions, askable, with_solving
 from mmaproof.cli.output import EXIT_HOLDS, EXIT_UNKNOWN, counted, print_json, progress, results, say, say_wrapped
 
 if TYPE_CHECKING:
     from mmaproof.designs.design import Design
-    from mmaproof.generators.gemm.bounds import Reference, StepProof
-    from mmaproof.generators.gemm.error import Point
-    from mmaproof.generators.gemm.matrices import Distribution
+    from mmaproof.verification.gemm.bounds import Reference, StepProof
+    from mmaproof.verification.gemm.error import Point
+    from mmaproof.verification.gemm.matrices import Distribution
 
 MEANINGS = {
     "exact": "the exact product",
@@ -33,6 +34,7 @@ def register(app: typer.Typer) -> None:
     app.command("error")(error)
 
 
+@with_solving(without=("search", "jobs", "certify", "seed"))
 def error(
     names: Annotated[
         list[str],
@@ -65,11 +67,8 @@ def error(
     bound: Annotated[
         bool, typer.Option("--bound/--no-bound", help="Compose the a-priori bound, of the proved bound of one step.")
     ] = True,
-    solver: Solver = "bitwuzla",
-    store: StoreFile = None,
-    no_store: NoStore = False,
-    timeout: Timeout = "60s",
-    memory: Memory = "4G",
+    options: SolvingOptions = SOLVING,
+    dask: Dask = None,
     output: Annotated[
         Path | None,
         typer.Option("-o", "--output", metavar="FILE", help="Draw error against N: a .png or .svg file."),
@@ -89,11 +88,10 @@ def error(
     from mmaproof.designs.catalogue import find_design
     from mmaproof.designs.errors import InputError
     from mmaproof.designs.files import require_writable
-    from mmaproof.generators.gemm.bounds import prove_step
-    from mmaproof.generators.gemm.error import measure
-    from mmaproof.generators.gemm.matrices import find_distribution
-    from mmaproof.smt.solving.limits import Limits, parse_memory, parse_seconds
     from mmaproof.smt.solving.verdict import Status
+    from mmaproof.verification.gemm.bounds import prove_step
+    from mmaproof.verification.gemm.error import Task, points_of
+    from mmaproof.verification.gemm.matrices import find_distribution
 
     if as_csv and json:
         raise InputError("--csv and --json are two forms of one output: leave one of them out")
@@ -108,29 +106,16 @@ def error(
         require_writable(output)
     step = None
     if bound:
-        solving = solving_of(solver, 1, None, store, no_store)
+        solving = options.solving
         with progress(f"proving the bound of one step of {design.name}"):
-            step = prove_step(design, solver=solving, limits=Limits(parse_seconds(timeout), parse_memory(memory)))
+            step = prove_step(design, solver=solving, limits=options.limits)
     bounded = step is not None and step.proved
-    points = [
-        point
-        for n in sizes
-        for point in counted(
-            measure(
-                algorithms,
-                design,
-                n,
-                drawn,
-                reference=target,
-                rows=rows,
-                columns=columns,
-                seed=seed,
-                bounded=bounded,
-            ),
-            f"N = {n}",
-            len(algorithms),
-        )
-    ]
+    # algorithms that are measured together share the matrices and their exact product
+    together = [tuple(algorithms)] if dask is None else [(x,) for x in algorithms]
+    shape = rows, columns, seed, bounded
+    tasks = [Task(some, design, n, drawn.name, target, *shape) for n in sizes for some in together]
+    with runner(dask) as run:
+        points = [point for some in counted(run(points_of, tasks), "sizes", len(tasks)) for point in some]
     if json:
         print_json(error_record(design, drawn, target, seed, step, points))
     elif as_csv:
@@ -158,7 +143,7 @@ def parse_sizes(text: str) -> list[int]:
 def parse_reference(text: str) -> Reference:
     """Return the reference that ``--reference`` spells. Raises InputError."""
     from mmaproof.designs.errors import InputError
-    from mmaproof.generators.gemm.bounds import Reference
+    from mmaproof.verification.gemm.bounds import Reference
 
     try:
         return Reference(text)
@@ -189,7 +174,7 @@ def error_record(
 
 def point_record(point: Point) -> dict[str, Any]:
     """Return the errors of one algorithm at one size as JSON data; bounds are rounded up."""
-    from mmaproof.generators.gemm.bounds import rounded_up
+    from mmaproof.verification.gemm.bounds import rounded_up
 
     record: dict[str, Any] = {
         "algorithm": point.algorithm.name,

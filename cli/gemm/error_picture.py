@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from mmaproof.generators.gemm.error import Point
+    from mmaproof.verification.gemm.error import Point
 
 COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#bbbbbb")
 """Of the algorithms, in order; people who see no red or green tell them apart too."""

@@ -13,7 +13,7 @@ from mmaproof.cli.options import Json
 from mmaproof.cli.output import print_json, say
 
 if TYPE_CHECKING:
-    from mmaproof.generators.gemm.compare import Outcome
+    from mmaproof.verification.gemm.compare import Returned
 
 
 def register(app: typer.Typer) -> None:
@@ -43,7 +43,7 @@ def run(
     from mmaproof.designs.catalogue import find_design
     from mmaproof.designs.errors import OperandError
     from mmaproof.designs.operands import Operands
-    from mmaproof.generators.gemm.compare import outcomes
+    from mmaproof.verification.gemm.compare import outcomes
 
     found, design = find_algorithm(algorithm), find_design(unit)
     columns = [parse_patterns(*x) for x in (("a", a, OPERANDS), ("b", b, OPERANDS), ("c", c, OPERANDS))]
@@ -77,7 +77,7 @@ def run(
         say(f"exact {exact(outcome.exact)}, error {error_text(outcome)}")
 
 
-def error_record(outcome: Outcome) -> dict[str, Any]:
+def error_record(outcome: Returned) -> dict[str, Any]:
     """Return the error of a result as JSON data: a rational number, and about how many ulps it is."""
     infinite = outcome.error is None
     return {
@@ -86,7 +86,7 @@ def error_record(outcome: Outcome) -> dict[str, Any]:
     }
 
 
-def error_text(outcome: Outcome) -> str:
+def error_text(outcome: Returned) -> str:
     """Return the error of a result for a person: exact, and in units in the last place of the exact result."""
     from mmaproof.explain.values import exact
 

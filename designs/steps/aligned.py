@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, assert_never
 
 from mmaproof.designs.formats import Specials
 from mmaproof.designs.readings import (
@@ -167,6 +167,8 @@ class AlignedStep(RoundedStep):
                 return 0
             case ProductExponent.NORMALISED:
                 return 1
+            case _:
+                assert_never(self.product_exponent)
 
     @property
     def infinite_from(self) -> int | None:

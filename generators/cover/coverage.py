@@ -12,14 +12,15 @@ import numpy.typing as npt
 from mmaproof.designs.design import Design
 from mmaproof.designs.operands import OperandBatch
 from mmaproof.generators.cover.bins import Bin
-from mmaproof.generators.cover.reach import Hits, aim, ask_solver, hits_of, unasked
-from mmaproof.generators.distributions import DISTRIBUTIONS, draw
+from mmaproof.generators.cover.reach import Hits, Task, aim, ask_about, hits_of, unasked
 from mmaproof.generators.vectors import Vector
 from mmaproof.smt.evaluate import evaluate
 from mmaproof.smt.solving.backends import DEFAULT_SOLVER
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
-from mmaproof.smt.solving.verdict import SolverIdentity, Status, Verdict
+from mmaproof.smt.solving.verdict import Model, SolverIdentity, Status, Verdict
+from mmaproof.verification.distributions import DISTRIBUTIONS, draw
+from mmaproof.verification.executors import Runner
 
 BASELINE = "normal"
 """The distribution that the chosen vectors are compared with."""
@@ -40,7 +41,7 @@ class Covered:
     hits: int
     baseline: int
     reached: bool
-    verdict: Verdict | None = None
+    verdict: Verdict[Model] | None = None
 
     @property
     def status(self) -> str:
@@ -87,12 +88,14 @@ def cover(
     solver: str | Solving = DEFAULT_SOLVER,
     limits: Limits = DEFAULT_LIMITS,
     version: str = "",
+    run: Runner | None = None,
 ) -> Coverage:
     """Return ``n`` vectors that hit as many bins of ``design`` as possible, each ``hits`` times while they last.
 
-    ``limits`` are for each question that a solver is asked. The same seed gives the same vectors as long as the same
-    questions are answered. Raises UnknownSolverError, SolverNotInstalledError, StoreError, and WitnessDoesNotReplay (an
-    internal error).
+    ``limits`` are for each question that a solver is asked. ``run`` asks about all bins at once that no row hit, even
+    those that what a solver finds for another one hits; without it they are asked one by one as needed. The same seed
+    gives the same vectors as long as the same questions are answered.
+    Raises UnknownSolverError, SolverNotInstalledError, StoreError, and WitnessDoesNotReplay (an internal error).
     """
     started, solving, rng = time.monotonic(), Solving.of(solver), np.random.default_rng(seed)
     rows = max(ROWS, -(-2 * n // len(DISTRIBUTIONS)))
@@ -113,11 +116,14 @@ def cover(
             add(aimed, "search")
 
     add_aimed()
-    verdicts: dict[Bin, Verdict] = {}
-    for i, wanted in enumerate(bins):
+    verdicts: dict[Bin, Verdict[Model]] = {}
+    missing = [i for i in range(len(bins)) if not found[:, i].any()]
+    tasks = [Task(design, bins[i], solving, limits) for i in missing]
+    known = {} if run is None else dict(zip(missing, run(ask_about, tasks), strict=True))
+    for i, task in zip(missing, tasks, strict=True):
         if found[:, i].any():
             continue
-        asked = ask_solver(design, wanted, solving.ask, limits)
+        wanted, asked = task.wanted, known[i] if i in known else ask_about(task)
         verdicts[wanted] = asked.verdict
         if asked.operands is not None:
             add(OperandBatch.of_rows(design.formats, [asked.operands]), str(asked.verdict.solver))

@@ -23,7 +23,8 @@ from mmaproof.smt.proving.decide import decide
 from mmaproof.smt.semantics import DotProduct, OperandWords, dot_product_accumulate
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.prove import Ask
-from mmaproof.smt.solving.verdict import Status, Verdict
+from mmaproof.smt.solving.solving import Solving
+from mmaproof.smt.solving.verdict import Model, Status, Verdict
 
 Hits = npt.NDArray[np.bool_]
 """Which bins (columns) which operands (rows) hit."""
@@ -178,7 +179,7 @@ class NeverHit(RunQuestion):
 class Asked:
     """What a solver says of a bin: operands of the whole instruction that hit it, or a proof that none do."""
 
-    verdict: Verdict
+    verdict: Verdict[Model]
     operands: Operands | None = None
 
 
@@ -193,18 +194,33 @@ def ask_solver(design: Design, wanted: Bin, ask: Ask, limits: Limits) -> Asked:
     if wanted.of_step and design.k > design.step.L:
         question = NeverHit(design, Scope(), wanted)
         verdict = decide(question, ask, limits)
-        if verdict.model is not None:
-            (run,) = question.witness_runs(question.operands(verdict.model))
+        if verdict.witness is not None:
+            (run,) = question.witness_runs(question.operands(verdict.witness))
             operands = OperandBatch.of_rows(design.formats, [run.operands]).padded(design).row(0) if run.whole else None
             if operands is not None and whole.is_refuted_by(operands):
                 return Asked(verdict, operands)
         elif verdict.status is Status.UNKNOWN or _is_any_step(design):
             return Asked(verdict)
     verdict = decide(whole, ask, limits)
-    return Asked(verdict, None if verdict.model is None else whole.operands(verdict.model))
+    return Asked(verdict, None if verdict.witness is None else whole.operands(verdict.witness))
 
 
 def _is_any_step(design: Design) -> bool:
     """Return whether what one step can do with any c includes what any step of the instruction can do."""
     alike = design.c_format is design.d_format and not design.chain.adds_c_once
     return alike and design.chain.keeps_infinities
+
+
+@dataclass(frozen=True)
+class Task:
+    """A bin that a solver is to be asked about: plain data, so that another process can do it."""
+
+    design: Design
+    wanted: Bin
+    solving: Solving
+    limits: Limits
+
+
+def ask_about(task: Task) -> Asked:
+    """Ask about the bin of a task; see ``ask_solver``."""
+    return ask_solver(task.design, task.wanted, task.solving.ask, task.limits)

@@ -12,11 +12,11 @@ import numpy as np
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import InputError
 from mmaproof.designs.operands import OperandBatch, pattern_dtype
-from mmaproof.generators.distributions import DISTRIBUTIONS
 from mmaproof.generators.sources import read_rows
 from mmaproof.generators.vectors import Vector, read_vectors
 from mmaproof.hardware_replay.answers import Answers, Numbered, Rows
 from mmaproof.smt.evaluate import evaluate_batch
+from mmaproof.verification.distributions import DISTRIBUTIONS
 
 
 @dataclass(frozen=True)

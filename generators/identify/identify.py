@@ -10,15 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from mmaproof.designs.arithmetic import Arithmetic
 from mmaproof.designs.catalogue import load_catalogue
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import TargetUnavailable
 from mmaproof.designs.formats import Format
 from mmaproof.designs.operands import OperandBatch, Operands, Patterns
 from mmaproof.designs.parameters import format_parameter
-from mmaproof.generators.compare import compare
-from mmaproof.generators.disputes import same_alignment
-from mmaproof.generators.distributions import DISTRIBUTIONS, draw
 from mmaproof.generators.identify.behaviour import Behaviour
 from mmaproof.generators.identify.evidence import Evidence
 from mmaproof.generators.identify.fit import STARTS, Fit, known_behaviours
@@ -29,6 +27,8 @@ from mmaproof.smt.evaluate import equal_patterns, evaluate_batch
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Status
+from mmaproof.verification.compare import compare
+from mmaproof.verification.distributions import DISTRIBUTIONS, draw
 
 MOST_BATCHES = 12
 SEARCHED = 4096
@@ -44,7 +44,7 @@ PROOF_SHARE = 0.9
 
 
 @dataclass(frozen=True)
-class Finding:
+class ParameterVerdict:
     """What is known of one parameter: its value, the values that are excluded, proved to be the same, or not decided.
 
     ``row`` is the simplest row of the evidence that excludes another value, None where none does.
@@ -81,7 +81,7 @@ class Identification:
     contradiction: int | None
     space: int
     tried: int
-    findings: dict[str, Finding] = field(default_factory=dict)
+    findings: dict[str, ParameterVerdict] = field(default_factory=dict)
     matches: tuple[Design, ...] = ()
     fitting: tuple[Design, ...] = ()
     validated: int = 0
@@ -307,7 +307,7 @@ class Identifier:
             right, wrong = (tuple(x for x, fits in codes.items() if fits is y) for y in (True, False))
             if right and outcome.nan_codes:
                 outcome.behaviour = behaviour = behaviour.change(nan_code=right[0])
-                outcome.findings["nan_code"] = Finding(right[0], wrong, (), right[1:], None)
+                outcome.findings["nan_code"] = ParameterVerdict(right[0], wrong, (), right[1:], None)
             outcome.matches, outcome.fitting = self._catalogue(fit.evidence, behaviour)
             if not self.validated:
                 outcome.matches, outcome.fitting = (), (*outcome.matches, *outcome.fitting)
@@ -323,11 +323,12 @@ class Identifier:
         """Return the designs of the catalogue that are proved equivalent, and those that only fit."""
         matches: list[Design] = []
         fitting: list[Design] = []
+        ours = Arithmetic.of(self.interface.design(behaviour))
         for design in load_catalogue().designs.values():
             if not self.interface.takes(design):
                 continue
             here = Behaviour.of(design, self.interface.k).change(nan_code=behaviour["nan_code"])
-            if here == behaviour:
+            if Arithmetic.of(self.interface.design(here)) == ours:
                 matches.append(design)
             elif evidence.fits(here):
                 (matches if self._is_proved_equal(behaviour, here) else fitting).append(design)
@@ -346,15 +347,11 @@ class Identifier:
             return None
         limits = Limits(min(PROOF_SECONDS, left), 4 << 30)
         designs = self.interface.design(first), self.interface.design(second)
-        self._related[pair] = same_alignment(*designs, self.solving, limits)
-        if self._related[pair]:
-            return None
-        limits = limits.after(time.monotonic() - began, "lemmas")
         answer = compare(*designs, solver=self.solving, limits=limits, budget=None)
         self._related[pair] = answer.status is Status.PROVED
         return answer.witness
 
-    def _add_joint_values(self, fit: Fit, behaviour: Behaviour, findings: dict[str, Finding]) -> None:
+    def _add_joint_values(self, fit: Fit, behaviour: Behaviour, findings: dict[str, ParameterVerdict]) -> None:
         """Add the values that parameters have in settings that fit as well and differ in several of them.
 
         A value that was excluded by itself is undecided where another parameter makes up for it.
@@ -368,7 +365,7 @@ class Identifier:
                     excluded = tuple(x for x in finding.excluded if x != value)
                     findings[name] = replace(finding, excluded=excluded, undecided=(*finding.undecided, value))
 
-    def _finding(self, fit: Fit, behaviour: Behaviour, name: str) -> Finding:
+    def _finding(self, fit: Fit, behaviour: Behaviour, name: str) -> ParameterVerdict:
         """Return what is known of a parameter, the others being as they are."""
         excluded, unobservable, undecided, rows = [], [], [], []
         for found in variants(behaviour, (name,), self.axes, self.interface):
@@ -383,7 +380,7 @@ class Identifier:
                 undecided.append(value)
         products = fit.evidence.nonzero_products
         row = min(rows, key=lambda x: int(products[x]), default=None)
-        return Finding(behaviour[name], tuple(excluded), tuple(unobservable), tuple(undecided), row)
+        return ParameterVerdict(behaviour[name], tuple(excluded), tuple(unobservable), tuple(undecided), row)
 
 
 def _hex(fmt: Format, patterns: tuple[int, ...]) -> str:

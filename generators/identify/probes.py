@@ -9,7 +9,7 @@ import numpy as np
 from mmaproof.designs.design import Design
 from mmaproof.designs.formats import Format
 from mmaproof.designs.operands import OperandBatch, Patterns, pattern_dtype
-from mmaproof.generators.distributions import DISTRIBUTIONS, draw
+from mmaproof.verification.distributions import DISTRIBUTIONS, draw
 
 MOST_PAIRS = 600
 SPARSE_ROWS, DENSE_ROWS = 40, 24

@@ -66,10 +66,10 @@ class CudaDevice:
         return np.concatenate([nothing, *(self._chain(kernel, part) for part in parts)])
 
     def _chain(self, kernel: Kernel, batch: OperandBatch) -> Patterns:
-        words: Words | None = None
-        for operands in kernel.steps(batch):
-            words = self._launch(kernel, operands if words is None else operands | {"c": words})
-        assert words is not None
+        steps = kernel.steps(batch)
+        words = self._launch(kernel, next(steps))
+        for operands in steps:
+            words = self._launch(kernel, operands | {"c": words})
         return kernel.unpack(words, len(batch))
 
     def _launch(self, kernel: Kernel, packed: dict[str, Words]) -> Words:

@@ -9,7 +9,15 @@ from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError
 from mmaproof.designs.operands import Operands
 from mmaproof.properties.library.special_case import RepeatedProducts
-from mmaproof.properties.property import NOT_ALIGNED, Answer, Ask, Finding, Property, first_reason, is_aligned
+from mmaproof.properties.property import (
+    NOT_ALIGNED,
+    Ask,
+    Property,
+    PropertyVerdict,
+    QuestionVerdict,
+    first_reason,
+    is_aligned,
+)
 from mmaproof.properties.run_question import RunQuestion, SameResults, Scope, of_one_step
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
 from mmaproof.smt.proving.cuts import cut_bounds
@@ -98,7 +106,8 @@ class CarryBits(Property):
         "the least n for which no sum of the aligned terms of finite operands wraps in a register of n carry bits; "
         "holds where the design has as many, so that d is the same with any number above"
     )
-    witness = "operands whose sum needs all n bits: with one fewer (or with the design's own number) d is another"
+    witness = "operands whose sum needs more bits than the design has: with n carry bits d is another"
+    limit = "operands whose sum needs all n bits: with one fewer d is another"
     source = "Fasi et al. 2021, Extra bits for carry out; Valpey et al. 2025, section 4.3 and table 4"
     specimen = "volta/mma.m8n8k4.f32.f16.f16.f32"
 
@@ -106,18 +115,18 @@ class CarryBits(Property):
         """Return that there is no register of aligned terms."""
         return None if is_aligned(design) else NOT_ALIGNED
 
-    def settle(self, design: Design, scope: Scope, ask: Ask) -> Finding:
+    def settle(self, design: Design, scope: Scope, ask: Ask) -> PropertyVerdict:
         """Ask at the computed number and at one fewer, then at still fewer as long as these suffice."""
         scope = of_one_step(self.name, design, scope)
-        answers: dict[str, Answer] = {}
+        answers: dict[str, QuestionVerdict] = {}
 
-        def fits(bits: int) -> Answer:
+        def fits(bits: int) -> QuestionVerdict:
             what = f"{bits} carry bits suffice"
             answers[what] = ask(SumFits(design, scope, bits), what)
             return answers[what]
 
         # the largest sums are of products that are all the same, and a solver sees at once whether one does not fit
-        def too_few(bits: int) -> tuple[Answer, Operands | None]:
+        def too_few(bits: int) -> tuple[QuestionVerdict, Operands | None]:
             what = f"{bits} carry bits suffice for products that are alike"
             question = RepeatedProducts(SumFits(design, scope, bits), 0)
             answers[what] = ask(question, what)
@@ -130,9 +139,9 @@ class CarryBits(Property):
         needed = sum_widths(design).sufficient_carry_bits
         enough = fits(needed)
         if enough.status is Status.VACUOUS:
-            return Finding(Status.VACUOUS, answers=answers)
+            return PropertyVerdict(Status.VACUOUS, answers=answers)
         if enough.status is not Status.PROVED:
-            return Finding(Status.UNKNOWN, reason=first_reason([enough]), answers=answers)
+            return PropertyVerdict(Status.UNKNOWN, reason=first_reason([enough]), answers=answers)
         fewer, overflowing = enough, None
         while needed > 0:
             fewer, overflowing = too_few(needed - 1)
@@ -140,20 +149,20 @@ class CarryBits(Property):
                 break
             needed -= 1
         if needed > 0 and overflowing is None:
-            return Finding(Status.UNKNOWN, reason=first_reason([fewer]), answers=answers)
+            return PropertyVerdict(Status.UNKNOWN, reason=first_reason([fewer]), answers=answers)
         own = design.settings["carry_bits"]
         wraps = own is not None and own < needed
         if overflowing is None:
-            return Finding(Status.PROVED, needed, answers=answers)
+            return PropertyVerdict(Status.PROVED, needed, answers=answers)
         same = _SameWith(design, scope, own if wraps and own is not None else needed - 1, needed)
         if not same.is_refuted_by(overflowing):
             # the sum wraps, and d is the same nevertheless: look for another witness
             answers["d is the same with fewer"] = ask(same, "d is the same with fewer")
             overflowing = answers["d is the same with fewer"].witness
         if overflowing is None:
-            return Finding(Status.UNKNOWN, needed, reason=first_reason([*answers.values()]), answers=answers)
+            return PropertyVerdict(Status.UNKNOWN, needed, reason=first_reason([*answers.values()]), answers=answers)
         runs = same.witness_runs(overflowing)
-        return Finding(Status.REFUTED if wraps else Status.PROVED, needed, runs, answers=answers)
+        return PropertyVerdict(Status.REFUTED if wraps else Status.PROVED, needed, runs, answers=answers)
 
     def mutant(self, design: Design) -> Design:
         """Return a design with one bit too few. DesignError where no register adds aligned terms."""

@@ -12,7 +12,7 @@ from mmaproof.designs.conversions import Rounding
 from mmaproof.designs.design import Design
 from mmaproof.designs.operands import OperandBatch
 from mmaproof.designs.steps import Guarantee
-from mmaproof.properties.property import NOT_ALIGNED, Ask, Finding, Property, has_single_sum, kept_bits
+from mmaproof.properties.property import NOT_ALIGNED, Ask, Property, PropertyVerdict, has_single_sum, kept_bits
 from mmaproof.properties.run_question import RunQuestion, Scope, of_one_step
 from mmaproof.smt.algebra.arrays import ArrayAlgebra
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
@@ -110,6 +110,7 @@ class ErrorBound(Property):
         "precision (RZ) or half of one (RNE); the value is the largest |d - exact| found, divided by the bound"
     )
     witness = "operands for which the error is at least the bound"
+    limit = "operands with the largest error found, which is below the bound"
     source = "Xie et al. 2026, section 6.1, table 9"
     specimen = "volta/mma.m8n8k4.f32.f16.f16.f32"
 
@@ -117,18 +118,20 @@ class ErrorBound(Property):
         """Return that the bound is of a single fused sum."""
         return None if has_single_sum(design) else NOT_ALIGNED
 
-    def settle(self, design: Design, scope: Scope, ask: Ask) -> Finding:
+    def settle(self, design: Design, scope: Scope, ask: Ask) -> PropertyVerdict:
         """Ask whether the bound holds. Then look for the largest error."""
         question = WithinBound(design, of_one_step(self.name, design, scope))
         answer = ask(question, "the bound holds")
         answers = {"the bound holds": answer}
         if answer.witness is not None:
-            return Finding(answer.status, runs=question.witness_runs(answer.witness), answers=answers)
+            return PropertyVerdict(answer.status, runs=question.witness_runs(answer.witness), answers=answers)
         if answer.status is not Status.PROVED:
-            return Finding(answer.status, reason=answer.reason, answers=answers)
+            return PropertyVerdict(answer.status, reason=answer.reason, answers=answers)
         ratio, operands = ask.largest(question, question.tightness)
         # rounded down: the bound itself is never reached
-        return Finding(answer.status, floor(ratio * 1000) / 1000, question.witness_runs(operands), answers=answers)
+        return PropertyVerdict(
+            answer.status, floor(ratio * 1000) / 1000, question.witness_runs(operands), answers=answers
+        )
 
     def mutant(self, design: Design) -> Design:
         """Return a design whose register is too narrow."""

@@ -11,15 +11,15 @@ from mmaproof.properties.exact import exact_twin, whole_range
 from mmaproof.properties.library.against_exact import product_bits
 from mmaproof.properties.property import (
     NOT_ALIGNED,
-    Answer,
     Ask,
-    Finding,
     Property,
+    PropertyVerdict,
+    QuestionVerdict,
     first_reason,
     has_single_sum,
     kept_bits,
 )
-from mmaproof.properties.run_question import RunQuestion, SameResults, Scope
+from mmaproof.properties.run_question import RunQuestion, SameResults, Scope, of_one_step
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
 from mmaproof.smt.proving.conversions import ConversionOfValue
 from mmaproof.smt.proving.cuts import CutIsExact, cut_bounds, cut_terms, kind_of
@@ -122,7 +122,8 @@ class _Exactness(Property):
 
     kind: ClassVar[str]
     other: ClassVar[str]
-    witness = "terms one further apart than the value, or at spread 0, for which d is not rho of the exact sum"
+    witness = "terms at spread 0 for which d is not rho of the exact sum"
+    limit = "terms one further apart than the value, for which d is not rho of the exact sum"
     source = "Xie et al. 2026, section 6.1; Fasi et al. 2021, Accuracy of the dot products"
     specimen = "volta/mma.m8n8k4.f32.f16.f16.f32"
 
@@ -130,11 +131,12 @@ class _Exactness(Property):
         """Return that terms pass through more than one sum, or none."""
         return None if has_single_sum(design) else NOT_ALIGNED
 
-    def settle(self, design: Design, scope: Scope, ask: Ask) -> Finding:
+    def settle(self, design: Design, scope: Scope, ask: Ask) -> PropertyVerdict:
         """Ask at the spread for which F leaves room, then one further. Step on if that was not the largest."""
-        answers: dict[str, Answer] = {}
+        scope = of_one_step(self.name, design, scope)
+        answers: dict[str, QuestionVerdict] = {}
 
-        def within(spread: int) -> tuple[RunQuestion, Answer]:
+        def within(spread: int) -> tuple[RunQuestion, QuestionVerdict]:
             spreads = {self.kind: spread, self.other: self._expected(design, self.other)}
             question = WithinSpread(design, scope, spreads["products"], spreads["c"])
             what = f"{self.kind} at most {spread} below e_max"
@@ -149,25 +151,25 @@ class _Exactness(Property):
             question, answer = within(spread)
         if answer.status is Status.REFUTED:
             runs = question.witness_runs(answer.witness) if answer.witness else ()
-            return Finding(Status.REFUTED, "none", runs, answers=answers)
+            return PropertyVerdict(Status.REFUTED, "none", runs, answers=answers)
         if answer.status is Status.PROVED:
             beyond = f"no {self.kind} further than {spread} below e_max"
             answers[beyond] = ask(NeverFurther(design, scope, self.kind, spread), beyond)
             if answers[beyond].status is Status.PROVED:
-                return Finding(Status.PROVED, "any", answers=answers)
+                return PropertyVerdict(Status.PROVED, "any", answers=answers)
             question, answer = within(min(spread + 1, most))
         if answer.status is Status.PROVED and spread + 1 < most:
             _, anywhere = within(most)
             if anywhere.status is Status.PROVED:
-                return Finding(Status.PROVED, "any", answers=answers)
+                return PropertyVerdict(Status.PROVED, "any", answers=answers)
         while answer.status is Status.PROVED and spread + 1 < most:
             spread += 1
             question, answer = within(spread + 1)
         if answer.status is Status.REFUTED and answer.witness is not None:
-            return Finding(Status.PROVED, spread, question.witness_runs(answer.witness), answers=answers)
+            return PropertyVerdict(Status.PROVED, spread, question.witness_runs(answer.witness), answers=answers)
         if answer.status is Status.PROVED:
-            return Finding(Status.PROVED, "any", answers=answers)
-        return Finding(answer.status, reason=first_reason(list(answers.values())), answers=answers)
+            return PropertyVerdict(Status.PROVED, "any", answers=answers)
+        return PropertyVerdict(answer.status, reason=first_reason(list(answers.values())), answers=answers)
 
     @staticmethod
     def _expected(design: Design, kind: str) -> int | None:

@@ -107,7 +107,8 @@ class _Monotonicity(CaseFirst):
 
     def case(self, general: RunQuestion) -> RunQuestion:
         """Return the question where e_max changes."""
-        assert isinstance(general, _Monotone)
+        if not isinstance(general, _Monotone):
+            raise TypeError(f"{type(general).__name__} has no binade whose end could be asked about")
         return _EndOfBinade(general)
 
 

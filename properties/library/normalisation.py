@@ -18,7 +18,14 @@ from mmaproof.designs.steps import Guarantee
 from mmaproof.properties.exact import exact_twin
 from mmaproof.properties.library.against_exact import check_one_step
 from mmaproof.properties.library.rounding import adds_exactly
-from mmaproof.properties.property import INTEGER, UNSTATED, Answer, Ask, Finding, Property
+from mmaproof.properties.property import (
+    INTEGER,
+    UNSTATED,
+    Ask,
+    Property,
+    PropertyVerdict,
+    QuestionVerdict,
+)
 from mmaproof.properties.run_question import SameResults, Scope
 from mmaproof.properties.settings import changed_to, has_value
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
@@ -170,18 +177,18 @@ class _Normalises(Property):
         """Return the normalising twin. If the design is that twin, return one that does not normalise."""
         return design.change(normalises="no") if has_value(design, "normalises", "yes") else normalising_twin(design)
 
-    def settle(self, design: Design, scope: Scope, ask: Ask) -> Finding:
+    def settle(self, design: Design, scope: Scope, ask: Ask) -> PropertyVerdict:
         """Ask about a few products first, because a difference shows best there."""
         whole = self.asks(design, scope)
         asked = {self.feature: whole}
         if len(whole.taking_part) > FEW:
             asked = {f"{self.feature}: {FEW} products": self.asks(design, scope, FEW), **asked}
-        answers: dict[str, Answer] = {}
+        answers: dict[str, QuestionVerdict] = {}
         for what, question in asked.items():
             answers[what] = found = ask(question, what)
             if found.witness is not None:
-                return Finding(found.status, runs=question.witness_runs(found.witness), answers=answers)
-        return Finding(found.status, reason=found.reason, answers=answers)
+                return PropertyVerdict(found.status, runs=question.witness_runs(found.witness), answers=answers)
+        return PropertyVerdict(found.status, reason=found.reason, answers=answers)
 
 
 class NormalisedInAddition(_Normalises):

@@ -23,8 +23,8 @@ from mmaproof.properties.property import (
     INTEGER,
     NOT_ALIGNED,
     Ask,
-    Finding,
     Property,
+    PropertyVerdict,
     SimpleProperty,
     first_reason,
     has_single_sum,
@@ -62,7 +62,7 @@ class FractionBits(Property):
             return keeping(design, design.step.conversion.fraction_bits)
         return exact_twin(design)
 
-    def settle(self, design: Design, scope: Scope, ask: Ask) -> Finding:
+    def settle(self, design: Design, scope: Scope, ask: Ask) -> PropertyVerdict:
         """Ask whether each neighbour returns the same; the value is F."""
         bits = kept_bits(design)
         answers, runs = {}, list[Run]()
@@ -72,11 +72,11 @@ class FractionBits(Property):
             answers[what] = found = ask(question, what)
             if found.status in (Status.PROVED, Status.VACUOUS):
                 status = Status.REFUTED if found.status is Status.PROVED else Status.VACUOUS
-                return Finding(status, bits, answers=answers)
+                return PropertyVerdict(status, bits, answers=answers)
             if found.witness is not None:
                 runs += question.witness_runs(found.witness)
         reason = first_reason(list(answers.values()))
-        return Finding(Status.PROVED if reason is None else Status.UNKNOWN, bits, tuple(runs), reason, answers)
+        return PropertyVerdict(Status.PROVED if reason is None else Status.UNKNOWN, bits, tuple(runs), reason, answers)
 
 
 class _SameWith(SameResults):

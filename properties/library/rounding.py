@@ -21,7 +21,15 @@ from mmaproof.properties.library.against_exact import (
     loses_nothing,
     rounds_last_in_ieee,
 )
-from mmaproof.properties.property import Ask, Finding, Property, SimpleProperty, first_reason, has_single_sum, kept_bits
+from mmaproof.properties.property import (
+    Ask,
+    Property,
+    PropertyVerdict,
+    SimpleProperty,
+    first_reason,
+    has_single_sum,
+    kept_bits,
+)
 from mmaproof.properties.run_question import Run, RunQuestion, Scope
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
 from mmaproof.smt.proving.lemma import Lemma
@@ -56,7 +64,7 @@ class ConversionRounding(Property):
         "+0 and no term loses a bit when aligned, for normal a_0, b_0 with a normal product and c zero or normal (d "
         "normal where the design flushes results)"
     )
-    witness = "a sum that is exact, and is converted otherwise than the mode would"
+    witness = "sums that are exact, and are converted otherwise than some of the modes would"
     source = "Valpey et al. 2025, property 2; Fasi et al. 2021, Rounding modes in tensor core computations"
     specimen = "volta/mma.m8n8k4.f16.f16.f16.f16"
     rests_on = (Guarantee.CONVERTED_BY_RHO,)
@@ -71,22 +79,22 @@ class ConversionRounding(Property):
         wanted = sorted(others, key=lambda name: RHO[name].rounding not in (Rounding.RNE, Rounding.RZ))[0]
         return design.change(rho=wanted, join="fused") if in_ieee else design.change(rho=wanted)
 
-    def settle(self, design: Design, scope: Scope, ask: Ask) -> Finding:
+    def settle(self, design: Design, scope: Scope, ask: Ask) -> PropertyVerdict:
         """Ask for each mode whether d agrees with it. The value names the proved modes if no other mode is open."""
         answers, runs = {}, list[Run]()
         for mode in MODES:
             question = _Converted(design, scope, mode)
             answers[mode] = found = ask(question, mode)
             if found.status is Status.VACUOUS:
-                return Finding(Status.VACUOUS, answers=answers)
+                return PropertyVerdict(Status.VACUOUS, answers=answers)
             if found.witness is not None:
                 runs += question.witness_runs(found.witness)
         agreeing = [mode for mode, x in answers.items() if x.status is Status.PROVED]
         reason = first_reason(list(answers.values()))
         if reason is not None:
-            return Finding(Status.UNKNOWN, None, tuple(runs), reason, answers)
+            return PropertyVerdict(Status.UNKNOWN, None, tuple(runs), reason, answers)
         status = Status.PROVED if agreeing else Status.REFUTED
-        return Finding(status, ", ".join(agreeing) or "none", tuple(runs), answers=answers)
+        return PropertyVerdict(status, ", ".join(agreeing) or "none", tuple(runs), answers=answers)
 
 
 class _Converted(AgainstExact):

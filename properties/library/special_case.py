@@ -9,14 +9,14 @@ from typing import ClassVar
 
 from mmaproof.designs.design import Design
 from mmaproof.designs.operands import Operands
-from mmaproof.properties.property import Ask, Finding, SimpleProperty
+from mmaproof.properties.property import Ask, PropertyVerdict, SimpleProperty
 from mmaproof.properties.run_question import RunQuestion, Scope
 from mmaproof.smt.algebra.integers import IntegerAlgebra
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
 from mmaproof.smt.proving.lemma import Lemma
 from mmaproof.smt.semantics import DotProduct, OperandWords
 from mmaproof.smt.semantics.patterns import zero
-from mmaproof.smt.solving.verdict import Status
+from mmaproof.smt.solving.verdict import Status, combine
 
 _INTEGERS = IntegerAlgebra()
 
@@ -98,15 +98,15 @@ class CaseFirst(SimpleProperty):
     def case(self, general: RunQuestion) -> RunQuestion:
         """Return the special case."""
 
-    def settle(self, design: Design, scope: Scope, ask: Ask) -> Finding:
+    def settle(self, design: Design, scope: Scope, ask: Ask) -> PropertyVerdict:
         """Ask about the special case. Unless that refutes the property, ask the whole question."""
         case = self.case(self.question(design, scope))
         answer = ask(case, self.case_name)
         first = {self.case_name: answer}
         if answer.status is Status.REFUTED and answer.witness is not None:
-            return Finding(Status.REFUTED, runs=case.witness_runs(answer.witness), answers=first)
-        if answer.lemmas and all(x.status is Status.PROVED for x in answer.lemmas):
+            return PropertyVerdict(Status.REFUTED, runs=case.witness_runs(answer.witness), answers=first)
+        if answer.lemmas and combine(x.status for x in answer.lemmas) is Status.PROVED:
             # they are the lemmas of the question itself, and what meets the preconditions of the case meets its own
-            return Finding(answer.status, reason=answer.reason, answers=first)
+            return PropertyVerdict(answer.status, reason=answer.reason, answers=first)
         finding = super().settle(design, scope, ask)
         return replace(finding, answers=first | dict(finding.answers or {}))

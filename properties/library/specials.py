@@ -9,7 +9,15 @@ from mmaproof.designs.design import Design
 from mmaproof.designs.operands import Operands
 from mmaproof.designs.readings import NanCode
 from mmaproof.designs.steps import Guarantee
-from mmaproof.properties.property import INTEGER, UNSTATED, Ask, Finding, Property, SimpleProperty, is_aligned
+from mmaproof.properties.property import (
+    INTEGER,
+    UNSTATED,
+    Ask,
+    Property,
+    PropertyVerdict,
+    SimpleProperty,
+    is_aligned,
+)
 from mmaproof.properties.run_question import RunQuestion, Scope
 from mmaproof.properties.settings import with_other_value
 from mmaproof.smt.algebra.magnitudes import with_top_exponent
@@ -215,7 +223,7 @@ class NanCodes(Property):
     """Every NaN result is NVIDIA's code, all ones except the sign. The value is the design's code."""
 
     name = "nan-code"
-    feature = "NaN results are 0x7fff..., the code"
+    feature = "NaN results are 0x7fff...; what a NaN c gives"
     statement = "d is NaN only as the pattern of all ones but the sign; the value is the code that a NaN c gives"
     witness = "operands whose d is another NaN"
     source = "Xie et al. 2026, section 4.2"
@@ -225,14 +233,14 @@ class NanCodes(Property):
         """Return a design with another code."""
         return with_other_value(design, "nan_code", "all-ones", "quiet")
 
-    def settle(self, design: Design, scope: Scope, ask: Ask) -> Finding:
+    def settle(self, design: Design, scope: Scope, ask: Ask) -> PropertyVerdict:
         """Ask whether every NaN is all ones, and look at what a NaN accumulator gives."""
         fmt = design.d_format
         code = evaluate(design.one_step(), _with_nan(design))
         question = _OneCode(design, scope, NanCode.ALL_ONES.pattern(fmt))
         answer = ask(question, self.feature)
         runs = () if answer.witness is None else question.witness_runs(answer.witness)
-        return Finding(answer.status, fmt.hex(code), runs, answer.reason, {self.feature: answer})
+        return PropertyVerdict(answer.status, fmt.hex(code), runs, answer.reason, {self.feature: answer})
 
 
 def _with_nan(design: Design) -> Operands:

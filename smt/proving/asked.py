@@ -12,7 +12,7 @@ from pysmt.fnode import FNode
 from mmaproof.smt.solving.limits import LEAST_SECONDS, Limits
 from mmaproof.smt.solving.prove import Ask, violation_of
 from mmaproof.smt.solving.query import SYMBOL, Query
-from mmaproof.smt.solving.verdict import Answer, Outcome, Status
+from mmaproof.smt.solving.verdict import Outcome, Reply, Status
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,14 +25,14 @@ class StagedLemma:
 
     stage: str
     relation: str
-    answer: Answer
+    reply: Reply
     widened: int
     uses: int = 1
 
     @property
     def status(self) -> Status:
         """PROVED, UNKNOWN, or REFUTED: the relation does not follow from so few stages."""
-        match self.answer.outcome:
+        match self.reply.outcome:
             case Outcome.UNSAT:
                 return Status.PROVED
             case Outcome.SAT:
@@ -40,7 +40,7 @@ class StagedLemma:
             case Outcome.UNKNOWN:
                 return Status.UNKNOWN
             case _:
-                assert_never(self.answer.outcome)
+                assert_never(self.reply.outcome)
 
 
 @dataclass(frozen=True, slots=True)

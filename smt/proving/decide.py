@@ -10,7 +10,7 @@ from typing import Protocol
 from mmaproof.smt.proving.lemma import Formula
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.prove import Ask, prove
-from mmaproof.smt.solving.verdict import Verdict
+from mmaproof.smt.solving.verdict import Model, Verdict
 
 
 class Statement(Protocol):
@@ -24,7 +24,7 @@ class Statement(Protocol):
         """Return whether a solver's model of the formula is a witness, computed on integers."""
 
 
-def decide(statement: Statement, ask: Ask, limits: Limits, *, precondition_met: bool = False) -> Verdict:
+def decide(statement: Statement, ask: Ask, limits: Limits, *, precondition_met: bool = False) -> Verdict[Model]:
     """Find out whether ``statement`` holds; the seconds of the verdict include the writing of the formula.
 
     Raises what ``prove`` raises.

@@ -39,7 +39,7 @@ from mmaproof.smt.proving.samples import Samples, Values, signed_values
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.operators import TRUTH
 from mmaproof.smt.solving.prove import Ask
-from mmaproof.smt.solving.verdict import Cause, Status
+from mmaproof.smt.solving.verdict import Cause, Status, combine
 
 WIDENINGS = 2
 """Stages by which the cut of a lemma is widened before its relation is given up."""
@@ -107,10 +107,12 @@ def prove_by_stages(
     terms = StagedTerms(lemmas, samples, question, results)
     try:
         proved = terms.holds(RESULT, "as claimed", claim(terms).data, seconds=CLAIM_SECONDS, widenings=CLAIM_WIDENINGS)
-        for law in lemmas_of(terms) if proved else ():
-            whole = law.formula_in(question.environment)
-            status = lemmas.ask("laws", law.name, whole.claim, whole.precondition, seconds=CLAIM_SECONDS)
-            proved = proved and status is Status.PROVED
+        if proved:
+            statuses = []
+            for law in lemmas_of(terms):
+                whole = law.formula_in(question.environment)
+                statuses.append(lemmas.ask("laws", law.name, whole.claim, whole.precondition, seconds=CLAIM_SECONDS))
+            proved = combine([Status.PROVED, *statuses]) is Status.PROVED
     except OutOfTimeError:
         reason = Cause.TIMEOUT.reason(f"no staged proof within {limits}")
         return StagedProof(False, lemmas.found(), time.monotonic() - started, reason)

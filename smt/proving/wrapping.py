@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from mmaproof.designs.arithmetic import differing_parameters
 from mmaproof.designs.design import Design
 from mmaproof.designs.steps import Guarantee
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
@@ -39,8 +40,7 @@ def is_regrouping(first: Design, second: Design) -> bool:
     """Return whether two designs are integer units that wrap and differ only in how products are grouped, ordered."""
     if first.formats != second.formats or not all(d.guarantees(Guarantee.WRAPS_MODULO) for d in (first, second)):
         return False
-    ours, theirs = first.settings, second.settings
-    return ours.keys() == theirs.keys() and all(ours[n] == theirs[n] for n in ours if n not in _GROUPING)
+    return differing_parameters(first, second) <= set(_GROUPING)
 
 
 def regrouping_lemmas(design: Design, k: int) -> tuple[Lemma, ...]:

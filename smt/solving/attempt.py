@@ -10,9 +10,9 @@ from mmaproof.smt.solving.backends import BACKENDS
 from mmaproof.smt.solving.errors import MalformedReplyError
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.process import WORKER, Ended, SolverProcess, reason_of_death
-from mmaproof.smt.solving.protocol import Reply, decode
+from mmaproof.smt.solving.protocol import Message, decode
 from mmaproof.smt.solving.query import Query
-from mmaproof.smt.solving.verdict import Answer, Cause, Outcome, SolverIdentity
+from mmaproof.smt.solving.verdict import Cause, Outcome, Reply, SolverIdentity
 
 COMMANDS: Final[dict[str, Sequence[str]]] = dict.fromkeys(BACKENDS, WORKER)
 """What starts the process of each solver; tests put their own solvers here."""
@@ -31,7 +31,7 @@ class Attempt:
     _stopped: bool = field(default=False, init=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
 
-    def answer(self) -> Answer:
+    def answer(self) -> Reply:
         """Return what the solver found out, the values of all symbols included.
 
         Time-outs, memory, crashes and nonsense are UNKNOWN with a reason. The process is gone afterwards, also where
@@ -40,7 +40,7 @@ class Attempt:
         started = time.monotonic()
         reply = self._reply()
         seconds = time.monotonic() - started
-        return Answer(reply.outcome, self.solver, seconds, reply.model, reply.reason, reply.seconds)
+        return Reply(reply.outcome, self.solver, seconds, reply.model, reply.reason, reply.seconds)
 
     def stop(self) -> None:
         """End the process, also one that is still to start; may be called from another thread than ``answer``."""
@@ -49,7 +49,7 @@ class Attempt:
             if self._process is not None:
                 self._process.stop()
 
-    def _reply(self) -> Reply:
+    def _reply(self) -> Message:
         text = self.query.text
         timeout = _unknown(Cause.TIMEOUT, f"no answer within {self.limits}")
         if time.monotonic() >= self.deadline:
@@ -65,10 +65,10 @@ class Attempt:
             return _unknown(Cause.SOLVER_ERROR, f"the solver process does not start: {problem}")
         return timeout if ended is None else self._checked(ended)
 
-    def _checked(self, ended: Ended) -> Reply:
+    def _checked(self, ended: Ended) -> Message:
         """Return what an ended process found out, as far as it can be believed."""
         if ended.returncode != 0:
-            return Reply(Outcome.UNKNOWN, reason=reason_of_death(ended, self.limits))
+            return Message(Outcome.UNKNOWN, reason=reason_of_death(ended, self.limits))
         try:
             reply = decode(ended.output, self.query.symbols)
         except MalformedReplyError as problem:
@@ -78,5 +78,5 @@ class Attempt:
         return reply
 
 
-def _unknown(cause: Cause, detail: str) -> Reply:
-    return Reply(Outcome.UNKNOWN, reason=cause.reason(detail))
+def _unknown(cause: Cause, detail: str) -> Message:
+    return Message(Outcome.UNKNOWN, reason=cause.reason(detail))

@@ -13,7 +13,7 @@ from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.portfolio import racers
 from mmaproof.smt.solving.proof_certificate import certify_by_proof, require_prover
 from mmaproof.smt.solving.query import Query
-from mmaproof.smt.solving.verdict import Answer, Outcome, SolverIdentity
+from mmaproof.smt.solving.verdict import Outcome, Reply, SolverIdentity
 
 
 class Certify(Enum):
@@ -44,7 +44,7 @@ def certifiers(first: str, certify: Certify) -> tuple[SolverIdentity, ...]:
             assert_never(certify)
 
 
-def confirmation(query: Query, first: str, certify: Certify, limits: Limits) -> Answer:
+def confirmation(query: Query, first: str, certify: Certify, limits: Limits) -> Reply:
     """Return what is said by the one who should confirm that the solver ``first`` is right about the query."""
     match certify:
         case Certify.PROOF:
@@ -56,7 +56,7 @@ def confirmation(query: Query, first: str, certify: Certify, limits: Limits) -> 
             assert_never(certify)
 
 
-def certified(query: Query, answer: Answer, second: Answer) -> Answer:
+def certified(query: Query, answer: Reply, second: Reply) -> Reply:
     """Return an unsat ``answer`` as ``second`` lets it stand: certified, or UNKNOWN where that is.
 
     Raises ``SolversDisagree`` where the second answer is sat.
@@ -66,4 +66,4 @@ def certified(query: Query, answer: Answer, second: Answer) -> Answer:
         return replace(answer, certified_by=second.solver)
     cause, _, detail = str(second.reason).partition(": ")
     reason = f"{cause}: not certified by {second.solver}: {detail}"
-    return Answer(Outcome.UNKNOWN, answer.solver, answer.seconds, reason=reason)
+    return Reply(Outcome.UNKNOWN, answer.solver, answer.seconds, reason=reason)

@@ -7,10 +7,10 @@ from pathlib import Path
 from mmaproof.smt.solving.errors import SolversDisagree
 from mmaproof.smt.solving.query import Query
 from mmaproof.smt.solving.smtlib import to_smtlib
-from mmaproof.smt.solving.verdict import Answer, Outcome
+from mmaproof.smt.solving.verdict import Outcome, Reply
 
 
-def require_agreement(query: Query, answers: Sequence[Answer]) -> None:
+def require_agreement(query: Query, answers: Sequence[Reply]) -> None:
     """Raise ``SolversDisagree`` where one answer is sat and another unsat; unknown agrees with everything.
 
     The query is then kept in the current directory, once for each of the two solvers, with what it said at the top.
@@ -32,6 +32,6 @@ def require_agreement(query: Query, answers: Sequence[Answer]) -> None:
     raise SolversDisagree(said, files, problem)
 
 
-def _words(answer: Answer) -> str:
+def _words(answer: Reply) -> str:
     words = f"{answer.solver} said {answer.outcome.value}"
     return words if answer.stored is None else f"{words} (stored)"

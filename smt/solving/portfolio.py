@@ -9,7 +9,7 @@ from mmaproof.smt.solving.backends import available_solvers, require_solver
 from mmaproof.smt.solving.disagreement import require_agreement
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.query import Query
-from mmaproof.smt.solving.verdict import Answer, Outcome, SolverIdentity
+from mmaproof.smt.solving.verdict import Outcome, Reply, SolverIdentity
 
 
 def racers(first: str, jobs: int) -> tuple[SolverIdentity, ...]:
@@ -21,7 +21,7 @@ def racers(first: str, jobs: int) -> tuple[SolverIdentity, ...]:
     return (require_solver(first), *others)[:jobs]
 
 
-def race(query: Query, solvers: Sequence[SolverIdentity], limits: Limits, deadline: float) -> Answer:
+def race(query: Query, solvers: Sequence[SolverIdentity], limits: Limits, deadline: float) -> Reply:
     """Return the first answer that is sat or unsat; where there is none, UNKNOWN with the reason of each solver.
 
     The others are ended then, and their processes are gone; answers that they had given by then are compared with it.
@@ -56,6 +56,6 @@ def _stop(attempts: Sequence[Attempt]) -> None:
         raise
 
 
-def _all_unknown(answers: Sequence[Answer], seconds: float) -> Answer:
+def _all_unknown(answers: Sequence[Reply], seconds: float) -> Reply:
     reason = "; ".join(f"{answer.reason} ({answer.solver.name})" for answer in answers)
-    return Answer(Outcome.UNKNOWN, answers[0].solver, seconds, reason=reason)
+    return Reply(Outcome.UNKNOWN, answers[0].solver, seconds, reason=reason)

@@ -16,7 +16,7 @@ from mmaproof.smt.solving.errors import SolverNotInstalledError
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.proof_worker import SAT_SOLVER
 from mmaproof.smt.solving.query import Query
-from mmaproof.smt.solving.verdict import Answer, SolverIdentity
+from mmaproof.smt.solving.verdict import Reply, SolverIdentity
 
 # -P: see ``process``.
 _WORKER: Final = (sys.executable, "-P", "-m", "mmaproof.smt.solving.proof_worker")
@@ -36,7 +36,7 @@ def require_prover() -> SolverIdentity:
     return SolverIdentity(f"{SAT_SOLVER}+drup", f"python-sat {version('python-sat')}, mmaproof {version('mmaproof')}")
 
 
-def certify_by_proof(query: Query, limits: Limits, *, keep: Path | None = None) -> Answer:
+def certify_by_proof(query: Query, limits: Limits, *, keep: Path | None = None) -> Reply:
     """Find out whether a query is unsatisfiable, by a proof that is checked.
 
     UNSAT only when the proof holds. SAT comes with the values of all symbols of the query, on which it was evaluated.

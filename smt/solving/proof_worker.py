@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 from typing import Final
 
-from mmaproof.smt.solving.protocol import Reply, encode
+from mmaproof.smt.solving.protocol import Message, encode
 from mmaproof.smt.solving.verdict import Outcome
 from mmaproof.smt.solving.worker import limit_memory, run
 
@@ -43,13 +43,13 @@ def _answer(stem: str, memory_bytes: int) -> bytes:
     with Solver(name=SAT_SOLVER, bootstrap_with=encoded.clauses, with_proof=True) as solver:
         if solver.solve():
             model = encoded.model(solver.get_model())
-            return encode(Reply(Outcome.SAT, model=model, seconds=time.perf_counter() - started), query.symbols)
+            return encode(Message(Outcome.SAT, model=model, seconds=time.perf_counter() - started), query.symbols)
         proof = "\n".join((*solver.get_proof(), ""))
     if stem:
         Path(f"{stem}.cnf").write_text(encoded.dimacs(), encoding="ascii")
         Path(f"{stem}.drat").write_text(proof, encoding="ascii")
     check_refutation(encoded.clauses, parse_proof(proof))
-    return encode(Reply(Outcome.UNSAT, seconds=time.perf_counter() - started), query.symbols)
+    return encode(Message(Outcome.UNSAT, seconds=time.perf_counter() - started), query.symbols)
 
 
 if __name__ == "__main__":

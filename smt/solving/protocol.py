@@ -33,8 +33,8 @@ _OUT_OF_MEMORY: Final = (
 
 
 @dataclass(frozen=True)
-class Reply:
-    """What a solver process found out; see ``Answer`` for the fields. ``seconds`` is spent in the solver."""
+class Message:
+    """What a solver process found out; see ``Reply`` for the fields. ``seconds`` is spent in the solver."""
 
     outcome: Outcome
     model: Mapping[str, int] | None = None
@@ -47,7 +47,7 @@ def is_out_of_memory(text: str) -> bool:
     return any(sign in text.lower() for sign in _OUT_OF_MEMORY)
 
 
-def encode(reply: Reply, symbols: Mapping[str, int]) -> bytes:
+def encode(reply: Message, symbols: Mapping[str, int]) -> bytes:
     """Return the line of a reply; ``symbols`` are the query's, name -> width in bits."""
     message: dict[str, Any] = {"status": reply.outcome.value}
     match reply.outcome:
@@ -62,7 +62,7 @@ def encode(reply: Reply, symbols: Mapping[str, int]) -> bytes:
     return json.dumps(message).encode() + b"\n"
 
 
-def decode(output: bytes, symbols: Mapping[str, int]) -> Reply:
+def decode(output: bytes, symbols: Mapping[str, int]) -> Message:
     """Read a reply to a query with these symbols (name -> width in bits).
 
     Raises ``MalformedReplyError`` for anything that ``encode`` does not write.
@@ -78,23 +78,23 @@ def decode(output: bytes, symbols: Mapping[str, int]) -> Reply:
         raise MalformedReplyError(f"the solver process wrote no answer but {start!r}: {problem}") from None
 
 
-def _reply(outcome: Outcome, message: Mapping[str, Any], symbols: Mapping[str, int]) -> Reply:
+def _reply(outcome: Outcome, message: Mapping[str, Any], symbols: Mapping[str, int]) -> Message:
     if outcome is Outcome.UNKNOWN:
         reason = message["reason"]
         if not (isinstance(reason, str) and reason.startswith(tuple(f"{cause.value}:" for cause in Cause))):
             raise ValueError(f"reason {reason!r} names no cause")
-        return Reply(outcome, reason=reason)
+        return Message(outcome, reason=reason)
     seconds = message["seconds"]
     if type(seconds) is not float or not 0 <= seconds < math.inf:
         raise ValueError(f"seconds {seconds!r} is no time")
     match outcome:
         case Outcome.UNSAT:
-            return Reply(outcome, seconds=seconds)
+            return Message(outcome, seconds=seconds)
         case Outcome.SAT:
             values = message["model"]
             if values.keys() != symbols.keys():
                 raise ValueError("the model does not have the symbols of the query")
             model = {name: from_hexadecimal(values[name], width) for name, width in symbols.items()}
-            return Reply(outcome, model=model, seconds=seconds)
+            return Message(outcome, model=model, seconds=seconds)
         case _:
             assert_never(outcome)

@@ -12,13 +12,13 @@ from mmaproof.smt.solving.errors import WitnessDoesNotReplay
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.query import Query
 from mmaproof.smt.solving.smtlib import to_smtlib
-from mmaproof.smt.solving.verdict import Answer, Cause, Outcome, SolverIdentity, Status, Verdict
+from mmaproof.smt.solving.verdict import Cause, Model, Outcome, Reply, SolverIdentity, Status, Verdict
 
 
 class Ask(Protocol):
     """How one query is answered: ``Solving.ask``, or something that stands for it."""
 
-    def __call__(self, formula: FNode, symbols: Sequence[FNode], /, *, limits: Limits) -> Answer:
+    def __call__(self, formula: FNode, symbols: Sequence[FNode], /, *, limits: Limits) -> Reply:
         """Answer the query; see ``Solving.ask``."""
 
 
@@ -32,7 +32,7 @@ def prove(
     limits: Limits,
     precondition_witnessed: bool = False,
     environment: Environment | None = None,
-) -> Verdict:
+) -> Verdict[Model]:
     """Decide whether the claim holds for all values of its symbols that meet the precondition.
 
     ``precondition and not claim`` is asked: PROVED when nothing satisfies it and the precondition by itself is
@@ -54,7 +54,7 @@ def prove(
         case Outcome.UNKNOWN:
             return _unknown(answer.reason, seconds, answer.solver)
         case Outcome.SAT:
-            return Verdict(Status.REFUTED, seconds, model=answer.model, solver=answer.solver, stored=answer.stored)
+            return Verdict(Status.REFUTED, seconds, witness=answer.model, solver=answer.solver, stored=answer.stored)
         case Outcome.UNSAT:
             if precondition is not None and not precondition_witnessed:
                 return _met(precondition, answer, started, ask, limits)
@@ -69,7 +69,7 @@ def violation_of(claim: FNode, precondition: FNode | None, environment: Environm
     return violation if precondition is None else environment.formula_manager.And(precondition, violation)
 
 
-def _met(precondition: FNode, proof: Answer, started: float, ask: Ask, limits: Limits) -> Verdict:
+def _met(precondition: FNode, proof: Reply, started: float, ask: Ask, limits: Limits) -> Verdict[Model]:
     """Return PROVED for a claim that nothing violates if something meets its precondition, VACUOUS if nothing does."""
     spent = time.monotonic() - started
     left = limits.after(spent, "the claim")
@@ -88,10 +88,10 @@ def _met(precondition: FNode, proof: Answer, started: float, ask: Ask, limits: L
             assert_never(answer.outcome)
 
 
-def _decided(status: Status, seconds: float, unsat: Answer) -> Verdict:
+def _decided(status: Status, seconds: float, unsat: Reply) -> Verdict[Model]:
     """Return the verdict of a query that nothing satisfies."""
     return Verdict(status, seconds, solver=unsat.solver, certified_by=unsat.certified_by, stored=unsat.stored)
 
 
-def _unknown(reason: str | None, seconds: float, solver: SolverIdentity) -> Verdict:
+def _unknown(reason: str | None, seconds: float, solver: SolverIdentity) -> Verdict[Model]:
     return Verdict(Status.UNKNOWN, seconds, reason=reason, solver=solver)

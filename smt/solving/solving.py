@@ -18,7 +18,7 @@ from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.portfolio import race, racers
 from mmaproof.smt.solving.query import Query
 from mmaproof.smt.solving.store import Store
-from mmaproof.smt.solving.verdict import Answer, Outcome
+from mmaproof.smt.solving.verdict import Outcome, Reply
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class Solving:
             Store(solving.store).check()
         return solving
 
-    def ask(self, formula: FNode, symbols: Sequence[FNode], /, *, limits: Limits) -> Answer:
+    def ask(self, formula: FNode, symbols: Sequence[FNode], /, *, limits: Limits) -> Reply:
         """Answer the query of a formula, and give the values of some symbols where it is satisfiable.
 
         The model has exactly these symbols; one that does not occur in the formula is 0. A satisfying assignment is
@@ -78,7 +78,7 @@ class Solving:
         model = None if held is None else {name: held.get(name, 0) for name in names}
         return replace(answer, model=model, seconds=time.monotonic() - started)
 
-    def _answer(self, query: Query, limits: Limits, started: float) -> Answer:
+    def _answer(self, query: Query, limits: Limits, started: float) -> Reply:
         """Return what is known about a query, from the store or from solvers; a model has all of its symbols."""
         solvers = racers(self.solver, self.jobs)
         store = None if self.store is None else Store(self.store)

@@ -21,9 +21,9 @@ from typing import Any, Final
 
 from mmaproof.smt.solving.backends import UNKNOWN_VERSION
 from mmaproof.smt.solving.errors import MalformedReplyError, StoreError
-from mmaproof.smt.solving.protocol import Reply, decode, encode
+from mmaproof.smt.solving.protocol import Message, decode, encode
 from mmaproof.smt.solving.query import Query
-from mmaproof.smt.solving.verdict import Answer, Outcome, SolverIdentity
+from mmaproof.smt.solving.verdict import Outcome, Reply, SolverIdentity
 
 SCHEMA: Final = 1
 """The version of the tables, ``PRAGMA user_version``."""
@@ -65,7 +65,7 @@ class Store:
             connection.execute("BEGIN IMMEDIATE")
             connection.execute("ROLLBACK")
 
-    def answers(self, query: Query) -> list[Answer]:
+    def answers(self, query: Query) -> list[Reply]:
         """Return what solvers said about a query, each answer checked as if it had come from the solver."""
         rows = []
         with self._going_on(), self._open() as connection:
@@ -76,10 +76,10 @@ class Store:
             reply = _reply(query, outcome, model, seconds)
             if reply is not None:
                 identity = SolverIdentity(solver, version)
-                found.append(Answer(reply.outcome, identity, 0.0, reply.model, stored=reply.seconds))
+                found.append(Reply(reply.outcome, identity, 0.0, reply.model, stored=reply.seconds))
         return found
 
-    def keep(self, query: Query, answer: Answer) -> None:
+    def keep(self, query: Query, answer: Reply) -> None:
         """Keep what a solver said about a query, with the values of all of its symbols.
 
         Nothing is kept of an unknown answer, nor of a solver whose version is unknown: another one would share it.
@@ -88,7 +88,7 @@ class Store:
             return
         # one that reports no time of its own, such as the checker of a proof, took all of it
         seconds = answer.seconds if answer.solver_seconds is None else answer.solver_seconds
-        line = json.loads(encode(Reply(answer.outcome, answer.model, seconds=seconds), query.symbols))
+        line = json.loads(encode(Message(answer.outcome, answer.model, seconds=seconds), query.symbols))
         model = json.dumps(line["model"]) if answer.model is not None else None
         row = (_hash(query.text), answer.solver.name, answer.solver.version, answer.outcome.value, model, seconds)
         self._write("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?, ?)", row)
@@ -187,7 +187,7 @@ def _hash(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _reply(query: Query, outcome: object, model: object, seconds: object) -> Reply | None:
+def _reply(query: Query, outcome: object, model: object, seconds: object) -> Message | None:
     """Return a row as the reply of a solver; None where it is none, or its values do not satisfy the query."""
     try:
         message: dict[str, Any] = {"status": outcome, "seconds": seconds}

@@ -1,9 +1,16 @@
-"""What a solver answers to one query, and what that means for a claim. Neither is ever a bool."""
+"""What a solver replies to one query, and the verdict on a claim. Neither is ever a bool.
 
-from collections.abc import Mapping
+The words, from here to what is printed: a ``Reply`` has an ``Outcome`` (sat, unsat, unknown) and is about one query; a
+``Verdict`` has a ``Status`` (proved, refuted, unknown, vacuous) and is about a claim. Where statuses meet, ``combine``
+says what is known of them together, and nothing else does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import NoReturn
+from typing import Generic, NoReturn, TypeVar
 
 
 class Status(Enum):
@@ -17,6 +24,21 @@ class Status(Enum):
     """Nothing is known; the verdict gives the reason."""
     VACUOUS = "vacuous"
     """No input meets the precondition."""
+
+
+_WEAKEST_FIRST = (Status.REFUTED, Status.UNKNOWN, Status.VACUOUS, Status.PROVED)
+
+
+def combine(statuses: Iterable[Status]) -> Status:
+    """Return what is known of several claims together.
+
+    They are PROVED only where each of them is. Otherwise one that is refuted decides, then one that is unknown, then
+    one that is vacuous. Raises ValueError where there are none: no claims prove nothing.
+    """
+    found = set(statuses)
+    if not found:
+        raise ValueError("no statuses to combine: no claims prove nothing")
+    return next(status for status in _WEAKEST_FIRST if status in found)
 
 
 class Outcome(Enum):
@@ -60,7 +82,7 @@ class SolverIdentity:
 
 def _require_consistent(condition: bool, what: object) -> None:
     if not condition:
-        raise ValueError(f"inconsistent: {what!r}; a model belongs to a witness only, a reason to unknown only")
+        raise ValueError(f"inconsistent: {what!r}; a witness belongs to refuted, a model to sat, a reason to unknown")
 
 
 def _require_cause(reason: str | None) -> None:
@@ -70,8 +92,8 @@ def _require_cause(reason: str | None) -> None:
 
 
 @dataclass(frozen=True)
-class Answer:
-    """The answer to one query.
+class Reply:
+    """What a solver says of one query.
 
     ``model`` (sat only) gives the wanted symbols' values, unsigned, 0 or 1 for a truth value. ``reason``
     (unknown only) begins with a ``Cause``. ``seconds`` is wall-clock time with everything in it;
@@ -99,32 +121,39 @@ class Answer:
             raise ValueError(f"inconsistent: {self!r}; only unsat is certified")
 
     def __bool__(self) -> NoReturn:
-        raise TypeError("an answer is no truth value: look at .outcome (sat, unsat or unknown)")
+        raise TypeError("a reply is no truth value: look at .outcome (sat, unsat or unknown)")
+
+
+W_co = TypeVar("W_co", covariant=True)
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Verdict(Generic[W_co]):
     """What was found out about a claim.
 
-    ``reason`` (UNKNOWN only) begins with a ``Cause``; ``model`` (REFUTED only) is the witness, symbol name ->
-    unsigned value; ``solver`` is who answered, None when nobody was asked; ``seconds`` is wall-clock time.
-    ``certified_by`` and ``stored`` are those of the answer that decided; see ``Answer``.
+    ``witness`` (REFUTED only) violates it: of formulas the model, symbol name -> unsigned value, of questions operands.
+    ``reason`` (UNKNOWN only) says why nothing is known; one of solvers begins with a ``Cause``. ``solver`` is who
+    answered, None when nobody was asked; ``seconds`` is wall-clock time. ``certified_by`` and ``stored`` are those of
+    the reply that decided; see ``Reply``.
 
-    Raises ``ValueError`` when model or reason do not fit the status.
+    Raises ``ValueError`` when witness or reason do not fit the status.
     """
 
     status: Status
     seconds: float
     reason: str | None = None
-    model: Mapping[str, int] | None = None
+    witness: W_co | None = None
     solver: SolverIdentity | None = None
     certified_by: SolverIdentity | None = None
     stored: float | None = None
 
     def __post_init__(self) -> None:
-        _require_consistent((self.model is not None) == (self.status is Status.REFUTED), self)
+        _require_consistent((self.witness is not None) == (self.status is Status.REFUTED), self)
         _require_consistent((self.reason is not None) == (self.status is Status.UNKNOWN), self)
-        _require_cause(self.reason)
 
     def __bool__(self) -> NoReturn:
         raise TypeError("a verdict is no truth value: look at .status (proved, refuted, unknown or vacuous)")
+
+
+Model = Mapping[str, int]
+"""A witness of a formula: symbol name -> unsigned value, 0 or 1 for a truth value."""

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
-from mmaproof.smt.solving.protocol import Reply, encode, is_out_of_memory
+from mmaproof.smt.solving.protocol import Message, encode, is_out_of_memory
 from mmaproof.smt.solving.verdict import Cause, Outcome
 
 _PR_SET_PDEATHSIG: Final = 1
@@ -117,7 +117,7 @@ def _answer(solver: str, memory_bytes: int) -> bytes:
     model = None
     if outcome is Outcome.SAT:
         model = {name: _value(engine, environment.formula_manager.get_symbol(name)) for name in query.symbols}
-    return encode(Reply(outcome, model=model, seconds=time.perf_counter() - started), query.symbols)
+    return encode(Message(outcome, model=model, seconds=time.perf_counter() - started), query.symbols)
 
 
 def _value(engine: Any, symbol: Any) -> int:
@@ -125,7 +125,7 @@ def _value(engine: Any, symbol: Any) -> int:
 
 
 def _unknown(cause: Cause, detail: str) -> bytes:
-    return encode(Reply(Outcome.UNKNOWN, reason=cause.reason(detail)), {})
+    return encode(Message(Outcome.UNKNOWN, reason=cause.reason(detail)), {})
 
 
 def main(arguments: list[str]) -> None:

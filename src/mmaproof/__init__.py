@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from mmaproof.designs.design import Design
     from mmaproof.designs.formats import FORMATS, Format, find_format
     from mmaproof.designs.operands import OperandBatch, Operands
-    from mmaproof.generators.check import Check, check
-    from mmaproof.generators.compare import Comparison, compare
-    from mmaproof.generators.gemm.compare import compare_errors
     from mmaproof.hardware_replay.emulation import dot, matmul
     from mmaproof.hardware_replay.recordings import read_recording
     from mmaproof.hardware_replay.replay import replay
@@ -31,13 +28,16 @@ if TYPE_CHECKING:
     from mmaproof.smt.solving.certify import Certify
     from mmaproof.smt.solving.limits import Limits
     from mmaproof.smt.solving.solving import Solving
+    from mmaproof.verification.check import Check, check
+    from mmaproof.verification.compare import Comparison, compare
+    from mmaproof.verification.gemm.compare import compare_errors
 
 _HOME = {
     "Algorithm": "algorithms.algorithm",
     "FORMATS": "designs.formats",
     "Certify": "smt.solving.certify",
-    "Check": "generators.check",
-    "Comparison": "generators.compare",
+    "Check": "verification.check",
+    "Comparison": "verification.compare",
     "Design": "designs.design",
     "Format": "designs.formats",
     "Limits": "smt.solving.limits",
@@ -45,9 +45,9 @@ _HOME = {
     "Operands": "designs.operands",
     "Solving": "smt.solving.solving",
     "array_of": "designs.arrays",
-    "check": "generators.check",
-    "compare": "generators.compare",
-    "compare_errors": "generators.gemm.compare",
+    "check": "verification.check",
+    "compare": "verification.compare",
+    "compare_errors": "verification.gemm.compare",
     "dot": "hardware_replay.emulation",
     "evaluate": "smt.evaluate",
     "evaluate_batch": "smt.evaluate",

@@ -3,9 +3,9 @@
 from enum import StrEnum
 
 import pytest
-from fp32_operands import FINITE, KINDS, element, random_arrays, random_operands
 from pysmt.shortcuts import BV
 from reference.algorithms import NAN, is_nan, reference_algorithm
+from support.fp32_operands import FINITE, KINDS, element, random_arrays, random_operands
 
 from mmaproof.algorithms.algorithm import Algorithm
 from mmaproof.algorithms.arithmetic import Arithmetic
@@ -84,7 +84,17 @@ def differences(algorithm: Algorithm, unit: Design, kinds: tuple[str, ...], seed
     return found
 
 
-@pytest.mark.parametrize("case", range(len(CASES)), ids=[f"{a.name}-{u.name}" for a, u in CASES])
+FIRST = {a.base_name: n for n, (a, _) in reversed([*enumerate(CASES)])}.values()
+"""Numbers of the first case of each algorithm, which the quick tier runs."""
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        pytest.param(n, id=f"{a.name}-{u.name}", marks=() if n in FIRST else pytest.mark.middle)
+        for n, (a, u) in enumerate(CASES)
+    ],
+)
 def test_integers_and_arrays_are_what_the_reference_returns(case):
     algorithm, unit = CASES[case]
     some = kinds_for(algorithm, unit)[case % 3 :: 3]

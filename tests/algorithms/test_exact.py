@@ -3,10 +3,10 @@
 from fractions import Fraction
 
 import pytest
-from fp32_operands import FINITE, numbers, random_operands
 from hypothesis import given
 from hypothesis import strategies as st
 from reference.algorithms import power, value
+from support.fp32_operands import FINITE, numbers, random_operands
 
 from mmaproof.algorithms.algorithm import OPERANDS
 from mmaproof.algorithms.evaluate import as_number

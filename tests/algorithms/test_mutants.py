@@ -5,8 +5,8 @@ from dataclasses import fields, replace
 from typing import Any
 
 import pytest
-from fp32_operands import random_operands
 from reference.algorithms import reference_algorithm
+from support.fp32_operands import random_operands
 
 from mmaproof.algorithms.algorithm import Algorithm
 from mmaproof.algorithms.catalogue import ALGORITHMS

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from fp32_operands import numbers
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference.algorithms import power, value
 from reference.formats import decode, decode_integer
+from support.fp32_operands import numbers
 
 from mmaproof.algorithms.algorithm import OPERANDS
 from mmaproof.algorithms.arithmetic import Arithmetic
@@ -17,6 +17,7 @@ from mmaproof.smt.algebra.integers import IntegerAlgebra
 
 INTEGERS = IntegerAlgebra()
 VOLTA, BF16 = "volta/mma.m8n8k4.f32.f16.f16.f32", "cdna3/v_mfma_f32_16x16x16_bf16"
+AMX = "cpu/tdpbf16ps.m16n16k32.f32.bf16.bf16.f32"
 TF32, INT8 = "ampere/mma.m16n8k4.f32.tf32.tf32.f32", "turing/mma.m8n8k16.s32.s8.s8.s32"
 UNITS = {
     **dict.fromkeys(("plain", "markidis-a", "markidis", "ootomo-yokota", "promoted"), VOLTA),
@@ -80,3 +81,12 @@ def test_numbers_of_any_exponents_lie_in_their_spans(name, low, count, seed):
 
 def test_every_algorithm_is_tried():
     assert {name.partition("@")[0] for name in UNITS} == set(ALGORITHMS)
+
+
+def test_nothing_is_known_of_a_unit_that_states_no_bound_of_its_sums():
+    span, k = Span(-3, 2), 32
+    for name, known in ((AMX, False), (BF16, True)):
+        unit, arithmetic = find_design(name), Arithmetic(INTEGERS)
+        x = Number(unit.a_format, INTEGERS.unsigned(0, unit.a_format.bits), span)
+        d = arithmetic.call("d", unit, [x] * k, [x] * k, Number(OPERANDS, INTEGERS.unsigned(0, 32), span))
+        assert (d.span != Span.of_format(unit.d_format)) is known

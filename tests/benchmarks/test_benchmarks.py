@@ -103,6 +103,7 @@ def test_separation_refuses_a_limit_without_meaning() -> None:
     assert "soon" in done.stderr
 
 
+@pytest.mark.middle
 def test_published_queries_report_the_papers_seconds_beside_ours() -> None:
     found = report("published_queries.py", "--rows", "1", "8", "--solvers", "bitwuzla", "--timeout", "60s")
     multiplication, carry = found["rows"]
@@ -129,6 +130,7 @@ def test_published_queries_refuse_a_limit_without_meaning() -> None:
     assert "soon" in done.stderr
 
 
+@pytest.mark.middle
 def test_staged_proofs_reports_the_ratio_to_one_piece() -> None:
     found = report("staged_proofs.py", "--cases", "reversed fp16-L4", "--timeout", "8s")
     (row,) = found["rows"]
@@ -138,6 +140,7 @@ def test_staged_proofs_reports_the_ratio_to_one_piece() -> None:
     assert row["is_lower_bound"] is (row["one_piece"]["verdict"] == "unknown")
 
 
+@pytest.mark.middle
 def test_identification_says_what_was_found() -> None:
     (row,) = report("identification.py", "--designs", "turing/mma.m8n8k16.s32.s8.s8.s32", "--seconds", "5")["rows"]
     assert row["found"]
@@ -148,6 +151,7 @@ def test_identification_says_what_was_found() -> None:
 SMALL = ("--k", "32", "--rows", "4", "--columns", "4")
 
 
+@pytest.mark.middle
 def test_gemm_reports_every_algorithm_against_plain_and_numpy() -> None:
     found = report("gemm.py", *SMALL)
     assert {"cpu", "python", "numpy"} <= set(found["machine"])

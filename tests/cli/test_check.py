@@ -3,8 +3,8 @@
 import signal
 
 import pytest
-from commands import only_json, start_until_it_solves
-from fake_properties import BF16, HALF_STEP, Assuming, Never, Undecided, Valued
+from support.commands import only_json, start_until_it_solves
+from support.fake_properties import BF16, HALF_STEP, Assuming, Never, Undecided, Valued
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.operands import Operands
@@ -22,7 +22,7 @@ FIELDS = [
 
 @pytest.fixture
 def fakes(monkeypatch):
-    for fake in (Never(), Assuming(name="assuming"), Valued(name="valued"), Undecided()):
+    for fake in (Never(), Assuming(), Valued(), Undecided()):
         monkeypatch.setitem(PROPERTIES, fake.name, fake)
 
 
@@ -57,6 +57,14 @@ def test_holds(run):
         assert f"{lemma['name']}  [bitwuzla " in out
 
 
+def test_operands_of_a_bound_that_holds_are_those_of_the_largest_error(run):
+    _, out, _ = run("check", "error-bound", TINY)
+    assert out.startswith("holds: error-bound")
+    assert "operands with the largest error found" in out and "error is at least the bound" not in out
+    _, out, _ = run("check", "error-bound", f"{TINY},carry_bits=0")
+    assert out.startswith("violated: error-bound") and "operands for which the error is at least the bound" in out
+
+
 def test_violated(run):
     status, out, _ = run("check", "chain-order-independent", CHAIN, "--json")
     record = only_json(out)
@@ -73,6 +81,7 @@ def test_violated(run):
     assert (first["a"], first["c"]) == (second["a"][::-1], second["c"])
 
 
+@pytest.mark.middle
 def test_a_person_gets_runs_to_repeat_and_pictures(run):
     status, out, _ = run("check", "chain-order-independent", CHAIN)
     assert status == 1
@@ -119,6 +128,7 @@ def test_vacuous_and_unknown(run, fakes):
     assert (status, record["verdict"], record["reason"].split(":")[0]) == (3, "unknown", "timeout")
 
 
+@pytest.mark.middle
 def test_a_value_several_questions_and_one_picture_of_equal_operands(run, fakes):
     status, out, _ = run("check", "valued", BF16, "--json")
     record = only_json(out)
@@ -149,6 +159,7 @@ def test_a_step_that_no_instruction_returns_is_marked(run, fakes, tmp_path):
     assert "step 1 of" not in out.partition("\nrun 1")[2], "drawn is the step"
 
 
+@pytest.mark.middle
 def test_runs_are_written_as_vectors_that_replay(run, tmp_path):
     path = tmp_path / "v.jsonl"
     assert run("check", "chain-order-independent", CHAIN, "-o", path, "--no-picture")[0] == 1
@@ -162,6 +173,7 @@ def test_runs_are_written_as_vectors_that_replay(run, tmp_path):
     assert err == f"note: {path} is not written: no runs were found\n"
 
 
+@pytest.mark.middle
 def test_the_same_seed_gives_the_same_witness(run):
     witnesses = [
         only_json(run("check", "chain-order-independent", TINY, "--json", "--seed", seed)[1])["witness"]

@@ -6,8 +6,8 @@ import re
 import signal
 
 import pytest
-from commands import alive, children_of, only_json, start_until_it_solves
 from reference.designs import reference_result
+from support.commands import alive, children_of, only_json, start_until_it_solves
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.operands import Operands

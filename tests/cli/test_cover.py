@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from commands import only_json
+from support.commands import only_json
 
 from mmaproof.generators.vectors import read_vectors
 
@@ -29,6 +29,13 @@ def test_json_and_a_file_that_replays(run, tmp_path):
         assert x["hits"] == tags.count(f"{x['event']}: {x['value']}")
     record = only_json(run("replay", path, f"model:{INTEGERS}", "--json")[1])
     assert (record["rows"], record["mismatches"]) == (50, 0)
+
+
+def test_what_is_not_asked_is_noted(run, monkeypatch):
+    monkeypatch.setattr("mmaproof.generators.cover.coverage.unasked", lambda *_: "what happens inside")
+    status, out, err = run("cover", INTEGERS, "-n", 50, "--json")
+    assert (status, err) == (0, "note: not asked: what happens inside\n")
+    assert list(only_json(out)) == FIELDS
 
 
 def test_the_same_seed_gives_the_same_file(run, tmp_path):

@@ -4,7 +4,7 @@ import shutil
 import subprocess
 
 import pytest
-from commands import only_json
+from support.commands import only_json
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.generators.formats.selection import select

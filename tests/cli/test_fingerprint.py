@@ -4,13 +4,13 @@ import copy
 import signal
 
 import pytest
-from commands import only_json, start_until_it_solves
-from fake_properties import BF16, HALF_STEP, Assuming, Never, Undecided, Valued
+from support.commands import only_json, start_until_it_solves
+from support.fake_properties import BF16, HALF_STEP, Assuming, Never, Undecided, Valued
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.generators.vectors import read_vectors
 from mmaproof.properties.library import PROPERTIES
-from mmaproof.properties.property import Finding
+from mmaproof.properties.property import PropertyVerdict
 from mmaproof.smt.evaluate import evaluate
 from mmaproof.smt.solving.verdict import Status
 
@@ -25,7 +25,7 @@ ORDER = ["--only", "order-independent", "--only", "chain-order-independent"]
 def few(monkeypatch):
     """Only properties whose answers are known."""
     known = {n: PROPERTIES[n] for n in ("order-independent", "chain-order-independent")}
-    known |= {p.name: p for p in (Never(), Valued(name="valued"))}
+    known |= {p.name: p for p in (Never(), Valued())}
     monkeypatch.setattr("mmaproof.properties.library.PROPERTIES", known)
 
 
@@ -37,6 +37,7 @@ def without_seconds(record):
     return found
 
 
+@pytest.mark.middle
 def test_the_table(run, few):
     status, out, err = run("fingerprint", TINY, BF16, "turing/mma.m8n8k16.s32.s8.s8.s32")
     assert (status, err) == (0, "")
@@ -52,6 +53,7 @@ def test_the_table(run, few):
     assert lines[-1] == "* the designs differ"
 
 
+@pytest.mark.middle
 def test_json_is_the_same_for_a_seed(run, few):
     arguments = ("fingerprint", TINY, HALF, *ORDER, "--only", "never", "--json")
     status, out, err = run(*arguments)
@@ -89,6 +91,7 @@ def test_without_vectors_only_violations_are_shown(run, few):
     assert [bool(f["results"][find_design(TINY).name]["runs"]) for f in plain["features"]] == [False, True]
 
 
+@pytest.mark.middle
 def test_vectors_hold_what_every_design_returns(run, few, tmp_path):
     path = tmp_path / "v.jsonl"
     names = [TINY, "ampere/m16n8k8.f32.f16.f16.f32@L=2", "volta/f32.f16.f16.f32@L=2,fraction_bits=20", TINIER]
@@ -126,7 +129,7 @@ def test_unknown_is_status_3(run, few, monkeypatch):
     status, out, _ = run("fingerprint", TINY, "--only", "undecided", "--only", "never")
     assert status == 3
     assert [x.split()[-1] for x in out.splitlines()[-2:]] == ["yes", "unknown"]
-    monkeypatch.setitem(library.PROPERTIES, "assuming", Assuming(name="assuming"))
+    monkeypatch.setitem(library.PROPERTIES, "assuming", Assuming())
     status, out, _ = run("fingerprint", TINY, "--only", "assuming")
     assert (status, out.split()[-1]) == (0, "vacuous")
     record = only_json(run("fingerprint", TINY, "--only", "undecided", "--json")[1])
@@ -138,7 +141,7 @@ def test_a_narrow_table_cuts_nothing_off(run, few, monkeypatch):
     monkeypatch.setenv("COLUMNS", "40")
     designs = [f"volta/f32.f16.f16.f32@L=1,fraction_bits={f}" for f in range(10, 18)]
     names = ["order-independent", "valued"]
-    monkeypatch.setattr(Valued, "settle", lambda *_: Finding(Status.PROVED, "seven-teen, twenty"))
+    monkeypatch.setattr(Valued, "settle", lambda *_: PropertyVerdict(Status.PROVED, "seven-teen, twenty"))
     out = run("fingerprint", *designs, *(x for n in names for x in ("--only", n)))[1]
     assert "…" not in out
     table = out.partition("\n\n")[2].split()

@@ -78,7 +78,7 @@ def compare(run, *arguments):
     return status, json.loads(out)
 
 
-@pytest.mark.parametrize("by", ["1", "8"])
+@pytest.mark.parametrize("by", ["1", pytest.param("8", marks=pytest.mark.middle)])
 @pytest.mark.parametrize("pair", [("ootomo-yokota", "markidis"), ("markidis", "ootomo-yokota")], ids="-".join)
 def test_neither_is_the_better_one_on_every_input(run, pair, by):
     arguments = ("--unit", VOLTA, "--k", 4, "--where", "exponents=-15..14", "--by", by)

@@ -1,10 +1,10 @@
 """`mmaproof gemm check`: the answer as a person and as a program get it, and its exit status."""
 
 import pytest
-from commands import only_json
+from support.commands import only_json
 
 from mmaproof.designs.catalogue import find_design
-from mmaproof.generators.gemm.check import QUESTIONS
+from mmaproof.verification.gemm.check import QUESTIONS
 
 UNIT = "volta/mma.m8n8k4.f32.f16.f16.f32"
 INTEGERS = "turing/mma.m8n8k16.s32.s8.s8.s32"

@@ -5,11 +5,11 @@ import io
 from fractions import Fraction
 
 import pytest
-from commands import only_json
+from support.commands import only_json
 
 from mmaproof.cli.gemm.error import CSV_FIELDS, up
-from mmaproof.generators.gemm import bounds
-from mmaproof.generators.gemm.bounds import StepProof
+from mmaproof.verification.gemm import bounds
+from mmaproof.verification.gemm.bounds import StepProof
 
 VOLTA, FP8 = "volta/mma.m8n8k4.f32.f16.f16.f32", "hopper/wgmma.m64n8k32.f32.e4m3.e4m3"
 BOTH = ("gemm", "error", "plain", "promoted", "--unit", FP8, "--k", "256,32", "--distribution", "positive")
@@ -68,6 +68,7 @@ def test_sizes_of_a_distribution_without_a_largest_are_those_drawn(run, proved):
     assert f"for |a| <= {point['a']!r}, |b| <= {point['b']!r}, c = 0, K = 8: plain" in run(*command)[1]
 
 
+@pytest.mark.middle
 def test_a_picture_is_drawn(run, proved, tmp_path):
     path = tmp_path / "errors.svg"
     status, _, err = run(*BOTH, "-o", path)

@@ -1,7 +1,7 @@
 """`mmaproof identify`: what is asked, what is said, and the exit statuses."""
 
 import pytest
-from commands import only_json
+from support.commands import only_json
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.parameters import complete_settings, format_settings

@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 import pytest
-from commands import MAIN
+from support.commands import MAIN
 
 from mmaproof.cli.main import main
 from mmaproof.smt import evaluate as evaluation

@@ -3,12 +3,12 @@
 import os
 import signal
 import sys
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from commands import children_of, only_json, start_until_it_solves
+from support.commands import children_of, only_json, start_until_it_solves
+from support.waiting import wait_until
 
 from mmaproof.designs.catalogue import find_design, load_catalogue
 from mmaproof.generators.vectors import read_vectors
@@ -24,7 +24,7 @@ FOUR = ("matrix", VOLTA, TURING, AMPERE, SUMS)
 @pytest.fixture
 def here(monkeypatch):
     """Questions are answered in this process, which takes less time."""
-    monkeypatch.setattr("mmaproof.generators.executors.local_pool", ThreadPoolExecutor)
+    monkeypatch.setattr("mmaproof.verification.executors.local_pool", ThreadPoolExecutor)
 
 
 def test_a_person_reads(run, here):
@@ -83,6 +83,7 @@ def test_a_vector_of_a_shared_question_holds_what_all_its_designs_return(run, he
     assert list(vector.outputs) == list(names)
 
 
+@pytest.mark.middle
 def test_many_designs_are_shortened(run, here, monkeypatch):
     monkeypatch.setattr("mmaproof.cli.matrix_text.FEW", 3)
     out = run("matrix", VOLTA, f"{VOLTA}@fraction_bits=22", TURING, "ampere/m16n8k8.f32.f16.f16.f32")[1]
@@ -113,6 +114,7 @@ def test_unknown_is_status_3_and_says_why(run, here):
     assert (status, only_json(out)["pairs"][0]["reason"][:9]) == (3, "timeout: ")
 
 
+@pytest.mark.middle
 @pytest.mark.parametrize("suffix", ["png", "SVG"])
 def test_a_picture(run, here, tmp_path, suffix):
     path = tmp_path / f"p.{suffix}"
@@ -166,7 +168,7 @@ def test_an_extra_that_is_not_installed_is_named(run, monkeypatch, module, optio
 
 
 def test_a_cluster_that_is_not_reachable_is_status_3(run, monkeypatch):
-    monkeypatch.setattr("mmaproof.generators.executors.CONNECT_SECONDS", 0.3)
+    monkeypatch.setattr("mmaproof.verification.executors.CONNECT_SECONDS", 0.3)
     status, out, err = run("matrix", VOLTA, TURING, "--dask", "tcp://127.0.0.1:1")
     assert (status, out) == (3, "")
     assert err.startswith("error: target not reachable: no dask scheduler answers at tcp://127.0.0.1:1")
@@ -177,8 +179,7 @@ def test_interruption_ends_every_process(tmp_path):
     hard = "hopper/wgmma.f32.f16.f16@alignment=floor"
     options = ["--solver", "z3", "--timeout", "10m", "--jobs", "1", "-o", str(path)]
     process, _ = start_until_it_solves("matrix", hard, f"{hard},carry_bits=6", *options)
-    while not (solvers := [s for worker in children_of(process.pid) for s in children_of(worker)]):
-        time.sleep(0.1)
+    solvers = wait_until(lambda: [s for worker in children_of(process.pid) for s in children_of(worker)])
     family = [*children_of(process.pid), *solvers]
     for pid in [*family, process.pid]:  # as a terminal does
         os.kill(pid, signal.SIGINT)

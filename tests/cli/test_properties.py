@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from commands import only_json
-from fake_properties import Never
+from support.commands import only_json
+from support.fake_properties import Never
 
 from mmaproof.designs.catalogue import find_design
-from mmaproof.generators.check import check
 from mmaproof.properties.library import PROPERTIES
+from mmaproof.verification.check import check
 
 FIELDS = ["name", "feature", "statement", "witness", "source", "specimen", "mutant"]
 

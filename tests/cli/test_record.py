@@ -4,7 +4,7 @@ import json
 import sys
 
 import pytest
-from commands import only_json
+from support.commands import only_json
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.generators.sources import read_rows
@@ -105,6 +105,7 @@ def test_bad_input_is_refused(run, tmp_path, monkeypatch, arguments, text):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.middle
 def test_the_standard_recording(run, tmp_path):
     folder = tmp_path / "volta"
     status, out, err = run("record", f"model:{VOLTA.name}", "--standard", "-o", folder, "--rows", 1000, "--json")

@@ -5,7 +5,7 @@ import re
 
 import numpy as np
 import pytest
-from commands import only_json
+from support.commands import only_json
 
 VOLTA = "volta/mma.m8n8k4.f32.f16.f16.f32"
 

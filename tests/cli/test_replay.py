@@ -2,7 +2,7 @@
 
 import json
 
-from commands import only_json
+from support.commands import only_json
 
 from mmaproof.designs.catalogue import find_design
 

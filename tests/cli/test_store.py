@@ -1,8 +1,8 @@
 """Answers on the command line: raced for, certified, kept, found again, counted and removed."""
 
 import pytest
-from commands import only_json
-from fake_solvers import says
+from support.commands import only_json
+from support.fake_solvers import says
 
 from mmaproof.cli import main as command_line
 from mmaproof.smt.solving.attempt import COMMANDS
@@ -12,7 +12,7 @@ from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.store import Store
 
 VOLTA, TURING = "volta/f32.f16.f16.f32", "turing/f32.f16.f16.f32"
-SAME = ["compare", f"{VOLTA}@L=2", f"{VOLTA}@L=2,fraction_bits=23", "--no-search"]
+SAME = ["compare", f"{VOLTA}@L=2", f"{VOLTA}@L=2,nan_code=quiet", "--no-search"]
 DIFFERENT = ["compare", VOLTA, TURING, "--no-picture"]
 ORDER = ["check", "order-independent", f"{VOLTA}@L=2", "--no-search"]
 
@@ -61,16 +61,17 @@ def test_a_wrong_solver_is_an_internal_error_and_its_query_is_kept(run, monkeypa
 
 def test_answers_are_kept_by_default_and_found_again(run, path, monkeypatch):
     # on a busy machine a short limit may pass before the first answer, and not before the second
-    monkeypatch.setattr("mmaproof.generators.answer.AT_ONCE", 60.0)
+    monkeypatch.setattr("mmaproof.verification.strategies.AT_ONCE", 60.0)
     first = [only_json(run(*x, "--json")[1]) for x in (SAME, DIFFERENT)]
     monkeypatch.setattr("mmaproof.smt.solving.attempt.Attempt.answer", None)
-    monkeypatch.setattr("mmaproof.generators.answer.search", None)
+    monkeypatch.setattr("mmaproof.verification.strategies.search", None)
     same, different = (only_json(run(*x, "--json", "--jobs", 2)[1]) for x in (SAME, DIFFERENT))
     assert (same["verdict"], same["solver"]) == ("equivalent", identity("bitwuzla"))
     assert " (stored; " in same["origin"]
     assert (different["witness"], different["origin"]) == (first[1]["witness"], f"the store: {first[1]['origin']}")
 
 
+@pytest.mark.middle
 def test_fingerprints_are_kept_too(run, path, tmp_path):
     named = tmp_path / "named.sqlite"
     assert run("fingerprint", f"{VOLTA}@L=2", "--only", "order-independent", "--store", named)[0] == 0

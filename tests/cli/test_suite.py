@@ -5,7 +5,7 @@ import json
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from commands import only_json
+from support.commands import only_json
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.operands import Operands
@@ -24,9 +24,10 @@ HARD = ("suite", VOLTA, f"{VOLTA}@carry_bits=4", "--timeout", "0.01s")
 @pytest.fixture
 def here(monkeypatch):
     """Questions are answered in this process, which takes less time."""
-    monkeypatch.setattr("mmaproof.generators.executors.local_pool", ThreadPoolExecutor)
+    monkeypatch.setattr("mmaproof.verification.executors.local_pool", ThreadPoolExecutor)
 
 
+@pytest.mark.middle
 def test_a_person_reads(run, here):
     status, out, err = run(*FIVE)
     assert (status, err) == (0, "")

@@ -2,8 +2,8 @@
 
 import pytest
 
-from mmaproof.generators import compare as comparing
 from mmaproof.generators import disputes as disputing
+from mmaproof.verification import compare as comparing
 
 VOLTA = "volta/f32.f16.f16.f32"
 TURING = "turing/f32.f16.f16.f32"

@@ -3,33 +3,10 @@
 from pathlib import Path
 
 import pytest
+from support.published import TABLE_4
 
 from mmaproof.designs.catalogue import find_design, load_catalogue, read_catalogue
 from mmaproof.designs.errors import CatalogueError, DesignError
-
-NARROW = ("e4m3", "e5m2", "e3m2", "e2m3", "e2m1")
-
-# Xie et al. 2026, table 4, typed a second time on purpose: (architecture, a, d) -> (L_max, F, rho)
-TABLE_4 = {
-    ("volta", "fp16", "fp32"): (4, 23, "rz-fp32"),
-    ("volta", "fp16", "fp16"): (4, 23, "rne-fp16"),
-    ("turing", "fp16", "fp32"): (8, 24, "rz-fp32"),
-    ("turing", "fp16", "fp16"): (8, 24, "rne-fp16"),
-    **{(x, "tf32", "fp32"): (4, 24, "rz-fp32") for x in ("ampere", "ada")},
-    **{(x, "bf16", "fp32"): (8, 24, "rz-fp32") for x in ("ampere", "ada")},
-    **{(x, "fp16", "fp32"): (8, 24, "rz-fp32") for x in ("ampere", "ada")},
-    **{(x, "fp16", "fp16"): (8, 24, "rne-fp16") for x in ("ampere", "ada")},
-    **{("ada", x, "fp32"): (16, 13, "rz-e8m13") for x in ("e4m3", "e5m2")},
-    **{("ada", x, "fp16"): (16, 13, "rne-fp16") for x in ("e4m3", "e5m2")},
-    **{(x, "tf32", "fp32"): (8, 25, "rz-fp32") for x in ("hopper", "blackwell", "rtx-blackwell")},
-    **{(x, "bf16", "fp32"): (16, 25, "rz-fp32") for x in ("hopper", "blackwell", "rtx-blackwell")},
-    **{(x, "fp16", "fp32"): (16, 25, "rz-fp32") for x in ("hopper", "blackwell", "rtx-blackwell")},
-    **{(x, "fp16", "fp16"): (16, 25, "rne-fp16") for x in ("hopper", "blackwell", "rtx-blackwell")},
-    **{("hopper", x, "fp32"): (32, 13, "rz-e8m13") for x in ("e4m3", "e5m2")},
-    **{("hopper", x, "fp16"): (32, 13, "rne-fp16") for x in ("e4m3", "e5m2")},
-    **{(y, x, "fp32"): (32, 25, "rz-fp32") for x in NARROW for y in ("blackwell", "rtx-blackwell")},
-    **{(y, x, "fp16"): (32, 25, "rne-fp16") for x in NARROW for y in ("blackwell", "rtx-blackwell")},
-}
 
 
 def test_every_row_of_table_4_and_nothing_else():

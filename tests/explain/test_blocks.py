@@ -4,7 +4,20 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 import pytest
-from pictures import AMPERE, EQUATION_10, HOPPER8, SAMPLE, VOLTA, VOLTA16, blocks, draw, row_value, steps, text, value
+from support.pictures import (
+    AMPERE,
+    EQUATION_10,
+    HOPPER8,
+    SAMPLE,
+    VOLTA,
+    VOLTA16,
+    blocks,
+    draw,
+    row_value,
+    steps,
+    text,
+    value,
+)
 
 from mmaproof.designs.design import Design
 from mmaproof.designs.operands import Operands

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import pytest
-from pictures import EQUATION_10, VOLTA, blocks, draw, steps, text
+from support.pictures import EQUATION_10, VOLTA, blocks, draw, steps, text
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.design import Design

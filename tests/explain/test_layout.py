@@ -3,7 +3,7 @@
 from fractions import Fraction
 
 import pytest
-from pictures import FP64, HOPPER8, SAMPLE, VOLTA, blocks, draw, value
+from support.pictures import FP64, HOPPER8, SAMPLE, VOLTA, blocks, draw, value
 
 from mmaproof.designs.operands import Operands
 from mmaproof.explain import explain
@@ -11,6 +11,7 @@ from mmaproof.explain.blocks import RowKind
 from mmaproof.explain.layout import Fold, Mark, columns, fit
 
 
+@pytest.mark.middle
 @pytest.mark.parametrize("width", [60, 80, 100])
 def test_no_fold_hides_a_one(width: int) -> None:
     hidden = folds = bands = 0

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from pictures import blocks, draw
-from variations import VARIED, random_design
+from support.pictures import blocks, draw
+from support.variations import VARIED, random_design
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.design import Design
@@ -11,9 +11,9 @@ from mmaproof.designs.operands import Operands
 from mmaproof.designs.readings import FlushedSign, Subnormals
 from mmaproof.explain import explain
 from mmaproof.explain.blocks import Block, RowKind
-from mmaproof.generators.distributions import DISTRIBUTIONS
-from mmaproof.generators.distributions import draw as draw_operands
 from mmaproof.smt.evaluate import trace
+from mmaproof.verification.distributions import DISTRIBUTIONS
+from mmaproof.verification.distributions import draw as draw_operands
 
 FUSED = find_design("ampere/mma.m16n8k8.f32.bf16.bf16.f32@zero_c=absent,zero_product=absent,fraction_bits=40")
 TREE = find_design("cdna2/v_mfma_f32_32x32x8bf16_1k")

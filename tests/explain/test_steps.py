@@ -1,6 +1,7 @@
 """The steps of a design: which terms are special, and where two designs come to differ."""
 
-from pictures import AMPERE, EQUATION_10, HOPPER8, SAMPLE, TURING, VOLTA, steps
+import pytest
+from support.pictures import AMPERE, EQUATION_10, HOPPER8, SAMPLE, TURING, VOLTA, steps
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.design import Design
@@ -65,6 +66,7 @@ def test_c_alone_may_differ() -> None:
     assert words == "first difference: step 1, c keeps bit 2^-23 in B and loses it in A"
 
 
+@pytest.mark.middle
 def test_every_difference_is_explained() -> None:
     differences = 0
     for design, operands in SAMPLE:

@@ -5,7 +5,7 @@ import re
 from fractions import Fraction
 
 import pytest
-from pictures import EQUATION_10, SAMPLE, TURING, VOLTA, blocks, draw, row_value, text
+from support.pictures import EQUATION_10, SAMPLE, TURING, VOLTA, blocks, draw, row_value, text
 
 from mmaproof.designs.errors import OperandError
 from mmaproof.designs.operands import Operands
@@ -106,6 +106,7 @@ def test_ones_of_a_line_add_up_to_its_value() -> None:
 WIDTHS = (40, 60, 80, 100, 200)
 
 
+@pytest.mark.middle
 def test_every_line_fits() -> None:
     for number, (design, operands) in enumerate(SAMPLE):
         width, encoding = WIDTHS[number % 5], ("utf-8", "ascii")[number // 5 % 2]
@@ -115,6 +116,7 @@ def test_every_line_fits() -> None:
         assert encoding != "ascii" or all(line.isascii() for line in plain)
 
 
+@pytest.mark.middle
 def test_every_line_of_two_designs_fits() -> None:
     for number, (design, operands) in enumerate(SAMPLE[:120]):
         other = design.change(fraction_bits=design.step.kept_bits - 1, carry_bits=None)
@@ -124,6 +126,7 @@ def test_every_line_of_two_designs_fits() -> None:
         assert any("difference" in line for line in lines)
 
 
+@pytest.mark.middle
 def test_no_rounded_decimals() -> None:
     for design, operands in SAMPLE:
         picture = explain([design, design.change(fraction_bits=9)], operands)

@@ -3,7 +3,7 @@
 from fractions import Fraction
 
 import pytest
-from pictures import value
+from support.pictures import value
 
 from mmaproof.designs.formats import FORMATS
 from mmaproof.explain.sums import Running

@@ -30,6 +30,7 @@ def check(dispute):
         assert dispute.status is Status.PROVED, (design.name, dispute.point, dispute.reason)
 
 
+@pytest.mark.middle
 def test_volta_is_settled_point_by_point():
     found = list(disputes_of("volta"))
     for dispute in found:
@@ -41,6 +42,7 @@ def test_volta_is_settled_point_by_point():
     assert of_fp32[1] is of_fp32[6] is of_fp32[7] is Status.PROVED
 
 
+@pytest.mark.middle
 def test_bf16_on_ampere_shows_every_point_that_it_can():
     found = list(disputes_of("ampere", lambda d: d.a_format.name == "bf16"))
     for dispute in found:
@@ -48,7 +50,9 @@ def test_bf16_on_ampere_shows_every_point_that_it_can():
     assert {d.point.number for d in found if d.status is Status.REFUTED} == {1, 2, 3, 6, 7}
 
 
-@pytest.mark.parametrize(("architecture", "points"), [("cdna1", {7, 9}), ("cdna2", {10})])
+@pytest.mark.parametrize(
+    ("architecture", "points"), [pytest.param("cdna1", {7, 9}, marks=pytest.mark.middle), ("cdna2", {10})]
+)
 def test_amd_points(architecture, points):
     found = list(disputes_of(architecture, lambda d: d.k <= 4))
     for dispute in found:

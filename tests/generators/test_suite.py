@@ -9,16 +9,12 @@ from functools import partial
 import numpy as np
 import pytest
 from reference.designs import reference_result
-from small_designs import DRAWN, all_operands, differences, random_pair, use_small_formats
+from support.small_designs import DRAWN, all_operands, differences, random_pair, use_small_formats
 
 from mmaproof.designs.catalogue import find_design, load_catalogue
 from mmaproof.designs.errors import DesignError
 from mmaproof.designs.operands import OperandBatch
 from mmaproof.generators import suite as module
-from mmaproof.generators.classes import groups_of
-from mmaproof.generators.compare import Comparison
-from mmaproof.generators.distributions import draw
-from mmaproof.generators.matrix import PairAnswer, decide_all
 from mmaproof.generators.separate import Pool, breed, strip
 from mmaproof.generators.suite import Choice, EquivalentSeparatedError, Fewest, Task, choose, needs_of, suite
 from mmaproof.properties.equivalence import Equivalence
@@ -28,6 +24,10 @@ from mmaproof.smt.evaluate import evaluate, evaluate_batch
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Status
+from mmaproof.verification.classes import groups_of
+from mmaproof.verification.compare import Comparison
+from mmaproof.verification.distributions import draw
+from mmaproof.verification.matrix import PairVerdict, compare_all
 
 LIMITS = Limits(120, 4 << 30)
 NVIDIA = ("volta", "turing", "ampere", "ada", "hopper", "blackwell", "rtx-blackwell")
@@ -36,7 +36,7 @@ HERE = partial(ThreadPoolExecutor, 1)
 
 
 def decided(designs):
-    answers = decide_all(designs, pool=HERE, at_once=1, solving=Solving(), limits=LIMITS)
+    answers = compare_all(designs, pool=HERE, at_once=1, solving=Solving(), limits=LIMITS)
     with closing(answers):
         return groups_of(designs, list(answers))
 
@@ -73,6 +73,7 @@ def four():
     return group
 
 
+@pytest.mark.middle
 @pytest.mark.parametrize(("formats", "classes"), [("fp16 fp16 fp32 fp32", 4), ("fp16 fp16 fp16 fp16", 4)])
 def test_one_vector_separates_the_fp16_units_of_nvidia_at_k_16(formats, classes):
     """The statement of equation (10) of Xie et al., for all classes at once."""
@@ -112,7 +113,7 @@ def family(seed):
         different, _ = differences(question)
         witness = different.row(0) if len(different) else None
         status = Status.PROVED if witness is None else Status.REFUTED
-        answers.append(PairAnswer(Comparison(question, status, 0.0, witness=witness), 0))
+        answers.append(PairVerdict(Comparison(status, 0.0, witness=witness, question=question), 0))
     (group,) = groups_of(designs, answers)
     return group
 
@@ -131,6 +132,7 @@ def fewest_of_all(group):
     )
 
 
+@pytest.mark.middle
 def test_as_few_vectors_as_trying_all_operands_shows(monkeypatch):
     use_small_formats(monkeypatch)
     monkeypatch.setattr(module, "ROWS", 2000)
@@ -153,6 +155,7 @@ def test_as_few_vectors_as_trying_all_operands_shows(monkeypatch):
     assert min(numbers.count(n) for n in (1, 2, 3)) >= 1, numbers
 
 
+@pytest.mark.middle
 def test_without_a_vector_for_all_those_of_the_pairs_remain_each_at_its_own_length(four, monkeypatch):
     task = task_of(four, limits=Limits(0.01, 4 << 30))
     volta_turing, *_, ampere_hopper = task.needs

@@ -10,10 +10,10 @@ from mmaproof.designs.catalogue import find_design, load_catalogue
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError, InputError, OperandError, TargetUnavailable
 from mmaproof.designs.operands import OperandBatch, Operands, Patterns
-from mmaproof.generators.distributions import DISTRIBUTIONS, draw
 from mmaproof.hardware_replay import cpu
 from mmaproof.hardware_replay.cpu import INSTRUCTIONS, CpuInstruction, find_cpu_instruction
 from mmaproof.smt.evaluate import equal_patterns, evaluate_batch
+from mmaproof.verification.distributions import DISTRIBUTIONS, draw
 
 DESIGNS = [d for d in load_catalogue().designs.values() if d.architecture == "cpu"]
 BF16 = "cpu/vdpbf16ps.m1n1k2.f32.bf16.bf16.f32"

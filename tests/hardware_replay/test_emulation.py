@@ -12,10 +12,10 @@ from mmaproof.designs.arrays import array_of, patterns_of, unpack_fp4
 from mmaproof.designs.catalogue import find_design, load_catalogue
 from mmaproof.designs.errors import DesignError, OperandError
 from mmaproof.designs.operands import OperandBatch
-from mmaproof.generators.distributions import draw
 from mmaproof.hardware_replay import emulation
 from mmaproof.hardware_replay.emulation import dot, matmul
 from mmaproof.smt.evaluate import evaluate_batch
+from mmaproof.verification.distributions import draw
 
 HOPPER = "hopper/wgmma.f32.f16.f16"
 GST = "rtx-blackwell/mma.m16n8k64.block16.f32.e2m1.e2m1.f32.ue4m3"
@@ -193,6 +193,7 @@ def test_what_dot_refuses(arguments, error, problem):
         dot(*arguments)
 
 
+@pytest.mark.middle
 @pytest.mark.parametrize(
     ("name", "rows", "k", "value", "expected"),
     [

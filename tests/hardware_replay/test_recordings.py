@@ -1,6 +1,5 @@
 """Recorded silicon: every row of every recording is reproduced, and damaged files are refused with the reason."""
 
-import contextlib
 import json
 import shutil
 import zipfile
@@ -181,11 +180,16 @@ def test_a_member_that_is_no_array(folder):
 @pytest.mark.parametrize("place", range(0, 400, 7))
 def test_a_damaged_file(folder, place):
     path = folder / "made.npz"
-    held = bytearray(path.read_bytes())
+    held, whole = columns(read_recording(path)), path.read_bytes()
     for flipped in (0x01, 0x10, 0xFF):
-        path.write_bytes(held[:place] + bytes([held[place] ^ flipped]) + held[place + 1 :])
-        with contextlib.suppress(InputError):
-            read_recording(path)
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ flipped]) + whole[place + 1 :])
+        try:
+            read = read_recording(path)
+        except InputError:
+            continue
+        # A byte that says nothing about the data, such as a date.
+        for name, column in columns(read).items():
+            np.testing.assert_array_equal(column, held[name], strict=True)
 
 
 def test_every_unsigned_type_answers_its_own_rows(folder):

@@ -9,9 +9,9 @@ import pytest
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.errors import InputError
-from mmaproof.generators.distributions import draw
 from mmaproof.hardware_replay.serving import Conversation, serve
 from mmaproof.smt.evaluate import evaluate_batch
+from mmaproof.verification.distributions import draw
 
 VOLTA = find_design("volta/f32.f16.f16.f32")
 GST = find_design("rtx-blackwell/mma.m16n8k64.block16.f32.e2m1.e2m1.f32.ue4m3")

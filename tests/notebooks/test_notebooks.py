@@ -56,6 +56,7 @@ def test_is_kept_without_outputs(path: Path) -> None:
     assert not saved, "clear the outputs of these cells before committing"
 
 
+@pytest.mark.middle
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_runs_without_error_or_warning(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # Neither the settings of the person who runs the tests nor a read-only home folder may matter.

@@ -12,8 +12,8 @@ from reference.formats import decode
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.formats import find_format
 from mmaproof.designs.operands import Operands
-from mmaproof.generators.distributions import from_float64
 from mmaproof.smt.evaluate import evaluate
+from mmaproof.verification.distributions import from_float64
 
 # name -> (fp32 output, fp16 output, u: the weight of the first bit below those kept beside 1)
 UNITS = {

@@ -9,7 +9,7 @@ from mmaproof.designs.catalogue import find_design
 from mmaproof.properties.equivalence import Equivalence
 from mmaproof.properties.library import PROPERTIES
 from mmaproof.properties.preconditions import parse_precondition
-from mmaproof.properties.property import Answer
+from mmaproof.properties.property import QuestionVerdict
 from mmaproof.properties.run_question import Scope
 from mmaproof.properties.same_alignment import SameAlignment
 from mmaproof.smt.solving.verdict import Status
@@ -64,7 +64,7 @@ class _Asker:
 
     def __call__(self, question, what):
         self.keys.append(question.key)
-        return Answer(question, Status.UNKNOWN, 0.0, reason="timeout: not asked")
+        return QuestionVerdict(Status.UNKNOWN, 0.0, "timeout: not asked", question=question)
 
     def largest(self, question, measure):
         return 0.0, None

@@ -9,10 +9,10 @@ from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.errors import DesignError, InputError
 from mmaproof.designs.formats import find_format
 from mmaproof.designs.operands import OperandBatch, Operands
-from mmaproof.generators.distributions import draw, from_float64
-from mmaproof.generators.search import steer
 from mmaproof.properties.equivalence import Equivalence
 from mmaproof.properties.preconditions import parse_precondition
+from mmaproof.verification.distributions import draw, from_float64
+from mmaproof.verification.search import steer
 
 E5M2 = "hopper/wgmma.f32.e5m2.e5m2"
 

@@ -129,11 +129,17 @@ def cut(term: Term, exponent: int, design: Design) -> Term:
     return Term(align(term, unit, "truncate"), unit, exponent)
 
 
+def present(term: Term) -> int:
+    """The exponent of a term that has one."""
+    assert term.exponent is not None
+    return term.exponent
+
+
 def first_term(terms: Sequence[Term], first: str) -> int:
     """The index of the term that the accumulator starts with; of equals the lowest."""
     indices = range(len(terms))
     if first == "exponent":
-        return max(indices, key=lambda k: terms[k].exponent)
+        return max(indices, key=lambda k: present(terms[k]))
     if first == "magnitude":
         return max(indices, key=lambda k: abs(terms[k].integer) * Fraction(2) ** terms[k].scale)
     return 0
@@ -141,13 +147,13 @@ def first_term(terms: Sequence[Term], first: str) -> int:
 
 def accumulate(terms: Sequence[Term], design: Design, *, truncates: str, normalises: bool) -> Term:
     """The terms added one by one in their order, each of which has an exponent."""
-    total = cut(terms[0], terms[0].exponent, design)
+    total = cut(terms[0], present(terms[0]), design)
     for term in terms[1:]:
         if total.exponent is None:  # a zero sum, normalised: the next term that is not zero starts anew
             if term.integer != 0:
-                total = cut(term, term.exponent, design)
+                total = cut(term, present(term), design)
             continue
-        exponent = max(total.exponent, term.exponent) if normalises else total.exponent
+        exponent = max(total.exponent, present(term)) if normalises else total.exponent
         addends = (total, term)
         if truncates == "addend":
             addends = (cut(total, exponent, design), cut(term, exponent, design))

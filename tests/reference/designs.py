@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from enum import Enum
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,8 +11,12 @@ from mmaproof.designs.operands import Operands
 from mmaproof.designs.parameters import complete_settings
 from reference import accumulators, exact, families
 
+Patterns = list[int]
+Ask = Callable[[Design, Patterns, Patterns, Operands, int], int]
+"""What computes d of a design for patterns of a and b, padded to whole steps; c and scales are those of operands."""
 
-def _letter(reading):
+
+def _letter(reading: Enum) -> str:
     return "ABC"[list(type(reading)).index(reading)]
 
 
@@ -54,8 +59,8 @@ OF_RESULTS = ("rho", "overflow", "subnormals")
 OF_FUSED_SUMS = ("a_format", "b_format", "zero_c", "zero_product", "e_zero", "negative_zero", *OF_RESULTS)
 
 
-def _fdpa_late(function):
-    def ask(design, a, b, operands, nan_code):
+def _fdpa_late(function: Callable[..., int]) -> Ask:
+    def ask(design: Design, a: Patterns, b: Patterns, operands: Operands, nan_code: int) -> int:
         p = _settings(design)
         chosen = _some(_readings(design), *OF_FUSED_SUMS)
         return function(
@@ -75,7 +80,7 @@ def _fdpa_late(function):
     return ask
 
 
-def _tree(design, a, b, operands, nan_code):
+def _tree(design: Design, a: Patterns, b: Patterns, operands: Operands, nan_code: int) -> int:
     return families.ftz_addmul(
         a,
         b,
@@ -86,7 +91,7 @@ def _tree(design, a, b, operands, nan_code):
     )
 
 
-def _e_fdpa(design, a, b, operands, nan_code):
+def _e_fdpa(design: Design, a: Patterns, b: Patterns, operands: Operands, nan_code: int) -> int:
     p = _settings(design)
     if p.summation.value == "pairwise":
         return _tree(design, a, b, operands, nan_code)
@@ -94,13 +99,25 @@ def _e_fdpa(design, a, b, operands, nan_code):
     return families.e_fdpa(a, b, operands.c, L=p.L, nan_code=nan_code, **chosen)
 
 
-def _st(design, a, b, operands, nan_code):
-    scales = {"scale_a": operands.scale_a, "scale_b": operands.scale_b, "block": design.block}
-    return families.st_fdpa(a, b, operands.c, L=design.step.L, nan_code=nan_code, **scales, **_readings(design))
+def _st(design: Design, a: Patterns, b: Patterns, operands: Operands, nan_code: int) -> int:
+    assert design.block is not None
+    return families.st_fdpa(
+        a,
+        b,
+        operands.c,
+        scale_a=operands.scale_a,
+        scale_b=operands.scale_b,
+        block=design.block,
+        L=design.step.L,
+        nan_code=nan_code,
+        **_readings(design),
+    )
 
 
-def _gst(design, a, b, operands, nan_code):
+def _gst(design: Design, a: Patterns, b: Patterns, operands: Operands, nan_code: int) -> int:
     p = _settings(design)
+    assert design.scale_format is not None
+    assert design.block is not None
     settings = _readings(design)
     del settings["carry_bits"]
     return families.gst_fdpa(
@@ -119,7 +136,7 @@ def _gst(design, a, b, operands, nan_code):
     )
 
 
-def _late(design, a, b, operands, nan_code):
+def _late(design: Design, a: Patterns, b: Patterns, operands: Operands, nan_code: int) -> int:
     p = _settings(design)
     return accumulators.late_ieee(
         a,
@@ -134,7 +151,7 @@ def _late(design, a, b, operands, nan_code):
     )
 
 
-def _integer(design, a, b, operands, nan_code):
+def _integer(design: Design, a: Patterns, b: Patterns, operands: Operands, nan_code: int) -> int:
     return accumulators.integer_dot(
         a,
         b,
@@ -145,7 +162,7 @@ def _integer(design, a, b, operands, nan_code):
     )
 
 
-def _sequential(design, a, b, operands, nan_code):
+def _sequential(design: Design, a: Patterns, b: Patterns, operands: Operands, nan_code: int) -> int:
     p = _settings(design)
     return accumulators.sequential(
         a,
@@ -160,11 +177,11 @@ def _sequential(design, a, b, operands, nan_code):
     )
 
 
-def _t_fdpa(design, a, b, operands, nan_code):
+def _t_fdpa(design: Design, a: Patterns, b: Patterns, operands: Operands, nan_code: int) -> int:
     return exact.dot(a, b, operands.c, L=design.step.L, nan_code=nan_code, **_readings(design))
 
 
-def _fma(design, a, b, operands, nan_code):
+def _fma(design: Design, a: Patterns, b: Patterns, operands: Operands, nan_code: int) -> int:
     p = _settings(design)
     return exact.fma_chain(
         a,
@@ -180,7 +197,7 @@ def _fma(design, a, b, operands, nan_code):
     )
 
 
-_FAMILIES: dict[str, Callable[..., int]] = {
+_FAMILIES: dict[str, Ask] = {
     "t-fdpa": _t_fdpa,
     "fma-chain": _fma,
     "st-fdpa": _st,
@@ -201,7 +218,8 @@ def reference_result(design: Design, operands: Operands) -> int:
     """What the exact-rational reference returns for a design of any family of the catalogue."""
     padding = [0] * (design.padded_length(len(operands)) - len(operands))
     if design.scale_format is not None:
+        assert design.block is not None
         ones = (design.scale_format.encode(1),) * (len(padding) // design.block)
         operands = replace(operands, scale_a=operands.scale_a + ones, scale_b=operands.scale_b + ones)
-    nan_code = 0 if design.d_format.is_integer else design.step.nan_code.pattern(design.d_format)
+    nan_code = 0 if design.d_format.is_integer else _settings(design).nan_code.pattern(design.d_format)
     return _FAMILIES[design.family](design, [*operands.a, *padding], [*operands.b, *padding], operands, nan_code)

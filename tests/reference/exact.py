@@ -387,6 +387,8 @@ def fma_chain(
     pairs = decode_pairs(a, b, factors or format, factors or format, len(order), subnormals, flushed_sign)
     for k in (first + k for first in range(0, len(pairs), len(order)) for k in order):
         z = read(d, format, "c" in flushed, flushed_sign)
-        rounding = {"rho": rho, "overflow": overflow, "flush": "d" in flushed, "tininess": tininess}
-        d = fused_multiply_add(*pairs[k], z, format, nan_code, **rounding)
+        x, y = pairs[k]
+        d = fused_multiply_add(
+            x, y, z, format, nan_code, rho=rho, overflow=overflow, flush="d" in flushed, tininess=tininess
+        )
     return d

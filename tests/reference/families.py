@@ -122,8 +122,16 @@ def e_fdpa(
 
     An exact zero sum is +0. Open points: 6 ``overflow`` of an RZ rho, 7 ``negative_zero``.
     """
-    parameters = {"rho": rho, "overflow": overflow, "negative_zero": negative_zero, "subnormals": subnormals}
-    design = Design(a_format=a_format, b_format=b_format, fraction_bits=0, nan_code=nan_code, **parameters)
+    design = Design(
+        a_format=a_format,
+        b_format=b_format,
+        fraction_bits=0,
+        nan_code=nan_code,
+        rho=rho,
+        overflow=overflow,
+        negative_zero=negative_zero,
+        subnormals=subnormals,
+    )
     check_output(design, "fp32")
 
     def step(_: int, pairs: Sequence[Pair], accumulator: Number) -> int:

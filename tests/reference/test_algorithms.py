@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from fp32_operands import KINDS, random_arrays
+from support.fp32_operands import KINDS, random_arrays
 
 from reference.algorithms import add, convert, is_nan, scaled, split, subtract
 from reference.patterns import DTYPES, UINTS

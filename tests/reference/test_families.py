@@ -11,6 +11,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from support.published import EQUATION_10, TABLE_8
 
 from reference.accumulators import integer_dot, late_ieee, sequential
 from reference.exact import FLUSHED, dot
@@ -107,34 +108,27 @@ def test_decode_integers() -> None:
 
 # --- Xie et al., equation (10) and table 8
 
-A10, B10, C10 = [-(2.0**13), -0.5, -0.25, -0.125], [2.0**10, 1.0, 1.0, 1.0], 2.0**23
-MINUS_ONE, MINUS_0_875, MINUS_0_75, MINUS_0_5, MINUS_0_375 = 0xBF800000, 0xBF600000, 0xBF400000, 0xBF000000, 0xBEC00000
-
-
-def test_equation_10_rtx_blackwell() -> None:
-    for format, length in (("tf32", 8), ("bf16", 16), ("fp16", 16), ("e5m2", 32)):
-        x, y = operands(format, A10, B10, length=length)
-        step = {"L": length, "fraction_bits": 25, "rho": "rz-fp32", "nan_code": NAN["fp32"]}
-        assert dot(x, y, bits(C10, "fp32"), a_format=format, b_format=format, **FP32, **step) == MINUS_0_75
+A10, B10, C10 = EQUATION_10
+CDNA1, CDNA2, CDNA3 = ({k: bits(x, "fp32") for k, x in TABLE_8[f"cdna{n}"].items()} for n in (1, 2, 3))
 
 
 def test_equation_10_cdna1() -> None:
-    assert exact("bf16", A10, B10, C10, L=2) == MINUS_0_875
-    assert exact("fp16", A10, B10, C10, L=4) == MINUS_0_875
+    assert exact("bf16", A10, B10, C10, L=2) == CDNA1["bf16"]
+    assert exact("fp16", A10, B10, C10, L=4) == CDNA1["fp16"]
 
 
 @pytest.mark.parametrize("subnormals", FLUSHED)
 def test_equation_10_cdna2_and_point_10(subnormals: str) -> None:
-    assert ftz("fp16", A10, B10, C10, P=4, subnormals=subnormals) == 0x00000000
-    assert ftz("bf16", A10, B10, C10, P=4, subnormals=subnormals) == 0x00000000
-    assert ftz("bf16", A10, B10, C10, P=2, subnormals=subnormals) == MINUS_0_375
+    assert ftz("fp16", A10, B10, C10, P=4, subnormals=subnormals) == CDNA2["fp16"]
+    assert ftz("bf16", A10, B10, C10, P=4, subnormals=subnormals) == CDNA2["bf16_1k"]
+    assert ftz("bf16", A10, B10, C10, P=2, subnormals=subnormals) == CDNA2["bf16"]
 
 
 @pytest.mark.parametrize("final_rounding", ["A", "B"])
 def test_equation_10_cdna3(final_rounding: str) -> None:
     for format in ("tf32", "bf16", "fp16"):
-        assert rounded(tr_fdpa, format, A10, B10, C10, final_rounding=final_rounding) == MINUS_0_5
-    assert rounded(gtr_fdpa, "e5m2fnuz", A10, B10, C10, final_rounding=final_rounding) == MINUS_ONE
+        assert rounded(tr_fdpa, format, A10, B10, C10, final_rounding=final_rounding) == CDNA3[format]
+    assert rounded(gtr_fdpa, "e5m2fnuz", A10, B10, C10, final_rounding=final_rounding) == CDNA3["fp8"]
 
 
 # --- FTZ-AddMul

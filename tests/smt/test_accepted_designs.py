@@ -8,9 +8,11 @@ from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError
 from mmaproof.designs.formats import FORMATS
 from mmaproof.designs.k_order import KOrder
-from mmaproof.designs.parameters import DEFINITIONS, IntegerRange, Parameters
-from mmaproof.generators.distributions import draw
+from mmaproof.designs.parameters import DEFINITIONS, compose
+from mmaproof.designs.signature import Signature
+from mmaproof.designs.steps.record import IntegerRange
 from mmaproof.smt.evaluate import evaluate, evaluate_batch
+from mmaproof.verification.distributions import draw
 
 K, ROWS = 8, 4
 
@@ -36,7 +38,8 @@ def random_design(rng):
     if rng.random() < 0.3:
         scale, block = formats[rng.integers(len(formats))], int(rng.choice([2, 4, 8]))
     d = RHO[rho].target
-    return Design("x", "m1n1k8", "any", a, b, c, d, 1, 1, K, Parameters(**chosen), "nowhere", scale, block)
+    chain, step = compose(chosen)
+    return Design("x", "m1n1k8", "any", Signature(a, b, c, d, scale, block), 1, 1, K, chain, step, "nowhere")
 
 
 @pytest.mark.parametrize("seed", range(40))

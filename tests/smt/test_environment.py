@@ -5,12 +5,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from in_this_process import InThisProcess
 from pysmt.environment import Environment, get_env
+from support.in_this_process import InThisProcess
 
 import mmaproof
 from mmaproof.designs.catalogue import find_design
-from mmaproof.generators.stages import by_stages
 from mmaproof.properties.library.order import OrderIndependence
 from mmaproof.properties.run_question import Scope
 from mmaproof.smt.algebra.terms import TermAlgebra
@@ -21,6 +20,7 @@ from mmaproof.smt.proving.samples import Samples
 from mmaproof.smt.proving.staged import prove_by_stages
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.query import Query, width_of
+from mmaproof.verification.stages import by_stages
 
 LIMITS = Limits(60, 2 << 30)
 DESIGN = find_design("volta/f32.f16.f16.f32")

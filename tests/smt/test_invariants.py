@@ -5,16 +5,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from deciding import decide
 from hypothesis import given
 from hypothesis import strategies as st
+from support.deciding import decide
 
 from mmaproof.designs.catalogue import find_design, load_catalogue
 from mmaproof.designs.design import Design
 from mmaproof.designs.formats import FORMATS, Format
 from mmaproof.designs.operands import Operands
 from mmaproof.designs.readings import Alignment, FlushedSign
-from mmaproof.generators.distributions import BASIC, draw
 from mmaproof.smt import evaluate
 from mmaproof.smt.algebra.arrays import ArrayAlgebra
 from mmaproof.smt.algebra.integers import IntegerAlgebra, InvariantError
@@ -25,6 +24,7 @@ from mmaproof.smt.proving.lemma import Input, Lemma
 from mmaproof.smt.semantics import fused_step, fused_sum, ieee, sequential_step, terms, unpack
 from mmaproof.smt.semantics.cut import Cut
 from mmaproof.smt.solving.verdict import Status
+from mmaproof.verification.distributions import BASIC, draw
 
 CHECKED, UNCHECKED, ARRAYS = IntegerAlgebra(checks=True), IntegerAlgebra(), ArrayAlgebra()
 FLOATS = [f for f in FORMATS.values() if not f.is_integer]

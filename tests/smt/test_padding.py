@@ -7,9 +7,9 @@ from reference.designs import reference_result
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.errors import DesignError, OperandError
 from mmaproof.designs.operands import OperandBatch, Operands
-from mmaproof.generators.distributions import draw
 from mmaproof.hardware_replay.emulation import dot
 from mmaproof.smt.evaluate import evaluate, evaluate_batch
+from mmaproof.verification.distributions import draw
 
 SCALED = [
     "rtx-blackwell/mma.m16n8k64.block16.f32.e2m1.e2m1.f32.ue4m3",

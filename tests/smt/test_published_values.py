@@ -4,25 +4,15 @@ import math
 
 import numpy as np
 import pytest
-from sampling import fp16_design
+from support.published import EQUATION_10, TABLE_8, kind_of_operands
+from support.sampling import fp16_design
 
 from mmaproof.designs.catalogue import find_design, load_catalogue
 from mmaproof.designs.design import Design
 from mmaproof.designs.operands import Operands
-from mmaproof.generators.distributions import from_float64
 from mmaproof.smt.evaluate import evaluate
 from mmaproof.smt.semantics.widths import sum_widths
-
-# Xie et al. 2026, table 8: what equation (10) gives, by architecture and width of the operands in bits
-TABLE_8 = {
-    "volta": {16: 0.0},
-    "turing": {16: -0.5},
-    "ampere": {16: -0.5, 19: -0.5},
-    "ada": {16: -0.5, 19: -0.5, 8: 0.0},
-    "hopper": {16: -0.75, 19: -0.75, 8: 0.0},
-    "blackwell": {16: -0.75, 19: -0.75, 8: -0.75},
-    "rtx-blackwell": {16: -0.75, 19: -0.75, 8: -0.75},
-}
+from mmaproof.verification.distributions import from_float64
 
 
 def pattern(fmt, value: float) -> int:
@@ -41,7 +31,7 @@ def exact(fmt, value: float) -> bool:
     return fmt.e_min <= math.log2(abs(value)) <= fmt.e_max
 
 
-A, B, C = (-(2.0**13), -0.5, -0.25, -0.125), (2.0**10, 1.0, 1.0, 1.0), 2.0**23
+A, B, C = EQUATION_10
 
 
 def equation_10(design) -> Operands | None:
@@ -71,8 +61,7 @@ def test_equation_10_gives_table_8(design):
         # fp16 accumulators and e4m3 pairs cannot hold 2^23; the same shape, scaled down, can: see below
         assert design.c_format.name == "fp16" or "e4m3" in (design.a_format.name, design.b_format.name)
         return
-    kind = design.a_format.exponent_bits + design.a_format.fraction_bits + 1
-    expected = -0.875 if design.family == "fma-chain" else TABLE_8[design.architecture][kind]
+    expected = -0.875 if design.family == "fma-chain" else TABLE_8[design.architecture][kind_of_operands(design)]
     assert evaluate(design, operands) == pattern(design.d_format, expected)
 
 

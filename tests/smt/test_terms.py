@@ -2,7 +2,7 @@
 
 import pytest
 from pysmt.environment import get_env
-from sampling import basic_operands, distinct_designs
+from support.sampling import basic_operands, distinct_designs, first_of_each_family, quick_are
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.design import Design
@@ -53,13 +53,20 @@ def check(design: Design, rows: int) -> None:
             assert value.constant_value() == evaluate(design, operands), operands
 
 
-@pytest.mark.parametrize("design", distinct_designs(), ids=lambda d: d.name)
+@pytest.mark.parametrize("design", quick_are(distinct_designs(), first_of_each_family(distinct_designs())))
 def test_constants_give_what_integers_give(design):
     check(design, 5)
 
 
 @pytest.mark.parametrize("settings", SETTINGS)
-@pytest.mark.parametrize("name", ["ampere/f32.bf16.bf16.f32", "turing/f32.f16.f16.f32", "ada/f32.e4m3.e5m2.f32"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param("ampere/f32.bf16.bf16.f32", marks=pytest.mark.middle),
+        "turing/f32.f16.f16.f32",
+        pytest.param("ada/f32.e4m3.e5m2.f32", marks=pytest.mark.middle),
+    ],
+)
 def test_readings_too(name, settings):
     check(find_design(f"{name}@{settings}"), 10)
 

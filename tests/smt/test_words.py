@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from mmaproof.designs.catalogue import find_design
-from mmaproof.generators import stages
 from mmaproof.properties.library.order import OrderIndependence
 from mmaproof.properties.run_question import Scope
 from mmaproof.smt.algebra.arrays import ArrayAlgebra
@@ -12,6 +11,7 @@ from mmaproof.smt.algebra.integers import IntegerAlgebra
 from mmaproof.smt.algebra.protocol import Word, ite
 from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.solving.limits import Limits
+from mmaproof.verification import stages
 
 INTEGERS, ARRAYS, TERMS = IntegerAlgebra(), ArrayAlgebra(), TermAlgebra()
 ALGEBRAS = pytest.mark.parametrize("algebra", [INTEGERS, ARRAYS, TERMS], ids=["integers", "arrays", "terms"])

@@ -4,20 +4,20 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from event_tags import tags_on_integers
 from reference import exact
 from reference.families import truncated_sum
 from reference.formats import CONVERSIONS, FORMATS, decode, floor_log2
-from sampling import distinct_designs
+from support.event_tags import tags_on_integers
+from support.sampling import distinct_designs
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.operands import OperandBatch, Operands
 from mmaproof.designs.parameters import complete_settings
 from mmaproof.generators.cover import result_bins, sum_bins
-from mmaproof.generators.cover.reach import hits_of
-from mmaproof.generators.distributions import DISTRIBUTIONS, draw
+from mmaproof.generators.cover.reach import hits_of, unasked
 from mmaproof.smt.evaluate import trace
 from mmaproof.smt.semantics.cut import Cut
+from mmaproof.verification.distributions import DISTRIBUTIONS, draw
 
 FAMILIES = {design.family: design for design in reversed(distinct_designs())}
 CHAIN = "ampere/m16n8k16.f32.f16.f16.f32"
@@ -188,6 +188,17 @@ def test_a_late_sum_of_products_keeps_more_bits_than_c():
         assert {str(bins[j]) for j in np.flatnonzero(row) if bins[j].event in events} == expected
         checked += len(expected) == 4
     assert checked > 100
+
+
+def test_a_kind_of_step_that_is_not_known_is_not_asked():
+    design = find_design("cpu/tdpbf16ps.m16n16k32.f32.bf16.bf16.f32")
+    batch = rows_of(design, 1)
+    events = {x.event for x in hits_of(design, batch)[0]}
+    operands, chain = {f"class of {x}" for x in "abcd"}, {f"{x} in step" for x in ("first change", "first overflow")}
+    assert events == operands | chain | {"special result", "nonzero product in step"}
+    assert unasked(design, batch) == "what happens inside a step of this kind"
+    for known in FAMILIES.values():
+        assert (unasked(known, rows_of(known, 1)) == "") is not (known.family == design.family)
 
 
 def test_only_a_register_of_stated_width_wraps():

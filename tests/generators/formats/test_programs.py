@@ -109,6 +109,7 @@ def test_what_is_no_program():
         program([(rows_of(HALF), kernel), (rows_of(DOUBLE), ampere)], CUDA, file="x.cu", version="0")
 
 
+@pytest.mark.middle
 @pytest.mark.parametrize("architecture", [x for x in ARCHITECTURES if x != "volta"])
 def test_programs_compile(tmp_path, architecture):
     compiler = shutil.which("nvcc")

@@ -8,7 +8,6 @@ import pytest
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.errors import InputError
-from mmaproof.generators.distributions import draw
 from mmaproof.generators.identify.behaviour import Behaviour
 from mmaproof.generators.identify.evidence import Evidence
 from mmaproof.generators.identify.fit import Fit
@@ -18,6 +17,7 @@ from mmaproof.generators.identify.space import Interface, default_axes, read_axe
 from mmaproof.hardware_replay.target import Ran, Unit
 from mmaproof.hardware_replay.targets import ModelTarget
 from mmaproof.smt.evaluate import equal_patterns, evaluate_batch
+from mmaproof.verification.distributions import draw
 
 TURING = "turing/mma.m16n8k8.f32.f16.f16.f32"
 
@@ -46,9 +46,13 @@ class FunctionUnit:
 @pytest.mark.parametrize(
     ("name", "found"),
     [
-        (TURING, {"L": 8, "fraction_bits": 24, "rho": "rz-fp32"}),
-        ("cdna3/v_mfma_f32_32x32x8_f16", {"join": "round-down", "late_bits": 31, "product_limit": 128}),
-        ("cdna2/v_mfma_f32_32x32x8f16", {"summation": "pairwise", "L": 4}),
+        pytest.param(TURING, {"L": 8, "fraction_bits": 24, "rho": "rz-fp32"}, marks=pytest.mark.middle),
+        pytest.param(
+            "cdna3/v_mfma_f32_32x32x8_f16",
+            {"join": "round-down", "late_bits": 31, "product_limit": 128},
+            marks=pytest.mark.middle,
+        ),
+        pytest.param("cdna2/v_mfma_f32_32x32x8f16", {"summation": "pairwise", "L": 4}, marks=pytest.mark.middle),
         ("turing/mma.m8n8k16.satfinite.s32.s8.u8.s32", {"integer_overflow": "saturate"}),
         pytest.param("hopper/mma.m8n8k4.f64.f64.f64.f64", {"L": 1, "alignment": "jam"}, marks=pytest.mark.slow),
     ],
@@ -107,6 +111,7 @@ def same_on_random_operands(first, second, rows=20_000):
     return True
 
 
+@pytest.mark.middle
 @pytest.mark.parametrize("seed", [0, *(pytest.param(x, marks=pytest.mark.slow) for x in range(1, 10))])
 def test_units_inside_the_space_and_outside_the_catalogue(seed):
     interface = Interface.parse("f32.f16.f16.f32", 8)
@@ -169,8 +174,8 @@ def with_exchanged_halves(design):
 @pytest.mark.parametrize(
     "outside",
     [
-        in_three_groups,
-        with_exchanged_halves,
+        pytest.param(in_three_groups, marks=pytest.mark.middle),
+        pytest.param(with_exchanged_halves, marks=pytest.mark.middle),
         pytest.param(with_rounded_products, marks=pytest.mark.slow),
         pytest.param(with_c_twice, marks=pytest.mark.slow),
         pytest.param(lambda design: with_low_bits_dropped(design, 5), id="low-bits-dropped", marks=pytest.mark.slow),
@@ -191,6 +196,7 @@ def test_units_outside_the_space_are_said_to_be_none(outside):
     assert len(operands) == 8
 
 
+@pytest.mark.middle
 def test_a_unit_that_differs_rarely_is_caught_by_the_validation():
     design = find_design(TURING)
 
@@ -204,6 +210,7 @@ def test_a_unit_that_differs_rarely_is_caught_by_the_validation():
     assert "validation" in outcome.evidence.kinds
 
 
+@pytest.mark.middle
 def test_a_recording_narrows_the_space_and_says_what_it_leaves_open():
     design = find_design(TURING)
     interface = Interface.of(design)
@@ -239,6 +246,7 @@ def test_rows_of_a_recording_match_nothing_that_was_not_validated():
         assert design.settings[name] in (finding.value, *finding.undecided)
 
 
+@pytest.mark.middle
 def test_a_unit_that_contradicts_itself_is_said_to():
     design = find_design(TURING)
     rng = np.random.default_rng(0)
@@ -252,6 +260,7 @@ def test_a_unit_that_contradicts_itself_is_said_to():
     assert "answers the same operands differently" in outcome.oracle.problem
 
 
+@pytest.mark.middle
 def test_rows_of_the_validation_without_an_answer_are_a_problem():
     design = find_design(TURING)
 
@@ -268,6 +277,7 @@ def test_rows_of_the_validation_without_an_answer_are_a_problem():
     assert outcome.oracle.unanswered > 0
 
 
+@pytest.mark.middle
 def test_a_space_away_from_every_known_unit_is_searched(tmp_path):
     path = tmp_path / "space.toml"
     path.write_text("fraction_bits = [10, 11]\n")

@@ -40,7 +40,7 @@ def mmaproof(*arguments, driver=None, trouble="", cwd=None):
     return subprocess.run(command, capture_output=True, text=True, env=environment, cwd=cwd, check=False)
 
 
-@pytest.mark.parametrize(("rows", "k"), [(5, 16), (40_000, 16), (100, 48)])
+@pytest.mark.parametrize(("rows", "k"), [(5, 16), pytest.param(40_000, 16, marks=pytest.mark.middle), (100, 48)])
 def test_rows_run_in_launches_and_chains(fake_driver, tmp_path, rows, k):
     made = mmaproof(
         *("record", "cuda", "normal", "-o", "r.npz", "--design", WGMMA, "--rows", rows, "--k", k),
@@ -54,6 +54,7 @@ def test_rows_run_in_launches_and_chains(fake_driver, tmp_path, rows, k):
     assert (answers.design, answers.batch.k) == (WGMMA, k)
 
 
+@pytest.mark.middle
 def test_replay_chooses_the_instruction_that_the_vectors_are_of(fake_driver, tmp_path):
     record = mmaproof("record", "model:" + WGMMA, "normal", "-o", tmp_path / "r.npz")
     assert record.returncode == 0

@@ -6,17 +6,17 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from simulated_warp import Warp
+from support.simulated_warp import Warp
 
 from mmaproof.designs.catalogue import find_design, load_catalogue
 from mmaproof.designs.errors import TargetUnavailable
 from mmaproof.designs.operands import Patterns, pattern_dtype
-from mmaproof.generators.distributions import draw
 from mmaproof.hardware_replay.cuda.compiling import compile_kernels
 from mmaproof.hardware_replay.cuda.mma_sync import kernel
 from mmaproof.hardware_replay.kernels.fragments import Fragment
 from mmaproof.hardware_replay.kernels.kernel import Kernel
 from mmaproof.smt.evaluate import evaluate_batch
+from mmaproof.verification.distributions import draw
 
 ARCHITECTURES = ["volta", "turing", "ampere", "ada", "hopper", "blackwell", "rtx-blackwell"]
 KERNELS = [kernel(x) for x in load_catalogue().designs.values() if x.instruction.startswith("mma.")]

@@ -15,12 +15,12 @@ from mmaproof.designs.catalogue import find_design, load_catalogue
 from mmaproof.designs.design import Design
 from mmaproof.designs.formats import FORMATS
 from mmaproof.designs.operands import OperandBatch, pattern_dtype
-from mmaproof.generators.distributions import draw
 from mmaproof.hardware_replay.cuda.compiling import compile_kernels
 from mmaproof.hardware_replay.cuda.instructions import kernel_of
 from mmaproof.hardware_replay.kernels.fragments import Fragment
 from mmaproof.hardware_replay.kernels.kernel import Kernel
 from mmaproof.smt.evaluate import evaluate_batch
+from mmaproof.verification.distributions import draw
 
 Disassemble = Callable[[Sequence[Kernel]], dict[str, str]]
 
@@ -293,12 +293,13 @@ def test_each_kernel_states_the_instruction_of_its_design(family: str) -> None:
         assert said.scale == (design.scale_format and design.scale_format.isa_name)
 
 
-@pytest.mark.parametrize("family", ["wgmma", "tcgen05"])
+@pytest.mark.parametrize("family", ["wgmma", pytest.param("tcgen05", marks=pytest.mark.middle)])
 def test_kernels_compile(family: str) -> None:
     pytest.importorskip("cuda.bindings", reason="the package cuda-bindings is not here")
     assert compile_kernels(kernels(family))
 
 
+@pytest.mark.middle
 @pytest.mark.parametrize("family", ["wgmma", "tcgen05"])
 def test_the_machine_code_has_the_one_instruction(family: str, disassemble: Disassemble) -> None:
     pytest.importorskip("cuda.bindings", reason="the package cuda-bindings is not here")

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from mmaproof.designs.catalogue import find_design, load_catalogue
 from mmaproof.designs.errors import InputError
 from mmaproof.designs.operands import OperandBatch, Patterns
-from mmaproof.generators.distributions import draw
 from mmaproof.hardware_replay.hip.mfma import ARCHITECTURES, kernel
 from mmaproof.hardware_replay.kernels.fragments import Fragment
 from mmaproof.hardware_replay.kernels.kernel import Kernel
 from mmaproof.smt.evaluate import evaluate_batch
+from mmaproof.verification.distributions import draw
 
 TARGETS = {"cdna1": "gfx908", "cdna2": "gfx90a", "cdna3": "gfx942"}
 KERNELS = [kernel(x) for x in load_catalogue().designs.values() if x.architecture in ARCHITECTURES]

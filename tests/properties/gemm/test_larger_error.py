@@ -4,19 +4,19 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from deciding import decide
-from fp32_operands import FINITE, random_arrays, random_operands
 from reference.algorithms import decode, largest_finite, reference_algorithm, value
+from support.deciding import decide
+from support.fp32_operands import FINITE, random_arrays, random_operands
 
 from mmaproof.algorithms.catalogue import find_algorithm
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.operands import OperandBatch, Operands
-from mmaproof.generators.gemm.compare import SHAPED_FOR
-from mmaproof.generators.search import Budget, search
 from mmaproof.properties.gemm.larger_error import LargerError
 from mmaproof.properties.preconditions import parse_precondition
 from mmaproof.smt.algebra.integers import IntegerAlgebra
 from mmaproof.smt.solving.verdict import Status
+from mmaproof.verification.gemm.compare import SHAPED_FOR
+from mmaproof.verification.search import Budget, search
 
 VOLTA, BF16 = "volta/mma.m8n8k4.f32.f16.f16.f32", "ampere/mma.m16n8k8.f32.bf16.bf16.f32"
 TF32 = "ampere/mma.m16n8k4.f32.tf32.tf32.f32"

@@ -10,15 +10,15 @@ from reference.formats import decode
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.errors import DesignError
 from mmaproof.designs.operands import Operands
-from mmaproof.generators.check import check
-from mmaproof.generators.distributions import DISTRIBUTIONS, draw
-from mmaproof.generators.search import Budget
 from mmaproof.properties.library import find_property
 from mmaproof.properties.library.error_bound import WithinBound
 from mmaproof.properties.library.exactness import WithinSpread
 from mmaproof.properties.run_question import Scope
 from mmaproof.smt.evaluate import evaluate, trace
 from mmaproof.smt.solving.limits import Limits
+from mmaproof.verification.check import check
+from mmaproof.verification.distributions import DISTRIBUTIONS, draw
+from mmaproof.verification.search import Budget
 
 VOLTA = "volta/f32.f16.f16.f32"
 FP8 = "hopper/wgmma.f32.e4m3.e4m3"
@@ -34,9 +34,7 @@ def ask(name, design, seconds=60):
 def of_length(name, products):
     """The design with K = L = products, a unit that only exists here."""
     design = find_design(name)
-    return replace(
-        design, k=products, parameters=replace(design.parameters, L=products), changed=("L", *design.changed)
-    )
+    return replace(design, k=products, step=replace(design.step, L=products), changed=("L", *design.changed))
 
 
 def value(fmt, pattern):
@@ -45,8 +43,17 @@ def value(fmt, pattern):
     return -x.magnitude if x.sign else x.magnitude
 
 
-@pytest.mark.parametrize(("products", "bits"), [(4, 3), (8, 4), (16, 5), (32, 6), (64, 7)])
-@pytest.mark.parametrize("name", [VOLTA, NORMALISED])
+@pytest.mark.parametrize(
+    ("products", "bits"),
+    [
+        (4, 3),
+        (8, 4),
+        (16, 5),
+        pytest.param(32, 6, marks=pytest.mark.middle),
+        pytest.param(64, 7, marks=pytest.mark.middle),
+    ],
+)
+@pytest.mark.parametrize("name", [VOLTA, pytest.param(NORMALISED, marks=pytest.mark.middle)])
 def test_carry_bits_of_fp16(name, products, bits):
     # reference.md, section 1, for 5, 9, 17 and 33 terms; Valpey et al. 2025 answered the first of these only
     answer = ask("carry-bits", of_length(name, products))
@@ -54,13 +61,14 @@ def test_carry_bits_of_fp16(name, products, bits):
     proof, needed = answer.answers[0], answer.answers[-1]
     assert all(lemma.status.value == "proved" for lemma in proof.lemmas) and proof.lemmas
     fewer, enough = answer.finding.runs
-    assert fewer.design.parameters.carry_bits == bits - 1 and enough.design.parameters.carry_bits == bits
+    assert fewer.design.step.carry_bits == bits - 1 and enough.design.step.carry_bits == bits
     assert fewer.d != enough.d
     wider = enough.design.change(carry_bits=bits + 1)
     assert evaluate(wider, enough.operands) == enough.d
     assert needed.witness is not None
 
 
+@pytest.mark.middle
 @pytest.mark.parametrize(("name", "bits"), [("rtx-blackwell/m16n8k16.f32.e4m3.e4m3.f32", 4), (FP8, 5)])
 def test_carry_bits_of_fp8(name, bits):
     answer = ask("carry-bits", name)
@@ -70,7 +78,7 @@ def test_carry_bits_of_fp8(name, bits):
 def test_a_register_that_wraps_violates_carry_bits():
     answer = ask("carry-bits", f"{VOLTA}@carry_bits=2")
     assert (answer.verdict, answer.finding.value) == ("violated", 3)
-    assert {run.design.parameters.carry_bits for run in answer.finding.runs} == {2, 3}
+    assert {run.design.step.carry_bits for run in answer.finding.runs} == {2, 3}
     assert ask("carry-bits", f"{VOLTA}@carry_bits=4").verdict == "holds"
 
 
@@ -78,13 +86,13 @@ def test_a_register_that_wraps_violates_carry_bits():
     ("name", "products", "c"),
     [
         (VOLTA, 3, 0),
-        ("turing/f32.f16.f16.f32", 4, 1),
-        (HOPPER, 5, 2),
-        (FP8, 7, "none"),
-        ("blackwell/tcgen05.mma.m64n8k32.f32.e4m3.e4m3", 19, 2),
-        ("ampere/m16n8k16.f32.bf16.bf16.f32", 10, 1),
-        ("volta/f16.f16.f16.f16", 3, 13),
-        ("cdna1/v_mfma_f32_32x32x8f16", "any", "any"),
+        pytest.param("turing/f32.f16.f16.f32", 4, 1, marks=pytest.mark.middle),
+        pytest.param(HOPPER, 5, 2, marks=pytest.mark.middle),
+        pytest.param(FP8, 7, "none", marks=pytest.mark.middle),
+        pytest.param("blackwell/tcgen05.mma.m64n8k32.f32.e4m3.e4m3", 19, 2, marks=pytest.mark.middle),
+        pytest.param("ampere/m16n8k16.f32.bf16.bf16.f32", 10, 1, marks=pytest.mark.middle),
+        pytest.param("volta/f16.f16.f16.f16", 3, 13, marks=pytest.mark.middle),
+        pytest.param("cdna1/v_mfma_f32_32x32x8f16", "any", "any", marks=pytest.mark.middle),
     ],
 )
 def test_exactness(name, products, c):
@@ -93,6 +101,7 @@ def test_exactness(name, products, c):
         assert (answer.verdict, answer.finding.value) == ("violated" if expected == "none" else "holds", expected)
 
 
+@pytest.mark.middle
 def test_what_lies_one_beyond_is_not_exact():
     answer = ask("exactness-of-products", VOLTA)
     run, exact = answer.finding.runs
@@ -118,11 +127,11 @@ def test_the_spread_is_of_the_exponents_that_the_design_adds():
     "name",
     [
         VOLTA,
-        "volta/f16.f16.f16.f16",
-        HOPPER,
-        FP8,
-        "ampere/m16n8k16.f32.bf16.bf16.f32",
-        "ampere/m16n8k8.f32.tf32.tf32.f32",
+        pytest.param("volta/f16.f16.f16.f16", marks=pytest.mark.middle),
+        pytest.param(HOPPER, marks=pytest.mark.middle),
+        pytest.param(FP8, marks=pytest.mark.middle),
+        pytest.param("ampere/m16n8k16.f32.bf16.bf16.f32", marks=pytest.mark.middle),
+        pytest.param("ampere/m16n8k8.f32.tf32.tf32.f32", marks=pytest.mark.middle),
     ],
 )
 def test_the_error_bound_is_proved_and_nearly_reached(name):
@@ -137,7 +146,7 @@ def test_the_error_bound_is_proved_and_nearly_reached(name):
 def error_over_bound(design, operands):
     """Error over bound by the independent reference, except for e_max, which is the design's own."""
     a, b, c, d = design.formats
-    p, rho = design.parameters, design.parameters.conversion
+    p, rho = design.step, design.step.conversion
     products = [value(a, x) * value(b, y) for x, y in zip(operands.a, operands.b, strict=True)]
     (step,) = trace(design, operands).steps
     returned = value(d, step.d.data)
@@ -170,6 +179,7 @@ def test_the_error_bound_is_violated_by_mutants(change):
     assert error_over_bound(run.design.one_step(), run.operands) >= 1
 
 
+@pytest.mark.middle
 @pytest.mark.parametrize("name", ["carry-bits", "error-bound", "exactness-of-products", "exactness-of-c"])
 def test_each_comes_out_the_other_way_on_its_mutant(name):
     asked = find_property(name)

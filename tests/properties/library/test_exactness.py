@@ -4,18 +4,18 @@ import pytest
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.operands import Operands
-from mmaproof.generators.check import check
 from mmaproof.properties.library.exactness import WithinSpread
 from mmaproof.properties.run_question import Scope
+from mmaproof.verification.check import check
 
 
 @pytest.mark.parametrize(
     ("design", "value"),
     [
         # the products of two fp6 lie at most 19 below the largest fp16 accumulator: nothing is ever lost
-        ("blackwell/tcgen05.mma.m64n8k32.f16.e3m2.e3m2", "any"),
+        pytest.param("blackwell/tcgen05.mma.m64n8k32.f16.e3m2.e3m2", "any", marks=pytest.mark.middle),
         # c above every product, and a product below the cut that decides a tie
-        ("blackwell/tcgen05.mma.m64n8k32.f16.e3m2.e4m3", 20),
+        pytest.param("blackwell/tcgen05.mma.m64n8k32.f16.e3m2.e4m3", 20, marks=pytest.mark.middle),
         ("volta/mma.m8n8k4.f32.f16.f16.f32", 3),
     ],
 )
@@ -29,7 +29,7 @@ def test_products(design, value):
     ("design", "value"),
     [
         # c alone below the cut, where it decides a tie
-        ("blackwell/tcgen05.mma.m64n8k32.f16.e2m3.e4m3", 15),
+        pytest.param("blackwell/tcgen05.mma.m64n8k32.f16.e2m3.e4m3", 15, marks=pytest.mark.middle),
         ("volta/mma.m8n8k4.f32.f16.f16.f32", 0),
     ],
 )

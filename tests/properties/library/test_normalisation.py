@@ -4,11 +4,11 @@ import pytest
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.operands import Operands
-from mmaproof.generators.check import check
 from mmaproof.properties.library import find_property
 from mmaproof.properties.library.normalisation import _Positive, _Shrinking, normalising_twin
 from mmaproof.properties.run_question import Scope
 from mmaproof.smt.evaluate import evaluate
+from mmaproof.verification.check import check
 
 VOLTA, TURING = "volta/mma.m8n8k4.f32.f16.f16.f32", "turing/mma.m16n8k8.f32.f16.f16.f32"
 BOTH = ("normalised-in-addition", "normalised-in-subtraction")
@@ -16,12 +16,13 @@ BOTH = ("normalised-in-addition", "normalised-in-subtraction")
 
 def sums_of(design, terms, c):
     """Operands whose products are the terms, each doubled and halved."""
-    rest = [0] * (design.parameters.L - len(terms))
+    rest = [0] * (design.step.L - len(terms))
     half = design.b_format.encode(0.5)
     a = [design.a_format.encode(2 * x) for x in terms]
     return Operands((*a, *rest), (*[half] * len(a), *rest), design.c_format.encode(c))
 
 
+@pytest.mark.middle
 @pytest.mark.parametrize("name", BOTH)
 def test_mutants_come_out_the_other_way(name):
     asked = find_property(name)
@@ -34,7 +35,7 @@ def test_mutants_come_out_the_other_way(name):
     assert unit.d != twin.d
     assert all(evaluate(run.design, run.operands) == run.d for run in (unit, twin))
     # and back
-    assert asked.mutant(asked.mutant(specimen)).parameters.normalises == "no"
+    assert asked.mutant(asked.mutant(specimen)).step.normalises == "no"
 
 
 @pytest.mark.parametrize("name", BOTH)
@@ -42,12 +43,12 @@ def test_mutants_come_out_the_other_way(name):
     "design",
     [
         TURING,
-        "ampere/m16n8k16.f32.bf16.bf16.f32",
-        "hopper/wgmma.f32.f16.f16",
-        "hopper/wgmma.f32.e4m3.e4m3",
+        pytest.param("ampere/m16n8k16.f32.bf16.bf16.f32", marks=pytest.mark.middle),
+        pytest.param("hopper/wgmma.f32.f16.f16", marks=pytest.mark.middle),
+        pytest.param("hopper/wgmma.f32.e4m3.e4m3", marks=pytest.mark.middle),
         "cdna3/v_mfma_f32_32x32x8_f16",
-        "cdna3/v_mfma_f32_16x16x32_fp8_fp8",
-        "hopper/mma.m16n8k32.f32.e4m3.e4m3.f32",
+        pytest.param("cdna3/v_mfma_f32_16x16x32_fp8_fp8", marks=pytest.mark.middle),
+        pytest.param("hopper/mma.m16n8k32.f32.e4m3.e4m3.f32", marks=pytest.mark.middle),
         "paper/sequential.m1n1k4.f32.f16.f16.f32",
     ],
 )

@@ -5,10 +5,10 @@ import itertools
 import pytest
 
 from mmaproof.designs.catalogue import find_design
-from mmaproof.generators.check import check
 from mmaproof.properties.library import find_property
 from mmaproof.properties.library.order import generators
 from mmaproof.smt.evaluate import evaluate
+from mmaproof.verification.check import check
 
 
 def closure(start, permutations):
@@ -41,15 +41,15 @@ def test_products_that_share_a_scale_stay_together():
 @pytest.mark.parametrize(
     ("name", "verdict"),
     [
-        ("volta/f32.f16.f16.f32", "holds"),
-        ("hopper/wgmma.f32.f16.f16", "holds"),
-        ("hopper/wgmma.f32.e4m3.e4m3", "holds"),
-        ("cdna3/v_mfma_f32_32x32x8_f16", "holds"),
-        ("cdna1/v_mfma_f32_32x32x8f16", "holds"),
-        ("rtx-blackwell/mma.m16n8k64.block16.f32.e2m1.e2m1.f32.ue4m3", "holds"),
+        pytest.param("volta/f32.f16.f16.f32", "holds", marks=pytest.mark.middle),
+        pytest.param("hopper/wgmma.f32.f16.f16", "holds", marks=pytest.mark.middle),
+        pytest.param("hopper/wgmma.f32.e4m3.e4m3", "holds", marks=pytest.mark.middle),
+        pytest.param("cdna3/v_mfma_f32_32x32x8_f16", "holds", marks=pytest.mark.middle),
+        pytest.param("cdna1/v_mfma_f32_32x32x8f16", "holds", marks=pytest.mark.middle),
+        pytest.param("rtx-blackwell/mma.m16n8k64.block16.f32.e2m1.e2m1.f32.ue4m3", "holds", marks=pytest.mark.middle),
         ("cdna2/v_mfma_f32_32x32x8f16", "violated"),
         ("cdna3/v_mfma_f32_32x32x16_fp8_fp8", "violated"),
-        ("paper/tree.m1n1k8.f32.f16.f16.f32", "violated"),
+        pytest.param("paper/tree.m1n1k8.f32.f16.f16.f32", "violated", marks=pytest.mark.middle),
     ],
 )
 def test_order_within_a_step(name, verdict):
@@ -65,8 +65,8 @@ def test_order_within_a_step(name, verdict):
     ("name", "verdict"),
     [
         ("ampere/m16n8k16.f32.f16.f16.f32", "violated"),
-        ("ampere/m16n8k8.f32.f16.f16.f32", "holds"),
-        ("hopper/wgmma.f32.f16.f16", "holds"),
+        pytest.param("ampere/m16n8k8.f32.f16.f16.f32", "holds", marks=pytest.mark.middle),
+        pytest.param("hopper/wgmma.f32.f16.f16", "holds", marks=pytest.mark.middle),
     ],
 )
 def test_order_along_k(name, verdict):
@@ -74,6 +74,7 @@ def test_order_along_k(name, verdict):
     assert answer.verdict == verdict
 
 
+@pytest.mark.middle
 @pytest.mark.parametrize("name", ["order-independent", "chain-order-independent"])
 def test_mutants_come_out_the_other_way(name):
     asked = find_property(name)

@@ -4,11 +4,11 @@ import pytest
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.operands import Operands
-from mmaproof.generators.check import check
 from mmaproof.properties.library import find_property
 from mmaproof.properties.run_question import Scope
 from mmaproof.smt.evaluate import evaluate
 from mmaproof.smt.solving.limits import Limits
+from mmaproof.verification.check import check
 
 VOLTA, TURING = "volta/mma.m8n8k4.f32.f16.f16.f32", "turing/mma.m16n8k8.f32.f16.f16.f32"
 CDNA1, CDNA2 = "cdna1/v_mfma_f32_32x32x8f16", "cdna2/v_mfma_f32_32x32x8f16"
@@ -20,6 +20,7 @@ def pattern(x):
     return find_design(VOLTA).d_format.encode(x)
 
 
+@pytest.mark.middle
 @pytest.mark.parametrize("name", ["guard-bit", "sticky-bit"])
 def test_mutants_come_out_the_other_way(name):
     asked = find_property(name)
@@ -31,6 +32,7 @@ def test_mutants_come_out_the_other_way(name):
     assert all(evaluate(run.design, run.operands) == run.d for run in (first, second))
 
 
+@pytest.mark.middle
 def test_more_bits_than_exact_sums_need_cannot_be_seen():
     asked = find_property("fraction-bits")
     specimen = find_design(asked.specimen)
@@ -45,10 +47,10 @@ def test_more_bits_than_exact_sums_need_cannot_be_seen():
     ("name", "verdict", "value"),
     [
         (VOLTA, "holds", 23),
-        (TURING, "holds", 24),
-        ("hopper/wgmma.f32.f16.f16", "holds", 25),
-        ("hopper/wgmma.f32.e4m3.e4m3", "holds", 13),
-        ("cdna3/v_mfma_f32_32x32x8_f16", "holds", 24),
+        pytest.param(TURING, "holds", 24, marks=pytest.mark.middle),
+        pytest.param("hopper/wgmma.f32.f16.f16", "holds", 25, marks=pytest.mark.middle),
+        pytest.param("hopper/wgmma.f32.e4m3.e4m3", "holds", 13, marks=pytest.mark.middle),
+        pytest.param("cdna3/v_mfma_f32_32x32x8_f16", "holds", 24, marks=pytest.mark.middle),
         ("riscv/bulk.m1n1k4.f32.bf16.bf16.f32", "holds", 26),
         (CDNA1, "violated", 276),
     ],
@@ -59,7 +61,7 @@ def test_fraction_bits(name, verdict, value):
     if verdict == "holds":
         # the design and the one with a bit more, then the design and the one with a bit fewer
         given, more, again, fewer = answer.finding.runs
-        assert [r.design.parameters.fraction_bits for r in (given, more, again, fewer)] == [
+        assert [r.design.step.fraction_bits for r in (given, more, again, fewer)] == [
             value,
             value + 1,
             value,
@@ -78,8 +80,8 @@ def test_fraction_bits_of_an_adder_tree_are_not_asked_about():
     ("name", "verdict"),
     [
         (VOLTA, "violated"),
-        ("hopper/wgmma.f32.e4m3.e4m3", "violated"),
-        ("hopper/wgmma.f16.e5m2.e5m2", "holds"),
+        pytest.param("hopper/wgmma.f32.e4m3.e4m3", "violated", marks=pytest.mark.middle),
+        pytest.param("hopper/wgmma.f16.e5m2.e5m2", "holds", marks=pytest.mark.middle),
         (f"{FMA}@fraction_bits=23", "violated"),
         ("paper/sequential.m1n1k4.f32.f16.f16.f32", "violated"),
     ],
@@ -95,8 +97,10 @@ def test_guard_bit(name, verdict):
         (TURING, "violated"),
         (CDNA1, "holds"),
         ("cdna3/v_mfma_f32_32x32x8_f16", "violated"),
-        ("hopper/mma.m16n8k32.f16.e4m3.e4m3.f16", "holds"),
-        ("blackwell/tcgen05.mma.m128n8k64.block16.f32.e2m1.e2m1.ue4m3", "violated"),
+        pytest.param("hopper/mma.m16n8k32.f16.e4m3.e4m3.f16", "holds", marks=pytest.mark.middle),
+        pytest.param(
+            "blackwell/tcgen05.mma.m128n8k64.block16.f32.e2m1.e2m1.ue4m3", "violated", marks=pytest.mark.middle
+        ),
     ],
 )
 def test_sticky_bit(name, verdict):

@@ -5,11 +5,11 @@ import pytest
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.errors import DesignError
 from mmaproof.designs.operands import Operands
-from mmaproof.generators.check import check
 from mmaproof.properties.library import find_property
 from mmaproof.properties.library.against_exact import AgainstExact, rounded_once
 from mmaproof.properties.run_question import Scope
 from mmaproof.smt.evaluate import evaluate
+from mmaproof.verification.check import check
 
 VOLTA, HALF = "volta/mma.m8n8k4.f32.f16.f16.f32", "volta/mma.m8n8k4.f16.f16.f16.f16"
 NVFP4 = "blackwell/tcgen05.mma.m128n8k64.block16.f32.e2m1.e2m1.ue4m3"
@@ -22,6 +22,7 @@ def run(design, a, b, c=0.0):
     return evaluate(design, Operands(tuple(columns[0]), tuple(columns[1]), formats[2].encode(c)))
 
 
+@pytest.mark.middle
 @pytest.mark.parametrize(
     ("name", "specimen", "mutant"),
     [("products-exact", VOLTA, "fraction_bits=19"), ("accumulation-precision", HALF, "summation=pairwise")],
@@ -43,14 +44,14 @@ def test_mutants_come_out_the_other_way(name, specimen, mutant):
     "name",
     [
         HALF,
-        "turing/f32.f16.f16.f32",
-        "ampere/m16n8k16.f32.bf16.bf16.f32",
-        "hopper/wgmma.f32.e4m3.e4m3",
+        pytest.param("turing/f32.f16.f16.f32", marks=pytest.mark.middle),
+        pytest.param("ampere/m16n8k16.f32.bf16.bf16.f32", marks=pytest.mark.middle),
+        pytest.param("hopper/wgmma.f32.e4m3.e4m3", marks=pytest.mark.middle),
         "cdna1/v_mfma_f32_32x32x2f32",
-        "cdna2/v_mfma_f32_32x32x8bf16_1k",
-        "cdna3/v_mfma_f32_32x32x8_f16",
-        "riscv/bulk.m1n1k4.f32.bf16.bf16.f32",
-        NVFP4,
+        pytest.param("cdna2/v_mfma_f32_32x32x8bf16_1k", marks=pytest.mark.middle),
+        pytest.param("cdna3/v_mfma_f32_32x32x8_f16", marks=pytest.mark.middle),
+        pytest.param("riscv/bulk.m1n1k4.f32.bf16.bf16.f32", marks=pytest.mark.middle),
+        pytest.param(NVFP4, marks=pytest.mark.middle),
     ],
 )
 def test_products_are_exact(name):
@@ -71,8 +72,8 @@ def test_exact_products_of_the_papers():
 @pytest.mark.parametrize(
     ("name", "verdict"),
     [
-        ("ampere/m16n8k8.f16.f16.f16.f16", "holds"),
-        ("hopper/wgmma.f16.e5m2.e5m2", "holds"),
+        pytest.param("ampere/m16n8k8.f16.f16.f16.f16", "holds", marks=pytest.mark.middle),
+        pytest.param("hopper/wgmma.f16.e5m2.e5m2", "holds", marks=pytest.mark.middle),
         (f"{HALF}@fraction_bits=11", "violated"),
     ],
 )
@@ -117,8 +118,8 @@ def test_lengths_that_are_no_step_are_refused():
 
 def test_what_joins_in_ieee_754_is_rounded_to_nearest():
     # rho of the emulated FP8 instructions truncates, the addition of c after it does not
-    assert rounded_once(find_design("hopper/mma.m16n8k32.f32.e4m3.e4m3.f32")).parameters.rho == "rne-fp32"
-    assert rounded_once(find_design(VOLTA)).parameters.rho == "rz-fp32"
+    assert rounded_once(find_design("hopper/mma.m16n8k32.f32.e4m3.e4m3.f32")).step.rho == "rne-fp32"
+    assert rounded_once(find_design(VOLTA)).step.rho == "rz-fp32"
 
 
 def test_the_other_blocks_have_the_scales_of_the_first():

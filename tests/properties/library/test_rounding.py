@@ -4,11 +4,11 @@ import pytest
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.operands import Operands
-from mmaproof.generators.check import check
 from mmaproof.properties.library import find_property
 from mmaproof.properties.library.rounding import MODES
 from mmaproof.properties.run_question import Scope
 from mmaproof.smt.evaluate import evaluate
+from mmaproof.verification.check import check
 
 VOLTA, HALF = "volta/mma.m8n8k4.f32.f16.f16.f32", "volta/mma.m8n8k4.f16.f16.f16.f16"
 BF16, FMA = "ampere/m16n8k16.f32.bf16.bf16.f32", "cdna1/v_mfma_f32_32x32x2f32"
@@ -19,6 +19,7 @@ def pattern(x):
     return find_design(VOLTA).d_format.encode(x)
 
 
+@pytest.mark.middle
 def test_the_mutant_rounds_otherwise():
     asked = find_property("conversion-rounding")
     specimen = find_design(asked.specimen)
@@ -30,13 +31,13 @@ def test_the_mutant_rounds_otherwise():
     ("name", "value"),
     [
         # no sum of fp16 products and c overflows without losing bits
-        (VOLTA, "RTZ, truncation"),
-        (BF16, "truncation"),
-        (f"{BF16}@overflow=largest-finite", "RTZ"),
-        (f"{HALF}@rho=rna-fp16", "RNA"),
-        (f"{HALF}@rho=rtn-fp16", "RTN"),
-        (f"{HALF}@rho=rtp-fp16", "RTP"),
-        (CDNA2, "RNE"),
+        pytest.param(VOLTA, "RTZ, truncation", marks=pytest.mark.middle),
+        pytest.param(BF16, "truncation", marks=pytest.mark.middle),
+        pytest.param(f"{BF16}@overflow=largest-finite", "RTZ", marks=pytest.mark.middle),
+        pytest.param(f"{HALF}@rho=rna-fp16", "RNA", marks=pytest.mark.middle),
+        pytest.param(f"{HALF}@rho=rtn-fp16", "RTN", marks=pytest.mark.middle),
+        pytest.param(f"{HALF}@rho=rtp-fp16", "RTP", marks=pytest.mark.middle),
+        pytest.param(CDNA2, "RNE", marks=pytest.mark.middle),
         ("cdna3/v_mfma_f32_32x32x8_f16", "RNE"),
         # rho truncates the sum of the products; c is added to it in IEEE 754
         ("hopper/mma.m16n8k32.f16.e4m3.e4m3.f16@rho=rz-fp16", "RNE"),
@@ -80,13 +81,15 @@ def test_exact_sums_are_rounded_correctly_and_cut_ones_are_not(specimen, mutant)
 @pytest.mark.parametrize(
     ("name", "verdict"),
     [
-        (CDNA1, "holds"),
-        (CDNA2, "violated"),
+        pytest.param(CDNA1, "holds", marks=pytest.mark.middle),
+        pytest.param(CDNA2, "violated", marks=pytest.mark.middle),
         ("cdna3/v_mfma_f32_32x32x8_f16", "violated"),
-        ("hopper/wgmma.f32.e4m3.e4m3", "violated"),
+        pytest.param("hopper/wgmma.f32.e4m3.e4m3", "violated", marks=pytest.mark.middle),
         (HALF, "violated"),
         ("riscv/bulk.m1n1k4.f32.bf16.bf16.f32", "violated"),
-        ("blackwell/tcgen05.mma.m128n8k64.block16.f32.e2m1.e2m1.ue4m3", "violated"),
+        pytest.param(
+            "blackwell/tcgen05.mma.m128n8k64.block16.f32.e2m1.e2m1.ue4m3", "violated", marks=pytest.mark.middle
+        ),
     ],
 )
 def test_correctly_rounded(name, verdict):

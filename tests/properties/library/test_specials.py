@@ -4,9 +4,9 @@ import pytest
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.errors import DesignError
-from mmaproof.generators.check import check
 from mmaproof.properties.library import find_property
 from mmaproof.smt.evaluate import evaluate
+from mmaproof.verification.check import check
 
 VOLTA = "volta/f32.f16.f16.f32"
 BF16 = "ampere/m16n8k8.f32.bf16.bf16.f32"
@@ -22,6 +22,7 @@ NAMES = (
 )
 
 
+@pytest.mark.middle
 @pytest.mark.parametrize("name", NAMES)
 def test_mutants_come_out_the_other_way(name):
     asked = find_property(name)
@@ -37,8 +38,8 @@ def test_mutants_come_out_the_other_way(name):
 @pytest.mark.parametrize(
     ("name", "design", "verdict"),
     [
-        ("nan-propagates", "hopper/wgmma.f32.e4m3.e4m3", "holds"),
-        ("nan-propagates", "cdna2/v_mfma_f32_32x32x8f16", "holds"),
+        pytest.param("nan-propagates", "hopper/wgmma.f32.e4m3.e4m3", "holds", marks=pytest.mark.middle),
+        pytest.param("nan-propagates", "cdna2/v_mfma_f32_32x32x8f16", "holds", marks=pytest.mark.middle),
         ("invalid-products", "cdna3/v_mfma_f32_32x32x8_f16", "holds"),
         ("finite-operands-give-numbers", VOLTA, "holds"),
         # bf16 2^127*2 beside c = -inf is not finite; two products of 2^128 with different signs are (point 12)

@@ -5,17 +5,18 @@ import pytest
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.errors import DesignError
 from mmaproof.designs.operands import Operands
-from mmaproof.generators.check import check
 from mmaproof.properties.library import find_property
 from mmaproof.properties.library.single_product import largest_product, smallest_product
 from mmaproof.properties.run_question import Scope
 from mmaproof.smt.evaluate import evaluate
+from mmaproof.verification.check import check
 
 VOLTA, BF16 = "volta/f32.f16.f16.f32", "ampere/m16n8k8.f32.bf16.bf16.f32"
 CDNA2, CDNA2_BF16 = "cdna2/v_mfma_f32_32x32x8f16", "cdna2/v_mfma_f32_32x32x8bf16_1k"
 NAMES = ("subnormal-operands", "subnormal-accumulator", "subnormal-results")
 
 
+@pytest.mark.middle
 @pytest.mark.parametrize("name", NAMES)
 def test_mutants_come_out_the_other_way(name):
     asked = find_property(name)
@@ -30,6 +31,7 @@ def test_mutants_come_out_the_other_way(name):
     assert not answer.finding.runs[0].d & (1 << specimen.d_format.sign_position) - 1
 
 
+@pytest.mark.middle
 @pytest.mark.parametrize("name", NAMES)
 def test_a_flushing_unit_has_the_opposite_mutant(name):
     asked, design = find_property(name), find_design(CDNA2_BF16)
@@ -42,21 +44,21 @@ def test_a_flushing_unit_has_the_opposite_mutant(name):
     [
         ("subnormal-operands", "turing/f32.f16.f16.f32", "holds"),
         ("subnormal-operands", BF16, "holds"),
-        ("subnormal-operands", "hopper/wgmma.f32.e4m3.e4m3", "holds"),
-        ("subnormal-operands", "hopper/m16n8k32.f32.e4m3.e4m3.f32", "holds"),
+        pytest.param("subnormal-operands", "hopper/wgmma.f32.e4m3.e4m3", "holds", marks=pytest.mark.middle),
+        pytest.param("subnormal-operands", "hopper/m16n8k32.f32.e4m3.e4m3.f32", "holds", marks=pytest.mark.middle),
         ("subnormal-operands", "volta/f16.f16.f16.f16", "holds"),
-        ("subnormal-operands", "blackwell/block16.f32.e2m1.e2m1.ue4m3", "holds"),
-        ("subnormal-operands", "cdna3/v_mfma_f32_32x32x8_bf16", "holds"),
+        pytest.param("subnormal-operands", "blackwell/block16.f32.e2m1.e2m1.ue4m3", "holds", marks=pytest.mark.middle),
+        pytest.param("subnormal-operands", "cdna3/v_mfma_f32_32x32x8_bf16", "holds", marks=pytest.mark.middle),
         # Xie et al., table 10: input FTZ
         ("subnormal-operands", CDNA2, "violated"),
-        ("subnormal-accumulator", "hopper/wgmma.f32.e4m3.e4m3", "holds"),
-        ("subnormal-accumulator", "ampere/m8n8k4.f64.f64.f64.f64", "holds"),
+        pytest.param("subnormal-accumulator", "hopper/wgmma.f32.e4m3.e4m3", "holds", marks=pytest.mark.middle),
+        pytest.param("subnormal-accumulator", "ampere/m8n8k4.f64.f64.f64.f64", "holds", marks=pytest.mark.middle),
         ("subnormal-accumulator", CDNA2, "violated"),
         # a floor of e_max cuts it off
         ("subnormal-accumulator", f"{VOLTA}@floor=-20", "violated"),
         ("subnormal-results", "volta/f16.f16.f16.f16", "holds"),
-        ("subnormal-results", "cdna3/v_mfma_f32_32x32x8_bf16", "holds"),
-        ("subnormal-results", "ampere/m8n8k4.f64.f64.f64.f64", "holds"),
+        pytest.param("subnormal-results", "cdna3/v_mfma_f32_32x32x8_bf16", "holds", marks=pytest.mark.middle),
+        pytest.param("subnormal-results", "ampere/m8n8k4.f64.f64.f64.f64", "holds", marks=pytest.mark.middle),
     ],
 )
 def test_designs(name, design, verdict):
@@ -73,7 +75,7 @@ def test_designs(name, design, verdict):
 )
 def test_the_inputs_of_the_paper_are_meant(name, design, a, b):
     unit = find_design(design)
-    rest = (0,) * (unit.parameters.L - 1)
+    rest = (0,) * (unit.step.L - 1)
     operands = Operands((a, *rest), (b, *rest), 0)
     question = find_property(name).question(unit, Scope())
     assert question.is_meant(operands) and not question.is_refuted_by(operands)

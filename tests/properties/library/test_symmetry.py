@@ -3,11 +3,10 @@
 from dataclasses import replace
 
 import pytest
-from proving import staged
+from support.proving import staged
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.errors import DesignError
-from mmaproof.generators.check import check
 from mmaproof.properties.library import find_property
 from mmaproof.smt.algebra.integers import IntegerAlgebra
 from mmaproof.smt.evaluate import evaluate
@@ -15,12 +14,13 @@ from mmaproof.smt.semantics import fused_step, ieee, terms
 from mmaproof.smt.semantics.patterns import negated, same_number
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.verdict import Status
+from mmaproof.verification.check import check
 
 VOLTA, FP8 = "volta/f32.f16.f16.f32", "hopper/wgmma.f32.e4m3.e4m3"
 CDNA2, CDNA3 = "cdna2/v_mfma_f32_32x32x8f16", "cdna3/v_mfma_f32_32x32x8_f16"
 
 
-@pytest.mark.parametrize("name", ["negation-symmetric", "exchange-symmetric"])
+@pytest.mark.parametrize("name", [pytest.param("negation-symmetric", marks=pytest.mark.middle), "exchange-symmetric"])
 def test_mutants_come_out_the_other_way(name):
     asked = find_property(name)
     specimen = find_design(asked.specimen)
@@ -32,6 +32,7 @@ def test_mutants_come_out_the_other_way(name):
     assert first.d ^ 0x80000000 != second.d if name == "negation-symmetric" else first.d != second.d
 
 
+@pytest.mark.middle
 @pytest.mark.parametrize("name", ["hopper/wgmma.f32.f16.f16", FP8, CDNA2])
 def test_negation_is_proved_by_stages(name):
     answer = check("negation-symmetric", find_design(name), limits=Limits(300, 4 << 30))
@@ -41,12 +42,20 @@ def test_negation_is_proved_by_stages(name):
     assert any(x.name.startswith("negated") for x in lemmas)
 
 
-@pytest.mark.parametrize("name", [CDNA3, "cdna3/v_mfma_f32_32x32x16_bf8_fp8", "cdna3/v_mfma_f32_32x32x4_xf32"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        CDNA3,
+        pytest.param("cdna3/v_mfma_f32_32x32x16_bf8_fp8", marks=pytest.mark.middle),
+        "cdna3/v_mfma_f32_32x32x4_xf32",
+    ],
+)
 def test_cdna3_is_not_symmetric(name):
     # Xie et al., table 10
     assert check("negation-symmetric", find_design(name)).verdict == "violated"
 
 
+@pytest.mark.middle
 @pytest.mark.parametrize("alignment", ["truncate", "nearest"])
 def test_mutants_of_units_that_join_c_otherwise_round_down(alignment):
     mutant = find_property("negation-symmetric").mutant(find_design(f"{CDNA3}@late_alignment={alignment}"))
@@ -73,6 +82,7 @@ def _without_sign(algebra, fmt, pattern, **flushing):
 read = ieee.read
 
 
+@pytest.mark.middle
 @pytest.mark.parametrize(
     ("name", "module", "stage", "broken"),
     [
@@ -89,6 +99,7 @@ def test_a_stage_that_loses_a_sign_is_found_out(monkeypatch, name, module, stage
     assert check("negation-symmetric", find_design(name)).verdict == "violated"
 
 
+@pytest.mark.middle
 @pytest.mark.parametrize("change", ["alignment=floor", "rho=rtn-fp32", "carry_bits=0", "join=round-down"])
 def test_what_rounds_down_or_wraps_is_not_proved(change):
     changed = find_design(f"{VOLTA}@{change}")
@@ -117,7 +128,7 @@ def test_opposites():
         assert same_number(algebra, fp32, *words).data is expected
 
 
-@pytest.mark.parametrize("name", [FP8, CDNA2])
+@pytest.mark.parametrize("name", [FP8, pytest.param(CDNA2, marks=pytest.mark.middle)])
 def test_exchange_holds_for_other_families(name):
     assert check("exchange-symmetric", find_design(name)).verdict == "holds"
 

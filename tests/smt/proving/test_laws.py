@@ -1,7 +1,7 @@
 """Proofs by laws of order: what is equal under them is equal, and an operation that breaks a law is found out."""
 
 import pytest
-from deciding import decide
+from support.deciding import decide
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.properties.library.order import OrderIndependence

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from deciding import decide
+from support.deciding import decide
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.conversions import Rounding
@@ -15,7 +15,7 @@ from mmaproof.smt.algebra.protocol import Algebra
 from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.proving import conversions, cuts
 from mmaproof.smt.proving.conversions import ConversionError, ConversionOfValue
-from mmaproof.smt.proving.cuts import CutBound, CutError, CutIsExact, cut_of, term_shapes
+from mmaproof.smt.proving.cuts import CutBound, CutError, CutIsExact, term_shapes
 from mmaproof.smt.semantics import dot_product_accumulate
 from mmaproof.smt.semantics.align import align
 from mmaproof.smt.semantics.convert import convert
@@ -34,6 +34,11 @@ def parts(name):
     question = SumFits(design, Scope(), 5)
     (total,) = dot_product_accumulate(design, algebra, question.symbols(algebra)).steps[0].sums
     return design, total, term_shapes(total)
+
+
+def cut_of(design):
+    """How the terms of its only sum are cut."""
+    return Cut(design.step.fraction_bits, design.step.alignment)
 
 
 @pytest.mark.parametrize("name", [VOLTA, FP8, *(f"{VOLTA}@alignment={x}" for x in ("floor", "jam", "nearest"))])

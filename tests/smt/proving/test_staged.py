@@ -5,8 +5,9 @@ that was not asked, would call them proved.
 """
 
 import pytest
-from deciding import decide
+from support.deciding import decide
 
+from mmaproof.smt.algebra.signals import Signal, SignalKind
 from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.proving import staged
 from mmaproof.smt.proving.laws import LawfulTerms, lemmas_of
@@ -15,7 +16,7 @@ from mmaproof.smt.proving.samples import Samples, signed_values
 from mmaproof.smt.proving.staged import prove_by_stages
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
-from mmaproof.smt.solving.verdict import Answer, Cause, Outcome, SolverIdentity, Status
+from mmaproof.smt.solving.verdict import Cause, Outcome, Reply, SolverIdentity, Status
 
 WIDTH = 6
 LIMITS = Limits(60, 2 << 30)
@@ -159,8 +160,8 @@ def chained(algebra, a, b):
     """Four products added by twos against the same added at once: that sum is the first of the two and the other."""
     pairs = [(a, a), (b, b), (a, b), (b, algebra.unsigned(3, 2))]
     terms = [algebra.signal(f"p{i}", algebra.as_signed(algebra.multiply(x, y))) for i, (x, y) in enumerate(pairs)]
-    halves = [algebra.signal("sum", algebra.bounded_sum(terms[i : i + 2], 16)) for i in (0, 2)]
-    whole = algebra.signal("sum", algebra.bounded_sum(terms, 16))
+    halves = [algebra.signal(Signal(SignalKind.SUM), algebra.bounded_sum(terms[i : i + 2], 16)) for i in (0, 2)]
+    whole = algebra.signal(Signal(SignalKind.SUM), algebra.bounded_sum(terms, 16))
     return algebra.equal(whole, algebra.bounded_sum(halves, 16))
 
 
@@ -197,7 +198,7 @@ def test_lemmas_that_differ_in_names_are_one():
 
 
 def test_what_is_not_known_is_not_proved():
-    unknown = Answer(Outcome.UNKNOWN, SolverIdentity("none", "0"), 0.1, reason=Cause.TIMEOUT.reason("slow"))
+    unknown = Reply(Outcome.UNKNOWN, SolverIdentity("none", "0"), 0.1, reason=Cause.TIMEOUT.reason("slow"))
     proof = prove(below_the_largest, EVERYWHERE, ask=lambda formula, symbols, /, *, limits: unknown)
     assert not proof.proved
     assert {x.status for x in proof.lemmas} == {Status.UNKNOWN}

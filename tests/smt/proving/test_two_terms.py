@@ -1,7 +1,7 @@
 """Lemmas about the sum of two terms: proved with the bits that they need, refuted with fewer, at full width."""
 
 import pytest
-from deciding import decide
+from support.deciding import decide
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.properties.library import find_property

@@ -1,13 +1,13 @@
 """Integer units that wrap return the same however products are grouped; saturating ones do not."""
 
 import pytest
-from deciding import decide
+from support.deciding import decide
 
 from mmaproof.designs.catalogue import find_design
-from mmaproof.generators.compare import compare
 from mmaproof.smt.proving.wrapping import RegroupedSum, is_regrouping
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.verdict import Status
+from mmaproof.verification.compare import compare
 
 WRAPPING = "ampere/mma.m16n8k32.s32.s8.s8.s32"
 SATURATING = "ampere/mma.m16n8k32.satfinite.s32.s8.s8.s32"

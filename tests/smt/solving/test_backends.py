@@ -8,10 +8,10 @@ import sys
 from collections.abc import Callable, Iterator
 
 import pytest
-from fake_solvers import solve
 from pysmt.fnode import FNode
 from pysmt.formula import FormulaManager
 from pysmt.typing import BVType
+from support.fake_solvers import solve
 
 from mmaproof.smt.solving.backends import BACKENDS, DEFAULT_SOLVER, available_solvers, require_solver
 from mmaproof.smt.solving.errors import SolverNotInstalledError, UnknownSolverError

@@ -165,6 +165,7 @@ def test_formulas_outside_the_logic_are_refused(manager: FormulaManager, solver:
         solver.add_assertion(x)
 
 
+@pytest.mark.middle
 def test_deep_formulas_are_converted(manager: FormulaManager, solver: BitwuzlaSolver) -> None:
     x, y = manager.Symbol("x", BVType(2)), manager.Symbol("y", BVType(2))
     term = x

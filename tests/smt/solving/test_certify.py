@@ -1,7 +1,7 @@
 """Unsat is believed only after someone else said so too; whoever is asked in vain is named."""
 
 import pytest
-from fake_solvers import CRASHES, HANGS, says
+from support.fake_solvers import CRASHES, HANGS, says
 
 from mmaproof.smt.solving import backends, certify
 from mmaproof.smt.solving.attempt import COMMANDS
@@ -12,7 +12,7 @@ from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.proof_certificate import require_prover
 from mmaproof.smt.solving.prove import prove
 from mmaproof.smt.solving.solving import Solving
-from mmaproof.smt.solving.verdict import Answer, Outcome, SolverIdentity, Status
+from mmaproof.smt.solving.verdict import Outcome, Reply, SolverIdentity, Status
 
 SECOND = {"bitwuzla": "cvc5", "cvc5": "bitwuzla", "z3": "bitwuzla"}
 PRODUCER = SolverIdentity("prover+checker", "1 / 2")
@@ -91,9 +91,9 @@ def test_proofs_carry_who_confirmed_them(manager, a, five, never, limits):
 @pytest.mark.parametrize(
     ("said", "outcome", "certified_by", "reason"),
     [
-        (Answer(Outcome.UNSAT, PRODUCER, 0.1), Outcome.UNSAT, PRODUCER, None),
+        (Reply(Outcome.UNSAT, PRODUCER, 0.1), Outcome.UNSAT, PRODUCER, None),
         (
-            Answer(Outcome.UNKNOWN, PRODUCER, 0.1, reason="memory: full"),
+            Reply(Outcome.UNKNOWN, PRODUCER, 0.1, reason="memory: full"),
             Outcome.UNKNOWN,
             None,
             "memory: not certified by prover+checker 1 / 2: full",

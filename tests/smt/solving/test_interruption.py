@@ -5,10 +5,11 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
+from support.fake_solvers import runs
+from support.waiting import wait_until
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 
@@ -28,11 +29,6 @@ def _status(pid: int) -> list[str]:
     with contextlib.suppress(OSError):
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return []
-
-
-def _runs(pid: int) -> bool:
-    # A process without a parent is a zombie until init takes note, which not every container's does.
-    return _status(pid)[:1] not in ([], ["Z"], ["X"])
 
 
 def _worker_of(parent: int) -> int | None:
@@ -65,9 +61,5 @@ def test_no_worker_survives_its_parent(when: str, number: signal.Signals) -> Non
         # The parent killed and reaped it before it ended itself. (One that is being started may outlive it for a
         # moment: it gets no query, and looks for its parent.)
         assert _status(worker) == []
-    for _ in range(6000):
-        if not _runs(worker):
-            return
-        time.sleep(0.01)
-    os.kill(worker, signal.SIGKILL)
-    pytest.fail("the worker was still there a minute after its parent ended")
+    # A process without a parent is a zombie until init takes note, which not every container's does.
+    wait_until(lambda: not runs(worker))

@@ -10,7 +10,8 @@ from concurrent.futures import as_completed, wait
 from pathlib import Path
 
 import pytest
-from fake_solvers import CRASHES, EATS_MEMORY, HANGS, TALKS, fake, running_children, runs, says
+from support.fake_solvers import CRASHES, EATS_MEMORY, HANGS, TALKS, fake, running_children, runs, says
+from support.waiting import wait_until
 
 from mmaproof.smt.solving import portfolio
 from mmaproof.smt.solving.attempt import COMMANDS
@@ -119,7 +120,7 @@ def test_a_lying_model_contradicts_nothing(monkeypatch, five, limits, all_arrive
     assert (answer.outcome, answer.solver.name) == (Outcome.UNSAT, "cvc5")
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("number", [pytest.param(signal.SIGINT, marks=pytest.mark.middle), signal.SIGKILL])
 def test_no_racer_survives_its_parent(number):
     with subprocess.Popen([sys.executable, "-c", PARENT], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as parent:
         while len(workers := running_children(parent.pid)) < 3:
@@ -131,8 +132,4 @@ def test_no_racer_survives_its_parent(number):
         output, errors = parent.communicate()
     assert output == b""
     assert (b"KeyboardInterrupt" in errors) == (number is signal.SIGINT)
-    for _ in range(600):
-        if not any(map(runs, workers)):
-            return
-        time.sleep(0.1)
-    pytest.fail("a racer was still there a minute after its parent")
+    wait_until(lambda: not any(map(runs, workers)))

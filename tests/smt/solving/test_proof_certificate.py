@@ -17,7 +17,7 @@ from mmaproof.properties.library.carry import SumFits
 from mmaproof.properties.library.order import OrderIndependence
 from mmaproof.properties.run_question import Scope
 from mmaproof.smt.algebra.terms import TermAlgebra
-from mmaproof.smt.proving.cuts import CutIsExact, cut_bounds, cut_of, term_shapes
+from mmaproof.smt.proving.cuts import CutIsExact, cut_bounds, cut_terms
 from mmaproof.smt.proving.decide import Statement
 from mmaproof.smt.proving.laws import LawfulTerms, lemmas_of
 from mmaproof.smt.semantics import dot_product_accumulate
@@ -28,7 +28,7 @@ from mmaproof.smt.solving.errors import ProofRejectedError, SolverNotInstalledEr
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.proof_certificate import certify_by_proof, require_prover
 from mmaproof.smt.solving.query import Query
-from mmaproof.smt.solving.verdict import Answer, Outcome
+from mmaproof.smt.solving.verdict import Outcome, Reply
 
 VOLTA = "volta/f32.f16.f16.f32"
 FP8 = "hopper/wgmma.f32.e4m3.e4m3"
@@ -57,7 +57,7 @@ def violation(statement: Statement) -> Query:
     return Query.of(And(*filter(None, [formula.precondition]), Not(formula.claim)))
 
 
-def reason(answer: Answer) -> str:
+def reason(answer: Reply) -> str:
     assert answer.outcome is Outcome.UNKNOWN
     assert answer.reason is not None
     return answer.reason
@@ -157,8 +157,8 @@ def step_and_sum(name: str) -> tuple[Design, FusedSum[FNode, FNode]]:
 def test_the_lemmas_of_order_and_carry_bits_are_certified(limits: Limits) -> None:
     question, laws = OrderIndependence().question(find_design(FP8), Scope()), LawfulTerms()
     question.claim(laws, question.symbols(laws))
-    step, total = step_and_sum(FP8)
-    lemmas = [*lemmas_of(laws), *cut_bounds(total, cut_of(step))]
+    _, total = step_and_sum(FP8)
+    lemmas = [*lemmas_of(laws), *cut_bounds(total)]
     assert len(lemmas) >= 9
     for lemma in lemmas:
         answer = certify_by_proof(violation(lemma), limits)
@@ -166,9 +166,9 @@ def test_the_lemmas_of_order_and_carry_bits_are_certified(limits: Limits) -> Non
 
 
 def test_a_lemma_that_claims_too_much_is_sat(limits: Limits) -> None:
-    step, total = step_and_sum(VOLTA)
-    shape = term_shapes(total)["products"]
-    right, wrong = (CutIsExact("products", shape, cut_of(step), spread) for spread in (3, 4))
+    _, total = step_and_sum(VOLTA)
+    shape, cut = cut_terms(total)["products"]
+    right, wrong = (CutIsExact("products", shape, cut, spread) for spread in (3, 4))
     assert certify_by_proof(violation(right), limits).outcome is Outcome.UNSAT
     answer = certify_by_proof(violation(wrong), limits)
     assert answer.model is not None

@@ -3,17 +3,17 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 import pytest
-from fake_solvers import solve
 from pysmt.fnode import FNode
 from pysmt.formula import FormulaManager
 from pysmt.typing import BVType
+from support.fake_solvers import solve
 
 from mmaproof.smt.solving.backends import BACKENDS
 from mmaproof.smt.solving.errors import SolvingError, WitnessDoesNotReplay
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.prove import prove
 from mmaproof.smt.solving.solving import Solving
-from mmaproof.smt.solving.verdict import Answer, Cause, Outcome, SolverIdentity, Status
+from mmaproof.smt.solving.verdict import Cause, Outcome, Reply, SolverIdentity, Status
 
 SOLVER = SolverIdentity("bitwuzla", "0")
 
@@ -26,11 +26,11 @@ def b(manager: FormulaManager) -> FNode:
 class Script:
     """Answers queries in turn and notes what was asked."""
 
-    def __init__(self, *answers: Answer) -> None:
+    def __init__(self, *answers: Reply) -> None:
         self.answers = list(answers)
         self.asked: list[tuple[FNode, Limits]] = []
 
-    def __call__(self, formula: FNode, symbols: Sequence[FNode], /, *, limits: Limits) -> Answer:
+    def __call__(self, formula: FNode, symbols: Sequence[FNode], /, *, limits: Limits) -> Reply:
         self.asked.append((formula, limits))
         return self.answers.pop(0)
 
@@ -44,7 +44,7 @@ def test_a_true_claim_is_proved(manager: FormulaManager, a: FNode, b: FNode, lim
     claim = manager.Equals(manager.BVAdd(a, b), manager.BVAdd(b, a))
     verdict = prove(claim, precondition=None, symbols=[a, b], confirm=_never, ask=Solving(solver).ask, limits=limits)
     assert verdict.status is Status.PROVED
-    assert (verdict.reason, verdict.model) == (None, None)
+    assert (verdict.reason, verdict.witness) == (None, None)
     assert verdict.solver is not None
     assert verdict.solver.name == solver
 
@@ -65,7 +65,7 @@ def test_a_false_claim_is_refuted_with_a_confirmed_witness(
         claim, precondition=precondition, symbols=[a, b], confirm=confirm, ask=Solving(solver).ask, limits=limits
     )
     assert verdict.status is Status.REFUTED
-    assert [verdict.model] == seen
+    assert [verdict.witness] == seen
 
 
 def test_a_claim_that_needs_its_precondition(manager: FormulaManager, a: FNode, b: FNode, limits: Limits) -> None:
@@ -93,7 +93,7 @@ def test_a_precondition_that_nothing_meets_is_vacuous(
 
 def test_a_witnessed_precondition_is_not_asked_about(manager: FormulaManager, a: FNode, limits: Limits) -> None:
     precondition, claim = manager.BVULT(a, manager.BV(5, 8)), manager.BVULT(a, manager.BV(6, 8))
-    ask = Script(Answer(Outcome.UNSAT, SOLVER, 1.0))
+    ask = Script(Reply(Outcome.UNSAT, SOLVER, 1.0))
     verdict = prove(
         claim,
         precondition=precondition,
@@ -109,8 +109,8 @@ def test_a_witnessed_precondition_is_not_asked_about(manager: FormulaManager, a:
 
 def test_an_unknown_precondition_is_unknown(manager: FormulaManager, a: FNode, limits: Limits) -> None:
     precondition, claim = manager.BVULT(a, manager.BV(5, 8)), manager.BVULT(a, manager.BV(6, 8))
-    unknown = Answer(Outcome.UNKNOWN, SOLVER, 1.0, reason=Cause.MEMORY.reason("full"))
-    ask = Script(Answer(Outcome.UNSAT, SOLVER, 1.0), unknown)
+    unknown = Reply(Outcome.UNKNOWN, SOLVER, 1.0, reason=Cause.MEMORY.reason("full"))
+    ask = Script(Reply(Outcome.UNSAT, SOLVER, 1.0), unknown)
     verdict = prove(claim, precondition=precondition, symbols=[a], confirm=_never, ask=ask, limits=limits)
     assert verdict.status is Status.UNKNOWN
     assert verdict.reason == "memory: full (is the precondition satisfiable?)"
@@ -119,8 +119,8 @@ def test_an_unknown_precondition_is_unknown(manager: FormulaManager, a: FNode, l
 
 def test_the_time_limit_is_for_both_queries(manager: FormulaManager, a: FNode, limits: Limits) -> None:
     precondition, claim = manager.BVULT(a, manager.BV(5, 8)), manager.BVULT(a, manager.BV(6, 8))
-    unsatisfiable = Answer(Outcome.UNSAT, SOLVER, 1.0)
-    ask = Script(unsatisfiable, Answer(Outcome.SAT, SOLVER, 1.0, model={}))
+    unsatisfiable = Reply(Outcome.UNSAT, SOLVER, 1.0)
+    ask = Script(unsatisfiable, Reply(Outcome.SAT, SOLVER, 1.0, model={}))
     prove(claim, precondition=precondition, symbols=[a], confirm=_never, ask=ask, limits=limits)
     (_, first), (_, second) = ask.asked
     assert first == limits
@@ -180,7 +180,7 @@ def test_an_unknown_claim_is_unknown(manager: FormulaManager, a: FNode) -> None:
 def test_an_outcome_that_is_none_of_the_known_decides_nothing(
     manager: FormulaManager, a: FNode, limits: Limits, place: int
 ) -> None:
-    answers = [Answer(Outcome.UNSAT, SOLVER, 0.1), Answer(Outcome.SAT, SOLVER, 0.1, {})]
+    answers = [Reply(Outcome.UNSAT, SOLVER, 0.1), Reply(Outcome.SAT, SOLVER, 0.1, {})]
     object.__setattr__(answers[place], "outcome", "maybe")
     claim, precondition = manager.BVULE(a, a), manager.BVULE(a, manager.BV(9, 8))
     with pytest.raises(AssertionError, match="maybe"):

@@ -155,6 +155,7 @@ def test_near_collisions_have_different_texts() -> None:
     assert len(set(texts)) == len(texts)
 
 
+@pytest.mark.middle
 def test_depth_is_no_limit(manager: FormulaManager) -> None:
     x, y = manager.Symbol("x", BVType(8)), manager.Symbol("y", BVType(8))
     term = x

@@ -8,8 +8,8 @@ import subprocess
 import sys
 
 import pytest
-from fake_solvers import CRASHES, HANGS, says
 from pysmt.typing import BVType
+from support.fake_solvers import CRASHES, HANGS, says
 
 from mmaproof.smt.solving import store as store_module
 from mmaproof.smt.solving.attempt import COMMANDS
@@ -20,7 +20,7 @@ from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.query import Query
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.store import SCHEMA, Store
-from mmaproof.smt.solving.verdict import Answer, Outcome, SolverIdentity
+from mmaproof.smt.solving.verdict import Outcome, Reply, SolverIdentity
 
 WRITER = """
 import sys
@@ -29,11 +29,11 @@ from pysmt.shortcuts import BV, Equals, Symbol
 from pysmt.typing import BVType
 from mmaproof.smt.solving.query import Query
 from mmaproof.smt.solving.store import Store
-from mmaproof.smt.solving.verdict import Answer, Outcome, SolverIdentity
+from mmaproof.smt.solving.verdict import Reply, Outcome, SolverIdentity
 path, who, count = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
 query = Query.of(Equals(Symbol("a", BVType(8)), BV(5, 8)))
 for n in range(count):
-    answer = Answer(Outcome.SAT, SolverIdentity(who, str(n)), 0.1, {"a": 5}, solver_seconds=0.1)
+    answer = Reply(Outcome.SAT, SolverIdentity(who, str(n)), 0.1, {"a": 5}, solver_seconds=0.1)
     Store(path).keep(query, answer)
     Store(path).keep_witness(f"{who} {n}", "{}", "made up")
     print(n, flush=True)
@@ -99,7 +99,7 @@ def test_only_the_same_query_is_found(manager, path, limits, environment):
         return Query.of(manager.Equals(manager.Symbol(name, BVType(width)), manager.BV(value, width)))
 
     query = formula("a", 8, 5)
-    Store(path).keep(query, Answer(Outcome.SAT, SolverIdentity("z3", "1"), 0.1, {"a": 5}))
+    Store(path).keep(query, Reply(Outcome.SAT, SolverIdentity("z3", "1"), 0.1, {"a": 5}))
     assert [x.model for x in Store(path).answers(query)] == [{"a": 5}]
     for other in (formula("a", 8, 6), formula("b", 8, 5), formula("b8", 9, 5)):
         assert Store(path).answers(other) == []
@@ -111,10 +111,10 @@ def test_only_the_same_solver_is_found(path, a, easy, limits, nobody_answers):
     mine, older = require_solver("bitwuzla"), SolverIdentity("bitwuzla", "0.0.1")
     query, cvc5 = Query.of(easy), require_solver("cvc5")
     for solver in (older, cvc5):
-        Store(path).keep(query, Answer(Outcome.SAT, solver, 0.1, {"a": 5, "p": 0}))
+        Store(path).keep(query, Reply(Outcome.SAT, solver, 0.1, {"a": 5, "p": 0}))
     assert Solving(store=path).ask(easy, [], limits=limits).outcome is Outcome.UNKNOWN
     assert Solving(store=path, jobs=2).ask(easy, [], limits=limits).solver == cvc5, "it would race"
-    Store(path).keep(query, Answer(Outcome.SAT, mine, 0.1, {"a": 5, "p": 1}))
+    Store(path).keep(query, Reply(Outcome.SAT, mine, 0.1, {"a": 5, "p": 1}))
     assert Solving(store=path).ask(easy, [a], limits=limits).solver == mine
 
 
@@ -147,7 +147,7 @@ def test_what_two_solvers_proved_is_certified(path, never, limits, nobody_answer
     query = Query.of(never)
     for name in ("bitwuzla", "cvc5"):
         assert Solving(store=path, certify=Certify.SOLVER).ask(never, [], limits=limits).outcome is Outcome.UNKNOWN
-        Store(path).keep(query, Answer(Outcome.UNSAT, require_solver(name), 0.1))
+        Store(path).keep(query, Reply(Outcome.UNSAT, require_solver(name), 0.1))
     answer = Solving(store=path, certify=Certify.SOLVER).ask(never, [], limits=limits)
     assert (answer.solver, answer.certified_by) == (require_solver("bitwuzla"), require_solver("cvc5"))
     assert Solving(store=path).ask(never, [], limits=limits).certified_by is None
@@ -276,8 +276,8 @@ def test_a_writer_that_is_killed_loses_only_what_it_was_writing(manager, path, a
 def test_contents_and_clearing(manager, path, easy, never):
     store = Store(path)
     for formula, outcome, model in ((easy, Outcome.SAT, {"a": 5, "p": 1}), (never, Outcome.UNSAT, None)):
-        store.keep(Query.of(formula), Answer(outcome, SolverIdentity("z3", "1"), 9.0, model, solver_seconds=2.5))
-    store.keep(Query.of(manager.Not(easy)), Answer(Outcome.UNSAT, SolverIdentity("z3", "1"), 0.5))
+        store.keep(Query.of(formula), Reply(outcome, SolverIdentity("z3", "1"), 9.0, model, solver_seconds=2.5))
+    store.keep(Query.of(manager.Not(easy)), Reply(Outcome.UNSAT, SolverIdentity("z3", "1"), 0.5))
     store.keep_witness("question", json.dumps([1]), "search")
     kept, witnesses = store.contents()
     assert [(str(x.solver), x.outcome, x.answers, x.seconds) for x in kept] == [

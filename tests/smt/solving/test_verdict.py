@@ -1,6 +1,6 @@
 import pytest
 
-from mmaproof.smt.solving.verdict import Answer, Cause, Outcome, SolverIdentity, Status, Verdict
+from mmaproof.smt.solving.verdict import Cause, Outcome, Reply, SolverIdentity, Status, Verdict
 
 SOLVER = SolverIdentity("z3", "5.4.0")
 
@@ -9,15 +9,15 @@ def test_verdicts_and_answers_are_never_bools() -> None:
     with pytest.raises(TypeError, match="status"):
         bool(Verdict(Status.PROVED, 1.0))
     with pytest.raises(TypeError, match="outcome"):
-        bool(Answer(Outcome.UNSAT, SOLVER, 1.0))
+        bool(Reply(Outcome.UNSAT, SOLVER, 1.0))
 
 
 @pytest.mark.parametrize("status", [Status.PROVED, Status.REFUTED, Status.VACUOUS])
 def test_only_unknown_verdicts_have_a_reason(status: Status) -> None:
     model = {"a": 1} if status is Status.REFUTED else None
-    Verdict(status, 1.0, model=model, solver=SOLVER)
+    Verdict(status, 1.0, witness=model, solver=SOLVER)
     with pytest.raises(ValueError, match="inconsistent"):
-        Verdict(status, 1.0, reason="timeout: 1 s", model=model)
+        Verdict(status, 1.0, reason="timeout: 1 s", witness=model)
     with pytest.raises(ValueError, match="inconsistent"):
         Verdict(Status.UNKNOWN, 1.0)
 
@@ -27,14 +27,14 @@ def test_only_refuted_verdicts_have_a_model(status: Status) -> None:
     reason = "memory: full" if status is Status.UNKNOWN else None
     Verdict(status, 1.0, reason=reason)
     with pytest.raises(ValueError, match="inconsistent"):
-        Verdict(status, 1.0, reason=reason, model={})
+        Verdict(status, 1.0, reason=reason, witness={})
     with pytest.raises(ValueError, match="inconsistent"):
         Verdict(Status.REFUTED, 1.0)
 
 
 def test_only_the_matching_outcome_has_a_model_or_a_reason() -> None:
-    Answer(Outcome.SAT, SOLVER, 1.0, model={})
-    Answer(Outcome.UNKNOWN, SOLVER, 1.0, reason="interrupted: by hand")
+    Reply(Outcome.SAT, SOLVER, 1.0, model={})
+    Reply(Outcome.UNKNOWN, SOLVER, 1.0, reason="interrupted: by hand")
     wrong: list[tuple[Outcome, dict[str, int] | None, str | None]] = [
         (Outcome.SAT, None, None),
         (Outcome.UNSAT, {}, None),
@@ -43,7 +43,7 @@ def test_only_the_matching_outcome_has_a_model_or_a_reason() -> None:
     ]
     for outcome, model, reason in wrong:
         with pytest.raises(ValueError, match="inconsistent"):
-            Answer(outcome, SOLVER, 1.0, model=model, reason=reason)
+            Reply(outcome, SOLVER, 1.0, model=model, reason=reason)
 
 
 def test_a_reason_begins_with_its_cause() -> None:

@@ -1,0 +1,52 @@
+"""Where the work of long commands is done: in this process, in processes of this machine, on a dask cluster."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from mmaproof.verification.executors import Pool, Runner
+
+Dask = Annotated[
+    str | None,
+    typer.Option("--dask", metavar="ADDRESS", help="Ask on the workers of a dask cluster: tcp://HOST:8786."),
+]
+
+
+@contextmanager
+def executors(dask: str | None, jobs: int | None) -> Iterator[tuple[Pool, int]]:
+    """Yield what makes executors, and how many questions to hand to one at a time.
+
+    Without a cluster they are ``jobs`` processes of this machine, by default as many as it has CPUs. Raises InputError
+    for both, ClusterNotReachable.
+    """
+    from mmaproof.designs.errors import InputError
+    from mmaproof.verification.executors import cluster, local_pool
+
+    if dask is None:
+        jobs = jobs or os.cpu_count() or 1
+        yield partial(local_pool, jobs), jobs
+    elif jobs is not None:
+        raise InputError("--jobs is of processes on this machine: leave it out with --dask")
+    else:
+        with cluster(dask) as (pool, workers):
+            # the next question is there when a worker has answered one
+            yield pool, 2 * workers
+
+
+@contextmanager
+def runner(dask: str | None) -> Iterator[Runner]:
+    """Yield what does tasks: in this process, or on a cluster. Raises ClusterNotReachable."""
+    from mmaproof.verification.executors import here, in_order
+
+    if dask is None:
+        yield here
+    else:
+        with executors(dask, None) as (pool, at_once):
+            yield in_order(pool, at_once)

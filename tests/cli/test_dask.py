@@ -1,0 +1,62 @@
+"""`--dask`: the same answers as without it, whatever the order in which tasks end; one executor for long commands."""
+
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from multiprocessing import get_context
+
+import pytest
+from support.commands import only_json
+
+VOLTA, TURING = "volta/f32.f16.f16.f32@L=1", "turing/f32.f16.f16.f32@L=1"
+SECONDS = ("seconds", "origin")
+"""What says how long something took."""
+
+
+@pytest.fixture
+def cluster(monkeypatch):
+    """Two processes that stand for a cluster: what is sent to them must be plain data."""
+    asked = []
+
+    @contextmanager
+    def stand_in(address):
+        asked.append(address)
+        context = get_context("fork")
+        yield lambda: ProcessPoolExecutor(2, mp_context=context), 2
+
+    monkeypatch.setattr("mmaproof.verification.executors.cluster", stand_in)
+    return asked
+
+
+def without_times(found):
+    if isinstance(found, dict):
+        return {n: without_times(x) for n, x in found.items() if n not in SECONDS}
+    return [without_times(x) for x in found] if isinstance(found, list) else found
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["matrix", VOLTA, TURING, "volta/f16.f16.f16.f16"],
+        ["suite", VOLTA, TURING],
+        ["cover", "volta/f16.f16.f16.f16@L=1", "-n", "4", "--timeout", "1s"],
+        ["fingerprint", VOLTA, TURING, "--only", "order-independent", "--only", "carry-bits"],
+        ["gemm", "error", "plain", "markidis", "--unit", "volta/f32.f16.f16.f32", "--k", "4,8", "--no-bound"],
+        ["disputes", "paper"],
+    ],
+    ids=lambda x: x[0],
+)
+def test_the_same_answers_on_a_cluster(run, cluster, command):
+    alone, together = (run(*command, "--json", "--no-store", *more) for more in ((), ("--dask", "tcp://there:8786")))
+    assert cluster == ["tcp://there:8786"]
+    assert together[0] == alone[0]
+    assert without_times(only_json(together[1])) == without_times(only_json(alone[1]))
+
+
+@pytest.mark.parametrize(
+    "command", [["cover", VOLTA], ["disputes", "volta"], ["fingerprint", VOLTA], ["suite", VOLTA, TURING]]
+)
+def test_a_cluster_that_is_not_there_is_status_3(run, monkeypatch, command):
+    monkeypatch.setattr("mmaproof.verification.executors.CONNECT_SECONDS", 0.5)
+    status, out, err = run(*command, "--no-store", "--dask", "tcp://127.0.0.1:1")
+    assert (status, out) == (3, "")
+    assert err.startswith("error: target not reachable: no dask scheduler answers at tcp://127.0.0.1:1")

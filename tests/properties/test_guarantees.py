@@ -1,0 +1,104 @@
+"""What a step does not state is not assumed: without a guarantee there is no question, or no lemma, that needs it."""
+
+import pytest
+
+from mmaproof.designs.catalogue import find_design
+from mmaproof.designs.errors import DesignError
+from mmaproof.designs.steps import STEPS, Guarantee
+from mmaproof.properties.equivalence import Equivalence
+from mmaproof.properties.exact import exact_twin
+from mmaproof.properties.library import PROPERTIES
+from mmaproof.properties.property import UNSTATED, QuestionVerdict
+from mmaproof.properties.run_question import Scope
+from mmaproof.smt.proving.scaling import scaling_moves
+from mmaproof.smt.solving.verdict import Status
+
+VOLTA = "volta/mma.m8n8k4.f32.f16.f16.f32"
+DESIGNS = (
+    VOLTA,
+    "cdna1/v_mfma_f32_32x32x8f16",
+    "cdna3/v_mfma_f32_16x16x8_xf32",
+    "ampere/mma.m8n8k4.f64.f64.f64.f64",
+    "ampere/mma.m16n8k16.s32.s8.s8.s32",
+    "paper/sequential.m1n1k4.f32.f16.f16.f32",
+    "paper/tree.m1n1k4.f32.f16.f16.f32",
+)
+
+
+class Recording:
+    """Answers that nothing is known, and keeps the questions."""
+
+    def __init__(self):
+        self.questions = []
+
+    def __call__(self, question, what, /):
+        self.questions.append(question)
+        return QuestionVerdict(Status.UNKNOWN, 0.0, "not asked", question=question)
+
+
+@pytest.fixture
+def silent(monkeypatch):
+    """Steps that state nothing, as a new kind of step does."""
+    for kind in STEPS:
+        monkeypatch.setattr(kind, "guarantees", property(lambda _: frozenset()))
+
+
+@pytest.mark.parametrize("asked", PROPERTIES.values(), ids=PROPERTIES)
+@pytest.mark.parametrize("name", DESIGNS)
+def test_a_step_that_states_nothing_is_not_asked_about_or_has_no_lemmas(silent, asked, name):
+    design = find_design(name)
+    if asked.why_not(design) is None:
+        ask = Recording()
+        asked.settle(design, Scope(), ask)
+        assert ask.questions
+        assert not [lemma for question in ask.questions for lemma in question.lemmas()]
+    try:
+        asked.mutant(design)
+    except DesignError as error:
+        assert str(error)
+
+
+def test_what_rho_is_asked_of_states_that_it_converts_by_it(silent):
+    unstated = {name for name, asked in PROPERTIES.items() if asked.why_not(find_design(VOLTA)) == UNSTATED}
+    assert unstated >= {"products-exact", "correctly-rounded", "conversion-rounding", "sticky-bit", "guard-bit"}
+    with pytest.raises(DesignError, match="does not state"):
+        exact_twin(find_design(VOLTA))
+
+
+@pytest.mark.parametrize("settings", [f"{VOLTA}@summation=sequential", "ampere/mma.m16n8k16.s32.s8.s8.s32@L=8"])
+def test_designs_that_state_nothing_are_not_equal_by_lemmas(monkeypatch, settings):
+    second = find_design(settings)
+    first = find_design(second.base_name)
+    assert Equivalence(first, second).lemmas()
+    for kind in STEPS:
+        monkeypatch.setattr(kind, "guarantees", property(lambda _: frozenset()))
+    assert Equivalence(first, second).lemmas() == ()
+
+
+@pytest.mark.parametrize("guarantee", [g for g in Guarantee if g.name in ("NO_FLOOR", "FINITE_PRODUCTS", "SINGLE_SUM")])
+def test_each_guarantee_of_an_argument_is_needed(monkeypatch, guarantee):
+    design = find_design(VOLTA)
+    assert scaling_moves(design)
+    stated = type(design.step).guarantees
+    monkeypatch.setattr(type(design.step), "guarantees", property(lambda s: stated.fget(s) - {guarantee}))
+    assert not scaling_moves(design)
+
+
+@pytest.mark.parametrize(
+    ("asked", "name", "k"),
+    [
+        # the elements that fill up a step are zeros, whose exponents do not move
+        ("scaling", f"{VOLTA}@zero_product=e-zero,e_zero=10", 2),
+        # the second step takes the d of the first for c
+        ("monotone-in-a", "ampere/mma.m16n8k16.f32.f16.f16.f32", 4),
+        ("monotone-in-c", "ampere/mma.m16n8k16.f32.f16.f16.f32", 4),
+        ("exactness-of-products", "ampere/mma.m16n8k16.f32.f16.f16.f32", 16),
+    ],
+)
+def test_lemmas_about_one_whole_step_are_not_said_of_another_length(asked, name, k):
+    ask = Recording()
+    try:
+        PROPERTIES[asked].settle(find_design(name), Scope(k), ask)
+    except DesignError:
+        return
+    assert ask.questions and not [lemma for question in ask.questions for lemma in question.lemmas()]

@@ -1,0 +1,42 @@
+"""Bitwuzla without processes, which would take longer than the queries, of which some tests ask thousands."""
+
+import time
+from collections.abc import Sequence
+
+from pysmt.exceptions import SolverReturnedUnknownResultError
+from pysmt.fnode import FNode
+from pysmt.logics import QF_BV
+
+from mmaproof.smt.environment import default_environment
+from mmaproof.smt.solving.backends import require_solver
+from mmaproof.smt.solving.bitwuzla_solver import BitwuzlaSolver
+from mmaproof.smt.solving.limits import LEAST_SECONDS, Limits
+from mmaproof.smt.solving.solving import Solving
+from mmaproof.smt.solving.verdict import Cause, Outcome, Reply
+
+MOST_SECONDS = 0.5
+"""What a query may take; nearly all take milliseconds."""
+BITWUZLA = require_solver("bitwuzla")
+
+
+class InThisProcess(Solving):
+    """Solving in the process of the test."""
+
+    def ask(self, formula: FNode, symbols: Sequence[FNode], /, *, limits: Limits) -> Reply:
+        started = time.monotonic()
+        if limits.seconds <= LEAST_SECONDS:
+            return unanswered()
+        options = {"time-limit-per": int(min(limits.seconds, MOST_SECONDS) * 1000)}
+        with BitwuzlaSolver(default_environment(), QF_BV, solver_options=options) as engine:
+            engine.add_assertion(formula)
+            try:
+                satisfiable = engine.solve()
+                model = {x.symbol_name(): int(engine.get_value(x).constant_value()) for x in symbols if satisfiable}
+            except SolverReturnedUnknownResultError:
+                return unanswered()
+        seconds = time.monotonic() - started
+        return Reply(Outcome.SAT, BITWUZLA, seconds, model) if satisfiable else Reply(Outcome.UNSAT, BITWUZLA, seconds)
+
+
+def unanswered() -> Reply:
+    return Reply(Outcome.UNKNOWN, BITWUZLA, 0.0, reason=Cause.TIMEOUT.reason("no answer in time"))

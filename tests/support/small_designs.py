@@ -1,0 +1,161 @@
+"""Random pairs of designs over formats of a few bits, whose operands can all be tried."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mmaproof.designs.conversions import RHO, Conversion, Rounding
+from mmaproof.designs.design import Design
+from mmaproof.designs.errors import DesignError
+from mmaproof.designs.formats import FORMATS, Format, Specials
+from mmaproof.designs.k_order import KOrder
+from mmaproof.designs.operands import OperandBatch, pattern_dtype
+from mmaproof.designs.parameters import DEFINITIONS, complete_settings, compose, format_settings
+from mmaproof.designs.signature import Signature
+from mmaproof.properties.equivalence import Equivalence
+from mmaproof.properties.preconditions import parse_precondition
+from mmaproof.smt.algebra.arrays import ArrayAlgebra
+from mmaproof.smt.evaluate import evaluate_batch
+from mmaproof.verification.distributions import DISTRIBUTIONS
+
+
+def _format(name: str, exponent_bits: int, fraction_bits: int, specials: Specials, *, signed: bool = True) -> Format:
+    return Format(name, name, None, exponent_bits, fraction_bits, specials, "small", signed=signed)
+
+
+ELEMENTS = (
+    _format("small-ue1m1", 1, 1, Specials.NONE, signed=False),
+    _format("small-e1m1", 1, 1, Specials.NONE),
+    _format("small-e1m1-nan", 1, 1, Specials.NAN_ONLY),
+    _format("small-e2m1-fnuz", 2, 1, Specials.FNUZ),
+    _format("small-e2m1-nan", 2, 1, Specials.NAN_ONLY),
+    _format("small-e2m1-ieee", 2, 1, Specials.IEEE),
+    FORMATS["e2m1"],
+)
+"""Formats of a and b: of two to four bits."""
+
+E2M2, E3M2, E3M3 = (_format(f"small-e{e}m{m}", e, m, Specials.IEEE) for e, m in ((2, 2), (3, 2), (3, 3)))
+CONVERSIONS = {
+    **{f"{r}-fp16": Conversion(r, E2M2, 2) for r in Rounding},
+    **{f"{r}-fp32": Conversion(r, E3M2, 2) for r in Rounding},
+    "rz-e8m13": Conversion(Rounding.RZ, E3M2, 1),
+    "rne-fp64": Conversion(Rounding.RNE, E3M3, 3),
+}
+"""What takes the places of the conversions in RHO, by their names."""
+
+DRAWN: dict[str, Sequence[Any]] = {
+    "L": (1, 2, 3),
+    "fraction_bits": tuple(range(1, 7)),
+    "carry_bits": (None, 0, 1, 2),
+    "late_bits": tuple(range(1, 7)),
+    "product_limit": (None, 1, 2, 4),
+    "e_zero": (-6, -2, 0, 2),
+    "floor": (None, -4, -1, 1, 3),
+    "k_order": tuple(KOrder(x) for x in ("consecutive", "reversed", "mod2:1/0")),
+    **{
+        n: tuple(x.values)
+        for n, x in DEFINITIONS.items()
+        if isinstance(x.values, type) and issubclass(x.values, StrEnum)
+    },
+}
+"""Values of the parameters that are drawn; ``rho`` is drawn among the conversions to one format."""
+for left_out in ("widening", "zero_group", "integer_overflow"):
+    del DRAWN[left_out]
+SHAPES = ((1, 1), (1, 2), (2, 1), (3, 1), (2, 2))
+"""L, and steps of an instruction."""
+MOST_BITS = 18
+"""Of all operands of a question together."""
+DEFAULTS = format_settings({name: definition.default for name, definition in DEFINITIONS.items()})
+WHERE = ("finite", "c=0", "positive")
+
+
+def use_small_formats(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let conversions go to small formats, of which any patterns are drawn: other distributions need wider ones."""
+    for name, conversion in CONVERSIONS.items():
+        monkeypatch.setitem(RHO, name, conversion)
+    for name in DISTRIBUTIONS:
+        monkeypatch.setitem(DISTRIBUTIONS, name, DISTRIBUTIONS["uniform-bits"])
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two designs of the same formats and a question about them; ``str()`` says how to draw it again."""
+
+    seed: int
+    wide: bool
+    question: Equivalence
+
+    def __str__(self) -> str:
+        first = self.question.designs[0]
+        p, q = (format_settings(complete_settings(d.chain, d.step)) for d in self.question.designs)
+        unusual = [f"{n}={x}" for n, x in p.items() if x != DEFAULTS[n]]
+        changed = [f"{n}={q[n]}" for n in p if p[n] != q[n]]
+        return (
+            f"random_pair(seed={self.seed}, wide={self.wide}): {' '.join(f.name for f in first.formats)}, K={first.k}, "
+            f"k={self.question.k}, where {[str(x) for x in self.question.where]}, {', '.join(unusual)}; "
+            f"second: {', '.join(changed)}"
+        )
+
+
+def random_pair(seed: int, *, wide: bool) -> Pair:
+    """Two designs that differ in one to three parameters; with ``wide`` some are larger."""
+    rng = np.random.default_rng(seed)
+    length, steps = (int(x) for x in rng.choice(SHAPES if wide else SHAPES[:-1]))
+    # all operands of four products are too many; fewer than K are padded
+    k = min(length * steps, 3 if rng.random() < 0.9 else 1)
+    while True:
+        try:
+            first = _random_design(rng, length, length * steps, wide)
+            names = rng.permutation([*DRAWN, "rho"])[: rng.integers(1, 4)]
+            second = first.change(**{str(n): _value(rng, n, first.step.rho) for n in names})
+            where = [parse_precondition(str(rng.choice(WHERE)))] if rng.random() < 0.25 else []
+            question = Equivalence(first, replace(second, architecture="second"), k=k, where=where)
+        except DesignError:
+            continue
+        bits = sum(f.bits * count for _, f, count in question.columns())
+        if (first.chain, first.step) != (second.chain, second.step) and bits <= MOST_BITS:
+            return Pair(seed, wide, question)
+
+
+def _random_design(rng: np.random.Generator, length: int, k: int, wide: bool) -> Design:
+    rho = str(rng.choice([n for n, x in CONVERSIONS.items() if wide or x.target is E2M2]))
+    a, b, c = (ELEMENTS[i] for i in rng.integers(len(ELEMENTS), size=3))
+    d = CONVERSIONS[rho].target
+    if rng.random() < 0.5:
+        c = d
+    drawn = {n: _value(rng, n, rho) for n in DRAWN if n == "fraction_bits" or rng.random() < 0.4}
+    chain, step = compose(drawn | {"L": length, "rho": rho})
+    return Design("first", f"m1n1k{k}", "any", Signature(a, b, c, d), 1, 1, k, chain, step, "drawn at random")
+
+
+def _value(rng: np.random.Generator, name: str, rho: str) -> Any:
+    if name == "rho":
+        values: Sequence[Any] = [n for n, x in CONVERSIONS.items() if x.target is CONVERSIONS[rho].target]
+    else:
+        values = DRAWN[name]
+    return values[int(rng.integers(len(values)))]
+
+
+def differences(question: Equivalence) -> tuple[OperandBatch, int]:
+    """The operands on which the designs differ, and how many were tried: all that meet the preconditions."""
+    batch = all_operands(question)
+    fmt = question.designs[0].d_format
+    is_nan = np.array([fmt.is_nan(x) for x in range(1 << fmt.bits)])
+    d, e = (evaluate_batch(design, batch) for design in question.designs)
+    return batch.select((d != e) & ~(is_nan[d] & is_nan[e])), len(batch)
+
+
+def all_operands(question: Equivalence) -> OperandBatch:
+    formats = [f for _, f, count in question.columns() for _ in range(count)]
+    numbers, columns = np.arange(1 << sum(f.bits for f in formats)), []
+    for fmt in formats:
+        columns.append((numbers & ((1 << fmt.bits) - 1)).astype(pattern_dtype(fmt)))
+        numbers >>= fmt.bits
+    k = question.k
+    batch = OperandBatch(np.stack(columns[:k], axis=1), np.stack(columns[k : 2 * k], axis=1), columns[-1])
+    met = question.precondition(ArrayAlgebra(), question.array_words(batch)).data
+    return batch.select(np.broadcast_to(met, len(batch)))

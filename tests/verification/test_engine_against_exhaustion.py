@@ -1,0 +1,89 @@
+"""What the engine says of random pairs of small designs is what trying all operands says.
+
+The search is switched off: answers come from staged proofs, lemmas and the solver.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from pysmt.environment import Environment
+from pysmt.fnode import FNode
+from support.in_this_process import InThisProcess, unanswered
+from support.small_designs import Pair, differences, random_pair, use_small_formats
+
+from mmaproof.designs.operands import OperandBatch, Operands
+from mmaproof.smt.solving.limits import LEAST_SECONDS, Limits
+from mmaproof.smt.solving.prove import Ask
+from mmaproof.smt.solving.verdict import Cause, Reply, Status
+from mmaproof.verification import stages, strategies
+from mmaproof.verification.compare import compare
+
+LIMITS = Limits(120, 4 << 30)
+
+
+def answers_of(seed: int) -> Ask:
+    """How lemmas are answered: for some pairs, one in ten is not."""
+    rng = np.random.default_rng(seed)
+
+    def ask(formula: FNode, symbols: Sequence[FNode], /, *, limits: Limits) -> Reply:
+        if seed % 4 == 0 and rng.random() < 0.1:
+            return unanswered()
+        return InThisProcess().ask(formula, symbols, limits=limits)
+
+    return ask
+
+
+def is_among(batch: OperandBatch, row: Operands) -> bool:
+    same = (batch.a == row.a).all(axis=1) & (batch.b == row.b).all(axis=1) & (batch.c == row.c)
+    return bool(same.any())
+
+
+def examine(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What is so of a pair; the engine must say nothing else."""
+    question = pair.question
+    different, tried = differences(question)
+    expected = Status.REFUTED if len(different) else Status.PROVED if tried else Status.VACUOUS
+    with Environment(), monkeypatch.context() as patch:
+        if pair.seed % 4 == 2:
+            # few samples, on which more is equal and constant than is so
+            patch.setattr(stages, "ROWS", 1)
+        proved = stages.by_stages(question, question.designs[0], answers_of(pair.seed), LIMITS, pair.seed).proved
+    assert not (proved and len(different)), f"proved by stages, but {different.row(0)} refutes it: {pair}"
+    with Environment(), monkeypatch.context() as patch:
+        if pair.seed % 8 == 1:
+            # no answer in one piece before the staged proof
+            patch.setattr(strategies, "AT_ONCE", LEAST_SECONDS)
+        found = compare(
+            *question.designs, solver=InThisProcess(), limits=LIMITS, k=question.k, where=question.where, budget=None
+        )
+    assert found.status in (expected, Status.UNKNOWN), f"{found.verdict}, {len(different)} of {tried} differ: {pair}"
+    if found.status is Status.UNKNOWN:
+        assert found.reason.startswith(Cause.TIMEOUT.value), f"{found.reason}: {pair}"
+    if found.witness is not None:
+        assert is_among(different, found.witness), f"{found.witness} does not tell apart: {pair}"
+    return [expected.name, *(["by stages"] if proved and expected is Status.PROVED else [])]
+
+
+def examine_all(seeds: range, monkeypatch: pytest.MonkeyPatch, *, wide: bool) -> None:
+    use_small_formats(monkeypatch)
+    so = Counter(x for seed in seeds for x in examine(random_pair(seed, wide=wide), monkeypatch))
+    assert min(so["PROVED"], so["REFUTED"]) >= len(seeds) / 4, so
+    assert so["by stages"] >= so["PROVED"] / 4, so
+
+
+def test_the_engine_agrees_with_exhaustion(monkeypatch):
+    examine_all(range(12), monkeypatch, wide=False)
+
+
+@pytest.mark.middle
+@pytest.mark.parametrize("first", [0, 25])
+def test_the_engine_agrees_with_exhaustion_on_some(first, monkeypatch):
+    examine_all(range(first, first + 25), monkeypatch, wide=False)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(0, 2000, 100))
+def test_the_engine_agrees_with_exhaustion_on_many(first, monkeypatch):
+    examine_all(range(first, first + 100), monkeypatch, wide=True)

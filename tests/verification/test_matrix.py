@@ -1,0 +1,232 @@
+"""Matrices of comparisons: shared questions are answered as each pair would be, and no pair goes missing."""
+
+import itertools
+import math
+import os
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import closing
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import pytest
+from reference.designs import reference_result
+from support.sampling import basic_operands, fp16_design
+
+from mmaproof.designs.arithmetic import Arithmetic
+from mmaproof.designs.catalogue import find_design, load_catalogue
+from mmaproof.designs.errors import DesignError
+from mmaproof.properties.equivalence import Equivalence
+from mmaproof.smt.evaluate import evaluate_batch
+from mmaproof.smt.solving.limits import Limits
+from mmaproof.smt.solving.solving import Solving
+from mmaproof.smt.solving.verdict import Status
+from mmaproof.verification.classes import groups_of, simplest_difference
+from mmaproof.verification.compare import compare
+from mmaproof.verification.executors import cluster, local_pool
+from mmaproof.verification.matrix import (
+    SEARCH,
+    Task,
+    compare_all,
+    compared,
+    not_comparable,
+    pairs_of,
+)
+from mmaproof.verification.strategies import BY_IDENTITY
+
+CATALOGUE = list(load_catalogue().designs.values())
+LIMITS = Limits(120, 4 << 30)
+NAMES = [
+    "volta/f32.f16.f16.f32",
+    "volta/f32.f16.f16.f32@carry_bits=4",
+    "turing/f32.f16.f16.f32",
+    "ampere/m16n8k8.f32.f16.f16.f32",
+    "volta/f16.f16.f16.f16",
+]
+FEW = [find_design(name) for name in NAMES]
+
+
+HERE = partial(ThreadPoolExecutor, 1)
+
+
+def ask_all(designs, pool=HERE, **options):
+    options = {"at_once": 1, "solving": Solving(), "limits": LIMITS, **options}
+    with closing(compare_all(designs, pool=pool, **options)) as answers:
+        return list(answers)
+
+
+def known(answers):
+    """What the answers say, whenever and wherever they were given."""
+    return {a.names: (a.status, a.number, a.comparison.witness, a.comparison.reason) for a in answers}
+
+
+@pytest.fixture(scope="module")
+def few():
+    return ask_all(FEW)
+
+
+def confirm(answer):
+    """The answer to a pair is the one that a comparison of its own gives, and a witness separates this pair."""
+    question = answer.comparison.question
+    assert compare(*question.designs, limits=LIMITS, budget=SEARCH).status is answer.status
+    if answer.status is Status.REFUTED:
+        outputs = [reference_result(d, answer.comparison.witness) for d in question.designs]
+        assert list(answer.comparison.outputs.values()) == outputs
+        assert outputs[0] != outputs[1]
+
+
+@pytest.mark.middle
+def test_every_comparable_pair_is_answered_as_by_itself(few):
+    assert len(few) == len(pairs_of(FEW)) == 6
+    assert {a.names for a in few} == {(x.name, y.name) for x, y in pairs_of(FEW)}
+    assert sum(a.status is Status.PROVED for a in few) == 2
+    for answer in few:
+        confirm(answer)
+
+
+@pytest.mark.middle
+def test_a_question_is_asked_once_for_all_that_share_it():
+    shapes = ["ampere/m16n8k8.f32.f16.f16.f32", "ampere/m16n8k16.f32.f16.f16.f32", "ada/m16n8k16.f32.f16.f16.f32"]
+    answers = ask_all([find_design(x) for x in (NAMES[0], *shapes)])
+    numbers = {a.names: a.number for a in answers}
+    assert sorted(n for n in numbers.values() if n is not None) == [0, 1, 1]
+    assert [a.comparison.question.k for a in answers if a.number is not None] == [8, 16, 16]
+    for answer in answers:
+        confirm(answer)
+
+
+def test_one_arithmetic_is_one_computation_whatever_its_k():
+    """On arrays: the catalogue's designs of one arithmetic return the same d at every common length."""
+    held = {}
+    for design in CATALOGUE:
+        held.setdefault(Arithmetic.of(design), {}).setdefault(design.k, design)
+    several = [list(of.values()) for of in held.values() if len(of) > 1]
+    assert len(several) > 20
+    for first, *others in several:
+        for other in others:
+            length = math.lcm(first.k, other.k)
+            for batch in basic_operands(first, 200, k=length).values():
+                assert np.array_equal(evaluate_batch(first, batch), evaluate_batch(other, batch)), other.name
+
+
+@pytest.mark.parametrize(
+    "setting", [pytest.param("k_order=reversed", marks=pytest.mark.middle), "k_order=mod4:01/23", "join=ieee-once"]
+)
+def test_k_is_part_of_the_arithmetic_where_it_shows(setting):
+    short, long = (f"ampere/m16n8k{k}.f32.f16.f16.f32@L=4,{setting}" for k in (8, 16))
+    (answer,) = ask_all([find_design(short), find_design(long)])
+    assert (answer.number, answer.status) == (0, Status.REFUTED)
+    assert len(set(answer.comparison.outputs.values())) == 2
+
+
+def test_identity_is_said_and_nothing_is_asked():
+    x, y = find_design("turing/f32.f16.f16.f32"), find_design("ampere/m16n8k16.f32.f16.f16.f32")
+    (answer,) = ask_all([x, y])
+    assert (answer.number, answer.comparison.origin, answer.comparison.solver) == (None, BY_IDENTITY, None)
+
+
+def test_comparable_is_what_a_comparison_accepts():
+    one_of_each = list({d.signature: d for d in CATALOGUE}.values())
+    for x, y in itertools.combinations(one_of_each, 2):
+        with pytest.raises(DesignError, match="are not comparable"):
+            Equivalence(x, y)
+    pairs = math.comb(len(CATALOGUE), 2)
+    assert not_comparable(CATALOGUE).total() + len(pairs_of(CATALOGUE)) == pairs
+    assert not_comparable(FEW) == {"c is of different formats": 4}
+
+
+class Breaking(Executor):
+    """An executor whose process dies of one question."""
+
+    def __init__(self, deadly):
+        self.deadly = deadly
+
+    def submit(self, function, task):
+        future = Future()
+        if task.second.name == self.deadly:
+            future.set_exception(BrokenProcessPool("a process died"))
+        else:
+            future.set_result(function(task))
+        return future
+
+
+def test_a_pair_whose_worker_dies_is_unknown_not_missing(few):
+    deadly = FEW[2].name
+    answers = ask_all(FEW, pool=lambda: Breaking(deadly))
+    found, before = known(answers), known(few)
+    numbers = {a.number for a in few if a.names[1] == deadly}
+    lost = {a.names for a in few if a.number in numbers}
+    assert len(lost) == 4
+    for names in before:
+        if names in lost:
+            assert found[names][0] is Status.UNKNOWN
+            assert found[names][3] == "asked twice, no answer came back: BrokenProcessPool: a process died"
+        else:
+            assert found[names] == before[names]
+
+
+@pytest.mark.middle
+def test_processes_give_the_same_answers_in_any_order(few):
+    answers = ask_all(FEW, pool=partial(local_pool, 2), at_once=2)
+    assert known(answers) == known(few)
+    assert [g.classes for g in groups_of(FEW, answers)] == [g.classes for g in groups_of(FEW, reversed(few))]
+
+
+@pytest.mark.middle
+def test_a_killed_worker_of_a_cluster_changes_no_answer(few):
+    from distributed import LocalCluster
+
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as workers,
+        cluster(workers.scheduler_address) as (pool, number),
+        closing(compare_all(FEW, pool=pool, at_once=2 * number, solving=Solving(), limits=LIMITS)) as results,
+    ):
+        answers = [next(results)]
+        os.kill(workers.workers[0].pid, 9)
+        answers += results
+    assert known(answers) == known(few)
+
+
+def test_what_goes_wrong_in_a_worker_is_a_reason():
+    task = Task(FEW[0], FEW[2], Solving(), LIMITS, 0, "0.0.1")
+    assert compared(task).reason.startswith("the process that was asked has mmaproof ")
+    too_long = [replace(FEW[0], k=k, instruction=f"k{k}") for k in (1 << 16, 3 << 8)]
+    (answer,) = ask_all([too_long[0], too_long[1].change(fraction_bits=24)])
+    assert answer.comparison.reason == "DesignError: " + (
+        "k = 196608 is above 65536: a formula about so many products takes gigabytes"
+    )
+
+
+def test_a_witness_that_does_not_replay_is_not_believed(monkeypatch):
+    answer = compared(Task(FEW[0], FEW[2], Solving(), LIMITS, 0, "0.1.0"))
+    lie = replace(answer, witness=replace(answer.witness, c=0))
+    monkeypatch.setattr("mmaproof.verification.matrix.compared", lambda task: lie)
+    (found,) = ask_all([FEW[0], FEW[2]])
+    assert (found.status, found.comparison.witness) == (Status.UNKNOWN, None)
+
+
+def test_classes_hold_what_is_proved_pair_by_pair(few):
+    fp16, alone = groups_of(FEW, few)
+    assert [[FEW.index(d) for d in c] for c in fp16.classes] == [[0, 1], [2, 3]]
+    assert alone.classes == [(FEW[4],)]
+    assert fp16.verdict(*fp16.classes) == "different"
+    assert list(fp16.not_transitive()) == []
+    assert simplest_difference(fp16.between(*fp16.classes)).status is Status.REFUTED
+    assert simplest_difference(alone.answers.values()) is None
+
+
+def test_what_is_not_transitive_is_not_merged():
+    x, y, z = (fp16_design(4, fraction_bits=f) for f in (23, 24, 25))
+    answers = {a.names: a for a in ask_all([x, y, z], limits=Limits(0.001, 4 << 30))}
+    same = {"status": Status.PROVED, "witness": None}
+    proved = [replace(a, comparison=replace(a.comparison, **same)) for a in answers.values()]
+    different = proved.pop(1)
+    assert different.names == (x.name, z.name)
+    nobody_knows = replace(different.comparison, status=Status.UNKNOWN, witness=None, reason="timeout: made up")
+    unknown = replace(different, comparison=nobody_knows)
+    (group,) = groups_of([x, y, z], [*proved, unknown])
+    assert group.classes == [(x,), (y,), (z,)]
+    assert [[a.names for a in three] for three in group.not_transitive()] == [
+        [(x.name, y.name), (y.name, z.name), (x.name, z.name)]
+    ]

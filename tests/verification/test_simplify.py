@@ -1,0 +1,46 @@
+"""Witnesses become simpler and stay witnesses, for as long as there is time."""
+
+import time
+
+import pytest
+
+from mmaproof.designs.catalogue import find_design
+from mmaproof.properties.equivalence import Equivalence
+from mmaproof.verification.search import Budget, search
+from mmaproof.verification.simplify import simplest, simplify
+
+VOLTA = find_design("volta/f32.f16.f16.f32")
+FINER = find_design("volta/f32.f16.f16.f32@fraction_bits=24")
+
+
+def witnesses(k):
+    question = Equivalence(VOLTA, FINER, k=k)
+    return question, search(question, FINER, seed=0, budget=Budget()).witnesses
+
+
+@pytest.mark.middle
+def test_few_products_remain():
+    question, found = witnesses(16)
+    simple = simplest(question, found)
+    assert question.is_refuted_by(simple)
+    assert sum(x != 0 for x in simple.a) <= 3
+
+
+def test_nothing_is_tried_after_the_deadline(monkeypatch):
+    question, found = witnesses(8)
+    past = time.monotonic() - 1
+    monkeypatch.setattr(Equivalence, "is_refuted_by", lambda self, operands: pytest.fail("too late"))
+    assert simplify(question, found[0], past) == found[0]
+    assert simplest(question, found, past) in found
+
+
+@pytest.mark.parametrize(("k", "looked_at"), [(8, 8), (128, 2), (384, 1)])
+def test_of_long_witnesses_few_are_simplified(monkeypatch, k, looked_at):
+    question, found = witnesses(k)
+    assert len(found) == 8
+    seen = []
+    monkeypatch.setattr(
+        "mmaproof.verification.simplify.simplify", lambda _, witness, __: seen.append(witness) or witness
+    )
+    assert simplest(question, found) in seen
+    assert seen == list(found[:looked_at])

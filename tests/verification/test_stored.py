@@ -1,0 +1,122 @@
+"""Witnesses in a store: found for the same question, and believed only where they refute it."""
+
+import sqlite3
+
+import pytest
+
+from mmaproof.designs.catalogue import find_design
+from mmaproof.properties.equivalence import Equivalence
+from mmaproof.smt.solving.limits import Limits
+from mmaproof.smt.solving.solving import Solving
+from mmaproof.smt.solving.store import Store
+from mmaproof.smt.solving.verdict import Status
+from mmaproof.verification import strategies
+from mmaproof.verification.answer import answer
+from mmaproof.verification.compare import compare
+from mmaproof.verification.means import Means
+from mmaproof.verification.search import Budget
+
+VOLTA, TURING = find_design("volta/f32.f16.f16.f32"), find_design("turing/f32.f16.f16.f32")
+SCALED = find_design("blackwell/block16.f32.e2m1.e2m1.ue4m3@L=16")
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "answers.sqlite"
+
+
+@pytest.fixture
+def no_search(monkeypatch):
+    def search(*_, **__):
+        raise AssertionError("there is nothing to search for")
+
+    monkeypatch.setattr(strategies, "search", search)
+
+
+@pytest.mark.parametrize(
+    "pair",
+    [(VOLTA, TURING), pytest.param((SCALED, SCALED.change(fraction_bits=20)), marks=pytest.mark.middle)],
+    ids=["plain", "with scales"],
+)
+def test_a_witness_is_found_again(path, pair, monkeypatch):
+    first = compare(*pair, solver=Solving(store=path), seed=3)
+    assert (first.status, first.origin.split()[0]) == (Status.REFUTED, "search")
+    monkeypatch.setattr(strategies, "search", None)
+    again = compare(*pair, solver=Solving(store=path))
+    assert (again.status, again.witness, again.outputs) == (first.status, first.witness, first.outputs)
+    assert again.origin == f"the store: {first.origin}"
+
+
+def test_the_witness_of_a_solver_is_found_again(path, no_search):
+    first = compare(VOLTA, TURING, solver=Solving(store=path), budget=None)
+    assert first.origin.startswith("bitwuzla ")
+    again = compare(VOLTA, TURING, solver=Solving(store=path))
+    assert (again.witness, again.origin) == (first.witness, f"the store: {first.origin}")
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        pytest.param({"k": 16}, marks=pytest.mark.middle),
+        pytest.param({"nan_codes": True}, marks=pytest.mark.middle),
+        {"first": VOLTA.change(fraction_bits=22)},
+        pytest.param({"second": TURING.change(fraction_bits=25)}, marks=pytest.mark.middle),
+    ],
+)
+def test_another_question_is_another_question(path, other):
+    def asked(first=VOLTA, second=TURING, **options):
+        return compare(first, second, solver=Solving(store=path), **options)
+
+    asked()
+    assert asked(**other).origin.startswith("search ")
+
+
+EIGHT = '["0x0000","0x0000","0x0000","0x0000","0x0000","0x0000","0x0000","0x0000"]'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f'{{"a": {EIGHT}, "b": {EIGHT}, "c": ["0x00000000"]}}',
+        pytest.param(f'{{"a": {EIGHT}, "b": {EIGHT}, "c": []}}', marks=pytest.mark.middle),
+        f'{{"a": {EIGHT}, "b": {EIGHT}}}',
+        pytest.param(f'{{"a": {EIGHT}, "b": ["0x0000"], "c": ["0x00000000"]}}', marks=pytest.mark.middle),
+        pytest.param(f'{{"a": {EIGHT}, "b": {EIGHT}, "c": ["0x100000000"]}}', marks=pytest.mark.middle),
+        pytest.param(f'{{"a": {EIGHT}, "b": {EIGHT}, "c": 7}}', marks=pytest.mark.middle),
+        "[]",
+        "not JSON",
+    ],
+)
+def test_stored_operands_that_refute_nothing_are_replaced(path, text):
+    first = compare(VOLTA, TURING, solver=Solving(store=path))
+    connection = sqlite3.connect(path)
+    with connection:
+        connection.execute("UPDATE witnesses SET operands = ?", (text,))
+    connection.close()
+    again = compare(VOLTA, TURING, solver=Solving(store=path))
+    assert (again.status, again.witness, again.origin.split()[0]) == (Status.REFUTED, first.witness, "search")
+    assert compare(VOLTA, TURING, solver=Solving(store=path)).origin.startswith("the store: ")
+
+
+def test_a_question_without_a_key_is_answered_and_not_stored(path):
+    class Odd(Equivalence):
+        key = None
+
+    question = Odd(VOLTA, TURING)
+    means = Means(Solving(store=path), Limits(60.0, 4 << 30), Budget())
+    assert answer(question, VOLTA, means).status is Status.REFUTED
+    assert Store(path).contents() == ([], 0)
+
+
+def test_a_proof_says_that_it_was_stored(path, monkeypatch):
+    # on a busy machine a short limit may pass before the first answer, and not before the second
+    monkeypatch.setattr(strategies, "AT_ONCE", 60.0)
+    designs = [find_design(f"volta/f32.f16.f16.f32@L=2,nan_code={code}") for code in ("all-ones", "quiet")]
+
+    def asked():
+        found = compare(*designs, solver=Solving(store=path), budget=Budget(rows=64))
+        assert found.status is Status.PROVED
+        return found.origin
+
+    assert "stored" not in asked()
+    assert " (stored; " in asked()

@@ -1,0 +1,136 @@
+"""A property of a design checked, with limits for all of its questions together."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from mmaproof.designs.design import Design
+from mmaproof.designs.errors import DesignError
+from mmaproof.designs.operands import Operands
+from mmaproof.properties.library import find_property
+from mmaproof.properties.preconditions import Precondition
+from mmaproof.properties.property import Property, PropertyVerdict, QuestionVerdict
+from mmaproof.properties.question import Question
+from mmaproof.properties.run_question import Run, Scope
+from mmaproof.smt.solving.backends import DEFAULT_SOLVER
+from mmaproof.smt.solving.limits import Limits
+from mmaproof.smt.solving.solving import Solving
+from mmaproof.smt.solving.verdict import SolverIdentity, Status
+from mmaproof.verification.answer import answer
+from mmaproof.verification.compare import DEFAULT_BUDGET, DEFAULT_LIMITS
+from mmaproof.verification.largest import Measure, largest
+from mmaproof.verification.means import Means
+from mmaproof.verification.search import Budget
+
+WORDS = {
+    Status.PROVED: "holds",
+    Status.REFUTED: "violated",
+    Status.UNKNOWN: "unknown",
+    Status.VACUOUS: "vacuous",
+}
+
+
+@dataclass(frozen=True)
+class Check:
+    """A property, the design that it was asked of, what was found, and the seconds it took."""
+
+    asked: Property
+    design: Design
+    scope: Scope
+    finding: PropertyVerdict
+    seconds: float
+
+    @property
+    def verdict(self) -> str:
+        """The answer in the word of the command line."""
+        return WORDS[self.finding.status]
+
+    @property
+    def answers(self) -> Sequence[QuestionVerdict]:
+        """The questions that were asked, in order."""
+        return tuple((self.finding.answers or {}).values())
+
+    @property
+    def k(self) -> int:
+        """Length of the dot products that were asked about."""
+        asked = [a.question.k for a in self.answers]
+        return asked[0] if asked else self.scope.k or self.design.step.L
+
+    @property
+    def solver(self) -> SolverIdentity | None:
+        """The solver that answered, None where none was needed."""
+        return next((a.solver for a in self.answers if a.solver is not None), None)
+
+    @property
+    def certified_by(self) -> SolverIdentity | None:
+        """Who confirmed what solvers proved, None where nobody did."""
+        return next((a.certified_by for a in self.answers if a.certified_by is not None), None)
+
+
+def check(
+    asked: Property | str,
+    design: Design,
+    *,
+    solver: str | Solving = DEFAULT_SOLVER,
+    limits: Limits = DEFAULT_LIMITS,
+    k: int | None = None,
+    where: Sequence[Precondition] = (),
+    budget: Budget | None = DEFAULT_BUDGET,
+    seed: int = 0,
+) -> Check:
+    """Ask whether ``design`` has a property, given by itself or by name; ``budget`` None switches the search off.
+
+    Without ``k`` it is asked of one step, unless it is about chains. ``limits`` are for the whole answer.
+    Raises InputError where no property has the name, UnknownSolverError, SolverNotInstalledError, StoreError,
+    and what ``check_within`` raises.
+    """
+    found = find_property(asked) if isinstance(asked, str) else asked
+    return check_within(found, design, Scope(k, tuple(where), seed), Means(Solving.of(solver), limits, budget, seed))
+
+
+def check_within(asked: Property, design: Design, scope: Scope, means: Means) -> Check:
+    """Find out whether ``design`` has a property; ``means.limits`` are for all of its questions together.
+
+    Raises DesignError where the property cannot be asked of the design, and what ``answer`` raises.
+    """
+    reason = asked.why_not(design)
+    if reason is not None:
+        raise DesignError(f"{asked.name} cannot be asked of {design.name}: {reason}")
+    started = time.monotonic()
+    finding = asked.settle(design, scope, _Asker(design, means, started))
+    return Check(asked, design, scope, finding, time.monotonic() - started)
+
+
+@dataclass(frozen=True)
+class _Asker:
+    """Answers the questions of one check; all of them share the limits."""
+
+    design: Design
+    means: Means
+    started: float
+
+    def __call__(self, question: Question, what: str, /) -> QuestionVerdict:
+        """Answer a question with what is left of the time."""
+        left = self.means.limits.after(time.monotonic() - self.started, "earlier questions")
+        return answer(question, self.design, replace(self.means, limits=left))
+
+    def largest(self, question: Question, measure: Measure) -> tuple[float, Operands]:
+        """Look for the largest value of a measure."""
+        return largest(question, self.design, measure, self.means.seed)
+
+
+def shown_by(done: Check, means: Means) -> tuple[Run, ...]:
+    """Return runs that show what was found: the witness, or one against the property's mutant.
+
+    Empty where none was found within the limits.
+    """
+    if done.finding.runs or done.finding.status is not Status.PROVED:
+        return done.finding.runs
+    try:
+        mutant = done.asked.mutant(done.design)
+        other = check_within(done.asked, mutant, done.scope, means)
+    except DesignError:
+        return ()
+    return other.finding.runs

@@ -1,0 +1,80 @@
+"""Two designs compared: a distinguishing vector, a proof that there is none, or the reason why neither is known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+
+from mmaproof.designs.design import Design
+from mmaproof.properties.equivalence import Equivalence
+from mmaproof.properties.preconditions import Precondition
+from mmaproof.properties.property import QuestionVerdict
+from mmaproof.smt.evaluate import evaluate
+from mmaproof.smt.solving.backends import DEFAULT_SOLVER
+from mmaproof.smt.solving.limits import Limits
+from mmaproof.smt.solving.solving import Solving
+from mmaproof.smt.solving.verdict import Status
+from mmaproof.verification.answer import answer
+from mmaproof.verification.distributions import kept_bits
+from mmaproof.verification.means import Means
+from mmaproof.verification.search import Budget
+
+DEFAULT_BUDGET = Budget()
+DEFAULT_LIMITS = Limits(seconds=60, memory_bytes=4 << 30)
+
+WORDS = {
+    Status.PROVED: "equivalent",
+    Status.REFUTED: "different",
+    Status.UNKNOWN: "unknown",
+    Status.VACUOUS: "vacuous",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison(QuestionVerdict):
+    """The verdict on the question whether two designs are equivalent; ``outputs`` are of REFUTED only."""
+
+    question: Equivalence
+
+    @property
+    def verdict(self) -> str:
+        """The answer in the word of the command line."""
+        return WORDS[self.status]
+
+    @property
+    def outputs(self) -> Mapping[str, int]:
+        """What each design returns for the witness, computed on integers."""
+        if self.witness is None:
+            return {}
+        return {d.name: evaluate(d, self.witness) for d in self.question.designs}
+
+
+def compare(
+    first: Design,
+    second: Design,
+    *,
+    solver: str | Solving = DEFAULT_SOLVER,
+    limits: Limits = DEFAULT_LIMITS,
+    k: int | None = None,
+    where: Sequence[Precondition] = (),
+    nan_codes: bool = False,
+    zero_signs: bool = True,
+    budget: Budget | None = DEFAULT_BUDGET,
+    seed: int = 0,
+) -> Comparison:
+    """Ask whether two designs are equivalent; ``budget`` None switches the search off.
+
+    The search comes first; the solver gets what is left of ``limits.seconds``. Witnesses are simplified.
+    Raises DesignError where the designs are not comparable, UnknownSolverError, SolverNotInstalledError, StoreError
+    where the store of ``solver`` cannot be used, WitnessDoesNotReplay (an internal error: formula and integer
+    interpretation disagree), and SolversDisagree.
+    """
+    solving = Solving.of(solver)
+    question = Equivalence(first, second, k=k, where=where, nan_codes=nan_codes, zero_signs=zero_signs)
+    found = answer(question, _finer(first, second), Means(solving, limits, budget, seed))
+    return Comparison(**{**{f.name: getattr(found, f.name) for f in fields(found)}, "question": question})
+
+
+def _finer(first: Design, second: Design) -> Design:
+    """Return the design whose alignment reaches further down: its cut is where operands should lie."""
+    return max((first, second), key=kept_bits)

@@ -1,0 +1,105 @@
+"""Questions about what an algorithm makes of fp32 operands on a unit: by name, with limits for the whole answer."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from mmaproof.algorithms.algorithm import Algorithm
+from mmaproof.algorithms.slice_gemm import SliceGemm
+from mmaproof.algorithms.split_gemm import SplitGemm
+from mmaproof.designs.design import Design
+from mmaproof.designs.errors import DesignError, InputError
+from mmaproof.properties.preconditions import Precondition
+from mmaproof.smt.solving.backends import DEFAULT_SOLVER
+from mmaproof.smt.solving.limits import Limits
+from mmaproof.smt.solving.solving import Solving
+from mmaproof.verification.compare import DEFAULT_BUDGET, DEFAULT_LIMITS
+from mmaproof.verification.gemm.compare import SIMPLIFIED
+from mmaproof.verification.gemm.dropped import check_dropped
+from mmaproof.verification.gemm.exact_operands import check_exact_operands
+from mmaproof.verification.gemm.overflow import check_overflow
+from mmaproof.verification.gemm.slices import check_slices
+from mmaproof.verification.gemm.split import check_split
+from mmaproof.verification.gemm.verdict import AlgorithmVerdict, Asked
+from mmaproof.verification.means import Means
+from mmaproof.verification.search import Budget
+
+QUESTIONS = {
+    "split": "for which exponents and significant bits do the words add up to x, and how far do they miss it",
+    "overflow": "does no word, no sum of the unit and no sum outside become infinite or NaN, or is clamped",
+    "dropped": "how large is what is left out of a*b: products of words not computed, and words there are not",
+    "slices": "up to which K is every integer sum of products of slices exact",
+    "exact-operands": "what does the algorithm come down to where the unit's format holds a and b, and for which c",
+}
+"""What can be asked."""
+
+_TAKES = {"k": ("overflow", "exact-operands"), "where": ("split", "overflow", "dropped"), "below": ("dropped",)}
+"""Which questions an option is meant for."""
+
+
+@dataclass(frozen=True)
+class GemmCheck:
+    """A question about an algorithm on a unit, what was found, and the seconds it took."""
+
+    question: str
+    algorithm: Algorithm
+    unit: Design
+    where: tuple[Precondition, ...]
+    finding: AlgorithmVerdict
+    seconds: float
+
+
+def check_algorithm(
+    question: str,
+    algorithm: Algorithm,
+    unit: Design,
+    *,
+    solver: str | Solving = DEFAULT_SOLVER,
+    limits: Limits = DEFAULT_LIMITS,
+    k: int | None = None,
+    where: Sequence[Precondition] = (),
+    below: int | None = None,
+    budget: Budget | None = DEFAULT_BUDGET,
+    seed: int = 0,
+) -> GemmCheck:
+    """Answer one of ``QUESTIONS``; ``below`` is q of a bound ``2**-q`` that ``dropped`` is to decide.
+
+    Raises InputError for an unknown question and for an argument that it does not take, DesignError where the
+    algorithm does not run on ``unit`` or is not of the kind that the question is about.
+    """
+    if question not in QUESTIONS:
+        raise InputError(f"unknown question {question!r}: one of {', '.join(QUESTIONS)}")
+    for name, given in {"k": k is not None, "where": bool(where), "below": below is not None}.items():
+        if given and question not in _TAKES[name]:
+            raise InputError(f"--{name} means nothing to {question}: it is for {', '.join(_TAKES[name])}")
+    algorithm.require(unit)
+    started = time.monotonic()
+    asked = Asked(Means(Solving.of(solver), limits, budget, seed, SIMPLIFIED))
+    finding = _answer(question, algorithm, unit, k, where, below, asked)
+    return GemmCheck(question, algorithm, unit, tuple(where), finding, time.monotonic() - started)
+
+
+def _answer(
+    question: str,
+    algorithm: Algorithm,
+    unit: Design,
+    k: int | None,
+    where: Sequence[Precondition],
+    below: int | None,
+    asked: Asked,
+) -> AlgorithmVerdict:
+    match question, algorithm:
+        case "overflow", _:
+            return check_overflow(algorithm, unit, k, where, asked)
+        case "slices", SliceGemm():
+            return check_slices(algorithm, unit, asked)
+        case "split", SplitGemm():
+            return check_split(algorithm, unit, where, asked)
+        case "dropped", SplitGemm():
+            return check_dropped(algorithm, unit, where, below, asked)
+        case "exact-operands", SplitGemm():
+            return check_exact_operands(algorithm, unit, k, asked)
+    kind = "slices of an integer unit" if question == "slices" else "words of a floating-point format"
+    raise DesignError(f"{question} cannot be asked of {algorithm.name}: it is about {kind}")

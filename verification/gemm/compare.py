@@ -1,0 +1,130 @@
+"""Two algorithms compared: operands on which the first has the larger error, a proof that there are none, or none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from mmaproof.algorithms.algorithm import OPERANDS, Algorithm
+from mmaproof.algorithms.evaluate import as_number, check_operands
+from mmaproof.designs.catalogue import find_design
+from mmaproof.designs.design import Design
+from mmaproof.designs.operands import Operands
+from mmaproof.properties.gemm.larger_error import LargerError, errors_of
+from mmaproof.properties.preconditions import Precondition
+from mmaproof.properties.property import QuestionVerdict
+from mmaproof.smt.algebra.integers import IntegerAlgebra
+from mmaproof.smt.solving.backends import DEFAULT_SOLVER
+from mmaproof.smt.solving.limits import Limits
+from mmaproof.smt.solving.solving import Solving
+from mmaproof.smt.solving.verdict import Status
+from mmaproof.verification.answer import answer
+from mmaproof.verification.compare import DEFAULT_BUDGET, DEFAULT_LIMITS
+from mmaproof.verification.means import Means
+from mmaproof.verification.search import Budget
+
+_INTEGERS = IntegerAlgebra()
+
+WORDS = {
+    Status.PROVED: "never larger",
+    Status.REFUTED: "larger",
+    Status.UNKNOWN: "unknown",
+    Status.VACUOUS: "vacuous",
+}
+SIMPLIFIED = 1
+"""Witnesses that are simplified: every attempt runs both algorithms and the exact sum."""
+
+SHAPED_FOR = "cpu/vfmadd231ps"
+"""Random operands are those for a chain of fp32 operations, which is what the algorithms stand for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Returned:
+    """The pattern ``d`` that an algorithm returned, the exact result, and d less that; None where d is not finite."""
+
+    algorithm: Algorithm
+    unit: Design
+    d: int
+    exact: Fraction
+    error: Fraction | None
+
+    @property
+    def ulps(self) -> Fraction | None:
+        """The error in units in the last place of the exact result, in fp32."""
+        return None if self.error is None else self.error / ulp(self.exact)
+
+
+@dataclass(frozen=True)
+class ErrorComparison:
+    """The answer: ``answer.witness`` are operands on which the error of the first algorithm is the larger one."""
+
+    question: LargerError
+    answer: QuestionVerdict
+
+    @property
+    def verdict(self) -> str:
+        """The answer in the word of the command line."""
+        return WORDS[self.answer.status]
+
+    @property
+    def outcomes(self) -> Sequence[Returned]:
+        """What the algorithms make of the witness, in their order; none without one."""
+        witness = self.answer.witness
+        return () if witness is None else outcomes(self.question.runs, witness)
+
+
+def compare_errors(
+    first: Algorithm,
+    second: Algorithm,
+    unit: Design,
+    *,
+    solver: str | Solving = DEFAULT_SOLVER,
+    limits: Limits = DEFAULT_LIMITS,
+    k: int | None = None,
+    where: Sequence[Precondition] = (),
+    by: Fraction = Fraction(1),
+    second_unit: Design | None = None,
+    budget: Budget | None = DEFAULT_BUDGET,
+    seed: int = 0,
+) -> ErrorComparison:
+    """Ask whether ``first`` ever has a larger error than ``second``, or ``by`` times as large a one.
+
+    Both run on ``unit``, unless the second has a unit of its own. The search comes first; ``budget`` None switches it
+    off. Raises DesignError where an algorithm does not run on its unit or ``k`` does not fit, and what ``answer``
+    raises.
+    """
+    question = LargerError(first, second, unit, k=k, where=where, by=by, second_unit=second_unit)
+    means = Means(Solving.of(solver), limits, budget, seed, SIMPLIFIED)
+    return ErrorComparison(question, answer(question, find_design(SHAPED_FOR), means))
+
+
+def outcomes(runs: Sequence[tuple[Algorithm, Design]], operands: Operands) -> Sequence[Returned]:
+    """Return what algorithms make of finite fp32 operands, each with its unit; computed on integers.
+
+    Raises DesignError where one of them does not run on its unit, and OperandError for patterns that are not fp32.
+    """
+    for algorithm, unit in runs:
+        check_operands(algorithm, unit, operands)
+    numbers = [
+        [as_number(_INTEGERS.unsigned(x, OPERANDS.bits)) for x in column]
+        for column in (operands.a, operands.b, (operands.c,))
+    ]
+    found = errors_of(runs, _INTEGERS, numbers[0], numbers[1], numbers[2][0])
+    unit_of_all = Fraction(2) ** found.least
+    exact = found.exact.data * unit_of_all
+    return [
+        Returned(algorithm, unit, d.data, exact, None if infinite.data else error.data * unit_of_all)
+        for (algorithm, unit), d, error, infinite in zip(runs, found.results, found.errors, found.infinite, strict=True)
+    ]
+
+
+def ulp(x: Fraction) -> Fraction:
+    """Return the distance of fp32 numbers at the magnitude of ``x``, at least that of subnormals."""
+    exponent = OPERANDS.e_min
+    magnitude = abs(x)
+    if magnitude >= Fraction(2) ** OPERANDS.e_min:
+        exponent = magnitude.numerator.bit_length() - magnitude.denominator.bit_length()
+        if Fraction(2) ** exponent > magnitude:
+            exponent -= 1
+    return Fraction(2) ** (exponent - OPERANDS.fraction_bits)

@@ -1,0 +1,224 @@
+"""Errors of algorithms on random matrices, measured on arrays against exact results, beside their bounds.
+
+The matrices are square, N x N, and N is the length of the dot products. Some rows of A and columns of B are drawn, and
+their elements of C = A B computed: elements are independent of each other, so that these are what the whole matrices
+would have there. The exact result is exact: integers times one power of two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mmaproof.algorithms.algorithm import OPERANDS, Algorithm
+from mmaproof.algorithms.arithmetic import Arithmetic
+from mmaproof.algorithms.evaluate import as_number, multiply
+from mmaproof.algorithms.exact import exact_value
+from mmaproof.algorithms.numbers import Number, Span
+from mmaproof.designs.design import Design
+from mmaproof.designs.formats import Format
+from mmaproof.designs.operands import Patterns
+from mmaproof.smt.algebra.arrays import ArrayAlgebra
+from mmaproof.verification.gemm.bounds import Reference, Sizes, error_bound, first_word
+from mmaproof.verification.gemm.compare import ulp
+from mmaproof.verification.gemm.enclosure import NoBoundError
+from mmaproof.verification.gemm.matrices import Distribution, find_distribution
+
+_ARRAYS = ArrayAlgebra()
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A bound of ``|d - reference|`` for operands of these sizes; None where there is none, and ``reason`` says why."""
+
+    sizes: Sizes
+    value: Fraction | None
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """Errors ``d - reference`` of an algorithm over the elements that were computed of an N x N product.
+
+    ``relative`` is the largest error as a part of ``sum |a||b|``, ``ulps`` the median error in units in the last place
+    of the reference in fp32, ``bias`` the mean of the signed errors. Elements of which d or the reference is not finite
+    are counted, and in none of these; all are None where no element is finite.
+    """
+
+    algorithm: Algorithm
+    n: int
+    rows: int
+    columns: int
+    largest: Fraction | None
+    mean: float | None
+    relative: float | None
+    ulps: float | None
+    bias: float | None
+    not_finite: int
+    bound: Bound | None = None
+
+
+def measure(
+    algorithms: Sequence[Algorithm],
+    unit: Design,
+    n: int,
+    distribution: Distribution,
+    *,
+    reference: Reference = Reference.EXACT,
+    rows: int = 32,
+    columns: int = 32,
+    seed: int = 0,
+    bounded: bool = False,
+) -> Iterator[Point]:
+    """Yield the errors of each algorithm on the same random matrices, of ``rows`` x ``columns`` elements at most.
+
+    The matrices depend on seed, N and the distribution only; c is 0. ``bounded`` composes bounds, too: for operands of
+    any size that the distribution has, or where it has no largest, up to the largest drawn.
+    Raises DesignError where an algorithm does not run on ``unit`` or N does not fit, NoBoundError for a reference that
+    means nothing.
+    """
+    for algorithm in algorithms:
+        algorithm.require(unit)
+    unit.padded_length(n)
+    rows, columns = min(rows, n), min(columns, n)
+    a, b = distribution.draw(rows, n, columns, np.random.default_rng([seed, n]))
+    first, second = (x.view(np.float32).astype(np.float64) for x in (a, b))
+    magnitudes = np.abs(first) @ np.abs(second)
+    sizes = Sizes(*(distribution.sizes or (Fraction(float(np.abs(x).max())) for x in (first, second))))
+    common = None if reference is Reference.ROUNDED else _reference(reference, a, b)
+    for algorithm in algorithms:
+        target = common or _rounded(algorithm, unit, a, b)
+        d = multiply(algorithm, unit, a, b, np.zeros((rows, columns), dtype=np.uint32))
+        bound = _bound(algorithm, unit, n, sizes, reference) if bounded else None
+        yield _point(algorithm, n, d, target, magnitudes, bound)
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is to be measured of algorithms at one size: plain data, so that another process can do it."""
+
+    algorithms: tuple[Algorithm, ...]
+    unit: Design
+    n: int
+    distribution: str
+    reference: Reference
+    rows: int
+    columns: int
+    seed: int
+    bounded: bool
+
+
+def points_of(task: Task) -> list[Point]:
+    """Return the errors that a task asks for."""
+    found = measure(
+        task.algorithms,
+        task.unit,
+        task.n,
+        find_distribution(task.distribution),
+        reference=task.reference,
+        rows=task.rows,
+        columns=task.columns,
+        seed=task.seed,
+        bounded=task.bounded,
+    )
+    return list(found)
+
+
+@dataclass(frozen=True, slots=True)
+class Scaled:
+    """An array of numbers: integers (dtype object) times ``2**exponent``; what is not ``finite`` counts as 0."""
+
+    integers: npt.NDArray[Any]
+    exponent: int
+    finite: npt.NDArray[np.bool_]
+
+    @classmethod
+    def of_patterns(cls, fmt: Format, patterns: Patterns) -> Scaled:
+        """Return the numbers that patterns mean."""
+        x = Number(fmt, _ARRAYS.from_patterns(patterns, fmt.bits), Span.of_format(fmt))
+        word, finite = exact_value(_ARRAYS, x, x.span)
+        integers = np.asarray(word.data, dtype=object)
+        # the fewer bits, the faster the products
+        bits = int(np.bitwise_or.reduce(integers, axis=None)) or 1
+        places = (bits & -bits).bit_length() - 1
+        return cls(integers >> places, x.span.least + places, np.broadcast_to(finite.data, patterns.shape))
+
+    def dot(self, other: Scaled) -> Scaled:
+        """Return the product of two matrices."""
+        finite = np.logical_and.outer(self.finite.all(axis=1), other.finite.all(axis=0))
+        return Scaled(self.integers.dot(other.integers), self.exponent + other.exponent, finite)
+
+    def at(self, exponent: int) -> npt.NDArray[Any]:
+        """Return the integers at an exponent that is no larger."""
+        moved: npt.NDArray[Any] = self.integers << (self.exponent - exponent)
+        return moved
+
+
+def _reference(reference: Reference, a: Patterns, b: Patterns) -> Scaled:
+    """Return the exact product of fp32 matrices, or that of an fp32 GEMM."""
+    if reference is Reference.FP32:
+        first, second = a.view(np.float32), b.view(np.float32)
+        total = np.zeros((len(a), b.shape[1]), dtype=np.float32)
+        for k in range(a.shape[1]):
+            # both operations round to nearest in fp32; what overflows is no reference
+            with np.errstate(over="ignore", invalid="ignore"):
+                total = total + first[:, k, np.newaxis] * second[np.newaxis, k, :]
+        return Scaled.of_patterns(OPERANDS, total.view(np.uint32))
+    return Scaled.of_patterns(OPERANDS, a).dot(Scaled.of_patterns(OPERANDS, b))
+
+
+def _rounded(algorithm: Algorithm, unit: Design, a: Patterns, b: Patterns) -> Scaled:
+    """Return the exact product of matrices whose elements are rounded as the first words of the algorithm are."""
+    rounded = []
+    for operand, fmt, patterns in (("a", unit.a_format, a), ("b", unit.b_format, b)):
+        x = as_number(_ARRAYS.from_patterns(patterns, OPERANDS.bits))
+        (word,) = first_word(algorithm, algorithm.words(Arithmetic(_ARRAYS), unit, operand, [x]))
+        rounded.append(Scaled.of_patterns(fmt, word.word.data))
+    return rounded[0].dot(rounded[1])
+
+
+def _bound(algorithm: Algorithm, unit: Design, n: int, sizes: Sizes, reference: Reference) -> Bound:
+    try:
+        return Bound(sizes, error_bound(algorithm, unit, n, sizes, reference))
+    except NoBoundError as reason:
+        return Bound(sizes, None, str(reason))
+
+
+def _point(
+    algorithm: Algorithm,
+    n: int,
+    d: Patterns,
+    target: Scaled,
+    magnitudes: npt.NDArray[np.float64],
+    bound: Bound | None,
+) -> Point:
+    """Return the statistics of the errors of ``d``."""
+    finite = np.isfinite(d.view(np.float32)) & target.finite
+    result = Scaled.of_patterns(OPERANDS, d)
+    exponent = min(result.exponent, target.exponent)
+    unit = Fraction(2) ** exponent
+    errors = [int(x) * unit for x in (result.at(exponent) - target.at(exponent))[finite]]
+    rows, columns = d.shape
+    nothing = int((~finite).sum())
+    if not errors:
+        return Point(algorithm, n, rows, columns, None, None, None, None, None, nothing, bound)
+    exact = [int(x) * unit for x in target.at(exponent)[finite]]
+    sizes = np.array([float(abs(e)) for e in errors])
+    return Point(
+        algorithm,
+        n,
+        rows,
+        columns,
+        max(map(abs, errors)),
+        float(sum(map(abs, errors)) / len(errors)),
+        float((sizes / np.maximum(magnitudes[finite], np.finfo(np.float64).tiny)).max()),
+        float(np.median([float(abs(e) / ulp(x)) for e, x in zip(errors, exact, strict=True)])),
+        float(sum(errors) / len(errors)),
+        nothing,
+        bound,
+    )

@@ -1,0 +1,185 @@
+"""Operands that the unit's format holds: what an algorithm comes down to, composed from proved lemmas."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from mmaproof.algorithms.algorithm import OPERANDS
+from mmaproof.algorithms.split_gemm import SplitGemm
+from mmaproof.designs.design import Design
+from mmaproof.designs.errors import DesignError
+from mmaproof.designs.formats import Format
+from mmaproof.designs.operands import OperandBatch, Operands, Patterns, pattern_dtype
+from mmaproof.properties.gemm.exact_operands import ComesDownTo, ResidualsVanish, ZeroIsNeutral, ZerosAddNothing
+from mmaproof.properties.gemm.split import EXPONENTS, Splitting, Window
+from mmaproof.smt.evaluate import evaluate, evaluate_batch
+from mmaproof.smt.solving.limits import Limits
+from mmaproof.smt.solving.verdict import Status, combine
+from mmaproof.verification.answer import answer
+from mmaproof.verification.gemm.samples import every_precision
+from mmaproof.verification.gemm.substitution import ZERO, reduced
+from mmaproof.verification.gemm.verdict import AlgorithmVerdict, Asked, Shown, Witness, unknown
+from mmaproof.verification.gemm.windows import Precisions
+
+DIRECT_SECONDS = 3.0
+"""Seconds for which the composed statement is asked directly: its lemmas prove it, this only tests it."""
+NEGATIVE_ZERO = 1 << OPERANDS.sign_position
+
+
+class CompositionRefutedError(RuntimeError):
+    """What follows from proved lemmas is refuted: a lemma is wrong, or the composition. An internal error."""
+
+
+def check_exact_operands(algorithm: SplitGemm, unit: Design, k: int | None, asked: Asked) -> AlgorithmVerdict:
+    """Find what ``algorithm`` comes down to on operands of the unit's format, and for which c, and prove it.
+
+    Lemmas: every residual is +0; a step without products returns c, for c in a range that is found; zeros added outside
+    the unit change nothing but signs of zeros. The result follows by substitution, and is tested for ``k`` elements
+    (default the unit's K). Raises DesignError for a unit whose accumulator is not fp32, CompositionRefutedError.
+    """
+    if unit.c_format is not OPERANDS or unit.d_format is not OPERANDS:
+        raise DesignError(f"exact-operands is about units that accumulate in fp32, and {unit.name} does not")
+    length = unit.k if k is None else k
+    unit.padded_length(length)
+    for name in "ab":
+        splitting = Splitting.of(algorithm, unit, name)
+        verdict = asked.prove(ResidualsVanish(splitting))
+        if verdict.witness is not None:
+            (pattern,) = verdict.witness.values()
+            shown = Witness(f"a word of {name} is not what it should be", (Shown(name, splitting.fmt, pattern),))
+            return asked.verdict(Status.REFUTED, "a residual is not +0", witnesses=(shown,))
+        if verdict.status is not Status.PROVED:
+            return asked.verdict(Status.UNKNOWN, "whether residuals are +0 is not settled", reason=unknown(verdict))
+    expression, substitution = reduced(algorithm, unit, length)
+    windows = [Window(EXPONENTS[0], EXPONENTS[-1])]
+    negative_zero, beyond, passed = True, None, sorted(substitution.passed - {ZERO})
+    if ZERO in substitution.passed and not _stays(unit, 0, asked):
+        return asked.verdict(Status.UNKNOWN, "whether a step without products leaves +0 as it is, is not settled")
+    if passed:
+        windows, beyond, problem = _unchanged(unit, asked)
+        if not windows or not _stays(unit, 0, asked):
+            return asked.verdict(
+                Status.UNKNOWN, "for which c a step without products returns c is not settled", reason=problem or None
+            )
+        negative_zero = _stays(unit, NEGATIVE_ZERO, asked)
+    verdict = asked.prove(ZeroIsNeutral(sorted({-algorithm.scale * sum(p) for p in algorithm.products.pairs})))
+    if verdict.status is not Status.PROVED:
+        return asked.verdict(Status.UNKNOWN, "zeros outside the unit are not settled", reason=unknown(verdict))
+    suffix = ", but for the sign of a zero" if substitution.signs_lost else ""
+    question = ComesDownTo(
+        algorithm,
+        unit,
+        expression.value,
+        windows,
+        k=length,
+        negative_zero=negative_zero,
+        up_to_zero_sign=substitution.signs_lost,
+    )
+    tested = _test(question, unit, asked) if passed in ([], ["c"]) else "not tested: the range is of more than c"
+    zeros = "either zero" if negative_zero else "+0 (not -0)"
+    return asked.verdict(
+        Status.PROVED,
+        f"{algorithm.name}(a, b, c) = {expression.text}{suffix}",
+        values={
+            "k": length,
+            "equals": expression.text,
+            "up_to_zero_sign": substitution.signs_lost,
+            "range": [{"bits": w.bits, "low": w.low, "high": w.high} for w in windows],
+            "negative_zero": negative_zero,
+            "range_of": passed or ["c"],
+            "tested": tested,
+        },
+        witnesses=() if beyond is None else (beyond,),
+        details=(
+            f"for finite a and b that {unit.a_format.name} and {unit.b_format.name} hold, K = {length}",
+            f"and for {' and '.join(passed or ['c'])}: {zeros}, or {range_text(windows)}",
+            f"the composed statement, asked directly: {tested}",
+        ),
+    )
+
+
+def range_text(windows: Sequence[Window]) -> str:
+    """Return a table of windows in words, the shortest that say it."""
+    first = windows[0]
+    least = {w.low - w.bits + 1 for w in windows}
+    if len(windows) == 1 and (first.low, first.high, first.bits) == (EXPONENTS[0], EXPONENTS[-1], OPERANDS.precision):
+        return "any other finite number"
+    if len(least) == 1 and {w.high for w in windows} == {first.high} and len(windows) == first.bits:
+        bits = "" if first.bits == OPERANDS.precision else f" of at most {first.bits} significant bits"
+        return f"a multiple of 2^{least.pop()} below 2^{first.high + 1}{bits}"
+    found = []
+    for w in windows:
+        bits = f" of at most {w.bits} significant bits" if w.bits < OPERANDS.precision else ""
+        found.append(f"a number{bits} with floor(log2|x|) in {w}")
+    return "; ".join(found)
+
+
+def _unchanged(unit: Design, asked: Asked) -> tuple[list[Window], Witness | None, str]:
+    """Return the windows of all c that a step without products is proved to return, and a c that it does not.
+
+    Without windows the text says why there are none.
+    """
+    step, known, beyond = unit.one_step(), Precisions(), None
+    patterns = every_precision(asked.means.seed, each=1)
+    rng = np.random.default_rng(asked.means.seed)
+    for name, fmt in (("a", unit.b_format), ("b", unit.a_format)):
+        for others in _elements(fmt, (len(patterns), step.k), rng):
+            zeros = np.zeros_like(others)
+            a, b = (zeros, others) if name == "a" else (others, zeros)
+            d = evaluate_batch(step, OperandBatch(a, b, patterns))
+            known.add(patterns[d != patterns])
+            if beyond is None and (d != patterns).any():
+                beyond = _changed(step, OperandBatch(a, b, patterns), d)
+    windows: list[Window] = []
+    for name in "aba":
+        windows, problem = known.prove(asked, partial(ZerosAddNothing, unit, name))
+        if not windows:
+            return [], beyond, problem or "a step without products returns no c unchanged"
+    return windows, beyond, ""
+
+
+def _changed(step: Design, batch: OperandBatch, d: Patterns) -> Witness:
+    """Return the largest c of a batch without products that is not returned, computed on integers."""
+    rows = np.flatnonzero(d != batch.c)
+    operands = batch.row(int(rows[np.argmax(batch.c[rows])]))
+    columns = [(f"{n}[{i}]", f, x) for n, f in zip("ab", step.formats, strict=False) for i, x in _numbered(operands, n)]
+    columns += [("c", step.c_format, operands.c), ("d", step.d_format, evaluate(step, operands))]
+    return Witness("out of the range: a step without products that changes c", tuple(Shown(*x) for x in columns))
+
+
+def _numbered(operands: Operands, name: str) -> list[tuple[int, int]]:
+    return list(enumerate(operands.a if name == "a" else operands.b))
+
+
+def _elements(fmt: Format, shape: tuple[int, int], rng: np.random.Generator) -> list[Patterns]:
+    """Return elements to multiply with zeros: zeros, the largest ones of either sign, and random finite ones."""
+    dtype = pattern_dtype(fmt)
+    signs = rng.integers(0, 2, shape) << fmt.sign_position
+    random = rng.integers(0, fmt.max_finite + 1, shape)
+    found = [np.zeros(shape), signs | fmt.max_finite, signs | random]
+    return [x.astype(dtype) for x in found]
+
+
+def _stays(unit: Design, zero: int, asked: Asked) -> bool:
+    """Return whether a step without products is proved to return a zero."""
+    verdicts = [asked.prove(ZerosAddNothing(unit, n, (), only=zero)) for n in "ab"]
+    return combine(x.status for x in verdicts) is Status.PROVED
+
+
+def _test(question: ComesDownTo, unit: Design, asked: Asked) -> str:
+    """Return what random operands and, for a while, the solver say of the composed statement.
+
+    Raises CompositionRefutedError where it is refuted.
+    """
+    limits = Limits(min(asked.left.seconds, DIRECT_SECONDS), asked.left.memory_bytes)
+    means = replace(asked.means, limits=limits)
+    found = answer(question, unit, means)
+    if found.status is Status.REFUTED:
+        raise CompositionRefutedError(f"what is composed from proved lemmas is refuted by {found.witness}")
+    if found.status is Status.PROVED:
+        return f"proved by {found.origin}"
+    return f"not refuted by {found.origin} ({found.reason})"

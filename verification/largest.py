@@ -1,0 +1,65 @@
+"""The largest value of a measure: random operands, then small changes to those where it was largest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from mmaproof.designs.design import Design
+from mmaproof.designs.formats import Format
+from mmaproof.designs.operands import OperandBatch, Operands
+from mmaproof.properties.question import Question
+from mmaproof.verification.distributions import DISTRIBUTIONS, draw
+from mmaproof.verification.search import steer
+
+Measure = Callable[[OperandBatch], npt.NDArray[np.float64]]
+
+ROWS = 128
+GENERATIONS = 40
+PARENTS = 8
+
+
+def largest(question: Question, design: Design, measure: Measure, seed: int) -> tuple[float, Operands]:
+    """Return the largest value of ``measure`` found over operands of ``question``, and where; the same for a seed.
+
+    Random rows of every distribution come first. Then, generation by generation, the best rows have bits flipped or
+    elements replaced; whatever measures larger takes their place.
+    """
+    rng = np.random.default_rng(seed)
+    batch = OperandBatch.concatenate(
+        [steer(draw(name, design, ROWS, question.k, rng), question, rng) for name in DISTRIBUTIONS]
+    )
+    best, values = _best(batch, measure(batch))
+    for _ in range(GENERATIONS):
+        children = _changed(best.select(rng.integers(0, len(best), ROWS)), question.formats, rng)
+        best, values = _best(OperandBatch.concatenate([best, children]), np.concatenate([values, measure(children)]))
+    return float(values[0]), best.row(0)
+
+
+def _best(pool: OperandBatch, values: npt.NDArray[np.float64]) -> tuple[OperandBatch, npt.NDArray[np.float64]]:
+    """Return the few rows with the largest values, the largest first."""
+    order = np.argsort(-values, kind="stable")[:PARENTS]
+    return pool.select(order), values[order]
+
+
+def _changed(batch: OperandBatch, formats: tuple[Format, Format, Format], rng: np.random.Generator) -> OperandBatch:
+    """Return rows changed a little: in half of them one product is repeated elsewhere, in all a few bits are flipped.
+
+    What makes one term large or lossy often does so for all of them.
+    """
+    columns = [batch.a.copy(), batch.b.copy(), batch.c[:, np.newaxis].copy()]
+    rows = np.arange(len(batch))
+    repeated = (rng.random(columns[0].shape) < 0.5) & (rows % 2 == 0)[:, np.newaxis]
+    source = rng.integers(0, batch.k, len(batch))
+    for column in columns[:2]:
+        np.copyto(column, column[rows, source][:, np.newaxis], where=repeated)
+    for _ in range(int(rng.integers(1, 4))):
+        which = rng.integers(0, 3, len(batch))
+        for i, (column, fmt) in enumerate(zip(columns, formats, strict=True)):
+            chosen = rows[which == i]
+            places = rng.integers(0, column.shape[1], len(chosen))
+            flipped = np.left_shift(1, rng.integers(fmt.ignored_bits, fmt.bits, len(chosen))).astype(column.dtype)
+            column[chosen, places] ^= flipped
+    return OperandBatch(columns[0], columns[1], columns[2][:, 0], batch.scale_a, batch.scale_b)

@@ -1,0 +1,153 @@
+"""Every comparable pair of many designs decided; each distinct question is asked once, on any executor."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+from collections.abc import Generator, Iterable, Sequence
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+
+from mmaproof.designs.arithmetic import Arithmetic, same_arithmetic
+from mmaproof.designs.design import Design
+from mmaproof.designs.signature import Signature
+from mmaproof.properties.equivalence import Equivalence
+from mmaproof.smt.solving.limits import Limits
+from mmaproof.smt.solving.solving import Solving
+from mmaproof.smt.solving.verdict import Status
+from mmaproof.verification.compare import DEFAULT_LIMITS, Comparison, compare
+from mmaproof.verification.executors import DISTRIBUTION, ONE_AT_A_TIME, Pool, finished
+from mmaproof.verification.search import Budget
+from mmaproof.verification.strategies import BY_IDENTITY
+
+SEARCH = Budget(rows=20_000, seconds=math.inf)
+"""The search before a question is put to a solver ends by its rows, so that a seed gives the same answers."""
+
+
+def comparable_groups(designs: Iterable[Design]) -> dict[Signature, list[Design]]:
+    """Return the designs by signature: two are comparable exactly if they have the same."""
+    groups: dict[Signature, list[Design]] = {}
+    for design in designs:
+        groups.setdefault(design.signature, []).append(design)
+    return groups
+
+
+def not_comparable(designs: Iterable[Design]) -> Counter[str]:
+    """Return how many pairs are not comparable, by the first thing in which they differ."""
+    groups = comparable_groups(designs)
+    reasons: Counter[str] = Counter()
+    for (x, some), (y, others) in itertools.combinations(groups.items(), 2):
+        reasons[why_not(x, y)] += len(some) * len(others)
+    return reasons
+
+
+def why_not(x: Signature, y: Signature) -> str:
+    """Return why designs of two signatures are not comparable."""
+    for name, f, g in zip("abcd", x.formats, y.formats, strict=True):
+        if f != g:
+            return f"{name} is of different formats"
+    return "the scales differ" if x.scale != y.scale else "the blocks of the scales differ"
+
+
+@dataclass(frozen=True)
+class Task:
+    """A question of the matrix and how it is to be answered: plain data, so that another process can do it."""
+
+    first: Design
+    second: Design
+    solving: Solving
+    limits: Limits
+    seed: int
+    version: str
+    """of mmaproof where the question comes from"""
+
+
+def compared(task: Task) -> Comparison:
+    """Answer a question; whatever goes wrong is a reason why the answer is unknown."""
+    question = Equivalence(task.first, task.second)
+    here = version(DISTRIBUTION)
+    if here != task.version:
+        reason = f"the process that was asked has {DISTRIBUTION} {here}, the one that asks {task.version}"
+        return _unknown(question, reason)
+    try:
+        with ONE_AT_A_TIME:
+            answer = compare(
+                task.first, task.second, solver=task.solving, limits=task.limits, budget=SEARCH, seed=task.seed
+            )
+    except Exception as error:
+        # not passed on: many an exception cannot be sent to another process
+        return _unknown(question, f"{type(error).__name__}: {error}")
+    # the question that was asked holds its formula, which cannot be sent either
+    return replace(answer, question=question)
+
+
+def _unknown(question: Equivalence, reason: str) -> Comparison:
+    return Comparison(Status.UNKNOWN, 0.0, " ".join(reason.split()), question=question, origin="nobody")
+
+
+@dataclass(frozen=True)
+class PairVerdict:
+    """What is known of two designs. Pairs with the same ``number`` share one answer; None: nothing had to be asked."""
+
+    comparison: Comparison
+    number: int | None
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """The names of the two designs."""
+        first, second = self.comparison.question.designs
+        return first.name, second.name
+
+    @property
+    def status(self) -> Status:
+        """What is known."""
+        return self.comparison.status
+
+
+def pairs_of(designs: Sequence[Design]) -> list[tuple[Design, Design]]:
+    """Return the comparable pairs: group by group, in the order of the designs."""
+    groups = comparable_groups(designs).values()
+    return [pair for group in groups for pair in itertools.combinations(group, 2)]
+
+
+def compare_all(
+    designs: Sequence[Design],
+    *,
+    pool: Pool,
+    at_once: int,
+    solving: Solving,
+    limits: Limits = DEFAULT_LIMITS,
+    seed: int = 0,
+) -> Generator[PairVerdict, None, None]:
+    """Yield the answer of every comparable pair of designs of different names, as answers come.
+
+    A question is asked once for all pairs of the same two arithmetics at the same length. No answer is inferred from
+    others: lengths differ from pair to pair. At most ``at_once`` questions are handed to the executor that ``pool``
+    makes; a question whose process dies, or that raises, is asked once more in an executor of its own, and is unknown
+    if that fails too. Closing the iterator ends what still runs.
+    """
+    asked: dict[tuple[frozenset[Arithmetic], int], list[Equivalence]] = {}
+    for first, second in pairs_of(designs):
+        question = Equivalence(first, second)
+        if same_arithmetic(*question.designs, question.k):
+            yield PairVerdict(Comparison(Status.PROVED, 0.0, question=question, origin=BY_IDENTITY), None)
+        else:
+            arithmetics = frozenset(map(Arithmetic.of, question.designs))
+            asked.setdefault((arithmetics, question.k), []).append(question)
+    sharing = list(asked.values())
+    here = version(DISTRIBUTION)
+    tasks = [Task(*questions[0].designs, solving, limits, seed, here) for questions in sharing]
+    for number, result in finished(compared, tasks, pool, at_once):
+        answer = _believed(sharing[number][0], result)
+        for question in sharing[number]:
+            yield PairVerdict(replace(answer, question=question), number)
+
+
+def _believed(question: Equivalence, result: Comparison | str) -> Comparison:
+    """Return what came back for a question, as far as it can be believed."""
+    if isinstance(result, str):
+        return _unknown(question, f"asked twice, no answer came back: {result}")
+    if result.witness is not None and not question.is_refuted_by(result.witness):
+        return _unknown(question, "the witness that came back does not replay here")
+    return result

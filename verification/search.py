@@ -1,0 +1,122 @@
+"""The search that runs before any solver: random operands, many at once, until one violates the claim."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from mmaproof.designs.design import Design
+from mmaproof.designs.formats import Format
+from mmaproof.designs.operands import OperandBatch, Operands, Patterns
+from mmaproof.properties.preconditions import Exponents, Finite, Normal, Positive, Precondition, ZeroAccumulator
+from mmaproof.properties.question import Question
+from mmaproof.verification.distributions import DISTRIBUTIONS, assemble, draw
+
+FIRST_ROWS, LARGEST_ROWS, LARGEST_PRODUCTS = 64, 8192, 1 << 22
+"""A batch grows from the first number of rows to the largest, or to so many products."""
+WITNESSES = 8
+"""At most so many of a batch are returned: a person is shown the one that simplifies best."""
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """How long a search may go on: rows tried, and seconds (whichever ends first)."""
+
+    rows: int = 200_000
+    seconds: float = 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """``witnesses`` (a few simple ones of the first batch that has any), rows tried, and the seconds that took.
+
+    ``precondition_met`` says whether any row satisfied the preconditions.
+    """
+
+    witnesses: tuple[Operands, ...]
+    rows: int
+    seconds: float
+    precondition_met: bool
+    seed: int
+
+
+def search(question: Question, design: Design, *, seed: int, budget: Budget) -> SearchResult:
+    """Look for a witness against ``question`` among random operands shaped for ``design``.
+
+    Batches grow, so that an easy witness is found at once and a hard question is not slowed by small arrays.
+    The rows tried are the same for the same seed; only where the search ends may depend on the clock.
+    """
+    rng = np.random.default_rng(seed)
+    started = time.monotonic()
+    tried, rows, met = 0, FIRST_ROWS, False
+    largest = max(FIRST_ROWS, min(LARGEST_ROWS, LARGEST_PRODUCTS // question.k))
+    while tried < budget.rows:
+        for name in DISTRIBUTIONS:
+            if time.monotonic() - started >= budget.seconds:
+                return SearchResult((), tried, time.monotonic() - started, met, seed)
+            batch = steer(draw(name, design, rows, question.k, rng), question, rng)
+            meant, refuted = question.examine(batch)
+            tried += rows
+            met = met or bool(meant.any())
+            if refuted.any():
+                witnesses = _simplest(batch, np.flatnonzero(refuted))
+                return SearchResult(witnesses, tried, time.monotonic() - started, True, seed)
+        rows = min(rows * 4, largest)
+    return SearchResult((), tried, time.monotonic() - started, met, seed)
+
+
+def _simplest(batch: OperandBatch, rows: npt.NDArray[np.intp]) -> tuple[Operands, ...]:
+    """Return the few rows with the fewest one bits."""
+    columns = [x for x in (batch.a, batch.b, batch.c, batch.scale_a, batch.scale_b) if x is not None]
+    ones = sum(np.bitwise_count(x[rows]).reshape(len(rows), -1).sum(axis=1, dtype=int) for x in columns)
+    return tuple(batch.row(int(i)) for i in rows[np.argsort(ones, kind="stable")[:WITNESSES]])
+
+
+def steer(batch: OperandBatch, question: Question, rng: np.random.Generator) -> OperandBatch:
+    """Return the batch moved towards the preconditions of the question; rows may still miss them."""
+    if not question.where:
+        return batch
+    a, b, c = question.formats
+    return OperandBatch(
+        _steer_column(a, batch.a, question.where, rng),
+        _steer_column(b, batch.b, question.where, rng),
+        np.zeros_like(batch.c)
+        if ZeroAccumulator() in question.where
+        else _steer_column(c, batch.c, question.where, rng),
+        batch.scale_a,
+        batch.scale_b,
+    )
+
+
+def _steer_column(
+    fmt: Format, patterns: Patterns, where: tuple[Precondition, ...], rng: np.random.Generator
+) -> Patterns:
+    if fmt.is_integer:
+        return patterns
+    word = patterns.dtype.type
+    fraction_mask = (1 << fmt.fraction_bits) - 1
+    fields = ((patterns >> word(fmt.fraction_bits + fmt.ignored_bits)) & word((1 << fmt.exponent_bits) - 1)).astype(int)
+    fractions = ((patterns >> word(fmt.ignored_bits)) & word(fraction_mask)).astype(np.int64)
+    signs = (patterns >> word(fmt.sign_position)).astype(np.int64) if fmt.signed else np.zeros_like(fractions)
+    low, high = fmt.e_min, fmt.e_max
+    for precondition in where:
+        if isinstance(precondition, Exponents):
+            low, high = max(low, precondition.low), min(high, precondition.high)
+    windowed = any(isinstance(p, Exponents) for p in where)
+    bounded = windowed or any(isinstance(p, Normal | Finite) for p in where)
+    nonzero = any(isinstance(p, Normal | Positive) for p in where)
+    zeros = (fields == 0) & (fractions == 0)
+    if bounded and low <= high:
+        window = rng.integers(low, high + 1, fields.shape) - fmt.e_min + 1
+        outside = (fields - 1 + fmt.e_min > high) | ((fields - 1 + fmt.e_min < low) & (windowed & ~zeros))
+        if any(isinstance(p, Normal) for p in where):
+            outside |= fields == 0
+        fields = np.where(outside, window, fields)
+    if nonzero:
+        fractions = np.where((fields == 0) & (fractions == 0), 1, fractions)
+    if any(isinstance(p, Positive) for p in where):
+        signs = np.zeros_like(signs)
+    return assemble(fmt, signs, fields, fractions)

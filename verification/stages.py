@@ -1,0 +1,76 @@
+"""Staged proofs of questions: sample operands for the relations that are worth a lemma, and the lemmas as answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from mmaproof.designs.design import Design
+from mmaproof.properties.property import LemmaVerdict
+from mmaproof.properties.question import Question
+from mmaproof.smt.proving.asked import StagedLemma, StagedProof
+from mmaproof.smt.proving.samples import Samples
+from mmaproof.smt.proving.staged import prove_by_stages
+from mmaproof.smt.solving.limits import Limits
+from mmaproof.smt.solving.prove import Ask
+from mmaproof.verification.distributions import DISTRIBUTIONS, draw
+from mmaproof.verification.search import steer
+
+ROWS = 8
+"""Samples of each distribution."""
+
+
+def by_stages(
+    question: Question, design: Design, ask: Ask, limits: Limits, seed: int, *, unconditionally: bool = False
+) -> StagedProof:
+    """Try to prove ``question`` stage by stage; samples are shaped for ``design``.
+
+    ``unconditionally``: for all operands, which proves the question too. Without it, nothing is proved where no sample
+    meets the preconditions.
+    """
+    samples = Samples(sample_models(question, design, seed, unconditionally=unconditionally))
+    whole = question.formula
+    return prove_by_stages(
+        replace(whole, precondition=None) if unconditionally else whole,
+        lambda algebra: question.claim(algebra, question.symbols(algebra)),
+        samples,
+        ask,
+        limits,
+        question.related_results(),
+    )
+
+
+def sample_models(
+    question: Question, design: Design, seed: int, *, unconditionally: bool = False
+) -> list[Mapping[str, int]]:
+    """Return operands of every distribution that meet the preconditions, as symbol name -> value."""
+    rng = np.random.default_rng(seed)
+    names = [symbol.symbol_name() for symbol in question.formula.symbols]
+    models: list[Mapping[str, int]] = []
+    for distribution in DISTRIBUTIONS:
+        batch = draw(distribution, design, ROWS, question.k, rng)
+        if not unconditionally:
+            batch = steer(batch, question, rng)
+        for x in (batch.row(i) for i in range(len(batch))):
+            if unconditionally or question.is_meant(x):
+                values = (*x.a, *x.b, x.c, *x.scale_a, *x.scale_b)
+                models.append(dict(zip(names, values, strict=True)))
+    return models
+
+
+def lemma_verdict(lemma: StagedLemma) -> LemmaVerdict:
+    """Return a lemma of a staged proof as reports have it."""
+    x, times = lemma.reply, f", {lemma.uses} times" if lemma.uses > 1 else ""
+    return LemmaVerdict(
+        lemma.status,
+        x.seconds,
+        x.reason,
+        x.model,
+        x.solver,
+        x.certified_by,
+        x.stored,
+        name=lemma.relation + times,
+        stage=lemma.stage,
+    )

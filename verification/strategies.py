@@ -1,0 +1,254 @@
+"""The strategies by which a question is decided, in the order in which they are tried.
+
+``STRATEGIES``, at the end, is the list: the first that gives a verdict ends it. Every command goes through it, so that
+what one of them proves, all of them prove. What costs nothing comes first, then what finds a witness, then proofs from
+lemmas, then proofs that take the question apart, and last the solver on the whole question, which always gives a
+verdict.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from mmaproof.designs.arithmetic import differing_parameters, same_arithmetic, same_chain
+from mmaproof.designs.design import Design
+from mmaproof.designs.errors import DesignError
+from mmaproof.designs.operands import Operands
+from mmaproof.properties.equivalence import Equivalence
+from mmaproof.properties.property import LemmaVerdict, QuestionVerdict
+from mmaproof.properties.question import Question
+from mmaproof.properties.same_alignment import DECIDE_ALIGNMENT, alignment_lemmas
+from mmaproof.smt.proving.decide import Statement, decide
+from mmaproof.smt.proving.lemma import Formula
+from mmaproof.smt.solving.limits import Limits
+from mmaproof.smt.solving.verdict import Model, Status, Verdict, combine
+from mmaproof.verification.means import Means
+from mmaproof.verification.search import Budget, SearchResult, search
+from mmaproof.verification.simplify import simplest
+from mmaproof.verification.stages import by_stages, lemma_verdict
+from mmaproof.verification.stored import store_witness, stored_witness
+
+AT_ONCE = 1.0
+"""Seconds for which a question about several runs is asked in one piece before it is taken apart."""
+LEAST_SIMPLIFICATION = 1.0
+"""Seconds for which a witness is simplified even where the time limit has passed."""
+BY_IDENTITY = "identity: the same computation"
+
+
+@dataclass
+class Case:
+    """A question on its way through the strategies, and what is known so far; random operands suit ``design``."""
+
+    question: Question
+    design: Design
+    means: Means
+    started: float
+    limits: Limits
+    """what is left for the strategies that come"""
+    met: bool = False
+    """whether an input is known to meet the preconditions"""
+    searched: SearchResult | None = None
+    """the search that found no witness"""
+    tried: list[LemmaVerdict] = field(default_factory=list)
+    """lemmas that are no proof"""
+
+    @property
+    def seconds(self) -> float:
+        """The time since the question was asked."""
+        return time.monotonic() - self.started
+
+    def decide(self, statement: Statement, limits: Limits, *, met: bool = False) -> Verdict[Model]:
+        """Ask the solvers about a statement."""
+        return decide(statement, self.means.solving.ask, limits, precondition_met=met)
+
+    def refuted(self, witnesses: Sequence[Operands], origin: str) -> QuestionVerdict:
+        """Return the verdict that the simplest of some witnesses gives, and keep that one."""
+        deadline = max(self.started + self.means.limits.seconds, time.monotonic() + LEAST_SIMPLIFICATION)
+        witness = simplest(self.question, witnesses[: self.means.simplified], deadline)
+        store_witness(self.means.solving.store, self.question, witness, origin)
+        return QuestionVerdict(Status.REFUTED, self.seconds, witness=witness, origin=origin, question=self.question)
+
+    def implied(self, lemmas: Sequence[LemmaVerdict], limits: Limits) -> QuestionVerdict:
+        """Return the verdict where proved lemmas imply the claim: whether anything meets the preconditions is open."""
+        verdict = self.decide(_Implied(self.question), limits, met=self.met)
+        return self.concluded(verdict, lemmas, lemmas if verdict.status is Status.PROVED else ())
+
+    def concluded(
+        self, verdict: Verdict[Model], lemmas: Sequence[LemmaVerdict], rests_on: Sequence[LemmaVerdict] = ()
+    ) -> QuestionVerdict:
+        """Return what a solver said as the verdict on the question."""
+        origin = _by_solver(verdict, rests_on)
+        if self.searched is not None:
+            origin = f"{origin} after a search of {self.searched.rows} operand sets"
+        if verdict.witness is not None:
+            found = self.refuted([self.question.operands(verdict.witness)], origin)
+            return replace(found, solver=verdict.solver, lemmas=tuple(lemmas))
+        return QuestionVerdict(
+            verdict.status,
+            self.seconds,
+            verdict.reason,
+            solver=verdict.solver,
+            certified_by=verdict.certified_by,
+            question=self.question,
+            origin=origin,
+            lemmas=tuple(lemmas),
+        )
+
+
+def identical_arithmetic(case: Case) -> QuestionVerdict | None:
+    """Two designs that are the same computation are equal, bit for bit; no lemma is needed."""
+    pair = _compared(case.question)
+    if pair is None or not same_arithmetic(*pair, case.question.k):
+        return None
+    if not case.question.where:
+        return QuestionVerdict(Status.PROVED, case.seconds, question=case.question, origin=BY_IDENTITY)
+    found = case.implied((), case.limits)
+    return replace(found, origin=BY_IDENTITY) if found.status is Status.PROVED else found
+
+
+def witness_store(case: Case) -> QuestionVerdict | None:
+    """Return the verdict of a witness that was kept, and refutes the question again on integers."""
+    found = stored_witness(case.means.solving.store, case.question)
+    if found is None:
+        return None
+    witness, origin = found
+    return QuestionVerdict(
+        Status.REFUTED, case.seconds, witness=witness, question=case.question, origin=f"the store: {origin}"
+    )
+
+
+def random_search(case: Case) -> QuestionVerdict | None:
+    """Look for a witness among random operands, for at most half of the time."""
+    budget = case.means.budget
+    if budget is None:
+        return None
+    allowed = Budget(budget.rows, min(budget.seconds, case.limits.seconds / 2))
+    found = search(case.question, case.design, seed=case.means.seed, budget=allowed)
+    if found.witnesses:
+        by = f"search (seed {found.seed}, {found.rows} operand sets tried, {found.seconds:.2f} s)"
+        return case.refuted(found.witnesses, by)
+    case.searched, case.met = found, found.precondition_met
+    case.limits = case.limits.after(found.seconds, "the search")
+    return None
+
+
+def alignment(case: Case) -> QuestionVerdict | None:
+    """Two designs that differ in what decides alignment are equal if no alignment that matters differs in any step.
+
+    The lemmas are about one step on any operands, so they hold for every chain of such steps, whatever the
+    preconditions. NaN codes are beyond them. Lemmas take at most half of the time that is left.
+    """
+    pair = _compared(case.question)
+    if pair is None or not isinstance(case.question, Equivalence) or case.question.nan_codes:
+        return None
+    if not (same_chain(*pair, case.question.k) and differing_parameters(*pair) <= set(DECIDE_ALIGNMENT)):
+        return None
+    try:
+        lemmas = alignment_lemmas(*pair)
+    except DesignError:  # the steps of the chain are not all alike
+        return None
+    return _by_lemmas(case, [(x.name, x) for x in lemmas], replace(case.limits, seconds=case.limits.seconds / 2))
+
+
+def own_lemmas(case: Case) -> QuestionVerdict | None:
+    """Prove the lemmas that the question itself brings: together they imply its claim."""
+    return _by_lemmas(case, [(x.name, x) for x in case.question.lemmas()], case.limits)
+
+
+def one_moment(case: Case) -> QuestionVerdict | None:
+    """Ask about several runs in one piece for a moment: a witness comes at once or hardly ever."""
+    if not case.question.compares_runs:
+        return None
+    began = time.monotonic()
+    moment = replace(case.limits, seconds=min(case.limits.seconds, AT_ONCE))
+    verdict = case.decide(case.question, moment, met=case.met)
+    case.limits = case.limits.after(time.monotonic() - began, "lemmas")
+    return None if verdict.status is Status.UNKNOWN else case.concluded(verdict, case.tried)
+
+
+def stages(case: Case) -> QuestionVerdict | None:
+    """Compare several runs stage by stage, and if that proves nothing, once more without the preconditions."""
+    if not case.question.compares_runs:
+        return None
+    tried: list[LemmaVerdict] = []
+    for unconditionally in (False, True) if case.question.where else (False,):
+        share = replace(case.limits, seconds=case.limits.seconds / 2)
+        proof = by_stages(
+            case.question,
+            case.design,
+            case.means.solving.ask,
+            share,
+            case.means.seed,
+            unconditionally=unconditionally,
+        )
+        case.limits = case.limits.after(proof.seconds, "lemmas")
+        lemmas = tuple(map(lemma_verdict, proof.lemmas))
+        if proof.proved:
+            return case.implied(tuple(x for x in lemmas if x.status is Status.PROVED), case.limits)
+        tried += lemmas
+    case.tried += tried
+    return None
+
+
+def one_piece(case: Case) -> QuestionVerdict:
+    """Ask the solvers about the whole question, with all the time that is left."""
+    return case.concluded(case.decide(case.question, case.limits, met=case.met), case.tried)
+
+
+Strategy = Callable[[Case], QuestionVerdict | None]
+
+STRATEGIES: tuple[Strategy, ...] = (
+    identical_arithmetic,
+    witness_store,
+    random_search,
+    alignment,
+    own_lemmas,
+    one_moment,
+    stages,
+    one_piece,
+)
+
+
+def _compared(question: Question) -> tuple[Design, Design] | None:
+    """Return the designs whose equivalence is asked; None for other questions, subclasses claim something else."""
+    return question.designs if type(question) is Equivalence else None
+
+
+def _by_lemmas(case: Case, lemmas: Sequence[tuple[str, Statement]], limits: Limits) -> QuestionVerdict | None:
+    """Return the verdict where all of some lemmas are proved; the first that is not ends it, and proves nothing."""
+    if not lemmas:
+        return None
+    found: list[LemmaVerdict] = []
+    for name, lemma in lemmas:
+        found.append(LemmaVerdict.of(name, case.decide(lemma, limits)))
+        limits = limits.after(found[-1].seconds, "lemmas")
+        case.limits = case.limits.after(found[-1].seconds, "lemmas")
+        if combine(x.status for x in found) is not Status.PROVED:
+            case.tried += found
+            return None
+    return case.implied(found, case.limits)
+
+
+def _by_solver(verdict: Verdict[Model], lemmas: Sequence[LemmaVerdict]) -> str:
+    """Return who answered, in words; it was stored where the ``lemmas`` it rests on were too."""
+    seconds = [x for x in (verdict.stored, *(lemma.stored for lemma in lemmas)) if x is not None]
+    stored = f" (stored; {sum(seconds):.2f} s then)" if len(seconds) == 1 + len(lemmas) else ""
+    certified = "" if verdict.certified_by is None else f", certified by {verdict.certified_by}"
+    count = f", {len(lemmas)} lemmas" if lemmas else ""
+    return f"{verdict.solver}{stored}{certified}{count}"
+
+
+class _Implied:
+    """A question whose claim is known to follow from its preconditions: only whether these have a model is open."""
+
+    def __init__(self, question: Question) -> None:
+        whole = question.formula
+        self.formula = Formula(
+            whole.symbols, whole.precondition, whole.environment.formula_manager.TRUE(), whole.environment
+        )
+
+    def confirm(self, model: Mapping[str, int]) -> bool:
+        """Return False: nothing refutes what is proved."""
+        return False
