@@ -13,7 +13,7 @@ from mmaproof.smt.algebra.signals import Signal, SignalKind
 from mmaproof.smt.semantics.unpack import Unpacked, normalised
 
 ZERO_EXPONENT = -126
-"""What the exponent of a zero reads under reading A of open points 1 and 2, whatever the format."""
+"""The exponent of a zero under reading A of open points 1 and 2, in every format."""
 
 
 @dataclass(frozen=True, slots=True)
