@@ -120,7 +120,7 @@ class ArrayAlgebra(Algebra[Data, Any]):
 
     def _equal(self, x: Data, y: Data) -> Any:
         found = np.equal(x, y)
-        # most comparisons ask for zeros, infinities and NaNs: what depends on there being any is left out
+        # most comparisons look for zeros, infinities and NaNs; without any, a constant saves what depends on them
         return found if found.any() else np.bool_(False)
 
     def _less(self, x: Data, y: Data, signed: bool) -> Any:

@@ -11,7 +11,7 @@ from mmaproof.smt.algebra.words import D, Truth, Word
 
 
 def normalised(x: Word[D], exponent: Word[D]) -> tuple[Word[D], Word[D]]:
-    """Return the unsigned ``x`` shifted left until its top bit is set, and the exponent with which it is as much.
+    """Return the unsigned ``x`` shifted left until its top bit is set, and the exponent that keeps the number the same.
 
     The number of fraction bits stays. The exponent (signed) gets as many bits as it needs for any ``x``; for zero it
     means nothing.

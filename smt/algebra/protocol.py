@@ -267,9 +267,10 @@ class Algebra(ABC, Generic[D, T]):
         return x
 
     def signal_truth(self, name: Signal, x: Truth[T], observable: Callable[[], Truth[T]] | None = None) -> Truth[T]:
-        """Return ``x``, likewise; where it is not ``observable``, it has no effect on what follows.
+        """Return the truth value ``x``, which one stage hands to the next under this name.
 
-        That is computed only where it is asked for: numbers pay nothing for it.
+        Where ``observable`` does not hold, ``x`` has no effect on what follows. Only interpretations that need to know
+        compute it.
         """
         return x
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from mmaproof.designs.conversions import Rounding
 from mmaproof.designs.design import Design
-from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
+from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word, ite
 from mmaproof.smt.proving.lemma import Input, Lemma
 from mmaproof.smt.semantics.convert import Rules, convert
 from mmaproof.smt.semantics.fused_sum import FusedSum
@@ -34,13 +34,13 @@ class ConversionLemma(Lemma):
 
     def assumption(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
         """Return that the sum is within the bound of its terms."""
-        magnitude = algebra.magnitude(words["total"])
+        magnitude = words["total"].magnitude()
         width = max(magnitude.width, self.largest.bit_length())
-        return algebra.negation(algebra.less(algebra.unsigned(self.largest, width), magnitude))
+        return magnitude <= algebra.unsigned(self.largest, width)
 
     def claim(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
         """Return the claim about the sum that the words are."""
-        return self.of_sum(algebra, words["total"], words["e_max"], algebra.is_value(words["zero_negative"], 1))
+        return self.of_sum(algebra, words["total"], words["e_max"], words["zero_negative"].is_value(1))
 
     @abstractmethod
     def of_sum(self, algebra: Algebra[D, T], total: Word[D], e_max: Word[D], zero_negative: Truth[T]) -> Truth[T]:
@@ -70,37 +70,35 @@ class ConversionError(ConversionLemma):
         rho = self.rules.rho
         pattern, _ = convert(algebra, self.rules, total, e_max, self.fraction_bits, zero_negative)
         d = unpack(algebra, rho.target, pattern)
-        shift = algebra.subtract(
-            algebra.subtract(d.exponent, e_max), algebra.signed(d.fraction_bits - self.fraction_bits)
-        )
+        shift = d.exponent - e_max - (d.fraction_bits - self.fraction_bits)
         unused = rho.target.fraction_bits - rho.fraction_bits
-        n, t = algebra.as_signed(d.significand), algebra.magnitude(total)
+        n, t = d.significand.as_signed(), total.magnitude()
         up_most, down_most = total.width + 1, d.significand.width + 1
         up, up_far = _amount(algebra, shift, up_most)
-        down, down_far = _amount(algebra, algebra.negate(shift), down_most)
-        result = algebra.shift_left_by(n, up)
-        exact = algebra.shift_left_by(algebra.as_signed(t), down)
-        error = algebra.magnitude(algebra.subtract(result, exact))
+        down, down_far = _amount(algebra, -shift, down_most)
+        result = n.shift_left_by(up)
+        exact = t.as_signed().shift_left_by(down)
+        error = (result - exact).magnitude()
         # half ulps: the error is doubled
-        error = algebra.shift_left(error, 1)
-        ulp = algebra.shift_left_by(algebra.unsigned(2 << unused, unused + 2), up)
+        error = error << 1
+        ulp = algebra.unsigned(2 << unused, unused + 2).shift_left_by(up)
         if self.nearest:
-            ulp = algebra.drop_low(ulp, 1)
-            within = algebra.negation(algebra.less(ulp, error))
+            ulp = ulp.drop_low(1)
+            within = error <= ulp
         else:
-            within = algebra.less(error, ulp)
-        zero_result, zero_sum = algebra.is_value(d.significand, 0), algebra.is_value(t, 0)
-        signs = algebra.negation(algebra.exclusive_or(d.negative, algebra.less(total, algebra.signed(0))))
+            within = error < ulp
+        zero_result, zero_sum = d.significand.is_value(0), t.is_value(0)
+        signs = d.negative == (total < 0)
         fits = algebra.any_of(
             [
-                algebra.all_of([up_far, zero_result]),
+                up_far & zero_result,
                 algebra.all_of([down_far, zero_sum, zero_result]),
-                algebra.all_of([algebra.negation(algebra.any_of([up_far, down_far])), within]),
+                ~(up_far | down_far) & within,
             ]
         )
-        same_side = algebra.any_of([signs, zero_result])
-        beyond = algebra.any_of([d.infinite, d.nan])
-        return algebra.any_of([beyond, algebra.all_of([fits, same_side])])
+        same_side = signs | zero_result
+        beyond = d.infinite | d.nan
+        return beyond | (fits & same_side)
 
 
 class ConversionOfValue(ConversionLemma):
@@ -111,15 +109,15 @@ class ConversionOfValue(ConversionLemma):
 
     def of_sum(self, algebra: Algebra[D, T], total: Word[D], e_max: Word[D], zero_negative: Truth[T]) -> Truth[T]:
         """Return whether t * 2**(e - F), 2t * 2**(e - (F + 1)) and 2t * 2**((e - 1) - F) convert to the same."""
-        doubled, below = algebra.shift_left(total, 1), algebra.subtract(e_max, algebra.signed(1))
+        doubled, below = total << 1, e_max - 1
         given, _ = convert(algebra, self.rules, total, e_max, self.fraction_bits, zero_negative)
         finer, _ = convert(algebra, self.rules, doubled, e_max, self.fraction_bits + 1, zero_negative)
         lower, _ = convert(algebra, self.rules, doubled, below, self.fraction_bits, zero_negative)
-        return algebra.all_of([algebra.equal(given, finer), algebra.equal(given, lower)])
+        return (given == finer) & (given == lower)
 
 
 def _amount(algebra: Algebra[D, T], shift: Word[D], most: int) -> tuple[Word[D], Truth[T]]:
     """Return a shift as an unsigned word from 0 to ``most``, and whether it is larger than that."""
-    far = algebra.less(algebra.signed(most), shift)
-    clipped = algebra.maximum([algebra.ite(far, algebra.signed(most), shift), algebra.signed(0)])
-    return algebra.narrow_to_unsigned(clipped, most.bit_length()), far
+    far = shift > most
+    clipped = algebra.maximum([ite(far, most, shift), algebra.signed(0)])
+    return clipped.narrow_to_unsigned(most.bit_length()), far

@@ -2,8 +2,8 @@
 
 Every term of a fused sum goes through ``align`` by itself, so that what holds for one term of each shape (widths,
 fraction bits, bound of the significand) holds for all of them, however many there are. What is assumed of a term is
-what the stages before guarantee: its significand is at most ``largest``, its exponent at most e_max where it is
-present, and it is zero where it is not.
+what the stages before guarantee (``Term.valid_at``): its significand is at most ``largest``, its exponent at most
+e_max where it is present, and it is zero where it is not.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
+from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word, ite
 from mmaproof.smt.proving.lemma import Input, Lemma
 from mmaproof.smt.semantics.align import align, loses_bits
 from mmaproof.smt.semantics.cut import Cut
@@ -80,26 +80,16 @@ class TermLemma(Lemma):
 
     def assumption(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
         """Return what the stages before guarantee of a term."""
-        significand, present = words["significand"], algebra.is_value(words["present"], 1)
-        bounded = algebra.negation(algebra.less(algebra.unsigned(self.shape.largest, significand.width), significand))
-        below = algebra.negation(algebra.less(words["e_max"], words["exponent"]))
-        absent = algebra.negation(present)
-        return algebra.all_of(
-            [
-                bounded,
-                algebra.any_of([absent, below]),
-                algebra.any_of([present, algebra.is_value(significand, 0)]),
-            ]
-        )
+        return self.term_of(algebra, words).valid_at(words["e_max"])
 
     def term_of(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Term[D, T]:
         """Return the term that the words are."""
         return Term(
             self.shape.fraction_bits,
-            algebra.is_value(words["negative"], 1),
+            words["negative"].is_value(1),
             words["exponent"],
             words["significand"],
-            algebra.is_value(words["present"], 1),
+            words["present"].is_value(1),
             self.shape.largest,
         )
 
@@ -132,13 +122,13 @@ class CutError(CutLemma):
         far = self.shape.significand_width + self.cut.fraction_bits + 1
         kept = align(algebra, term, e_max, self.cut)
         distance = _distance(algebra, term, e_max, far)
-        unit = algebra.shift_left_by(algebra.unsigned(1 << term.fraction_bits, term.fraction_bits + 1), distance)
-        exact = algebra.conditional_negate(term.negative, algebra.shift_left(term.significand, self.cut.fraction_bits))
-        scaled = algebra.shift_left_by(algebra.shift_left(kept, term.fraction_bits), distance)
-        error = algebra.magnitude(algebra.subtract(scaled, exact))
+        unit = algebra.unsigned(1 << term.fraction_bits, term.fraction_bits + 1).shift_left_by(distance)
+        exact = (term.significand << self.cut.fraction_bits).negated_where(term.negative)
+        scaled = (kept << term.fraction_bits).shift_left_by(distance)
+        error = (scaled - exact).magnitude()
         if self.cut.rounds_to_nearest:
-            return algebra.negation(algebra.less(unit, algebra.shift_left(error, 1)))
-        return algebra.less(error, unit)
+            return (error << 1) <= unit
+        return error < unit
 
 
 class CutIsExact(CutLemma):
@@ -150,10 +140,10 @@ class CutIsExact(CutLemma):
 
     def of_term(self, algebra: Algebra[D, T], term: Term[D, T], e_max: Word[D]) -> Truth[T]:
         """Return whether nothing is lost, or the term lies further down."""
-        further = algebra.less(algebra.signed(self.spread), algebra.subtract(e_max, term.exponent))
-        nonzero = algebra.negation(algebra.is_value(term.significand, 0))
+        further = e_max - term.exponent > self.spread
+        nonzero = ~term.significand.is_value(0)
         lost = loses_bits(algebra, term, e_max, self.cut)
-        return algebra.any_of([algebra.negation(lost), algebra.all_of([nonzero, further])])
+        return ~lost | (nonzero & further)
 
 
 class CutBound(CutLemma):
@@ -165,17 +155,17 @@ class CutBound(CutLemma):
 
     def of_term(self, algebra: Algebra[D, T], term: Term[D, T], e_max: Word[D]) -> Truth[T]:
         """Return whether the magnitude is within the bound."""
-        magnitude = algebra.magnitude(align(algebra, term, e_max, self.cut))
+        magnitude = align(algebra, term, e_max, self.cut).magnitude()
         width = max(magnitude.width, self.bound.bit_length())
-        return algebra.negation(algebra.less(algebra.unsigned(self.bound, width), magnitude))
+        return magnitude <= algebra.unsigned(self.bound, width)
 
 
 def _distance(algebra: Algebra[D, T], term: Term[D, T], e_max: Word[D], most: int) -> Word[D]:
     """Return e_max - exponent as an unsigned word, at most ``most``; zero for a term that is not present."""
-    distance = algebra.subtract(e_max, term.exponent)
-    far = algebra.less(algebra.signed(most), distance)
-    near = algebra.ite(far, algebra.signed(most), distance)
-    return algebra.narrow_to_unsigned(algebra.ite(term.present, near, algebra.signed(0)), most.bit_length())
+    distance = e_max - term.exponent
+    far = distance > most
+    near = ite(far, most, distance)
+    return ite(term.present, near, 0).narrow_to_unsigned(most.bit_length())
 
 
 def cut_errors(total: FusedSum[Any, Any]) -> Sequence[Lemma]:

@@ -164,7 +164,7 @@ class _OfLaw(Lemma):
             case Operation.BOUNDED_SUM:
                 claims = [_bounded_sum(algebra, self.law.width, list(words.values()))]
             case Operation.PRODUCT:
-                claims = [algebra.equal(algebra.multiply(x, y), algebra.multiply(y, x))]
+                claims = [x * y == y * x]
             case Operation.JUNCTION:
                 claims = _junction(algebra, x, y, z)
             case _:
@@ -175,16 +175,16 @@ class _OfLaw(Lemma):
 def _maximum(algebra: Algebra[D, T], x: Word[D], y: Word[D], z: Word[D]) -> list[Truth[T]]:
     top = algebra.maximum
     return [
-        algebra.equal(top([x, y]), top([y, x])),
-        algebra.equal(top([top([x, y]), z]), top([x, top([y, z])])),
-        algebra.equal(top([x, x]), x),
-        *(algebra.negation(algebra.less(top([x, y]), w)) for w in (x, y)),
+        top([x, y]) == top([y, x]),
+        top([top([x, y]), z]) == top([x, top([y, z])]),
+        top([x, x]) == x,
+        *(top([x, y]) >= w for w in (x, y)),
     ]
 
 
 def _extended_maximum(algebra: Algebra[D, T], wider: int, x: Word[D], y: Word[D]) -> list[Truth[T]]:
-    wide = [algebra.extend(w, wider) for w in (x, y)]
-    return [algebra.equal(algebra.extend(algebra.maximum([x, y]), wider), algebra.maximum(wide))]
+    wide = [w.extend(wider) for w in (x, y)]
+    return [algebra.maximum([x, y]).extend(wider) == algebra.maximum(wide)]
 
 
 def _sum(algebra: Algebra[D, T], width: int, x: Word[D], y: Word[D], z: Word[D]) -> list[Truth[T]]:
@@ -194,34 +194,34 @@ def _sum(algebra: Algebra[D, T], width: int, x: Word[D], y: Word[D], z: Word[D])
         return algebra.modular_sum(some, width)
 
     a, b, c = signed
-    return [algebra.equal(add(a, b), add(b, a)), algebra.equal(add(add(a, b), c), add(a, add(b, c)))]
+    return [add(a, b) == add(b, a), add(add(a, b), c) == add(a, add(b, c))]
 
 
 def _compressor(algebra: Algebra[D, T], width: int, x: Word[D], y: Word[D], z: Word[D]) -> Truth[T]:
     """Return that three words have the sum that a compressor makes of them."""
     signed = [algebra.twos_complement(w) for w in (x, y, z)]
-    return algebra.equal(algebra.compressed_sum(signed, width), algebra.modular_sum(signed, width))
+    return algebra.compressed_sum(signed, width) == algebra.modular_sum(signed, width)
 
 
 def _bounded_sum(algebra: Algebra[D, T], width: int, words: Sequence[Word[D]]) -> Truth[T]:
     """Return that bounds of two signed words add up to bounds of their sum, where these fit the width."""
     x, y, low_x, low_y, high_x, high_y = (algebra.twos_complement(w) for w in words)
-    low, high = algebra.add(low_x, low_y), algebra.add(high_x, high_y)
+    low, high = low_x + low_y, high_x + high_y
     half = 1 << (width - 1)
     outside = [(x, low_x), (y, low_y), (high_x, x), (high_y, y)]
     outside += [(low, algebra.signed(-half)), (algebra.signed(half - 1), high)]
     total = algebra.modular_sum([x, y], width)
-    within = algebra.negation(algebra.any_of([algebra.less(total, low), algebra.less(high, total)]))
-    return algebra.any_of([*(algebra.less(p, q) for p, q in outside), within])
+    within = ~((total < low) | (high < total))
+    return algebra.any_of([*(p < q for p, q in outside), within])
 
 
 def _junction(algebra: Algebra[D, T], x: Word[D], y: Word[D], z: Word[D]) -> list[Truth[T]]:
-    p, q, r = (algebra.is_value(w, 1) for w in (x, y, z))
+    p, q, r = (w.is_value(1) for w in (x, y, z))
 
     def same(s: Truth[T], t: Truth[T]) -> Truth[T]:
-        return algebra.negation(algebra.exclusive_or(s, t))
+        return s == t
 
-    claims = [same(algebra.exclusive_or(p, q), algebra.exclusive_or(q, p))]
+    claims = [same(p ^ q, q ^ p)]
     for join in (algebra.all_of, algebra.any_of):
         claims += [same(join([p, q]), join([q, p])), same(join([p, p]), p)]
         claims += [same(join([join([p, q]), r]), join([p, join([q, r])]))]

@@ -98,22 +98,18 @@ class ChangedA(Changed):
         """Return that the other factors are positive and finite, and how the products are related."""
         fmt, scale = self.step.b_format, self.step.scale_format
         b = unpack(algebra, fmt, words["b"])
-        claims = [algebra.negation(algebra.any_of([b.negative, b.zero])), is_finite(algebra, fmt, words["b"])]
+        claims = [~(b.negative | b.zero), is_finite(algebra, fmt, words["b"])]
         claims += [] if scale is None else [is_finite(algebra, scale, words[f"scale_{x}"]) for x in "ab"]
         significands = [unpack(algebra, self.fmt, x).significand for x in (words["x"], above)]
         products = [words["product"], words["product_above"]]
         (s, t), (p, q), n = significands, products, words["n"]
-        claims += [algebra.negation(algebra.is_value(n, 0)), _implies(algebra, [(s, t)], [(p, q)])]
+        claims += [~n.is_value(0), _implies(algebra, [(s, t)], [(p, q)])]
         for (x, y), (of_x, of_y) in (((s, t), (p, q)), ((t, s), (q, p))):
-            most = algebra.negation(algebra.less(algebra.unsigned(self.largest, of_x.width), of_x))
-            none = algebra.exclusive_or(algebra.is_value(x, 0), algebra.is_value(of_x, 0))
-            claims += [most, algebra.negation(none)]
+            most = of_x <= algebra.unsigned(self.largest, of_x.width)
+            claims += [most, x.is_value(0) == of_x.is_value(0)]
             for twice in (0, 1):
                 # 2**twice * x = y + 1, so 2**twice * x * n = y * n + n
-                left, right = algebra.shift_left(x, twice), algebra.add(y, algebra.unsigned(1, 1))
-                claims.append(
-                    _implies(algebra, [(left, right)], [(algebra.shift_left(of_x, twice), algebra.add(of_y, n))])
-                )
+                claims.append(_implies(algebra, [(x << twice, y + 1)], [(of_x << twice, of_y + n)]))
         return algebra.all_of(claims)
 
     def terms(
@@ -132,8 +128,8 @@ def _implies(
     algebra: Algebra[D, T], when: Sequence[tuple[Word[D], Word[D]]], then: Sequence[tuple[Word[D], Word[D]]]
 ) -> Truth[T]:
     """Return whether the words of the second pairs are equal wherever those of the first are."""
-    first, second = (algebra.all_of([algebra.equal(x, y) for x, y in pairs]) for pairs in (when, then))
-    return algebra.any_of([algebra.negation(first), second])
+    first, second = (algebra.all_of([x == y for x, y in pairs]) for pairs in (when, then))
+    return ~first | second
 
 
 class ChangedAddend(Changed):
@@ -204,18 +200,17 @@ class TermRises(Neighbours):
 
 def _rises(algebra: Algebra[D, T], v: Term[D, T], above: Term[D, T]) -> Truth[T]:
     """Return whether one term is at most another whose exponent differs by one at most, unless one of them is zero."""
-    x, y = (algebra.conditional_negate(t.negative, t.significand) for t in (v, above))
-    one, nothing = algebra.signed(1), algebra.signed(0)
-    same = algebra.equal(v.exponent, above.exponent)
-    up = algebra.equal(above.exponent, algebra.add(v.exponent, one))
-    down = algebra.equal(v.exponent, algebra.add(above.exponent, one))
+    x, y = (t.significand.negated_where(t.negative) for t in (v, above))
+    same = v.exponent == above.exponent
+    up = above.exponent == v.exponent + 1
+    down = v.exponent == above.exponent + 1
     return algebra.any_of(
         [
-            algebra.all_of([same, algebra.negation(algebra.less(y, x))]),
-            algebra.all_of([up, algebra.negation(algebra.less(algebra.shift_left(y, 1), x))]),
-            algebra.all_of([down, algebra.negation(algebra.less(y, algebra.shift_left(x, 1)))]),
-            algebra.all_of([algebra.is_value(v.significand, 0), algebra.negation(algebra.less(y, nothing))]),
-            algebra.all_of([algebra.is_value(above.significand, 0), algebra.negation(algebra.less(nothing, x))]),
+            same & (x <= y),
+            up & (x <= (y << 1)),
+            down & ((x << 1) <= y),
+            v.significand.is_value(0) & (y >= 0),
+            above.significand.is_value(0) & (x <= 0),
         ]
     )
 
@@ -235,14 +230,14 @@ class CutOrdered(CutLemma):
     def assumption(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
         """Return that the larger significand is one of a term of this shape."""
         larger = {**words, "significand": words["larger"]}
-        order = algebra.negation(algebra.less(words["larger"], words["significand"]))
+        order = words["larger"] >= words["significand"]
         return algebra.all_of([super().assumption(algebra, words), super().assumption(algebra, larger), order])
 
     def claim(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
         """Return whether its magnitude, cut, is the larger one."""
         pair = (words, {**words, "significand": words["larger"]})
-        x, y = (algebra.magnitude(align(algebra, self.term_of(algebra, w), words["e_max"], self.cut)) for w in pair)
-        return algebra.negation(algebra.less(y, x))
+        x, y = (align(algebra, self.term_of(algebra, w), words["e_max"], self.cut).magnitude() for w in pair)
+        return x <= y
 
     def of_term(self, algebra: Algebra[D, T], term: Term[D, T], e_max: Word[D]) -> Truth[T]:
         """Return that nothing is claimed of one cut by itself."""
@@ -261,23 +256,12 @@ class CutOfDoubled(CutLemma):
 
     def of_term(self, algebra: Algebra[D, T], term: Term[D, T], e_max: Word[D]) -> Truth[T]:
         """Return whether it is so."""
-        kept, nothing = align(algebra, term, e_max, self.cut), algebra.signed(0)
-        wider, below = algebra.extend(term.significand, term.significand.width + 1), algebra.signed(1)
+        kept = align(algebra, term, e_max, self.cut)
+        wider = term.significand.extend(term.significand.width + 1)
         same = replace(term, significand=wider, largest=2 * term.largest)
-        doubled = replace(
-            same,
-            significand=algebra.shift_left(term.significand, 1),
-            exponent=algebra.subtract(term.exponent, below),
-        )
-        signs = algebra.any_of(
-            [
-                algebra.all_of([term.negative, algebra.negation(algebra.less(nothing, kept))]),
-                algebra.all_of([algebra.negation(term.negative), algebra.negation(algebra.less(kept, nothing))]),
-            ]
-        )
-        return algebra.all_of(
-            [signs, *(algebra.equal(kept, align(algebra, t, e_max, self.cut)) for t in (same, doubled))]
-        )
+        doubled = replace(same, significand=term.significand << 1, exponent=term.exponent - 1)
+        signs = (term.negative & (kept <= 0)) | (~term.negative & (kept >= 0))
+        return algebra.all_of([signs, *(kept == align(algebra, t, e_max, self.cut) for t in (same, doubled))])
 
 
 class LargeStep(Neighbours):
@@ -297,51 +281,41 @@ class LargeStep(Neighbours):
         self, algebra: Algebra[D, T], words: Mapping[str, Word[D]], v: Term[D, T], above: Term[D, T]
     ) -> Truth[T]:
         """Return whether it is so, or e_max cannot change: exponents agree, or the floor is as high."""
-        both = algebra.all_of([v.present, above.present])
-        stays = [
-            algebra.all_of([both, algebra.equal(v.exponent, above.exponent)]),
-            algebra.negation(algebra.any_of([v.present, above.present])),
-        ]
+        both = v.present & above.present
+        stays = [both & (v.exponent == above.exponent), ~(v.present | above.present)]
         if self.floor is not None:
-            floor = algebra.signed(self.floor)
-            high = [algebra.all_of([t.present, algebra.less(floor, t.exponent)]) for t in (v, above)]
-            stays.append(algebra.negation(algebra.any_of(high)))
-        lost = [algebra.all_of([t.present, loses_bits(algebra, t, t.exponent, self.cut)]) for t in (v, above)]
+            high = [t.present & (t.exponent > self.floor) for t in (v, above)]
+            stays.append(~algebra.any_of(high))
+        lost = [t.present & loses_bits(algebra, t, t.exponent, self.cut) for t in (v, above)]
         enough = algebra.any_of(
             [
-                algebra.all_of([both, self._one_apart(algebra, v, above)]),
+                both & self._one_apart(algebra, v, above),
                 self._beside_zero(algebra, v, above, negative=False),
                 self._beside_zero(algebra, above, v, negative=True),
             ]
         )
-        return algebra.any_of([*stays, algebra.all_of([enough, algebra.negation(algebra.any_of(lost))])])
+        return algebra.any_of([*stays, enough & ~algebra.any_of(lost)])
 
     def _one_apart(self, algebra: Algebra[D, T], v: Term[D, T], above: Term[D, T]) -> Truth[T]:
         """Return whether the exponents differ by one and the step is at least half a unit of every other term."""
-        x, y = (algebra.conditional_negate(t.negative, t.significand) for t in (v, above))
-        one = algebra.signed(1)
-        up = algebra.equal(above.exponent, algebra.add(v.exponent, one))
-        down = algebra.equal(v.exponent, algebra.add(above.exponent, one))
-        return algebra.any_of(
-            [
-                algebra.all_of([up, self._covers(algebra, v, algebra.subtract(algebra.shift_left(y, 1), x))]),
-                algebra.all_of([down, self._covers(algebra, v, algebra.subtract(y, algebra.shift_left(x, 1)))]),
-            ]
-        )
+        x, y = (t.significand.negated_where(t.negative) for t in (v, above))
+        up = above.exponent == v.exponent + 1
+        down = v.exponent == above.exponent + 1
+        return (up & self._covers(algebra, v, (y << 1) - x)) | (down & self._covers(algebra, v, y - (x << 1)))
 
     def _beside_zero(self, algebra: Algebra[D, T], nothing: Term[D, T], t: Term[D, T], *, negative: bool) -> Truth[T]:
         """Return whether one is zero and not higher, and the other of this sign and a unit of every other term."""
-        higher = algebra.all_of([nothing.present, algebra.negation(algebra.less(nothing.exponent, t.exponent))])
-        sign = t.negative if negative else algebra.negation(t.negative)
-        size = self._covers(algebra, t, algebra.as_signed(t.significand))
-        zero_there = algebra.is_value(nothing.significand, 0)
-        return algebra.all_of([zero_there, t.present, sign, size, algebra.negation(higher)])
+        higher = nothing.present & (nothing.exponent >= t.exponent)
+        sign = t.negative if negative else ~t.negative
+        size = self._covers(algebra, t, t.significand.as_signed())
+        zero_there = nothing.significand.is_value(0)
+        return algebra.all_of([zero_there, t.present, sign, size, ~higher])
 
     def _covers(self, algebra: Algebra[D, T], t: Term[D, T], step: Word[D]) -> Truth[T]:
         """Return whether a step in units of the term's last bit is at least what the others lose."""
         finer = self.finest - t.fraction_bits
         lost = algebra.signed(self.lost << max(-finer, 0))
-        return algebra.negation(algebra.less(algebra.shift_left(step, max(finer, 0)), lost))
+        return (step << max(finer, 0)) >= lost
 
 
 class CutAgain(CutLemma):
@@ -357,18 +331,18 @@ class CutAgain(CutLemma):
     def of_term(self, algebra: Algebra[D, T], term: Term[D, T], e_max: Word[D]) -> Truth[T]:
         """Return whether it is: a floor of a floor, truncated twice, or rounded to odd twice; or so close."""
         one = algebra.unsigned(1, 1)
-        low, high = (align(algebra, term, e, self.cut) for e in (e_max, algebra.add(e_max, algebra.signed(1))))
+        low, high = (align(algebra, term, e, self.cut) for e in (e_max, e_max + 1))
         if self.cut.rounds_to_nearest:
-            apart = algebra.magnitude(algebra.subtract(algebra.shift_left(high, 1), low))
-            return algebra.any_of([algebra.negation(term.present), algebra.negation(algebra.less(one, apart))])
+            apart = ((high << 1) - low).magnitude()
+            return ~term.present | (apart <= one)
         if self.cut.rounds_down:
-            again = algebra.shift_right(low, one)
+            again = low.shift_right(one)
         elif self.cut.jams or self.cut.truncates:
             shift = algebra.shift_right_jam if self.cut.jams else algebra.shift_right
-            again = algebra.conditional_negate(term.negative, shift(algebra.magnitude(low), one))
+            again = shift(low.magnitude(), one).negated_where(term.negative)
         else:
             raise ValueError(f"{self.cut}: how such a cut is cut again is not known")
-        return algebra.any_of([algebra.negation(term.present), algebra.equal(high, again)])
+        return ~term.present | (high == again)
 
 
 class OrderedConversion(Lemma):
@@ -392,16 +366,16 @@ class OrderedConversion(Lemma):
         """Return that both sums are within their bound, and x is at most y, compared by the exponents of top bits."""
         claims, keys = [], []
         for n in ("x", "y"):
-            magnitude = algebra.magnitude(words[n])
+            magnitude = words[n].magnitude()
             width = max(magnitude.width, self.largest.bit_length())
-            claims.append(algebra.negation(algebra.less(algebra.unsigned(self.largest, width), magnitude)))
+            claims.append(magnitude <= algebra.unsigned(self.largest, width))
             top, exponent = with_top_exponent(magnitude, words[f"e_max_{n}"], self.fraction_bits)
             keys.append((exponent, top))
-        (x, y), nothing = (words["x"], words["y"]), algebra.signed(0)
-        negative = [algebra.less(t, nothing) for t in (x, y)]
-        positive = [algebra.less(nothing, t) for t in (x, y)]
+        x, y = words["x"], words["y"]
+        negative = [t < 0 for t in (x, y)]
+        positive = [t > 0 for t in (x, y)]
         ordered = [
-            algebra.all_of([algebra.negation(positive[0]), algebra.negation(negative[1])]),
+            ~positive[0] & ~negative[1],
             algebra.all_of([*positive, _at_most(algebra, keys[0], keys[1])]),
             algebra.all_of([*negative, _at_most(algebra, keys[1], keys[0])]),
         ]
@@ -411,16 +385,15 @@ class OrderedConversion(Lemma):
         """Return whether the result of x is at most that of y."""
         keys = []
         for n in ("x", "y"):
-            sign = algebra.is_value(words[f"zero_negative_{n}"], 1)
+            sign = words[f"zero_negative_{n}"].is_value(1)
             pattern, _ = convert(algebra, self.rules, words[n], words[f"e_max_{n}"], self.fraction_bits, sign)
             keys.append(order_key(algebra, self.rules.rho.target, pattern))
-        return algebra.negation(algebra.less(keys[1], keys[0]))
+        return keys[0] <= keys[1]
 
 
 def _at_most(algebra: Algebra[D, T], x: tuple[Word[D], Word[D]], y: tuple[Word[D], Word[D]]) -> Truth[T]:
     """Return whether one pair of words is at most another, the first words being compared first."""
-    equal = algebra.all_of([algebra.equal(x[0], y[0]), algebra.negation(algebra.less(y[1], x[1]))])
-    return algebra.any_of([algebra.less(x[0], y[0]), equal])
+    return (x[0] < y[0]) | ((x[0] == y[0]) & (x[1] <= y[1]))
 
 
 def lemmas_for_c(design: Design) -> Sequence[Lemma]:

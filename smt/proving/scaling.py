@@ -21,7 +21,7 @@ from typing import Any
 from mmaproof.designs.design import Design
 from mmaproof.designs.formats import Format
 from mmaproof.designs.steps import Guarantee
-from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
+from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word, ite
 from mmaproof.smt.proving.conversions import ConversionLemma
 from mmaproof.smt.proving.cuts import CutLemma, cut_terms
 from mmaproof.smt.proving.lemma import Input, Lemma
@@ -41,21 +41,21 @@ def doubled(algebra: Algebra[D, T], fmt: Format, pattern: Word[D]) -> Word[D]:
     """Return the pattern of twice a normal number whose double is one too, and zero as it is."""
     zero = unpack(algebra, fmt, pattern).zero
     one_up = algebra.unsigned(1 << (fmt.fraction_bits + fmt.ignored_bits), fmt.bits)
-    return algebra.ite(zero, pattern, algebra.extract(algebra.add(pattern, one_up), fmt.bits - 1, 0))
+    return ite(zero, pattern, (pattern + one_up).extract(fmt.bits - 1, 0))
 
 
 def stays_normal(algebra: Algebra[D, T], fmt: Format, pattern: Word[D]) -> Truth[T]:
     """Return whether a number is normal and so is its double."""
     x, twice = unpack(algebra, fmt, pattern), unpack(algebra, fmt, doubled(algebra, fmt, pattern))
-    below_top = algebra.less(x.exponent, algebra.signed(fmt.e_max))
+    below_top = x.exponent < fmt.e_max
     special = algebra.any_of([x.zero, x.subnormal, x.infinite, x.nan, twice.infinite, twice.nan])
-    return algebra.all_of([below_top, algebra.negation(special)])
+    return below_top & ~special
 
 
 def is_inside(algebra: Algebra[D, T], fmt: Format, pattern: Word[D]) -> Truth[T]:
     """Return whether a result is 2**(e_min + 1) or more (what was rounded to it was normal) and its double normal."""
-    above = algebra.less(algebra.signed(fmt.e_min), unpack(algebra, fmt, pattern).exponent)
-    return algebra.all_of([above, stays_normal(algebra, fmt, pattern)])
+    above = unpack(algebra, fmt, pattern).exponent > fmt.e_min
+    return above & stays_normal(algebra, fmt, pattern)
 
 
 class UnpacksDoubled(Lemma):
@@ -76,10 +76,10 @@ class UnpacksDoubled(Lemma):
         twice = unpack(algebra, self.fmt, doubled(algebra, self.fmt, words["pattern"]))
         return algebra.all_of(
             [
-                algebra.equal(x.significand, twice.significand),
-                algebra.negation(algebra.exclusive_or(x.negative, twice.negative)),
-                algebra.equal(algebra.add(x.exponent, algebra.signed(1)), twice.exponent),
-                algebra.negation(algebra.any_of([twice.zero, twice.subnormal])),
+                x.significand == twice.significand,
+                x.negative == twice.negative,
+                x.exponent + 1 == twice.exponent,
+                ~(twice.zero | twice.subnormal),
             ]
         )
 
@@ -93,9 +93,9 @@ class MaximumMoves(Lemma):
 
     def claim(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
         """Return whether it is."""
-        one, pair = algebra.signed(1), [words["x"], words["y"]]
-        moved = algebra.maximum([algebra.add(w, one) for w in pair])
-        return algebra.equal(moved, algebra.add(algebra.maximum(pair), one))
+        pair = [words["x"], words["y"]]
+        moved = algebra.maximum([w + 1 for w in pair])
+        return moved == algebra.maximum(pair) + 1
 
 
 class CutMoves(CutLemma):
@@ -103,11 +103,10 @@ class CutMoves(CutLemma):
 
     def of_term(self, algebra: Algebra[D, T], term: Term[D, T], e_max: Word[D]) -> Truth[T]:
         """Return whether exponent and e_max one higher give the same."""
-        one = algebra.signed(1)
-        exponent = algebra.add(term.exponent, one)
+        exponent = term.exponent + 1
         higher = Term(term.fraction_bits, term.negative, exponent, term.significand, term.present, term.largest)
-        moved = align(algebra, higher, algebra.add(e_max, one), self.cut)
-        return algebra.equal(align(algebra, term, e_max, self.cut), moved)
+        moved = align(algebra, higher, e_max + 1, self.cut)
+        return align(algebra, term, e_max, self.cut) == moved
 
 
 class ConversionMoves(ConversionLemma):
@@ -118,11 +117,11 @@ class ConversionMoves(ConversionLemma):
 
     def of_sum(self, algebra: Algebra[D, T], total: Word[D], e_max: Word[D], zero_negative: Truth[T]) -> Truth[T]:
         """Return whether it is, or the result or its double is not inside the normal range."""
-        fmt, higher = self.rules.rho.target, algebra.add(e_max, algebra.signed(1))
+        fmt, higher = self.rules.rho.target, e_max + 1
         d, _ = convert(algebra, self.rules, total, e_max, self.fraction_bits, zero_negative)
         moved, _ = convert(algebra, self.rules, total, higher, self.fraction_bits, zero_negative)
-        outside = algebra.negation(is_inside(algebra, fmt, d))
-        return algebra.any_of([outside, algebra.equal(moved, doubled(algebra, fmt, d))])
+        outside = ~is_inside(algebra, fmt, d)
+        return outside | (moved == doubled(algebra, fmt, d))
 
 
 def scaling_moves(design: Design) -> bool:

@@ -24,7 +24,7 @@ from typing import Any
 
 from mmaproof.designs.design import Design
 from mmaproof.designs.steps import Guarantee
-from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
+from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word, ite
 from mmaproof.smt.proving.cuts import TermLemma, TermShape, cut_terms
 from mmaproof.smt.proving.laws import Law, Operation, of_law
 from mmaproof.smt.proving.lemma import Input, Lemma
@@ -74,25 +74,23 @@ class StartIsUnique(Lemma):
     def _terms(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> list[Term[D, T]]:
         one, no = algebra.unsigned(1, 1), algebra.truth(False)
         return [
-            Term(0, no, words[f"exponent{i}"], one, algebra.is_value(words[f"present{i}"], 1), 1)
+            Term(0, no, words[f"exponent{i}"], one, words[f"present{i}"].is_value(1), 1)
             for i in range(len(self.widths))
         ]
 
     def assumption(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
         """Return that e_max is the exponent of a term that is present."""
         e_max = words["e_max"]
-        return algebra.any_of(
-            [algebra.all_of([t.present, algebra.equal(t.exponent, e_max)]) for t in self._terms(algebra, words)]
-        )
+        return algebra.any_of([t.present & (t.exponent == e_max) for t in self._terms(algebra, words)])
 
     def claim(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
         """Return whether one term is chosen and no two are, and it is present and has that exponent."""
         terms, e_max = self._terms(algebra, words), words["e_max"]
         seen, good = algebra.truth(False), []
         for term, chosen in zip(terms, with_exponent(algebra, terms, e_max), strict=True):
-            right = algebra.all_of([term.present, algebra.equal(term.exponent, e_max), algebra.negation(seen)])
-            good.append(algebra.any_of([algebra.negation(chosen), right]))
-            seen = algebra.any_of([seen, chosen])
+            right = algebra.all_of([term.present, term.exponent == e_max, ~seen])
+            good.append(~chosen | right)
+            seen = seen | chosen
         return algebra.all_of([*good, seen])
 
 
@@ -105,7 +103,7 @@ class _OfAccumulator(TermLemma):
 
     def aligned(self, algebra: Algebra[D, T], term: Term[D, T], e_max: Word[D]) -> Word[D]:
         """Return the aligned term as the accumulator holds it."""
-        return algebra.shift_left(align(algebra, term, e_max, self.cut), self.fraction - self.cut.fraction_bits)
+        return align(algebra, term, e_max, self.cut) << (self.fraction - self.cut.fraction_bits)
 
 
 class StartsAligned(_OfAccumulator):
@@ -119,9 +117,9 @@ class StartsAligned(_OfAccumulator):
         term, e_max = self.term_of(algebra, words), words["e_max"]
         state = start(algebra, [term], [algebra.truth(True)], self.fraction)
         state = cut_at(self.step, algebra, state, self.fraction)
-        excluded = algebra.any_of([algebra.negation(term.present), algebra.less(term.exponent, e_max)])
-        same = algebra.equal(state.value, self.aligned(algebra, term, e_max))
-        return algebra.any_of([excluded, algebra.all_of([same, algebra.equal(state.exponent, e_max), state.present])])
+        excluded = ~term.present | (term.exponent < e_max)
+        same = state.value == self.aligned(algebra, term, e_max)
+        return excluded | algebra.all_of([same, state.exponent == e_max, state.present])
 
 
 class AddsAligned(_OfAccumulator):
@@ -134,13 +132,13 @@ class AddsAligned(_OfAccumulator):
     def claim(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
         """Return whether it does, and the accumulator keeps its exponent."""
         term, e_max = self.term_of(algebra, words), words["e_max"]
-        value = algebra.shift_left(words["held"], self.fraction - self.cut.fraction_bits)
-        taken = algebra.all_of([term.present, algebra.is_value(words["taken"], 1)])
+        value = words["held"] << (self.fraction - self.cut.fraction_bits)
+        taken = term.present & words["taken"].is_value(1)
         state = Accumulator(value, e_max, algebra.truth(True))
         after = add(self.step, algebra, state, term, taken, self.fraction)
-        amount = algebra.ite(taken, self.aligned(algebra, term, e_max), algebra.signed(0))
-        moved = algebra.equal(after.value, algebra.add(value, amount))
-        return algebra.all_of([moved, algebra.equal(after.exponent, e_max), after.present])
+        amount = ite(taken, self.aligned(algebra, term, e_max), 0)
+        moved = after.value == value + amount
+        return algebra.all_of([moved, after.exponent == e_max, after.present])
 
 
 class ZeroConverts(Lemma):
@@ -156,7 +154,7 @@ class ZeroConverts(Lemma):
         """Return whether it does."""
         no, zero = algebra.truth(False), algebra.signed(0)
         x, y = (convert(algebra, self.rules, zero, words[n], self.fraction_bits, no)[0] for n in ("x", "y"))
-        return algebra.equal(x, y)
+        return x == y
 
 
 def sequential_lemmas(in_turn: Design, total: FusedSum[Any, Any]) -> Sequence[Lemma]:

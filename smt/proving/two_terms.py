@@ -51,10 +51,9 @@ class JammedSum(Lemma):
         meant = []
         for term, shape in zip(terms, self.shapes, strict=True):
             width = term.significand.width
-            below_one = algebra.less(term.significand, algebra.unsigned(1 << term.fraction_bits, width))
-            above = algebra.less(algebra.unsigned(shape.largest, width), term.significand)
-            meant.append(algebra.any_of([algebra.negation(term.present), algebra.negation(below_one)]))
-            meant.append(algebra.negation(above))
+            below_one = term.significand < algebra.unsigned(1 << term.fraction_bits, width)
+            above = term.significand > algebra.unsigned(shape.largest, width)
+            meant += [~term.present | ~below_one, ~above]
             meant.append(holds_every_bit(algebra, term, e_max, self.exact_bits))
         return algebra.all_of(meant)
 
@@ -64,15 +63,15 @@ class JammedSum(Lemma):
         exact = self._sum(algebra, terms, Cut(self.exact_bits)).total
         jammed = self._sum(algebra, terms, Cut.jammed(self.bits)).total
         expected, lost = _jam(algebra, exact, self.exact_bits - self.bits)
-        kept_or_large = algebra.any_of([algebra.negation(lost), _is_large(algebra, exact, self.exact_bits)])
-        return algebra.all_of([algebra.equal(jammed, expected), kept_or_large])
+        kept_or_large = ~lost | _is_large(algebra, exact, self.exact_bits)
+        return (jammed == expected) & kept_or_large
 
     def _terms(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> list[Term[D, T]]:
         found = []
         for name, shape in zip("xy", self.shapes, strict=True):
             significand = words[f"{name}_significand"]
-            negative = algebra.is_value(words[f"{name}_negative"], 1)
-            present = algebra.negation(algebra.is_value(significand, 0))
+            negative = words[f"{name}_negative"].is_value(1)
+            present = ~significand.is_value(0)
             exponent = words[f"{name}_exponent"]
             found.append(Term(shape.fraction_bits, negative, exponent, significand, present, shape.largest))
         return found
@@ -97,11 +96,11 @@ class WidenedConversion(Lemma):
     def claim(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
         """Return whether both convert to the same."""
         total, e_max = words["total"], words["e_max"]
-        zero_negative = algebra.is_value(words["zero_negative"], 1)
-        wide = algebra.shift_left(total, self.exact_bits - self.bits)
+        zero_negative = words["zero_negative"].is_value(1)
+        wide = total << (self.exact_bits - self.bits)
         given, _ = convert(algebra, self.rules, total, e_max, self.bits, zero_negative)
         widened, _ = convert(algebra, self.rules, wide, e_max, self.exact_bits, zero_negative)
-        return algebra.equal(given, widened)
+        return given == widened
 
 
 class JammedConversion(Lemma):
@@ -126,29 +125,28 @@ class JammedConversion(Lemma):
         no = algebra.truth(False)
         given, _ = convert(algebra, self.rules, total, e_max, self.exact_bits, no)
         shorter, _ = convert(algebra, self.rules, jammed, e_max, self.bits, no)
-        return algebra.equal(given, shorter)
+        return given == shorter
 
 
 def _jam(algebra: Algebra[D, T], x: Word[D], places: int) -> tuple[Word[D], Truth[T]]:
     """Return ``x / 2**places`` with its magnitude jammed, and whether bits were lost."""
-    magnitude = algebra.magnitude(x)
-    lost = algebra.negation(algebra.is_value(algebra.extract(magnitude, places - 1, 0), 0))
-    moved = algebra.shift_right_jam(magnitude, algebra.unsigned(places, places.bit_length()))
-    moved = algebra.narrow(moved, magnitude.width - places)
-    return algebra.conditional_negate(algebra.less(x, algebra.signed(0)), moved), lost
+    magnitude = x.magnitude()
+    lost = ~magnitude.extract(places - 1, 0).is_value(0)
+    moved = magnitude.shift_right_jam(algebra.unsigned(places, places.bit_length()))
+    moved = moved.narrow(magnitude.width - places)
+    return moved.negated_where(x < 0), lost
 
 
 def _is_large(algebra: Algebra[D, T], total: Word[D], fraction_bits: int) -> Truth[T]:
     """Return whether the magnitude of a sum is at least half of ``2**e_max``."""
-    magnitude = algebra.magnitude(total)
-    return algebra.negation(algebra.less(magnitude, algebra.unsigned(1 << (fraction_bits - 1), magnitude.width)))
+    magnitude = total.magnitude()
+    return magnitude >= algebra.unsigned(1 << (fraction_bits - 1), magnitude.width)
 
 
 def holds_every_bit(algebra: Algebra[D, T], term: Term[D, T], e_max: Word[D], fraction_bits: int) -> Truth[T]:
     """Return whether a term is zero, or so close to e_max that each of its bits, set or not, lies above the cut."""
-    distance = algebra.subtract(e_max, term.exponent)
-    further = algebra.less(algebra.signed(fraction_bits - term.fraction_bits), distance)
-    return algebra.any_of([algebra.is_value(term.significand, 0), algebra.negation(further)])
+    distance = e_max - term.exponent
+    return term.significand.is_value(0) | (distance <= fraction_bits - term.fraction_bits)
 
 
 def jammed_as_exact(rules: Rules, exact: FusedSum[Any, Any], jammed: FusedSum[Any, Any]) -> Sequence[Lemma]:

@@ -33,7 +33,7 @@ class RegroupedSum(Lemma):
         """Return whether it does."""
         x, y, c = (words[n] for n in "xyc")
         in_turn = algebra.modular_sum([y, algebra.modular_sum([x, c], self.bits)], self.bits)
-        return algebra.equal(in_turn, algebra.modular_sum([algebra.add(x, y), c], self.bits))
+        return in_turn == algebra.modular_sum([x + y, c], self.bits)
 
 
 def is_regrouping(first: Design, second: Design) -> bool:

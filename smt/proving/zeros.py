@@ -60,9 +60,8 @@ class ZeroIsLowest(Lemma):
         nothing, _ = self._terms(algebra, words, a, words["partner"] if self.partner else b)
         claims = []
         for term in (product, accumulator):
-            below = algebra.all_of([nothing.present, algebra.less(term.exponent, nothing.exponent)])
-            low = algebra.any_of([below, algebra.negation(term.present)])
-            claims.append(algebra.any_of([algebra.is_value(term.significand, 0), algebra.negation(low)]))
+            below = nothing.present & (term.exponent < nothing.exponent)
+            claims.append(term.significand.is_value(0) | ~(below | ~term.present))
         return algebra.all_of(claims)
 
     def _terms(
@@ -107,10 +106,10 @@ class NeutralStep(Lemma):
         fmt, unused, scale = self.step.d_format, unused_bits(self.step), self.step.scale_format
         claims = [] if scale is None else [is_finite(algebra, scale, words[n]) for n in self.scales]
         if unused:
-            rounded = algebra.is_value(algebra.extract(words["c"], unused - 1, 0), 0)
-            claims.append(algebra.any_of([unpack(algebra, fmt, words["c"]).nan, rounded]))
+            rounded = words["c"].extract(unused - 1, 0).is_value(0)
+            claims.append(unpack(algebra, fmt, words["c"]).nan | rounded)
         if self.step.step.subnormals.of_results:
-            claims.append(algebra.negation(unpack(algebra, fmt, words["c"]).subnormal))
+            claims.append(~unpack(algebra, fmt, words["c"]).subnormal)
         return algebra.all_of(claims)
 
     def claim(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
@@ -132,4 +131,4 @@ class UnusedBitsZero(ConversionLemma):
     def of_sum(self, algebra: Algebra[D, T], total: Word[D], e_max: Word[D], zero_negative: Truth[T]) -> Truth[T]:
         """Return whether it does."""
         pattern, _ = convert(algebra, self.rules, total, e_max, self.fraction_bits, zero_negative)
-        return algebra.is_value(algebra.extract(pattern, self.unused - 1, 0), 0)
+        return pattern.extract(self.unused - 1, 0).is_value(0)

@@ -19,7 +19,8 @@ from mmaproof.smt.algebra.signals import Signal, SignalKind
 class Rules:
     """What a conversion does: rho, and the readings of its overflow and of negative results that become zero.
 
-    With ``flushes``, a subnormal result becomes a zero of its sign, after it was rounded; ``tininess`` says which are.
+    With ``flushes``, a subnormal result becomes a zero of its sign after it was rounded. ``tininess`` says which
+    results count as subnormal.
     """
 
     rho: Conversion
@@ -30,7 +31,7 @@ class Rules:
 
     @classmethod
     def of(cls, step: Step) -> Rules:
-        """Return the rules of the conversion at the end of a step: of an operation where it is made of these.
+        """Return the rules of the conversion at the end of a step, or of each operation where it consists of some.
 
         Raises TypeError for steps that convert no floating-point number.
         """
@@ -46,7 +47,7 @@ class Rules:
 
     @classmethod
     def nearest(cls, fmt: Format, step: Step) -> Rules:
-        """Return the rules of an IEEE 754 operation in round to nearest, ties to even, flushing what a design does."""
+        """Return the rules of an IEEE 754 operation, rounded to nearest, ties to even, that flushes as a design does."""
         rho, rounded = Conversion(Rounding.RNE, fmt, fmt.fraction_bits), _rounded(step)
         flushes = rounded.subnormals.of_results
         return cls(rho, Overflow.INFINITY, NegativeZero.NEGATIVE, flushes, rounded.tininess)
@@ -81,7 +82,7 @@ def convert(
     field, the integer bit of a normal number adds the missing one, and a carry out of the rounded significand
     adds one more, as does a subnormal that rounds up to the smallest normal number.
 
-    What lies beyond the largest finite number becomes an infinity, or where ``_stays_finite`` that number.
+    A result beyond the largest finite number becomes an infinity, or that number where ``_stays_finite`` holds.
     """
     rho = rules.rho
     fmt, precision = rho.target, rho.fraction_bits + 1
@@ -143,7 +144,8 @@ def _stays_finite(algebra: Algebra[D, T], rules: Rules, negative: Truth[T]) -> T
 def _is_tiny(rho: Conversion, negative: Truth[T], top: Word[D], above_min: Word[D]) -> Truth[T]:
     """Return whether a number is below ``2**e_min`` once rounded as though exponents had no lower end.
 
-    It is if its top bit is, unless that is the bit below and the significand rounds up to the next power of two.
+    It is where its top bit lies below ``2**e_min``, unless that bit is the next one below and the significand rounds up
+    to the next power of two.
     """
     precision = rho.fraction_bits + 1
     kept = _round(rho.rounding, negative, top, top.algebra.unsigned(0, 1), precision)
@@ -156,7 +158,7 @@ def _round(rounding: Rounding, negative: Truth[T], top: Word[D], down: Word[D], 
     if rounding is Rounding.RZ:
         top = top << max(precision - top.width, 0)
         return top.drop_low(top.width - precision).shift_right(down)
-    # a round bit and a sticky bit below the precision decide, with the sign where the direction is one of the line
+    # a round bit and a sticky bit below the precision decide, and the sign where rounding is towards one infinity
     top = top << max(precision + 2 - top.width, 0)
     surplus = top.width - precision - 2
     if surplus:

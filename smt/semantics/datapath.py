@@ -86,7 +86,7 @@ class StepPath:
 
     @property
     def joins_last(self) -> Source:
-        """The c that the step adds to its products, if it adds one at last."""
+        """The c that joins the products: in their sum, or after it was converted."""
         return self.c if self.added_last is None else self.added_last
 
 

@@ -1,7 +1,7 @@
 """A step whose products are added in fused sums: the FDPA operations of Xie et al. 2026, algorithms 6 to 11.
 
-The products (or scaled groups of them) are aligned and added, all together or even and odd ones apart; c is one of the
-terms, or joins afterwards: rounded down together with the sum.
+The products (or scaled groups of them) are aligned and added: all together, or those of even
+index and those of odd index by themselves first. The accumulator c is one of the terms, or it is added to their sum afterwards and both are rounded down together.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def fused_step(
     products: Sequence[Factors[D, T]],
     c: Unpacked[D, T],
 ) -> StepSignals[D, T]:
-    """Return the signals of one step, but for a c that is added to its result."""
+    """Return the signals of one step. They leave out a c that is added to the converted sum."""
     terms = _terms(design, step, algebra, products)
     accumulator = accumulator_term(algebra, step, c)
     sums = _sums(algebra, path, dict(zip(path.terms, terms, strict=True)) | {Addend.C: accumulator})
@@ -67,8 +67,8 @@ def _terms(
 def _group(design: Design, groups: ScaledGroups, algebra: Algebra[D, T], group: Sequence[Factors[D, T]]) -> Term[D, T]:
     """Return the exact sum of a group of products times its scales.
 
-    The products are aligned at the largest exponent that the formats have, with so many fraction bits that the
-    smallest product keeps them all: nothing is cut.
+    The products are aligned at the largest exponent that the formats have. There are enough fraction bits for the
+    smallest product, so that nothing is cut.
     """
     a, b = design.a_format, design.b_format
     point = a.fraction_bits + b.fraction_bits

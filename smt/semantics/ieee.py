@@ -65,7 +65,8 @@ def multiply(algebra: Algebra[D, T], rules: Rules, nan_code: NanCode, x: Factors
 def convert_number(algebra: Algebra[D, T], rules: Rules, nan_code: NanCode, x: Unpacked[D, T]) -> Word[D]:
     """Return a number in another format, rounded as ``rules`` say; an infinity stays one where the format has it.
 
-    A format without infinities takes its largest finite number for one; of one without NaN, a NaN means nothing.
+    In a format without infinities, the largest finite number takes their place. In one without NaN, the result
+    for a NaN means nothing.
     """
     value = x.significand.negated_where(x.negative)
     converted, _ = convert(algebra, rules, value, x.exponent, x.fraction_bits, x.negative)
@@ -105,7 +106,7 @@ def read_accumulator(algebra: Algebra[D, T], step: Step, fmt: Format, pattern: W
 
 
 def _addend(algebra: Algebra[D, T], x: Unpacked[D, T]) -> Term[D, T]:
-    """Return a number as a term; a NaN, of which nothing is added, as zero."""
+    """Return a number as a term. A NaN becomes a zero: it is no part of the sum, and decides the result elsewhere."""
     x = normalised(algebra, x)
     significand = ite(x.nan, algebra.unsigned(0, x.significand.width), x.significand)
     return Term(x.fraction_bits, x.negative, x.exponent, significand, ~(x.zero | x.nan), x.largest)

@@ -38,7 +38,7 @@ def integer_step(
 ) -> StepSignals[D, T]:
     """Return the signals of one step: ``c + sum a*b``, reduced to the register once.
 
-    The exact sum of n products and c needs at most the bits of the wider of both and as many more as n + 1 has.
+    The exact sum of n products and c needs the bits of the widest of them, and at most as many more as n + 1 has.
     """
     fmt = design.d_format
     bounds = product_range(design.a_format, design.b_format)

@@ -50,9 +50,9 @@ def successor(algebra: Algebra[D, T], fmt: Format, x: Word[D]) -> Word[D]:
 
 
 def last_before_power(algebra: Algebra[D, T], fmt: Format, x: Word[D]) -> Word[D]:
-    """Return a number of the sign and exponent of ``x`` whose successor has another exponent, or is a zero's neighbour.
+    """Return a number with the sign and exponent of ``x`` whose successor has another exponent, or is next to zero.
 
-    The largest magnitude where ``x`` is positive, the smallest where it is negative; zeros stay as they are.
+    It has the largest magnitude where ``x`` is positive and the smallest where it is negative. Zeros stay as they are.
     """
     f, low = fmt.fraction_bits, fmt.ignored_bits
     field = x.extract(fmt.sign_position - 1, low + f)
@@ -64,7 +64,10 @@ def last_before_power(algebra: Algebra[D, T], fmt: Format, x: Word[D]) -> Word[D
 
 
 def order_key(algebra: Algebra[D, T], fmt: Format, x: Word[D]) -> Word[D]:
-    """Return a signed word that orders patterns as their numbers are ordered, infinities included; NaN has no place."""
+    """Return a signed word that orders patterns as their numbers are ordered.
+
+    Infinities are included. NaN has no place in that order.
+    """
     return x.extract(fmt.sign_position - 1, fmt.ignored_bits).negated_where(_is_negative(fmt, x))
 
 

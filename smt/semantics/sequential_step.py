@@ -1,7 +1,8 @@
 """A step that adds its terms one after the other into one accumulator, as Fasi et al. 2021 describe tensor cores.
 
-The accumulator is a signed multiple of ``2**(exponent - W)``, of which the F highest fraction bits are in use; those
-below them hold what a truncation of the partial sum needs to know of an addend that is not cut itself (jammed).
+The accumulator is a signed multiple of ``2**(exponent - W)``, of which the F highest fraction bits are in use. An
+addend that is not cut itself is jammed into the bits below them, which tell the truncation of the partial sum what it
+needs.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ GUARD_BITS = 3
 
 @dataclass(frozen=True, slots=True)
 class Accumulator(Generic[D, T]):
-    """The sum so far: ``value * 2**(exponent - fraction)``; where it is not ``present`` it is nothing yet."""
+    """The sum so far: ``value * 2**(exponent - fraction)``; where it is not ``present``, it holds nothing."""
 
     value: Word[D]
     exponent: Word[D]

@@ -31,7 +31,10 @@ def special_result(
     addends: Sequence[Unpacked[D, T]],
     step: AlignedStep | None = None,
 ) -> SpecialResult[T]:
-    """Return NaN for a NaN operand, infinity times zero, or infinities of both signs; else an infinity's sign.
+    """Return which special value a step gives.
+
+    It is NaN for a NaN operand, for infinity times zero, and for infinities of both signs; it is an infinity for
+    infinities of one sign.
 
     ``addends`` are the accumulator, or both operands of an addition. With ``step``, a product at or beyond
     2**product_limit is an infinity too; ``product_infinity`` says what one does beside an infinite operand.

@@ -13,7 +13,7 @@ from mmaproof.smt.algebra.signals import Signal, SignalKind
 from mmaproof.smt.semantics.unpack import Unpacked, normalised
 
 ZERO_EXPONENT = -126
-"""What the exponent of a zero reads under reading A of open points 1 and 2, whatever the format."""
+"""The exponent of a zero under reading A of open points 1 and 2, in every format."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,15 +38,21 @@ class Term(Generic[D, T]):
           terms is within the sum of their bounds, from which its width is computed;
         * ``not present => significand = 0``: a term that takes no part in e_max adds nothing.
         """
-        fits = self.significand.algebra.truth(self.largest >> self.significand.width == 0)
-        return fits & (self.significand <= self.largest) & (self.present | self.significand.is_value(0))
+        return self._valid()
 
     def valid_at(self, e_max: Word[D]) -> Truth[T]:
         """Return whether it is ``valid`` and may be aligned at e_max: ``present => exponent <= e_max``.
 
         Terms only move down then. Lemmas about the cut of one term (smt/proving/cuts.py) assume this and nothing else.
         """
-        return self.valid() & (~self.present | (self.exponent <= e_max))
+        return self._valid(~self.present | (self.exponent <= e_max))
+
+    def _valid(self, *more: Truth[T]) -> Truth[T]:
+        significand, algebra = self.significand, self.significand.algebra
+        if self.largest >> significand.width:
+            return algebra.truth(False)
+        bounded = significand <= algebra.unsigned(self.largest, significand.width)
+        return algebra.all_of([bounded, *more, self.present | significand.is_value(0)])
 
     def named(self, label: object) -> Term[D, T]:
         """Return the term, its parts named as signals."""

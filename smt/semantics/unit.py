@@ -81,7 +81,7 @@ def _step(
     path: StepPath,
     steps: Sequence[StepSignals[D, T]],
 ) -> StepSignals[D, T]:
-    """Return the step that follows ``steps``, but for a c that is added to its result."""
+    """Return the step that follows ``steps``, without a c that is added to the converted sum."""
     step, c = design.step, _word(design, algebra, operands, path.c, steps)
     if isinstance(step, IntegerStep):
         a, b = (

@@ -122,7 +122,7 @@ def unpack(algebra: Algebra[D, T], fmt: Format, pattern: Word[D]) -> Unpacked[D,
 
 
 def flush_subnormal(x: Unpacked[D, T], sign: FlushedSign) -> Unpacked[D, T]:
-    """Return a zero, +0 or of its sign, for a subnormal, anything else as it is (Xie et al. 2026, algorithm 2)."""
+    """Return ``x`` with a zero in the place of a subnormal: +0, or one of its sign (Xie et al. 2026, algorithm 2)."""
     algebra = x.significand.algebra
     return replace(
         x,
@@ -134,9 +134,9 @@ def flush_subnormal(x: Unpacked[D, T], sign: FlushedSign) -> Unpacked[D, T]:
 
 
 def widen(algebra: Algebra[D, T], fmt: Format, target: Format, x: Unpacked[D, T]) -> Unpacked[D, T]:
-    """Return ``x`` of format ``fmt`` as the same number of the format ``target``: its subnormals are target's.
+    """Return ``x``, a number of ``fmt``, as the same number of ``target``: subnormal where ``target`` has it so.
 
-    A design has no formats of which some subnormals would be normal in ``target`` and others not.
+    No design has a format some of whose subnormals would be normal in ``target`` and others would not.
     """
     return x if fmt.e_min == target.e_min else normalised(algebra, x)
 

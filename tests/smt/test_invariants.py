@@ -23,7 +23,6 @@ from mmaproof.smt.proving.cuts import CutBound, TermShape
 from mmaproof.smt.proving.lemma import Input, Lemma
 from mmaproof.smt.semantics import fused_step, fused_sum, ieee, sequential_step, terms, unpack
 from mmaproof.smt.semantics.cut import Cut
-from mmaproof.smt.semantics.terms import Term
 from mmaproof.smt.solving.verdict import Status
 from mmaproof.verification.distributions import BASIC, draw
 
@@ -197,16 +196,16 @@ def test_nobody_else_computes_an_invariant():
         algebra.check(None, computed)
 
 
-@given(st.integers(0, 255), st.integers(0, 15), st.integers(0, 15), st.integers(0, 1), st.integers(0, 1))
-def test_what_lemmas_assume_of_a_term_is_that_it_is_valid(significand, exponent, e_max, negative, present):
-    """So that whatever the earlier stages deliver is among the terms of which a lemma is proved."""
+@given(st.integers(0, 255), st.integers(-8, 7), st.integers(-8, 7), st.booleans(), st.booleans())
+def test_what_lemmas_assume_of_a_term_is_what_stages_are_checked_for(significand, exponent, e_max, negative, present):
     lemma = CutBound("terms", TermShape(8, 200, 5, 4, 4), Cut(6, Alignment.TRUNCATE))
-    given_words = {
+    words = {
         "significand": UNCHECKED.unsigned(significand, 8),
-        "exponent": UNCHECKED.twos_complement(UNCHECKED.unsigned(exponent, 4)),
-        "e_max": UNCHECKED.twos_complement(UNCHECKED.unsigned(e_max, 4)),
+        "exponent": UNCHECKED.signed(exponent, 4),
+        "e_max": UNCHECKED.signed(e_max, 4),
         "negative": UNCHECKED.unsigned(negative, 1),
         "present": UNCHECKED.unsigned(present, 1),
     }
-    term: Term[int, bool] = lemma.term_of(UNCHECKED, given_words)
-    assert term.valid_at(given_words["e_max"]).data is lemma.assumption(UNCHECKED, given_words).data
+    expected = significand <= 200 and (exponent <= e_max if present else significand == 0)
+    assert lemma.assumption(UNCHECKED, words).data is expected
+    assert lemma.term_of(UNCHECKED, words).valid_at(words["e_max"]).data is expected

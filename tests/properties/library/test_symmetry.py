@@ -86,7 +86,7 @@ read = ieee.read
 @pytest.mark.parametrize(
     ("name", "module", "stage", "broken"),
     [
-        (VOLTA, terms, "product_sign", lambda algebra, x: x.b.negative),
+        (VOLTA, terms, "product_sign", lambda x: x.b.negative),
         (VOLTA, fused_step, "accumulator_term", _moved_where_negative),
         (VOLTA, fused_step, "special_result", _positive_infinities),
         (CDNA2, ieee, "read", _without_sign),
