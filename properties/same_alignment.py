@@ -24,6 +24,7 @@ from mmaproof.properties.equivalence import Equivalence
 from mmaproof.properties.preconditions import Precondition
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
 from mmaproof.smt.semantics import OperandWords, StepSignals, dot_product_accumulate
+from mmaproof.smt.semantics.datapath import datapath
 from mmaproof.smt.semantics.labels import Addend, is_of_products
 
 DECIDE_ALIGNMENT = ("zero_c", "zero_product", "e_zero", "floor", "zero_group", "group_e_zero", "c_subnormal")
@@ -87,22 +88,25 @@ def _no_products(algebra: Algebra[D, T], step: StepSignals[D, T]) -> Truth[T]:
     )
 
 
-def alignment_lemmas(first: Design, second: Design) -> tuple[SameAlignment, ...]:
+def alignment_lemmas(first: Design, second: Design, length: int) -> tuple[SameAlignment, ...]:
     """Return the lemmas that make two designs equal, which differ in ``DECIDE_ALIGNMENT`` only and chain alike.
 
-    Raises DesignError where they differ in more, or where the steps of the chain are not all such a step.
+    They are about dot products of ``length``. Raises DesignError where the designs differ in more, or where the steps
+    of such a chain are not all one step on any accumulator.
     """
-    steps = _one_step(first), _one_step(second)
+    steps = _one_step(first, length), _one_step(second, length)
     return SameAlignment(*steps), EqualWithoutProducts(*steps)
 
 
-def _one_step(design: Design) -> Design:
+def _one_step(design: Design, length: int) -> Design:
     """Return the design of a single step on any accumulator: a chain of equal steps is equal.
 
     Raises DesignError where the steps of the chain are not all such a step.
     """
-    length = design.step.L
-    if design.k > length and design.c_format is not design.d_format:
-        raise DesignError(f"{design.name}: the first step of a chain reads another format of c than the others")
+    if len(datapath(design, length)) > 1:
+        if design.c_format is not design.d_format:
+            raise DesignError(f"{design.name}: the first step of a chain reads another format of c than the others")
+        if not design.chain.keeps_infinities:
+            raise DesignError(f"{design.name}: a step of a chain reads numbers that no first step is given")
     # where c joins once, after the chain, the steps of the chain still read any accumulator but the first
-    return replace(design, k=length, chain=replace(design.chain, k_order=CONSECUTIVE, adds_c_once=False))
+    return replace(design, k=design.step.L, chain=replace(design.chain, k_order=CONSECUTIVE, adds_c_once=False))

@@ -146,7 +146,7 @@ def alignment(case: Case) -> QuestionVerdict | None:
     if not (same_chain(*pair, case.question.k) and differing_parameters(*pair) <= set(DECIDE_ALIGNMENT)):
         return None
     try:
-        lemmas = alignment_lemmas(*pair)
+        lemmas = alignment_lemmas(*pair, case.question.k)
     except DesignError:  # the steps of the chain are not all alike
         return None
     return _by_lemmas(case, [(x.name, x) for x in lemmas], replace(case.limits, seconds=case.limits.seconds / 2))

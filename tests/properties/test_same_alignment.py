@@ -6,7 +6,7 @@ import pytest
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.errors import DesignError
 from mmaproof.properties.equivalence import Equivalence
-from mmaproof.properties.same_alignment import EqualWithoutProducts, SameAlignment
+from mmaproof.properties.same_alignment import EqualWithoutProducts, SameAlignment, alignment_lemmas
 from mmaproof.verification.distributions import DISTRIBUTIONS, draw
 
 PAIRS = [
@@ -66,3 +66,26 @@ def test_a_chain_is_refused():
     name = "ampere/m16n8k16.f32.bf16.bf16.f32"
     with pytest.raises(DesignError):
         SameAlignment(find_design(name), find_design(f"{name}@zero_c=B"))
+
+
+@pytest.mark.parametrize(
+    ("name", "length", "problem"),
+    [
+        # one step takes c as it is given; the steps of a chain take the d of the step before
+        ("volta/mma.m8n8k4.f32.f16.f16.f16", 4, None),
+        ("volta/mma.m8n8k4.f32.f16.f16.f16", 8, "another format of c"),
+        ("volta/f32.f16.f16.f32", 8, None),
+        ("volta/f32.f16.f16.f32@chain_infinity=finite", 4, None),
+        ("volta/f32.f16.f16.f32@chain_infinity=finite", 8, "numbers that no first step"),
+        ("ampere/m16n8k16.f32.bf16.bf16.f32", 16, None),
+        ("ampere/m16n8k16.f32.bf16.bf16.f32@chain_infinity=finite", 16, "numbers that no first step"),
+    ],
+)
+def test_a_lemma_about_one_step_is_of_chains_of_that_step_only(name, length, problem):
+    first = find_design(name)
+    second = first.change(zero_c="absent")
+    if problem is None:
+        assert len(alignment_lemmas(first, second, length)) == 2
+        return
+    with pytest.raises(DesignError, match=problem):
+        alignment_lemmas(first, second, length)
