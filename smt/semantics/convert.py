@@ -47,7 +47,7 @@ class Rules:
 
     @classmethod
     def nearest(cls, fmt: Format, step: Step) -> Rules:
-        """Return the rules of an IEEE 754 operation, rounded to nearest, ties to even, that flushes as a design does."""
+        """Return the rules of an IEEE 754 operation, rounded to nearest even, that flushes as a design does."""
         rho, rounded = Conversion(Rounding.RNE, fmt, fmt.fraction_bits), _rounded(step)
         flushes = rounded.subnormals.of_results
         return cls(rho, Overflow.INFINITY, NegativeZero.NEGATIVE, flushes, rounded.tininess)

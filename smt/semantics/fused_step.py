@@ -1,7 +1,8 @@
 """A step whose products are added in fused sums: the FDPA operations of Xie et al. 2026, algorithms 6 to 11.
 
 The products (or scaled groups of them) are aligned and added: all together, or those of even
-index and those of odd index by themselves first. The accumulator c is one of the terms, or it is added to their sum afterwards and both are rounded down together.
+index and those of odd index by themselves first. The accumulator c is one of the terms, or it is added to their sum
+afterwards and both are rounded down together.
 """
 
 from __future__ import annotations
