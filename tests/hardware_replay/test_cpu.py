@@ -15,7 +15,7 @@ from mmaproof.hardware_replay.cpu import INSTRUCTIONS, CpuInstruction, find_cpu_
 from mmaproof.smt.evaluate import equal_patterns, evaluate_batch
 from mmaproof.verification.distributions import DISTRIBUTIONS, draw
 
-DESIGNS = [d for d in load_catalogue().designs.values() if d.architecture == "cpu"]
+DESIGNS = [d for instruction in INSTRUCTIONS.values() for d in instruction.designs]
 BF16 = "cpu/vdpbf16ps.m1n1k2.f32.bf16.bf16.f32"
 NORMAL_ROWS, SLOW_ROWS = 100_000, 4_000_000
 

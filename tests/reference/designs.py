@@ -197,6 +197,20 @@ def _fma(design: Design, a: Patterns, b: Patterns, operands: Operands, nan_code:
     )
 
 
+def _interleaved(design: Design, a: Patterns, b: Patterns, operands: Operands, nan_code: int) -> int:
+    p = _settings(design)
+    return families.interleaved_fma(
+        a,
+        b,
+        operands.c,
+        L=design.step.L,
+        nan_code=nan_code,
+        flushed_sign=p.flushed_sign.value,
+        tininess=p.tininess.value,
+        **_some(_readings(design), "a_format", "b_format", "c_format", *OF_RESULTS),
+    )
+
+
 _FAMILIES: dict[str, Ask] = {
     "t-fdpa": _t_fdpa,
     "fma-chain": _fma,
@@ -210,6 +224,7 @@ _FAMILIES: dict[str, Ask] = {
     "emulated-fp8": _late,
     "bulk-normalisation": _late,
     "integer": _integer,
+    "interleaved-fma": _interleaved,
     "sequential": _sequential,
 }
 

@@ -101,6 +101,48 @@ def ftz_addmul(
     return d
 
 
+# --- Interleaved FMA chains
+
+
+def interleaved_fma(
+    a: Sequence[int],
+    b: Sequence[int],
+    c: int,
+    *,
+    a_format: str,
+    b_format: str,
+    L: int,  # noqa: N803 - its name in the papers
+    nan_code: int,
+    c_format: str = "fp32",
+    rho: str = "rne-fp32",
+    overflow: str = "A",
+    subnormals: str = "flushed",
+    flushed_sign: str = "kept",
+    tininess: str = "rounded",
+) -> int:
+    """Intel SDM volume 2, TDPBF16PS, for one element: L products in a step, every operation rounded by ``rho``.
+
+    The SDM accumulates the elements of even index in one temporary and those of odd index in another, both from +0,
+    each by a fused multiply-add, then adds the two and that sum to c.
+    """
+    format = CONVERSIONS[rho].format
+    check_nan(nan_code, format)
+    flushed = FLUSHED[subnormals]
+    rounding: dict[str, Any] = {"rho": rho, "overflow": overflow, "flush": "d" in flushed, "tininess": tininess}
+    pairs = decode_pairs(a, b, a_format, b_format, L, subnormals, flushed_sign)
+    d, d_format = c, c_format
+    for start in range(0, len(pairs), L):
+        temporary = [0, 0]
+        for i, (x, y) in enumerate(pairs[start : start + L]):
+            z = decode(temporary[i % 2], format)
+            temporary[i % 2] = fused_multiply_add(x, y, z, format, nan_code, **rounding)
+        even, odd = (decode(x, format) for x in temporary)
+        total = decode(ieee_add(even, odd, format, nan_code, **rounding), format)
+        d = ieee_add(read(d, d_format, "c" in flushed, flushed_sign), total, format, nan_code, **rounding)
+        d_format = format
+    return d
+
+
 # --- E-FDPA
 
 

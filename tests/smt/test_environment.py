@@ -58,7 +58,7 @@ def test_a_staged_proof_stays_in_the_environment_of_its_question():
 def in_environment(given):
     def ask(formula, symbols, /, *, limits):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("in_this_process.default_environment", lambda: given)
+            patch.setattr("support.in_this_process.default_environment", lambda: given)
             return InThisProcess().ask(formula, symbols, limits=limits)
 
     return ask

@@ -34,7 +34,7 @@ def test_what_a_reading_flushes(reading):
 def test_letters_and_catalogue():
     assert [find_design(f"{BF16.name}@subnormals={x}").step.subnormals for x in "ABCDEF"] == [*FLUSHES]
     found = {(d.family, d.step.subnormals) for d in load_catalogue().designs.values()}
-    flushing = {(x, Subnormals.FLUSHED) for x in ("ftz-addmul", "fma-chain")}
+    flushing = {(x, Subnormals.FLUSHED) for x in ("ftz-addmul", "fma-chain", "interleaved-fma")}
     assert {x for x in found if x[1] is not Subnormals.KEPT} == flushing
     with pytest.raises(DesignError, match="no effect"):
         find_design("turing/mma.m8n8k16.s32.s8.s8.s32@subnormals=flushed")

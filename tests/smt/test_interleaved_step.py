@@ -1,0 +1,83 @@
+"""The interleaved FMA chains of Intel AMX: by hand, against the reference, and against what is like it."""
+
+import itertools
+
+import numpy as np
+import pytest
+from reference.designs import reference_result
+
+from mmaproof.designs.catalogue import find_design
+from mmaproof.designs.operands import Operands
+from mmaproof.properties.library import PROPERTIES
+from mmaproof.smt.evaluate import evaluate, evaluate_batch
+from mmaproof.verification.compare import compare
+from mmaproof.verification.distributions import DISTRIBUTIONS, draw
+
+AMX = "cpu/tdpbf16ps"
+ONE, MINUS_ONE, TWO_24, TWO_12 = 0x3F80, 0xBF80, 0x4B80, 0x4580
+VARIANTS = [
+    "",
+    "@L=8",
+    "@L=1",
+    "@subnormals=kept",
+    "@subnormals=results,tininess=rounded",
+    "@rho=rz-fp32,overflow=largest-finite",
+    "@rho=rtn-fp32",
+    "@flushed_sign=positive,nan_code=all-ones",
+]
+
+
+def result(products: dict[int, tuple[int, int]], c: int = 0, name: str = AMX) -> int:
+    """d where the products are those of ``products``, at their k, and +0 elsewhere."""
+    design = find_design(name)
+    a, b = ([products.get(k, (0, 0))[i] for k in range(design.k)] for i in (0, 1))
+    return evaluate(design, Operands(tuple(a), tuple(b), c))
+
+
+@pytest.mark.parametrize(
+    ("products", "c", "d"),
+    [
+        # two ones of odd k meet before they meet 2**24; of even k each is lost by itself (a tie to even)
+        ({0: (TWO_24, ONE), 1: (ONE, ONE), 3: (ONE, ONE)}, 0, 0x4B800001),
+        ({0: (TWO_24, ONE), 2: (ONE, ONE), 4: (ONE, ONE)}, 0, 0x4B800000),
+        # c comes last: it is lost beside the sum of all products
+        ({0: (TWO_24, ONE)}, 0x3F800000, 0x4B800000),
+        # one rounding for a product and the sum before it: 2**24 + (1 + 2**-7)**2 lies above the tie
+        ({0: (TWO_24, ONE), 2: (0x3F81, 0x3F81)}, 0, 0x4B800001),
+        # subnormal operands are zeros, and a result below the smallest normal number is one
+        ({0: (0x0001, TWO_24)}, 0, 0),
+        ({0: (0x0080, 0x3F00)}, 0, 0),
+        ({}, 0x00000001, 0),
+        # an infinity of each chain
+        ({0: (0x7F80, ONE), 1: (0x7F80, MINUS_ONE)}, 0, 0x7FC00000),
+        ({0: (0x7F80, ONE), 1: (0x7F80, ONE)}, 0, 0x7F800000),
+    ],
+)
+def test_by_hand(products, c, d):
+    assert f"{result(products, c):#010x}" == f"{d:#010x}"
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_against_the_reference(variant):
+    design = find_design(AMX + variant)
+    rng = np.random.default_rng(20)
+    for distribution, k in zip(itertools.cycle(DISTRIBUTIONS), (32, 32, 64, 5, 32, 32, 64), strict=False):
+        batch = draw(distribution, design, 12, k, rng)
+        assert evaluate_batch(design, batch).tolist() == [reference_result(design, batch.row(i)) for i in range(12)]
+
+
+@pytest.mark.parametrize(
+    "change", ["summation=pairwise", "subnormals=kept", "k_order=mod4:02/13", "flushed_sign=positive", "L=16"]
+)
+def test_what_is_like_it_differs(change):
+    found = compare(find_design(AMX), find_design(f"{AMX}@{change}"))
+    assert found.verdict == "different"
+
+
+def test_it_guarantees_nothing_so_nothing_is_argued_about_it():
+    design = find_design(AMX)
+    assert design.step.guarantees == frozenset()
+    askable = [p for p in PROPERTIES.values() if p.why_not(design) is None]
+    assert askable, "some properties are of any design"
+    assert PROPERTIES["error-bound"].why_not(design) is not None
+    assert PROPERTIES["carry-bits"].why_not(design) is not None
