@@ -49,7 +49,7 @@ def test_only_the_matching_outcome_has_a_model_or_a_reason() -> None:
 def test_a_reason_begins_with_its_cause() -> None:
     assert Cause.TIMEOUT.reason("no answer\n within 1 s") == "timeout: no answer within 1 s"
     with pytest.raises(ValueError, match="begin with its cause"):
-        Verdict(Status.UNKNOWN, 1.0, reason="it took long")
+        Reply(Outcome.UNKNOWN, SOLVER, 1.0, reason="it took long")
 
 
 def test_an_identity_reads_as_name_and_version() -> None:
