@@ -28,12 +28,11 @@ from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.semantics import DotProduct, OperandWords, StepSignals, ieee
 from mmaproof.smt.semantics.align import largest_exponent
 from mmaproof.smt.semantics.convert import Rules
-from mmaproof.smt.semantics.datapath import Source
 from mmaproof.smt.semantics.fused_sum import FusedSum
 from mmaproof.smt.semantics.integer_step import read_integer
 from mmaproof.smt.semantics.labels import Addend, Partial
 from mmaproof.smt.semantics.terms import Factors
-from mmaproof.smt.semantics.unit import factors
+from mmaproof.smt.semantics.unit import c_from, factors
 from mmaproof.smt.semantics.unpack import Unpacked, unpack
 
 
@@ -49,7 +48,8 @@ def events(design: Design, algebra: Algebra[D, T], operands: OperandWords[D], re
         add_classes(bins, role, fmt, words)
     seen: list[_Seen[T]] = []
     for step in result.steps:
-        c, c_format = _pattern(design, algebra, operands, step.path.joins_last, result.steps)
+        c = c_from(design, algebra, operands, step.path.joins_last, result.steps)
+        c_format = step.path.joins_last.format_in(design)
         if design.signature.is_integer:
             seen.append(_add_integer_step(bins, design, operands, c, step))
         else:
@@ -57,20 +57,6 @@ def events(design: Design, algebra: Algebra[D, T], operands: OperandWords[D], re
             seen.append(_add_step(bins, design, products, c, c_format, step))
     _add_chain(bins, design, operands, result, seen)
     return bins
-
-
-def _pattern(
-    design: Design,
-    algebra: Algebra[D, T],
-    operands: OperandWords[D],
-    source: Source,
-    steps: Sequence[StepSignals[D, T]],
-) -> tuple[Word[D], Format]:
-    """Return the pattern of a c that comes from ``source``, and its format."""
-    fmt = source.format_in(design)
-    if source.step is not None:
-        return steps[source.step].d, fmt
-    return algebra.unsigned(0, fmt.bits) if source.zero else operands.c, fmt
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,7 +251,7 @@ def _add_chain(
         source, d = (step.path.c if once else step.path.joins_last), step.d
         if once and step.path.added_last is not None:
             d = dict(step.rounded)[Partial.WHOLE]
-        before, fmt = _pattern(design, algebra, operands, source, result.steps)
+        before, fmt = c_from(design, algebra, operands, source, result.steps), source.format_in(design)
         # a c of another format is no pattern to compare with
         comparable = fmt is design.d_format
         changes = algebra.negation(algebra.equal(d, before)) if comparable else x.has_product

@@ -55,13 +55,13 @@ def dot_product_accumulate(design: Design, algebra: Algebra[D, T], operands: Ope
     for path in datapath(design, len(operands.a)):
         step = _step(design, algebra, operands, path, steps)
         if path.added_last is not None:
-            late = _late_addition(design, algebra, _word(design, algebra, operands, path.added_last, steps), step.d)
+            late = _late_addition(design, algebra, c_from(design, algebra, operands, path.added_last, steps), step.d)
             step = replace(step, rounded=((Partial.WHOLE, step.d),), d=late)
         steps.append(step)
     return DotProduct(steps[-1].d, tuple(steps))
 
 
-def _word(
+def c_from(
     design: Design,
     algebra: Algebra[D, T],
     operands: OperandWords[D],
@@ -82,7 +82,7 @@ def _step(
     steps: Sequence[StepSignals[D, T]],
 ) -> StepSignals[D, T]:
     """Return the step that follows ``steps``, without a c that is added to the converted sum."""
-    step, c = design.step, _word(design, algebra, operands, path.c, steps)
+    step, c = design.step, c_from(design, algebra, operands, path.c, steps)
     if isinstance(step, IntegerStep):
         a, b = (
             [read_integer(algebra, f, _element(algebra, f, x, k)) for k in path.ks]
