@@ -26,8 +26,8 @@ TIERS = {
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--all", action="store_true", help="run the tests marked middle too (about 15 minutes)")
-    parser.addoption("--slow", action="store_true", help="run every test, also those marked slow (minutes to hours)")
+    parser.addoption("--all", action="store_true", help="run the tests marked middle too (minutes)")
+    parser.addoption("--slow", action="store_true", help="run every test, also those marked slow (hours)")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

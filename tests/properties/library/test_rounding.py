@@ -62,7 +62,7 @@ def test_a_sum_rounded_down_twice_has_no_mode():
     [
         (f"{CDNA1}@L=2", f"{CDNA1}@L=2,fraction_bits=22"),
         (VOLTA, f"{VOLTA}@fraction_bits=276,zero_c=absent,zero_product=absent"),
-        (FMA, f"{FMA}@fraction_bits=22"),
+        pytest.param(FMA, f"{FMA}@fraction_bits=22", marks=pytest.mark.middle),
     ],
 )
 def test_exact_sums_are_rounded_correctly_and_cut_ones_are_not(specimen, mutant):
