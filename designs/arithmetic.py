@@ -1,4 +1,4 @@
-"""The arithmetic of a design: what decides the d of a dot product, and nothing else that a record says."""
+"""The arithmetic of a design: the part of its record that decides the d of a dot product."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ from mmaproof.designs.steps import Step
 class Arithmetic:
     """What decides the d of a dot product whose length is a multiple of K.
 
-    It is a chain of instructions, each a chain of steps of L products (L divides K), the d of one step being the c of
-    the next. Where every step adds to c, and an instruction takes its products in the order of k, nothing in this chain
-    shows where an instruction ends: d does not depend on K, and ``k`` is None. A permutation of k is one within an
-    instruction, and with the join ieee-once an instruction adds to c once: there K is a part of the arithmetic.
+    The dot product is a chain of instructions, and an instruction is a chain of steps of L products (L divides K). The
+    d of one step is the c of the next. If every step adds to c, and an instruction takes its products in the order of
+    k, then d does not depend on where an instruction ends, so it does not depend on K. ``k`` is None then. K is a part
+    of the arithmetic if k is permuted, because the permutation is within an instruction. It also is one with the join
+    ieee-once, because an instruction adds to c once.
     """
 
     signature: Signature
@@ -42,10 +43,10 @@ def differing_parameters(first: Design, second: Design) -> frozenset[str]:
 
 
 def same_chain(first: Design, second: Design, length: int) -> bool:
-    """Return whether dot products of ``length`` are the same chain of steps in both designs, whatever a step does.
+    """Return whether both designs take the same products in the same steps for dot products of ``length``.
 
-    It is so where K is the same, padding included. Instructions of different K chain the same steps where nothing shows
-    where an instruction ends, and where neither pads.
+    What a step computes is not compared. The chains are the same if K is the same, padding included. They are also the
+    same for different K if d does not depend on where an instruction ends (``Arithmetic``) and neither design pads.
     """
     if (first.signature, first.step.L, first.chain.k_order) != (second.signature, second.step.L, second.chain.k_order):
         return False

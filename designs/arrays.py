@@ -1,8 +1,8 @@
-"""Arrays of numbers in and out: NumPy and ml_dtypes arrays to bit patterns and back, without rounding.
+"""Conversion of NumPy and ml_dtypes arrays to bit patterns and back, without rounding.
 
-An array is of the type that has the format's name in NumPy or ml_dtypes (``array_dtype``): float16, bfloat16,
-float8_e4m3fn, float4_e2m1fn, int4, ... Two formats have no type of their own: tf32 is held in float32, whose low 13
-bits are not read, and ue4m3 in float8_e4m3fn, whose sign is not read.
+The type of an array is the one with the format's name in NumPy or ml_dtypes (``array_dtype``): float16, bfloat16,
+float8_e4m3fn, float4_e2m1fn, int4 and so on. Two formats have no type of their own. tf32 is held in float32, whose low
+13 bits are not read. ue4m3 is held in float8_e4m3fn, whose sign is not read.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ def array_dtype(fmt: Format | str) -> np.dtype[Any]:
 def patterns_of(array: npt.ArrayLike, fmt: Format | str) -> Patterns:
     """Return the bit patterns of ``array``, of the same shape; it may share memory with ``array``.
 
-    ``array`` is of the type ``array_dtype(fmt)``, or already holds patterns: unsigned integers below 2**bits, one
-    element each (uint8 for the format uint8 is the same thing). Nothing is rounded, and bits that the format ignores
-    are kept. Raises OperandError for any other type, and for a pattern that is too wide.
+    ``array`` is of the type ``array_dtype(fmt)``, or it already holds patterns as unsigned integers below 2**bits, one
+    for each element (for the format uint8 both are the same). Nothing is rounded, and bits that the format ignores are
+    kept. Raises OperandError for any other type, and for a pattern that is too wide.
     """
     fmt = _found(fmt)
     given, wanted, width = np.asarray(array), array_dtype(fmt), pattern_dtype(fmt)
@@ -56,7 +56,7 @@ def array_of(patterns: npt.ArrayLike, fmt: Format | str) -> npt.NDArray[Any]:
     """Return the numbers that unsigned bit ``patterns`` mean, as an array of the type ``array_dtype(fmt)``.
 
     The shape is kept; bits that the format ignores are kept for tf32, and the sign bit of ue4m3 is cleared. Raises
-    OperandError where the patterns are no unsigned integers or too wide.
+    OperandError if the patterns are not unsigned integers or are too wide.
     """
     fmt = _found(fmt)
     given = np.asarray(patterns)
@@ -70,10 +70,10 @@ def array_of(patterns: npt.ArrayLike, fmt: Format | str) -> npt.NDArray[Any]:
 
 
 def unpack_fp4(packed: npt.ArrayLike, axis: int = -1) -> npt.NDArray[Any]:
-    """Return the e2m1 numbers (float4_e2m1fn) of ``packed``, twice as many along ``axis``.
+    """Return the e2m1 numbers (float4_e2m1fn) of ``packed``. The result is twice as long along ``axis``.
 
-    ``packed`` is uint8 with two numbers in each byte: the one of even index in the low half (OCP MX; PTX ISA,
-    sub-byte operands). Raises OperandError for another type and for an axis that is not there.
+    ``packed`` is uint8 with two numbers in each byte. The number of even index is in the low half (OCP MX; PTX ISA,
+    sub-byte operands). Raises OperandError for another type and for an axis that does not exist.
     """
     given = np.asarray(packed)
     if given.dtype != np.uint8:
@@ -87,7 +87,7 @@ def unpack_fp4(packed: npt.ArrayLike, axis: int = -1) -> npt.NDArray[Any]:
 def pack_fp4(numbers: npt.ArrayLike, axis: int = -1) -> npt.NDArray[np.uint8]:
     """Return e2m1 ``numbers`` (float4_e2m1fn, or patterns) as uint8, two in each byte; ``unpack_fp4`` undoes it.
 
-    Raises OperandError for another type, an odd number of elements along ``axis``, or an axis that is not there.
+    Raises OperandError for another type, an odd number of elements along ``axis``, or an axis that does not exist.
     """
     patterns = patterns_of(numbers, _E2M1)
     along = np.moveaxis(patterns, _axis(patterns, axis), -1)

@@ -1,4 +1,4 @@
-"""The catalogue of published units: reading the data file, and finding a design by its name."""
+"""The catalogue of published units: it is read from data files, and designs are found in it by name."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Architecture:
 
 @dataclass(frozen=True)
 class Catalogue:
-    """Every design of a catalogue file, by full name, and its architectures."""
+    """The designs of catalogue files by full name, and their architectures."""
 
     designs: dict[str, Design]
     architectures: dict[str, Architecture]
@@ -49,10 +49,10 @@ class Catalogue:
     def find(self, text: str) -> Design:
         """Return the design that ``text`` names: ``ARCHITECTURE/INSTRUCTION[@parameter=value,...]``.
 
-        The setting ``as=PROFILE`` sets every open point as a source has it, before the other settings.
-        The instruction may be shortened to any of its dot- or underscore-separated parts, whole and in order.
-        Where several fit that differ in shape only, the one with the largest K is meant, then the smallest M
-        and N. Raises DesignError for a name that is unknown or ambiguous, and for bad parameters.
+        The setting ``as=PROFILE`` sets every open point as a source has it. The other settings come after it.
+        The instruction may be shortened: any of its dot- or underscore-separated parts may be left out.
+        If the designs that fit differ in shape only, the one with the largest K is taken, then the one with the
+        smallest M and N. Raises DesignError for a name that is unknown or ambiguous, and for bad parameters.
         """
         name, at, settings = text.strip().partition("@")
         design = self._find_base(name.strip())
@@ -93,7 +93,7 @@ class Catalogue:
 
 
 def _parse_settings(text: str) -> dict[str, str]:
-    """Return ``parameter=value,...`` as texts by name. Raises DesignError where it is not of that form."""
+    """Return the settings of ``parameter=value,...`` as texts by name. Raises DesignError for any other form."""
     parsed: dict[str, str] = {}
     for setting in text.split(","):
         name, equals, value = (x.strip() for x in setting.partition("="))
@@ -119,14 +119,14 @@ def _without_shape(instruction: str) -> str:
 
 
 CATALOGUE_VARIABLE = "MMAPROOF_CATALOGUE"
-"""The environment variable that names catalogue files of the user's own, separated as in PATH."""
+"""The environment variable that names the user's own catalogue files, separated as in PATH."""
 
 
 @cache
 def load_catalogue() -> Catalogue:
-    """Return the catalogue that comes with the project, and the designs of files that MMAPROOF_CATALOGUE names.
+    """Return the project's catalogue together with the files that MMAPROOF_CATALOGUE names.
 
-    Raises CatalogueError where one of the files is wrong.
+    Raises CatalogueError if one of the files is wrong.
     """
     own = Path(str(files("mmaproof.designs") / "data" / "catalogue.toml"))
     named = os.environ.get(CATALOGUE_VARIABLE, "")
@@ -139,9 +139,9 @@ def find_design(name: str) -> Design:
 
 
 def read_catalogue(*paths: Path) -> Catalogue:
-    """Read catalogue files; a later one may use the architectures and families of those before it.
+    """Read catalogue files. A later file may use the architectures and families of the files before it.
 
-    Raises CatalogueError naming file, row and field of what is wrong.
+    Raises CatalogueError, which names the file, the row and the field that is wrong.
     """
     architectures: dict[str, Architecture] = {}
     families: dict[str, dict[str, Any]] = {}
@@ -197,7 +197,7 @@ def _units(path: Path, data: dict[str, Any]) -> Iterator[_Table]:
 
 @dataclass(frozen=True)
 class _Table:
-    """One table of a catalogue file while it is read; ``where`` says which."""
+    """One table of a catalogue file while it is read. ``where`` names it in errors."""
 
     path: Path
     where: str
@@ -208,23 +208,23 @@ class _Table:
 
     @property
     def name(self) -> str:
-        """The NAME of [architectures.NAME] and [families.NAME]."""
+        """The NAME of an [architectures.NAME] or [families.NAME] table."""
         return self.where.partition(".")[2]
 
     def architecture(self) -> Architecture:
-        """Return the architecture that this is."""
+        """Return the architecture that this table describes."""
         self.check_fields(("title", "targets"))
         if not _NAME.fullmatch(self.name):
             raise CatalogueError(f"{self.path}: {self.where}: a name is of letters, digits, '_', '.' and '-'")
         return Architecture(self.name, self.text("title"), tuple(self.texts("targets")))
 
     def family(self) -> dict[str, Any]:
-        """Return the parameters, and L_max, of the family that this is."""
+        """Return the parameters, and L_max, of the family that this table describes."""
         self.check_fields((), _FAMILY_FIELDS)
         return self.settings()
 
     def check_fields(self, needed: tuple[str, ...], allowed: tuple[str, ...] = ()) -> None:
-        """Raise CatalogueError where a field is missing or unknown."""
+        """Raise CatalogueError if a field is missing or unknown."""
         for name in self.fields:
             if name not in needed + allowed:
                 known = needed + allowed
@@ -251,7 +251,7 @@ class _Table:
         return held
 
     def settings(self) -> dict[str, Any]:
-        """Return the parameters that are set here, and L_max."""
+        """Return the parameters that this table sets, and L_max."""
         found: dict[str, Any] = {"L_max": self.number("L_max")} if "L_max" in self.fields else {}
         for name in DEFINITIONS:
             if name in self.fields and name != "L":
@@ -262,7 +262,7 @@ class _Table:
         return found
 
     def formats(self, name: str) -> list[Format]:
-        """Return the formats that a field lists, at least one."""
+        """Return the formats that a field lists. Raises CatalogueError if there are none."""
         names = [self.text(name)] if isinstance(self.fields[name], str) else self.texts(name)
         if not names:
             raise self.fail(name, "no format is given: one at least")
@@ -272,14 +272,14 @@ class _Table:
             raise self.fail(name, str(error)) from error
 
     def format(self, name: str) -> Format:
-        """Return the one format that a field names."""
+        """Return the format that a field names."""
         found = self.formats(name)
         if len(found) > 1:
             raise self.fail(name, f"{len(found)} formats are given: exactly one is needed")
         return found[0]
 
     def designs(self, architectures: dict[str, Architecture], families: dict[str, dict[str, Any]]) -> Iterator[Design]:
-        """Yield the designs of a unit, one for each instruction and combination of formats."""
+        """Yield the designs of a [[unit]] table, one for each instruction and combination of formats."""
         self.check_fields(_ROW_FIELDS, _ROW_OPTIONAL)
         for name, known in (("architecture", architectures), ("family", families)):
             if self.text(name) not in known:

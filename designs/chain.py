@@ -1,4 +1,4 @@
-"""The chain of steps of an instruction: the order of its products, and what one step hands to the next."""
+"""The chain of steps of an instruction: the order of its products, and what one step passes to the next."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from mmaproof.designs.steps.step import Step
 
 @dataclass(frozen=True)
 class Chain(Record):
-    """In which order k enters the steps, and what a step takes for c.
+    """The order in which k enters the steps, and the c that each step takes.
 
-    The first step takes c, each later one the d of the step before. With ``adds_c_once`` the first step takes +0, and c
-    is added to the last d, rounded to nearest.
+    The first step takes c, and each later step takes the d of the step before it. With ``adds_c_once`` the first step
+    takes +0, and c is added to the last d, rounded to nearest.
     """
 
     k_order: KOrder = parameter(CONSECUTIVE, KOrder, "order in which products enter the steps", "reference recordings")
@@ -31,12 +31,12 @@ class Chain(Record):
 
     @property
     def keeps_infinities(self) -> bool:
-        """Whether an infinity that a step returns is one for the next step, whatever it came from."""
+        """Whether the next step reads an infinity as an infinity, even if it came from finite operands."""
         return self.chain_infinity is ChainInfinity.INFINITE
 
     @classmethod
     def of(cls, settings: Mapping[str, Any], step: Step) -> Self:
-        """Return the chain of ``step`` that has its values from ``settings``."""
+        """Return the chain of ``step`` with the values of ``settings``."""
         once = settings.get("join") is Join.IEEE_ONCE and step.can_start_at_zero
         found = {name: settings[name] for name in ("k_order",) if name in settings}
         if step.hands_on_overflow and "chain_infinity" in settings:
@@ -44,11 +44,11 @@ class Chain(Record):
         return cls(**found, adds_c_once=once)
 
     def settings(self) -> dict[str, Any]:
-        """Return the values of its parameters by name."""
+        """Return the values of the chain's parameters by name."""
         return super().settings() | ({"join": Join.IEEE_ONCE} if self.adds_c_once else {})
 
     def misfits(self, signature: Signature, step: Step) -> Iterator[tuple[str, str]]:
-        """Yield what does not fit signature and step: the field of a catalogue's row, and the problem."""
+        """Yield what does not fit the signature or the step: the field of a catalogue row, and the problem."""
         if self.adds_c_once and not step.can_start_at_zero:
             yield "join", f"join = {Join.IEEE_ONCE} is of steps in which c is a term of the sum"
         if self.chain_infinity is not ChainInfinity.INFINITE and not step.hands_on_overflow:

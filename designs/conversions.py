@@ -9,11 +9,11 @@ from mmaproof.designs.formats import FORMATS, Format
 
 
 class Rounding(StrEnum):
-    """Rounding of the conversion, by the names of SMT-LIB and of the papers.
+    """The rounding of a conversion, by the names of SMT-LIB and of the papers.
 
-    All are those of IEEE 754, overflow included, but for one thing: the papers' RZ truncates the magnitude and leaves
-    open what an overflow gives. With ``overflow`` at largest-finite it is IEEE 754's rounding towards zero (SMT-LIB's
-    RTZ), with infinity it is not.
+    All but RZ are those of IEEE 754, overflow included. The papers' RZ truncates the magnitude and leaves open what an
+    overflow gives. If ``overflow`` is largest-finite, it is IEEE 754's rounding towards zero (SMT-LIB's RTZ). If
+    ``overflow`` is infinity, it is not.
     """
 
     RZ = "rz"
@@ -30,7 +30,7 @@ class Rounding(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Conversion:
-    """rho: how ``S * 2**e_max`` becomes a number of ``target`` with ``fraction_bits`` of its fraction used."""
+    """rho: how ``S * 2**e_max`` becomes a number of ``target`` that uses ``fraction_bits`` of its fraction bits."""
 
     rounding: Rounding
     target: Format
@@ -52,7 +52,7 @@ RHO: dict[str, Conversion] = {
     "rne-fp64": Conversion(Rounding.RNE, FORMATS["fp64"], 52),
     "int32": Conversion(Rounding.RZ, FORMATS["int32"], 31),
 }
-"""Conversions by name; published units use rz and rne only.
+"""Conversions by name. Published units use rz and rne only.
 
-``int32`` is the register of an integer unit, whose overflow ``integer_overflow`` decides.
+``int32`` is the register of an integer unit. The parameter ``integer_overflow`` decides what its overflow gives.
 """

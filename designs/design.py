@@ -1,4 +1,4 @@
-"""The record that describes a unit: its signature, its K, how its steps compute, and where all that is published."""
+"""The record that describes a unit: its signature, its K, how its steps compute, and the source of all that."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from mmaproof.designs.signature import Signature
 from mmaproof.designs.steps import Guarantee, Step
 
 LONGEST = 1 << 16
-"""Products of an instruction, and of a dot product that is asked about, at most."""
+"""The most products that an instruction, or a dot product in a question, may have."""
 
 
 @dataclass(frozen=True)
 class Design:
     """One complete description of how a unit computes one output element ``d = c + sum_k a_k*b_k``.
 
-    ``k`` is the K of one instruction, ``m`` and ``n`` its other sizes. A step fuses ``step.L`` products;
-    an instruction with larger K is a chain of steps in which the d of one is the c of the next.
+    ``k`` is the K of one instruction, and ``m`` and ``n`` are its other sizes. A step takes ``step.L`` products. An
+    instruction with a larger K is a chain of steps in which the d of one step is the c of the next.
 
-    Raises DesignError where the parts do not fit together.
+    Raises DesignError if the parts do not fit together.
     """
 
     architecture: str
@@ -48,7 +48,7 @@ class Design:
     step: Step
     source: str
     profile: str | None = None
-    """the source whose readings of the open points are set, None for the catalogue's"""
+    """the source whose readings of the open points are set; None for the readings of the catalogue"""
     changed: tuple[str, ...] = field(default=())
     """names of the parameters that differ from the catalogue's row (under the profile)"""
 
@@ -57,7 +57,7 @@ class Design:
             raise DesignError(f"{self.architecture}/{self.instruction}: {problem}", name)
 
     def _misfits(self) -> Iterator[tuple[str, str]]:
-        """Yield what does not fit: its field in a catalogue, and the problem."""
+        """Yield what does not fit: the field of a catalogue row, and the problem."""
         if not 1 <= self.k <= LONGEST:
             yield "instructions", f"K = {self.k} is out of range: 1..{LONGEST}"
         yield from self.signature.misfits()
@@ -86,7 +86,7 @@ class Design:
 
     @property
     def scale_format(self) -> Format | None:
-        """The format of the scales, None where the unit has none."""
+        """The format of the scales; None if the unit has none."""
         return self.signature.scale
 
     @property
@@ -106,7 +106,7 @@ class Design:
 
     @property
     def name(self) -> str:
-        """The full name, changed parameters included; ``find_design`` reads it back."""
+        """The full name, changed parameters included. ``find_design`` finds the same design by it."""
         settings = [f"as={self.profile}"] if self.profile else []
         values = complete_settings(self.chain, self.step) if self.changed else {}
         settings += [f"{n}={format_parameter(n, values[n])}" for n in self.changed]
@@ -117,11 +117,11 @@ class Design:
         return hash((self.architecture, self.instruction, self.signature, self.k, self.chain, self.step))
 
     def __hash__(self) -> int:
-        # what belongs to a design is looked up by it very often
+        # designs are the keys of caches, so the hash is computed once
         return self._hash
 
     def __getstate__(self) -> dict[str, Any]:
-        # hashes of texts are another process's own
+        # the hash of a text differs from process to process
         return {f.name: getattr(self, f.name) for f in fields(self)}
 
     @cached_property
@@ -130,19 +130,19 @@ class Design:
         return settings_of(self.chain, self.step)
 
     def guarantees(self, *wanted: Guarantee) -> bool:
-        """Return whether the step states each of these guarantees."""
+        """Return whether the step states all of these guarantees."""
         return self.step.guarantees_all(*wanted)
 
     @property
     def adds_c_last(self) -> bool:
-        """Whether products become a number first, in a step or a chain, to which c is added as IEEE 754 has it."""
+        """Whether a step or a chain rounds its products to a number first and adds c in an IEEE 754 addition."""
         return self.step.adds_c_last or self.chain.adds_c_once
 
     def change(self, **settings: Any) -> Design:
-        """Return the same design with parameters changed; a changed one is part of the name.
+        """Return the same design with parameters changed. The name lists the changed ones.
 
-        A value may be given as the text that a user types. Raises DesignError for an unknown parameter or a value that
-        is not allowed.
+        A value may be the text that a user types. Raises DesignError for an unknown parameter and for a value that is
+        not allowed.
         """
         for name, value in settings.items():
             definition(name)
@@ -158,14 +158,15 @@ class Design:
         return replace(self, chain=new_chain, step=new_step, changed=changed)
 
     def under_profile(self, profile: str, settings: dict[str, Any]) -> Design:
-        """Return the same design with the settings that ``profile`` makes; the name says the profile."""
+        """Return the same design with the ``settings`` of ``profile``. The name contains the profile."""
         new_chain, new_step = compose(complete_settings(self.chain, self.step) | settings)
         return replace(self, chain=new_chain, step=new_step, profile=profile)
 
     def one_step(self) -> Design:
-        """Return a design whose instruction is one step of this one: K = L, products in the order given.
+        """Return a design whose instruction is one step of this design: K = L, products in the order given.
 
-        It keeps its name, which says no K. A block of scales that is longer than a step covers the whole step.
+        The name stays the same, because it does not contain K. If a block of scales is longer than a step, it covers
+        the whole step.
         """
         length = self.step.L
         block = None if self.block is None else min(self.block, length)
@@ -177,10 +178,10 @@ class Design:
         )
 
     def padded_length(self, length: int) -> int:
-        """Return the number of elements that a dot product of ``length`` runs over, +0 elements included.
+        """Return the number of elements that a dot product of ``length`` runs over, elements of padding included.
 
-        Below K it is K, above K ``length`` must be a multiple of K (a chain of whole instructions).
-        Raises DesignError otherwise.
+        Below K it is K. Above K, ``length`` must be a multiple of K, which is a chain of whole instructions.
+        Raises DesignError for any other length.
         """
         if length < 1:
             raise DesignError(f"k = {length}: a dot product has at least one element")
@@ -192,11 +193,11 @@ class Design:
         return max(length, self.k)
 
     def blocks(self, length: int) -> int:
-        """Return the number of scales of a (and of b) of a dot product of ``length``, 0 where there are none.
+        """Return the number of scales of a (and of b) in a dot product of ``length``; 0 if the unit has none.
 
-        There is one for each block of given elements. Blocks of padding, in a dot product shorter than K, have scales
-        of 1: an exponent of 0, which may take part in e_max as that of any other block of zeros.
-        Raises DesignError where ``length`` is no multiple of the block, or ``padded_length`` does.
+        There is one for each block of the given elements. If a dot product is shorter than K, the blocks of padding
+        have scales of 1, that is, an exponent of 0. It may take part in e_max like that of any other block of zeros.
+        Raises DesignError if ``length`` is not a multiple of the block, and what ``padded_length`` raises.
         """
         self.padded_length(length)
         if self.block is None:
@@ -208,7 +209,7 @@ class Design:
         return length // self.block
 
     def record(self) -> dict[str, Any]:
-        """Return the design as plain data (for JSON): formats in short form, parameters as text."""
+        """Return the design as plain data for JSON. Formats are in short form, parameters are texts."""
         values = complete_settings(self.chain, self.step)
         return {
             "name": self.name,
@@ -227,7 +228,7 @@ class Design:
 
 
 def check_askable(k: int) -> None:
-    """Raise DesignError where dot products of length ``k`` are too long for a question about them."""
+    """Raise DesignError if dot products of length ``k`` are too long for a question."""
     if k > LONGEST:
         raise DesignError(f"k = {k} is above {LONGEST}: a formula about so many products takes gigabytes")
 

@@ -1,21 +1,21 @@
-"""The errors a user of the project can cause; each is also the built-in error a Python caller would expect."""
+"""The errors that a user can cause. Each is also the built-in error that a Python caller would expect."""
 
 import difflib
 from collections.abc import Sequence
 
 
 class MmaproofError(Exception):
-    """Base of every error of the project; its text is one line meant for a person."""
+    """The base of all errors that a user can cause. Its text is one line for a person."""
 
 
 class InputError(MmaproofError, ValueError):
-    """A value from outside is not acceptable: the text says what it was, what is allowed and what to do."""
+    """A value from outside is not acceptable. The text gives the value, what is allowed and what to do."""
 
 
 class DesignError(InputError):
-    """A design name, or a parameter of a design, is unknown, ambiguous or out of range.
+    """The name or a parameter of a design is unknown, ambiguous or out of range.
 
-    ``field`` is what is wrong in the record of a design, as a catalogue file calls it; None where that is not known.
+    ``field`` is the field of a catalogue row that is wrong; None if that is not known.
     """
 
     def __init__(self, text: str, field: str | None = None) -> None:
@@ -24,7 +24,7 @@ class DesignError(InputError):
 
 
 class CatalogueError(InputError):
-    """A row of a catalogue file is wrong; the text names the file, the row and the field."""
+    """A row of a catalogue file is wrong. The text names the file, the row and the field."""
 
 
 class OperandError(InputError):
@@ -32,11 +32,14 @@ class OperandError(InputError):
 
 
 class TargetUnavailable(MmaproofError):  # noqa: N818 - named for what happened
-    """What should run operands is not here: the text says what is missing and what to install; exit status 3."""
+    """A target or service is not available. The text says what is missing and what to do. The exit status is 3."""
 
 
 def did_you_mean(text: str, known: Sequence[str]) -> str:
-    """Return a hint at the ``known`` names that ``text`` is close to or a part of, after a space; empty without any."""
+    """Return a hint at the ``known`` names that ``text`` is close to or a part of.
+
+    The hint begins with a space. It is empty if there is no such name.
+    """
     whole = [name for name in known if len(text) > 2 and text in name]
     close = whole[:3] or difflib.get_close_matches(text, known, n=3, cutoff=0.5)
     return f" (did you mean {' or '.join(close)}?)" if close else ""

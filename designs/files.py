@@ -1,4 +1,4 @@
-"""Writing files so that nothing half-written is left behind."""
+"""Files are written whole or not at all."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from mmaproof.designs.errors import InputError
 
 
 def write_atomically(path: Path, content: str | bytes) -> None:
-    """Write ``content`` (text in UTF-8) to ``path`` whole or not at all; of a link, to the file that it names.
+    """Write ``content`` (text in UTF-8) to ``path`` whole or not at all. A link is followed to its file.
 
-    A file that is there keeps its permissions, a new one has those that the umask leaves. A pipe, a terminal or another
-    device is written to as it stands: nothing can take its place. Raises InputError where writing is not possible.
+    An existing file keeps its permissions, and a new file gets those that the umask leaves. A pipe, a terminal or
+    another device cannot be replaced, so it is written to directly. Raises InputError if writing is not possible.
     """
     data = content.encode("utf-8") if isinstance(content, str) else content
     if not _can_be_replaced(path):
@@ -38,7 +38,7 @@ def write_atomically(path: Path, content: str | bytes) -> None:
 
 
 def require_writable(path: Path) -> None:
-    """Raise InputError where ``write_atomically`` would, before the work whose result is to be written."""
+    """Raise InputError if ``write_atomically`` would. It is called before the work whose result is to be written."""
     if _can_be_replaced(path):
         handle, temporary = _temporary(path, Path(os.path.realpath(path)))
         os.close(handle)
@@ -46,9 +46,9 @@ def require_writable(path: Path) -> None:
 
 
 def _can_be_replaced(path: Path) -> bool:
-    """Return whether a file may take the place of what ``path`` names, which may be nothing."""
+    """Return whether a file may take the place of what ``path`` names. It may name nothing."""
     try:
-        # asked of the path, not of what its links spell: /dev/stdout may lead to a pipe, which has no path of its own
+        # the path is asked, not the target of its links: /dev/stdout may lead to a pipe, which has no path of its own
         mode = path.stat().st_mode
     except FileNotFoundError:
         return True

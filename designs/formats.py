@@ -1,10 +1,10 @@
-"""Number formats: what a bit pattern of each means.
+"""Number formats: what their bit patterns mean.
 
-Names in short form are those of the command line (``fp16``, ``e4m3``); ``ml_dtypes_name`` is the name of the
-same format in ml_dtypes or NumPy where there is one; ``isa_name`` is the spelling inside instruction names.
-A format is sign, exponent field, fraction field, and ``ignored_bits`` below them that hardware does not read
-(tf32 lives in a 32-bit word). Integers have no exponent field: all bits but the sign are fraction bits, and the
-pattern is two's complement.
+Short names are those of the command line (``fp16``, ``e4m3``). ``ml_dtypes_name`` is the name of the same format in
+ml_dtypes or NumPy, if it has one there. ``isa_name`` is the spelling in the names of instructions.
+A format consists of a sign, an exponent field and a fraction field. Below them there may be ``ignored_bits``, which the
+hardware does not read (tf32 is held in a 32-bit word). Integers have no exponent field. All of their bits except the
+sign are fraction bits, and the pattern is two's complement.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ class Specials(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """One binary floating-point format; all sizes are in bits.
+    """One binary floating-point or integer format. All sizes are in bits.
 
-    A value is ``significand * 2**(exponent - fraction_bits)``; subnormals read the exponent ``e_min``. With no
-    fraction bits at all (E8M0) every pattern but NaN is a power of two, and there is no zero.
+    A value is ``significand * 2**(exponent - fraction_bits)``. Subnormals have the exponent ``e_min``. If there are no
+    fraction bits (E8M0), every pattern except NaN is a power of two, and there is no zero.
     """
 
     name: str
@@ -56,7 +56,7 @@ class Format:
     """whether there is a sign bit that is not read (UE4M3)"""
 
     def __reduce__(self) -> tuple[Callable[[str], Format], tuple[str]]:
-        """Send the name only: formats are told apart by identity, and another process has its own objects."""
+        """Pickle the name only. Formats are compared by identity, and another process has its own objects."""
         return find_format, (self.name,)
 
     @property
@@ -71,12 +71,12 @@ class Format:
 
     @property
     def is_of_scales(self) -> bool:
-        """Whether blocks of elements may have scales of this format: numbers without a sign, of at most 8 bits."""
+        """Whether blocks may have scales of this format. Such numbers have no sign and at most 8 bits."""
         return not self.signed and not self.is_integer
 
     @property
     def hex_digits(self) -> int:
-        """Number of digits of a pattern as a person sees it."""
+        """Number of hexadecimal digits of a pattern."""
         return -(-self.bits // 4)
 
     @property
@@ -86,7 +86,7 @@ class Format:
 
     @property
     def bias(self) -> int:
-        """What is taken from the exponent field (0 for integers)."""
+        """The bias of the exponent field; 0 for integers."""
         if self.is_integer:
             return 0
         return (1 << (self.exponent_bits - 1)) - (0 if self.specials is Specials.FNUZ else 1)
@@ -105,9 +105,9 @@ class Format:
 
     @property
     def max_significand(self) -> int:
-        """Largest significand that occurs at any exponent, an integer of ``precision`` bits.
+        """Largest significand that occurs at some exponent, an integer of ``precision`` bits.
 
-        With NAN_ONLY the all-ones significand is a NaN at the top exponent only, so it does occur below.
+        With NAN_ONLY the all-ones significand is a NaN at the top exponent only. It occurs at lower exponents.
         """
         return (1 << self.precision) - 1
 
@@ -118,7 +118,7 @@ class Format:
 
     @property
     def infinity(self) -> int | None:
-        """Pattern of +infinity, None where the format has none."""
+        """Pattern of +infinity; None if the format has none."""
         if self.specials is not Specials.IEEE:
             return None
         return ((1 << self.exponent_bits) - 1) << (self.fraction_bits + self.ignored_bits)
@@ -141,7 +141,7 @@ class Format:
 
     @property
     def quiet_nan(self) -> int | None:
-        """Pattern of the positive quiet NaN with no payload, the only one where there is but one; None without."""
+        """Pattern of the positive quiet NaN without payload, or of the only NaN; None if the format has no NaN."""
         exponent = ((1 << self.exponent_bits) - 1) << (self.fraction_bits + self.ignored_bits)
         match self.specials:
             case Specials.NAN_ONLY:
@@ -171,9 +171,9 @@ class Format:
         return f"0x{pattern:0{self.hex_digits}x}"
 
     def parse(self, text: str) -> int:
-        """Return the pattern that the hexadecimal ``text`` spells (leading zeros may be missing).
+        """Return the pattern that the hexadecimal ``text`` spells. Leading zeros may be missing.
 
-        Raises InputError where it is not hexadecimal with 0x or does not fit the format's width.
+        Raises InputError if it is not hexadecimal with 0x, or does not fit the width of the format.
         """
         digits = text.strip().lower()
         if not digits.startswith("0x") or not digits[2:] or set(digits[2:]) - set("0123456789abcdef"):
@@ -189,10 +189,10 @@ class Format:
         return pattern
 
     def encode(self, value: int | float | Fraction) -> int:
-        """Return the pattern of exactly ``value``; nothing is rounded, ignored bits are zero.
+        """Return the pattern of exactly ``value``. Nothing is rounded, and ignored bits are zero.
 
-        NaN gives the positive quiet NaN, the float -0.0 negative zero. Raises InputError where the format has no such
-        value; the text gives the nearest pattern below it in magnitude.
+        NaN gives the positive quiet NaN, and the float -0.0 gives negative zero. Raises InputError if the format does
+        not have the value. The text then gives the nearest pattern below it in magnitude.
         """
         if isinstance(value, float) and not math.isfinite(value):
             return self._encode_special(value)
@@ -213,7 +213,7 @@ class Format:
         raise InputError(f"{_spell(value)} is not representable in {self.name}: {problem}")
 
     def _encode_special(self, value: float) -> int:
-        """Return the pattern of NaN or an infinity; InputError where there is none."""
+        """Return the pattern of NaN or an infinity. Raises InputError if the format has none."""
         if math.isnan(value):
             if self.quiet_nan is None:
                 raise InputError(f"{self.name} has no NaN")
@@ -228,7 +228,7 @@ class Format:
         return self._with_sign(self.infinity, value < 0)
 
     def _with_sign(self, magnitude: int, negative: bool) -> int:
-        """Return the pattern of the negative of ``magnitude``, a pattern, where ``negative`` holds."""
+        """Return the pattern ``magnitude`` with its sign set if ``negative`` holds."""
         if not negative or (self.specials is Specials.FNUZ and not magnitude):
             return magnitude
         if self.is_integer:
@@ -236,7 +236,7 @@ class Format:
         return magnitude | 1 << self.sign_position
 
     def _integer_below(self, magnitude: Fraction, negative: bool) -> tuple[int, bool]:
-        """Return the largest integer of this sign that is at most ``magnitude``, and whether it is equal."""
+        """Return the largest magnitude of an integer of this sign up to ``magnitude``, and whether it is equal."""
         below = min(math.floor(magnitude), 1 << self.fraction_bits if negative else self.max_finite)
         return below, below == magnitude
 
@@ -247,7 +247,7 @@ class Format:
         """
         exponent = max(_floor_log2(magnitude), self.e_min) if magnitude else self.e_min
         units = magnitude / Fraction(2) ** (exponent - self.fraction_bits)
-        # with a fraction, field 0 is of subnormals and field 1 has the same exponent
+        # with a fraction, field 0 means subnormals, and field 1 has the same exponent
         pattern = math.floor(units) + ((exponent - self.e_min) << self.fraction_bits) - (not self.fraction_bits)
         if pattern < 0:
             return None, False
@@ -304,7 +304,7 @@ FORMATS: dict[str, Format] = {
 
 
 def find_format(name: str) -> Format:
-    """Return the format called ``name`` (short form); InputError lists the known ones."""
+    """Return the format with the short form ``name``. Raises InputError, which lists the known names."""
     try:
         return FORMATS[name]
     except KeyError:

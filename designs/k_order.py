@@ -10,10 +10,10 @@ from mmaproof.designs.errors import DesignError
 
 @dataclass(frozen=True, slots=True)
 class KOrder:
-    """The order in which the products of an instruction enter its steps.
+    """An order of products that a text describes.
 
-    ``text`` is ``consecutive``, ``reversed``, or groups of residues: ``mod4:01/23`` takes first the k with
-    k mod 4 in {0, 1}, then those in {2, 3}, each group in rising order.
+    ``text`` is ``consecutive``, ``reversed``, or groups of residues. For example, ``mod4:01/23`` takes the k with k mod
+    4 in {0, 1} first and then the k with k mod 4 in {2, 3}, each group in rising order.
     """
 
     text: str
@@ -33,7 +33,7 @@ class KOrder:
         return int(spelled[1]) if spelled else 1
 
     def permutation(self, length: int) -> list[int]:
-        """Return the k in the order in which they are taken; DesignError where the residues are not a partition."""
+        """Return the k in the order in which they are taken. Raises DesignError if the residues are no partition."""
         if self.text == "consecutive":
             return list(range(length))
         if self.text == "reversed":

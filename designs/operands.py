@@ -1,4 +1,4 @@
-"""Operands of a dot-product-accumulate: bit patterns, checked against the design that is to read them."""
+"""Operands of dot products: bit patterns that are checked against the design that reads them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def pattern_dtype(fmt: Format) -> np.dtype[np.unsignedinteger]:
 
 @dataclass(frozen=True, slots=True)
 class Operands:
-    """Operands of one output element: patterns of ``a`` and ``b`` (k = 0, 1, ...) and of ``c``.
+    """The operands of one output element: patterns of ``a`` and ``b`` (k = 0, 1, ...) and of ``c``.
 
     ``scale_a`` and ``scale_b`` hold one scale for each block of a design that has scales.
     """
@@ -41,7 +41,7 @@ class Operands:
         return len(self.a)
 
     def check(self, design: Design) -> None:
-        """Raise OperandError where the operands do not fit ``design`` (number of elements, widths)."""
+        """Raise OperandError if the number of elements or the width of a pattern does not fit ``design``."""
         if len(self.a) != len(self.b):
             raise OperandError(f"a has {len(self.a)} elements and b has {len(self.b)}: they must be as many")
         design.padded_length(len(self.a))
@@ -69,9 +69,9 @@ def _check_scales(design: Design, length: int, of_a: int, of_b: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class OperandBatch:
-    """Operands of many output elements: ``a`` and ``b`` of shape (rows, k), ``c`` of shape (rows,).
+    """The operands of many output elements: ``a`` and ``b`` of shape (rows, k), ``c`` of shape (rows,).
 
-    ``scale_a`` and ``scale_b`` have shape (rows, blocks), None where the design has no scales.
+    ``scale_a`` and ``scale_b`` have shape (rows, blocks). They are None if the design has no scales.
     """
 
     a: Patterns
@@ -89,7 +89,7 @@ class OperandBatch:
         return int(self.a.shape[1])
 
     def row(self, index: int) -> Operands:
-        """Return one row as plain integers."""
+        """Return the row at ``index`` as Python integers."""
         scales = [() if s is None else tuple(s[index].tolist()) for s in (self.scale_a, self.scale_b)]
         return Operands(tuple(self.a[index].tolist()), tuple(self.b[index].tolist()), int(self.c[index]), *scales)
 
@@ -99,7 +99,7 @@ class OperandBatch:
         return OperandBatch(self.a[rows], self.b[rows], self.c[rows], *scales)
 
     def padded(self, design: Design) -> OperandBatch:
-        """Return the rows with +0 elements (and scales of 1) up to the length that ``design`` runs them at."""
+        """Return the rows padded with +0 elements (and scales of 1) to the length that ``design`` computes."""
         length = design.padded_length(self.k)
         one = 0 if design.scale_format is None else design.scale_format.encode(1)
 
@@ -112,7 +112,7 @@ class OperandBatch:
 
     @classmethod
     def concatenate(cls, parts: Sequence[OperandBatch]) -> OperandBatch:
-        """Return the rows of batches of one length, one after the other."""
+        """Return the rows of several batches of the same length, one batch after the other."""
         scaled = [(x.scale_a, x.scale_b) for x in parts if x.scale_a is not None and x.scale_b is not None]
         scales = [np.concatenate(x) for x in zip(*scaled, strict=True)]
         a, b, c = (np.concatenate(x) for x in zip(*((x.a, x.b, x.c) for x in parts), strict=True))
@@ -120,7 +120,7 @@ class OperandBatch:
 
     @classmethod
     def of_rows(cls, formats: Sequence[Format], rows: Sequence[Operands]) -> OperandBatch:
-        """Return a batch of equally long rows in the pattern types of ``formats`` (of a, b, c)."""
+        """Return a batch of rows of the same length. Patterns have the types of ``formats`` (of a, b, c)."""
         a, b, c = map(pattern_dtype, formats[:3])
         scaled = bool(rows and rows[0].scale_a)
         return cls(
@@ -132,7 +132,7 @@ class OperandBatch:
         )
 
     def check(self, design: Design) -> None:
-        """Raise OperandError where shapes or pattern widths do not fit ``design``."""
+        """Raise OperandError if the shapes or the widths of patterns do not fit ``design``."""
         if self.a.ndim != 2 or self.a.shape != self.b.shape or self.c.shape != self.a.shape[:1]:
             raise OperandError(
                 f"shapes a {self.a.shape}, b {self.b.shape}, c {self.c.shape}: (rows, k), (rows, k), (rows,) needed"

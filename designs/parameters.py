@@ -1,7 +1,7 @@
-"""The parameters of designs by name, as people write and see them: text, settings, and what records they make.
+"""The parameters of designs by name: how they are parsed and printed, and which records they make.
 
-The definitions stand in the records of ``designs/steps`` and in ``designs/chain.py``, two of them here: those that
-choose a record. Parsing from text (command line, catalogue file) and the tables that people see read them from here.
+The definitions are in the records of ``designs/steps`` and in ``designs/chain.py``. The two parameters that choose a
+record are defined here. The command line, the catalogue file and the printed tables all use this module.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _CHOICES = {
         "how the accumulator joins the products", "Xie et al. 2026, algorithms 7 and 10", Join, Join.FUSED
     ),
 }
-"""Parameters whose values choose a record."""
+"""The parameters whose values choose a record."""
 
 _SHOWN_FIRST = (
     *("L", "fraction_bits", "rho", "k_order", "widening", "subnormals", "flushed_sign", "tininess", "summation"),
@@ -35,11 +35,11 @@ _SHOWN_FIRST = (
     *("integer_overflow", "alignment", "product_exponent", "carry_bits", "zero_c", "zero_product", "e_zero", "floor"),
     *("c_subnormal", "overflow", "negative_zero", "chain_infinity", "zero_sum", "nan_code"),
 )
-"""The order in which people see parameters, and in which names of designs have them; any others follow."""
+"""The order of parameters in tables and in the names of designs. Any others follow."""
 
 
 def _definitions() -> dict[str, Definition]:
-    # where several kinds of steps have a parameter, that of rounded ones says the most
+    # if several kinds of steps have a parameter, the definition of rounded steps says the most
     found = dict(_CHOICES)
     kinds: tuple[type[Record], ...] = (RoundedStep, *STEPS, Chain)
     for kind in kinds:
@@ -55,9 +55,9 @@ _DEFAULTS = {name: definition.default for name, definition in DEFINITIONS.items(
 
 
 def compose(settings: Mapping[str, Any]) -> tuple[Chain, Step]:
-    """Return the chain and the step that ``settings`` mean; parameters that they do not name are at their defaults.
+    """Return the chain and the step that ``settings`` describe. All other parameters have their defaults.
 
-    Raises DesignError for an unknown parameter or a value that is not allowed.
+    Raises DesignError for an unknown parameter and for a value that is not allowed.
     """
     for name, value in settings.items():
         definition(name).check(name, value)
@@ -75,19 +75,22 @@ def settings_of(chain: Chain, step: Step) -> dict[str, Any]:
 
 
 def complete_settings(chain: Chain, step: Step) -> dict[str, Any]:
-    """Return values of all parameters, those without an effect too: what the step implies, else the default."""
+    """Return the values of all parameters by name.
+
+    A parameter without an effect has the value that the step implies, or else its default.
+    """
     return _DEFAULTS | dict(step.implies) | settings_of(chain, step)
 
 
 def definition(name: str) -> Definition:
-    """Return the definition of the parameter ``name``. Raises DesignError where there is none."""
+    """Return the definition of the parameter ``name``. Raises DesignError if there is none."""
     if name not in DEFINITIONS:
         raise DesignError(f"unknown parameter {name!r}: one of {', '.join(DEFINITIONS)}")
     return DEFINITIONS[name]
 
 
 def parse_parameter(name: str, text: str) -> Any:
-    """Return the value that ``text`` spells for the parameter ``name``.
+    """Return the value of the parameter ``name`` that ``text`` spells.
 
     Raises DesignError for an unknown name or a value that is not allowed.
     """
@@ -124,5 +127,5 @@ def format_parameter(name: str, value: object) -> str:
 
 
 def format_settings(settings: Mapping[str, Any], names: Iterable[str] | None = None) -> dict[str, str]:
-    """Return settings, all of them or those of ``names``, as texts that ``parse_parameter`` reads."""
+    """Return all settings, or those of ``names``, as texts that ``parse_parameter`` reads."""
     return {name: format_parameter(name, settings[name]) for name in (settings if names is None else names)}

@@ -1,4 +1,4 @@
-"""Profiles: what each of several sources says on the points on which they disagree."""
+"""Profiles: what each source says on the points on which publications disagree."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from mmaproof.designs.parameters import parse_parameter
 
 @dataclass(frozen=True)
 class Point:
-    """A point on which publications disagree: the parameters it is about.
+    """A point on which publications disagree, and the parameters that it concerns.
 
-    ``jointly`` are settings of other parameters under which it shows where at their defaults it is masked.
+    The defaults of other parameters may hide the point. ``jointly`` are settings of these under which it shows.
     """
 
     number: int
@@ -29,7 +29,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Reading:
-    """How a profile sets the parameters of a point for the designs that match (None: any)."""
+    """How a profile sets the parameters of a point for the designs that match. None matches any design."""
 
     point: int
     profile: str
@@ -42,7 +42,7 @@ class Reading:
     without: tuple[str, ...]
 
     def matches(self, design: Design) -> bool:
-        """Return whether the reading is about ``design``."""
+        """Return whether the reading applies to ``design``."""
         held = (
             (self.families, design.family),
             (self.architectures, design.architecture),
@@ -65,14 +65,14 @@ class Disputes:
     readings: tuple[Reading, ...]
 
     def settings(self, design: Design, profile: str, point: int) -> dict[str, Any]:
-        """Return what ``profile`` sets for ``point`` in ``design``; nothing where it takes the default."""
+        """Return what ``profile`` sets for ``point`` in ``design``. It is empty if the profile takes the default."""
         for reading in self.readings:
             if reading.point == point and reading.profile == profile and reading.matches(design):
                 return {n: parse_parameter(n, text) for n, text in reading.settings.items()}
         return {}
 
     def apply(self, design: Design, profile: str) -> Design:
-        """Return ``design`` with every point as ``profile`` has it. Raises DesignError for an unknown profile."""
+        """Return ``design`` with every point set as in ``profile``. Raises DesignError for an unknown profile."""
         if profile not in self.profiles:
             raise DesignError(f"unknown profile {profile!r}: one of {', '.join(self.profiles)}")
         settings: dict[str, Any] = {}
@@ -83,7 +83,7 @@ class Disputes:
 
 @cache
 def load_disputes() -> Disputes:
-    """Return the disputes that come with the project."""
+    """Return the disputes of the project's data file."""
     data = tomllib.loads((files("mmaproof.designs") / "data" / "disputes.toml").read_text(encoding="utf-8"))
     points = tuple(
         Point(p["number"], p["title"], tuple(p["parameters"]), dict(p.get("with", {}))) for p in data["point"]

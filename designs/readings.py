@@ -74,13 +74,14 @@ class Widening(StrEnum):
 
 
 class Subnormals(StrEnum):
-    """Which subnormal numbers become zero: operands as flushed_sign says, results a zero of their sign.
+    """Which subnormal numbers become zero.
 
-    Those of scales never do.
+    The parameter flushed_sign gives the sign of a flushed operand. A flushed result keeps its sign. Scales are never
+    flushed.
     """
 
     KEPT = "kept"
-    """none: they are used and produced"""
+    """none; subnormal numbers are used and produced"""
     FLUSHED = "flushed"
     """all: those of a, b and c, and results"""
     OPERANDS = "operands"
@@ -94,22 +95,22 @@ class Subnormals(StrEnum):
 
     @property
     def of_a(self) -> bool:
-        """Whether those of a become zero."""
+        """Whether subnormal elements of a become zero."""
         return self in (Subnormals.FLUSHED, Subnormals.OPERANDS, Subnormals.OPERANDS_A)
 
     @property
     def of_b(self) -> bool:
-        """Whether those of b become zero."""
+        """Whether subnormal elements of b become zero."""
         return self in (Subnormals.FLUSHED, Subnormals.OPERANDS)
 
     @property
     def of_c(self) -> bool:
-        """Whether those of c become zero, in each step of a chain."""
+        """Whether a subnormal c becomes zero, in each step of a chain."""
         return self in (Subnormals.FLUSHED, Subnormals.ACCUMULATOR)
 
     @property
     def of_results(self) -> bool:
-        """Whether those that are results, of a step or of a rounded operation inside it, become zero."""
+        """Whether subnormal results of a step, and of rounded operations inside it, become zero."""
         return self in (Subnormals.FLUSHED, Subnormals.RESULTS)
 
 
@@ -145,7 +146,7 @@ class Summation(StrEnum):
 
 
 class Adder(StrEnum):
-    """How an adder of many terms is built; the sum is the same."""
+    """How an adder of many terms is built. The sum does not depend on it."""
 
     SEQUENCE = "sequence"
     """one addition after the other"""
@@ -154,10 +155,10 @@ class Adder(StrEnum):
 
 
 class Comparator(StrEnum):
-    """How the largest exponent is found; it is the same."""
+    """How the largest exponent is found. Its value does not depend on it."""
 
     TREE = "tree"
-    """the larger ones of neighbours, and of these again"""
+    """the larger of each two neighbours, then the larger of each two of these, and so on"""
     CHAIN = "chain"
     """one after the other"""
 
@@ -168,7 +169,7 @@ class Grouping(StrEnum):
     ALL = "all"
     """all of the step"""
     EVEN_ODD = "even-odd"
-    """those of even and those of odd index apart; then both sums"""
+    """those of even index and those of odd index apart; then both sums are added"""
 
 
 class Join(StrEnum):
@@ -181,7 +182,7 @@ class Join(StrEnum):
     IEEE = "ieee"
     """late: the converted sum of the products is added to c in IEEE round to nearest, in every step"""
     IEEE_ONCE = "ieee-once"
-    """late: the chain of steps of an instruction starts at +0; its result is added to c, once, likewise"""
+    """late: the chain of steps of an instruction starts at +0; its result is added to c once, as in ieee"""
 
 
 class LateRounding(StrEnum):
@@ -194,7 +195,7 @@ class LateRounding(StrEnum):
 
 
 class FarC(StrEnum):
-    """A c that lies further than fraction_bits + 1 below the larger exponent, where it joins rounded down."""
+    """What happens to a c that joins rounded down and lies further than fraction_bits + 1 below the larger exponent."""
 
     ROUNDED = "rounded"
     """is rounded down like any other (a negative one to one unit)"""
@@ -203,7 +204,7 @@ class FarC(StrEnum):
 
 
 class ProductInfinity(StrEnum):
-    """Open point 12: a product beyond product_limit beside an infinite operand, in particular c, of the other sign."""
+    """Open point 12: a product beyond product_limit and an infinite operand (in particular c) of other sign."""
 
     NAN = "nan"
     """NaN, as infinity minus infinity"""
@@ -212,7 +213,7 @@ class ProductInfinity(StrEnum):
 
 
 class ZeroGroup(StrEnum):
-    """Open point 15: the exponent of a scaled group whose value is zero, in e_max."""
+    """Open point 15: the exponent in e_max of a scaled group whose value is zero."""
 
     SCALES = "scales"
     """the group keeps its scale exponents"""
@@ -223,7 +224,7 @@ class ZeroGroup(StrEnum):
 
 
 class First(StrEnum):
-    """Which term a sequential sum starts with; the others follow in index order, c last."""
+    """Which term a sequential sum starts with. The others follow in index order, and c is last."""
 
     EXPONENT = "exponent"
     """the one with the largest exponent (the first of several)"""
@@ -252,12 +253,12 @@ class Normalises(StrEnum):
 
 
 class IntegerOverflow(StrEnum):
-    """What an integer register does with a sum that it cannot hold."""
+    """What an integer register does with a sum that does not fit."""
 
     WRAP = "wrap"
-    """keeps its low bits"""
+    """it keeps the low bits of the sum"""
     SATURATE = "saturate"
-    """holds the nearest integer that it can, once for each step"""
+    """it holds the nearest integer that fits, once for each step"""
 
 
 class Overflow(StrEnum):
@@ -307,7 +308,7 @@ class NanCode(StrEnum):
     """none: the largest finite number takes its place (on paper only)"""
 
     def pattern(self, fmt: Format) -> int:
-        """Return the code in ``fmt``."""
+        """Return the bit pattern of the NaN in ``fmt``."""
         if self is NanCode.LARGEST_FINITE:
             return fmt.max_finite
         if self is NanCode.QUIET and fmt.quiet_nan is not None:

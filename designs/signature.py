@@ -1,4 +1,4 @@
-"""The signature of a design: the formats of its operands and result, and which elements share a scale."""
+"""The signature of a design: the formats of its operands and of its result, and which elements share a scale."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mmaproof.designs.formats import Format
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """The formats of a, b, c and d; where a unit has scales, their format and the elements that share one.
+    """The formats of a, b, c and d. For a unit with scales, also their format and how many elements share one.
 
     Designs of the same signature take the same operands and can be compared.
     """
@@ -20,7 +20,7 @@ class Signature:
     c: Format
     d: Format
     scale: Format | None = None
-    """format of the scales of a and b, None where the unit has none"""
+    """format of the scales of a and b; None if the unit has none"""
     block: int | None = None
     """K_block: elements of a (and of b) that share one scale"""
 
@@ -35,7 +35,7 @@ class Signature:
         return self.d.is_integer
 
     def misfits(self) -> Iterator[tuple[str, str]]:
-        """Yield what does not fit: the field of a catalogue's row, and the problem."""
+        """Yield what does not fit: the field of a catalogue row, and the problem."""
         for name, fmt in zip("abc", self.formats[:3], strict=True):
             if fmt.is_integer is not self.d.is_integer:
                 problem = f"{name} is {fmt.name} and d is {self.d.name}: integers and floating-point numbers do not mix"

@@ -1,6 +1,6 @@
-"""The kinds of steps, each a record with its own parameters.
+"""The kinds of steps. Each is a record with its own parameters.
 
-A new kind is a module here, listed in ``STEPS``, and its arithmetic in ``smt/semantics``.
+A new kind is a module here that ``STEPS`` lists. Its arithmetic is a module of ``smt/semantics``.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from mmaproof.designs.steps.sequential import SequentialStep
 from mmaproof.designs.steps.step import Guarantee, RoundedStep, Step
 
 STEPS: tuple[type[Step], ...] = (IntegerStep, FusedStep, PairwiseStep, SequentialStep, InterleavedStep)
-"""Every kind of step; the first one that settings choose is meant."""
+"""Every kind of step. The first one that the settings choose is taken."""
 
 __all__ = [
     "STEPS",

@@ -1,4 +1,4 @@
-"""What steps share whose terms are aligned at an exponent and cut: products or scaled groups of them, c, and zeros."""
+"""The parameters that all steps with aligned and cut terms share: of products or scaled groups, of c, and of zeros."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class SingleProducts(Record):
 
     @property
     def group_size(self) -> int | None:
-        """There are no groups."""
+        """None, because there are no groups."""
         return None
 
     @property
@@ -50,7 +50,7 @@ class SingleProducts(Record):
         return self.zero_product is ZeroProduct.E_ZERO
 
     def misfits(self, signature: Signature, L: int) -> Iterator[tuple[str, str]]:  # noqa: N803
-        """Yield what does not fit the signature; nothing here."""
+        """Yield nothing: single products fit every signature."""
         yield from ()
 
 
@@ -77,21 +77,21 @@ class ScaledGroups(Record):
 
     @classmethod
     def is_meant(cls, settings: Mapping[str, Any]) -> bool:
-        """Return whether a size of groups is set."""
+        """Return whether ``group_size`` is set."""
         return settings["group_size"] is not None
 
     @property
     def zeros_are_absent(self) -> bool:
-        """Whether a group that is zero takes no part in e_max."""
+        """Whether a group whose value is zero takes no part in e_max."""
         return self.zero_group is ZeroGroup.ABSENT
 
     @property
     def reads_e_zero(self) -> bool:
-        """Return False: a group has an exponent of its own for zeros."""
+        """False, because a group of zeros has an exponent of its own."""
         return False
 
     def misfits(self, signature: Signature, L: int) -> Iterator[tuple[str, str]]:  # noqa: N803
-        """Yield what does not fit the signature and the products of a step."""
+        """Yield what does not fit the signature or the number of products of a step."""
         size, block = self.group_size, signature.block
         if block is None:
             yield "group_size", f"group_size = {size} is of scaled groups, and this unit has no scales"
@@ -149,17 +149,20 @@ class AlignedStep(RoundedStep):
 
     @property
     def kept_bits(self) -> int | None:
-        """F."""
+        """F: the fraction bits below e_max that a product keeps."""
         return self.fraction_bits
 
     @property
     def group_size(self) -> int | None:
-        """The number of products whose exact sum is scaled as one term; None where there are no groups."""
+        """The number of products whose exact sum is scaled as one term; None if there are no groups."""
         return self.terms.group_size
 
     @property
     def product_excess(self) -> int | None:
-        """Two significands below 2 have a product below 4, which is normalised to below 2; a group is no product."""
+        """At most 1 if products are normalised, because the product of two significands below 2 is below 4.
+
+        Nothing is stated of groups.
+        """
         if self.group_size is not None:
             return None
         match self.product_exponent:
@@ -172,12 +175,12 @@ class AlignedStep(RoundedStep):
 
     @property
     def infinite_from(self) -> int | None:
-        """The limit of products."""
+        """The parameter ``product_limit``."""
         return self.product_limit
 
     @property
     def guarantees(self) -> frozenset[Guarantee]:
-        """What the parameters of terms and of the conversion say."""
+        """What follows from the parameters of the terms and of the conversion."""
         return self.about_numbers | stated(
             {
                 Guarantee.BOUNDED_SUM: True,
@@ -194,6 +197,6 @@ class AlignedStep(RoundedStep):
         )
 
     def misfits(self, signature: Signature, k: int) -> Iterator[tuple[str, str]]:
-        """Yield what does not fit, likewise: groups too."""
+        """Yield what does not fit, as in ``Step``, the groups included."""
         yield from super().misfits(signature, k)
         yield from self.terms.misfits(signature, self.L)

@@ -31,7 +31,7 @@ class JoinedAsTerm(Record):
 
     @classmethod
     def is_meant(cls, settings: Mapping[str, Any]) -> bool:
-        """Return whether c joins as a term, in every step or in the +0 that a chain starts with."""
+        """Return whether c joins as a term. With the join ieee-once that term is the +0 that a chain starts with."""
         return settings["join"] in (Join.FUSED, Join.IEEE_ONCE)
 
 
@@ -69,12 +69,12 @@ class JoinedRoundedDown(Record):
 
     @property
     def first_bits(self) -> int:
-        """The fraction bits to which the products' sum is rounded down before c is added."""
+        """The fraction bits to which the sum of the products is rounded down before c is added."""
         return self.late_bits + (1 if self.rounds_twice else 0)
 
     @property
     def drops_far_c(self) -> bool:
-        """Whether a c far below the products' sum becomes zero."""
+        """Whether a c far below the sum of the products becomes zero."""
         return self.far_c is FarC.DROPPED
 
 
@@ -127,7 +127,7 @@ class FusedStep(AlignedStep):
 
     @property
     def other_exponents(self) -> tuple[int, ...] | None:
-        """What zeros may read, and the floor; the exponents of groups of zeros are not stated."""
+        """The exponents that zeros may read, and the floor of e_max. Nothing is stated of groups of zeros."""
         if self.group_size is not None:
             return None
         zeros = (self.e_zero,) if self.zero_c is ZeroC.E_ZERO or self.terms.reads_e_zero else ()
@@ -135,7 +135,7 @@ class FusedStep(AlignedStep):
 
     @property
     def guarantees(self) -> frozenset[Guarantee]:
-        """What alignment, register and join say."""
+        """What follows from the alignment, the register and the join."""
         as_term = isinstance(self.join, JoinedAsTerm)
         return super().guarantees | stated(
             {
@@ -153,21 +153,21 @@ class FusedStep(AlignedStep):
 
     @property
     def adds_c_last(self) -> bool:
-        """Whether c joins in IEEE."""
+        """Whether c joins in an IEEE 754 addition."""
         return isinstance(self.join, JoinedInIeee)
 
     @property
     def can_start_at_zero(self) -> bool:
-        """Its chain may start at +0 instead of c where c is one of its terms."""
+        """Whether c is one of its terms. Only then may a chain start at +0 instead of c."""
         return isinstance(self.join, JoinedAsTerm)
 
     @property
     def hands_on_overflow(self) -> bool:
-        """Its d is the converted sum, unless c is added after that."""
+        """True if d is the converted sum. It is not if c is added after the conversion."""
         return not self.adds_c_last
 
     def misfits(self, signature: Signature, k: int) -> Iterator[tuple[str, str]]:
-        """Yield what does not fit, likewise: an addition of c needs the output format."""
+        """Yield what does not fit, as in ``Step``. A c that is added last must have the output format."""
         yield from super().misfits(signature, k)
         if self.adds_c_last and signature.c is not signature.d:
             yield "join", f"join = {Join.IEEE} adds c in {signature.d.name}, and c is {signature.c.name}"

@@ -1,4 +1,4 @@
-"""A step of an integer unit: exact products and sum, in a register that wraps or saturates."""
+"""A step of an integer unit: the exact sum of exact products, in a register that wraps or saturates."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class IntegerStep(Step):
 
     @property
     def guarantees(self) -> frozenset[Guarantee]:
-        """Either register holds a sum that fits; one that wraps holds any sum modulo a power of two."""
+        """Either register holds a sum that fits. A register that wraps holds any sum modulo a power of two."""
         return stated(
             {
                 Guarantee.EXACT_INTEGERS: True,

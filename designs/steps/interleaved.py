@@ -10,7 +10,7 @@ from mmaproof.designs.steps.step import RoundedStep
 
 @dataclass(frozen=True)
 class InterleavedStep(RoundedStep):
-    """The products of even and of odd index in a chain each, both from +0; the two sums are added, and then c.
+    """The products of even index form one chain from +0, those of odd index another. Both sums are added, and then c.
 
     Every operation is rounded by rho.
     """

@@ -19,7 +19,7 @@ class PairwiseStep(RoundedStep):
 
     @property
     def guarantees(self) -> frozenset[Guarantee]:
-        """It is made of operations of IEEE 754."""
+        """It consists of IEEE 754 operations, so it guarantees what these guarantee."""
         return self.about_numbers | {
             Guarantee.ROUNDED_OPERATIONS,
             Guarantee.ADDER_TREE,
@@ -32,7 +32,7 @@ class PairwiseStep(RoundedStep):
         }
 
     def misfits(self, signature: Signature, k: int) -> Iterator[tuple[str, str]]:
-        """Yield what does not fit, likewise: a tree of pairs has 2**n leaves."""
+        """Yield what does not fit, as in ``Step``. A tree of pairs must have 2**n leaves."""
         yield from super().misfits(signature, k)
         if self.L & (self.L - 1):
             yield "L_max", f"pairwise summation needs L = {self.L} to be a power of two"

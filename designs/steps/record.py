@@ -1,7 +1,7 @@
-"""Records of parameters: each field is a parameter with its definition, or a record of further parameters.
+"""Records of parameters. Each field is a parameter with its definition, or a record of further parameters.
 
-A definition holds what a parameter means, where it comes from and which values it takes. A parameter that other values
-of its record leave without an effect is at its default there, so that records that mean the same are equal.
+A definition gives the meaning of a parameter, its source and the values that it takes. If other values of a record
+leave a parameter without an effect, it has its default there. So records that mean the same are equal.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from mmaproof.designs.k_order import KOrder
 
 @dataclass(frozen=True, slots=True)
 class IntegerRange:
-    """Values of an integer parameter; ``otherwise`` spells the value that is no integer (None in Python)."""
+    """The values of an integer parameter. ``otherwise`` is the text of the value None, if that is allowed."""
 
     low: int
     high: int
@@ -27,7 +27,7 @@ class IntegerRange:
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """What a parameter means: one line, its source, the values it takes, and its default."""
+    """The meaning of a parameter in one line, its source, the values that it takes, and its default."""
 
     meaning: str
     source: str
@@ -35,7 +35,7 @@ class Definition:
     default: Any
 
     def allowed(self) -> str:
-        """Return the allowed values as a person reads them."""
+        """Return the allowed values as text for a person."""
         match self.values:
             case IntegerRange(low, high, otherwise):
                 return f"an integer {low}..{high}" + (f" or {otherwise}" if otherwise else "")
@@ -47,7 +47,7 @@ class Definition:
                 return KOrder.ALLOWED
 
     def check(self, name: str, value: object) -> None:
-        """Raise DesignError where ``value`` is not allowed for the parameter ``name``."""
+        """Raise DesignError if ``value`` is not allowed for the parameter ``name``."""
         match self.values:
             case IntegerRange(low, high, otherwise):
                 good = (value is None and otherwise is not None) or (
@@ -64,7 +64,7 @@ class Definition:
 def parameter(
     default: Any, values: Any, meaning: str, source: str, *, only: Callable[[Any], bool] | None = None
 ) -> Any:
-    """Return a field that is a parameter; ``only`` says of a record whether the parameter has an effect in it."""
+    """Return a field that is a parameter. ``only`` tells of a record whether the parameter has an effect in it."""
     definition = Definition(meaning, source, values, default)
     return field(default=default, metadata={"definition": definition, "only": only})
 
@@ -72,8 +72,7 @@ def parameter(
 def record(default: Any, *choices: type[Record]) -> Any:
     """Return a field that is a record of one of the classes ``choices``.
 
-    Where there are several, each class says by ``is_meant`` whether settings are about it; the first that does is
-    taken.
+    If there are several, ``is_meant`` of a class tells whether the settings choose it. The first such class is taken.
     """
     return field(default=default, metadata={"choices": choices})
 
@@ -85,13 +84,13 @@ R = TypeVar("R", bound="Record")
 class Record:
     """Parameters that belong together.
 
-    Raises DesignError where a value is out of range.
+    Raises DesignError if a value is out of range.
     """
 
     selects: ClassVar[Mapping[str, Any]] = {}
-    """values of the parameters that choose this record among others"""
+    """parameters and the values with which they choose this record among others"""
     implies: ClassVar[Mapping[str, Any]] = {}
-    """values of parameters of other records that say what this one always does"""
+    """parameters of other records, with the values that describe what this record always does"""
 
     def __post_init__(self) -> None:
         for name, definition, only in self._parameters():
@@ -106,16 +105,16 @@ class Record:
 
     @classmethod
     def read(cls, settings: Mapping[str, Any]) -> Self:
-        """Return the record that has its values from ``settings``, which name every parameter.
+        """Return the record with the values of ``settings``, which must name every parameter.
 
-        Raises DesignError where no inner record is meant by them.
+        Raises DesignError if they choose no inner record.
         """
         found = {name: settings[name] for name, _, _ in cls._parameters()}
         found |= {name: choose(choices, settings).read(settings) for name, choices in cls._records()}
         return cls(**found)
 
     def settings(self) -> dict[str, Any]:
-        """Return the values of the parameters that have an effect, by name; those of inner records too."""
+        """Return the values of the parameters that have an effect, by name. Inner records are included."""
         found = dict(self.selects)
         for name, _, only in self._parameters():
             if only is None or only(self):
@@ -126,7 +125,7 @@ class Record:
 
     @classmethod
     def definitions(cls) -> dict[str, Definition]:
-        """Return the definitions of the parameters that such a record can have."""
+        """Return the definitions of the parameters that such a record can have, by name."""
         found = {name: definition for name, definition, _ in cls._parameters()}
         for _, choices in cls._records():
             for choice in choices:
@@ -146,7 +145,7 @@ class Record:
 
 
 def choose(choices: Sequence[type[R]], settings: Mapping[str, Any]) -> type[R]:
-    """Return the first of some records that ``settings`` mean. Raises DesignError where there is none."""
+    """Return the first record of ``choices`` that ``settings`` choose. Raises DesignError if there is none."""
     for choice in choices:
         if choice.is_meant(settings):
             return choice

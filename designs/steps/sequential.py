@@ -1,4 +1,4 @@
-"""A step that adds its terms one after the other into one accumulator, as Fasi et al. 2021 describe tensor cores."""
+"""A step that adds its terms to one accumulator in turn, as Fasi et al. 2021 describe tensor cores."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mmaproof.designs.steps.step import Guarantee, stated
 
 @dataclass(frozen=True)
 class SequentialStep(AlignedStep):
-    """Terms are aligned at the exponent of the one that the sum starts with, and added in turn."""
+    """Terms are aligned at the exponent of the term that the sum starts with, and added in turn."""
 
     selects = {"summation": Summation.SEQUENTIAL}  # noqa: RUF012
 
@@ -26,19 +26,19 @@ class SequentialStep(AlignedStep):
 
     @property
     def guarantees(self) -> frozenset[Guarantee]:
-        """Where it starts with the largest exponent, cuts addends and does not normalise, it is aligned once."""
+        """It is aligned once if it starts with the largest exponent, cuts addends and does not normalise."""
         once = (self.first, self.truncates, self.normalises) == (First.EXPONENT, Truncates.ADDEND, Normalises.NO)
         return super().guarantees | stated(
             {Guarantee.C_AS_TERM: True, Guarantee.TRUNCATES: True, Guarantee.SUM_IN_TURN: once}
         )
 
     def settings(self) -> dict[str, Any]:
-        """Return the values of its parameters by name; there is none for groups."""
+        """Return the values of its parameters by name. It has none for groups."""
         found = super().settings()
         del found["group_size"]
         return found
 
     @property
     def hands_on_overflow(self) -> bool:
-        """Its d is the converted sum."""
+        """True, because d is the converted sum."""
         return True

@@ -1,4 +1,4 @@
-"""What every step is: products and c that become one number, and what it guarantees to questions and proofs."""
+"""What all steps have in common: they turn products and c into one number, and they state what proofs may assume."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mmaproof.designs.steps.record import IntegerRange, Record, parameter
 
 
 class Guarantee(Enum):
-    """What an argument may rest on. A step has the guarantees that it states, and no others."""
+    """What a proof or a question may assume of a step. A step has the guarantees that it states, and no others."""
 
     ALIGNED_TERMS = "its products, or groups of them, are terms that are aligned with each other and added"
     ALIGNED_SUMS = "its products are terms of sums, which are aligned at the largest exponent, cut and added"
@@ -50,15 +50,15 @@ class Guarantee(Enum):
 
 
 def stated(facts: Mapping[Guarantee, bool]) -> frozenset[Guarantee]:
-    """Return the guarantees that hold."""
+    """Return the guarantees whose fact is true."""
     return frozenset(guarantee for guarantee, holds in facts.items() if holds)
 
 
 @dataclass(frozen=True)
 class Step(Record):
-    """How L products and c become one number; a subclass holds the parameters of one kind of step.
+    """How L products and c become one number. A subclass holds the parameters of one kind of step.
 
-    The properties say what a step guarantees. A kind of step that says nothing guarantees nothing.
+    The properties of this class tell what a step guarantees. By default it guarantees nothing.
     """
 
     L: int = parameter(1, IntegerRange(1, 1024), "products fused in one step", "Xie et al. 2026, algorithm 7, L")
@@ -76,48 +76,48 @@ class Step(Record):
 
     @property
     def guarantees(self) -> frozenset[Guarantee]:
-        """What arguments about the step may rest on."""
+        """What proofs and questions about the step may assume. By default it is nothing."""
         return frozenset()
 
     @property
     def subnormals(self) -> Subnormals:
-        """Which subnormal numbers become zero; an integer is none."""
+        """Which subnormal numbers become zero. Integers have none."""
         return Subnormals.KEPT
 
     @property
     def kept_bits(self) -> int | None:
-        """F: the fraction bits below e_max that a product keeps; None where products are not aligned."""
+        """F: the fraction bits below e_max that a product keeps; None if products are not aligned."""
         return None
 
     @property
     def group_size(self) -> int | None:
-        """The number of products whose exact sum is scaled as one term; None where there are no groups."""
+        """The number of products whose exact sum is scaled as one term; None if there are no groups."""
         return None
 
     @property
     def product_excess(self) -> int | None:
-        """How far a product's exponent exceeds the sum of its factors' exponents at most; None where nothing is stated.
+        """The most by which the exponent of a product exceeds the sum of its factors' exponents; None if not stated.
 
-        The exponent of a factor is that of its format: at least e_min, of zero -126.
+        The exponent of a factor is read as its format has it: it is at least e_min, and that of zero is -126.
         """
         return None
 
     @property
     def other_exponents(self) -> tuple[int, ...] | None:
-        """What e_max may be besides the exponents of products, of c and -126; None where nothing is stated."""
+        """The values of e_max besides -126 and the exponents of products and of c; None if not stated."""
         return None
 
     @property
     def infinite_from(self) -> int | None:
-        """The exponent of the least power of two that a product reaches as an infinity; None where nothing is stated.
+        """The exponent of the least power of two from which on a product is an infinity; None if not stated.
 
-        Where the step guarantees that products are finite there is none.
+        It does not exist if the step guarantees that products are finite.
         """
         return None
 
     @property
     def adds_c_last(self) -> bool:
-        """Whether the products become a number first, to which c is added in a rounded operation of IEEE 754."""
+        """Whether the products become a number first, and c is added to it in an IEEE 754 addition."""
         return False
 
     @property
@@ -127,15 +127,15 @@ class Step(Record):
 
     @property
     def can_start_at_zero(self) -> bool:
-        """Whether the first step of a chain can take +0 in place of c, which is added after the last one."""
+        """Whether the first step of a chain can take +0 in place of c, so that c is added after the last step."""
         return False
 
     def guarantees_all(self, *wanted: Guarantee) -> bool:
-        """Return whether the step states each of these guarantees."""
+        """Return whether the step states all of these guarantees."""
         return self.guarantees.issuperset(wanted)
 
     def misfits(self, signature: Signature, k: int) -> Iterator[tuple[str, str]]:
-        """Yield what does not fit the signature or K: the field of a catalogue's row, and the problem."""
+        """Yield what does not fit the signature or K: the field of a catalogue row, and the problem."""
         if self.conversion.target is not signature.d:
             yield "rho", f"rho = {self.rho} does not convert to its output format {signature.d.name}"
         if k % self.L:
@@ -152,13 +152,13 @@ def _flushes_operands(step: Any) -> bool:
 
 
 def _flushes_tiny(step: Any) -> bool:
-    # what RZ takes below the smallest normal number is below it in any range of exponents
+    # a value that RZ rounds below the smallest normal number is below it in any range of exponents
     return bool(step.subnormals.of_results and step.conversion.rounding is not Rounding.RZ)
 
 
 @dataclass(frozen=True)
 class RoundedStep(Step):
-    """A step of floating-point numbers: operands are read, and its result is rounded."""
+    """A step of floating-point numbers. It has the parameters for reading operands and rounding the result."""
 
     widening: Widening = parameter(
         Widening.NONE, Widening, "conversion of a and b before they are multiplied", "FP8 mma.sync as recorded"
@@ -194,7 +194,7 @@ class RoundedStep(Step):
 
     @property
     def about_numbers(self) -> frozenset[Guarantee]:
-        """What the parameters of operands and results say, for a subclass to state that does as they say."""
+        """What follows from the parameters of operands and results. Subclasses that obey these state it."""
         flushed = self.subnormals
         kept = not (flushed.of_a or flushed.of_b or flushed.of_c)
         return stated(
@@ -206,7 +206,7 @@ class RoundedStep(Step):
         )
 
     def misfits(self, signature: Signature, k: int) -> Iterator[tuple[str, str]]:
-        """Yield what does not fit, likewise: operands that cannot be widened too."""
+        """Yield what does not fit, as in ``Step``. Operands that cannot be widened are included."""
         yield from super().misfits(signature, k)
         if self.conversion.target.is_integer:
             yield "rho", f"rho = {self.rho} is of integer units"
@@ -216,5 +216,5 @@ class RoundedStep(Step):
 
 
 def _can_be_widened(fmt: Format, target: Format) -> bool:
-    """Return whether every number of ``fmt`` is one of ``target``, and its subnormals all are normal or none is."""
+    """Return whether ``target`` holds every number of ``fmt``, and all or none of its subnormals are normal there."""
     return not fmt.is_integer and (fmt.e_min == target.e_min or fmt.e_min - fmt.fraction_bits >= target.e_min)

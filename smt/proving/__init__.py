@@ -1,1 +1,1 @@
-"""Proofs in pieces: lemmas about one stage of a unit, and how they add up to a statement about the whole."""
+"""Proofs in pieces: lemmas about single stages of a unit, and how they imply statements about the whole unit."""

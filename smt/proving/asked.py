@@ -1,4 +1,4 @@
-"""The lemmas of a staged proof: each asked once, whatever its variables are called."""
+"""The lemmas of a staged proof. Lemmas that differ only in the names of variables are asked once."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from mmaproof.smt.solving.verdict import Outcome, Reply, Status
 
 @dataclass(frozen=True, slots=True)
 class StagedLemma:
-    """A lemma of a staged proof: about the signals of which stage, and in which relation they are.
+    """A lemma of a staged proof: the stage of its signals, and the relation between them.
 
-    ``uses`` counts the signals that it served: lemmas that differ in the names of variables only are one. ``widened``
-    is the number of stages by which its cut was moved back.
+    ``uses`` counts the signals that it serves, because lemmas that differ only in the names of variables are one lemma.
+    ``widened`` is the number of stages by which its cut was moved back.
     """
 
     stage: str
@@ -31,7 +31,7 @@ class StagedLemma:
 
     @property
     def status(self) -> Status:
-        """PROVED, UNKNOWN, or REFUTED: the relation does not follow from so few stages."""
+        """PROVED, UNKNOWN or REFUTED. REFUTED means that the relation does not follow from so few stages."""
         match self.reply.outcome:
             case Outcome.UNSAT:
                 return Status.PROVED
@@ -45,7 +45,7 @@ class StagedLemma:
 
 @dataclass(frozen=True, slots=True)
 class StagedProof:
-    """What came of a staged proof: whether the claim is proved, by which lemmas, and else why it is not."""
+    """The result of a staged proof: whether the claim is proved, the lemmas, and the reason if it is not proved."""
 
     proved: bool
     lemmas: tuple[StagedLemma, ...]
@@ -58,7 +58,7 @@ class OutOfTimeError(Exception):
 
 
 class Lemmas:
-    """Formulas that were asked about, each once: those that differ in the names of symbols only are one."""
+    """The formulas that were asked about. Formulas that differ only in the names of symbols are asked once."""
 
     def __init__(self, ask: Ask, limits: Limits, started: float, environment: Environment) -> None:
         self._ask, self._limits, self._started = ask, limits, started
@@ -75,7 +75,7 @@ class Lemmas:
         seconds: float,
         widened: int = 0,
     ) -> Status:
-        """Ask whether the claim follows from the assumption for all values of all symbols.
+        """Ask whether the assumption implies the claim for all values of all symbols.
 
         Raises ``OutOfTimeError``.
         """

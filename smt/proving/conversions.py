@@ -1,6 +1,6 @@
-"""Lemmas about the conversion rho: how far it moves the sum, and that it depends on nothing but the value of the sum.
+"""Lemmas about the conversion rho: how far it moves the sum, and that it depends only on the value of the sum.
 
-They range over every sum within the bound of the step and every exponent, whatever terms it came from.
+They hold for every sum within the bound of the step and for every exponent, whatever the terms were.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ class ConversionLemma(Lemma):
         )
 
     def assumption(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
-        """Return that the sum is within the bound of its terms."""
+        """Return whether the sum is within the bound of its terms."""
         magnitude = words["total"].magnitude()
         width = max(magnitude.width, self.largest.bit_length())
         return magnitude <= algebra.unsigned(self.largest, width)
 
     def claim(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
-        """Return the claim about the sum that the words are."""
+        """Return the claim about the sum that the words represent."""
         return self.of_sum(algebra, words["total"], words["e_max"], words["zero_negative"].is_value(1))
 
     @abstractmethod
@@ -48,9 +48,9 @@ class ConversionLemma(Lemma):
 
 
 class ConversionError(ConversionLemma):
-    """rho changes the sum by less than one ulp where it truncates, by at most half where it rounds to nearest.
+    """rho changes the sum by less than one ulp if it truncates, and by at most half an ulp if it rounds to nearest.
 
-    An ulp is that of the result in rho's own precision; a result that is no finite number is not meant.
+    The ulp is that of the result in the precision of rho. Nothing is claimed of a result that is not finite.
     """
 
     def __init__(self, design: Design, total: FusedSum[Any, Any]) -> None:
@@ -60,12 +60,12 @@ class ConversionError(ConversionLemma):
         self.nearest = nearest
 
     def of_sum(self, algebra: Algebra[D, T], total: Word[D], e_max: Word[D], zero_negative: Truth[T]) -> Truth[T]:
-        """Return whether the error is as claimed, or the result is no finite number.
+        """Return whether the error is as claimed, or the result is not finite.
 
-        The result is n * 2**(x - f), n its significand, and the sum t * 2**(e_max - F). With s = (x - f) - (e_max - F),
-        both are counted in units of the smaller of the two exponents: n * 2**s against t, or n against t * 2**-s. Where
-        s is beyond all bits of t, or -s beyond those of n, the claim is that n, respectively t, is zero: the other one
-        is less than half an ulp then, respectively zero too.
+        The result is n * 2**(x - f) with the significand n, and the sum is t * 2**(e_max - F). With
+        s = (x - f) - (e_max - F), both are counted in units of the smaller exponent, so n * 2**s is compared with t, or
+        n with t * 2**-s. If s is beyond all bits of t, the claim is that n is zero, because t is less than half an ulp
+        then. If -s is beyond all bits of n, the claim is that t is zero, and then n is zero too.
         """
         rho = self.rules.rho
         pattern, _ = convert(algebra, self.rules, total, e_max, self.fraction_bits, zero_negative)
@@ -79,7 +79,7 @@ class ConversionError(ConversionLemma):
         result = n.shift_left_by(up)
         exact = t.as_signed().shift_left_by(down)
         error = (result - exact).magnitude()
-        # half ulps: the error is doubled
+        # the error is doubled, so that it is counted in half ulps
         error = error << 1
         ulp = algebra.unsigned(2 << unused, unused + 2).shift_left_by(up)
         if self.nearest:
@@ -102,13 +102,13 @@ class ConversionError(ConversionLemma):
 
 
 class ConversionOfValue(ConversionLemma):
-    """rho depends on the value of the sum alone: the same sum counted in halved units converts to the same."""
+    """rho depends only on the value of the sum: the same sum in units of half the size converts to the same result."""
 
     def __init__(self, design: Design, total: FusedSum[Any, Any]) -> None:
         super().__init__("rho depends on the value of the sum, not on the unit it is counted in", design, total)
 
     def of_sum(self, algebra: Algebra[D, T], total: Word[D], e_max: Word[D], zero_negative: Truth[T]) -> Truth[T]:
-        """Return whether t * 2**(e - F), 2t * 2**(e - (F + 1)) and 2t * 2**((e - 1) - F) convert to the same."""
+        """Return whether t * 2**(e - F), 2t * 2**(e - (F + 1)) and 2t * 2**((e - 1) - F) convert to one result."""
         doubled, below = total << 1, e_max - 1
         given, _ = convert(algebra, self.rules, total, e_max, self.fraction_bits, zero_negative)
         finer, _ = convert(algebra, self.rules, doubled, e_max, self.fraction_bits + 1, zero_negative)

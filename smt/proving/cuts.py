@@ -1,9 +1,9 @@
-"""Lemmas about the cut of one term: how much it loses, when it loses nothing, and how large the result is.
+"""Lemmas about the cut of one term: how much it loses, when it loses nothing, and how large the cut term is.
 
-Every term of a fused sum goes through ``align`` by itself, so that what holds for one term of each shape (widths,
-fraction bits, bound of the significand) holds for all of them, however many there are. What is assumed of a term is
-what the stages before guarantee (``Term.valid_at``): its significand is at most ``largest``, its exponent at most
-e_max where it is present, and it is zero where it is not.
+Every term of a fused sum goes through ``align`` by itself. So what holds for one term of each shape (widths, fraction
+bits, bound of the significand) holds for all of them, however many there are. The assumption about a term is what the
+earlier stages ensure (``Term.valid_at``): its significand is at most ``largest``. If the term is present, its exponent
+is at most e_max. If it is not present, it is zero.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from mmaproof.smt.semantics.terms import Term
 
 @dataclass(frozen=True)
 class TermShape:
-    """What terms that differ in their values only have in common, and the width of the e_max they are aligned at."""
+    """What terms have in common that differ only in their values, and the width of the e_max that aligns them."""
 
     significand_width: int
     largest: int
@@ -39,22 +39,22 @@ class TermShape:
 
 
 def kind_of(label: Label) -> str:
-    """Return what a term of a step's only sum is, by its label: ``products`` (or groups of them) or ``c``."""
+    """Return what a label of a step's only sum stands for: ``products`` (or groups of them) or ``c``."""
     return "c" if label is Addend.C else "products"
 
 
 def term_shapes(total: FusedSum[Any, Any]) -> dict[str, TermShape]:
-    """Return the shapes of the terms of a sum, by what they are: ``products`` (one shape) and ``c``.
+    """Return the shapes of the terms of a sum by their kind: ``products`` (one shape) and ``c``.
 
-    Raises ValueError where the products differ in shape.
+    Raises ValueError if the products differ in shape.
     """
     return {kind: shape for kind, (shape, _) in cut_terms(total).items()}
 
 
 def cut_terms(total: FusedSum[Any, Any]) -> dict[str, tuple[TermShape, Cut]]:
-    """Return the shapes of the terms of a sum, likewise, each with the cut of such terms.
+    """Return the shapes of the terms of a sum as ``term_shapes`` does, each with the cut of such terms.
 
-    Raises ValueError where the products differ in shape or cut.
+    Raises ValueError if the products differ in shape or cut.
     """
     found: dict[str, tuple[TermShape, Cut]] = {}
     for label, term, cut in zip(total.labels, total.terms, total.path.cuts, strict=True):
@@ -65,7 +65,7 @@ def cut_terms(total: FusedSum[Any, Any]) -> dict[str, tuple[TermShape, Cut]]:
 
 
 class TermLemma(Lemma):
-    """A statement about one term of ``shape``, and what ``cut`` keeps of it below an e_max."""
+    """A statement about one term of ``shape`` and about what ``cut`` keeps of it below an e_max."""
 
     def __init__(self, name: str, shape: TermShape, cut: Cut) -> None:
         self.name = name
@@ -79,11 +79,11 @@ class TermLemma(Lemma):
         )
 
     def assumption(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
-        """Return what the stages before guarantee of a term."""
+        """Return whether the term is as the earlier stages ensure."""
         return self.term_of(algebra, words).valid_at(words["e_max"])
 
     def term_of(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Term[D, T]:
-        """Return the term that the words are."""
+        """Return the term that the words represent."""
         return Term(
             self.shape.fraction_bits,
             words["negative"].is_value(1),
@@ -98,7 +98,7 @@ class CutLemma(TermLemma):
     """A statement about one term and its cut, and nothing else."""
 
     def claim(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
-        """Return the claim about the term that the words are."""
+        """Return the claim about the term that the words represent."""
         return self.of_term(algebra, self.term_of(algebra, words), words["e_max"])
 
     @abstractmethod
@@ -107,7 +107,7 @@ class CutLemma(TermLemma):
 
 
 class CutError(CutLemma):
-    """A cut moves a term by less than one unit, ``2**(e_max - F)``; rounding to nearest by at most half of one."""
+    """A cut moves a term by less than one unit, ``2**(e_max - F)``. Rounding to nearest moves it by at most half."""
 
     def __init__(self, kind: str, shape: TermShape, cut: Cut) -> None:
         amount = "at most half of" if cut.rounds_to_nearest else "less than"
@@ -116,8 +116,8 @@ class CutError(CutLemma):
     def of_term(self, algebra: Algebra[D, T], term: Term[D, T], e_max: Word[D]) -> Truth[T]:
         """Return whether ``|kept - exact| < 1``, or at most 1/2, in units of the last kept bit.
 
-        With x = significand * 2**(F - f - distance), both sides are multiplied by 2**(f + distance). Distances beyond
-        all bits count as the first such distance: the exact term is less than half a unit there in any case.
+        With x = significand * 2**(F - f - distance), both sides are multiplied by 2**(f + distance). A distance beyond
+        all bits is replaced by the first such distance, because the exact term is less than half a unit there anyway.
         """
         far = self.shape.significand_width + self.cut.fraction_bits + 1
         kept = align(algebra, term, e_max, self.cut)
@@ -139,7 +139,7 @@ class CutIsExact(CutLemma):
         self.spread = spread
 
     def of_term(self, algebra: Algebra[D, T], term: Term[D, T], e_max: Word[D]) -> Truth[T]:
-        """Return whether nothing is lost, or the term lies further down."""
+        """Return whether nothing is lost, or the term lies more than ``spread`` below e_max."""
         further = e_max - term.exponent > self.spread
         nonzero = ~term.significand.is_value(0)
         lost = loses_bits(algebra, term, e_max, self.cut)
@@ -161,7 +161,7 @@ class CutBound(CutLemma):
 
 
 def _distance(algebra: Algebra[D, T], term: Term[D, T], e_max: Word[D], most: int) -> Word[D]:
-    """Return e_max - exponent as an unsigned word, at most ``most``; zero for a term that is not present."""
+    """Return e_max - exponent as an unsigned word of at most ``most``. It is zero for a term that is not present."""
     distance = e_max - term.exponent
     far = distance > most
     near = ite(far, most, distance)
@@ -169,10 +169,10 @@ def _distance(algebra: Algebra[D, T], term: Term[D, T], e_max: Word[D], most: in
 
 
 def cut_errors(total: FusedSum[Any, Any]) -> Sequence[Lemma]:
-    """Return the lemmas that every term of a sum moves by less than one unit, or at most half of one."""
+    """Return the lemmas that a cut moves every term of a sum by less than one unit, or at most half of one."""
     return [CutError(kind, shape, cut) for kind, (shape, cut) in cut_terms(total).items()]
 
 
 def cut_bounds(total: FusedSum[Any, Any]) -> Sequence[Lemma]:
-    """Return the lemmas that every term of a sum keeps within the bound that ``FusedSum.largest`` adds up."""
+    """Return the lemmas that every cut term of a sum is within the bound that ``FusedSum.largest`` adds up."""
     return [CutBound(kind, shape, cut) for kind, (shape, cut) in cut_terms(total).items()]

@@ -1,4 +1,4 @@
-"""A statement decided: its formula goes to a solver, its witness back to the statement."""
+"""How a statement is decided: a solver gets its formula, and the statement checks the witness."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class Statement(Protocol):
         """The statement as formulas."""
 
     def confirm(self, model: Mapping[str, int]) -> bool:
-        """Return whether a solver's model of the formula is a witness, computed on integers."""
+        """Return whether a solver's model of the formula violates the statement, computed on integers."""
 
 
 def decide(statement: Statement, ask: Ask, limits: Limits, *, precondition_met: bool = False) -> Verdict[Model]:
-    """Find out whether ``statement`` holds; the seconds of the verdict include the writing of the formula.
+    """Find out whether ``statement`` holds. The seconds of the verdict include the building of the formula.
 
     Raises what ``prove`` raises.
     """

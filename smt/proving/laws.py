@@ -1,12 +1,12 @@
-"""Proofs by laws: two results are equal because sums, maxima and products do not depend on an order of operands.
+"""Proofs by laws: two results are equal because sums, maxima and products do not depend on the order of operands.
 
-``LawfulTerms`` writes terms with the operands of every commutative (and associative) operation in one canonical order
-and notes which laws it used, at which widths. Where two results written so are one and the same term, the results are
-equal if the laws hold, and the claim that they are equal becomes the constant true. The laws are lemmas about three
-words, whatever the number of products.
+``LawfulTerms`` builds terms with the operands of every commutative (and associative) operation in a canonical order. It
+notes which laws it used, and at which widths. If two results become the same term, they are equal if the laws hold, and
+the claim that they are equal becomes the constant true. The laws are lemmas about three words, whatever the number of
+products.
 
-What is trusted beside the lemmas: that a finite sum, maximum, conjunction or disjunction of n operands may be written
-in any order because its binary operation is associative and commutative, and that equal terms may replace each other.
+Two facts are trusted beside the lemmas. A sum, maximum, conjunction or disjunction of n operands may be written in any
+order if its binary operation is associative and commutative. Equal terms may replace each other.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from mmaproof.smt.solving.query import indices_of
 
 
 class Operation(StrEnum):
-    """The operations whose operands may change places, and what else is proved of one."""
+    """The operations whose operands may be reordered, and what else is proved of some of them."""
 
     MAXIMUM = "maximum"
     EXTENDED_MAXIMUM = "extended maximum"
@@ -42,21 +42,21 @@ class Operation(StrEnum):
 
 @dataclass(frozen=True, order=True)
 class Law:
-    """A law that was used: of which operation, on words of which width and signedness."""
+    """A law that was used: its operation, and the width and signedness of its words."""
 
     operation: Operation
     width: int
     signed: bool = False
     wider: int = 0
-    """for the extension of a maximum: the width extended to"""
+    """the width to which the maximum is extended, for the law about that"""
 
 
 _Place = tuple[tuple[Any, ...], bytes, bytes]
-"""The first symbol of a term, by name and number, a digest of its form without names, and one of the whole term."""
+"""The first symbol of a term (name and number), a digest of its form without names, and a digest of the whole term."""
 
 
 class LawfulTerms(TermAlgebra):
-    """Terms whose operands are in canonical order wherever the order does not matter; ``used`` says by which laws."""
+    """Terms whose operands are in canonical order wherever the order does not matter. ``used`` holds the laws used."""
 
     def __init__(self, environment: Environment | None = None) -> None:
         super().__init__(environment)
@@ -64,14 +64,17 @@ class LawfulTerms(TermAlgebra):
         self._places: dict[FNode, _Place] = {}
 
     def _in_order(self, xs: Iterable[FNode]) -> list[FNode]:
-        """Return terms in an order that depends on the terms alone, in whichever process they were made."""
+        """Return terms in an order that depends only on the terms. It is the same in every process."""
         return sorted(xs, key=self._place)
 
     def _place(self, term: FNode) -> _Place:
         return bottom_up(term, self._places, _place_of)
 
     def maximum(self, words: Sequence[Word[FNode]]) -> Word[FNode]:
-        """Return the largest of one or more words, each taken once, extended to the widest, in canonical order."""
+        """Return the largest of one or more words in the widest one's width.
+
+        Each word is taken once, and they are in canonical order.
+        """
         width, signed = max(w.width for w in words), words[0].signed
         for word in words:
             if word.width < width:
@@ -90,12 +93,12 @@ class LawfulTerms(TermAlgebra):
         return super()._add_up([x for x, _ in pairs], [w for _, w in pairs], width, wraps)
 
     def compressed_sum(self, words: Sequence[Word[FNode]], width: int) -> Word[FNode]:
-        """Return the sum without compressors, each of which keeps the sum of its words."""
+        """Return the sum without compressors. The law used is that a compressor keeps the sum of its words."""
         self.used.add(Law(Operation.CARRY_SAVE_SUM, width))
         return self.modular_sum(words, width)
 
     def maximum_in_turn(self, words: Sequence[Word[FNode]]) -> Word[FNode]:
-        """Return the maximum, in canonical order too."""
+        """Return the maximum in canonical order."""
         return self.maximum(words)
 
     def _and(self, xs: list[FNode]) -> FNode:
@@ -124,7 +127,7 @@ class LawfulTerms(TermAlgebra):
 
 def _place_of(node: FNode, operands: Sequence[_Place]) -> _Place:
     if node.is_symbol():
-        # a10 comes after a9
+        # numbers are compared as numbers, so that a10 comes after a9
         name = tuple(int(x) if x.isdigit() else x for x in re.split(r"(\d+)", node.symbol_name()))
         return name, b"symbol", repr(name).encode()
     content = node.constant_value() if node.is_constant() else tuple(indices_of(node))
@@ -150,7 +153,7 @@ class _OfLaw(Lemma):
         self.inputs = tuple(Input(n, law.width, law.signed) for n in names)
 
     def claim(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
-        """Return whether the operation is commutative, and associative and idempotent where that is used."""
+        """Return whether the operation is commutative, and also associative or idempotent if that is used."""
         x, y, z = (words[n] for n in ("x", "y", "z"))
         match self.law.operation:
             case Operation.MAXIMUM:
@@ -198,13 +201,13 @@ def _sum(algebra: Algebra[D, T], width: int, x: Word[D], y: Word[D], z: Word[D])
 
 
 def _compressor(algebra: Algebra[D, T], width: int, x: Word[D], y: Word[D], z: Word[D]) -> Truth[T]:
-    """Return that three words have the sum that a compressor makes of them."""
+    """Return whether the results of a compressor have the same sum as its three words."""
     signed = [algebra.twos_complement(w) for w in (x, y, z)]
     return algebra.compressed_sum(signed, width) == algebra.modular_sum(signed, width)
 
 
 def _bounded_sum(algebra: Algebra[D, T], width: int, words: Sequence[Word[D]]) -> Truth[T]:
-    """Return that bounds of two signed words add up to bounds of their sum, where these fit the width."""
+    """Return whether the bounds of two signed words add up to bounds of their sum, if these fit the width."""
     x, y, low_x, low_y, high_x, high_y = (algebra.twos_complement(w) for w in words)
     low, high = low_x + low_y, high_x + high_y
     half = 1 << (width - 1)
@@ -229,10 +232,10 @@ def _junction(algebra: Algebra[D, T], x: Word[D], y: Word[D], z: Word[D]) -> lis
 
 
 def lemmas_of(terms: LawfulTerms) -> list[Lemma]:
-    """Return the laws that ``terms`` used as lemmas to be proved."""
+    """Return the laws that ``terms`` used, as lemmas that are to be proved."""
     return [of_law(law) for law in sorted(terms.used)]
 
 
 def of_law(law: Law) -> Lemma:
-    """Return a law as a lemma to be proved."""
+    """Return a law as a lemma that is to be proved."""
     return _OfLaw(law)

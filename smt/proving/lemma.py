@@ -1,8 +1,8 @@
-"""Lemmas: statements about one stage of a unit, whose inputs are cut loose from the stages before it.
+"""Lemmas: statements about one stage of a unit. Its inputs are free variables instead of results of earlier stages.
 
-A lemma is text over the algebra, like the semantics: it calls the very stage it is about. It quantifies over all
-words of its inputs that meet the assumption, so whatever the earlier stages deliver is among them as long as the
-assumption follows from what they guarantee; each lemma says in its text why it does.
+A lemma is written over the algebra, like the semantics, and it calls the stage that it is about. It holds for all words
+of its inputs that meet the assumption. What the earlier stages deliver is among these words if it meets the assumption.
+The text of each lemma says why it does.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ class Formula:
     precondition: FNode | None
     claim: FNode
     environment: Environment
-    """where their terms are kept"""
+    """the pySMT environment of the formulas"""
 
     @property
     def violation(self) -> FNode:
-        """What counterexamples satisfy: the precondition, and not the claim."""
+        """The formula of counterexamples: the precondition, and not the claim."""
         return violation_of(self.claim, self.precondition, self.environment)
 
 
@@ -53,11 +53,11 @@ class Lemma(ABC):
     """For all words of ``inputs``: the assumption implies the claim."""
 
     name: str
-    """what is proved, in words; lemmas of one proof have different names"""
+    """what is proved, in words; the lemmas of a proof have different names"""
     inputs: tuple[Input, ...]
 
     def assumption(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
-        """Return what is assumed of the inputs; nothing by default."""
+        """Return what is assumed of the inputs. By default it is nothing."""
         return algebra.truth(True)
 
     @abstractmethod

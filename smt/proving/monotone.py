@@ -1,21 +1,21 @@
-"""The lemmas behind monotonicity: raising one operand to the next number above it never lowers d.
+"""The lemmas behind monotonicity: if one operand is raised to the next number above it, d does not fall.
 
-One term of a sum, v, rises to v'; the others stay. Of a fused sum of all terms, of the sum of c and what the products
-add up to, and of a rounded addition, the lemmas say this:
+One term v of a sum rises to v', and the others stay. The argument applies to a fused sum of all terms, to the sum of c
+and the sum of the products, and to a rounded addition:
 
-1. Where e_max stays, so do the cuts of the other terms, and the cut of v is at most that of v' (``TermRises``;
-   ``CutOrdered`` for terms of one sign and exponent, ``CutOfDoubled`` for exponents that differ by one; signs differ
-   and so do cuts).
-2. Where e_max changes, the larger one, E, is the exponent of v or of v', whichever is higher. Another term that is cut
-   at E is what it was, cut again (``CutAgain``): it loses less than a unit of E, and at most half of one where E is one
-   above the e_max before. Rounded to nearest it moves as little, up or down: by at most half a unit of either cut
-   (``cuts.CutError``), and at most half a unit of E where E is one above. But v and v' lose nothing, and their distance
-   makes up for what all others can lose (``LargeStep``).
-3. So the sum never falls; it is that of the cut terms (``cuts.CutBound``: they fit the register). Its conversion does
-   not fall either (``OrderedConversion``).
+1. If e_max stays, the cuts of the other terms stay too, and the cut of v is at most that of v'. ``TermRises`` says that
+   v is at most v'. ``CutOrdered`` is for terms of the same sign and exponent, and ``CutOfDoubled`` for exponents that
+   differ by one. If the signs differ, the cuts have different signs too.
+2. If e_max changes, let E be the larger one. It is the exponent of v or of v', whichever is higher. Cutting another
+   term at E is the same as cutting its earlier cut again (``CutAgain``). So it loses less than a unit of E, and at most
+   half a unit if E is one above the other e_max. If terms are rounded to nearest, a term moves up or down as little: by
+   at most half a unit of either cut (``cuts.CutError``), and by at most half a unit of E if E is one above. But v and v'
+   lose nothing, and their distance is at least what all the others can lose (``LargeStep``).
+3. So the sum never falls. It is the sum of the cut terms, because these fit the register (``cuts.CutBound``). Its
+   conversion does not fall either (``OrderedConversion``).
 
-Special values of the other operands give the same result before and after. A floor above all exponents keeps e_max,
-which leaves 1 and 3.
+If another operand is a special value, the result is the same before and after. If e_max has a floor above all
+exponents, it does not change, so only 1 and 3 are needed.
 """
 
 from __future__ import annotations
@@ -46,20 +46,20 @@ from mmaproof.smt.semantics.unpack import unpack
 
 
 class Changed(ABC):
-    """The operand that rises: its format, what else its term is made of, and that term before and after."""
+    """The operand that rises: its format, the other inputs of its term, and the term before and after."""
 
     fmt: Format
     inputs: tuple[Input, ...] = ()
 
     def assumption(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]], above: Word[D]) -> Truth[T]:
-        """Return what is assumed of ``inputs`` where the operand ``x`` rises to ``above``."""
+        """Return what is assumed of ``inputs`` if the operand ``x`` rises to ``above``."""
         return algebra.truth(True)
 
     @abstractmethod
     def terms(
         self, algebra: Algebra[D, T], words: Mapping[str, Word[D]], above: Word[D]
     ) -> tuple[Term[D, T], Term[D, T]]:
-        """Return the terms of the operand ``x`` and of ``above``."""
+        """Return the term of the operand ``x`` and that of ``above``."""
 
 
 class ChangedC(Changed):
@@ -81,8 +81,9 @@ class ChangedC(Changed):
 class ChangedA(Changed):
     """An element of a, multiplied by a positive number, as a term of the first sum of a step.
 
-    The significands of both products are inputs: all that is used of them is what the distributive law says of
-    (s + 1) * n = s * n + n, where n is the significand of the other factors. That saves reasoning about multipliers.
+    The significands of both products are inputs. The lemma assumes only the distributive law of them,
+    (s + 1) * n = s * n + n, where n is the significand of the other factors. So solvers need not reason about
+    multipliers.
     """
 
     def __init__(self, design: Design) -> None:
@@ -95,7 +96,7 @@ class ChangedA(Changed):
         self.inputs = (Input("b", design.b_format.bits), *scales, *products)
 
     def assumption(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]], above: Word[D]) -> Truth[T]:
-        """Return that the other factors are positive and finite, and how the products are related."""
+        """Return whether the other factors are positive and finite and the products are related as above."""
         fmt, scale = self.step.b_format, self.step.scale_format
         b = unpack(algebra, fmt, words["b"])
         claims = [~(b.negative | b.zero), is_finite(algebra, fmt, words["b"])]
@@ -115,7 +116,7 @@ class ChangedA(Changed):
     def terms(
         self, algebra: Algebra[D, T], words: Mapping[str, Word[D]], above: Word[D]
     ) -> tuple[Term[D, T], Term[D, T]]:
-        """Return the terms, with the products that are inputs."""
+        """Return the terms. Their products are inputs."""
         found = []
         for pattern, product in ((words["x"], words["product"]), (above, words["product_above"])):
             operands = _beside_zeros(algebra, self.step, {**words, "a": pattern})
@@ -148,7 +149,7 @@ class ChangedAddend(Changed):
 
 
 def _beside_zeros(algebra: Algebra[D, T], step: Design, words: Mapping[str, Word[D]]) -> OperandWords[D]:
-    """Return operands of a step: a, b and c as far as they are given, else +0; every block has the same scales."""
+    """Return operands of a step: the given a, b and c, and +0 elsewhere. Every block has the same scales."""
     a, b, c = ([zero(algebra, f)] for f in step.formats[:3])
     first = [[words.get("a", a[0])], [words.get("b", b[0])]]
     scales = [[words[f"scale_{x}"]] * step.blocks(step.k) if f"scale_{x}" in words else [] for x in "ab"]
@@ -160,7 +161,7 @@ def _beside_zeros(algebra: Algebra[D, T], step: Design, words: Mapping[str, Word
 
 
 class Neighbours(Lemma):
-    """A statement about the term of a finite operand and that of the next number above it."""
+    """A statement about the term of a finite operand and the term of the next number above it."""
 
     def __init__(self, name: str, changed: Changed, *more: Input) -> None:
         self.name, self.changed = name, changed
@@ -186,7 +187,7 @@ class Neighbours(Lemma):
 
 
 class TermRises(Neighbours):
-    """The term of the number above is not smaller: see ``_rises``."""
+    """The term of the number above is not smaller, as ``_rises`` defines it."""
 
     def __init__(self, changed: Changed) -> None:
         super().__init__("the term of a larger number is not smaller", changed)
@@ -194,12 +195,12 @@ class TermRises(Neighbours):
     def of_terms(
         self, algebra: Algebra[D, T], words: Mapping[str, Word[D]], v: Term[D, T], above: Term[D, T]
     ) -> Truth[T]:
-        """Return whether it is."""
+        """Return whether ``_rises`` holds of the terms."""
         return _rises(algebra, v, above)
 
 
 def _rises(algebra: Algebra[D, T], v: Term[D, T], above: Term[D, T]) -> Truth[T]:
-    """Return whether one term is at most another whose exponent differs by one at most, unless one of them is zero."""
+    """Return whether v is at most ``above`` and their exponents differ by at most one, unless one of them is zero."""
     x, y = (t.significand.negated_where(t.negative) for t in (v, above))
     same = v.exponent == above.exponent
     up = above.exponent == v.exponent + 1
@@ -216,10 +217,10 @@ def _rises(algebra: Algebra[D, T], v: Term[D, T], above: Term[D, T]) -> Truth[T]
 
 
 class CutOrdered(CutLemma):
-    """Of two terms of one sign and one exponent, cut at the same e_max, the larger has the larger cut.
+    """If two terms of the same sign and exponent are cut at the same e_max, the larger term has the larger cut.
 
-    It is about significands of one bit more than the terms have, so that a term may be written with the exponent of
-    another whose exponent is one lower (``CutOfDoubled``).
+    The significands have one bit more than those of the terms. So a term may be written with an exponent that is one
+    lower, which is that of another term (``CutOfDoubled``).
     """
 
     def __init__(self, shape: TermShape, cut: Cut) -> None:
@@ -228,27 +229,27 @@ class CutOrdered(CutLemma):
         self.inputs = (*self.inputs, Input("larger", wider.significand_width))
 
     def assumption(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
-        """Return that the larger significand is one of a term of this shape."""
+        """Return whether a term of this shape can have the larger significand."""
         larger = {**words, "significand": words["larger"]}
         order = words["larger"] >= words["significand"]
         return algebra.all_of([super().assumption(algebra, words), super().assumption(algebra, larger), order])
 
     def claim(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
-        """Return whether its magnitude, cut, is the larger one."""
+        """Return whether the larger significand has the larger cut."""
         pair = (words, {**words, "significand": words["larger"]})
         x, y = (align(algebra, self.term_of(algebra, w), words["e_max"], self.cut).magnitude() for w in pair)
         return x <= y
 
     def of_term(self, algebra: Algebra[D, T], term: Term[D, T], e_max: Word[D]) -> Truth[T]:
-        """Return that nothing is claimed of one cut by itself."""
+        """Return the constant true, because nothing is claimed of a single cut."""
         return algebra.truth(True)
 
 
 class CutOfDoubled(CutLemma):
-    """A cut has the sign of its term, and depends on the term's value alone.
+    """A cut has the sign of its term and depends only on the value of the term.
 
-    A term, the same with a leading zero bit, and the same with twice the significand and an exponent one lower have the
-    same cut.
+    A term has the same cut if it is written with a leading zero bit, or with twice the significand and an exponent that
+    is one lower.
     """
 
     def __init__(self, shape: TermShape, cut: Cut) -> None:
@@ -265,10 +266,10 @@ class CutOfDoubled(CutLemma):
 
 
 class LargeStep(Neighbours):
-    """Where the exponents differ, the step is at least what the other terms can lose, and neither term loses a bit.
+    """If the exponents differ, the rise is at least what the other terms can lose, and neither term loses a bit.
 
-    ``others`` are the cuts of the other terms: with E the larger exponent, each of them loses at most ``2**(E - F)``, F
-    its own number of bits, and half of that where the exponents differ by one.
+    ``others`` are the cuts of the other terms. Let E be the larger exponent and F the fraction bits of a cut. Each
+    other term loses at most ``2**(E - F)``, and half of that if the exponents differ by one.
     """
 
     def __init__(self, changed: Changed, cut: Cut, others: Sequence[Cut], floor: int | None) -> None:
@@ -280,7 +281,7 @@ class LargeStep(Neighbours):
     def of_terms(
         self, algebra: Algebra[D, T], words: Mapping[str, Word[D]], v: Term[D, T], above: Term[D, T]
     ) -> Truth[T]:
-        """Return whether it is so, or e_max cannot change: exponents agree, or the floor is as high."""
+        """Return whether that holds, or e_max cannot change because the exponents agree or the floor is as high."""
         both = v.present & above.present
         stays = [both & (v.exponent == above.exponent), ~(v.present | above.present)]
         if self.floor is not None:
@@ -297,14 +298,14 @@ class LargeStep(Neighbours):
         return algebra.any_of([*stays, enough & ~algebra.any_of(lost)])
 
     def _one_apart(self, algebra: Algebra[D, T], v: Term[D, T], above: Term[D, T]) -> Truth[T]:
-        """Return whether the exponents differ by one and the step is at least half a unit of every other term."""
+        """Return whether the exponents differ by one and the rise is at least half a unit of every other term."""
         x, y = (t.significand.negated_where(t.negative) for t in (v, above))
         up = above.exponent == v.exponent + 1
         down = v.exponent == above.exponent + 1
         return (up & self._covers(algebra, v, (y << 1) - x)) | (down & self._covers(algebra, v, y - (x << 1)))
 
     def _beside_zero(self, algebra: Algebra[D, T], nothing: Term[D, T], t: Term[D, T], *, negative: bool) -> Truth[T]:
-        """Return whether one is zero and not higher, and the other of this sign and a unit of every other term."""
+        """Return whether one term is zero and not higher, and the other has this sign and covers the losses."""
         higher = nothing.present & (nothing.exponent >= t.exponent)
         sign = t.negative if negative else ~t.negative
         size = self._covers(algebra, t, t.significand.as_signed())
@@ -312,16 +313,16 @@ class LargeStep(Neighbours):
         return algebra.all_of([zero_there, t.present, sign, size, ~higher])
 
     def _covers(self, algebra: Algebra[D, T], t: Term[D, T], step: Word[D]) -> Truth[T]:
-        """Return whether a step in units of the term's last bit is at least what the others lose."""
+        """Return whether a rise in units of the term's last bit is at least what the others lose."""
         finer = self.finest - t.fraction_bits
         lost = algebra.signed(self.lost << max(-finer, 0))
         return (step << max(finer, 0)) >= lost
 
 
 class CutAgain(CutLemma):
-    """The cut of a term below an e_max one higher is its cut, cut by one bit more; so by induction for any higher.
+    """The cut of a term at an e_max one higher is its cut, cut again by one bit. Induction extends it to any e_max.
 
-    Rounded to nearest twice is not rounded once: such a cut is at most half a unit away.
+    Rounding to nearest twice differs from rounding once. Such a cut is at most half a unit away.
     """
 
     def __init__(self, kind: str, shape: TermShape, cut: Cut) -> None:
@@ -329,7 +330,7 @@ class CutAgain(CutLemma):
         super().__init__(f"one of the {kind}, cut below a higher e_max, is {again}", shape, cut)
 
     def of_term(self, algebra: Algebra[D, T], term: Term[D, T], e_max: Word[D]) -> Truth[T]:
-        """Return whether it is: a floor of a floor, truncated twice, or rounded to odd twice; or so close."""
+        """Return whether the second cut is the floor, truncation or rounding to odd of the first, or so close to it."""
         one = algebra.unsigned(1, 1)
         low, high = (align(algebra, term, e, self.cut) for e in (e_max, e_max + 1))
         if self.cut.rounds_to_nearest:
@@ -346,7 +347,7 @@ class CutAgain(CutLemma):
 
 
 class OrderedConversion(Lemma):
-    """The conversion keeps the order of sums, whatever their e_max; zeros of either sign are the same."""
+    """The conversion keeps the order of sums, whatever their e_max is. Zeros of either sign count as equal."""
 
     def __init__(self, total: FusedSum[Any, Any], rules: Rules) -> None:
         self.name = "the conversion keeps the order of sums"
@@ -363,7 +364,7 @@ class OrderedConversion(Lemma):
         )
 
     def assumption(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
-        """Return that both sums are within their bound, and x is at most y, compared by the exponents of top bits."""
+        """Return whether both sums are within their bound, and x is at most y by the exponents of their top bits."""
         claims, keys = [], []
         for n in ("x", "y"):
             magnitude = words[n].magnitude()
@@ -392,14 +393,14 @@ class OrderedConversion(Lemma):
 
 
 def _at_most(algebra: Algebra[D, T], x: tuple[Word[D], Word[D]], y: tuple[Word[D], Word[D]]) -> Truth[T]:
-    """Return whether one pair of words is at most another, the first words being compared first."""
+    """Return whether one pair of words is at most another in lexicographic order."""
     return (x[0] < y[0]) | ((x[0] == y[0]) & (x[1] <= y[1]))
 
 
 def lemmas_for_c(design: Design) -> Sequence[Lemma]:
-    """Return lemmas that together say that d does not fall where c rises; none where the argument does not apply.
+    """Return lemmas that together imply that d does not fall if c rises; none if the argument does not apply.
 
-    It applies where c is added last, and where it is a term of the last fused sum, as it is or cut with the others.
+    It applies if c is added last, and if c is a term of the last fused sum.
     """
     step, d = design.step, design.d_format
     if design.adds_c_last or design.guarantees(Guarantee.ROUNDED_LAST_SUM):
@@ -418,11 +419,11 @@ _RISING_PRODUCT = (
     *(Guarantee.ALIGNED_SUMS, Guarantee.SINGLE_SUM, Guarantee.EXACT_SUM, Guarantee.SINGLE_PRODUCTS),
     *(Guarantee.FINITE_PRODUCTS, Guarantee.SUMMED_EXPONENTS, Guarantee.UNCHANGED_OPERANDS),
 )
-"""What a step must guarantee for the significand of its first product to be that of a[0] times another number."""
+"""The guarantees by which the significand of the first product is that of a[0] times another number."""
 
 
 def lemmas_for_a(design: Design) -> Sequence[Lemma]:
-    """Return lemmas that together say that d does not fall where a[0] rises, times a positive b[0]; likewise none."""
+    """Return lemmas that together imply that d does not fall if a[0] rises and b[0] is positive; none as above."""
     if not design.guarantees(*_RISING_PRODUCT) or design.adds_c_last:
         return ()
     if design.scale_format is not None and design.scale_format.fraction_bits:
@@ -431,14 +432,14 @@ def lemmas_for_a(design: Design) -> Sequence[Lemma]:
 
 
 def _of_addition(fmt: Format, rules: Rules, step: Step) -> Sequence[Lemma]:
-    """Return the lemmas about a rounded addition one of whose addends rises."""
+    """Return the lemmas about a rounded addition in which one addend rises."""
     algebra = TermAlgebra()
     x = unpack(algebra, fmt, algebra.symbol(f"addend_{fmt.name}", fmt.bits))
     return _of_sum(ChangedAddend(fmt, step), ieee.aligned_sum(algebra, fmt, x, x), 0, rules)
 
 
 def _of_sum(changed: Changed, total: FusedSum[Any, Any], place: int, rules: Rules) -> Sequence[Lemma]:
-    """Return the lemmas about a sum in which the term at ``place`` rises; all have the cuts of its path."""
+    """Return the lemmas about a sum in which the term at ``place`` rises. The cuts are those of its datapath."""
     rest = list(zip(total.terms, total.path.cuts, strict=True))
     term, cut = rest.pop(place)
     own = TermShape.of(term, total.e_max)
@@ -458,7 +459,7 @@ def _of_sum(changed: Changed, total: FusedSum[Any, Any], place: int, rules: Rule
 
 
 def _last_sum(design: Design) -> FusedSum[Any, Any]:
-    """Return the last sum of a step, for the widths of its words."""
+    """Return the last sum of a step. Only the widths of its words are used."""
     algebra, step = TermAlgebra(), design.one_step()
     words = {n: algebra.symbol(f"{n}_{f.name}", f.bits) for n, f in zip("abc", step.formats[:3], strict=True)}
     if step.scale_format is not None:

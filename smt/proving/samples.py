@@ -1,4 +1,4 @@
-"""Terms evaluated on sample operands: what tells relations worth a lemma from those that a sample denies."""
+"""Terms evaluated on sample operands. A relation that a sample violates is not worth a lemma."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ Values = tuple[int, ...]
 
 
 class Samples:
-    """Values of terms on some operands, given as symbol name -> value; each term is evaluated once."""
+    """Values of terms on some operands (symbol name -> value). Each term is evaluated once."""
 
     def __init__(self, rows: Sequence[Mapping[str, int]]) -> None:
         self.rows = rows
         self._values: dict[FNode, Values] = {}
 
     def define(self, variable: FNode, values: Values) -> None:
-        """State the values of a variable that is not among the operands."""
+        """Define the values of a variable that is not among the operands."""
         self._values[variable] = values
 
     def values(self, term: FNode) -> Values:

@@ -1,16 +1,16 @@
-"""Lemmas behind the scaling of a whole step by two.
+"""The lemmas behind the scaling of a whole step by two.
 
-Take the operands of a step, all nonzero, and the same with a and c doubled, every number staying normal. Then
+Take nonzero operands of a step, and the same operands with a and c doubled, so that every number stays normal. Then
 
-1. taken apart, each doubled operand has its significand and sign, and an exponent one higher (``UnpacksDoubled``): so
-   has every product, whose exponent is a sum with that of b, and c;
+1. each doubled operand has the same significand and sign, and an exponent one higher (``UnpacksDoubled``). The same
+   holds for c and for every product, whose exponent is the sum of the exponents of a and b;
 2. the largest of exponents that are all one higher is one higher (``MaximumMoves``, two at a time);
 3. a term cut below e_max is the same when its exponent and e_max are both one higher (``CutMoves``), so that all
-   aligned terms, and their sum, are the same;
+   aligned terms and their sum are the same;
 4. rho of the same sum at an e_max one higher is twice rho of it, where that stays in the normal range
    (``ConversionMoves``).
 
-So d is doubled. No number is special, before or after, so that nothing takes the place of the sum.
+So d is doubled. No number is special, before or after, so no special value replaces the sum.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ _MOVES = (
 
 
 def doubled(algebra: Algebra[D, T], fmt: Format, pattern: Word[D]) -> Word[D]:
-    """Return the pattern of twice a normal number whose double is one too, and zero as it is."""
+    """Return the pattern of twice a normal number whose double is normal too. Zero is returned as it is."""
     zero = unpack(algebra, fmt, pattern).zero
     one_up = algebra.unsigned(1 << (fmt.fraction_bits + fmt.ignored_bits), fmt.bits)
     return ite(zero, pattern, (pattern + one_up).extract(fmt.bits - 1, 0))
 
 
 def stays_normal(algebra: Algebra[D, T], fmt: Format, pattern: Word[D]) -> Truth[T]:
-    """Return whether a number is normal and so is its double."""
+    """Return whether a number and its double are normal."""
     x, twice = unpack(algebra, fmt, pattern), unpack(algebra, fmt, doubled(algebra, fmt, pattern))
     below_top = x.exponent < fmt.e_max
     special = algebra.any_of([x.zero, x.subnormal, x.infinite, x.nan, twice.infinite, twice.nan])
@@ -53,7 +53,10 @@ def stays_normal(algebra: Algebra[D, T], fmt: Format, pattern: Word[D]) -> Truth
 
 
 def is_inside(algebra: Algebra[D, T], fmt: Format, pattern: Word[D]) -> Truth[T]:
-    """Return whether a result is 2**(e_min + 1) or more (what was rounded to it was normal) and its double normal."""
+    """Return whether a result is at least 2**(e_min + 1) and its double is normal.
+
+    The value that was rounded to such a result was normal.
+    """
     above = unpack(algebra, fmt, pattern).exponent > fmt.e_min
     return above & stays_normal(algebra, fmt, pattern)
 
@@ -67,11 +70,11 @@ class UnpacksDoubled(Lemma):
         self.inputs = (Input("pattern", fmt.bits),)
 
     def assumption(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
-        """Return that number and double are normal."""
+        """Return whether the number and its double are normal."""
         return stays_normal(algebra, self.fmt, words["pattern"])
 
     def claim(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
-        """Return whether it has."""
+        """Return whether the parts are so."""
         x = unpack(algebra, self.fmt, words["pattern"])
         twice = unpack(algebra, self.fmt, doubled(algebra, self.fmt, words["pattern"]))
         return algebra.all_of(
@@ -85,7 +88,7 @@ class UnpacksDoubled(Lemma):
 
 
 class MaximumMoves(Lemma):
-    """The largest of two exponents that are one higher is one higher."""
+    """If two exponents are one higher, their maximum is one higher."""
 
     def __init__(self, width: int) -> None:
         self.name = f"the larger of two exponents of {width} bits moves with them"
@@ -99,10 +102,10 @@ class MaximumMoves(Lemma):
 
 
 class CutMoves(CutLemma):
-    """The cut of a term depends on how far it lies below e_max alone."""
+    """The cut of a term depends only on its significand and its distance below e_max."""
 
     def of_term(self, algebra: Algebra[D, T], term: Term[D, T], e_max: Word[D]) -> Truth[T]:
-        """Return whether exponent and e_max one higher give the same."""
+        """Return whether the cut stays the same if the exponent and e_max are one higher."""
         exponent = term.exponent + 1
         higher = Term(term.fraction_bits, term.negative, exponent, term.significand, term.present, term.largest)
         moved = align(algebra, higher, e_max + 1, self.cut)
@@ -125,9 +128,9 @@ class ConversionMoves(ConversionLemma):
 
 
 def scaling_moves(design: Design) -> bool:
-    """Return whether the argument applies: the exponents of all terms move, and no others decide an alignment.
+    """Return whether the argument applies: the exponents of all terms move, and nothing else decides an alignment.
 
-    A scale that is zero would make zero products of nonzero elements, which may have an exponent of their own.
+    A scale of zero would make products of nonzero elements zero, and zero products may have another exponent.
     """
     scales_are_nonzero = design.scale_format is None or not design.scale_format.fraction_bits
     return design.guarantees(*_MOVES) and not design.adds_c_last and scales_are_nonzero

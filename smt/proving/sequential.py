@@ -1,20 +1,21 @@
-"""Fasi's sorted, non-normalising, sequential accumulator is a T-FDPA, under conditions: the lemmas that prove it.
+"""The lemmas that prove that Fasi's sequential accumulator is a T-FDPA under some conditions.
 
-The sum starts with a term of the largest EXPONENT, un-normalised as the products are, takes the others in order of
-index, and truncates every ADDEND to F fraction bits below that exponent; it does not normalise. Then it returns what
-T-FDPA does, whose parameters are otherwise the same, for any number of terms:
+The conditions are these. The sum starts with a term of the largest EXPONENT, where products are not normalised. It
+takes the other terms in order of index, truncates every ADDEND to F fraction bits below that exponent, and does not
+normalise. Then it returns the result of the T-FDPA with the same other parameters, for any number of terms:
 
-1. Exactly one of the terms whose exponent is e_max is chosen, where any term is present (``StartIsUnique``).
-2. The accumulator starts as that term, cut; it is the aligned term of T-FDPA (``StartsAligned``).
-3. Adding another term adds its aligned word, whatever the accumulator holds, and does not move it (``AddsAligned``).
-   So in the end the accumulator holds the sum of all aligned terms, one of them taken first: the sum of T-FDPA, because
-   the order of a sum does not matter (a law of ``laws``) and a term that is not present is zero.
-4. The conversion reads the same number from the accumulator, which has zeros below F (``WidenedConversion``). Where no
-   term is present the sum is zero, and converts to the same at any exponent (``ZeroConverts``).
+1. If any term is present, exactly one of the terms with the exponent e_max is chosen (``StartIsUnique``).
+2. The accumulator starts as the cut of that term, which is the aligned term of T-FDPA (``StartsAligned``).
+3. Adding another term adds its aligned word, whatever the accumulator holds, and does not move the accumulator
+   (``AddsAligned``). So in the end it holds the sum of all aligned terms. This is the sum of T-FDPA, because the order
+   of a sum does not matter (a law of ``laws``) and a term that is not present is zero.
+4. The conversion reads the same number from the accumulator, which has zeros below F (``WidenedConversion``). If no
+term
+   is present, the sum is zero, and it converts to the same result at any exponent (``ZeroConverts``).
 
-Special values are decided by the same stage from the same operands. The other readings of Fasi et al. 2021 differ from
-T-FDPA (tests/smt/proving/test_sequential.py has inputs): the largest MAGNITUDE first, as a smaller exponent may have
-the larger product; NORMALISED exponents; truncated PARTIAL SUMS; a sum that normalises.
+The same stage decides special values from the same operands. The other readings of Fasi et al. 2021 differ from T-FDPA
+(tests/smt/proving/test_sequential.py has inputs): the largest MAGNITUDE first, because a product with a smaller
+exponent may be larger; NORMALISED exponents; truncated PARTIAL SUMS; and a sum that normalises.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ _T_FDPA = (
 
 
 def is_rewriting(fused: Design, in_turn: Design) -> bool:
-    """Return whether the lemmas apply: a T-FDPA, and the same as such a sequential accumulator."""
+    """Return whether the lemmas apply: one is a T-FDPA, the other the same with such a sequential accumulator."""
     if not fused.guarantees(*_T_FDPA) or fused.adds_c_last or not fused.chain.keeps_infinities:
         return False
     if not in_turn.guarantees(Guarantee.SUM_IN_TURN):
@@ -62,7 +63,7 @@ def is_rewriting(fused: Design, in_turn: Design) -> bool:
 
 
 class StartIsUnique(Lemma):
-    """Exactly one term is the first present one whose exponent is the largest, where any term is present."""
+    """If any term is present, exactly one term is the first present one with the largest exponent."""
 
     def __init__(self, total: FusedSum[Any, Any]) -> None:
         self.widths = [t.exponent.width for t in total.terms]
@@ -79,12 +80,12 @@ class StartIsUnique(Lemma):
         ]
 
     def assumption(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
-        """Return that e_max is the exponent of a term that is present."""
+        """Return whether e_max is the exponent of a term that is present."""
         e_max = words["e_max"]
         return algebra.any_of([t.present & (t.exponent == e_max) for t in self._terms(algebra, words)])
 
     def claim(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
-        """Return whether one term is chosen and no two are, and it is present and has that exponent."""
+        """Return whether exactly one term is chosen, and it is present and has that exponent."""
         terms, e_max = self._terms(algebra, words), words["e_max"]
         seen, good = algebra.truth(False), []
         for term, chosen in zip(terms, with_exponent(algebra, terms, e_max), strict=True):
@@ -95,7 +96,7 @@ class StartIsUnique(Lemma):
 
 
 class _OfAccumulator(TermLemma):
-    """A statement about one term and the accumulator of ``design``, which has ``fraction`` fraction bits."""
+    """A statement about one term and the accumulator of ``design`` with ``fraction`` fraction bits."""
 
     def __init__(self, name: str, design: Design, shape: TermShape, cut: Cut, fraction: int) -> None:
         super().__init__(name, shape, cut)
@@ -113,7 +114,7 @@ class StartsAligned(_OfAccumulator):
         super().__init__(f"a sum that starts with one of the {kind} starts aligned", design, shape, cut, fraction)
 
     def claim(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
-        """Return whether it does, or the term is not present or lies below e_max."""
+        """Return whether it does, unless the term is not present or lies below e_max."""
         term, e_max = self.term_of(algebra, words), words["e_max"]
         state = start(algebra, [term], [algebra.truth(True)], self.fraction)
         state = cut_at(self.step, algebra, state, self.fraction)
@@ -123,14 +124,14 @@ class StartsAligned(_OfAccumulator):
 
 
 class AddsAligned(_OfAccumulator):
-    """A term that is taken adds its aligned word to the accumulator, one that is not taken adds nothing."""
+    """A term that is taken adds its aligned word to the accumulator. A term that is not taken adds nothing."""
 
     def __init__(self, kind: str, design: Design, shape: TermShape, cut: Cut, fraction: int, total_width: int) -> None:
         super().__init__(f"adding one of the {kind} adds its aligned word", design, shape, cut, fraction)
         self.inputs = (*self.inputs, Input("held", total_width, signed=True), Input("taken", 1))
 
     def claim(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
-        """Return whether it does, and the accumulator keeps its exponent."""
+        """Return whether that holds and the accumulator keeps its exponent."""
         term, e_max = self.term_of(algebra, words), words["e_max"]
         value = words["held"] << (self.fraction - self.cut.fraction_bits)
         taken = term.present & words["taken"].is_value(1)
@@ -142,7 +143,7 @@ class AddsAligned(_OfAccumulator):
 
 
 class ZeroConverts(Lemma):
-    """A sum that is zero converts to the same at any exponent."""
+    """A sum that is zero converts to the same result at any exponent."""
 
     name = "zero converts to the same at any exponent"
 
@@ -158,7 +159,7 @@ class ZeroConverts(Lemma):
 
 
 def sequential_lemmas(in_turn: Design, total: FusedSum[Any, Any]) -> Sequence[Lemma]:
-    """Return the lemmas that ``in_turn`` returns what its T-FDPA does, whose only sum is ``total``."""
+    """Return the lemmas that ``in_turn`` returns what its T-FDPA returns. ``total`` is the only sum of that."""
     fraction = fraction_of(sequential(in_turn.step), total.terms)
     found: list[Lemma] = [StartIsUnique(total)]
     for kind, (shape, cut) in cut_terms(total).items():

@@ -1,23 +1,23 @@
 """Staged proofs: two runs of the semantics compared stage by stage, at the signals that the stages name.
 
-``StagedTerms`` interprets the semantics in terms like ``TermAlgebra``, but what a stage names (``Algebra.signal``) goes
-on as a fresh variable: the stages after it are *cut* loose from those before. Before a new variable is made, the signal
-is held against the earlier ones (those of the other run among them): where it is, on sample operands, a constant,
-equal to an earlier signal, its negation, or that signal moved by a known power of two or offset by a constant, or one
-of these where it is observable (the sign of a zero is not), the
-relation is a lemma about the stages since their last cuts. Once proved, what follows sees the earlier variable in that
-relation instead of a variable of its own. Signals that are one and the same term need no lemma: so are, in canonical
-order (``laws``), those of permuted terms.
+``StagedTerms`` interprets the semantics in terms like ``TermAlgebra``, but it replaces each signal that a stage names
+(``Algebra.signal``) by a fresh variable. This is a *cut* between the stages before and after. Before it makes a
+variable, it compares the signal with the earlier signals, those of the other run included, on sample operands. The
+signal may be a constant there, or an earlier signal, its negation, that signal times a known power of two, or that
+signal plus a constant. It may also be so only where it is observable (the sign of a zero is not). Then the relation
+becomes a lemma about the stages since their last cuts. If the lemma is proved, the later stages see the earlier
+variable in that relation instead of a new variable. Signals that are the same term need no lemma. Permuted terms are
+the same term in canonical order (``laws``).
 
-Why the lemmas add up to the claim: take any operands that meet the precondition, and give each variable the value that
-the term it stands for has for them. Each lemma holds for all values of the variables in it, so it holds for these; by
-induction over the signals in the order in which they were named, every term with variables in it has the value that
-the semantics without cuts computes. So the claim, proved for all values of the variables, holds for the operands.
+The lemmas imply the claim for this reason. Take any operands that meet the precondition, and give each variable the
+value of the term that it stands for. Each lemma holds for all values of its variables, so it holds for these. By
+induction over the signals in the order in which they were named, every term with variables has the value that the
+semantics without cuts computes. The claim is proved for all values of the variables, so it holds for the operands.
 
-A lemma that fails says nothing about the runs, only that the cut was too coarse: it is then asked again with the
-variables of its last stage replaced by what they stand for, and so on for ``WIDENINGS`` stages. Where no relation is
-proved, the signal keeps a variable of its own. The claim is widened the same way. Only models of the claim with no
-variable left would be witnesses; they are not looked for here.
+A lemma that fails says nothing about the runs. It says only that the cut was too coarse. The lemma is then asked again
+with the variables of its last stage replaced by their terms, and so on for ``WIDENINGS`` stages. If no relation is
+proved, the signal keeps a variable of its own. The claim is widened in the same way. A model would be a witness only if
+the claim had no variables left, so witnesses are not looked for here.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ from mmaproof.smt.solving.verdict import Cause, Status, combine
 WIDENINGS = 2
 """Stages by which the cut of a lemma is widened before its relation is given up."""
 CANDIDATES = 3
-"""Earlier signals that a signal is held against."""
+"""Earlier signals with which a signal is compared."""
 CLAIM_WIDENINGS = 6
 """The same for the claim itself."""
 RESULT_WIDENINGS = 10
-"""Stages by which it is widened one at a time, for the claim and for results of steps."""
+"""Stages by which the cut of the claim, or of results of steps, is widened one at a time."""
 LEMMA_SECONDS, CLAIM_SECONDS = 5.0, 20.0
-"""What one query about a relation, and one about the claim, may take."""
+"""Seconds that one query about a relation, and one about the claim, may take."""
 
 
 Bounds = tuple[int, int]
@@ -67,11 +67,11 @@ SUM, PARTIAL_SUM, MAXIMUM, D_SIGNAL, RESULT = (
 
 @dataclass(frozen=True, slots=True)
 class _Signal:
-    """A signal met before: the variable that goes on in its place, and the term that it stands for."""
+    """An earlier signal: the variable that replaces it, and the term that it stands for."""
 
     name: Signal
     index: int
-    """how many signals of this name came before it in its run"""
+    """the number of signals of this name before it in its run"""
     variable: FNode
     definition: FNode
     width: int
@@ -79,11 +79,11 @@ class _Signal:
     sign: int
     places: int
     first: int
-    """value on the first sample"""
+    """its value on the first sample"""
     fold: int
-    """the sum or maximum that it is a part of; other signals have negative numbers, each its own"""
+    """the number of the sum or maximum that it is a part of; every other signal has a negative number of its own"""
     depth: int
-    """how many cuts lie one behind the other up to this one"""
+    """the length of the longest chain of cuts that ends here"""
 
 
 def prove_by_stages(
@@ -96,9 +96,9 @@ def prove_by_stages(
 ) -> StagedProof:
     """Try to prove ``claim`` stage by stage under the precondition of ``question``.
 
-    ``claim`` runs the semantics over the algebra that it is given, on the symbols of ``question``; the rows of
-    ``samples`` are operands that meet the precondition. ``results`` is how results of the runs are related on the way,
-    along chains and in trees, where they are not equal.
+    ``claim`` runs the semantics over the given algebra, on the symbols of ``question``. The rows of ``samples`` are
+    operands that meet the precondition. If results of the two runs, along chains and in trees, are not equal,
+    ``results`` is their relation.
     """
     started = time.monotonic()
     if not samples.rows:
@@ -120,7 +120,7 @@ def prove_by_stages(
 
 
 class StagedTerms(LawfulTerms):
-    """Terms that are cut at the signals which the stages name; see the module text."""
+    """Terms that are cut at the signals that the stages name, as the module text describes."""
 
     def __init__(self, lemmas: Lemmas, samples: Samples, question: Formula, results: Related | None = None) -> None:
         super().__init__(question.environment)
@@ -136,7 +136,7 @@ class StagedTerms(LawfulTerms):
         self._facts: dict[FNode, list[FNode]] = {}
         self._bounds: dict[FNode, Bounds] = {}
         self._added_up: set[FNode] = set()
-        """variables whose bounds are sums of those of others"""
+        """variables whose bounds are sums of the bounds of others"""
 
     def begin(self) -> None:
         """Count the signals of the next run from the beginning."""
@@ -146,7 +146,7 @@ class StagedTerms(LawfulTerms):
     # --- cuts -----------------------------------------------------------------------------------------------
 
     def signal(self, name: Signal, x: Word[FNode], bounds: Bounds | None = None) -> Word[FNode]:
-        """Return what goes on in the place of ``x``; that it stays within its bounds is a lemma, and then a fact."""
+        """Return what replaces ``x``. A lemma says that it is within its bounds, and later lemmas may use that."""
         y = Word(self._cut(name, x.data, x.width, x.signed), x.width, x.signed, self)
         if bounds is not None and y.data in self._named and y.data not in self._bounds:
             self._bound(name, y, bounds)
@@ -155,11 +155,11 @@ class StagedTerms(LawfulTerms):
         return y
 
     def signal_truth(self, name: Signal, x: Truth[FNode], observable: Observable | None = None) -> Truth[FNode]:
-        """Return what goes on in the place of ``x``."""
+        """Return what replaces ``x``."""
         return Truth(self._cut(name, x.data, TRUTH, False, observable), self)
 
     def maximum(self, words: Sequence[Word[FNode]]) -> Word[FNode]:
-        """Return the largest, cut after every comparison; no operand exceeds it, which later lemmas may use."""
+        """Return the largest, cut after every comparison. Later lemmas may use that no operand exceeds it."""
         self._folds += 1
         largest = super().maximum(words)
         for x in words:
@@ -203,7 +203,7 @@ class StagedTerms(LawfulTerms):
         return self._seen[term]
 
     def _related(self, name: Signal, term: FNode, width: int, signed: bool) -> FNode:
-        """Return a term over earlier variables that is proved equal, or else a new variable."""
+        """Return a term over earlier variables that is proved equal to ``term``, or else a new variable."""
         values, symbols = self._samples.values(term), self._symbols(term)
         if len(set(values)) == 1:
             constant = self._truth(bool(values[0])) if width == TRUTH else self._constant(values[0], width)
@@ -242,7 +242,10 @@ class StagedTerms(LawfulTerms):
         return variable
 
     def _relate_where(self, other: _Signal, this: _Signal, observable: FNode) -> None:
-        """Note, where it is proved, that a truth value is that of the run before, or its negation, where observable."""
+        """Note the relation of a truth value to that of the other run, if it is proved.
+
+        Where it is observable, the truth value is the other one or its negation.
+        """
         columns = (self._samples.values(x) for x in (this.variable, other.variable, observable))
         differ = {x ^ y for x, y, seen in zip(*columns, strict=True) if seen}
         for opposite in (False, True):
@@ -255,7 +258,7 @@ class StagedTerms(LawfulTerms):
                 return
 
     def _relate_results(self, other: _Signal, this: _Signal) -> None:
-        """Note, where it is proved, that a result is related to that of the run before as final results are."""
+        """Note that a result and that of the other run are related as final results are, if it is proved."""
         if self._results is not None:
             related = self._results
 
@@ -265,7 +268,7 @@ class StagedTerms(LawfulTerms):
             self._is_fact("as claimed", other, this, relation)
 
     def _is_fact(self, relation: str, other: _Signal, this: _Signal, related: Callable[[FNode, FNode], FNode]) -> bool:
-        """Note that two variables are related, and return True, where that is proved of what they stand for."""
+        """Return whether the terms of two variables are proved to be related. If so, note it as a fact."""
         if not self.holds(this.name, relation, related(other.definition, this.definition), widenings=WIDENINGS):
             return False
         self._facts.setdefault(this.variable, []).append(related(other.variable, this.variable))
@@ -274,7 +277,8 @@ class StagedTerms(LawfulTerms):
     def _is_candidate(self, other: _Signal, this: _Signal, is_multiple: bool) -> bool:
         """Return whether two signals that agree on the samples are worth a lemma.
 
-        Truth values agree by chance, and so do the largest of many and of more of them; an offset by 0 is equality.
+        Truth values often agree by chance, and so does a maximum with the maximum of a few more words. An offset of 0
+        is equality, which is looked for elsewhere.
         """
         if this.width == TRUTH:
             return (other.name, other.index) == (this.name, this.index)
@@ -286,7 +290,7 @@ class StagedTerms(LawfulTerms):
     # --- bounds ---------------------------------------------------------------------------------------------
 
     def _bound(self, name: Signal, x: Word[FNode], bounds: Bounds) -> None:
-        """Note between which values a variable lies, where that is news and is proved."""
+        """Note the bounds of a variable, if they are new and proved."""
         least = -(1 << (x.width - 1)) if x.signed else 0
         if bounds[0] <= least and bounds[1] >= least + (1 << x.width) - 1:
             return
@@ -299,7 +303,7 @@ class StagedTerms(LawfulTerms):
         self._facts.setdefault(x.data, []).append(self._within(x, bounds))
 
     def _within(self, x: Word[FNode], bounds: Bounds) -> FNode:
-        """Return that a word lies between two numbers."""
+        """Return the formula that a word lies within bounds."""
         low, high = (self.signed(b) if x.signed else self.unsigned(b, max(b.bit_length(), 1)) for b in bounds)
         return self.negation(self.any_of([self.less(x, low), self.less(high, x)])).data
 
@@ -318,7 +322,7 @@ class StagedTerms(LawfulTerms):
     # --- relations ------------------------------------------------------------------------------------------
 
     def _multiple(self, other: _Signal, this: _Signal) -> tuple[str, Callable[[FNode], FNode]]:
-        """Return how ``this`` is the other one, negated or moved by a power of two."""
+        """Return in words, and as a function of the other term, that this is a multiple of the other by ±2**n."""
         opposite, places = this.sign != other.sign, this.places - other.places
         if this.width == TRUTH:
             return ("negated" if opposite else "equal"), (self._not if opposite else lambda x: x)
@@ -334,7 +338,7 @@ class StagedTerms(LawfulTerms):
         return " and ".join(words) or "equal", of
 
     def _offset(self, other: _Signal, this: _Signal) -> tuple[str, Callable[[FNode], FNode]]:
-        """Return how ``this`` is the other one and a constant."""
+        """Return in words, and as a function of the other term, that this is the other plus a constant."""
         amount = this.first - other.first
 
         def of(x: FNode) -> FNode:
@@ -343,7 +347,7 @@ class StagedTerms(LawfulTerms):
         return f"offset by {amount}", of
 
     def _addends(self, numbers: Values) -> Iterator[tuple[_Signal, _Signal]]:
-        """Yield pairs of signals that are this sum on the samples; one of them is a whole sum."""
+        """Yield pairs of signals whose sum is ``numbers`` on the samples. One of the two is a whole sum."""
         for whole in self._sums:
             total = signed_values(self._samples.values(whole.variable), whole.width)
             rest = tuple(x - y for x, y in zip(numbers, total, strict=True))
@@ -367,7 +371,7 @@ class StagedTerms(LawfulTerms):
         seconds: float = LEMMA_SECONDS,
         widenings: int = WIDENINGS,
     ) -> bool:
-        """Return whether the claim is proved, from its last cuts or from up to ``widenings`` stages before them."""
+        """Return whether the claim is proved from its last cuts, or from up to ``widenings`` stages before them."""
         for widened, formula in enumerate(self._widened(claim, stage, widenings)):
             for assumption in self._assumptions(formula, stage):
                 status = self._lemmas.ask(str(stage), relation, formula, assumption, seconds=seconds, widened=widened)
@@ -376,9 +380,9 @@ class StagedTerms(LawfulTerms):
         return False
 
     def _widened(self, claim: FNode, stage: Signal, widenings: int) -> Iterator[FNode]:
-        """Yield a claim; then, so many times, the same with one more stage undone, and with all of its cuts undone.
+        """Yield a claim, then the claim with more and more stages undone, and last with all of its cuts undone.
 
-        The results of steps are undone by more stages: a rounded addition is many.
+        The results of steps are undone by more stages, because a rounded addition consists of many.
         """
         yield claim
         near = claim
@@ -407,10 +411,10 @@ class StagedTerms(LawfulTerms):
         return self.environment.substituter.substitute(claim, {v: self._named[v].definition for v in cuts})
 
     def _assumptions(self, claim: FNode, stage: Signal) -> Iterator[FNode | None]:
-        """Yield what is known of the symbols of a claim: facts about variables, and the precondition of operands.
+        """Yield what is known of the symbols of a claim: facts about variables, and the precondition on operands.
 
-        Bounds of partial sums differ from one to the next: lemmas about these are tried without first, which makes
-        them one lemma.
+        The bounds of partial sums differ from one sum to the next. Lemmas about partial sums are tried without bounds
+        first, because they are one lemma then.
         """
         symbols = self._symbols(claim)
         of_operands = self._precondition is not None and any(v not in self._named for v in symbols)
@@ -424,7 +428,7 @@ class StagedTerms(LawfulTerms):
 
 
 def _shape(numbers: Values, width: int) -> tuple[object, int, int]:
-    """Return what multiples by powers of two share, negated ones too, with the sign and the power that they do not."""
+    """Return what all multiples by ±2**n share, and the sign and the power of this one."""
     first = next((x for x in numbers if x), 1)
     if width == TRUTH:
         return (TRUTH, tuple(x ^ numbers[0] for x in numbers)), numbers[0], 0

@@ -1,14 +1,14 @@
-"""Lemmas about the sum of two terms: cut to fewer bits and jammed, it converts as the exact sum does.
+"""Lemmas about the sum of two terms: if it is cut to fewer bits and jammed, it converts as the exact sum does.
 
-The exact sum keeps W fraction bits below the larger exponent, enough for every bit of both terms; the jammed one keeps
-n < W. Take terms that are zero or normalised, whatever they came from. Then
+The exact sum keeps W fraction bits below the larger exponent, which is enough for every bit of both terms. The jammed
+sum keeps n < W. Take any terms that are zero or normalised. Then
 
-1. the jammed sum is the exact sum jammed to n fraction bits, and where that loses bits, the exact sum is at least half
-   of ``2**e_max`` (``JammedSum``);
-2. where it loses none, both are the same value, which converts to the same (``WidenedConversion``);
-3. where the exact sum is so large, jamming it does not change what it converts to (``JammedConversion``).
+1. the jammed sum is the exact sum jammed to n fraction bits, and if that loses bits, the exact sum is at least half of
+   ``2**e_max`` (``JammedSum``);
+2. if it loses none, both sums have the same value, which converts to the same result (``WidenedConversion``);
+3. if the exact sum is so large, jamming it does not change the result of its conversion (``JammedConversion``).
 
-Terms that are zero and not present change no sum and no e_max.
+Terms that are zero and not present change neither sum nor e_max.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from mmaproof.smt.semantics.terms import Term
 
 
 class JammedSum(Lemma):
-    """The jammed sum is the exact sum jammed; where that loses bits, the exact sum is large."""
+    """The jammed sum is the exact sum jammed. If that loses bits, the exact sum is large."""
 
     def __init__(self, shapes: tuple[TermShape, TermShape], exact_bits: int, bits: int) -> None:
         self.name = f"the sum of two terms jammed at {bits} fraction bits is the one at {exact_bits}, jammed"
@@ -45,7 +45,7 @@ class JammedSum(Lemma):
         )
 
     def assumption(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
-        """Return whether the terms are zero or normalised, and keep all of their bits in the exact sum."""
+        """Return whether the terms are zero or normalised and keep all of their bits in the exact sum."""
         terms = self._terms(algebra, words)
         e_max = largest_exponent(algebra, terms)
         meant = []
@@ -144,16 +144,16 @@ def _is_large(algebra: Algebra[D, T], total: Word[D], fraction_bits: int) -> Tru
 
 
 def holds_every_bit(algebra: Algebra[D, T], term: Term[D, T], e_max: Word[D], fraction_bits: int) -> Truth[T]:
-    """Return whether a term is zero, or so close to e_max that each of its bits, set or not, lies above the cut."""
+    """Return whether a term is zero, or so close to e_max that all of its bits, set or not, lie above the cut."""
     distance = e_max - term.exponent
     return term.significand.is_value(0) | (distance <= fraction_bits - term.fraction_bits)
 
 
 def jammed_as_exact(rules: Rules, exact: FusedSum[Any, Any], jammed: FusedSum[Any, Any]) -> Sequence[Lemma]:
-    """Return lemmas that together say that both sums, of a first product and c, convert to the same.
+    """Return lemmas that together imply that both sums of a first product and c convert to the same result.
 
-    The terms are the first and the last of both sums; the others are zero and not present. That those two are zero or
-    normalised, and hold every bit in the exact sum, is to be shown of where they come from.
+    The two terms are the first and the last of both sums. The others are zero and not present. The caller must show
+    that the two terms are zero or normalised and keep every bit in the exact sum.
     """
     x, y = (TermShape.of(exact.terms[i], exact.e_max) for i in (0, -1))
     return (

@@ -1,4 +1,4 @@
-"""Terms computed from the bottom up; the walk keeps its own stack, so depth is no limit."""
+"""A walk over terms from the bottom up. It has its own stack, so terms may be of any depth."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ X = TypeVar("X")
 
 
 def bottom_up(term: FNode, known: dict[FNode, X], compute: Callable[[FNode, Sequence[X]], X]) -> X:
-    """Return what ``compute`` makes of a term and of what it made of its operands; ``known`` keeps all of it."""
+    """Return what ``compute`` returns for a term and the results of its operands. ``known`` keeps all results."""
     pending = [term]
     while pending:
         node = pending[-1]

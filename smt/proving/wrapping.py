@@ -1,9 +1,9 @@
-"""Why integer units whose registers wrap return the same however their products are grouped and ordered.
+"""The lemma that integer units with wrapping registers do not depend on the grouping and order of products.
 
-A step adds the exact sum of its products to the register, which keeps the result modulo a power of two. If adding two
-sums one after the other leaves in the register what adding their exact sum at once does (``RegroupedSum``), then by
-induction over the steps it holds c plus the exact sum of all products at the end, modulo that power: whatever the steps
-are, and in whatever order products enter them. Elements of padding add zero.
+A step adds the exact sum of its products to the register, which keeps the result modulo a power of two. The lemma
+(``RegroupedSum``) says that adding two sums one after the other leaves the same in the register as adding their exact
+sum at once. By induction over the steps, the register finally holds c plus the exact sum of all products, modulo that
+power. So neither the steps nor the order of products matter. Elements of padding add zero.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from mmaproof.smt.proving.lemma import Input, Lemma
 from mmaproof.smt.semantics.integer_step import product_range
 
 _GROUPING = ("L", "k_order")
-"""The parameters that say which products are added in which step, and nothing else."""
+"""The parameters that only say which products are added in which step."""
 
 
 class RegroupedSum(Lemma):
-    """A register of ``bits`` bits holds the same after two sums of ``width`` bits as after their exact sum."""
+    """A register of ``bits`` bits holds the same after adding two sums of ``width`` bits as after their exact sum."""
 
     def __init__(self, width: int, bits: int) -> None:
         self.name = f"sums of {width} bits wrap in {bits} bits one after the other as they do at once"
@@ -37,14 +37,14 @@ class RegroupedSum(Lemma):
 
 
 def is_regrouping(first: Design, second: Design) -> bool:
-    """Return whether two designs are integer units that wrap and differ only in how products are grouped, ordered."""
+    """Return whether two designs are wrapping integer units that differ only in the grouping or order of products."""
     if first.formats != second.formats or not all(d.guarantees(Guarantee.WRAPS_MODULO) for d in (first, second)):
         return False
     return differing_parameters(first, second) <= set(_GROUPING)
 
 
 def regrouping_lemmas(design: Design, k: int) -> tuple[Lemma, ...]:
-    """Return the lemma for dot products of length ``k``: no sum of some of its products needs more bits."""
+    """Return the lemma for dot products of length ``k``. Its width suffices for any sum of their products."""
     least, largest = (k * x for x in product_range(design.a_format, design.b_format))
     width = max(abs(least), largest).bit_length() + 1
     return (RegroupedSum(width, design.d_format.bits),)

@@ -1,17 +1,18 @@
-"""The lemmas behind neutral zeros: zero products that decide no alignment, and steps that return the c they are given.
+"""The lemmas behind neutral zeros: zero products that decide no alignment, and steps that return their c.
 
-A zero product adds nothing to a sum but may lift its e_max. Where its exponent is at most that of every nonzero product
-and of every nonzero c (``ZeroIsLowest``), it does not matter which exponent it has, nor whether it takes part at all:
+A zero product adds nothing to a sum but may raise its e_max. If its exponent is at most that of every nonzero product
+and of every nonzero c (``ZeroIsLowest``), neither its exponent nor whether it takes part makes a difference:
 
-* in a sum with a nonzero term, e_max is that of a term that is not zero, so that all cuts, and the sum, stay;
-* a sum of zeros is zero whatever its e_max is. Where it is a term of a further sum, what was said of a zero product
-  holds for it: its exponent is that of a zero product, or it takes no part.
+* In a sum with a nonzero term, e_max is the exponent of a nonzero term, so all cuts and the sum stay.
+* A sum of zeros is zero, whatever its e_max is. If it is a term of a further sum, it has the exponent of a zero product
+or
+  takes no part. So the argument for zero products applies to it.
 
-Infinities and NaNs do not depend on exponents.
+Results that are infinities or NaNs do not depend on exponents.
 
-A step of (+0) * (+0) that returns every c which is a result of the design (``NeutralStep``; what bits a result leaves
-unused says ``UnusedBitsZero``, and infinities leave the same ones) does so again and again: a further instruction of
-zeros changes nothing.
+A step of (+0) * (+0) returns every c that is a result of the design (``NeutralStep``). By induction, a further
+instruction of zeros changes nothing. ``UnusedBitsZero`` says which bits of a result are unused. Infinities leave the
+same bits unused.
 """
 
 from __future__ import annotations
@@ -34,9 +35,9 @@ from mmaproof.smt.semantics.unpack import unpack
 
 
 class ZeroIsLowest(Lemma):
-    """The exponent of (+0) * (+0), or with ``partner`` of (+0) times any finite number, is at most that of any term.
+    """The exponent of a zero product is at most that of any nonzero term with the same scales: a product a * b, or c.
 
-    Of any term that is not zero and has the same scales: a product a * b, and c.
+    The zero product is (+0) * (+0), or with ``partner`` it is (+0) times any finite number.
     """
 
     def __init__(self, design: Design, *, partner: bool) -> None:
@@ -50,11 +51,11 @@ class ZeroIsLowest(Lemma):
         self.inputs = tuple(Input(n, f.bits) for n, f in columns)
 
     def assumption(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
-        """Return that the partner is finite."""
+        """Return whether the partner is finite."""
         return is_finite(algebra, self.step.b_format, words["partner"]) if self.partner else algebra.truth(True)
 
     def claim(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
-        """Return whether neither of the two terms is nonzero and below the zero product."""
+        """Return whether each of the two terms is zero or not below the zero product."""
         a, b = (zero(algebra, f) for f in self.step.formats[:2])
         product, accumulator = self._terms(algebra, words, words["a"], words["b"])
         nothing, _ = self._terms(algebra, words, a, words["partner"] if self.partner else b)
@@ -67,7 +68,7 @@ class ZeroIsLowest(Lemma):
     def _terms(
         self, algebra: Algebra[D, T], words: Mapping[str, Word[D]], x: Word[D], y: Word[D]
     ) -> tuple[Term[D, T], Term[D, T]]:
-        """Return the term of x * y, first in a step, and the last term of that step, which is c where c is one."""
+        """Return the term of x * y, the first product of a step, and the last term, which is c if c is a term."""
         a, b = (zero(algebra, f) for f in self.step.formats[:2])
         scales = [[words[f"scale_{n}"]] * self.step.blocks(self.step.k) for n in "ab" if f"scale_{n}" in words]
         rest = self.step.k - 1
@@ -77,19 +78,19 @@ class ZeroIsLowest(Lemma):
 
 
 def zeros_can_be_lowest(design: Design) -> bool:
-    """Return whether the argument applies: products are terms of fused sums, all of one scale."""
+    """Return whether the argument applies: products are terms of fused sums and have the same scales."""
     return design.guarantees(Guarantee.ALIGNED_SUMS, Guarantee.SINGLE_PRODUCTS)
 
 
 def unused_bits(design: Design) -> int:
-    """Return how many low bits of every result that is no NaN are zero because rho does not use them."""
+    """Return how many low bits of a result are zero because rho does not use them. NaNs are excepted."""
     return 0 if design.adds_c_last else design.d_format.fraction_bits - design.step.conversion.fraction_bits
 
 
 class NeutralStep(Lemma):
-    """A step of (+0) * (+0) returns the number that c is, where c is as results are.
+    """A step of (+0) * (+0) returns c, if c is a possible result of the design.
 
-    Where c is added once to an instruction, it is the instruction that does so.
+    If c is added once for an instruction, the statement is about the instruction.
     """
 
     name = "a step of zero products returns the c it is given"
@@ -102,7 +103,7 @@ class NeutralStep(Lemma):
         self.inputs = (Input("c", step.d_format.bits), *scales)
 
     def assumption(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
-        """Return that c is as results are: unused bits zero, not subnormal where those are flushed; finite scales."""
+        """Return whether c is a possible result (unused bits zero, no flushed subnormal) and the scales are finite."""
         fmt, unused, scale = self.step.d_format, unused_bits(self.step), self.step.scale_format
         claims = [] if scale is None else [is_finite(algebra, scale, words[n]) for n in self.scales]
         if unused:

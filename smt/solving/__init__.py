@@ -1,9 +1,10 @@
-"""Solvers and what they say: queries, limits, processes and verdicts.
+"""Solvers and their replies: queries, limits, processes and verdicts.
 
-``prove.prove`` decides a claim, ``solving.Solving`` answers one query: by solvers that race (``portfolio``), confirmed
-by another (``certify``), or from a file (``store``). ``backends`` knows the solvers, ``limits`` reads time and memory
-limits, ``bitwuzla_solver`` makes Bitwuzla a solver of pySMT, ``smtlib`` writes a query for people.
+``prove.prove`` decides a claim. ``solving.Solving`` answers one query: solvers race for it (``portfolio``), another
+solver confirms the reply (``certify``), or a file holds it (``store``). ``backends`` knows the solvers. ``limits``
+reads time and memory limits. ``bitwuzla_solver`` makes Bitwuzla a solver of pySMT. ``smtlib`` writes a query for
+people.
 
-This is the only folder that imports a solver, and it knows nothing about designs. The package itself imports nothing,
-because every solver process passes through it while it starts.
+No other folder imports a solver, and this one knows nothing about designs. This module imports nothing, because every
+solver process loads it while it starts.
 """

@@ -1,4 +1,4 @@
-"""One solver at work on one query: what its process says is checked before anyone believes it."""
+"""One solver at work on one query. What its process writes is checked before it becomes a reply."""
 
 import threading
 import time
@@ -15,12 +15,12 @@ from mmaproof.smt.solving.query import Query
 from mmaproof.smt.solving.verdict import Cause, Outcome, Reply, SolverIdentity
 
 COMMANDS: Final[dict[str, Sequence[str]]] = dict.fromkeys(BACKENDS, WORKER)
-"""What starts the process of each solver; tests put their own solvers here."""
+"""The command that starts the process of each solver. Tests put their own solvers here."""
 
 
 @dataclass
 class Attempt:
-    """A solver asked about a query until ``deadline`` (by ``time.monotonic``); ``command`` starts its process."""
+    """A solver that works on a query until ``deadline`` (by ``time.monotonic``). ``command`` starts its process."""
 
     query: Query
     solver: SolverIdentity
@@ -32,10 +32,10 @@ class Attempt:
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
 
     def answer(self) -> Reply:
-        """Return what the solver found out, the values of all symbols included.
+        """Return the reply of the solver. A model has the values of all symbols.
 
-        Time-outs, memory, crashes and nonsense are UNKNOWN with a reason. The process is gone afterwards, also where
-        an interrupt from the keyboard is passed on.
+        A time-out, an exceeded memory limit, a crash and malformed output give UNKNOWN with a reason. The process has
+        ended when this returns, and also when an interrupt from the keyboard is passed on.
         """
         started = time.monotonic()
         reply = self._reply()
@@ -43,7 +43,7 @@ class Attempt:
         return Reply(reply.outcome, self.solver, seconds, reply.model, reply.reason, reply.seconds)
 
     def stop(self) -> None:
-        """End the process, also one that is still to start; may be called from another thread than ``answer``."""
+        """End the process, even one that has not started yet. Another thread than that of ``answer`` may call it."""
         with self._lock:
             self._stopped = True
             if self._process is not None:
@@ -66,7 +66,7 @@ class Attempt:
         return timeout if ended is None else self._checked(ended)
 
     def _checked(self, ended: Ended) -> Message:
-        """Return what an ended process found out, as far as it can be believed."""
+        """Return what an ended process found out, after checking it."""
         if ended.returncode != 0:
             return Message(Outcome.UNKNOWN, reason=reason_of_death(ended, self.limits))
         try:

@@ -1,6 +1,6 @@
-"""The solvers, by name: which are here, and how each is called so that it is fast on these queries.
+"""The solvers by name: which of them are installed, and with which options each is fast on these queries.
 
-Nothing is imported of a solver until its ``load`` is called, which only a solver process does.
+A solver is imported when its ``load`` is called, and only a solver process calls it.
 """
 
 import importlib.util
@@ -19,8 +19,8 @@ UNKNOWN_VERSION: Final = "of unknown version"
 class Backend:
     """One solver: its Python package, and how a solver process uses it.
 
-    ``load(environment)`` imports it and returns a pySMT solver for one QF_BV query; ``why_unknown(solver)`` says
-    why that solver gave no answer.
+    ``load(environment)`` imports it and returns a pySMT solver for one QF_BV query. ``why_unknown(solver)`` returns the
+    reason why that solver gave no answer.
     """
 
     name: str
@@ -32,7 +32,7 @@ class Backend:
 
 @dataclass(frozen=True)
 class Availability:
-    """Whether a solver is installed: its version, or the reason why it is missing; one of them is None."""
+    """Whether a solver is installed: its version, or the reason why it is missing. One of the two is None."""
 
     name: str
     version: str | None
@@ -45,8 +45,8 @@ def _load_bitwuzla(environment: Any) -> Any:
 
     from mmaproof.smt.solving.bitwuzla_solver import BitwuzlaSolver  # noqa: PLC0415
 
-    # Local search before bit-blasting: a witness that separates one fraction bit at 32 products takes 0.3 s instead
-    # of 10, and a proof no longer than without.
+    # Local search before bit-blasting: with it a witness that separates one fraction bit at 32 products takes 0.3 s
+    # instead of 10 s, and a proof takes no longer.
     return BitwuzlaSolver(environment, QF_BV, solver_options={"bv-solver": "preprop"})
 
 
@@ -54,8 +54,8 @@ def _load_cvc5(environment: Any) -> Any:
     from pysmt.logics import QF_BV  # noqa: PLC0415
     from pysmt.solvers.cvcfive import CVC5Solver  # noqa: PLC0415
 
-    # The default, lazy bit-blasting did not answer in a minute what eager bit-blasting answers in seconds; it
-    # needs the logic by name and a solver that is not incremental.
+    # Eager bit-blasting answers in seconds what the default, lazy bit-blasting, did not answer in a minute. It needs
+    # the logic by name and a solver that is not incremental.
     options = {"bitblast": "eager"}
     return CVC5Solver(environment, QF_BV, incremental=False, solver_options=options)
 
@@ -64,7 +64,7 @@ def _load_z3(environment: Any) -> Any:
     from pysmt.logics import QF_BV  # noqa: PLC0415
     from pysmt.solvers.z3 import Z3Solver  # noqa: PLC0415
 
-    # With the logic pySMT takes Z3's bit-vector tactic instead of its general solver, 50 to 90 times slower here.
+    # Given the logic, pySMT takes Z3's bit-vector tactic. Z3's general solver is 50 to 90 times slower here.
     return Z3Solver(environment, QF_BV)
 
 
@@ -79,15 +79,15 @@ BACKENDS: Final[Mapping[str, Backend]] = {
 
 
 def available_solvers() -> dict[str, Availability]:
-    """Return name -> version, or the reason why it is missing, for every back end; imports none of them."""
+    """Return for the name of every back end its version or the reason why it is missing. None is imported."""
     return {name: _availability(backend) for name, backend in BACKENDS.items()}
 
 
 def require_solver(name: str) -> SolverIdentity:
     """Return the identity of an installed solver.
 
-    Raises ``UnknownSolverError`` for a name that is no back end, ``SolverNotInstalledError`` for one that is
-    missing here.
+    Raises ``UnknownSolverError`` if the name is not that of a back end, and ``SolverNotInstalledError`` if the back end
+    is not installed.
     """
     backend = BACKENDS.get(name)
     if backend is None:
@@ -103,7 +103,7 @@ def require_solver(name: str) -> SolverIdentity:
 
 
 def _availability(backend: Backend) -> Availability:
-    # 30 ms, which a solver process, that never asks this, need not pay.
+    # This import takes 30 ms. A solver process never asks for a version.
     from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415
 
     if importlib.util.find_spec(backend.module) is None:
@@ -112,7 +112,7 @@ def _availability(backend: Backend) -> Availability:
     try:
         return Availability(backend.name, version(backend.distribution), None)
     except PackageNotFoundError:
-        # Importable, but not installed by a package manager: usable, and only the library knows its version.
+        # It can be imported but was not installed by a package manager. Only the library knows its version.
         return Availability(backend.name, UNKNOWN_VERSION, None)
 
 

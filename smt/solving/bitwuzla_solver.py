@@ -1,7 +1,6 @@
 """Bitwuzla as a pySMT solver, for quantifier-free bit-vector logic (QF_BV).
 
-pySMT has no Bitwuzla solver of its own; after ``register(environment)`` its factory knows this one by the name
-``bitwuzla``.
+pySMT has no Bitwuzla solver of its own. After ``register(environment)`` its factory knows this one as ``bitwuzla``.
 """
 
 from typing import Any, Final
@@ -61,22 +60,22 @@ _KINDS: Final = {
 
 
 def register(environment: Environment) -> None:
-    """Make ``Solver(name="bitwuzla", logic=QF_BV)`` work in a pySMT environment; again is no harm.
+    """Make ``Solver(name="bitwuzla", logic=QF_BV)`` work in a pySMT environment. A second call does no harm.
 
-    The solver is chosen by name only: it goes to the end of pySMT's order of preference.
+    The solver goes to the end of pySMT's order of preference, so it is chosen by name only.
     """
     factory = environment.factory
-    # pySMT's public way (add_generic_solver) is for programs that speak SMT-LIB, not for solver classes.
+    # pySMT's public function, add_generic_solver, takes programs that read SMT-LIB but no solver classes.
     factory._all_solvers[NAME] = BitwuzlaSolver
     if NAME not in factory.solver_preference_list:
-        # A new list: the old one is pySMT's default of all environments.
+        # A new list is made because all environments share the old one.
         factory.set_solver_preference_list([*factory.solver_preference_list, NAME])
 
 
 class BitwuzlaOptions(SolverOptions):  # type: ignore[misc]
-    """pySMT's options; ``solver_options`` are Bitwuzla's own by their long names.
+    """pySMT's options. ``solver_options`` are Bitwuzla's own options by their long names.
 
-    Raises ``PysmtValueError`` for unsat cores, which this solver does not offer, and unknown options.
+    Raises ``PysmtValueError`` for unsat cores, which this solver does not offer, and for unknown options.
     """
 
     def __init__(self, **base_options: Any) -> None:
@@ -98,11 +97,10 @@ class BitwuzlaOptions(SolverOptions):  # type: ignore[misc]
 
 
 class BitwuzlaSolver(IncrementalTrackingSolver, SmtLibBasicSolver, SmtLibIgnoreMixin):  # type: ignore[misc]
-    """A Bitwuzla instance behind pySMT's solver interface, incremental and with models.
+    """A Bitwuzla instance behind pySMT's solver interface. It is incremental and gives models.
 
-    ``solve`` raises ``SolverReturnedUnknownResultError`` when Bitwuzla gives no answer, and ``get_value`` and
-    ``get_model`` raise ``SolverStatusError`` when there is no model; formulas outside QF_BV raise
-    ``ConvertExpressionError``.
+    ``solve`` raises ``SolverReturnedUnknownResultError`` if Bitwuzla gives no answer. ``get_value`` and ``get_model``
+    raise ``SolverStatusError`` if there is no model. Formulas outside QF_BV raise ``ConvertExpressionError``.
     """
 
     LOGICS = (QF_BV,)
@@ -124,7 +122,7 @@ class BitwuzlaSolver(IncrementalTrackingSolver, SmtLibBasicSolver, SmtLibIgnoreM
 
     @clear_pending_pop  # type: ignore[untyped-decorator]
     def declare_variable(self, symbol: FNode) -> None:
-        """Make the symbol part of the model, whether or not an assertion mentions it."""
+        """Make the symbol part of the model, even if no assertion mentions it."""
         self.converter.convert(symbol)
 
     @clear_pending_pop  # type: ignore[untyped-decorator]
@@ -156,24 +154,24 @@ class BitwuzlaSolver(IncrementalTrackingSolver, SmtLibBasicSolver, SmtLibIgnoreM
         return self.converter.back(self.bitwuzla.get_value(self.converter.convert(item)))
 
     def get_model(self) -> EagerModel:
-        """Return the values of all symbols that were asserted, assumed or declared."""
+        """Return the values of all symbols that were declared or occur in an assertion or an assumption."""
         self._require_model()
         values = {symbol: self.get_value(symbol) for symbol in self.converter.declared}
         return EagerModel(assignment=values, environment=self.environment)
 
     def print_model(self, name_filter: Any = None) -> None:
-        """Print the model, one symbol a line; ``name_filter`` says of a symbol whether it is wanted."""
+        """Print the model, one symbol on each line. ``name_filter`` chooses the symbols."""
         for symbol in self.converter.declared:
             if name_filter is None or name_filter(symbol):
                 print(f"{symbol.symbol_name()} = {self.get_value(symbol)}")
 
     def _require_model(self) -> None:
-        # Without this Bitwuzla would still answer with an error, but one that names its C++ functions.
+        # Bitwuzla would raise an error too, but its text names C++ functions.
         if self.last_command != "solve" or self.last_result is not True:
             raise SolverStatusError("there is no model: the last command was not a solve() that returned True")
 
     def _exit(self) -> None:
-        # Terms must go before their manager, and the garbage collector, which frees the converter, keeps no order.
+        # Terms must be freed before their manager, and the garbage collector frees the converter in any order.
         self.converter.memoization.clear()
         self.converter.declared.clear()
         del self.bitwuzla
@@ -182,7 +180,7 @@ class BitwuzlaSolver(IncrementalTrackingSolver, SmtLibBasicSolver, SmtLibIgnoreM
 
 
 class BitwuzlaConverter(Converter, DagWalker):  # type: ignore[misc]
-    """Converts formulas of QF_BV to Bitwuzla terms and values back; the walk is iterative.
+    """Converts formulas of QF_BV to Bitwuzla terms and values back. The walk is iterative.
 
     ``declared`` maps the symbols converted so far to their terms.
     """
@@ -202,7 +200,7 @@ class BitwuzlaConverter(Converter, DagWalker):  # type: ignore[misc]
         try:
             return self.walk(formula)
         except BaseException:
-            # pySMT's walker would take up the unfinished formula again with the next one.
+            # Otherwise pySMT's walker would resume the unfinished formula together with the next one.
             self.stack.clear()
             raise
 
@@ -210,12 +208,12 @@ class BitwuzlaConverter(Converter, DagWalker):  # type: ignore[misc]
         """Return the constant of a Bitwuzla value."""
         if value.sort().is_bool():
             return self._manager.Bool(value.value())
-        # Base 16, as Python limits the length of decimal numbers that it reads.
+        # Base 16 is used because Python limits the length of the decimal numbers that it reads.
         return self._manager.BV(int(value.value(16), 16), value.sort().bv_size())
 
     @handles(_KINDS)  # type: ignore[untyped-decorator]
     def walk_plain(self, formula: FNode, args: list[bitwuzla.Term], **_kwargs: Any) -> bitwuzla.Term:
-        """Convert an operator that has operands only."""
+        """Convert an operator that has operands but no indices."""
         return self.terms.mk_term(_KINDS[formula.node_type()], args)
 
     def walk_symbol(self, formula: FNode, args: list[bitwuzla.Term], **_kwargs: Any) -> bitwuzla.Term:
@@ -234,7 +232,7 @@ class BitwuzlaConverter(Converter, DagWalker):  # type: ignore[misc]
         return self.terms.mk_bv_value(sort, f"{formula.constant_value():x}", 16)
 
     def walk_bv_extract(self, formula: FNode, args: list[bitwuzla.Term], **_kwargs: Any) -> bitwuzla.Term:
-        """Convert an extraction, whose indices Bitwuzla takes as SMT-LIB does: the high end first."""
+        """Convert an extraction. Bitwuzla takes its indices as SMT-LIB does, the high end first."""
         return self.terms.mk_term(Kind.BV_EXTRACT, args, [formula.bv_extract_end(), formula.bv_extract_start()])
 
     @handles(op.BV_ROL, op.BV_ROR)  # type: ignore[untyped-decorator]

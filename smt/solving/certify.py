@@ -1,4 +1,4 @@
-"""Certification: an unsatisfiable query is believed only after someone else confirmed it."""
+"""Certification: a reply that a query is unsatisfiable counts only after another solver or a proof confirmed it."""
 
 import time
 from dataclasses import replace
@@ -17,18 +17,18 @@ from mmaproof.smt.solving.verdict import Outcome, Reply, SolverIdentity
 
 
 class Certify(Enum):
-    """Who confirms that a query is unsatisfiable."""
+    """What confirms that a query is unsatisfiable."""
 
     SOLVER = "solver"
-    """A second, different solver."""
+    """A second, different solver confirms it."""
     PROOF = "proof"
-    """A SAT solver writes a proof, which a checker accepts."""
+    """A SAT solver writes a proof, and a checker accepts it."""
 
 
 def certifiers(first: str, certify: Certify) -> tuple[SolverIdentity, ...]:
-    """Return who can confirm what the solver ``first`` says; the first of them is asked.
+    """Return the solvers or the checker that can confirm a reply of the solver ``first``. The first one is asked.
 
-    Raises ``SolverNotInstalledError`` where there is nobody.
+    Raises ``SolverNotInstalledError`` if there is none.
     """
     match certify:
         case Certify.PROOF:
@@ -45,7 +45,7 @@ def certifiers(first: str, certify: Certify) -> tuple[SolverIdentity, ...]:
 
 
 def confirmation(query: Query, first: str, certify: Certify, limits: Limits) -> Reply:
-    """Return what is said by the one who should confirm that the solver ``first`` is right about the query."""
+    """Return the reply of the solver or checker that is to confirm what the solver ``first`` says of the query."""
     match certify:
         case Certify.PROOF:
             return certify_by_proof(query, limits)
@@ -57,9 +57,9 @@ def confirmation(query: Query, first: str, certify: Certify, limits: Limits) -> 
 
 
 def certified(query: Query, answer: Reply, second: Reply) -> Reply:
-    """Return an unsat ``answer`` as ``second`` lets it stand: certified, or UNKNOWN where that is.
+    """Return the unsat ``answer`` with its certificate, or UNKNOWN if ``second`` is unknown.
 
-    Raises ``SolversDisagree`` where the second answer is sat.
+    Raises ``SolversDisagree`` if ``second`` is sat.
     """
     require_agreement(query, [answer, second])
     if second.outcome is Outcome.UNSAT:

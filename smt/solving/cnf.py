@@ -1,7 +1,8 @@
-"""A query as clauses: every bit-vector operator by the circuit that a schoolbook gives for it (bit-blasting).
+"""A query as clauses (bit-blasting). Every bit-vector operator becomes its textbook circuit.
 
-What ``--certify=proof`` shows is shown of these clauses, so this file is trusted: each operator is as plain as its
-definition in SMT-LIB. A word is the tuple of its literals, the lowest bit first; a truth value is a word of one bit.
+``--certify=proof`` proves a statement about these clauses, so this file is trusted. Each operator is therefore as plain
+as its definition in SMT-LIB. A word is the tuple of its literals, the lowest bit first. A truth value is a word of one
+bit.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -17,10 +18,10 @@ Word = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Cnf:
-    """Clauses that have the models of a query: satisfiable exactly if the query is.
+    """Clauses that are satisfiable exactly if a query is, with the same values of its symbols.
 
-    ``clauses`` are lists of literals (DIMACS: a variable, numbered from 1, or its negative), among them the one that
-    asserts ``root``, the literal of the query itself. ``symbols`` gives the literals of each symbol of the query.
+    ``clauses`` are lists of literals as in DIMACS: a variable, numbered from 1, or its negative. One of them asserts
+    ``root``, the literal of the query itself. ``symbols`` gives the literals of each symbol of the query.
     """
 
     variables: int
@@ -29,7 +30,7 @@ class Cnf:
     root: int
 
     def model(self, assignment: Sequence[int]) -> dict[str, int]:
-        """Return the values of the query's symbols under an assignment, given as the literals that are true."""
+        """Return the values of the query's symbols. ``assignment`` lists the literals that are true."""
         true = set(assignment)
         return {
             name: sum(1 << position for position, literal in enumerate(word) if literal in true)
@@ -81,7 +82,7 @@ def _equal(gates: Gates, left: Word, right: Word) -> int:
 
 
 def _less(gates: Gates, left: Word, right: Word, or_equal: bool = False) -> int:
-    """Compare unsigned: the highest bit that differs decides, and ``or_equal`` where none does."""
+    """Compare unsigned words. The highest bit that differs decides. If none differs, ``or_equal`` decides."""
     less = TRUE if or_equal else FALSE
     for x, y in zip(left, right, strict=True):
         less = gates.ite(gates.xor(x, y), y, less)
@@ -89,12 +90,12 @@ def _less(gates: Gates, left: Word, right: Word, or_equal: bool = False) -> int:
 
 
 def _signed_less(gates: Gates, left: Word, right: Word, or_equal: bool = False) -> int:
-    """Compare two's complement: with the sign bits inverted the order is the unsigned one."""
+    """Compare two's complement words. With the sign bits inverted, their order is the unsigned order."""
     return _less(gates, (*left[:-1], -left[-1]), (*right[:-1], -right[-1]), or_equal)
 
 
 def _sum(gates: Gates, left: Word, right: Word, carry: int = FALSE) -> Word:
-    """Add with ripple carry, modulo the width."""
+    """Return the sum modulo 2**width, by ripple carry."""
     total = []
     for x, y in zip(left, right, strict=True):
         differ = gates.xor(x, y)
@@ -112,7 +113,7 @@ def _minus(gates: Gates, word: Word) -> Word:
 
 
 def _product(gates: Gates, left: Word, right: Word) -> Word:
-    """Shift and add, modulo the width."""
+    """Return the product modulo 2**width, by shifts and additions."""
     total = (FALSE,) * len(left)
     for position, y in enumerate(right):
         row = tuple(gates.all_of((x, y)) for x in left[: len(left) - position])
@@ -121,17 +122,17 @@ def _product(gates: Gates, left: Word, right: Word) -> Word:
 
 
 def _divided(gates: Gates, left: Word, right: Word) -> tuple[Word, Word]:
-    """Return quotient and remainder of a long division, unsigned.
+    """Return the quotient and the remainder of an unsigned long division.
 
-    By zero every digit of the quotient is 1 and nothing is ever subtracted: all ones and the dividend, as SMT-LIB
-    says.
+    If the divisor is zero, every bit of the quotient is 1 and nothing is subtracted. The results are all ones and the
+    dividend, as SMT-LIB defines them.
     """
     width = len(left)
     divisor = (*right, FALSE)
     remainder: Word = (FALSE,) * width
     quotient: list[int] = []
     for digit in reversed(left):
-        # One bit longer: the divisor is greater than the old remainder, or zero.
+        # One more bit suffices because the divisor is greater than the old remainder, or zero.
         longer = (digit, *remainder)
         fits = -_less(gates, longer, divisor)
         remainder = _chosen(gates, fits, _difference(gates, longer, divisor), longer)[:width]
@@ -140,7 +141,7 @@ def _divided(gates: Gates, left: Word, right: Word) -> tuple[Word, Word]:
 
 
 def _signed_divided(gates: Gates, left: Word, right: Word) -> tuple[Word, Word]:
-    """Divide magnitudes; the quotient is negative where the signs differ, the remainder where the dividend is."""
+    """Divide magnitudes. The quotient is negative if the signs differ, the remainder if the dividend is negative."""
     magnitudes = (_chosen(gates, word[-1], _minus(gates, word), word) for word in (left, right))
     quotient, remainder = _divided(gates, *magnitudes)
     opposite = gates.xor(left[-1], right[-1])
@@ -151,7 +152,7 @@ def _signed_divided(gates: Gates, left: Word, right: Word) -> tuple[Word, Word]:
 
 
 def _shifted_right(gates: Gates, word: Word, amount: Word, fill: int) -> Word:
-    """Shift by 1, 2, 4, ... where the amount has that bit; a bit of it that is worth the width or more fills all."""
+    """Shift by 1, 2, 4, ... if the amount has that bit. A bit worth the width or more fills the whole word."""
     width = len(word)
     for position, bit in enumerate(amount):
         step = min(1 << position, width)
@@ -170,7 +171,7 @@ def _rotated_left(word: Word, steps: int) -> Word:
 
 Circuit = Callable[[Gates, Sequence[Word], Sequence[int]], Word]
 
-# g: the gates, v: the operands, i: the indices, as SMT-LIB orders them.
+# g is the gates, v the operands, and i the indices in SMT-LIB's order.
 CIRCUITS: Final[Mapping[str, Circuit]] = {
     "not": lambda g, v, i: _negated(v[0]),
     "and": lambda g, v, i: (g.all_of(chain(*v)),),
@@ -191,8 +192,8 @@ CIRCUITS: Final[Mapping[str, Circuit]] = {
     "bvneg": lambda g, v, i: _minus(g, v[0]),
     "bvadd": lambda g, v, i: _sum(g, v[0], v[1]),
     "bvsub": lambda g, v, i: _difference(g, *v),
-    # Multiplication commutes: with its operands in one order it is one circuit both ways round. A SAT solver alone
-    # does not prove two circuits of 11 by 11 bits equal in minutes.
+    # Multiplication commutes. With its operands in a fixed order, x * y and y * x are the same circuit. A SAT solver
+    # does not prove in minutes that two circuits of 11 by 11 bits are equal.
     "bvmul": lambda g, v, i: _product(g, *sorted(v)),
     "bvudiv": lambda g, v, i: _divided(g, *v)[0],
     "bvurem": lambda g, v, i: _divided(g, *v)[1],

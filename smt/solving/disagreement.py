@@ -1,4 +1,4 @@
-"""Answers of several solvers to one query, compared: a contradiction is kept as files that show it."""
+"""The replies of several solvers to one query are compared. A contradiction is kept in files that show it."""
 
 import hashlib
 from collections.abc import Sequence
@@ -11,9 +11,9 @@ from mmaproof.smt.solving.verdict import Outcome, Reply
 
 
 def require_agreement(query: Query, answers: Sequence[Reply]) -> None:
-    """Raise ``SolversDisagree`` where one answer is sat and another unsat; unknown agrees with everything.
+    """Raise ``SolversDisagree`` if one reply is sat and another is unsat. Unknown agrees with everything.
 
-    The query is then kept in the current directory, once for each of the two solvers, with what it said at the top.
+    The query is then written to the current directory, once for each of the two solvers, with its reply at the top.
     """
     sat, unsat = ([a for a in answers if a.outcome is outcome] for outcome in (Outcome.SAT, Outcome.UNSAT))
     if not (sat and unsat):

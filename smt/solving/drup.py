@@ -1,12 +1,12 @@
-"""Check a proof that clauses contradict each other: every step must follow by reverse unit propagation.
+"""A checker for proofs that clauses are unsatisfiable. Every step must follow by reverse unit propagation.
 
-A DRUP proof is a list of clauses that a SAT solver added (and deleted) until it arrived at the empty one. A clause
-follows by reverse unit propagation when making all its literals false, and then whatever the clauses so far leave no
-choice about, contradicts one of them; it is then implied by the clauses so far. Deletions only make this quicker:
-what follows from fewer clauses follows from all. The steps that DRAT allows besides (RAT) are not accepted here, so
-each clause added is implied by the given ones, and with the empty one nothing satisfies them.
+A DRUP proof is a list of clauses that a SAT solver added (and deleted) until it reached the empty clause. To check a
+clause, all of its literals are made false, and then every literal that the clauses so far force. If that contradicts
+one of the clauses, then they imply the checked clause: it follows by reverse unit propagation. Deletions only make this
+quicker, because what follows from fewer clauses follows from all. DRAT allows further steps (RAT). They are not
+accepted here, so the given clauses imply each added clause. If they imply the empty clause, they are unsatisfiable.
 
-This file is trusted: it is what stands between a SAT solver that errs and a claim that is called proved.
+This file is trusted. A SAT solver that is wrong is found out here, before a claim is called proved.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,13 +14,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from mmaproof.smt.solving.errors import ProofRejectedError
 
 Step = tuple[bool, Sequence[int]]
-"""Whether a clause is deleted (else added), and its literals."""
+"""Whether a clause is deleted (otherwise it is added), and its literals."""
 
 _Clause = list[int]
 
 
 def parse_proof(text: str) -> Iterator[Step]:
-    """Read a proof in the text form of DRAT: clauses that end with 0, deletions begin with d.
+    """Read a proof in the text form of DRAT. A clause ends with 0, and a deletion begins with d.
 
     Raises ``ProofRejectedError``, which names the line.
     """
@@ -58,16 +58,16 @@ def check_refutation(clauses: Iterable[Sequence[int]], steps: Iterable[Step]) ->
 
 
 class _Clauses:
-    """Clauses, and the literals that they force.
+    """The clauses of a proof so far, and the literals that they force.
 
-    Forced literals stay when a clause is deleted: they follow from the given clauses all the same. So a clause that
-    one of them satisfies need not be kept, nor the literals of others that they make false. Of what is left of a
-    clause, the first two literals are watched: while neither is false it forces nothing.
+    Forced literals stay if a clause is deleted, because they still follow from the given clauses. So a clause that one
+    of them satisfies need not be kept, and literals that they make false are dropped from other clauses. The first two
+    literals of what is left of a clause are watched. While neither of them is false, the clause forces nothing.
     """
 
     def __init__(self) -> None:
         self.contradictory = False
-        # By literal; that of a negative one stands at the end, where Python's negative indices point.
+        # The index is the literal. Negative literals are at the end, where Python's negative indices point.
         self._values = [0]
         """1 true, -1 false, 0 neither"""
         self._watching: list[list[_Clause]] = [[]]
@@ -90,10 +90,10 @@ class _Clauses:
             self._watching[watched].append(clause)
 
     def delete(self, literals: Sequence[int]) -> None:
-        """Forget a clause, where it is kept."""
+        """Forget a clause, if it is kept."""
         same = self._kept.get(frozenset(literals))
         if same:
-            # Whoever meets the empty list drops it.
+            # The next visit drops the empty list.
             same.pop().clear()
 
     def imply(self, literals: Sequence[int]) -> bool:
@@ -115,7 +115,7 @@ class _Clauses:
             self._watching[middle:middle] = [[] for _ in range(2 * more)]
 
     def _contradicts(self, literals: Iterable[int]) -> bool:
-        """Make the literals true and everything that follows; return whether that is a contradiction."""
+        """Make the literals and all that they force true. Return whether that is a contradiction."""
         values, true = self._values, self._true
         done = len(true)
         for x in literals:
@@ -131,7 +131,7 @@ class _Clauses:
         return False
 
     def _visit(self, false: int) -> bool:
-        """Let the clauses that watch a literal know that it is false; return whether all literals of one are."""
+        """Update the clauses that watch a literal that became false. Return whether one of them is now false."""
         values, watching = self._values, self._watching[false]
         stay = 0
         for position, clause in enumerate(watching):

@@ -1,7 +1,7 @@
-"""What this package raises: one tree, whose leaves are also the built-in exception they resemble.
+"""The exceptions of this package: one tree, whose leaves are also the built-in exceptions that they resemble.
 
-A solver which times out, runs out of memory or crashes raises nothing: that is an answer (unknown), with a
-reason. Exceptions are for questions that cannot be asked and for contradictions inside mmaproof.
+A solver that times out, runs out of memory or crashes raises nothing. Its reply is unknown, with a reason. Exceptions
+are for questions that cannot be asked and for contradictions inside mmaproof.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,21 +28,21 @@ class UnsupportedFormulaError(SolvingError, ValueError):
 
 
 class MalformedQueryError(SolvingError, ValueError):
-    """A text that is no query in the canonical form."""
+    """A text that is not a query in canonical form."""
 
 
 class MalformedReplyError(SolvingError, ValueError):
-    """What a worker wrote is not an answer."""
+    """A solver process wrote something that is not a reply."""
 
 
 class StoreError(SolvingError, ValueError):
-    """A file that cannot be used as a store of answers."""
+    """A file that cannot be used as a store of replies."""
 
 
 class SolversDisagree(SolvingError, RuntimeError):  # noqa: N818 - named for what happened
-    """One query was answered sat by one solver and unsat by another: one of them is wrong.
+    """One solver says that a query is sat and another says that it is unsat. One of them is wrong.
 
-    Attributes: ``answers`` (what each said, in words) and ``files`` (the query as SMT-LIB 2 scripts, where kept).
+    Attributes: ``answers`` (what each of them said, in words) and ``files`` (the query as SMT-LIB 2 scripts, if kept).
     """
 
     def __init__(self, answers: Sequence[str], files: Sequence[str], problem: str | None) -> None:
@@ -53,11 +53,11 @@ class SolversDisagree(SolvingError, RuntimeError):  # noqa: N818 - named for wha
 
 
 class ProofRejectedError(SolvingError, ValueError):
-    """A text that is no proof, or a proof that does not show what it should."""
+    """A text is not a proof, or a proof does not show what it should."""
 
 
 class WitnessDoesNotReplay(SolvingError, RuntimeError):  # noqa: N818 - named for what happened
-    """A witness of the formula is no violation when evaluated concretely: formula and evaluation disagree.
+    """A witness of the formula is not a violation when it is evaluated on integers. Formula and evaluation disagree.
 
     Attributes: ``model`` (symbol name -> value) and ``query`` (the query as an SMT-LIB 2 script).
     """

@@ -1,16 +1,16 @@
-"""Gates over literals, written as clauses: and, xor and if-then-else, each at most once.
+"""Gates over literals, written as clauses: and, xor and if-then-else. Each gate is written once.
 
-A literal is a variable, a whole number from 1, or its negative (DIMACS). A gate whose value is known from its inputs
-(a constant, twice the same input, an input and its negation) is that value and needs no clauses. Every other gate is
-a variable of its own with clauses that make it equal to what it stands for, in both directions (Tseitin), so every
-assignment of the inputs extends to exactly one assignment that satisfies the clauses.
+A literal is a variable (a whole number from 1) or its negative, as in DIMACS. The inputs may already give the value of
+a gate: one is a constant, both are the same, or one is the negation of the other. Such a gate needs no clauses. Every
+other gate gets a new variable and clauses that make it equal to the function of its inputs, in both directions
+(Tseitin). So every assignment of the inputs extends to exactly one assignment that satisfies the clauses.
 """
 
 from collections.abc import Callable, Iterable
 from typing import Final
 
 TRUE: Final = 1
-"""The literal that a clause of its own makes true."""
+"""The literal of the constant true. A clause makes it true."""
 FALSE: Final = -TRUE
 
 
@@ -23,7 +23,7 @@ class Gates:
         self._known: dict[tuple[str | int, ...], int] = {}
 
     def variable(self) -> int:
-        """Return a new variable, which nothing is known about."""
+        """Return a new variable that has no clauses yet."""
         self.variables += 1
         return self.variables
 
@@ -47,10 +47,10 @@ class Gates:
         if abs(x) == abs(y):
             return FALSE if x == y else TRUE
         x, y = sorted((x, y), key=abs)
-        # A constant has the smallest variable.
+        # The constant has the smallest variable, so it comes first.
         if abs(x) == TRUE:
             return -y if x == TRUE else y
-        # A negated input negates the result.
+        # Negating an input negates the result.
         sign = 1 if (x > 0) == (y > 0) else -1
         x, y = abs(x), abs(y)
         return sign * self._gate(("xor", x, y), lambda z: [[-z, x, y], [-z, -x, -y], [z, -x, y], [z, x, -y]])
@@ -59,7 +59,7 @@ class Gates:
         """Return x where the condition holds, y elsewhere."""
         if condition < 0:
             condition, x, y = -condition, y, x
-        # Where it matters, an input that is the condition is a constant.
+        # An input that is the condition can be replaced by a constant.
         x = TRUE if x == condition else FALSE if x == -condition else x
         y = FALSE if y == condition else TRUE if y == -condition else y
         if condition == TRUE or x == y:
@@ -70,10 +70,10 @@ class Gates:
             return self.any_of((-condition, x)) if y == TRUE else self.all_of((condition, x))
         if x == -y:
             return self.xor(condition, y)
-        # Negated results are a negated gate.
+        # Negating both inputs negates the gate.
         sign = 1 if x > 0 else -1
         x, y = sign * x, sign * y
-        # The last two clauses follow from the others; with them z is known where x and y agree.
+        # The last two clauses follow from the others. They let a solver see z where x and y agree.
         return sign * self._gate(
             ("ite", condition, x, y),
             lambda z: [
@@ -87,7 +87,7 @@ class Gates:
         )
 
     def _gate(self, key: tuple[str | int, ...], clauses: Callable[[int], list[list[int]]]) -> int:
-        """Return the variable of a gate, made with its clauses where it is new."""
+        """Return the variable of a gate. A new gate is made with its clauses."""
         if key not in self._known:
             self._known[key] = self.variable()
             self.clauses += clauses(self._known[key])

@@ -1,4 +1,4 @@
-"""Bit-vector values as text: fixed-width hexadecimal, one text for one value."""
+"""Bit-vector values as fixed-width hexadecimal text. Each value has exactly one text."""
 
 import re
 
@@ -16,7 +16,7 @@ def from_hexadecimal(text: object, width: int) -> int:
     Raises ``ValueError`` for any other spelling.
     """
     digits = _digits(width)
-    # The length comes first: a width from a file must not make Python build a number of that size.
+    # The length is checked first, so that a width from a file cannot make Python build a number of that size.
     if isinstance(text, str) and len(text) == 2 + digits and _HEXADECIMAL.fullmatch(text):
         value = int(text, 16)
         if value.bit_length() <= max(1, width):

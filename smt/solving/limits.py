@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 
 from mmaproof.smt.solving.errors import LimitError
 
-# poll(2), on which waiting for a process rests, takes milliseconds as a signed 32-bit number: 24.8 days.
+# Waiting for a process uses poll(2), which takes milliseconds as a signed 32-bit number: 24.8 days.
 MAX_SECONDS = 14 * 24 * 3600.0
-# Far above any machine, and far below what setrlimit(2) would read as a negative number.
+# This is far above any machine, and far below what setrlimit(2) would read as a negative number.
 MAX_MEMORY_BYTES = 1 << 50
 LEAST_SECONDS = 1e-3
-"""What ``Limits.after`` leaves of a time limit that has passed."""
+"""The seconds that ``Limits.after`` leaves of a time limit that has passed."""
 
 _SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
 _BYTES = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
@@ -23,9 +23,9 @@ _MEMORY = re.compile(r"(\d+(?:\.\d+)?|\.\d+)\s*([a-zA-Z]?)(?:i?B)?", re.ASCII)
 class Limits:
     """What one question may take.
 
-    ``seconds`` is wall-clock time and includes starting the solver; ``memory_bytes`` is the address space that
-    a solver process may add to what it has when the solver is loaded (enforced on Linux). ``spent`` is what part
-    of a longer time limit went into something else before, for reasons to name.
+    ``seconds`` is wall-clock time and includes starting the solver. ``memory_bytes`` is the address space that a solver
+    process may use in addition to what it has when the solver is loaded (enforced on Linux). ``spent`` says what took
+    part of a longer time limit before, so that reasons can name it.
 
     Raises ``LimitError`` when a number is not positive or is beyond ``MAX_SECONDS`` or ``MAX_MEMORY_BYTES``.
     """
@@ -47,7 +47,7 @@ class Limits:
             )
 
     def after(self, seconds: float, what: str) -> "Limits":
-        """Return what is left after so many seconds went into ``what``: at least ``LEAST_SECONDS``."""
+        """Return what is left after ``what`` took so many seconds. At least ``LEAST_SECONDS`` are left."""
         gone = max(0.0, min(seconds, self.seconds - LEAST_SECONDS))
         spent = dict(self.spent)
         spent[what] = spent.get(what, 0.0) + gone
@@ -61,7 +61,7 @@ class Limits:
 
 
 def parse_seconds(text: str) -> float:
-    """Read a time limit such as ``30s``, ``2m``, ``1.5h`` or ``0.01s``; a bare number is seconds.
+    """Read a time limit such as ``30s``, ``2m``, ``1.5h`` or ``0.01s``. A bare number means seconds.
 
     Raises ``LimitError`` for anything else and for times outside what ``Limits`` allows.
     """
@@ -76,9 +76,9 @@ def parse_seconds(text: str) -> float:
 
 
 def parse_memory(text: str) -> int:
-    """Read a memory limit such as ``4G``, ``512M`` or ``1.5GiB`` in bytes; K, M, G, T are powers of 1024.
+    """Read a memory limit such as ``4G``, ``512M`` or ``1.5GiB``, and return bytes. K, M, G, T are powers of 1024.
 
-    A number needs a unit: "4" would be four bytes, which nobody means.
+    A number needs a unit, because "4" would mean four bytes.
 
     Raises ``LimitError`` for anything else and for sizes outside what ``Limits`` allows.
     """

@@ -1,6 +1,6 @@
-"""The operators of quantifier-free bit-vector logic: one table for the query text, SMT-LIB and evaluation.
+"""The operators of quantifier-free bit-vector logic. Query text, SMT-LIB and evaluation share one table.
 
-Names are SMT-LIB's, but for ``iff``, which SMT-LIB also writes ``=``. A truth value is written as width 0.
+The names are SMT-LIB's, except ``iff``, which SMT-LIB also writes ``=``. A truth value has the width 0.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -43,23 +43,23 @@ class Typing(Enum):
 class Operator:
     """One operator.
 
-    ``evaluate(operands, widths, indices)`` computes on unsigned Python integers; ``widths`` are the operands'
-    in bits, and the caller keeps the bits of the result that fit.
+    ``evaluate(operands, widths, indices)`` computes on unsigned Python integers. ``widths`` are those of the operands
+    in bits. The caller keeps the bits of the result that fit.
     """
 
     name: str
     node_type: int
     arity: int | None
-    """Number of operands; None: two or more."""
+    """Number of operands; None means two or more."""
     indices: int
-    """Number of indices, as SMT-LIB orders them."""
+    """Number of indices, which are in SMT-LIB's order."""
     typing: Typing
     evaluate: Callable[[Sequence[int], Sequence[int], Sequence[int]], int]
 
     def result_width(self, widths: Sequence[int], indices: Sequence[int]) -> int:
-        """Return the width of the result in bits, ``TRUTH`` for a truth value.
+        """Return the width of the result in bits; ``TRUTH`` for a truth value.
 
-        Raises ``MalformedQueryError`` when the operands' widths or the indices do not fit.
+        Raises ``MalformedQueryError`` if the widths of the operands or the indices do not fit.
         """
         counted = len(widths) >= 2 if self.arity is None else len(widths) == self.arity
         width = None
@@ -74,7 +74,7 @@ class Operator:
 
 
 def _result_width(typing: Typing, widths: Sequence[int], indices: Sequence[int]) -> int | None:
-    """Return the width of the result, or None when the operands or indices, right in number, do not fit."""
+    """Return the width of the result, or None if the operands or indices do not fit. Their number is right."""
     first = widths[0]
     alike = TRUTH not in widths and all(width == first for width in widths)
     result = None
@@ -105,7 +105,7 @@ def _signed(value: int, width: int) -> int:
 
 
 def _signed_quotient(left: int, right: int, width: int) -> int:
-    """Divide, truncating towards zero; by zero, SMT-LIB says 1 for a negative dividend and -1 otherwise."""
+    """Divide and truncate towards zero. Division by zero gives 1 for a negative dividend, else -1 (SMT-LIB)."""
     dividend, divisor = _signed(left, width), _signed(right, width)
     if divisor == 0:
         return 1 if dividend < 0 else -1
@@ -114,7 +114,7 @@ def _signed_quotient(left: int, right: int, width: int) -> int:
 
 
 def _signed_remainder(left: int, right: int, width: int) -> int:
-    """Return the remainder, with the sign of the dividend; by zero, SMT-LIB says the dividend."""
+    """Return the remainder, with the sign of the dividend. By zero it is the dividend (SMT-LIB)."""
     dividend, divisor = _signed(left, width), _signed(right, width)
     if divisor == 0:
         return dividend
@@ -127,7 +127,7 @@ def _rotated_left(value: int, width: int, steps: int) -> int:
     return (value << steps) | (value >> (width - steps))
 
 
-# A shift by the width or more is cut short: Python would build a number as long as the amount says.
+# A shift by the width or more is cut short, because Python would build a number of that length.
 def _shifted_left(value: int, amount: int, width: int) -> int:
     return value << amount if amount < width else 0
 
@@ -136,7 +136,7 @@ def _extended(value: int, width: int, more: int) -> int:
     return _signed(value, width) & ((1 << (width + more)) - 1)
 
 
-# v: the operands' values, w: their widths, i: the indices.
+# v is the values of the operands, w their widths, and i the indices.
 _C, _R, _S = Typing.CONNECTIVE, Typing.RELATION, Typing.SAME
 
 OPERATORS: Final[tuple[Operator, ...]] = (
@@ -160,7 +160,7 @@ OPERATORS: Final[tuple[Operator, ...]] = (
     Operator("bvadd", op.BV_ADD, 2, 0, _S, lambda v, w, i: v[0] + v[1]),
     Operator("bvsub", op.BV_SUB, 2, 0, _S, lambda v, w, i: v[0] - v[1]),
     Operator("bvmul", op.BV_MUL, 2, 0, _S, lambda v, w, i: v[0] * v[1]),
-    # Division by zero is all ones, the remainder by zero the dividend: SMT-LIB's definition.
+    # SMT-LIB defines division by zero as all ones and the remainder by zero as the dividend.
     Operator("bvudiv", op.BV_UDIV, 2, 0, _S, lambda v, w, i: v[0] // v[1] if v[1] else -1),
     Operator("bvurem", op.BV_UREM, 2, 0, _S, lambda v, w, i: v[0] % v[1] if v[1] else v[0]),
     Operator("bvsdiv", op.BV_SDIV, 2, 0, _S, lambda v, w, i: _signed_quotient(v[0], v[1], w[0])),

@@ -1,4 +1,4 @@
-"""Several solvers race for one query: the first answer wins, and the others are ended."""
+"""Several solvers race for one query. The first reply that is sat or unsat wins, and the others are ended."""
 
 import time
 from collections.abc import Sequence
@@ -13,19 +13,19 @@ from mmaproof.smt.solving.verdict import Outcome, Reply, SolverIdentity
 
 
 def racers(first: str, jobs: int) -> tuple[SolverIdentity, ...]:
-    """Return at most ``jobs`` installed solvers: the first by name, then the others in the order of the back ends.
+    """Return at most ``jobs`` installed solvers: the solver ``first``, then others in the order of the back ends.
 
-    Raises ``UnknownSolverError`` and ``SolverNotInstalledError`` for the first.
+    Raises ``UnknownSolverError`` or ``SolverNotInstalledError`` for ``first``.
     """
     others = [SolverIdentity(x.name, x.version) for x in available_solvers().values() if x.version and x.name != first]
     return (require_solver(first), *others)[:jobs]
 
 
 def race(query: Query, solvers: Sequence[SolverIdentity], limits: Limits, deadline: float) -> Reply:
-    """Return the first answer that is sat or unsat; where there is none, UNKNOWN with the reason of each solver.
+    """Return the first reply that is sat or unsat. If there is none, return UNKNOWN with the reason of each solver.
 
-    The others are ended then, and their processes are gone; answers that they had given by then are compared with it.
-    A single solver runs in the calling thread. ``deadline`` is by ``time.monotonic``.
+    The processes of the other solvers have ended by then. Replies that they gave before are compared with the first.
+    A single solver runs in the calling thread. ``deadline`` is a time of ``time.monotonic``.
 
     Raises ``SolversDisagree``. An interrupt from the keyboard is passed on after all processes were killed.
     """
@@ -33,7 +33,7 @@ def race(query: Query, solvers: Sequence[SolverIdentity], limits: Limits, deadli
     if len(attempts) == 1:
         return attempts[0].answer()
     started = time.monotonic()
-    # A process dies with the thread that started it: the pool ends only after all of them.
+    # A process dies with the thread that started it, so the pool must end after all processes.
     with ThreadPoolExecutor(len(attempts)) as pool:
         try:
             asked = [pool.submit(attempt.answer) for attempt in attempts]
@@ -50,7 +50,7 @@ def _stop(attempts: Sequence[Attempt]) -> None:
         for attempt in attempts:
             attempt.stop()
     except KeyboardInterrupt:
-        # It came before all were stopped.
+        # The interrupt came before all were stopped.
         for attempt in attempts:
             attempt.stop()
         raise

@@ -1,4 +1,4 @@
-"""One process of a solver: started, waited for, and gone when its ``with`` block ends, however it ends."""
+"""One process of a solver. It has ended when its ``with`` block ends, whatever happened in the block."""
 
 import contextlib
 import math
@@ -15,17 +15,17 @@ from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.protocol import is_out_of_memory
 from mmaproof.smt.solving.verdict import Cause
 
-# -P keeps the current directory out of the import path: a file named z3.py there must not become the solver.
+# -P keeps the current directory out of the import path, so that a file named z3.py there does not become the solver.
 WORKER: Final = (sys.executable, "-P", "-m", "mmaproof.smt.solving.worker")
 
-# CPU time is only the backstop for a process which nobody watches any more; the parent ends it by the clock.
+# The parent ends a process by the clock. The limit of CPU time is for a process that nobody watches any more.
 _SPARE_CPU_SECONDS: Final = 5
 _SENT_BY_OTHERS: Final = frozenset({signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT})
 
 
 @dataclass(frozen=True)
 class Ended:
-    """How a process ended: exit status (negative: the signal), and what it wrote."""
+    """How a process ended: its exit status (a negative one is a signal), and what it wrote."""
 
     returncode: int
     output: bytes
@@ -35,7 +35,7 @@ class Ended:
 class SolverProcess:
     """A solver process in a session of its own.
 
-    Starting raises ``OSError`` when the system starts no process. ``stop`` may be called from another thread
+    The constructor raises ``OSError`` if the system cannot start a process. ``stop`` may be called from another thread
     while ``finish`` waits.
     """
 
@@ -58,7 +58,7 @@ class SolverProcess:
         try:
             self.stop()
         except KeyboardInterrupt:
-            # It came between the end of the waiting and the kill.
+            # The interrupt came between the end of the waiting and the kill.
             self.stop()
             raise
         for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
@@ -66,7 +66,7 @@ class SolverProcess:
                 pipe.close()
 
     def finish(self, text: str, seconds: float) -> Ended | None:
-        """Send the query, and wait for the end at most so many seconds; None: it still runs."""
+        """Send the query and wait at most so many seconds for the end. Return None if the process still runs."""
         try:
             output, errors = self._process.communicate(text.encode(), timeout=max(0.0, seconds))
         except subprocess.TimeoutExpired:
@@ -74,8 +74,8 @@ class SolverProcess:
         return Ended(self._process.returncode, output, errors)
 
     def stop(self) -> None:
-        """Kill the whole group of the process and wait for its end; does nothing after the end."""
-        # Once it is reaped its number may belong to another process.
+        """Kill the whole group of the process and wait for its end. It does nothing after the end."""
+        # After the process is reaped, its number may belong to another process.
         if self._process.returncode is None:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGKILL)
@@ -83,7 +83,7 @@ class SolverProcess:
 
 
 def reason_of_death(ended: Ended, limits: Limits) -> str:
-    """Say why a process which ended without an answer did so; begins with a ``Cause``."""
+    """Return the reason why a process ended without an answer. The text begins with a ``Cause``."""
     said = ended.errors.decode(errors="replace").strip().rpartition("\n")[2][-200:]
     died = _manner(ended.returncode)
     if is_out_of_memory(ended.errors.decode(errors="replace")):
@@ -93,7 +93,7 @@ def reason_of_death(ended: Ended, limits: Limits) -> str:
     if -ended.returncode in _SENT_BY_OTHERS:
         whom = "; someone ended it, or the system did because memory ran out"
         return Cause.INTERRUPTED.reason(died + whom)
-    # A library that does not look at what malloc returns dies of it; its death looks like any other crash.
+    # A library that does not check what malloc returns crashes. Such a crash looks like any other.
     perhaps = f" (perhaps of the memory limit, {limits.memory_bytes} bytes)" if ended.returncode < 0 else ""
     return Cause.SOLVER_ERROR.reason(f"{died} without an answer{perhaps}{f': {said}' if said else ''}")
 

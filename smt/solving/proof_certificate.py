@@ -1,6 +1,6 @@
-"""Certification by proof: an unsatisfiable query is turned into clauses, and a checked proof shows that they are.
+"""Certification by proof: a query becomes clauses, and a checked proof shows that they are unsatisfiable.
 
-A SAT solver writes the proof; it is not trusted, and neither is any SMT solver. Trusted are ``cnf`` and ``gates``,
+A SAT solver writes the proof. Neither it nor any SMT solver is trusted. The trusted modules are ``cnf`` and ``gates``,
 which write the clauses, and ``drup``, which checks the proof.
 """
 
@@ -18,14 +18,14 @@ from mmaproof.smt.solving.proof_worker import SAT_SOLVER
 from mmaproof.smt.solving.query import Query
 from mmaproof.smt.solving.verdict import Reply, SolverIdentity
 
-# -P: see ``process``.
+# ``process`` explains -P.
 _WORKER: Final = (sys.executable, "-P", "-m", "mmaproof.smt.solving.proof_worker")
 
 
 def require_prover() -> SolverIdentity:
-    """Return who certifies: the SAT solver and the checker, by the versions of the packages that they are part of.
+    """Return the identity of the SAT solver and the checker, with the versions of their packages.
 
-    Raises ``SolverNotInstalledError`` when the package of the SAT solver is missing.
+    Raises ``SolverNotInstalledError`` if the package of the SAT solver is missing.
     """
     from importlib.metadata import version  # noqa: PLC0415
 
@@ -37,14 +37,15 @@ def require_prover() -> SolverIdentity:
 
 
 def certify_by_proof(query: Query, limits: Limits, *, keep: Path | None = None) -> Reply:
-    """Find out whether a query is unsatisfiable, by a proof that is checked.
+    """Find out whether a query is unsatisfiable, by a checked proof.
 
-    UNSAT only when the proof holds. SAT comes with the values of all symbols of the query, on which it was evaluated.
-    Time-outs, memory, crashes and proofs that do not hold are UNKNOWN with a reason. Where it is unsatisfiable,
-    ``keep`` is a folder for the clauses (HASH.cnf, DIMACS) and the proof (HASH.drat, DRAT as text), also one that does
-    not hold, for other checkers; HASH is the beginning of the SHA-256 of the query's text.
+    The reply is UNSAT only if the proof holds. SAT comes with the values of all symbols, on which the query was
+    evaluated. A time-out, an exceeded memory limit, a crash and a proof that does not hold give UNKNOWN with a reason.
+    ``keep`` is a folder in which other checkers find the clauses (HASH.cnf, DIMACS) and the proof (HASH.drat, DRAT as
+    text) of an unsatisfiable query, even if the proof does not hold. HASH is the beginning of the SHA-256 of the
+    query's text.
 
-    Raises ``SolverNotInstalledError``, and ``OSError`` when the folder cannot be made.
+    Raises ``SolverNotInstalledError``, and ``OSError`` if the folder cannot be made.
     """
     started = time.monotonic()
     prover = require_prover()

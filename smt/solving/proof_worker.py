@@ -1,8 +1,8 @@
-"""The process that certifies: reads one query, and has a SAT solver prove that nothing satisfies its clauses.
+"""The process that certifies. It reads one query, and a SAT solver proves that nothing satisfies its clauses.
 
-Started as ``python -P -m mmaproof.smt.solving.proof_worker STEM SOLVER MEMORY_BYTES CPU_SECONDS PARENT_PID``: the
-clauses are kept in STEM.cnf and the proof in STEM.drat, where STEM is not empty. It answers unsat only after the proof
-was checked; see ``worker`` for everything else.
+It is started as ``python -P -m mmaproof.smt.solving.proof_worker STEM SOLVER MEMORY_BYTES CPU_SECONDS PARENT_PID``. If
+STEM is not empty, it writes the clauses to STEM.cnf and the proof to STEM.drat. It replies unsat only after the proof
+was checked. ``worker`` describes everything else.
 """
 
 import sys
@@ -14,12 +14,12 @@ from mmaproof.smt.solving.protocol import Message, encode
 from mmaproof.smt.solving.verdict import Outcome
 from mmaproof.smt.solving.worker import limit_memory, run
 
-# Its proofs of the lemmas here are checked in the least time: see docs/certificates.md.
+# Its proofs of the project's lemmas take the least time to check: see docs/certificates.md.
 SAT_SOLVER: Final = "cadical153"
 
 
 def main(arguments: list[str]) -> None:
-    """Answer one query by a proof; ends the process."""
+    """Answer one query by a proof and end the process."""
     stem, *others = arguments
     run(others, lambda _, memory_bytes: _answer(stem, memory_bytes))
 
@@ -35,7 +35,7 @@ def _answer(stem: str, memory_bytes: int) -> bytes:
     from mmaproof.smt.solving.drup import check_refutation, parse_proof  # noqa: PLC0415
     from mmaproof.smt.solving.query import Query  # noqa: PLC0415
 
-    # Only now: see ``worker``.
+    # The limit is set only now; ``worker`` says why.
     limit_memory(memory_bytes)
     query = Query.parse(sys.stdin.buffer.read().decode())
     started = time.perf_counter()

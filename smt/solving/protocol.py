@@ -1,9 +1,9 @@
-"""What a solver process writes to its parent: one JSON object on one line, and nothing else.
+"""The reply of a solver process to its parent: one JSON object on one line, and nothing else.
 
-``{"status": "sat", "model": {NAME: "0x..."}, "seconds": SECONDS}`` with the value of every symbol of the query;
-``{"status": "unsat", "seconds": SECONDS}``; or ``{"status": "unknown", "reason": REASON}``.
+It is ``{"status": "sat", "model": {NAME: "0x..."}, "seconds": SECONDS}`` with the value of every symbol of the query,
+``{"status": "unsat", "seconds": SECONDS}``, or ``{"status": "unknown", "reason": REASON}``.
 
-Nothing here imports pySMT: a process that fails while it loads can still say so.
+This module does not import pySMT, so that a process that fails while it loads can still reply.
 """
 
 import json
@@ -22,7 +22,7 @@ _KEYS: Final = {
     Outcome.UNKNOWN: {"status", "reason"},
 }
 
-# What libraries say when an allocation fails, in lower case.
+# Parts of the messages with which libraries report a failed allocation, in lower case.
 _OUT_OF_MEMORY: Final = (
     "bad_alloc",
     "memoryerror",
@@ -34,7 +34,7 @@ _OUT_OF_MEMORY: Final = (
 
 @dataclass(frozen=True)
 class Message:
-    """What a solver process found out; see ``Reply`` for the fields. ``seconds`` is spent in the solver."""
+    """What a solver process found out. The fields are those of ``Reply``; ``seconds`` is the time in the solver."""
 
     outcome: Outcome
     model: Mapping[str, int] | None = None
@@ -48,7 +48,7 @@ def is_out_of_memory(text: str) -> bool:
 
 
 def encode(reply: Message, symbols: Mapping[str, int]) -> bytes:
-    """Return the line of a reply; ``symbols`` are the query's, name -> width in bits."""
+    """Return the line of a reply. ``symbols`` are those of the query: name -> width in bits."""
     message: dict[str, Any] = {"status": reply.outcome.value}
     match reply.outcome:
         case Outcome.UNKNOWN:

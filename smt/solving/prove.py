@@ -1,4 +1,4 @@
-"""From a claim to a verdict: can the precondition be met, and does a witness violate the claim."""
+"""From a claim to a verdict: whether the precondition can be met, and whether a witness violates the claim."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -16,10 +16,10 @@ from mmaproof.smt.solving.verdict import Cause, Model, Outcome, Reply, SolverIde
 
 
 class Ask(Protocol):
-    """How one query is answered: ``Solving.ask``, or something that stands for it."""
+    """A function that answers one query: ``Solving.ask``, or something in its place."""
 
     def __call__(self, formula: FNode, symbols: Sequence[FNode], /, *, limits: Limits) -> Reply:
-        """Answer the query; see ``Solving.ask``."""
+        """Answer the query as ``Solving.ask`` does."""
 
 
 def prove(
@@ -35,14 +35,14 @@ def prove(
 ) -> Verdict[Model]:
     """Decide whether the claim holds for all values of its symbols that meet the precondition.
 
-    ``precondition and not claim`` is asked: PROVED when nothing satisfies it and the precondition by itself is
-    satisfiable (else VACUOUS), which is not asked where ``precondition_witnessed`` says that an input is known to
-    meet it.
-    A witness is given to ``confirm`` as symbol name -> unsigned value (0 or 1 for a truth value; 0 for a symbol
-    which does not occur), which evaluates it without a solver and returns whether it violates the claim:
-    REFUTED. The time limit is for both queries together. The ``environment`` is that of the formulas.
+    The first query is ``precondition and not claim``. If it is unsatisfiable, the second query is the precondition by
+    itself: the claim is PROVED if something satisfies it, and VACUOUS otherwise. The second query is left out if
+    ``precondition_witnessed`` says that an input is known to meet the precondition.
+    A model of the first query is given to ``confirm`` as symbol name -> unsigned value (0 or 1 for a truth value; 0 for
+    a symbol that does not occur). ``confirm`` evaluates it without a solver and returns whether it violates the claim.
+    The claim is then REFUTED. The time limit is for both queries together. ``environment`` is that of the formulas.
 
-    Raises ``WitnessDoesNotReplay`` when ``confirm`` denies the witness, and what ``ask`` raises.
+    Raises ``WitnessDoesNotReplay`` if ``confirm`` returns False, and what ``ask`` raises.
     """
     started = time.monotonic()
     violation = violation_of(claim, precondition, default_environment() if environment is None else environment)
@@ -64,13 +64,13 @@ def prove(
 
 
 def violation_of(claim: FNode, precondition: FNode | None, environment: Environment) -> FNode:
-    """Return what counterexamples of a claim satisfy: the precondition, and not the claim."""
+    """Return the formula of a claim's counterexamples: the precondition, and not the claim."""
     violation = environment.formula_manager.Not(claim)
     return violation if precondition is None else environment.formula_manager.And(precondition, violation)
 
 
 def _met(precondition: FNode, proof: Reply, started: float, ask: Ask, limits: Limits) -> Verdict[Model]:
-    """Return PROVED for a claim that nothing violates if something meets its precondition, VACUOUS if nothing does."""
+    """Return the verdict on a claim that nothing violates: PROVED if something meets its precondition, else VACUOUS."""
     spent = time.monotonic() - started
     left = limits.after(spent, "the claim")
     if spent >= limits.seconds:
@@ -89,7 +89,7 @@ def _met(precondition: FNode, proof: Reply, started: float, ask: Ask, limits: Li
 
 
 def _decided(status: Status, seconds: float, unsat: Reply) -> Verdict[Model]:
-    """Return the verdict of a query that nothing satisfies."""
+    """Return the verdict that follows from an unsatisfiable query."""
     return Verdict(status, seconds, solver=unsat.solver, certified_by=unsat.certified_by, stored=unsat.stored)
 
 

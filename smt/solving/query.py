@@ -1,12 +1,12 @@
-"""A query: a formula as a list of nodes, each after its operands, with one canonical text.
+"""A query: a formula as a list of nodes, each after its operands, with a canonical text.
 
-The text crosses to the solver process and is fit to be the key of a result store: it depends on the structure of
-the formula alone (never on the order in which its parts were built) and holds everything, symbols with their
-widths included. Its order is the first visit of a walk that takes operands from left to right.
+The text is sent to the solver process, and it is the key of a query in a store. It contains the whole formula, with the
+symbols and their widths. It depends only on the structure of the formula, and not on the order in which its parts were
+built. The order of nodes is that of the first visit in a walk that takes operands from left to right.
 
-The text is one JSON array: the name of the form, then one row a node. A row is ``["symbol", WIDTH, NAME]``,
-``["const", WIDTH, "0x..."]`` or ``[OPERATOR, INDEX..., OPERAND...]``, where an operand is the position of an
-earlier row (counted from 0) and WIDTH is in bits, 0 for a truth value. The last row is the query.
+The text is one JSON array: the name of the form, then one row for each node. A row is ``["symbol", WIDTH, NAME]``,
+``["const", WIDTH, "0x..."]`` or ``[OPERATOR, INDEX..., OPERAND...]``. An operand is the position of an earlier row,
+counted from 0. WIDTH is in bits, and 0 means a truth value. The last row is the query.
 """
 
 import json
@@ -43,15 +43,15 @@ class Node(NamedTuple):
 
 @dataclass(frozen=True)
 class Query:
-    """A formula as nodes, each after its operands; the last one, a truth value, is asked about."""
+    """A formula as nodes, each after its operands. The last node is the formula, which is a truth value."""
 
     nodes: tuple[Node, ...]
 
     @classmethod
     def of(cls, formula: FNode) -> "Query":
-        """Return the query of a pySMT formula; the walk keeps its own stack, so depth is no limit.
+        """Return the query of a pySMT formula. The walk has its own stack, so formulas may be of any depth.
 
-        Raises ``UnsupportedFormulaError`` for a formula that is no truth value, or has a node outside QF_BV.
+        Raises ``UnsupportedFormulaError`` for a formula that is not a truth value or has a node outside QF_BV.
         """
         positions: dict[FNode, int] = {}
         nodes: list[Node] = []
@@ -111,7 +111,7 @@ class Query:
     def formula(self, manager: FormulaManager) -> FNode:
         """Build the pySMT formula.
 
-        Raises pySMT's ``PysmtTypeError`` when the manager already has one of the symbols with another type.
+        Raises pySMT's ``PysmtTypeError`` if the manager already has one of the symbols with another type.
         """
         built: list[FNode] = []
         for node in self.nodes:
@@ -168,7 +168,7 @@ def width_of(formula: FNode) -> int:
 
 
 def _width_of_symbol(symbol: FNode) -> int:
-    """Return the width in bits, 0 for a truth value; raise ``UnsupportedFormulaError`` for another type."""
+    """Return the width in bits; 0 for a truth value. Raise ``UnsupportedFormulaError`` for another type."""
     kind = symbol.symbol_type()
     if kind.is_bool_type():
         return TRUTH
@@ -200,7 +200,7 @@ def _row_of(node: Node) -> tuple[str | int, ...]:
 
 
 def _node_of_row(row: list[Any], nodes: list[Node]) -> Node:
-    """Return the node of a row; raise ``ValueError`` or ``TypeError`` when the row is none."""
+    """Return the node of a row. Raise ``ValueError`` or ``TypeError`` for a malformed row."""
     name, *numbers = row
     if name in (SYMBOL, CONST):
         width, payload = numbers
@@ -222,7 +222,7 @@ def _node_of_row(row: list[Any], nodes: list[Node]) -> Node:
 
 
 def _require_naturals(numbers: list[Any]) -> None:
-    # JSON's true and false are ints to Python.
+    # In Python, JSON's true and false are integers.
     if not all(type(number) is int and number >= 0 for number in numbers):
         raise ValueError(f"widths, indices and operands are whole numbers from 0, not {numbers}")
 
@@ -238,8 +238,8 @@ def _build(node: Node, built: list[FNode], manager: FormulaManager) -> FNode:
 
 
 def _payload(node_type: int, node: Node) -> tuple[int, ...] | None:
-    """Return what pySMT keeps in a node beside its operands: none, the width, or the width and the indices."""
+    """Return what pySMT keeps in a node beside its operands: nothing, the width, or the width and the indices."""
     if node_type in op.BV_RELATIONS or node_type not in op.BV_OPERATORS:
         return None
-    # pySMT names the low end of an extraction first, SMT-LIB the high one.
+    # pySMT has the low end of an extraction first, and SMT-LIB the high end.
     return (node.width, *reversed(node.indices))

@@ -9,8 +9,8 @@ from mmaproof.smt.solving.hexadecimal import to_hexadecimal
 from mmaproof.smt.solving.operators import TRUTH
 from mmaproof.smt.solving.query import CONST, SYMBOL, Node, Query
 
-# A term used once is written where it is used as long as it stays readable; everything else gets a name, so that
-# no reader of the script, person or parser, meets deep nesting.
+# A term that is used once is written where it is used, as long as it stays readable. Every other term gets a name, so
+# that neither people nor parsers meet deep nesting.
 _INLINE_CHARACTERS: Final = 80
 _SIMPLE = re.compile(r"[A-Za-z~!$%^&*_+=<>?/-][A-Za-z0-9~!@$%^&*_+=<>.?/-]*", re.ASCII)
 _INDEXED: Final = frozenset({"extract", "rotate_left", "rotate_right", "zero_extend", "sign_extend"})
@@ -23,11 +23,11 @@ _RESERVED: Final = frozenset(
 
 
 def to_smtlib(query: Query, *, comments: Sequence[str] = ()) -> str:
-    """Return a script which declares, asserts and asks for satisfiability and the values of all symbols.
+    """Return a script that declares the symbols, asserts the query, and asks for satisfiability and a model.
 
-    ``comments`` become comment lines at the top. Characters of a symbol's name that SMT-LIB cannot write (``|``, the
-    backslash, unprintable ones) or reserves for solvers (``@`` or ``.`` at the beginning) are percent-encoded,
-    and so is the percent sign.
+    ``comments`` become comment lines at the top. In names of symbols, characters that SMT-LIB cannot write (``|``, the
+    backslash, unprintable ones) or reserves for solvers (``@`` or ``.`` at the beginning) are percent-encoded. So is
+    the percent sign.
     """
     uses = Counter(position for node in query.nodes for position in node.operands)
     prefix = _unused_prefix(query)
@@ -62,7 +62,7 @@ def _term(node: Node, terms: Sequence[str]) -> str:
 def _constant(value: int, width: int) -> str:
     if width == TRUTH:
         return "true" if value else "false"
-    # Hexadecimal has four bits a digit; other widths can only be written in binary.
+    # A hexadecimal digit has four bits. Other widths can only be written in binary.
     return f"#{to_hexadecimal(value, width)[1:]}" if width % 4 == 0 else f"#b{value:0{width}b}"
 
 
@@ -83,7 +83,7 @@ def _encoded(character: str, *, first: bool) -> str:
 
 
 def _unused_prefix(query: Query) -> str:
-    """Return a beginning for the names of terms that no symbol of the query has."""
+    """Return a prefix for the names of terms that no symbol of the query has."""
     prefix = "t"
     while any(name.startswith(prefix) for name in query.symbols):
         prefix += "_"

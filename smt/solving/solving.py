@@ -1,4 +1,4 @@
-"""How queries are answered: by which solver, and by what around it."""
+"""How queries are answered: by which solver or solvers, with which certificate, and from which store."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from mmaproof.smt.solving.verdict import Outcome, Reply
 
 @dataclass(frozen=True, slots=True)
 class Solving:
-    """A way to answer queries. Plain data, so that another process can do it.
+    """A way to answer queries. It is plain data, so that it can be sent to another process.
 
-    ``solver`` is the name of a back end. With ``jobs`` above 1, so many solvers race for each query, that one among
-    them. ``certify`` says who has to confirm that a query is unsatisfiable. ``store`` is the file in which answers are
-    looked up and kept, None for none.
+    ``solver`` is the name of a back end. If ``jobs`` is above 1, so many solvers race for each query, and that back end
+    is among them. ``certify`` says what has to confirm that a query is unsatisfiable. ``store`` is the file in which
+    replies are looked up and kept; None means no file.
 
-    Raises ``ValueError`` where ``jobs`` is below 1.
+    Raises ``ValueError`` if ``jobs`` is below 1.
     """
 
     solver: str = DEFAULT_SOLVER
@@ -43,9 +43,9 @@ class Solving:
 
     @classmethod
     def of(cls, solver: str | Self) -> Solving:
-        """Return a way to answer queries, given as such or as the name of its solver.
+        """Return a way to answer queries. ``solver`` is one already, or it is the name of a solver.
 
-        Raises UnknownSolverError, SolverNotInstalledError, and StoreError where its store cannot be used.
+        Raises UnknownSolverError, SolverNotInstalledError, and StoreError if its store cannot be used.
         """
         solving = Solving(solver) if isinstance(solver, str) else solver
         require_solver(solving.solver)
@@ -56,12 +56,12 @@ class Solving:
         return solving
 
     def ask(self, formula: FNode, symbols: Sequence[FNode], /, *, limits: Limits) -> Reply:
-        """Answer the query of a formula, and give the values of some symbols where it is satisfiable.
+        """Answer the query of a formula. If it is satisfiable, the model gives the values of ``symbols``.
 
-        The model has exactly these symbols; one that does not occur in the formula is 0. A satisfying assignment is
-        believed only after the formula was evaluated on it. The time limit begins with the call and is for all
-        solvers together. Time-outs, memory, crashes and nonsense are UNKNOWN with a reason, and so is an unsatisfiable
-        query that nobody certifies where that is asked for.
+        The model has exactly these symbols. A symbol that does not occur in the formula is 0. A satisfying assignment
+        counts only after the formula was evaluated on it. The time limit begins with the call and is for all solvers
+        together. A time-out, an exceeded memory limit, a crash and malformed output give UNKNOWN with a reason. An
+        unsatisfiable query that should be certified but is not gives UNKNOWN too.
 
         Raises ``UnsupportedFormulaError`` for a formula or symbol outside QF_BV, ``UnknownSolverError``,
         ``SolverNotInstalledError`` and ``SolversDisagree``. An interrupt from the keyboard is passed on after all
@@ -79,7 +79,7 @@ class Solving:
         return replace(answer, model=model, seconds=time.monotonic() - started)
 
     def _answer(self, query: Query, limits: Limits, started: float) -> Reply:
-        """Return what is known about a query, from the store or from solvers; a model has all of its symbols."""
+        """Return the reply to a query, from the store or from solvers. A model has all symbols of the query."""
         solvers = racers(self.solver, self.jobs)
         store = None if self.store is None else Store(self.store)
         known = [] if store is None else store.answers(query)

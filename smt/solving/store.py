@@ -1,11 +1,11 @@
-"""A file that keeps answers: an SQLite database, for many processes at once.
+"""A file that keeps replies: an SQLite database, for many processes at once.
 
-Table ``answers``: what one solver of one version said about one query (sat with the values of all symbols, or unsat;
-never unknown), and the seconds that it took. Table ``witnesses``: operands that refute a whole question. Values that
-satisfy a query are believed only after the query was evaluated on them, and operands only by who asks; that nothing
-satisfies a query is believed as it stands in the file, as it was when the solver said so.
+The table ``answers`` holds what one version of one solver said about one query, and the seconds that it took. That is
+sat with the values of all symbols, or unsat, but never unknown. The table ``witnesses`` holds operands that refute a
+whole question. Values that satisfy a query are used only after the query was evaluated on them. Operands are checked by
+the caller. A stored unsat counts without a further check, like the reply of the solver itself.
 
-Each write is one transaction of its own, so that a process that is killed loses what it was writing and nothing else.
+Each write is a transaction of its own, so a process that is killed loses only what it was writing.
 """
 
 import contextlib
@@ -28,7 +28,7 @@ from mmaproof.smt.solving.verdict import Outcome, Reply, SolverIdentity
 SCHEMA: Final = 1
 """The version of the tables, ``PRAGMA user_version``."""
 _APPLICATION: Final = 0x6D6D6170
-"""``PRAGMA application_id``: tells this database from others."""
+"""``PRAGMA application_id``, which distinguishes this database from others."""
 _BUSY_SECONDS: Final = 5.0
 _TABLES: Final = (
     "CREATE TABLE answers (query TEXT, solver TEXT, version TEXT, outcome TEXT CHECK (outcome IN ('sat', 'unsat')), "
@@ -41,7 +41,7 @@ _TABLES: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """How many answers of one outcome a solver has in a store, and the seconds that they took."""
+    """The number of stored replies of a solver that have the same outcome, and the seconds that they took."""
 
     solver: SolverIdentity
     outcome: Outcome
@@ -51,22 +51,22 @@ class Kept:
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """The answers in the file at ``path``, which is made when it is first used.
+    """The replies in the file at ``path``. The file is made at its first use.
 
-    ``check``, ``contents`` and ``clear`` raise ``StoreError`` where the file cannot be used. Looking up and keeping
-    never fail: what cannot be read is not there, what cannot be written is not kept, and a warning is logged once.
+    ``check``, ``contents`` and ``clear`` raise ``StoreError`` if the file cannot be used. The other methods never fail.
+    What cannot be read is treated as missing, what cannot be written is not kept, and a warning is logged once.
     """
 
     path: Path
 
     def check(self) -> None:
-        """Raise ``StoreError`` where the file is no store, or one of a newer version, or cannot be written."""
+        """Raise ``StoreError`` if the file is not a store, is a store of a newer version, or cannot be written."""
         with self._open() as connection:
             connection.execute("BEGIN IMMEDIATE")
             connection.execute("ROLLBACK")
 
     def answers(self, query: Query) -> list[Reply]:
-        """Return what solvers said about a query, each answer checked as if it had come from the solver."""
+        """Return what solvers said about a query. Each reply is checked as if it came from the solver."""
         rows = []
         with self._going_on(), self._open() as connection:
             wanted = "SELECT solver, version, outcome, model, seconds FROM answers WHERE query = ?"
@@ -80,13 +80,14 @@ class Store:
         return found
 
     def keep(self, query: Query, answer: Reply) -> None:
-        """Keep what a solver said about a query, with the values of all of its symbols.
+        """Keep what a solver said about a query, with the values of all symbols of the query.
 
-        Nothing is kept of an unknown answer, nor of a solver whose version is unknown: another one would share it.
+        Unknown replies are not kept. Replies of a solver whose version is not known are not kept either, because
+        another version would share them.
         """
         if answer.outcome is Outcome.UNKNOWN or answer.solver.version == UNKNOWN_VERSION:
             return
-        # one that reports no time of its own, such as the checker of a proof, took all of it
+        # a solver that reports no time of its own, such as the checker of a proof, took the whole time
         seconds = answer.seconds if answer.solver_seconds is None else answer.solver_seconds
         line = json.loads(encode(Message(answer.outcome, answer.model, seconds=seconds), query.symbols))
         model = json.dumps(line["model"]) if answer.model is not None else None
@@ -94,7 +95,7 @@ class Store:
         self._write("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?, ?)", row)
 
     def witness(self, question: str) -> tuple[str, str] | None:
-        """Return the operands kept for a question, given by its key, and their origin; both are texts."""
+        """Return the operands kept for the question with this key, and their origin, as texts."""
         row: tuple[Any, Any] | None = None
         with self._going_on(), self._open() as connection:
             wanted = "SELECT operands, origin FROM witnesses WHERE question = ?"
@@ -102,11 +103,11 @@ class Store:
         return None if row is None else (str(row[0]), str(row[1]))
 
     def keep_witness(self, question: str, operands: str, origin: str) -> None:
-        """Keep operands that refute a question, given by its key."""
+        """Keep operands that refute the question with this key."""
         self._write("INSERT OR REPLACE INTO witnesses VALUES (?, ?, ?)", (_hash(question), operands, origin))
 
     def contents(self) -> tuple[list[Kept], int]:
-        """Return the answers, counted by solver, version and outcome, and the number of witnesses."""
+        """Return the replies counted by solver, version and outcome, and the number of witnesses."""
         with self._open() as connection:
             counted = connection.execute(
                 "SELECT solver, version, outcome, COUNT(*), SUM(seconds) FROM answers GROUP BY 1, 2, 3 ORDER BY 1, 2, 3"
@@ -116,7 +117,7 @@ class Store:
         return kept, witnesses
 
     def clear(self) -> tuple[int, int]:
-        """Remove everything; return how many answers and witnesses there were."""
+        """Remove everything. Return how many replies and witnesses there were."""
         with self._open() as connection:
             connection.execute("BEGIN IMMEDIATE")
             answers, witnesses = (connection.execute(f"DELETE FROM {x}").rowcount for x in ("answers", "witnesses"))
@@ -130,7 +131,7 @@ class Store:
 
     @contextlib.contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:
-        """Connect for one operation: a connection must not be shared among threads, or survive a fork."""
+        """Connect for one operation. A connection must not be shared among threads or survive a fork."""
         try:
             with contextlib.closing(
                 sqlite3.connect(self.path, timeout=_BUSY_SECONDS, isolation_level=None)
@@ -141,16 +142,16 @@ class Store:
             raise self._unusable(f"cannot be used: {problem}") from None
 
     def _prepare(self, connection: sqlite3.Connection) -> None:
-        """Make the tables where the file is empty; raise ``StoreError`` where it holds something else."""
+        """Make the tables if the file is empty. Raise ``StoreError`` if it holds something else."""
         connection.execute("PRAGMA synchronous = NORMAL")
         if _is_empty(connection):
             connection.execute("BEGIN IMMEDIATE")
-            # another process may have been here in between
+            # another process may have made them in between
             if _is_empty(connection):
                 for statement in _TABLES:
                     connection.execute(statement)
             connection.execute("COMMIT")
-            # Readers and a writer do not wait for each other. Not now, where others are just using the file.
+            # Readers and a writer do not wait for each other then. It is skipped while others use the file.
             with contextlib.suppress(sqlite3.OperationalError):
                 connection.execute("PRAGMA journal_mode = WAL")
         application, version = (_pragma(connection, x) for x in ("application_id", "user_version"))
@@ -188,7 +189,7 @@ def _hash(text: str) -> str:
 
 
 def _reply(query: Query, outcome: object, model: object, seconds: object) -> Message | None:
-    """Return a row as the reply of a solver; None where it is none, or its values do not satisfy the query."""
+    """Return a row as the reply of a solver; None if it is malformed or its values do not satisfy the query."""
     try:
         message: dict[str, Any] = {"status": outcome, "seconds": seconds}
         if model is not None:

@@ -1,8 +1,8 @@
-"""What a solver replies to one query, and the verdict on a claim. Neither is ever a bool.
+"""The reply of a solver to one query, and the verdict on a claim. Neither is ever a bool.
 
-The words, from here to what is printed: a ``Reply`` has an ``Outcome`` (sat, unsat, unknown) and is about one query; a
-``Verdict`` has a ``Status`` (proved, refuted, unknown, vacuous) and is about a claim. Where statuses meet, ``combine``
-says what is known of them together, and nothing else does.
+These words have one meaning, from here to the printed text. A ``Reply`` is about one query and has an ``Outcome`` (sat,
+unsat, unknown). A ``Verdict`` is about a claim and has a ``Status`` (proved, refuted, unknown, vacuous). Statuses of
+several claims are combined by ``combine`` and by nothing else.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ class Status(Enum):
     """What is known about a claim."""
 
     PROVED = "proved"
-    """It holds for every input which meets the precondition, and some input does."""
+    """The claim holds for every input that meets the precondition, and some input does."""
     REFUTED = "refuted"
-    """A witness violates it, and did so again when evaluated concretely."""
+    """A witness violates the claim. Evaluation on integers confirmed that."""
     UNKNOWN = "unknown"
-    """Nothing is known; the verdict gives the reason."""
+    """Nothing is known. The verdict gives the reason."""
     VACUOUS = "vacuous"
     """No input meets the precondition."""
 
@@ -32,8 +32,8 @@ _WEAKEST_FIRST = (Status.REFUTED, Status.UNKNOWN, Status.VACUOUS, Status.PROVED)
 def combine(statuses: Iterable[Status]) -> Status:
     """Return what is known of several claims together.
 
-    They are PROVED only where each of them is. Otherwise one that is refuted decides, then one that is unknown, then
-    one that is vacuous. Raises ValueError where there are none: no claims prove nothing.
+    Together they are PROVED only if each of them is. Otherwise they are REFUTED if one is, else UNKNOWN if one is, else
+    VACUOUS. Raises ValueError if there are no claims, because these would prove nothing.
     """
     found = set(statuses)
     if not found:
@@ -49,23 +49,23 @@ class Outcome(Enum):
     UNSAT = "unsat"
     """No assignment satisfies it."""
     UNKNOWN = "unknown"
-    """The solver gave no answer; the reason is given."""
+    """The solver gave no answer. The reply gives the reason."""
 
 
 class Cause(Enum):
-    """Why there is no answer: how every reason begins."""
+    """Why a solver gave no answer. Every reason begins with one of these."""
 
     TIMEOUT = "timeout"
     """The time limit passed."""
     MEMORY = "memory"
     """The memory limit was reached."""
     SOLVER_ERROR = "solver error"
-    """The solver failed, or what it said cannot be believed."""
+    """The solver failed, or its reply was wrong or malformed."""
     INTERRUPTED = "interrupted"
-    """Someone or something else ended the solver process."""
+    """Something outside ended the solver process."""
 
     def reason(self, detail: str) -> str:
-        """Return the reason text: the cause, a colon, the detail in one line."""
+        """Return the text of a reason: the cause, a colon, and the detail in one line."""
         return f"{self.value}: {' '.join(detail.split())}"
 
 
@@ -93,15 +93,15 @@ def _require_cause(reason: str | None) -> None:
 
 @dataclass(frozen=True)
 class Reply:
-    """What a solver says of one query.
+    """What a solver says about one query.
 
-    ``model`` (sat only) gives the wanted symbols' values, unsigned, 0 or 1 for a truth value. ``reason``
-    (unknown only) begins with a ``Cause``. ``seconds`` is wall-clock time with everything in it;
-    ``solver_seconds`` is the part the solver reported for loading and deciding the query, None when it did not.
-    ``certified_by`` (unsat only) is who confirmed it, None when nobody was asked to. ``stored`` is for an answer
-    from a store what ``solver_seconds`` was when it was new, None for one that is new.
+    ``model`` (sat only) gives the unsigned values of the wanted symbols (0 or 1 for a truth value). ``reason`` (unknown
+    only) begins with a ``Cause``. ``seconds`` is the wall-clock time of the whole query. ``solver_seconds`` is the part
+    that the solver reported for loading and deciding it; None if it reported nothing. ``certified_by`` (unsat only) is
+    what confirmed the reply; None if nothing was asked to. ``stored`` is None for a new reply. For a reply from a store
+    it is what ``solver_seconds`` was when the reply was new.
 
-    Raises ``ValueError`` when model, reason or certificate do not fit the outcome.
+    Raises ``ValueError`` if model, reason or certificate do not fit the outcome.
     """
 
     outcome: Outcome
@@ -129,14 +129,14 @@ W_co = TypeVar("W_co", covariant=True)
 
 @dataclass(frozen=True)
 class Verdict(Generic[W_co]):
-    """What was found out about a claim.
+    """What is known of a claim.
 
-    ``witness`` (REFUTED only) violates it: of formulas the model, symbol name -> unsigned value, of questions operands.
-    ``reason`` (UNKNOWN only) says why nothing is known; one of solvers begins with a ``Cause``. ``solver`` is who
-    answered, None when nobody was asked; ``seconds`` is wall-clock time. ``certified_by`` and ``stored`` are those of
-    the reply that decided; see ``Reply``.
+    ``witness`` (REFUTED only) violates the claim. For a formula it is the model (symbol name -> unsigned value), and
+    for a question it is operands. ``reason`` (UNKNOWN only) says why nothing is known. A solver's reason begins with a
+    ``Cause``. ``solver`` is the solver that answered; None if none was asked. ``seconds`` is wall-clock time.
+    ``certified_by`` and ``stored`` are those of the reply that decided the claim.
 
-    Raises ``ValueError`` when witness or reason do not fit the status.
+    Raises ``ValueError`` if witness or reason do not fit the status.
     """
 
     status: Status

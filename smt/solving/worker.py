@@ -1,11 +1,10 @@
-"""The solver process: reads one query from standard input, answers with one line, ends.
+"""The solver process. It reads one query from standard input, writes one line and ends.
 
-Started by ``mmaproof.smt.solving.process`` as ``python -P -m mmaproof.smt.solving.worker SOLVER MEMORY_BYTES
-CPU_SECONDS PARENT_PID``; see ``protocol`` for the answer. It limits its own CPU time and, on Linux, its address
-space, and on Linux it dies with its parent, whatever ends that. ``proof_worker`` answers in another way and does all
-this alike.
+``mmaproof.smt.solving.process`` starts it as ``python -P -m mmaproof.smt.solving.worker SOLVER MEMORY_BYTES CPU_SECONDS
+PARENT_PID``. ``protocol`` describes the line. The process limits its own CPU time. On Linux it also limits its address
+space, and it dies with its parent. ``proof_worker`` does all this too, but finds its reply in another way.
 
-Only light modules are imported at the top: it should guard itself before it loads anything that takes time.
+Only light modules are imported at the top, because the process sets its limits before it loads anything slow.
 """
 
 import ctypes
@@ -23,60 +22,60 @@ from mmaproof.smt.solving.protocol import Message, encode, is_out_of_memory
 from mmaproof.smt.solving.verdict import Cause, Outcome
 
 _PR_SET_PDEATHSIG: Final = 1
-# cvc5 recurses over the formula: the usual 8 MiB end at a depth of about 10,000 operators. Linux leaves at least
-# 128 MiB of address space below the stack of a process.
+# cvc5 recurses over the formula. The usual 8 MiB of stack suffice for a depth of about 10,000 operators. Linux leaves
+# at least 128 MiB of address space below the stack of a process.
 _STACK_BYTES: Final = 100 << 20
 
 
 def run(arguments: list[str], answer: Callable[[str, int], bytes]) -> None:
-    """Answer one query by ``answer(solver, memory_bytes)``, which returns the line to write; ends the process."""
+    """Answer one query and end the process. ``answer(solver, memory_bytes)`` returns the line to write."""
     solver, memory_bytes, cpu_seconds, parent = arguments
     _die_with_parent(int(parent))
     _set_soft(resource.RLIMIT_CPU, int(cpu_seconds))
     _set_soft(resource.RLIMIT_STACK, _STACK_BYTES)
-    # A crash is reported by its signal; nobody asked for a core file of gigabytes.
+    # A crash is reported by its signal. A core file could have gigabytes.
     _set_soft(resource.RLIMIT_CORE, 0)
-    # Terms are acyclic and the process is short: collections would only walk millions of live objects.
+    # Terms are acyclic and the process is short, so garbage collection would only walk millions of live objects.
     gc.disable()
     # pySMT writes constants for Z3 in decimal, of which Python allows 4300 digits.
     sys.set_int_max_str_digits(0)
     if solver != "z3":
-        # pySMT itself would import Z3 for its algebraic numbers: 25 ms and 33 MB that nobody uses here.
+        # pySMT would import Z3 for algebraic numbers, which are not used here. That takes 25 ms and 33 MB.
         sys.modules["z3"] = None  # type: ignore[assignment]
-    # Solver libraries may print; only the answer goes to the parent.
+    # Solver libraries may print, but only the reply goes to the parent.
     answer_to = os.dup(1)
     os.dup2(2, 1)
     line = _answer_or_reason(solver, int(memory_bytes), answer)
     while line:
         line = line[os.write(answer_to, line) :]
-    # Without tearing down the solver and its terms, which takes time and answers nothing.
+    # The process ends without freeing the solver and its terms, which would take time.
     os._exit(0)
 
 
 def _die_with_parent(parent: int) -> None:
-    # To Linux the parent is the thread that started this process, and that thread waits for the answer.
+    # For Linux the parent is the thread that started this process, and that thread waits for the reply.
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-    # The parent may have gone before the line above.
+    # The parent may have ended before the line above.
     if os.getppid() != parent:
         os._exit(1)
 
 
 def limit_memory(memory_bytes: int) -> None:
-    """Allow so many bytes of address space in addition to what is mapped now."""
+    """Limit the address space to so many bytes in addition to what is mapped now."""
     if sys.platform == "linux":
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
         _set_soft(resource.RLIMIT_AS, pages * resource.getpagesize() + memory_bytes)
 
 
 def _set_soft(limit: int, wanted: int) -> None:
-    """Set the soft limit, as far as the hard one allows; the hard one stays."""
+    """Set the soft limit as far as the hard limit allows. The hard limit stays."""
     hard = resource.getrlimit(limit)[1]
     resource.setrlimit(limit, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard))
 
 
 def _answer_or_reason(solver: str, memory_bytes: int, answer: Callable[[str, int], bytes]) -> bytes:
-    """Return the line to write, whatever Python exceptions happen on the way."""
+    """Return the line to write. A Python exception becomes a reply with its reason."""
     detail = "no more memory within the limit"
     try:
         return answer(solver, memory_bytes)
@@ -85,7 +84,7 @@ def _answer_or_reason(solver: str, memory_bytes: int, answer: Callable[[str, int
     except Exception as problem:
         detail = f"{type(problem).__name__}: {problem}"
         cause = Cause.MEMORY if is_out_of_memory(detail) else Cause.SOLVER_ERROR
-    # Room to write the reason.
+    # The limit is raised to leave room for writing the reason.
     hard = resource.getrlimit(resource.RLIMIT_AS)[1]
     resource.setrlimit(resource.RLIMIT_AS, (hard, hard))
     return _unknown(cause, f"{solver}: {detail}")
@@ -102,12 +101,12 @@ def _answer(solver: str, memory_bytes: int) -> bytes:
     environment = default_environment()
     backend = BACKENDS[solver]
     engine = backend.load(environment)
-    # Only now: a library which may not be mapped fails with reasons that do not name memory.
+    # The limit is set only now, because a library that cannot be mapped fails with a reason that does not name memory.
     limit_memory(memory_bytes)
     query = Query.parse(sys.stdin.buffer.read().decode())
     formula = query.formula(environment.formula_manager)
     started = time.perf_counter()
-    # Asserted, not passed as an assumption: Z3 is 50 to 90 times slower with the latter.
+    # The formula is asserted and not passed as an assumption, because Z3 is 50 to 90 times slower with an assumption.
     engine.add_assertion(formula)
     try:
         outcome = Outcome.SAT if engine.solve() else Outcome.UNSAT
@@ -129,7 +128,7 @@ def _unknown(cause: Cause, detail: str) -> bytes:
 
 
 def main(arguments: list[str]) -> None:
-    """Answer one query by an SMT solver; ends the process."""
+    """Answer one query by an SMT solver and end the process."""
     run(arguments, _answer)
 
 
