@@ -329,7 +329,7 @@ def test_a_process_that_does_not_answer_well_proves_nothing(monkeypatch, name, c
 
 def test_equal_arithmetic_needs_no_solver_and_its_precondition_does():
     design = find_design(FP16)
-    same = Equivalence(design, design.change(L=design.parameters.L))
+    same = Equivalence(design, design.change(L=design.step.L))
     found, solving = proof_of(same, lambda *_: UNKNOWN)
     assert (found.status, solving.asked) == (Status.PROVED, [])
     narrow = Equivalence(design, design, where=[parse_precondition("normal")])
