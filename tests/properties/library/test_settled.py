@@ -174,3 +174,9 @@ CASE_FIRST = "monotone-in-c"
 )
 def test_a_special_case_decides_where_it_refutes_or_its_lemmas_are_those_of_the_whole(script, lemmas, status):
     assert settled(CASE_FIRST, script, lemmas)[0] is STATUSES[status]
+
+
+@pytest.mark.parametrize("asked", PROPERTIES.values())
+def test_what_operands_of_an_answer_show_is_a_limit_only_where_it_holds(asked):
+    assert asked.shown_by(Status.PROVED) == (asked.limit or asked.witness)
+    assert {asked.shown_by(x) for x in Status if x is not Status.PROVED} == {asked.witness}
