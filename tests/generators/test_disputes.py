@@ -1,14 +1,19 @@
 """Disputes: every point is settled by a vector or a proof, and vectors are what they say."""
 
+import itertools
+
 import pytest
 from reference.designs import reference_result
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.errors import DesignError
 from mmaproof.designs.profiles import load_disputes
+from mmaproof.generators import disputes
 from mmaproof.generators.disputes import disputed_designs, find_disputes
+from mmaproof.properties.equivalence import Equivalence
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.verdict import Status
+from mmaproof.verification.compare import Comparison
 
 LIMITS = Limits(60, 4 << 30)
 
@@ -98,3 +103,21 @@ def test_every_reading_of_the_data_file_matches_some_design():
     designs = list(load_catalogue().designs.values())
     for reading in load_disputes().readings:
         assert any(reading.matches(d) for d in designs), reading
+
+
+@pytest.mark.parametrize("contexts", [1, 2, 3])
+def test_a_point_is_settled_only_where_it_is_in_every_context(monkeypatch, contexts):
+    """One of the comparisons of each point is unknown, whichever it is."""
+    design, names = next((x, n) for x, n in disputed_designs("volta") if x.d_format.name == "fp16")
+    numbers = itertools.count()
+
+    def compare(first, second, **_):
+        unknown = next(numbers) % contexts == contexts - 1
+        status, reason = (Status.UNKNOWN, "timeout: made up") if unknown else (Status.PROVED, None)
+        return Comparison(status, 0.0, reason, question=Equivalence(first, second))
+
+    monkeypatch.setattr(disputes, "compare", compare)
+    found = list(find_disputes(design, names, solver="bitwuzla", limits=LIMITS))
+    assert found
+    for dispute in found:
+        assert (dispute.status, dispute.reason) == (Status.UNKNOWN, "timeout: made up")

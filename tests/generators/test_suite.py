@@ -23,7 +23,7 @@ from mmaproof.properties.separation import SomePairAgrees
 from mmaproof.smt.evaluate import evaluate, evaluate_batch
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
-from mmaproof.smt.solving.verdict import Status
+from mmaproof.smt.solving.verdict import Status, Verdict
 from mmaproof.verification.classes import groups_of
 from mmaproof.verification.compare import Comparison
 from mmaproof.verification.distributions import draw
@@ -204,6 +204,32 @@ def test_an_equivalent_pair_that_is_separated_is_an_internal_error(four):
     }
     with pytest.raises(EquivalentSeparatedError, match="were proved equivalent, and a vector separates them"):
         suite(replace(four, answers=claimed), choice)
+
+
+@pytest.mark.parametrize("status", [Status.UNKNOWN, Status.VACUOUS])
+def test_what_is_not_proved_equal_may_be_told_apart_and_is_left_otherwise(four, status):
+    reason = "timeout: made up" if status is Status.UNKNOWN else None
+    said = {
+        pair: replace(a, comparison=replace(a.comparison, status=status, witness=None, reason=reason))
+        for pair, a in four.answers.items()
+    }
+    group = replace(four, answers=said)
+    assert suite(group, Choice([], Fewest.FOUND, "none")).left == list(said.values())
+    left = suite(group, choose(task_of(four))).left
+    assert [a.names for a in left] == [a.names for a in four.answers.values() if a.status is Status.PROVED]
+
+
+@pytest.mark.parametrize("status", [Status.PROVED, Status.UNKNOWN, Status.VACUOUS])
+def test_fewer_vectors_are_excluded_only_where_no_one_is_proved_to_tell_all_apart(monkeypatch, four, status):
+    def nothing_found(question, *, start, **_):
+        return Pool(start, np.zeros((len(start), len(question.pairs)), dtype=bool), 0)
+
+    reason = "timeout: made up" if status is Status.UNKNOWN else None
+    monkeypatch.setattr(module, "breed", nothing_found)
+    monkeypatch.setattr(module, "decide", lambda *_: Verdict(status, 0.0, reason))
+    choice = choose(task_of(four, simple=False))
+    assert ("proved by" in choice.reason) is (status is Status.PROVED)
+    assert (choice.fewest is Fewest.PROVED) is (status is Status.PROVED and len(choice.chosen) == 2)
 
 
 def test_what_is_different_and_not_separated_is_left(four):

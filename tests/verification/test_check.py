@@ -1,6 +1,7 @@
 """Properties checked from Python: defaults, limits for all questions together, and runs that show what was found."""
 
 import time
+from dataclasses import replace
 
 import pytest
 from support.fake_properties import BF16, HALF_STEP, Assuming, Never, Undecided, Valued
@@ -16,7 +17,7 @@ from mmaproof.smt.solving.errors import UnknownSolverError
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Status
-from mmaproof.verification.check import check, check_within, shown_by
+from mmaproof.verification.check import Check, check, check_within, shown_by
 from mmaproof.verification.means import Means
 from mmaproof.verification.search import Budget
 
@@ -115,6 +116,14 @@ def test_shown_by_the_witness_or_against_the_mutant():
 class _WithoutMutant(Never):
     def mutant(self, design):
         raise DesignError("there is none")
+
+
+@pytest.mark.parametrize("status", [Status.UNKNOWN, Status.VACUOUS])
+def test_only_what_holds_is_shown_against_the_mutant(status):
+    found = PropertyVerdict(status, reason="timeout: made up" if status is Status.UNKNOWN else None)
+    nothing = Check(Never(), find_design(f"{BF16}@L=2"), Scope(), found, 0.0)
+    assert shown_by(nothing, MEANS) == ()
+    assert shown_by(replace(nothing, finding=PropertyVerdict(Status.PROVED)), MEANS)
 
 
 def test_nothing_is_shown_where_there_is_no_mutant():

@@ -9,10 +9,14 @@ from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.errors import DesignError
 from mmaproof.generators.fingerprint import vectors_of
 from mmaproof.properties.library import find_property
+from mmaproof.properties.property import PropertyVerdict
+from mmaproof.properties.run_question import Scope
 from mmaproof.smt.evaluate import evaluate
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
-from mmaproof.verification.fingerprint import SEARCH, designs_differ, feature_of
+from mmaproof.smt.solving.verdict import Status
+from mmaproof.verification.check import Check
+from mmaproof.verification.fingerprint import SEARCH, Feature, designs_differ, feature_of
 from mmaproof.verification.means import Means
 
 MEANS = Means(Solving(), Limits(60, 4 << 30), SEARCH)
@@ -126,3 +130,20 @@ def test_steps_are_left_out():
 def test_the_search_ends_by_rows(length):
     """Not by the clock, which would make answers depend on the machine."""
     assert SEARCH.seconds > MEANS.limits.seconds * length
+
+
+@pytest.mark.parametrize(
+    ("status", "known", "unknown"),
+    [
+        (Status.PROVED, True, False),
+        (Status.REFUTED, True, False),
+        (Status.UNKNOWN, False, True),
+        (Status.VACUOUS, False, False),
+    ],
+)
+def test_what_is_known_and_what_more_time_might_tell(status, known, unknown):
+    found = Check(Never(), SMALL, Scope(), PropertyVerdict(status), 0.0)
+    feature = Feature(Never(), SMALL, found, None)
+    assert (feature.is_known, feature.is_unknown) == (known, unknown)
+    other = Feature(Never(), SMALL, replace(found, finding=PropertyVerdict(Status.PROVED, 1)), None)
+    assert designs_differ([feature, other]) is known

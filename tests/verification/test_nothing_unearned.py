@@ -32,6 +32,7 @@ from mmaproof.verification.gemm.split import check_split
 from mmaproof.verification.gemm.verdict import Asked
 from mmaproof.verification.matrix import PairVerdict
 from mmaproof.verification.means import Means
+from mmaproof.verification.strategies import BY_IDENTITY
 
 NOBODY = SolverIdentity("nobody", "0")
 UNKNOWN = Reply(Outcome.UNKNOWN, NOBODY, 0.0, reason=Cause.TIMEOUT.reason("made up"))
@@ -334,6 +335,17 @@ def test_equal_arithmetic_needs_no_solver_and_its_precondition_does():
     assert (found.status, solving.asked) == (Status.PROVED, [])
     narrow = Equivalence(design, design, where=[parse_precondition("normal")])
     found, _ = proof_of(narrow, lambda *_: UNKNOWN)
-    assert found.status is Status.UNKNOWN
+    assert (found.status, found.origin == BY_IDENTITY) == (Status.UNKNOWN, False)
     found, _ = proof_of(narrow, lambda *_: UNSAT)
-    assert found.status is Status.VACUOUS
+    assert (found.status, found.origin == BY_IDENTITY) == (Status.VACUOUS, False)
+
+
+@pytest.mark.parametrize("name", ["alignment", "sequential sums"])
+@pytest.mark.parametrize("of_precondition", [UNKNOWN, UNSAT], ids=["unknown", "vacuous"])
+def test_proved_lemmas_are_no_origin_where_the_precondition_is_not_known_to_be_met(name, of_precondition):
+    question = Equivalence(*pair_of(name), where=[parse_precondition("finite")])
+    question.compares_runs = False
+    precondition = question.formula.precondition
+    found, _ = proof_of(question, lambda formula, _: of_precondition if formula is precondition else UNSAT)
+    assert found.status is (Status.UNKNOWN if of_precondition is UNKNOWN else Status.VACUOUS)
+    assert (bool(found.lemmas), "lemmas" in found.origin) == (True, False)

@@ -8,6 +8,8 @@ import pytest
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.errors import InputError
+from mmaproof.designs.operands import Operands
+from mmaproof.generators.identify import identify
 from mmaproof.generators.identify.behaviour import Behaviour
 from mmaproof.generators.identify.evidence import Evidence
 from mmaproof.generators.identify.fit import Fit
@@ -16,7 +18,10 @@ from mmaproof.generators.identify.oracle import Oracle
 from mmaproof.generators.identify.space import Interface, default_axes, read_axes, size, variants
 from mmaproof.hardware_replay.target import Ran, Unit
 from mmaproof.hardware_replay.targets import ModelTarget
+from mmaproof.properties.equivalence import Equivalence
 from mmaproof.smt.evaluate import equal_patterns, evaluate_batch
+from mmaproof.smt.solving.verdict import Status
+from mmaproof.verification.compare import Comparison
 from mmaproof.verification.distributions import draw
 
 TURING = "turing/mma.m16n8k8.f32.f16.f16.f32"
@@ -340,3 +345,21 @@ def test_the_space_is_large_and_can_be_restricted(tmp_path):
         path.write_text(text)
         with pytest.raises(InputError, match=wrong):
             read_axes(path, interface)
+
+
+@pytest.mark.parametrize("status", Status)
+def test_only_what_is_proved_equal_is_taken_for_the_same(monkeypatch, status):
+    design = find_design(TURING)
+    interface = Interface.of(design)
+    identifier = Identifier(
+        Oracle(ModelTarget(design), interface), default_axes(interface), solver="bitwuzla", seconds=60, seed=0
+    )
+    reason = "timeout: made up" if status is Status.UNKNOWN else None
+    witness = Operands((0,) * 8, (0,) * 8, 0) if status is Status.REFUTED else None
+
+    def compare(first, second, **_):
+        return Comparison(status, 0.0, reason, witness, question=Equivalence(first, second))
+
+    monkeypatch.setattr(identify, "compare", compare)
+    pair = Behaviour.of(design, 8), Behaviour.of(design.change(zero_c="B"), 8)
+    assert identifier._is_proved_equal(*pair) is (status is Status.PROVED)

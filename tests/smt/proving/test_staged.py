@@ -258,3 +258,11 @@ def test_samples_are_what_the_terms_are():
     total = algebra.subtract(a, b)
     assert signed_values(samples.values(total.data), total.width) == tuple(x - y for x, y in EVERYWHERE)
     assert samples.values(algebra.less(a, b).data) == tuple(int(x < y) for x, y in EVERYWHERE)
+
+
+def test_a_claim_of_which_nothing_is_known_is_not_proved():
+    """No law is needed here that would be asked about after the claim."""
+    unknown = Reply(Outcome.UNKNOWN, SolverIdentity("nobody", "0"), 0.0, reason=Cause.TIMEOUT.reason("made up"))
+    proof = prove(lambda algebra, a, b: algebra.equal(a, b), [(x, x) for x in range(8)], ask=lambda *_, **__: unknown)
+    assert not proof.proved
+    assert [lemma.status for lemma in proof.lemmas] == [Status.UNKNOWN]

@@ -1,0 +1,60 @@
+"""What is said of a bin that nothing hit: only a proof makes it unreachable, and a proof about one step not always."""
+
+import numpy as np
+import pytest
+
+from mmaproof.designs.catalogue import find_design
+from mmaproof.generators.cover import reach
+from mmaproof.generators.cover.coverage import Covered
+from mmaproof.generators.cover.reach import ask_solver, hits_of
+from mmaproof.smt.solving.limits import Limits
+from mmaproof.smt.solving.verdict import Status, Verdict
+from mmaproof.verification.distributions import draw
+
+LIMITS = Limits(20, 4 << 30)
+CHAIN = "ampere/m16n8k16.f32.f16.f16.f32"
+ONCE = "ampere/m16n8k16.f32.f16.f16.f32@L=4,join=ieee-once,carry_bits=None,floor=None"
+
+
+def verdict(status):
+    reason = "timeout: made up" if status is Status.UNKNOWN else None
+    return Verdict(status, 0.0, reason, {} if status is Status.REFUTED else None)
+
+
+def bin_of_step(design):
+    bins, _ = hits_of(design, draw("normal", design, 2, design.k, np.random.default_rng(0)))
+    return next(x for x in bins if x.of_step)
+
+
+@pytest.mark.parametrize(
+    ("status", "word"),
+    [
+        (Status.PROVED, "unreachable"),
+        (Status.UNKNOWN, "unknown"),
+        (Status.VACUOUS, "unknown"),
+        (Status.REFUTED, "unknown"),
+    ],
+)
+def test_a_bin_is_unreachable_only_where_that_is_proved(status, word):
+    wanted = bin_of_step(find_design(CHAIN))
+    assert Covered(wanted, 0, 0, False, verdict(status)).status == word
+    assert Covered(wanted, 0, 0, False).status == "unknown"
+    assert Covered(wanted, 0, 0, True, verdict(status)).status == "reachable"
+
+
+@pytest.mark.parametrize("status", [Status.PROVED, Status.UNKNOWN, Status.VACUOUS])
+@pytest.mark.parametrize("any_step", [True, False])
+def test_a_proof_about_one_step_is_one_where_every_step_is_such_a_one(monkeypatch, status, any_step):
+    """A step that is not one on any accumulator leaves the whole instruction to be asked about."""
+    design, asked = find_design(CHAIN), []
+
+    def decide(question, *_):
+        asked.append(question.k)
+        return verdict(status if len(asked) == 1 else Status.UNKNOWN)
+
+    monkeypatch.setattr(reach, "decide", decide)
+    monkeypatch.setattr(reach, "_is_any_step", lambda design: any_step)
+    found = ask_solver(design, bin_of_step(design), None, LIMITS)
+    at_once = any_step or status is Status.UNKNOWN
+    assert asked == ([design.step.L] if at_once else [design.step.L, design.k])
+    assert found.verdict.status is (status if at_once else Status.UNKNOWN)
