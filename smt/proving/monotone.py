@@ -9,8 +9,8 @@ and the sum of the products, and to a rounded addition:
 2. If e_max changes, let E be the larger one. It is the exponent of v or of v', whichever is higher. Cutting another
    term at E is the same as cutting its earlier cut again (``CutAgain``). So it loses less than a unit of E, and at most
    half a unit if E is one above the other e_max. If terms are rounded to nearest, a term moves up or down as little: by
-   at most half a unit of either cut (``cuts.CutError``), and by at most half a unit of E if E is one above. But v and v'
-   lose nothing, and their distance is at least what all the others can lose (``LargeStep``).
+   at most half a unit of either cut (``cuts.CutError``), and by at most half a unit of E if E is one above. But v and
+   v' lose nothing, and their distance is at least what all the others can lose (``LargeStep``).
 3. So the sum never falls. It is the sum of the cut terms, because these fit the register (``cuts.CutBound``). Its
    conversion does not fall either (``OrderedConversion``).
 
