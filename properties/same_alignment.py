@@ -1,13 +1,13 @@
-"""The lemmas behind most proofs that a reading cannot be observed: it changes no alignment that matters.
+"""The lemmas behind most proofs that a reading cannot be observed, because it changes no alignment that matters.
 
-Take two designs that differ only in what decides e_max, or in how a subnormal c is aligned. They treat the same
-aligned terms the same way; and a product is aligned the same way once e_max is (readings of zero operands change the
-exponent of products that are zero). So one step of both returns the same on all operands if
+Take two designs that differ only in what decides e_max, or in how a subnormal c is aligned. They treat aligned terms in
+the same way. If e_max is the same, they also align each product in the same way, because readings of zero operands
+change only the exponents of zero products. So one step of both returns the same result on all operands if
 
-1. wherever some product is not zero, the e_max of every fused sum agree, and so does the aligned c (``SameAlignment``);
-2. wherever all products are zero, both return the same (``EqualWithoutProducts``).
+1. e_max of every fused sum and the aligned c agree wherever some product is not zero (``SameAlignment``);
+2. both return the same result wherever all products are zero (``EqualWithoutProducts``).
 
-Where that holds for one step on all operands, c included, it holds for a chain of such steps.
+If that holds for one step on all operands, c included, then it holds for a chain of such steps.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from mmaproof.smt.semantics import OperandWords, StepSignals, dot_product_accumu
 from mmaproof.smt.semantics.labels import Addend, is_of_products
 
 DECIDE_ALIGNMENT = ("zero_c", "zero_product", "e_zero", "floor", "zero_group", "group_e_zero", "c_subnormal")
-"""The parameters that act on nothing but e_max and the alignment of c."""
+"""The parameters that affect only e_max and the alignment of c."""
 
 
 class SameAlignment(Equivalence):
     """Every fused sum of one step has the same e_max in both designs, and the same aligned c, or no nonzero product.
 
-    Raises DesignError where the designs differ in a parameter that acts on more, or have more than one step.
+    Raises DesignError if the designs differ in a parameter that affects more, or have more than one step.
     """
 
     name = "wherever a product is not zero, e_max and the aligned c agree"
@@ -46,7 +46,7 @@ class SameAlignment(Equivalence):
 
     @property
     def aligns(self) -> bool:
-        """Whether both steps guarantee that what they add are aligned sums: else the second lemma is the question."""
+        """Whether both steps guarantee aligned sums. If they do not, the second lemma is the whole question."""
         return all(d.guarantees(Guarantee.ALIGNED_SUMS) for d in self.designs)
 
     def claim(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Truth[T]:
@@ -62,7 +62,7 @@ class SameAlignment(Equivalence):
 
 
 class EqualWithoutProducts(SameAlignment):
-    """One step of both designs returns the same wherever all products are zero."""
+    """One step of both designs returns the same result wherever all products are zero."""
 
     name = "wherever all products are zero, the results agree"
 
@@ -88,21 +88,21 @@ def _no_products(algebra: Algebra[D, T], step: StepSignals[D, T]) -> Truth[T]:
 
 
 def alignment_lemmas(first: Design, second: Design) -> tuple[SameAlignment, ...]:
-    """Return the lemmas that make two designs equal, which differ in ``DECIDE_ALIGNMENT`` only and chain alike.
+    """Return the lemmas that imply that two designs are equal that differ only in ``DECIDE_ALIGNMENT``.
 
-    Raises DesignError where they differ in more, or where the steps of the chain are not all such a step.
+    Raises DesignError if they differ in more, or if the steps of a chain differ.
     """
     steps = _one_step(first), _one_step(second)
     return SameAlignment(*steps), EqualWithoutProducts(*steps)
 
 
 def _one_step(design: Design) -> Design:
-    """Return the design of a single step on any accumulator: a chain of equal steps is equal.
+    """Return the design of a single step on any accumulator. If the steps are equal, so are the chains.
 
-    Raises DesignError where the steps of the chain are not all such a step.
+    Raises DesignError if the steps of a chain differ.
     """
     length = design.step.L
     if design.k > length and design.c_format is not design.d_format:
         raise DesignError(f"{design.name}: the first step of a chain reads another format of c than the others")
-    # where c joins once, after the chain, the steps of the chain still read any accumulator but the first
+    # if c joins once, after the chain, every step of the chain but the first still reads any accumulator
     return replace(design, k=length, chain=replace(design.chain, k_order=CONSECUTIVE, adds_c_once=False))
