@@ -1,4 +1,4 @@
-"""What there is to draw of a step, without columns or styling: rows of bits and the lines of text around them."""
+"""The parts of a drawn step, without columns or styling: rows of bits and the lines of text around them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class RowKind(StrEnum):
-    """What the bits of a row are; ALIGNED follows a term that was made more than its kept bits."""
+    """What the bits of a row are. An ALIGNED row follows a term that differs from its kept bits."""
 
     TERM = "term"
     ALIGNED = "aligned"
@@ -18,9 +18,9 @@ class RowKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The bits of ``integer * 2**scale`` from the weight ``top`` down to ``scale``, and what stands beside them.
+    """The bits of ``integer * 2**scale`` from the weight ``top`` down to ``scale``, and the text beside them.
 
-    ``cut`` is the weight of its lowest bit that is kept, None where nothing is cut.
+    ``cut`` is the weight of the lowest bit that is kept; None if nothing is cut.
     """
 
     kind: RowKind
@@ -58,7 +58,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """What is drawn of a sum, a step, or of neighbouring steps that return their c: text around rows of bits.
+    """The drawing of a sum, of a step, or of neighbouring steps that return their c: text around rows of bits.
 
     ``cut`` is the weight of the lowest bit of the sum, ``integer_top`` that of the highest integer bit of a product;
     the carry bits are above it, up to ``register_top``; ``fraction`` names the bits between e_max and the cut. These

@@ -1,4 +1,4 @@
-"""Where two designs come to differ, said by the first step and signal that does."""
+"""The first step and signal in which two designs differ."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""In which columns blocks are drawn: one for each weight, folded, hidden or broken into bands where space is short."""
+"""The columns of drawn blocks: one for each weight. They are folded, hidden or broken into bands if space is short."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def columns(blocks: Sequence[Block], fold: Fold = Fold.NONE, group: int = 0) -> 
 
 
 def _is_empty(column: Column, below: int, ones: set[int]) -> bool:
-    """Return whether nothing is lost where the column is folded."""
+    """Return whether the column can be folded without losing a bit that is set."""
     return column.mark is Mark.SPACE or (
         column.mark is Mark.BITS and column.weight < below and column.weight not in ones
     )

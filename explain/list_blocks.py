@@ -160,7 +160,7 @@ _OVERFLOWS = {IntegerOverflow.WRAP: "wrapped to", IntegerOverflow.SATURATE: "lim
 
 
 def plain_block(step: Step) -> Block:
-    """Return the block of a step of which it is not known how its numbers come about: those that there are."""
+    """Return the block of a step of an unknown kind. It lists its rounded results, c and d only."""
     fmt = step.design.d_format
     results = [(label, word.data) for label, word in step.signals.rounded if label is not Partial.WHOLE]
     entries = [Entry(_shown(label), fmt.hex(x), pattern_value(fmt, x)) for label, x in results]

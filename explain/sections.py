@@ -1,4 +1,4 @@
-"""What is drawn of designs on operands: their steps as blocks, those of two designs that belong together in pairs."""
+"""The picture of one or two designs on operands: steps as blocks, with corresponding steps of two designs in pairs."""
 
 from __future__ import annotations
 

@@ -227,7 +227,7 @@ class Step:
         return [Product(k) for k in sorted(self.ks) if self.products[Product(k)] or Product(k) in special]
 
     def idle(self) -> str:
-        """Return why the step returns its c and is not worth drawing; empty where it is."""
+        """Return why the step returns its c and is not worth drawing; empty if it is worth drawing."""
         c, d = self.c, (self.design.d_format, self.signals.d.data)
         # a chain that starts at +0 may hold a sum by now
         if c != d or (self.late and pattern_value(*self.accumulator) != "+0"):

@@ -1,4 +1,4 @@
-"""Disputes: for each point on which profiles differ, a vector that separates their readings, or the proof of none."""
+"""Disputes: for each point on which profiles differ, a vector that separates the readings, or a proof of none."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ class Dispute:
     ``designs`` are the names of all instructions of the catalogue with this arithmetic; ``readings`` maps each profile
     to its settings as text.
 
-    Where ``status`` is REFUTED, ``witness`` separates the readings, with the other points as ``context`` says, and
-    ``predictions`` is what each profile as a whole returns for it. PROVED: the readings cannot be told apart in any
-    of ``contexts``. UNKNOWN: ``reason`` says why.
+    If ``status`` is REFUTED, ``witness`` separates the readings, with the other points set as in ``context``, and
+    ``predictions`` is what each profile as a whole returns for it. If it is PROVED, the readings cannot be told apart
+    in any of ``contexts``. If it is UNKNOWN, ``reason`` says why.
     """
 
     design: Design
@@ -53,7 +53,7 @@ class Dispute:
 def disputed_designs(architecture: str | None) -> list[tuple[Design, tuple[str, ...]]]:
     """Return one design for each arithmetic that profiles dispute, with the names of all that share it.
 
-    Designs that differ in K only are one arithmetic: the one with the fewest steps stands for them.
+    Designs that differ only in K have the same arithmetic. The design with the fewest steps stands for them.
     """
     groups: dict[tuple[Any, ...], list[Design]] = {}
     for design in load_catalogue().designs.values():
@@ -81,7 +81,7 @@ def _differing_points(design: Design) -> list[Point]:
 
 @dataclass(frozen=True)
 class Task:
-    """A design whose disputes are to be found, and how: plain data, so that another process can do it."""
+    """A design, and the means to find its disputes. It is plain data, so that another process can run it."""
 
     design: Design
     names: tuple[str, ...]

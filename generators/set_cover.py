@@ -1,4 +1,4 @@
-"""Set cover: the fewest of some sets that together hold everything that all of them hold."""
+"""Set cover: a small selection of sets whose union is the union of all sets."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _greedy(sets: Sequence[frozenset[int]], missing: frozenset[int]) -> list[fro
 def _within(
     sets: Sequence[frozenset[int]], missing: frozenset[int], most: int, steps: list[int]
 ) -> list[frozenset[int]] | None:
-    """Return at most ``most`` sets that hold what is ``missing``; None where there are none, or no steps are left."""
+    """Return at most ``most`` sets that hold what is ``missing``; None if there are none, or no steps are left."""
     if not missing:
         return []
     if most * max(len(s & missing) for s in sets) < len(missing):

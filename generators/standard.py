@@ -1,7 +1,7 @@
-"""The standard recording of a unit: what is run on each of its instructions, and how it compares with the model.
+"""The standard recording of a unit: the operands that each of its instructions runs, compared with the model.
 
-Random operands from the distributions that every design is checked on, adversarial ones (within reach of the
-alignment, cancelling, ties), the vectors that settle disputes among publications, and those that show the properties
+The operands are random ones from the distributions that every design is checked on, adversarial ones (within reach of
+the alignment, cancelling, ties), vectors that settle disputes among publications, and vectors that show the properties
 for which a published query exists.
 """
 

@@ -1,4 +1,4 @@
-"""Suites: few vectors such that any two inequivalent designs of a list return different d on at least one of them."""
+"""Suites: a few vectors that separate any two designs of a list unless these are equivalent."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from mmaproof.verification.simplify import simplest
 from mmaproof.verification.stored import store_witness, stored_witness
 
 ROWS = 60_000
-"""Operand sets that are tried, at most, for one vector that separates everything."""
+"""The most operand sets that are tried to find one vector that separates everything."""
 CANDIDATES = 2
 """Of so many vectors that do, the one that simplifies best is taken."""
 
@@ -61,7 +61,7 @@ class Need:
 
 @dataclass(frozen=True)
 class Task:
-    """Classes of comparable designs to tell apart, and by what means: plain data, so that a process can do it."""
+    """Classes of comparable designs to tell apart, and the means. It is plain data for another process."""
 
     classes: Sequence[Class]
     needs: Sequence[Need]

@@ -1,4 +1,4 @@
-"""Vector files: operands and what designs return for them, one JSON object per line (JSON Lines).
+"""Vector files: operands and the results of designs for them, one JSON object per line (JSON Lines).
 
 A line holds ``a``, ``b`` (lists of hexadecimal patterns), ``c``, scales where there are any, the formats,
 ``outputs`` (design name -> d), ``why`` (what the vector shows), ``tags`` (the events that it hits), ``origin`` (search,

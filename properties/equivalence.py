@@ -20,13 +20,13 @@ from mmaproof.smt.semantics.datapath import datapath
 
 
 class Equivalence(Question):
-    """``first`` and ``second`` return equal d: both NaN, or the same bits (+0 and -0 differ).
+    """``first`` and ``second`` return equal d: both are NaN, or they have the same bits (+0 and -0 differ).
 
-    With ``nan_codes`` two NaNs are equal only if their bits are; without ``zero_signs`` +0 and -0 are equal. ``k`` is
-    the length of the dot product, by default the least common multiple of the two K.
+    With ``nan_codes`` two NaNs are equal only if their bits are. Without ``zero_signs`` +0 and -0 are equal. ``k`` is
+    the length of the dot product. By default it is the least common multiple of both K.
 
-    Raises DesignError where the designs take or return different formats, or ``k`` fits one of them not, and
-    InputError where a range of exponents leaves zeros only.
+    Raises DesignError if the designs take or return different formats, or if ``k`` does not fit one of them. Raises
+    InputError if a range of exponents leaves only zeros.
     """
 
     compares_runs = True
@@ -73,11 +73,11 @@ class Equivalence(Question):
         return equal_results(algebra, fmt, d, e, nan_codes=self.nan_codes, zero_signs=self.zero_signs)
 
     def lemmas(self) -> Sequence[Lemma]:
-        """Return why a T-FDPA and the sequential accumulator that is one are equal, or integer units that regroup."""
+        """Return the lemmas for a T-FDPA and its sequential form, or for integer units that group in another way."""
         if is_regrouping(*self.designs):
             return regrouping_lemmas(self.designs[0], self.k)
         for fused, sequential in (self.designs, self.designs[::-1]):
-            # the steps of a chain are alike where c is of the format of d
+            # the steps of a chain are alike only if c has the format of d
             alike = len(datapath(fused, self.k)) == 1 or fused.c_format is fused.d_format
             if alike and is_rewriting(fused, sequential):
                 algebra = TermAlgebra()

@@ -1,4 +1,4 @@
-"""The exact sum of a step, as a design: every term kept whole, added exactly, converted once."""
+"""A design that computes the exact sum of a step: every term is kept whole, added exactly, and converted once."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ _EXACT = (
     *(Guarantee.SUMMED_EXPONENTS, Guarantee.FINITE_PRODUCTS, Guarantee.ABSENT_ZEROS, Guarantee.NO_FLOOR),
     *(Guarantee.UNCHANGED_OPERANDS, Guarantee.SUBNORMAL_RESULTS, Guarantee.CONVERTED_BY_RHO),
 )
-"""What a step must guarantee for its result to be rho of the exact sum of its terms, where no cut loses a bit."""
+"""The guarantees by which a step returns rho of the exact sum of its terms if no cut loses a bit."""
 
 
 def exact_twin(design: Design, fraction_bits: int | None = None) -> Design:
     """Return a design that returns rho of the exact ``c + sum_k a_k*b_k``, with the conversion rho of ``design``.
 
-    ``fraction_bits`` are by default so many that the smallest part of any term is kept beside the largest term; fewer
-    are exact where the terms lie close enough to each other. Integer units are their own twins. Raises DesignError
-    where it is not stated that the design converts by rho.
+    By default there are enough ``fraction_bits`` to keep the smallest part of any term beside the largest term. Fewer
+    are exact if the terms lie close enough to each other. Integer units are their own twins. Raises DesignError if the
+    step does not guarantee that it converts by rho.
     """
     if design.guarantees(Guarantee.EXACT_INTEGERS):
         return design
@@ -62,5 +62,5 @@ def whole_range(design: Design) -> int:
     if scale is not None:
         highest += 2 * scale.e_max
         lowest += 2 * (scale.e_min - scale.fraction_bits)
-    # along a chain c is the d of the step before
+    # in a chain, c is the d of the step before
     return max(highest, c.e_max, d.e_max) - min(lowest, c.e_min - c.fraction_bits, d.e_min - d.fraction_bits)

@@ -1,4 +1,4 @@
-"""The key of a question: a text that is equal for equal questions, in whatever process they are asked."""
+"""The key of a question: a text that is the same for equal questions in every process."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from typing import Any
 from mmaproof.designs.design import Design
 
 _NAMES = ("name", "architecture", "instruction", "family", "m", "n", "source")
-"""What a design's record says and no result depends on."""
+"""The fields of a design's record on which no result depends."""
 
 
 class Keyed:
-    """Something whose key is its class and everything that it holds."""
+    """The base of classes whose key consists of the class and all fields."""
 
     @property
     def key(self) -> str | None:
-        """The key as canonical JSON; None where something held is no plain data, so that it would not be in it."""
+        """The key as canonical JSON; None if a field is not plain data, because the key would not contain it."""
         try:
             return json.dumps(_of_keyed(self, ()), sort_keys=True, separators=(",", ":"))
         except TypeError:
@@ -27,7 +27,7 @@ class Keyed:
 
 
 def _of_keyed(keyed: Keyed, around: tuple[Keyed, ...]) -> Any:
-    """Return ``keyed`` as data; ``around`` are those that hold it, the outermost first."""
+    """Return ``keyed`` as data. ``around`` are the objects that hold it, the outermost first."""
     for depth, outer in enumerate(around):
         if outer is keyed:
             return {"around": depth}
@@ -37,7 +37,7 @@ def _of_keyed(keyed: Keyed, around: tuple[Keyed, ...]) -> Any:
 
 
 def _plain(value: object, around: tuple[Keyed, ...]) -> Any:
-    """Return what something holds as JSON data; raise TypeError where that would not be all of it."""
+    """Return a value as JSON data. Raise TypeError if the data would not contain all of it."""
     record: Any
     match value:
         case Enum():

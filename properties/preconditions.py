@@ -1,4 +1,4 @@
-"""Preconditions: what the operands of a question are restricted to, as the ``--where`` option spells them."""
+"""Preconditions: restrictions of the operands of a question, as the ``--where`` option spells them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mmaproof.smt.semantics.unpack import Unpacked
 
 
 class Precondition(ABC):
-    """A restriction of the operands; ``str()`` is the text that ``parse_precondition`` reads."""
+    """A restriction of the operands. ``str()`` gives the text that ``parse_precondition`` reads."""
 
     @abstractmethod
     def holds(self, algebra: Algebra[D, T], products: Sequence[Unpacked[D, T]], c: Unpacked[D, T]) -> Truth[T]:
@@ -46,7 +46,7 @@ class Finite(_OfEveryOperand):
 
 @dataclass(frozen=True)
 class Positive(_OfEveryOperand):
-    """Every operand is greater than zero (zeros and NaN are not)."""
+    """Every operand is greater than zero, so it is neither a zero nor NaN."""
 
     def __str__(self) -> str:
         return "positive"
@@ -80,7 +80,7 @@ class ZeroAccumulator(Precondition):
 
 @dataclass(frozen=True)
 class Exponents(_OfEveryOperand):
-    """floor(log2|x|) of every nonzero operand lies in low..high; zeros are allowed, infinities and NaN are not."""
+    """floor(log2|x|) of every nonzero operand lies in low..high. Zeros are allowed, infinities and NaN are not."""
 
     low: int
     high: int
@@ -101,7 +101,7 @@ _ALLOWED = "finite, positive, normal, c=0, exponents=LO..HI (for example exponen
 
 
 def parse_precondition(text: str) -> Precondition:
-    """Return the precondition that ``text`` spells; InputError lists the allowed ones."""
+    """Return the precondition that ``text`` spells. Raises InputError, which lists the allowed ones."""
     spelled = text.strip().lower().replace(" ", "")
     for simple in (Finite(), Positive(), Normal(), ZeroAccumulator()):
         if spelled == str(simple):
@@ -116,9 +116,10 @@ def parse_precondition(text: str) -> Precondition:
 
 
 def restricting(where: Sequence[Precondition], formats: Sequence[Format]) -> tuple[Precondition, ...]:
-    """Return preconditions that are to restrict operands of floating-point formats.
+    """Return ``where`` as a tuple after checking that it can restrict operands of these formats.
 
-    Raises InputError for a range of exponents in which none of the formats has a number: only zeros would be left.
+    Raises InputError for a range of exponents in which none of the formats has a number, because only zeros would be
+    left.
     """
     for p in where:
         if isinstance(p, Exponents):

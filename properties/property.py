@@ -1,4 +1,4 @@
-"""Named properties: what an analyst asks of a design, and what was found out."""
+"""Named properties: what an analyst asks of a design, and the verdicts."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ class LemmaVerdict(Verdict[Model]):
 class QuestionVerdict(Verdict[Operands]):
     """The verdict on one question.
 
-    ``solver`` is None where no solver was needed; ``origin`` says in words where the verdict came from. ``lemmas`` are
-    those that were tried; where all of them are proved, they are the proof.
+    ``solver`` is None if no solver was needed. ``origin`` says in words where the verdict came from. ``lemmas`` are
+    those that were tried. If all of them are proved, they are the proof.
     """
 
     question: Question
@@ -48,24 +48,28 @@ class QuestionVerdict(Verdict[Operands]):
 
 
 class Ask(Protocol):
-    """How a property has its questions answered, within whatever limits were set."""
+    """A function that answers the questions of a property within the limits that were set."""
 
     def __call__(self, question: Question, what: str, /) -> QuestionVerdict:
-        """Answer ``question``; ``what`` says in a few words what is asked."""
+        """Answer ``question``. ``what`` says in a few words what is asked."""
 
     def largest(
         self, question: Question, measure: Callable[[OperandBatch], npt.NDArray[np.float64]]
     ) -> tuple[float, Operands]:
-        """Return the largest value found of a measure of operands of ``question``, shape (rows,), and where."""
+        """Return the largest value found of ``measure`` over operands of ``question``, and these operands.
+
+        ``measure`` takes a batch and returns an array of shape (rows,).
+        """
 
 
 @dataclass(frozen=True)
 class PropertyVerdict:
     """The verdict on a property of a design, which may rest on the verdicts on several questions.
 
-    ``status``: PROVED holds, REFUTED violated, UNKNOWN with its ``reason``, VACUOUS. ``value`` is the answer as a
-    number or a word, where the property has one. ``runs`` are those of the witness: they show a violation, or where the
-    property holds, that it does not hold a little beyond. ``answers`` are the questions asked on the way.
+    ``status`` is PROVED if the property holds, REFUTED if it is violated, UNKNOWN with a ``reason``, or VACUOUS.
+    ``value`` is a number or a word for properties that have one. ``runs`` are those of the witness. They show a
+    violation. If the property holds, they show that it does not hold a little beyond. ``answers`` are the verdicts on
+    the questions.
     """
 
     status: Status
@@ -82,38 +86,38 @@ class Property(ABC):
     feature: ClassVar[str]
     """a few words for the row of a table"""
     statement: ClassVar[str]
-    """what is claimed, in mathematics; unless stated otherwise for all operands of one step"""
+    """what is claimed, in mathematics; it is for all operands of one step unless stated otherwise"""
     witness: ClassVar[str]
     """what the operands of a violation show"""
     limit: ClassVar[str | None] = None
-    """what the operands show that come with a property that holds, None: what those of a violation do"""
+    """what the operands show that come with a property that holds; None if it is what those of a violation show"""
     source: ClassVar[str]
     """the published experiment that this generalises: paper and section"""
     specimen: ClassVar[str]
-    """a design on which its mutant changes the outcome"""
+    """a design whose mutant gets the opposite verdict"""
     rests_on: ClassVar[tuple[Guarantee, ...]] = ()
     """what a step must guarantee for the question to have a meaning"""
 
     def why_not(self, design: Design) -> str | None:
-        """Return why the property cannot be asked of ``design``, None where it can; by default of integer units."""
+        """Return why the property cannot be asked of ``design``; None if it can. The default refuses integer units."""
         if design.d_format.is_integer:
             return INTEGER
         return None if design.guarantees(*self.rests_on) else UNSTATED
 
     def shown_by(self, status: Status) -> str:
-        """Return what the operands of a finding of this status show."""
+        """Return what the operands of a verdict with this status show."""
         return self.limit if status is Status.PROVED and self.limit is not None else self.witness
 
     @abstractmethod
     def mutant(self, design: Design) -> Design:
         """Return a design like this one on which the property comes out the other way.
 
-        DesignError where there is none like it.
+        Raises DesignError if there is none.
         """
 
     @abstractmethod
     def settle(self, design: Design, scope: Scope, ask: Ask) -> PropertyVerdict:
-        """Find out whether ``design`` has the property. Raises DesignError where it cannot be asked."""
+        """Find out whether ``design`` has the property. Raises DesignError if it cannot be asked."""
 
 
 class SimpleProperty(Property):
@@ -124,7 +128,7 @@ class SimpleProperty(Property):
         """Return the question whether ``design`` has the property."""
 
     def settle(self, design: Design, scope: Scope, ask: Ask) -> PropertyVerdict:
-        """Ask it."""
+        """Ask the question and return its verdict as that on the property."""
         question = self.question(design, scope)
         answer = ask(question, self.feature)
         runs = () if answer.witness is None else question.witness_runs(answer.witness)
@@ -132,7 +136,7 @@ class SimpleProperty(Property):
 
 
 def first_reason(answers: Sequence[QuestionVerdict]) -> str | None:
-    """Return why the first of some answers that is unknown is so."""
+    """Return the reason of the first unknown verdict; None if none is unknown."""
     return next((a.reason for a in answers if a.status is Status.UNKNOWN), None)
 
 
@@ -147,7 +151,7 @@ def has_single_sum(design: Design) -> bool:
 
 
 def kept_bits(design: Design) -> int:
-    """Return F. Raises DesignError where products are not aligned."""
+    """Return F. Raises DesignError if products are not aligned."""
     if design.step.kept_bits is None:
         raise DesignError(f"{design.name}: its products are not aligned, and no fraction bits of them are kept or lost")
     return design.step.kept_bits

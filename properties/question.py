@@ -1,7 +1,7 @@
 """Questions: a claim about all operands that satisfy the preconditions.
 
-A question is text over the algebra, like the semantics. The solver is asked about it in terms, the search looks
-for a witness in arrays, and every witness is confirmed on integers, all three from the same definition.
+A question is written over the algebra, like the semantics. One definition serves three purposes: the solver gets it as
+terms, the search looks for a witness on arrays, and every witness is confirmed on integers.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Question(Keyed, ABC):
     """For all operands of these formats and length: preconditions imply the claim."""
 
     formats: tuple[Format, Format, Format]
-    """of a, b and c"""
+    """the formats of a, b and c"""
     scale_format: Format | None
     k: int
     blocks: int
@@ -48,7 +48,7 @@ class Question(Keyed, ABC):
     """whether the claim relates results of two or more runs, which can be compared stage by stage"""
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what is sent to another process: a formula belongs to the environment of its own."""
+        """Return what is sent to another process, without the formula, which belongs to this process."""
         return {name: value for name, value in vars(self).items() if name != "formula"}
 
     @abstractmethod
@@ -56,7 +56,7 @@ class Question(Keyed, ABC):
         """Return whether the claim holds for the operands."""
 
     def precondition(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Truth[T]:
-        """Return whether a, b and c satisfy every precondition; none restricts scales."""
+        """Return whether a, b and c satisfy every precondition. Preconditions do not restrict scales."""
         if not self.where:
             return algebra.truth(True)
         a, b, c = self.formats
@@ -65,18 +65,18 @@ class Question(Keyed, ABC):
         return algebra.all_of([p.holds(algebra, products, accumulator) for p in self.where])
 
     def symbols(self, algebra: TermAlgebra) -> OperandWords[FNode]:
-        """Return the operands as variables that no other format or width shares."""
+        """Return the operands as variables. Their names contain the format, so no other width has the same name."""
         return operand_words(
             [[algebra.symbol(f"{n}{i}_{f.name}", f.bits) for i in range(count)] for n, f, count in self.columns()]
         )
 
     @cached_property
     def formula(self) -> Formula:
-        """The question as formulas of the default environment; their symbols are in the order of ``columns``."""
+        """The question as formulas of the default environment. Their symbols are in the order of ``columns``."""
         return self.formula_in(default_environment())
 
     def formula_in(self, environment: Environment) -> Formula:
-        """Return the question as formulas of an environment; the order of symbols is a, b, c, scale_a, scale_b."""
+        """Return the question as formulas of an environment. The order of symbols is a, b, c, scale_a, scale_b."""
         algebra = TermAlgebra(environment)
         operands = self.symbols(algebra)
         columns = (operands.a, operands.b, [operands.c], operands.scale_a, operands.scale_b)
@@ -122,11 +122,11 @@ class Question(Keyed, ABC):
         return self.is_refuted_by(self.operands(model))
 
     def lemmas(self) -> Sequence[Lemma]:
-        """Return lemmas that together imply the claim wherever the preconditions hold; none by default."""
+        """Return lemmas that together imply the claim wherever the preconditions hold. By default there are none."""
         return ()
 
     def related_results(self) -> Related | None:
-        """Return how results of the runs are related on the way, along chains and in trees; None: they are equal."""
+        """Return how results inside the runs, along chains and in trees, are related; None if they are equal."""
         return None
 
     def array_words(self, batch: OperandBatch) -> OperandWords[npt.NDArray[Any]]:
@@ -141,19 +141,19 @@ class Question(Keyed, ABC):
         )
 
     def examine(self, batch: OperandBatch) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-        """Return which rows satisfy the preconditions, and which of them violate the claim; on arrays."""
+        """Return which rows satisfy the preconditions, and which of them violate the claim, computed on arrays."""
         meant = self.examine_precondition(batch)
         return meant, meant & self.examine_claim(batch)
 
     def examine_precondition(self, batch: OperandBatch) -> npt.NDArray[np.bool_]:
-        """Return which rows satisfy the preconditions; on arrays."""
+        """Return which rows satisfy the preconditions, computed on arrays."""
         meant: npt.NDArray[np.bool_] = (
             np.zeros(len(batch), dtype=bool) | self.precondition(_ARRAYS, self.array_words(batch)).data
         )
         return meant
 
     def examine_claim(self, batch: OperandBatch) -> npt.NDArray[np.bool_]:
-        """Return which rows violate the claim; on arrays."""
+        """Return which rows violate the claim, computed on arrays."""
         holds: npt.NDArray[np.bool_] = (
             np.zeros(len(batch), dtype=bool) | self.claim(_ARRAYS, self.array_words(batch)).data
         )

@@ -1,4 +1,4 @@
-"""Questions about what runs return: each run is a design on operands made from those of the question."""
+"""Questions about the results of runs. Each run is a design on operands made from those of the question."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _INTEGERS = IntegerAlgebra()
 
 @dataclass(frozen=True)
 class Scope:
-    """What a property is asked about: length (None: one step), preconditions, and the seed of what is random in it."""
+    """What a property is asked about: the length (None: one step), preconditions, and the seed of random choices."""
 
     k: int | None = None
     where: tuple[Precondition, ...] = ()
@@ -37,8 +37,8 @@ class Scope:
 class Run:
     """One run of a witness: a design, operands, and the pattern of d that it returns for them.
 
-    ``whole`` says whether the instruction of that name returns this d; otherwise one step of it does, because its other
-    steps, whose products are zero, are not neutral there.
+    ``whole`` says whether the instruction of that name returns this d. Otherwise only one step of it does, because its
+    other steps, whose products are zero, change the result.
     """
 
     design: Design
@@ -50,8 +50,8 @@ class Run:
 class RunQuestion(Question):
     """A claim about the results of one or more runs.
 
-    Without a length in ``scope`` it is about one step of ``design``. Raises DesignError where the length does not fit,
-    or preconditions are given for an integer unit, and InputError where a range of exponents leaves zeros only.
+    Without a length in ``scope`` it is about one step of ``design``. Raises DesignError if the length does not fit or
+    preconditions are given for an integer unit, and InputError if a range of exponents leaves only zeros.
     """
 
     def __init__(self, design: Design, scope: Scope) -> None:
@@ -68,7 +68,7 @@ class RunQuestion(Question):
         self.where = restricting(scope.where, self.formats)
 
     def asked(self, design: Design) -> Design:
-        """Return what is run of a design: one step of it, or the whole where a length is given."""
+        """Return the part of a design that is run: one step, or the whole design if a length is given."""
         return design.one_step() if self.scope.k is None else design
 
     @property
@@ -77,11 +77,11 @@ class RunQuestion(Question):
         return len(datapath(self.asked(self.design), self.k)) == 1
 
     def runs(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Sequence[tuple[Design, OperandWords[D]]]:
-        """Return the runs, of whole designs: by default the design on the operands, once."""
+        """Return the runs, of whole designs. By default the design runs once on the operands."""
         return ((self.design, operands),)
 
     def assumption(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Truth[T]:
-        """Return what the question assumes of the operands beside the preconditions; nothing by default."""
+        """Return what the question assumes of the operands beside the preconditions. By default it is nothing."""
         return algebra.truth(True)
 
     def finite(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Truth[T]:
@@ -110,14 +110,14 @@ class RunQuestion(Question):
         return self.relation(algebra, operands, results)
 
     def symbolic_step(self) -> StepSignals[FNode, FNode]:
-        """Return the first step of the design on variables, for the shapes of its signals."""
+        """Return the first step of the design on variables. Only the shapes of its signals are used."""
         algebra = TermAlgebra()
         return dot_product_accumulate(self.asked(self.design), algebra, self.symbols(algebra)).steps[0]
 
     def witness_runs(self, operands: Operands) -> tuple[Run, ...]:
         """Return the runs on these operands, computed on integers.
 
-        A step is shown as the instruction whose other products are zero wherever that returns the same.
+        A step is shown as an instruction whose other products are zero, if that returns the same d.
         """
         runs = []
         for design, words in self.runs(_INTEGERS, self.integer_words(operands)):
@@ -144,14 +144,14 @@ class SameResults(RunQuestion):
 
 
 def of_one_step(name: str, design: Design, scope: Scope) -> Scope:
-    """Return the scope of one step, for the property ``name``. DesignError for another length."""
+    """Return the scope of one step for the property ``name``. Raises DesignError for any other length."""
     if scope.k not in (None, design.step.L):
         raise DesignError(f"{name} is about one step of L = {design.step.L} products")
     return replace(scope, k=None)
 
 
 def _placed(design: Design, step: Operands) -> Operands | None:
-    """Return operands of the whole instruction whose first step takes ``step``; None where scales forbid it."""
+    """Return operands of an instruction whose first step takes ``step``; None if scales do not allow it."""
     places = design.chain.k_order.permutation(design.k)[: len(step)]
     if places == list(range(len(step))) and (design.block is None or len(step) % design.block == 0):
         return step

@@ -1,13 +1,13 @@
-"""The lemmas behind most proofs that a reading cannot be observed: it changes no alignment that matters.
+"""The lemmas behind most proofs that a reading cannot be observed, because it changes no alignment that matters.
 
-Take two designs that differ only in what decides e_max, or in how a subnormal c is aligned. They treat the same
-aligned terms the same way; and a product is aligned the same way once e_max is (readings of zero operands change the
-exponent of products that are zero). So one step of both returns the same on all operands if
+Take two designs that differ only in what decides e_max, or in how a subnormal c is aligned. They treat aligned terms in
+the same way. If e_max is the same, they also align each product in the same way, because readings of zero operands
+change only the exponents of zero products. So one step of both returns the same result on all operands if
 
-1. wherever some product is not zero, the e_max of every fused sum agree, and so does the aligned c (``SameAlignment``);
-2. wherever all products are zero, both return the same (``EqualWithoutProducts``).
+1. e_max of every fused sum and the aligned c agree wherever some product is not zero (``SameAlignment``);
+2. both return the same result wherever all products are zero (``EqualWithoutProducts``).
 
-Where that holds for one step on all operands, c included, it holds for a chain of such steps.
+If that holds for one step on all operands, c included, then it holds for a chain of such steps.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from mmaproof.smt.semantics.datapath import datapath
 from mmaproof.smt.semantics.labels import Addend, is_of_products
 
 DECIDE_ALIGNMENT = ("zero_c", "zero_product", "e_zero", "floor", "zero_group", "group_e_zero", "c_subnormal")
-"""The parameters that act on nothing but e_max and the alignment of c."""
+"""The parameters that affect only e_max and the alignment of c."""
 
 
 class SameAlignment(Equivalence):
     """Every fused sum of one step has the same e_max in both designs, and the same aligned c, or no nonzero product.
 
-    Raises DesignError where the designs differ in a parameter that acts on more, or have more than one step.
+    Raises DesignError if the designs differ in a parameter that affects more, or have more than one step.
     """
 
     name = "wherever a product is not zero, e_max and the aligned c agree"
@@ -47,7 +47,7 @@ class SameAlignment(Equivalence):
 
     @property
     def aligns(self) -> bool:
-        """Whether both steps guarantee that what they add are aligned sums: else the second lemma is the question."""
+        """Whether both steps guarantee aligned sums. If they do not, the second lemma is the whole question."""
         return all(d.guarantees(Guarantee.ALIGNED_SUMS) for d in self.designs)
 
     def claim(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Truth[T]:
@@ -63,7 +63,7 @@ class SameAlignment(Equivalence):
 
 
 class EqualWithoutProducts(SameAlignment):
-    """One step of both designs returns the same wherever all products are zero."""
+    """One step of both designs returns the same result wherever all products are zero."""
 
     name = "wherever all products are zero, the results agree"
 
@@ -101,7 +101,7 @@ def alignment_lemmas(first: Design, second: Design, length: int) -> tuple[SameAl
 def _one_step(design: Design, length: int) -> Design:
     """Return the design of a single step on any accumulator: a chain of equal steps is equal.
 
-    Raises DesignError where the steps of the chain are not all such a step.
+    Raises DesignError if the steps of a chain differ.
     """
     if len(datapath(design, length)) > 1:
         if design.c_format is not design.d_format:

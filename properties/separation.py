@@ -1,4 +1,4 @@
-"""Separation: whether one input tells several pairs of designs apart at once."""
+"""Separation: the question whether one input tells several pairs of designs apart at once."""
 
 from __future__ import annotations
 
@@ -24,8 +24,9 @@ _ARRAYS = ArrayAlgebra()
 class SomePairAgrees(Question):
     """On every input of length ``k``, the two designs of at least one of the ``pairs`` return equal d.
 
-    Proved, no single input separates all the pairs; a witness is one that does. ``pairs`` are positions in
-    ``designs``, which are comparable with each other. Equal is as in ``Equivalence``: both NaN, or the same bits.
+    If it is proved, no single input separates all pairs. A witness is an input that does. ``pairs`` are positions in
+    ``designs``, which are comparable with each other. Equal means the same as in ``Equivalence``: both are NaN, or they
+    have the same bits.
     """
 
     def __init__(
@@ -53,7 +54,7 @@ class SomePairAgrees(Question):
     def is_refuted_by(self, operands: Operands) -> bool:
         """Return whether the operands satisfy the preconditions and separate all pairs, computed on integers.
 
-        It ends with the first pair that agrees: most inputs that are tried do not separate all of them.
+        It stops at the first pair that agrees, because most inputs do not separate all pairs.
         """
         fmt = self.designs[0].d_format
         d: dict[int, int] = {}
@@ -65,7 +66,7 @@ class SomePairAgrees(Question):
         return self.is_meant(operands)
 
     def separated(self, batch: OperandBatch) -> npt.NDArray[np.bool_]:
-        """Return which pairs each row separates, shape (rows, pairs); none where it misses the preconditions."""
+        """Return which pairs each row separates, shape (rows, pairs). Rows outside the preconditions separate none."""
         fmt = self.designs[0].d_format
         d = [evaluate_batch(x, batch) for x in self.designs]
         apart = np.stack([~equal_patterns(fmt, d[i], d[j]) for i, j in self.pairs], axis=1)

@@ -1,1 +1,1 @@
-"""The room that decides: search, strategies of proof, witnesses, comparisons, and the executors of long work."""
+"""The package that decides questions: search, proof strategies, witnesses, comparisons, and executors of long work."""

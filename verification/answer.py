@@ -1,10 +1,10 @@
-"""A question answered: by the first strategy that gives a verdict.
+"""How a question is answered: by the first strategy that gives a verdict.
 
-From the reply of a solver to what is printed, one word means one thing. A ``Reply`` is what a solver says of one query.
-A ``Verdict`` is what is known of a claim: of a formula (``prove``, ``decide``), of a lemma (``LemmaVerdict``), of a
-question (``QuestionVerdict``, and ``Comparison`` where two designs are compared), of a property (``PropertyVerdict``)
-or of an algorithm (``AlgorithmVerdict``). To decide is to find a verdict: ``decide`` does it for one formula,
-``answer`` for a question.
+These words have one meaning, from the solver to the printed text. A ``Reply`` is what a solver says about one query. A
+``Verdict`` is what is known of a claim. The claim may be a formula (``prove``, ``decide``), a lemma (``LemmaVerdict``),
+a question (``QuestionVerdict``, or ``Comparison`` for two designs), a property (``PropertyVerdict``) or a statement
+about an algorithm (``AlgorithmVerdict``). To decide is to find a verdict. ``decide`` decides one formula, and
+``answer`` decides a question.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from mmaproof.verification.strategies import STRATEGIES, Case
 
 
 def answer(question: Question, design: Design, means: Means) -> QuestionVerdict:
-    """Answer ``question``; random operands are shaped for ``design``.
+    """Answer ``question``. Random operands are shaped for ``design``.
 
-    Each of ``STRATEGIES`` gets what those before it left of ``means.limits.seconds``, and so does the simplification of
-    a witness (a second at least). Lemmas, those of a staged proof too, are a proof if every one of them is proved and
-    the preconditions have a model; a lemma that fails says nothing about the question. Witnesses are simplified and
-    were confirmed on integers.
-    Raises DesignError for a length that no formula can have, WitnessDoesNotReplay (an internal error: formula and
-    integer interpretation disagree), SolversDisagree, UnknownSolverError and SolverNotInstalledError.
+    Each of ``STRATEGIES`` gets the part of ``means.limits.seconds`` that the strategies before it left. So does the
+    simplification of a witness, but it gets at least a second. Lemmas are a proof if every one of them is proved and
+    the preconditions have a model. A lemma that fails says nothing about the question. Witnesses are simplified, and
+    they are confirmed on integers. Raises DesignError for a length that no formula can have, SolversDisagree,
+    UnknownSolverError, SolverNotInstalledError, and WitnessDoesNotReplay (an internal error: formula and integers
+    disagree).
     """
     check_askable(question.k)
     case = Case(question, design, means, time.monotonic(), means.limits)

@@ -1,4 +1,4 @@
-"""A property of a design checked, with limits for all of its questions together."""
+"""How a property of a design is checked, with limits for all of its questions together."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ WORDS = {
 
 @dataclass(frozen=True)
 class Check:
-    """A property, the design that it was asked of, what was found, and the seconds it took."""
+    """A property, the design that it was asked of, the result, and the seconds that it took."""
 
     asked: Property
     design: Design
@@ -44,28 +44,28 @@ class Check:
 
     @property
     def verdict(self) -> str:
-        """The answer in the word of the command line."""
+        """The verdict as the command line prints it."""
         return WORDS[self.finding.status]
 
     @property
     def answers(self) -> Sequence[QuestionVerdict]:
-        """The questions that were asked, in order."""
+        """The verdicts on the questions that were asked, in order."""
         return tuple((self.finding.answers or {}).values())
 
     @property
     def k(self) -> int:
-        """Length of the dot products that were asked about."""
+        """Length of the dot products in the questions."""
         asked = [a.question.k for a in self.answers]
         return asked[0] if asked else self.scope.k or self.design.step.L
 
     @property
     def solver(self) -> SolverIdentity | None:
-        """The solver that answered, None where none was needed."""
+        """The solver that answered; None if none was needed."""
         return next((a.solver for a in self.answers if a.solver is not None), None)
 
     @property
     def certified_by(self) -> SolverIdentity | None:
-        """Who confirmed what solvers proved, None where nobody did."""
+        """What confirmed the replies of solvers; None if nothing did."""
         return next((a.certified_by for a in self.answers if a.certified_by is not None), None)
 
 
@@ -80,20 +80,20 @@ def check(
     budget: Budget | None = DEFAULT_BUDGET,
     seed: int = 0,
 ) -> Check:
-    """Ask whether ``design`` has a property, given by itself or by name; ``budget`` None switches the search off.
+    """Find out whether ``design`` has a property, which may be given by name. ``budget`` None switches the search off.
 
-    Without ``k`` it is asked of one step, unless it is about chains. ``limits`` are for the whole answer.
-    Raises InputError where no property has the name, UnknownSolverError, SolverNotInstalledError, StoreError,
-    and what ``check_within`` raises.
+    Without ``k`` the question is about one step, unless the property is about chains. ``limits`` are for all questions.
+    Raises InputError if no property has the name, UnknownSolverError, SolverNotInstalledError, StoreError, and what
+    ``check_within`` raises.
     """
     found = find_property(asked) if isinstance(asked, str) else asked
     return check_within(found, design, Scope(k, tuple(where), seed), Means(Solving.of(solver), limits, budget, seed))
 
 
 def check_within(asked: Property, design: Design, scope: Scope, means: Means) -> Check:
-    """Find out whether ``design`` has a property; ``means.limits`` are for all of its questions together.
+    """Find out whether ``design`` has a property. ``means.limits`` are for all of its questions together.
 
-    Raises DesignError where the property cannot be asked of the design, and what ``answer`` raises.
+    Raises DesignError if the property cannot be asked of the design, and what ``answer`` raises.
     """
     reason = asked.why_not(design)
     if reason is not None:
@@ -105,14 +105,14 @@ def check_within(asked: Property, design: Design, scope: Scope, means: Means) ->
 
 @dataclass(frozen=True)
 class _Asker:
-    """Answers the questions of one check; all of them share the limits."""
+    """Answers the questions of one check. All of them share the limits."""
 
     design: Design
     means: Means
     started: float
 
     def __call__(self, question: Question, what: str, /) -> QuestionVerdict:
-        """Answer a question with what is left of the time."""
+        """Answer a question within the time that is left."""
         left = self.means.limits.after(time.monotonic() - self.started, "earlier questions")
         return answer(question, self.design, replace(self.means, limits=left))
 
@@ -122,9 +122,9 @@ class _Asker:
 
 
 def shown_by(done: Check, means: Means) -> tuple[Run, ...]:
-    """Return runs that show what was found: the witness, or one against the property's mutant.
+    """Return runs that show the verdict: those of the witness, or of a witness against the property's mutant.
 
-    Empty where none was found within the limits.
+    There are none if no witness was found within the limits.
     """
     if done.finding.runs or done.finding.status is not Status.PROVED:
         return done.finding.runs

@@ -1,4 +1,4 @@
-"""Classes of designs that return the same results, read off the answers to a matrix of comparisons."""
+"""Classes of designs that return the same results, derived from the verdicts on all pairs."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ Class = tuple[Design, ...]
 
 @dataclass(frozen=True)
 class Group:
-    """Designs that are comparable with each other, the answer of each pair (by the two names), and their classes.
+    """Designs that are comparable with each other, the verdict on each pair (by the two names), and their classes.
 
-    A class holds designs that are proved equivalent to the same designs: so every pair inside it is proved, at its own
-    length, and one that is equivalent to a design of another class is so with all of that class.
+    A class holds designs that are proved equivalent to exactly the same designs. So every pair inside it is proved, at
+    its own length. A design that is equivalent to one design of another class is equivalent to all of that class.
     """
 
     signature: Signature
@@ -30,18 +30,18 @@ class Group:
     classes: Sequence[Class]
 
     def between(self, first: Class, second: Class) -> list[PairVerdict]:
-        """Return the answers of the pairs with one design in each of two classes."""
+        """Return the verdicts on the pairs with one design in each of two classes."""
         return [self.answers[frozenset((x.name, y.name))] for x, y in itertools.product(first, second)]
 
     def verdict(self, first: Class, second: Class) -> str:
-        """Return "different" where a pair of two classes is, otherwise "unknown" where one is, else "equivalent"."""
+        """Return "different" if some pair of the two classes is, else "unknown" if some pair is, else "equivalent"."""
         verdicts = {a.comparison.verdict for a in self.between(first, second)}
         return next(v for v in ("different", "unknown", "equivalent") if v in verdicts)
 
     def not_transitive(self) -> Iterator[tuple[PairVerdict, PairVerdict, PairVerdict]]:
-        """Yield the answers of three designs: the first two pairs are equivalent, the third is not known to be.
+        """Yield the verdicts on three designs of which two pairs are equivalent and the third is not known to be.
 
-        That can be, because each pair is compared at a length of its own. Three classes give one example.
+        That is possible because each pair is compared at its own length. Any three classes give at most one example.
         """
         for y in self.classes:
             equal = [x for x in self.classes if x is not y and self._of_first(x, y).status is Status.PROVED]
@@ -54,7 +54,7 @@ class Group:
 
 
 def groups_of(designs: Sequence[Design], answers: Iterable[PairVerdict]) -> list[Group]:
-    """Return the designs by what they are comparable with; ``answers`` are those of all pairs, in any order."""
+    """Return the designs grouped by comparability. ``answers`` are the verdicts on all pairs, in any order."""
     known = {frozenset(a.names): a for a in answers}
     found = []
     for signature, members in comparable_groups(designs).items():
@@ -72,7 +72,7 @@ def _equivalent(known: Mapping[frozenset[str], PairVerdict], x: Design, y: Desig
 
 
 def simplest_difference(answers: Iterable[PairVerdict]) -> Comparison | None:
-    """Return the comparison whose witness has the fewest nonzero products, the first of them; None without any."""
+    """Return the first comparison whose witness has the fewest nonzero products; None if there is no witness."""
     found = [(a.comparison, a.comparison.witness) for a in answers]
     return min(((c, w) for c, w in found if w is not None), key=lambda x: _products(x[1]), default=(None, None))[0]
 

@@ -1,4 +1,4 @@
-"""Two designs compared: a distinguishing vector, a proof that there is none, or the reason why neither is known."""
+"""The comparison of two designs: a distinguishing vector, a proof that none exists, or the reason why it is unknown."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ WORDS = {
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison(QuestionVerdict):
-    """The verdict on the question whether two designs are equivalent; ``outputs`` are of REFUTED only."""
+    """The verdict on the question whether two designs are equivalent. Only REFUTED has ``outputs``."""
 
     question: Equivalence
 
     @property
     def verdict(self) -> str:
-        """The answer in the word of the command line."""
+        """The verdict as the command line prints it."""
         return WORDS[self.status]
 
     @property
     def outputs(self) -> Mapping[str, int]:
-        """What each design returns for the witness, computed on integers."""
+        """The d that each design returns for the witness, computed on integers."""
         if self.witness is None:
             return {}
         return {d.name: evaluate(d, self.witness) for d in self.question.designs}
@@ -62,12 +62,12 @@ def compare(
     budget: Budget | None = DEFAULT_BUDGET,
     seed: int = 0,
 ) -> Comparison:
-    """Ask whether two designs are equivalent; ``budget`` None switches the search off.
+    """Find out whether two designs are equivalent. ``budget`` None switches the search off.
 
-    The search comes first; the solver gets what is left of ``limits.seconds``. Witnesses are simplified.
-    Raises DesignError where the designs are not comparable, UnknownSolverError, SolverNotInstalledError, StoreError
-    where the store of ``solver`` cannot be used, WitnessDoesNotReplay (an internal error: formula and integer
-    interpretation disagree), and SolversDisagree.
+    The search comes first, and the solver gets the rest of ``limits.seconds``. Witnesses are simplified.
+    Raises DesignError if the designs are not comparable, UnknownSolverError, SolverNotInstalledError, StoreError if the
+    store of ``solver`` cannot be used, SolversDisagree, and WitnessDoesNotReplay (an internal error: formula and
+    integers disagree).
     """
     solving = Solving.of(solver)
     question = Equivalence(first, second, k=k, where=where, nan_codes=nan_codes, zero_signs=zero_signs)
@@ -76,5 +76,5 @@ def compare(
 
 
 def _finer(first: Design, second: Design) -> Design:
-    """Return the design whose alignment reaches further down: its cut is where operands should lie."""
+    """Return the design whose alignment reaches further down. Random operands are drawn about its cut."""
     return max((first, second), key=kept_bits)

@@ -1,8 +1,8 @@
-"""Random operands: named distributions of bit patterns, seeded and vectorised.
+"""Random operands: named, seeded distributions of bit patterns.
 
-The five that designs are checked on are ``normal``, ``uniform-bits``, ``edges``, ``with-zeros`` and ``subnormal``;
-``aligned`` and ``cancelling`` put the terms of a dot product within reach of each other, where designs differ, and
-``ties`` puts the sum between two numbers of the output format.
+Every design is checked on ``normal``, ``uniform-bits``, ``edges``, ``with-zeros`` and ``subnormal``. ``aligned`` and
+``cancelling`` put the terms of a dot product within reach of each other, because designs differ there. ``ties`` puts
+the sum between two numbers of the output format.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def _column(draw: _Column) -> Draw:
 def _scales(
     design: Design, rows: int, k: int, rng: np.random.Generator, draw: _Column | None = None
 ) -> Patterns | None:
-    """Return scales near one in half of the blocks, so that products still meet c; else as ``draw`` has them."""
+    """Return scales near one in half of the blocks, so that products still meet c, and those of ``draw`` elsewhere."""
     fmt = design.scale_format
     if fmt is None:
         return None
@@ -50,7 +50,7 @@ def _scales(
 
 
 def from_float64(fmt: Format, values: np.ndarray) -> Patterns:
-    """Return the patterns of ``values`` rounded to ``fmt`` (tf32: the ignored low bits are zero; integers saturate)."""
+    """Return the patterns of ``values`` rounded to ``fmt``. Ignored bits of tf32 are zero, and integers saturate."""
     if fmt.is_integer:
         low, high = (-(1 << (fmt.bits - 1)), (1 << (fmt.bits - 1)) - 1) if fmt.signed else (0, (1 << fmt.bits) - 1)
         whole = np.clip(np.rint(values), low, high).astype(np.int64)
@@ -86,7 +86,7 @@ def _uniform_bits(fmt: Format, shape: tuple[int, ...], rng: np.random.Generator)
 
 
 def edge_patterns(fmt: Format) -> list[int]:
-    """Return the positive patterns at which something changes, zero, infinity and NaNs included."""
+    """Return the positive patterns at boundaries of a format, with zero, infinity and NaNs."""
     if fmt.is_integer:
         top = 1 << (fmt.bits - 1)
         return sorted({0, 1, 2, top - 1, top, top + 1, 2 * top - 2, 2 * top - 1})
@@ -129,7 +129,7 @@ def _subnormal(fmt: Format, shape: tuple[int, ...], rng: np.random.Generator) ->
 
 
 def _sparse_fractions(fmt: Format, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
-    """Fractions with few bits set: none, one, all from some bit on, or any."""
+    """Return fractions with no bit set, one bit, all bits from some bit on, or any bits."""
     f = fmt.fraction_bits
     one = np.int64(1) << rng.integers(0, f, shape)
     kinds = rng.integers(0, 4, shape)
@@ -138,7 +138,7 @@ def _sparse_fractions(fmt: Format, shape: tuple[int, ...], rng: np.random.Genera
 
 
 def _around(fmt: Format, exponent: np.ndarray, rng: np.random.Generator, plain: np.ndarray | None = None) -> Patterns:
-    """Return numbers of the given exponents, as near as the format goes; ``plain`` ones are powers of two.
+    """Return numbers with the given exponents, or the nearest that the format has. ``plain`` ones are powers of two.
 
     Below e_min they are subnormals with the top bit at the exponent.
     """
@@ -158,13 +158,13 @@ def _top_fraction(fmt: Format) -> int:
 
 
 def kept_bits(design: Design) -> int:
-    """Return F; where products are not aligned, the fraction bits that rounding to fp32 keeps."""
+    """Return F; if products are not aligned, the fraction bits that rounding to fp32 keeps."""
     aligned = design.step.kept_bits
     return FORMATS["fp32"].fraction_bits if aligned is None else aligned
 
 
 def _aligned(design: Design, rows: int, k: int, rng: np.random.Generator) -> OperandBatch:
-    """Draw terms whose exponents lie at most about F + 3 below the largest: alignment cuts some of their bits."""
+    """Draw terms whose exponents lie at most about F + 3 below the largest, so that alignment cuts some of them."""
     a, b, c, _ = design.formats
     if c.is_integer:
         return _column(_uniform_bits)(design, rows, k, rng)
@@ -175,7 +175,7 @@ def _aligned(design: Design, rows: int, k: int, rng: np.random.Generator) -> Ope
     for_a = np.clip(rng.integers(a.e_min, a.e_max + 1, (rows, k)), wanted - b.e_max, wanted - b.e_min)
     for_c = top[:, 0] - rng.integers(-2, reach, rows)
     batch = OperandBatch(_around(a, for_a, rng), _around(b, wanted - for_a, rng), _around(c, for_c, rng))
-    # few products, so that what one of them does is seen in the result
+    # there are few products, so that the result shows the effect of each
     mask = rng.random((rows, k)) < rng.random((rows, 1))
     nothing = batch.a.dtype.type(0)
     scales = [_scales(design, rows, k, rng) for _ in "ab"]
@@ -183,7 +183,7 @@ def _aligned(design: Design, rows: int, k: int, rng: np.random.Generator) -> Ope
 
 
 def _cancelling(design: Design, rows: int, k: int, rng: np.random.Generator) -> OperandBatch:
-    """As ``aligned``, with products repeated under the opposite sign, so that what alignment cut shows."""
+    """Draw as ``aligned`` and repeat products with the opposite sign, so that the result shows what was cut."""
     batch = _aligned(design, rows, k, rng)
     partner = rng.permuted(np.tile(np.arange(k), (rows, 1)), axis=1)
     repeated = rng.random((rows, k)) < 0.5
@@ -196,8 +196,8 @@ def _cancelling(design: Design, rows: int, k: int, rng: np.random.Generator) -> 
 def _ties(design: Design, rows: int, k: int, rng: np.random.Generator) -> OperandBatch:
     """Draw sums near half a unit in the last place of the output, and a term about as far below e_max as the cut.
 
-    c or a product lies somewhere, a power of two half a unit below it, and a small product, or c, decides whether the
-    result is a tie. Elements of a that take no part are zero, those of b are anything.
+    One of c and the products has any magnitude. A power of two lies half a unit below it, and a small product, or c,
+    decides whether the result is a tie. Elements of a that take no part are zero, and those of b are arbitrary.
     """
     if design.c_format.is_integer or k < 3:
         return _aligned(design, rows, k, rng)
@@ -207,7 +207,7 @@ def _ties(design: Design, rows: int, k: int, rng: np.random.Generator) -> Operan
     tiny = max(d.e_min - p - 3, lowest)
     base = rng.integers(tiny, max(min(d.e_min + 12, highest), tiny) + 1, rows)
     from_c = rng.random(rows) < 0.5
-    # c may lie above every product, as long as one of them is half a unit below it
+    # c may be larger than every product, as long as one product is half a unit of it
     top = np.where(from_c, max(min(c.e_max, highest + p + 1), highest), highest)
     base = np.where(rng.random(rows) < 0.5, base, rng.integers(lowest, top + 1))
     half = np.maximum(base, d.e_min) - p - 1
@@ -257,7 +257,7 @@ BASIC = ("normal", "uniform-bits", "edges", "with-zeros", "subnormal")
 
 
 def draw(name: str, design: Design, rows: int, k: int, rng: np.random.Generator) -> OperandBatch:
-    """Return ``rows`` operand sets of length ``k`` from the distribution ``name``; InputError if unknown."""
+    """Return ``rows`` operand sets of length ``k`` from the distribution ``name``. InputError if unknown."""
     if name not in DISTRIBUTIONS:
         raise InputError(f"unknown distribution {name!r}: one of {', '.join(DISTRIBUTIONS)}")
     return DISTRIBUTIONS[name](design, rows, k, rng)

@@ -1,4 +1,4 @@
-"""Executors on which many tasks are done, processes of this machine or of a cluster, and no task lost on them."""
+"""Executors for many tasks: processes of this machine or of a cluster. No task is lost on them."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ X = TypeVar("X")
 Y = TypeVar("Y")
 
 Pool = Callable[[], AbstractContextManager[Executor]]
-"""Makes an executor; the end of its ``with`` block ends what still runs on it, as far as it can be ended."""
+"""Makes an executor. At the end of its ``with`` block, what still runs on it is ended as far as possible."""
 
 CONNECT_SECONDS = 5
-"""How long the scheduler of a cluster may take to answer, and its first worker to be there."""
+"""Seconds that the scheduler of a cluster may take to answer, and its first worker to appear."""
 
 
 DISTRIBUTION = "mmaproof"
 
 ONE_AT_A_TIME = threading.Lock()
-"""The terms of formulas are kept in one environment of the process, which is not made for several threads."""
+"""The lock of the pySMT environment, which holds the terms of the process and is not made for several threads."""
 
 
 class ClusterNotReachable(TargetUnavailable):
@@ -51,19 +51,19 @@ class ClusterNotReachable(TargetUnavailable):
 
 
 class TaskLost(TargetUnavailable):
-    """A task was done twice, and nothing came back."""
+    """A task was run twice, and neither run returned a result."""
 
 
 class Runner(Protocol):
-    """Does tasks, and yields what comes of them in the order of the tasks."""
+    """Runs tasks and yields their results in the order of the tasks."""
 
     def __call__(self, function: Callable[[X], Y], tasks: Sequence[X], /) -> Iterator[Y]:
-        """Do ``function`` of each of the tasks."""
+        """Apply ``function`` to each task."""
 
 
 @contextmanager
 def local_pool(jobs: int) -> Iterator[Executor]:
-    """Yield an executor of ``jobs`` processes; none outlives the block, nor the process that is in it."""
+    """Yield an executor of ``jobs`` processes. None of them outlives the block or the process that runs it."""
     context = get_context("spawn")
     reader, writer = context.Pipe(duplex=False)
     executor = ProcessPoolExecutor(jobs, mp_context=context, initializer=_begin, initargs=(reader,))
@@ -76,23 +76,23 @@ def local_pool(jobs: int) -> Iterator[Executor]:
 
 
 def _begin(parent: Connection) -> None:
-    # a Ctrl-C in a terminal reaches every process; the parent ends this one
+    # Ctrl-C in a terminal reaches every process, but the parent ends this one
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
 
 
 def _end_with(parent: Connection) -> None:
-    """End this process once the other end of a pipe is closed, by the parent or by its death."""
+    """End this process when the other end of a pipe is closed. The parent closes it, or dies."""
     wait_for_end([parent])
     os._exit(1)
 
 
 @contextmanager
 def cluster(address: str) -> Iterator[tuple[Pool, int]]:
-    """Yield the executors of a dask cluster, given by the address of its scheduler, and the number of its workers.
+    """Yield a pool of the dask cluster whose scheduler has this address, and the number of its workers.
 
-    What runs there when the block ends is cancelled, but dask ends no thread: a question ends by its own time limit.
-    Raises InputError where dask is not installed or the address cannot be read, ClusterNotReachable.
+    At the end of the block, tasks are cancelled. dask cannot end a thread, so a question that runs ends by its own time
+    limit. Raises InputError if dask is not installed or the address cannot be read, and ClusterNotReachable.
     """
     try:
         from distributed import Client  # noqa: PLC0415 - an optional package
@@ -116,7 +116,7 @@ def cluster(address: str) -> Iterator[tuple[Pool, int]]:
 
             @contextmanager
             def pool() -> Iterator[Executor]:
-                # pure: dask would take the failure of a task for the answer to the same task asked again
+                # with pure=True, dask would return the failure of a task if the same task is submitted again
                 executor = client.get_executor(pure=False)
                 try:
                     yield _Watched(executor, watched)
@@ -129,13 +129,13 @@ def cluster(address: str) -> Iterator[tuple[Pool, int]]:
 
 @dataclass(frozen=True)
 class _Watched(Executor):
-    """An executor whose futures are kept where somebody watches them."""
+    """An executor that adds its futures to a list that is watched."""
 
     executor: Executor
     futures: list[Future[Any]]
 
     def submit(self, function: Callable[..., Y], /, *arguments: Any, **options: Any) -> Future[Y]:
-        """Hand out a task."""
+        """Submit a task and keep its future."""
         future = self.executor.submit(function, *arguments, **options)
         self.futures.append(future)
         return future
@@ -143,7 +143,7 @@ class _Watched(Executor):
 
 @contextmanager
 def _failing(client: Client) -> Iterator[list[Future[Any]]]:
-    """Yield a list of futures; dask leaves them open where its scheduler goes away, here they fail then."""
+    """Yield a list of futures that fail if the scheduler of dask goes away. dask would leave them open."""
     futures: list[Future[Any]] = []
     over = threading.Event()
 
@@ -164,11 +164,11 @@ def _failing(client: Client) -> Iterator[list[Future[Any]]]:
 
 
 def finished(function: Callable[[X], Y], tasks: Sequence[X], pool: Pool, at_once: int) -> Iterator[tuple[int, Y | str]]:
-    """Yield the number of each task and what ``function`` returns for it, or the text of why nothing came back.
+    """Yield the number of each task and the result of ``function``, or the text of why there is no result.
 
-    They come as they are finished. At most ``at_once`` are handed out at a time. A task that fails, as all on an
-    executor do whose process dies, is done once more in an executor of its own, where no other can take it along.
-    Closing the iterator ends what still runs.
+    Results come in the order in which tasks end. At most ``at_once`` tasks are submitted at a time. A task that fails
+    is run once more in an executor of its own, because the death of a process fails all tasks of its executor. Closing
+    the iterator ends what still runs.
     """
     waiting = deque((number, False) for number in range(len(tasks)))
     running: dict[Future[Y], tuple[int, Executor, ExitStack | None]] = {}
@@ -196,14 +196,14 @@ def finished(function: Callable[[X], Y], tasks: Sequence[X], pool: Pool, at_once
 
 
 def here(function: Callable[[X], Y], tasks: Sequence[X], /) -> Iterator[Y]:
-    """Do tasks in this process, each when it is wanted."""
+    """Run the tasks in this process, each when its result is wanted."""
     return map(function, tasks)
 
 
 def in_order(pool: Pool, at_once: int) -> Runner:
-    """Return what does tasks on executors; what comes back does not depend on the order in which they end.
+    """Return a runner on executors. Its results do not depend on the order in which tasks end.
 
-    It raises TaskLost where nothing came back of a task that was done twice.
+    It raises TaskLost if a task was run twice without a result.
     """
 
     def run(function: Callable[[X], Y], tasks: Sequence[X], /) -> Iterator[Y]:
@@ -222,13 +222,13 @@ def in_order(pool: Pool, at_once: int) -> Runner:
 
 @dataclass(frozen=True)
 class _Alone(Generic[X, Y]):
-    """A function of tasks, done one at a time in a process, and only where the version is that of who asks."""
+    """A function that runs one task at a time in a process, and only if the version of mmaproof is the caller's."""
 
     function: Callable[[X], Y]
     version: str
 
     def __call__(self, task: X) -> Y:
-        """Do a task. Raises TaskLost for another version."""
+        """Run a task. Raises TaskLost if the version differs."""
         found = version(DISTRIBUTION)
         if found != self.version:
             raise TaskLost(f"the process that was asked has {DISTRIBUTION} {found}, the one that asks {self.version}")
@@ -237,7 +237,7 @@ class _Alone(Generic[X, Y]):
 
 
 def _submit(executor: Executor, function: Callable[[X], Y], task: X) -> Future[Y]:
-    """Return the future of a task, a failed one where the executor takes none."""
+    """Return the future of a task. It is a failed one if the executor does not take the task."""
     try:
         return executor.submit(function, task)
     except Exception as problem:
@@ -247,7 +247,7 @@ def _submit(executor: Executor, function: Callable[[X], Y], task: X) -> Future[Y
 
 
 def _problem(future: Future[Y]) -> BaseException | None:
-    """Return what made a finished task fail, None where it did not."""
+    """Return the exception of a finished task; None if it did not fail."""
     try:
         return future.exception()
     except CancelledError as cancelled:

@@ -1,4 +1,4 @@
-"""Fingerprints: what every property says of a design, and the runs that show it."""
+"""Fingerprints: the verdict of every property on a design, and the runs that show it."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from mmaproof.verification.means import Means
 from mmaproof.verification.search import Budget
 
 SEARCH = Budget(rows=100_000, seconds=math.inf)
-"""The search of a fingerprint ends by its rows, so that a seed gives the same answers on a slower machine."""
+"""A limit of rows and not of time ends the search, so that a seed gives the same answers on a slower machine."""
 
 NOT_ASKED = "not asked"
 
 
 @dataclass(frozen=True)
 class Feature:
-    """What a property says of a design.
+    """The verdict of a property on a design.
 
-    ``done`` is None where it cannot be asked. ``reason`` says why not, or why the answer is unknown; ``runs`` show the
-    answer as far as any were found.
+    ``done`` is None if the property cannot be asked. ``reason`` says why it cannot, or why the verdict is unknown.
+    ``runs`` show the verdict, if any were found.
     """
 
     asked: Property
@@ -38,29 +38,29 @@ class Feature:
 
     @property
     def verdict(self) -> str:
-        """The answer in the word of the command line."""
+        """The verdict as the command line prints it."""
         return NOT_ASKED if self.done is None else self.done.verdict
 
     @property
     def value(self) -> float | str | None:
-        """The answer as a number or a word, where the property has one."""
+        """The value of the property, a number or a word; None if it has none."""
         return None if self.done is None else self.done.finding.value
 
     @property
     def is_known(self) -> bool:
-        """Whether the design is known to have the property or known not to have it."""
+        """Whether it is known that the design has the property, or that it does not."""
         return self.done is not None and self.done.finding.status in (Status.PROVED, Status.REFUTED)
 
     @property
     def is_unknown(self) -> bool:
-        """Whether more time might give an answer: not where no operands meet what the property assumes."""
+        """Whether more time might give a verdict. It cannot if no operands meet the property's assumptions."""
         return self.done is not None and self.done.finding.status is Status.UNKNOWN
 
 
 def feature_of(asked: Property, design: Design, means: Means, *, shown: bool) -> Feature:
-    """Ask a property of a design, within ``means``; with ``shown``, also look for runs that show the answer.
+    """Check a property of a design within ``means``. With ``shown``, also look for runs that show the verdict.
 
-    A property that holds is shown by what refutes its mutant. Raises what ``answer`` raises.
+    A witness against the mutant shows a property that holds. Raises what ``answer`` raises.
     """
     reason = asked.why_not(design)
     if reason is not None:
@@ -74,7 +74,7 @@ def feature_of(asked: Property, design: Design, means: Means, *, shown: bool) ->
 
 @dataclass(frozen=True)
 class Task:
-    """A property and a design of which it is asked, and how: plain data, so that another process can do it."""
+    """A property, a design and the means of the check. It is plain data, so that another process can run it."""
 
     asked: str
     design: Design
@@ -83,10 +83,10 @@ class Task:
 
 
 def feature_of_task(task: Task) -> Feature:
-    """Return the feature that a task asks for."""
+    """Return the feature that ``task`` describes."""
     return feature_of(find_property(task.asked), task.design, task.means, shown=task.shown)
 
 
 def designs_differ(features: Iterable[Feature]) -> bool:
-    """Return whether designs are known to differ in a property; what is unknown or not asked tells nothing."""
+    """Return whether designs are known to differ in a property. Unknown verdicts and missing ones do not count."""
     return len({(f.verdict, f.value) for f in features if f.is_known}) > 1

@@ -1,4 +1,4 @@
-"""The largest value of a measure: random operands, then small changes to those where it was largest."""
+"""A search for the largest value of a measure: random operands, then small changes to the best of them."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ PARENTS = 8
 
 
 def largest(question: Question, design: Design, measure: Measure, seed: int) -> tuple[float, Operands]:
-    """Return the largest value of ``measure`` found over operands of ``question``, and where; the same for a seed.
+    """Return the largest value of ``measure`` found over operands of ``question``, and the operands.
 
-    Random rows of every distribution come first. Then, generation by generation, the best rows have bits flipped or
-    elements replaced; whatever measures larger takes their place.
+    Random rows of every distribution come first. Then, in each generation, bits of the best rows are flipped or
+    elements replaced, and rows with larger values take their place. A seed always gives the same result.
     """
     rng = np.random.default_rng(seed)
     batch = OperandBatch.concatenate(
@@ -45,9 +45,9 @@ def _best(pool: OperandBatch, values: npt.NDArray[np.float64]) -> tuple[OperandB
 
 
 def _changed(batch: OperandBatch, formats: tuple[Format, Format, Format], rng: np.random.Generator) -> OperandBatch:
-    """Return rows changed a little: in half of them one product is repeated elsewhere, in all a few bits are flipped.
+    """Return the rows with a few bits flipped. In half of them one product is also repeated elsewhere.
 
-    What makes one term large or lossy often does so for all of them.
+    A product that is large or loses bits often does so in every place.
     """
     columns = [batch.a.copy(), batch.b.copy(), batch.c[:, np.newaxis].copy()]
     rows = np.arange(len(batch))

@@ -1,4 +1,4 @@
-"""Every comparable pair of many designs decided; each distinct question is asked once, on any executor."""
+"""All comparable pairs of many designs are decided. Each distinct question is asked once, on any executor."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from mmaproof.verification.search import Budget
 from mmaproof.verification.strategies import BY_IDENTITY
 
 SEARCH = Budget(rows=20_000, seconds=math.inf)
-"""The search before a question is put to a solver ends by its rows, so that a seed gives the same answers."""
+"""A limit of rows and not of time ends the search before the solver, so that a seed gives the same answers."""
 
 
 def comparable_groups(designs: Iterable[Design]) -> dict[Signature, list[Design]]:
-    """Return the designs by signature: two are comparable exactly if they have the same."""
+    """Return the designs by signature. Two designs are comparable exactly if their signatures are equal."""
     groups: dict[Signature, list[Design]] = {}
     for design in designs:
         groups.setdefault(design.signature, []).append(design)
@@ -34,7 +34,7 @@ def comparable_groups(designs: Iterable[Design]) -> dict[Signature, list[Design]
 
 
 def not_comparable(designs: Iterable[Design]) -> Counter[str]:
-    """Return how many pairs are not comparable, by the first thing in which they differ."""
+    """Return the numbers of pairs that are not comparable, by the first difference."""
     groups = comparable_groups(designs)
     reasons: Counter[str] = Counter()
     for (x, some), (y, others) in itertools.combinations(groups.items(), 2):
@@ -52,7 +52,7 @@ def why_not(x: Signature, y: Signature) -> str:
 
 @dataclass(frozen=True)
 class Task:
-    """A question of the matrix and how it is to be answered: plain data, so that another process can do it."""
+    """A question of the matrix and the means to answer it. It is plain data, so that another process can run it."""
 
     first: Design
     second: Design
@@ -60,11 +60,11 @@ class Task:
     limits: Limits
     seed: int
     version: str
-    """of mmaproof where the question comes from"""
+    """the version of mmaproof in the process that asks"""
 
 
 def compared(task: Task) -> Comparison:
-    """Answer a question; whatever goes wrong is a reason why the answer is unknown."""
+    """Answer a question. Any exception becomes the reason of an unknown verdict."""
     question = Equivalence(task.first, task.second)
     here = version(DISTRIBUTION)
     if here != task.version:
@@ -76,9 +76,9 @@ def compared(task: Task) -> Comparison:
                 task.first, task.second, solver=task.solving, limits=task.limits, budget=SEARCH, seed=task.seed
             )
     except Exception as error:
-        # not passed on: many an exception cannot be sent to another process
+        # it is not passed on, because many exceptions cannot be sent to another process
         return _unknown(question, f"{type(error).__name__}: {error}")
-    # the question that was asked holds its formula, which cannot be sent either
+    # the question holds its formula, which cannot be sent to another process
     return replace(answer, question=question)
 
 
@@ -88,7 +88,7 @@ def _unknown(question: Equivalence, reason: str) -> Comparison:
 
 @dataclass(frozen=True)
 class PairVerdict:
-    """What is known of two designs. Pairs with the same ``number`` share one answer; None: nothing had to be asked."""
+    """The verdict on two designs. Pairs with the same ``number`` share one; it is None if nothing had to be asked."""
 
     comparison: Comparison
     number: int | None
@@ -120,12 +120,12 @@ def compare_all(
     limits: Limits = DEFAULT_LIMITS,
     seed: int = 0,
 ) -> Generator[PairVerdict, None, None]:
-    """Yield the answer of every comparable pair of designs of different names, as answers come.
+    """Yield the verdict on every comparable pair of designs of different names, in the order in which verdicts come.
 
-    A question is asked once for all pairs of the same two arithmetics at the same length. No answer is inferred from
-    others: lengths differ from pair to pair. At most ``at_once`` questions are handed to the executor that ``pool``
-    makes; a question whose process dies, or that raises, is asked once more in an executor of its own, and is unknown
-    if that fails too. Closing the iterator ends what still runs.
+    A question is asked once for all pairs of the same two arithmetics at the same length. No verdict is inferred from
+    others, because lengths differ from pair to pair. At most ``at_once`` questions are submitted at a time to the
+    executor that ``pool`` makes. If a question raises or its process dies, it is asked once more in an executor of its
+    own. If that fails too, it is unknown. Closing the iterator ends what still runs.
     """
     asked: dict[tuple[frozenset[Arithmetic], int], list[Equivalence]] = {}
     for first, second in pairs_of(designs):
@@ -145,7 +145,7 @@ def compare_all(
 
 
 def _believed(question: Equivalence, result: Comparison | str) -> Comparison:
-    """Return what came back for a question, as far as it can be believed."""
+    """Return the comparison for a question after checking what came back."""
     if isinstance(result, str):
         return _unknown(question, f"asked twice, no answer came back: {result}")
     if result.witness is not None and not question.is_refuted_by(result.witness):

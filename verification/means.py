@@ -1,4 +1,4 @@
-"""By what means questions are decided."""
+"""The means by which questions are decided: solvers, limits and the search."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from mmaproof.verification.search import WITNESSES, Budget
 
 @dataclass(frozen=True, slots=True)
 class Means:
-    """How questions are answered: the solvers, their limits, the budget of the search (None: no search), its seed.
+    """How questions are answered: the solvers, their limits, and the budget and seed of the search.
 
-    Where ``solving`` has a store, witnesses are looked up and kept there too. Of those that a search finds at once,
-    ``simplified`` are simplified at most, to show the simplest.
+    If the budget is None, there is no search. If ``solving`` has a store, witnesses are looked up and kept there too.
+    If a search finds several witnesses at once, at most ``simplified`` of them are simplified, to show the simplest.
     """
 
     solving: Solving

@@ -1,4 +1,4 @@
-"""The search that runs before any solver: random operands, many at once, until one violates the claim."""
+"""The search before any solver: batches of random operands are tried until one violates the claim."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from mmaproof.properties.question import Question
 from mmaproof.verification.distributions import DISTRIBUTIONS, assemble, draw
 
 FIRST_ROWS, LARGEST_ROWS, LARGEST_PRODUCTS = 64, 8192, 1 << 22
-"""A batch grows from the first number of rows to the largest, or to so many products."""
+"""A batch grows from FIRST_ROWS to LARGEST_ROWS rows, or to LARGEST_PRODUCTS products."""
 WITNESSES = 8
-"""At most so many of a batch are returned: a person is shown the one that simplifies best."""
+"""The most witnesses of a batch that are returned. A person is shown the one that simplifies best."""
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """How long a search may go on: rows tried, and seconds (whichever ends first)."""
+    """How long a search may run: a number of rows, and seconds. It ends at the first of the two limits."""
 
     rows: int = 200_000
     seconds: float = 3.0
@@ -31,7 +31,7 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """``witnesses`` (a few simple ones of the first batch that has any), rows tried, and the seconds that took.
+    """A few simple ``witnesses`` of the first batch that has any, the rows tried, and the seconds that it took.
 
     ``precondition_met`` says whether any row satisfied the preconditions.
     """
@@ -44,10 +44,10 @@ class SearchResult:
 
 
 def search(question: Question, design: Design, *, seed: int, budget: Budget) -> SearchResult:
-    """Look for a witness against ``question`` among random operands shaped for ``design``.
+    """Search for a witness against ``question`` among random operands shaped for ``design``.
 
-    Batches grow, so that an easy witness is found at once and a hard question is not slowed by small arrays.
-    The rows tried are the same for the same seed; only where the search ends may depend on the clock.
+    Batches grow, so that an easy witness is found at once and small arrays do not slow down a hard question.
+    A seed always gives the same rows. Only the end of the search may depend on the clock.
     """
     rng = np.random.default_rng(seed)
     started = time.monotonic()
@@ -69,14 +69,14 @@ def search(question: Question, design: Design, *, seed: int, budget: Budget) -> 
 
 
 def _simplest(batch: OperandBatch, rows: npt.NDArray[np.intp]) -> tuple[Operands, ...]:
-    """Return the few rows with the fewest one bits."""
+    """Return up to WITNESSES of ``rows``, those with the fewest one bits."""
     columns = [x for x in (batch.a, batch.b, batch.c, batch.scale_a, batch.scale_b) if x is not None]
     ones = sum(np.bitwise_count(x[rows]).reshape(len(rows), -1).sum(axis=1, dtype=int) for x in columns)
     return tuple(batch.row(int(i)) for i in rows[np.argsort(ones, kind="stable")[:WITNESSES]])
 
 
 def steer(batch: OperandBatch, question: Question, rng: np.random.Generator) -> OperandBatch:
-    """Return the batch moved towards the preconditions of the question; rows may still miss them."""
+    """Return the batch changed towards the preconditions of the question. Some rows may still not meet them."""
     if not question.where:
         return batch
     a, b, c = question.formats

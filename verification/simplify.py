@@ -1,4 +1,4 @@
-"""A witness made as simple as it stays one: fewer nonzero operands, then shorter significands."""
+"""The simplification of a witness: fewer nonzero operands, then shorter significands, as long as it stays a witness."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from mmaproof.designs.operands import Operands
 from mmaproof.properties.question import Question
 
 _PRODUCTS = 256
-"""So many products' worth of witnesses are simplified, to show the simplest; at least one."""
+"""The most products in the witnesses that are simplified to show the simplest. At least one witness is."""
 
 
 def simplify(question: Question, witness: Operands, deadline: float = math.inf) -> Operands:
-    """Return a witness against the same question, no less simple; every step is confirmed on integers.
+    """Return a witness against the same question that is at least as simple. Every change is confirmed on integers.
 
-    Greedy, so not the smallest there is: products are set to +0, then c, then fraction bits are cleared from the
-    lowest up, then signs. At ``deadline`` (by ``time.monotonic``) what was reached is returned.
+    The method is greedy, so there may be a simpler witness. It sets products to +0, then c, and then clears fraction
+    bits from the lowest up, and signs. At ``deadline`` (by ``time.monotonic``) it returns what it has.
     """
     attempt = _Attempt(question, deadline)
     found = witness
@@ -29,9 +29,9 @@ def simplify(question: Question, witness: Operands, deadline: float = math.inf) 
 
 
 def simplest(question: Question, witnesses: Sequence[Operands], deadline: float = math.inf) -> Operands:
-    """Return the simplest of the simplified ``witnesses``: fewest nonzero operands, then fewest one bits.
+    """Return the simplest of ``witnesses`` after simplification: fewest nonzero operands, then fewest one bits.
 
-    Of long ones only the first few are looked at, because each takes long.
+    If witnesses are long, only the first few are simplified, because each takes long.
     """
     chosen = witnesses[: max(_PRODUCTS // question.k, 1)]
     return min((simplify(question, w, deadline) for w in chosen), key=_complexity)
@@ -55,12 +55,12 @@ class _Attempt:
         return time.monotonic() >= self.deadline
 
     def keep(self, found: Operands, candidate: Operands) -> Operands:
-        """Return the candidate if it is another witness, else what was found before."""
+        """Return ``candidate`` if it is another witness, else ``found``."""
         return candidate if candidate != found and self.question.is_refuted_by(candidate) else found
 
 
 def _without_products(attempt: _Attempt, found: Operands) -> Operands:
-    """Set products to +0, half of them at once, then ever smaller runs: few matter, so most go early."""
+    """Set products to +0: half of them at once, then ever smaller runs. Few products matter, so most go early."""
     size = len(found)
     while size:
         for first in range(0, len(found), size):
@@ -114,7 +114,7 @@ def _places(
 
 
 def _simpler(fmt: Format, pattern: int) -> Iterator[int]:
-    """Simpler patterns than ``pattern``, the simplest first: one, powers of two, then ever longer fractions."""
+    """Yield simpler patterns than ``pattern``, the simplest first: one, powers of two, then longer fractions."""
     if pattern == 0:
         return
     if fmt.is_integer:

@@ -1,4 +1,4 @@
-"""Staged proofs of questions: sample operands for the relations that are worth a lemma, and the lemmas as answers."""
+"""Staged proofs of questions: sample operands that suggest relations, and the lemmas in the form of reports."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from mmaproof.verification.distributions import DISTRIBUTIONS, draw
 from mmaproof.verification.search import steer
 
 ROWS = 8
-"""Samples of each distribution."""
+"""The number of samples from each distribution."""
 
 
 def by_stages(
     question: Question, design: Design, ask: Ask, limits: Limits, seed: int, *, unconditionally: bool = False
 ) -> StagedProof:
-    """Try to prove ``question`` stage by stage; samples are shaped for ``design``.
+    """Try to prove ``question`` stage by stage. Samples are shaped for ``design``.
 
-    ``unconditionally``: for all operands, which proves the question too. Without it, nothing is proved where no sample
-    meets the preconditions.
+    With ``unconditionally`` the claim is proved for all operands, which also proves the question. Otherwise nothing is
+    proved if no sample meets the preconditions.
     """
     samples = Samples(sample_models(question, design, seed, unconditionally=unconditionally))
     whole = question.formula
@@ -61,7 +61,7 @@ def sample_models(
 
 
 def lemma_verdict(lemma: StagedLemma) -> LemmaVerdict:
-    """Return a lemma of a staged proof as reports have it."""
+    """Return the verdict on a lemma of a staged proof."""
     x, times = lemma.reply, f", {lemma.uses} times" if lemma.uses > 1 else ""
     return LemmaVerdict(
         lemma.status,

@@ -1,4 +1,4 @@
-"""Witnesses of whole questions in a store: one that is found there is believed only after it was evaluated."""
+"""Witnesses of whole questions in a store. A stored witness counts only after it was evaluated again."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mmaproof.smt.solving.store import Store
 
 
 def stored_witness(store: Path | None, question: Question) -> tuple[Operands, str] | None:
-    """Return operands that refute ``question``, evaluated on integers, and where they once came from; or None."""
+    """Return stored operands that refute ``question`` on integers, and their origin; None if there are none."""
     if store is None or (key := question.key) is None:
         return None
     found = Store(store).witness(key)
@@ -24,7 +24,7 @@ def stored_witness(store: Path | None, question: Question) -> tuple[Operands, st
 
 
 def store_witness(store: Path | None, question: Question, witness: Operands, origin: str) -> None:
-    """Keep a witness of ``question``."""
+    """Keep a witness of ``question`` in the store, with its origin."""
     if store is None or (key := question.key) is None:
         return
     held = (witness.a, witness.b, (witness.c,), witness.scale_a, witness.scale_b)
@@ -36,7 +36,7 @@ def store_witness(store: Path | None, question: Question, witness: Operands, ori
 
 
 def _read(question: Question, text: str) -> Operands | None:
-    """Return operands that ``store_witness`` wrote for such a question; None for any other text."""
+    """Return the operands in a text that ``store_witness`` wrote for this question; None for any other text."""
     try:
         record = json.loads(text)
         columns = [tuple(from_hexadecimal(x, f.bits) for x in record[name]) for name, f, _ in question.columns()]

@@ -1,9 +1,9 @@
 """The strategies by which a question is decided, in the order in which they are tried.
 
-``STRATEGIES``, at the end, is the list: the first that gives a verdict ends it. Every command goes through it, so that
-what one of them proves, all of them prove. What costs nothing comes first, then what finds a witness, then proofs from
-lemmas, then proofs that take the question apart, and last the solver on the whole question, which always gives a
-verdict.
+The list is ``STRATEGIES``, at the end of this module. The first strategy that gives a verdict ends it. Every command
+uses the list, so what one command proves, all of them prove. Strategies without cost come first. Then come those that
+find a witness, proofs from lemmas, and proofs that take the question apart. Last is the solver on the whole question,
+which always gives a verdict.
 """
 
 from __future__ import annotations
@@ -39,20 +39,20 @@ BY_IDENTITY = "identity: the same computation"
 
 @dataclass
 class Case:
-    """A question on its way through the strategies, and what is known so far; random operands suit ``design``."""
+    """A question on its way through the strategies, and what is known so far. Random operands suit ``design``."""
 
     question: Question
     design: Design
     means: Means
     started: float
     limits: Limits
-    """what is left for the strategies that come"""
+    """the limits that are left for the next strategies"""
     met: bool = False
     """whether an input is known to meet the preconditions"""
     searched: SearchResult | None = None
     """the search that found no witness"""
     tried: list[LemmaVerdict] = field(default_factory=list)
-    """lemmas that are no proof"""
+    """lemmas of strategies that gave no proof"""
 
     @property
     def seconds(self) -> float:
@@ -64,21 +64,21 @@ class Case:
         return decide(statement, self.means.solving.ask, limits, precondition_met=met)
 
     def refuted(self, witnesses: Sequence[Operands], origin: str) -> QuestionVerdict:
-        """Return the verdict that the simplest of some witnesses gives, and keep that one."""
+        """Return the verdict with the simplest of some witnesses, and store that witness."""
         deadline = max(self.started + self.means.limits.seconds, time.monotonic() + LEAST_SIMPLIFICATION)
         witness = simplest(self.question, witnesses[: self.means.simplified], deadline)
         store_witness(self.means.solving.store, self.question, witness, origin)
         return QuestionVerdict(Status.REFUTED, self.seconds, witness=witness, origin=origin, question=self.question)
 
     def implied(self, lemmas: Sequence[LemmaVerdict], limits: Limits) -> QuestionVerdict:
-        """Return the verdict where proved lemmas imply the claim: whether anything meets the preconditions is open."""
+        """Return the verdict if proved lemmas imply the claim. The preconditions are still to decide."""
         verdict = self.decide(_Implied(self.question), limits, met=self.met)
         return self.concluded(verdict, lemmas, lemmas if verdict.status is Status.PROVED else ())
 
     def concluded(
         self, verdict: Verdict[Model], lemmas: Sequence[LemmaVerdict], rests_on: Sequence[LemmaVerdict] = ()
     ) -> QuestionVerdict:
-        """Return what a solver said as the verdict on the question."""
+        """Return the verdict on the question that follows from a solver's verdict on its formula."""
         origin = _by_solver(verdict, rests_on)
         if self.searched is not None:
             origin = f"{origin} after a search of {self.searched.rows} operand sets"
@@ -109,7 +109,7 @@ def identical_arithmetic(case: Case) -> QuestionVerdict | None:
 
 
 def witness_store(case: Case) -> QuestionVerdict | None:
-    """Return the verdict of a witness that was kept, and refutes the question again on integers."""
+    """Return the verdict of a stored witness that refutes the question again on integers."""
     found = stored_witness(case.means.solving.store, case.question)
     if found is None:
         return None
@@ -135,10 +135,11 @@ def random_search(case: Case) -> QuestionVerdict | None:
 
 
 def alignment(case: Case) -> QuestionVerdict | None:
-    """Two designs that differ in what decides alignment are equal if no alignment that matters differs in any step.
+    """Prove that two designs are equal that differ only in what decides alignment.
 
-    The lemmas are about one step on any operands, so they hold for every chain of such steps, whatever the
-    preconditions. NaN codes are beyond them. Lemmas take at most half of the time that is left.
+    The lemmas say that the differences in alignment do not matter in one step on any operands. So they hold for every
+    chain of such steps, whatever the preconditions. They say nothing about NaN codes. They take at most half of the
+    time that is left.
     """
     pair = _compared(case.question)
     if pair is None or not isinstance(case.question, Equivalence) or case.question.nan_codes:
@@ -153,12 +154,12 @@ def alignment(case: Case) -> QuestionVerdict | None:
 
 
 def own_lemmas(case: Case) -> QuestionVerdict | None:
-    """Prove the lemmas that the question itself brings: together they imply its claim."""
+    """Prove the lemmas that the question itself has. Together they imply its claim."""
     return _by_lemmas(case, [(x.name, x) for x in case.question.lemmas()], case.limits)
 
 
 def one_moment(case: Case) -> QuestionVerdict | None:
-    """Ask about several runs in one piece for a moment: a witness comes at once or hardly ever."""
+    """Ask the solver about several runs in one piece for AT_ONCE seconds. A witness is found at once or hardly ever."""
     if not case.question.compares_runs:
         return None
     began = time.monotonic()
@@ -169,7 +170,7 @@ def one_moment(case: Case) -> QuestionVerdict | None:
 
 
 def stages(case: Case) -> QuestionVerdict | None:
-    """Compare several runs stage by stage, and if that proves nothing, once more without the preconditions."""
+    """Compare several runs stage by stage. If that proves nothing, try once more without the preconditions."""
     if not case.question.compares_runs:
         return None
     tried: list[LemmaVerdict] = []
@@ -193,7 +194,7 @@ def stages(case: Case) -> QuestionVerdict | None:
 
 
 def one_piece(case: Case) -> QuestionVerdict:
-    """Ask the solvers about the whole question, with all the time that is left."""
+    """Ask the solvers about the whole question, within all the time that is left."""
     return case.concluded(case.decide(case.question, case.limits, met=case.met), case.tried)
 
 
@@ -212,12 +213,12 @@ STRATEGIES: tuple[Strategy, ...] = (
 
 
 def _compared(question: Question) -> tuple[Design, Design] | None:
-    """Return the designs whose equivalence is asked; None for other questions, subclasses claim something else."""
+    """Return the designs of an equivalence question; None for other questions. Subclasses claim something else."""
     return question.designs if type(question) is Equivalence else None
 
 
 def _by_lemmas(case: Case, lemmas: Sequence[tuple[str, Statement]], limits: Limits) -> QuestionVerdict | None:
-    """Return the verdict where all of some lemmas are proved; the first that is not ends it, and proves nothing."""
+    """Return the verdict if all lemmas are proved. It stops at the first lemma that is not, which proves nothing."""
     if not lemmas:
         return None
     found: list[LemmaVerdict] = []
@@ -232,7 +233,7 @@ def _by_lemmas(case: Case, lemmas: Sequence[tuple[str, Statement]], limits: Limi
 
 
 def _by_solver(verdict: Verdict[Model], lemmas: Sequence[LemmaVerdict]) -> str:
-    """Return who answered, in words; it was stored where the ``lemmas`` it rests on were too."""
+    """Return in words which solver answered. The answer counts as stored only if its ``lemmas`` were stored too."""
     seconds = [x for x in (verdict.stored, *(lemma.stored for lemma in lemmas)) if x is not None]
     stored = f" (stored; {sum(seconds):.2f} s then)" if len(seconds) == 1 + len(lemmas) else ""
     certified = "" if verdict.certified_by is None else f", certified by {verdict.certified_by}"
@@ -241,7 +242,7 @@ def _by_solver(verdict: Verdict[Model], lemmas: Sequence[LemmaVerdict]) -> str:
 
 
 class _Implied:
-    """A question whose claim is known to follow from its preconditions: only whether these have a model is open."""
+    """A question whose claim is known to hold. It remains to decide whether the preconditions have a model."""
 
     def __init__(self, question: Question) -> None:
         whole = question.formula
@@ -250,5 +251,5 @@ class _Implied:
         )
 
     def confirm(self, model: Mapping[str, int]) -> bool:
-        """Return False: nothing refutes what is proved."""
+        """Return False, because nothing refutes a proved claim."""
         return False

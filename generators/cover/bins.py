@@ -11,7 +11,7 @@ from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 
 @dataclass(frozen=True, slots=True)
 class Bin:
-    """One value of an event; ``of_step`` says that it is about any one step, not about the order of several."""
+    """One value of an event. ``of_step`` says that it is about any single step and not about the order of several."""
 
     event: str
     value: str
@@ -22,9 +22,9 @@ class Bin:
 
 
 class Bins(Generic[D, T]):
-    """The bins of one run in order; a condition is computed only where it is asked for.
+    """The bins of one run in order. A condition is computed only if it is asked for.
 
-    ``unasked`` says what no bin is about, where that is something that happens in every design; else it is empty.
+    ``unasked`` says which events of the design have no bins; it is empty if there are none.
     """
 
     def __init__(self, algebra: Algebra[D, T]) -> None:
@@ -37,11 +37,11 @@ class Bins(Generic[D, T]):
     def add(
         self, event: str, value: str, given: Truth[T], condition: Callable[[], Truth[T]], *, of_step: bool = True
     ) -> None:
-        """Let a bin be hit where both hold; one that is there already is hit by either."""
+        """Add a condition for a bin: it is hit if both truth values hold. A bin may have several conditions."""
         self._conditions.setdefault(Bin(event, value, of_step), []).append((given, condition))
 
     def hit(self, wanted: Bin) -> Truth[T]:
-        """Return whether a bin is hit; one that this run has not is never hit."""
+        """Return whether a bin is hit. A bin that this run does not have is never hit."""
         conditions = self._conditions.get(wanted, [])
         return self.algebra.any_of([self.algebra.all_of([given, holds()]) for given, holds in conditions])
 

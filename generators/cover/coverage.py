@@ -1,4 +1,4 @@
-"""Vectors that cross the events of a datapath: random ones, some aimed at what these miss, and those of a solver."""
+"""Vectors that hit the events of a datapath: random ones, some that are aimed at missing events, and a solver's."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from mmaproof.verification.executors import Runner
 BASELINE = "normal"
 """The distribution that the chosen vectors are compared with."""
 ROWS = 512
-"""Random operand sets of each distribution, at least; twice as many in all as vectors are wanted."""
+"""The least number of random operand sets of each distribution. In all there are at least twice the vectors wanted."""
 DEFAULT_LIMITS = Limits(seconds=10, memory_bytes=4 << 30)
 
 
 @dataclass(frozen=True)
 class Covered:
-    """What is known of a bin: how many of the vectors hit it, how many of the baseline, and what a solver said.
+    """What is known of a bin: how many of the vectors and of the baseline hit it, and the verdict of a solver.
 
-    ``reached`` says that operands are known which hit it, among the vectors or not; ``verdict`` is None where no solver
-    was asked: PROVED where none do.
+    ``reached`` says that some known operands hit it, among the vectors or not. ``verdict`` is None if no solver was
+    asked. It is PROVED if no operands hit the bin.
     """
 
     bin: Bin
@@ -62,7 +62,7 @@ class Coverage:
     wanted_hits: int
     seconds: float
     unasked: str = ""
-    """what no bin is about, where steps are of a kind that coverage does not know; else empty"""
+    """what no bin is about because coverage does not know the kind of step; else empty"""
 
     def count(self, *statuses: str) -> int:
         """Return how many bins have one of the statuses."""
@@ -75,7 +75,7 @@ class Coverage:
 
     @property
     def solver(self) -> SolverIdentity | None:
-        """Who proved bins unreachable, None where nobody did."""
+        """The solver that proved bins unreachable; None if none did."""
         return next((x.verdict.solver for x in self.bins if x.status == "unreachable" and x.verdict is not None), None)
 
 
@@ -92,10 +92,10 @@ def cover(
 ) -> Coverage:
     """Return ``n`` vectors that hit as many bins of ``design`` as possible, each ``hits`` times while they last.
 
-    ``limits`` are for each question that a solver is asked. ``run`` asks about all bins at once that no row hit, even
-    those that what a solver finds for another one hits; without it they are asked one by one as needed. The same seed
-    gives the same vectors as long as the same questions are answered.
-    Raises UnknownSolverError, SolverNotInstalledError, StoreError, and WitnessDoesNotReplay (an internal error).
+    ``limits`` are for each question to a solver. With ``run``, all bins that no row hits are asked about at once, even
+    if the operands found for one bin hit another. Without it they are asked about one by one as needed. A seed gives
+    the same vectors as long as the same questions are answered. Raises UnknownSolverError, SolverNotInstalledError,
+    StoreError, and WitnessDoesNotReplay (an internal error).
     """
     started, solving, rng = time.monotonic(), Solving.of(solver), np.random.default_rng(seed)
     rows = max(ROWS, -(-2 * n // len(DISTRIBUTIONS)))
@@ -147,9 +147,9 @@ def cover(
 
 
 def choose(found: Hits, n: int, hits: int) -> list[int]:
-    """Return at most ``n`` rows, each the one that hits most of the bins which still need hits.
+    """Return at most ``n`` rows. Each is the row that hits the most bins that still need hits.
 
-    A bin needs ``hits`` of them; where no row gives any bin one that it needs, all need one more.
+    A bin needs ``hits`` rows. If no row hits a bin that needs it, every bin needs one more.
     """
     of_bin = np.ascontiguousarray(found.T)
     need: npt.NDArray[np.int64] = np.full(len(of_bin), hits)

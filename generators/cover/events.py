@@ -1,13 +1,13 @@
-"""The events of a datapath, one bin for each thing that can happen in it, from the signals of a run.
+"""The events of a datapath: a bin for each thing that can happen in it, computed from the signals of a run.
 
-A bin is text over the algebra, like the semantics: on arrays it says which of many rows hit it, on integers whether one
-vector does, and as a formula a solver is asked whether any operands can. Which bins a design has follows from the
-signals that its steps have: fused sums give shifts, lost bits, carries and cancellation; numbers of the output format
-give the products and additions that were rounded to them; integers give wrapping and saturation.
+A bin is written over the algebra, like the semantics. On arrays it says which of many rows hit it, and on integers
+whether one vector does. As a formula, a solver is asked whether any operands can. The signals of the steps decide which
+bins a design has. Fused sums give shifts, lost bits, carries and cancellation. Numbers of the output format give the
+products and additions that were rounded to them. Integers give wrapping and saturation.
 
-What happens inside a step counts where no infinity or NaN takes the place of its result, and a bin is hit if any of
-the steps hits it. Not seen are the conversion of a sum that is rounded down twice, and the partial sums of a sequential
-one: no signal shows them. Of a kind of step that is not known here only special results and d are asked.
+Events inside a step count only if no infinity or NaN replaces its result. A bin is hit if any of the steps hits it. No
+signal shows the conversion of a sum that is rounded down twice, or the partial sums of a sequential sum, so these have
+no bins. If the kind of a step is not known here, it has bins only for special results and for d.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which bins of a design operands hit: measured on many rows, looked for by small changes, asked of a solver."""
+"""The bins of a design that operands hit: measured on rows, searched for by small changes, or asked of a solver."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Model, Status, Verdict
 
 Hits = npt.NDArray[np.bool_]
-"""Which bins (columns) which operands (rows) hit."""
+"""An array that says which operands (rows) hit which bins (columns)."""
 
 CHILDREN, GENERATIONS, PATIENCE = 1024, 200, 16
-"""Rows of a generation of the search; how many there are at most; how many of them may bring nothing."""
+"""Rows of a generation of the search, the most generations, and how many of them in a row may find nothing new."""
 CHANGES = 3
 """Patterns of a row that are changed at once, at most."""
 
@@ -47,7 +47,7 @@ def hits_of(design: Design, batch: OperandBatch) -> tuple[list[Bin], Hits]:
 
 
 def unasked(design: Design, batch: OperandBatch) -> str:
-    """Say what no event of ``design`` is about, whatever the rows; nothing where its kind of step is known."""
+    """Return which events of ``design`` have no bins; empty if its kind of step is known."""
     return _events_of(design, batch.select(slice(0, 1))).unasked
 
 
@@ -71,7 +71,7 @@ def _columns(design: Design, batch: OperandBatch) -> list[tuple[Format, Patterns
 def aim(
     design: Design, batch: OperandBatch, bins: Sequence[Bin], hits: Hits, wanted: int, seed: int
 ) -> OperandBatch | None:
-    """Return more rows, for bins that fewer than ``wanted`` rows hit; None where none was found. The same for a seed.
+    """Return more rows for bins that fewer than ``wanted`` rows hit, the same for a seed; None if none was found.
 
     Generation by generation, rows that hit the nearest bins of the same event are changed a little.
     """
@@ -118,8 +118,8 @@ def _first_hits(hits: Hits, missing: npt.NDArray[np.intp]) -> list[int]:
 def changed(design: Design, batch: OperandBatch, rng: np.random.Generator) -> OperandBatch:
     """Return rows that differ a little: products turned along k or repeated, patterns zeroed or changed by 2^n.
 
-    To add a power of two to a pattern changes its significand, its exponent or its sign. Some c become what cancels
-    the sum of the products, as far as they can hold it.
+    Adding a power of two to a pattern changes its significand, its exponent or its sign. Some c are set to cancel the
+    sum of the products, as far as their format allows.
     """
     columns = [(fmt, x.copy()) for fmt, x in _columns(design, batch)]
     rows, k = np.arange(len(batch)), batch.k
@@ -187,8 +187,8 @@ def ask_solver(design: Design, wanted: Bin, ask: Ask, limits: Limits) -> Asked:
     """Ask whether any operands hit a bin; the limits are for each of at most two queries.
 
     What one step does with any accumulator is asked first, where an instruction has several: operands that hit the bin
-    there hit it in the first step of an instruction. None there are none in any step, if the accumulator of
-    every step is such a one. Raises what ``decide`` raises.
+    there hit it in the first step of an instruction. If no operands hit it there and every step may have any
+    accumulator, no step can hit it. Raises what ``decide`` raises.
     """
     whole = NeverHit(design, Scope(design.k), wanted)
     if wanted.of_step and design.k > design.step.L:
@@ -213,7 +213,7 @@ def _is_any_step(design: Design) -> bool:
 
 @dataclass(frozen=True)
 class Task:
-    """A bin that a solver is to be asked about: plain data, so that another process can do it."""
+    """A bin about which a solver is asked. It is plain data, so that another process can run it."""
 
     design: Design
     wanted: Bin

@@ -1,7 +1,7 @@
-"""Programs for machines without Python: CUDA or HIP source that holds operands, runs them, and prints vector lines.
+"""Programs for machines without Python: CUDA or HIP source that contains operands, runs them and prints vector lines.
 
-A program reads nothing. Operands are in it as the words that the instructions read, and each line that it prints is
-made of two texts with d between them, so that it needs to know nothing about formats.
+A program reads no input. It contains the operands as the words that the instructions read. Each line that it prints
+consists of two texts with d between them, so the program needs no knowledge of formats.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from mmaproof.hardware_replay.kernels.fragments import Words
 from mmaproof.hardware_replay.kernels.kernel import OPERANDS, Kernel
 
 MOST_ROWS = 20_000
-"""A program holds its operands as text: more of them are no program that a compiler likes."""
+"""The most rows of a program. It contains its operands as text, and compilers are slow with larger texts."""
 
 
 @dataclass(frozen=True)

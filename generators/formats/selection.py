@@ -1,4 +1,4 @@
-"""The rows that a file is to hold: the vectors of a source, each with the d that is expected of it."""
+"""The rows of a file that is written: the vectors of a source, each with the expected d."""
 
 from __future__ import annotations
 
@@ -84,10 +84,10 @@ def select(
 ) -> Selection:
     """Return the vectors of a recording, a vector file or a distribution with the d of ``designs``.
 
-    That d is what the source holds, else the model computes it; without ``designs`` it is whatever the source holds.
-    Vectors of a file that have another length than ``k``, or that not every one of ``designs`` takes, are left out.
-    Random operands are for the first design, ``rows`` of them. Raises InputError where the source is malformed,
-    nothing is left, or no d is known.
+    If the source holds no d of a design, the model computes it. Without ``designs``, every d of the source is taken.
+    Vectors of a file whose length is not ``k``, or that some of ``designs`` cannot take, are left out. For a
+    distribution, ``rows`` random operands are drawn for the first design. Raises InputError if the source is malformed,
+    no vector is left, or no d is known.
     """
     held, whence = _read(source, designs, k, rows, seed)
     kept: dict[int, Vector] = {}

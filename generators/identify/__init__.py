@@ -1,1 +1,1 @@
-"""Identification: what design a unit is that can only be run."""
+"""Identification: which design describes a unit that can only be run."""

@@ -1,4 +1,4 @@
-"""Looking for parameters that explain what a unit has answered: from known units on, group by group of parameters."""
+"""The search for parameters that explain the answers of a unit. It starts at known units and changes groups in turn."""
 
 from __future__ import annotations
 

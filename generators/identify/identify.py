@@ -1,4 +1,4 @@
-"""The closed loop: what a unit answers decides which designs are left, and those decide what it is asked next."""
+"""The loop of an identification: answers of the unit exclude designs, and the remaining designs decide what to ask."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ SLOW = 30.0
 """Seconds that the validation may take: of a slow unit it has fewer rows."""
 PROOF_SECONDS = 10.0
 PROOF_SHARE = 0.9
-"""Share of the time after which no proof runs any more: what is left is for the report."""
+"""The share of the time after which no proof runs any more. The rest is for the report."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class ParameterVerdict:
 
 @dataclass
 class Identification:
-    """The outcome. ``behaviour`` fits everything that was asked, None where none was found that does.
+    """The result. ``behaviour`` fits everything that was asked; it is None if no such behaviour was found.
 
     ``nearest`` is the one that comes closest, with ``contradiction``, the simplest row that it gets wrong. ``matches``
     are designs of the catalogue that behave so, or are proved equivalent to ``behaviour``, ``fitting`` others that
@@ -366,7 +366,7 @@ class Identifier:
                     findings[name] = replace(finding, excluded=excluded, undecided=(*finding.undecided, value))
 
     def _finding(self, fit: Fit, behaviour: Behaviour, name: str) -> ParameterVerdict:
-        """Return what is known of a parameter, the others being as they are."""
+        """Return the verdict on a parameter while the others keep their values."""
         excluded, unobservable, undecided, rows = [], [], [], []
         for found in variants(behaviour, (name,), self.axes, self.interface):
             value = found[name]

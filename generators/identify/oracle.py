@@ -1,4 +1,4 @@
-"""The unit that is to be identified, as questions are put to it: batches of operands in, patterns of d out."""
+"""The unit that is to be identified: it takes batches of operands and returns patterns of d."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The space that a unit is looked for in: an interface, and the values that each parameter may have there."""
+"""The space in which a unit is searched: an interface, and the values that each parameter may have."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ GROUPS = (
 """Parameters that are varied together, because one may hide another."""
 
 MAKE_UP = (("summation", "zero_c", "zero_product"),)
-"""Parameters that make up for each other: what a sequential sum does, the reading of zeros does in a fused one."""
+"""Parameters that compensate each other: a fused sum with other readings of zeros may equal a sequential sum."""
 
 STRUCTURE = (
     *(

@@ -1,4 +1,4 @@
-"""What is left of an algorithm where its operands are numbers of the unit's format."""
+"""What an algorithm reduces to if its operands are numbers of the unit's format."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from mmaproof.smt.semantics.unpack import normalised, unpack
 
 Numbers = Sequence[Number[Any]]
 Reduced = Callable[[Arithmetic[Any, Any], Numbers, Numbers, Number[Any]], Number[Any]]
-"""What an algorithm comes down to, of the elements of a and b in the unit's format, and of c."""
+"""The program that an algorithm reduces to, on elements of a and b in the unit's format and on c."""
 
 
 class ResidualsVanish(Lemma):
@@ -42,7 +42,7 @@ class ResidualsVanish(Lemma):
         return algebra.all_of(truths)
 
     def claim(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
-        """Return whether it does."""
+        """Return whether the words are so."""
         fmt, h = self.splitting.fmt, words["h"]
         x = widened(Arithmetic(algebra), Number(fmt, h, Span.of_format(fmt)))
         first, *others = self.splitting.words(algebra, x.word)
@@ -53,7 +53,7 @@ class ResidualsVanish(Lemma):
 class ZerosAddNothing(OperandLemma):
     """A step of the unit whose products all have a factor +0, on the side of ``zeros``, returns c.
 
-    c, which is x here, lies in one of the windows; without any it has the pattern ``only``.
+    c is called x here. It lies in one of the windows. Without windows it has the pattern ``only``.
     """
 
     def __init__(self, unit: Design, zeros: str, windows: Sequence[Window], only: int | None = None) -> None:
@@ -70,7 +70,7 @@ class ZerosAddNothing(OperandLemma):
         return self.unit.b_format if self.zeros == "a" else self.unit.a_format
 
     def assumption(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
-        """Return whether c is meant and the other elements are finite."""
+        """Return whether c lies in a window, or is ``only``, and the other elements are finite."""
         meant = super().assumption(algebra, words)
         if self.only is not None:
             meant = algebra.is_value(words["x"], self.only)
@@ -89,9 +89,9 @@ class ZerosAddNothing(OperandLemma):
 
 
 class ZeroIsNeutral(Lemma):
-    """Outside the unit ``x + 0`` is x, but for the sign of a zero, and ``+0 * 2**n`` is +0 for some n.
+    """Outside the unit ``x + 0`` is x, except for the sign of a zero, and ``+0 * 2**n`` is +0 for some n.
 
-    x is anything, an infinity or a NaN too.
+    x may be any number, an infinity or a NaN.
     """
 
     inputs = (Input("x", OPERANDS.bits),)
@@ -111,9 +111,9 @@ class ZeroIsNeutral(Lemma):
 
 
 class ComesDownTo(Question):
-    """On finite operands of the unit's format an algorithm returns what a reduced program does.
+    """On finite operands of the unit's format an algorithm returns what a reduced program returns.
 
-    c lies in one of the windows or is +0, or with ``negative_zero`` either zero; with ``up_to_zero_sign`` the results
+    c lies in one of the windows or is +0. With ``negative_zero`` it may be -0 too. With ``up_to_zero_sign`` the results
     +0 and -0 are equal.
     """
 
@@ -160,5 +160,5 @@ class ComesDownTo(Question):
 
 
 def widened(arithmetic: Arithmetic[D, T], x: Number[D]) -> Number[D]:
-    """Return a number of the unit's format in fp32, which holds it."""
+    """Return a number of the unit's format converted to fp32. The conversion is exact."""
     return arithmetic.convert("fp32", x, OPERANDS, Rounding.RNE)

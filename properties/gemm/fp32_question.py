@@ -1,4 +1,4 @@
-"""Questions about what algorithms make of finite fp32 operands."""
+"""Questions about the results of algorithms for finite fp32 operands."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from mmaproof.smt.semantics.unpack import unpack
 
 
 class Fp32Question(Question):
-    """A question about ``runs``, algorithms each with its unit, on the same finite fp32 operands.
+    """A question about ``runs`` (algorithms, each with its unit) on the same finite fp32 operands.
 
-    ``k`` is by default the least common multiple of the units' K. Raises DesignError where an algorithm does not run on
-    its unit or ``k`` does not fit, InputError where a range of exponents leaves zeros only.
+    ``k`` is by default the least common multiple of the units' K. Raises DesignError if an algorithm does not run on
+    its unit or ``k`` does not fit, and InputError if a range of exponents leaves only zeros.
     """
 
     def __init__(self, runs: Sequence[tuple[Algorithm, Design]], k: int | None, where: Sequence[Precondition]) -> None:
@@ -39,7 +39,7 @@ class Fp32Question(Question):
 
     @property
     def span(self) -> Span:
-        """Where the bits of every operand lie, by the preconditions."""
+        """The span of every operand, which follows from the preconditions."""
         span = Span.of_format(OPERANDS)
         for p in self.where:
             if isinstance(p, Exponents):
@@ -48,7 +48,7 @@ class Fp32Question(Question):
         return span
 
     def numbers(self, operands: OperandWords[D]) -> tuple[list[Number[D]], list[Number[D]], Number[D]]:
-        """Return a, b and c as numbers, which lie where the preconditions say."""
+        """Return a, b and c as numbers with the span of the preconditions."""
         span = self.span
         a, b, (c,) = ([Number(OPERANDS, w, span) for w in words] for words in (operands.a, operands.b, (operands.c,)))
         return a, b, c
@@ -60,9 +60,9 @@ class Fp32Question(Question):
         return algebra.all_of([finite, super().precondition(algebra, operands)])
 
     def examine(self, batch: OperandBatch) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-        """Return which rows satisfy the preconditions, and which of them violate the claim; on arrays.
+        """Return which rows satisfy the preconditions, and which of them violate the claim, computed on arrays.
 
-        The claim is computed of the former only: it takes long, and of others it means nothing.
+        The claim is computed only for rows that satisfy them, because it takes long and has no meaning for others.
         """
         meant = self.examine_precondition(batch)
         refuted = np.zeros(len(batch), dtype=bool)

@@ -1,4 +1,4 @@
-"""Two algorithms compared by their errors against the exact result."""
+"""The question whether one algorithm ever has a larger error than another, against the exact result."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from mmaproof.smt.semantics import OperandWords
 class Errors(Generic[D, T]):
     """The exact result and the signed errors of algorithms, all in units of ``2**least``.
 
-    ``results`` are the patterns that they returned; ``infinite`` says which of them are no finite numbers.
+    ``results`` are the patterns that they returned. ``infinite`` says which of them are not finite.
     """
 
     least: int
@@ -39,7 +39,7 @@ def errors_of(
     b: Sequence[Number[D]],
     c: Number[D],
 ) -> Errors[D, T]:
-    """Return the exact result of finite fp32 operands, and what each algorithm makes of them with its unit."""
+    """Return the exact result for finite fp32 operands, and the error of each algorithm with its unit."""
     results = [x.run(Arithmetic(algebra), unit, a, b, c) for x, unit in runs]
     span = dot_product_span(a, b, c)
     for x in results:
@@ -52,13 +52,13 @@ def errors_of(
 
 
 class LargerError(Fp32Question):
-    """The error of ``first`` is nowhere larger than that of ``second``; with ``by``, nowhere ``by`` times as large.
+    """The error of ``first`` is nowhere larger than that of ``second``, or with ``by`` nowhere ``by`` times as large.
 
     Both run on ``unit``, unless the second has a unit of its own.
 
     Operands and c are finite fp32 numbers whose exact result is no larger than the largest of them. A result that is
-    not finite has an infinite error; two such errors are equal. ``by`` times as large, at least: a larger error is so
-    of an error of zero, whatever the factor.
+    not finite has an infinite error, and two such errors are equal. "``by`` times as large" means at least that. If the
+    second error is zero, any larger error counts, whatever the factor is.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class LargerError(Fp32Question):
         return errors_of(self.runs, algebra, *self.numbers(operands))
 
     def claim(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Truth[T]:
-        """Return whether the first error is not the larger one, or the exact result is out of reach."""
+        """Return whether the first error is not the larger one, or the exact result is beyond the largest number."""
         found = self.errors(algebra, operands)
         factors = (self.by.denominator, self.by.numerator)
         first, second = (

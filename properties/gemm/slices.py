@@ -1,4 +1,4 @@
-"""How large the slices of an fp32 operand are."""
+"""Bounds on the slices of an fp32 operand."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def slices_of(
 ) -> list[Word[D]]:
     """Return the slices (signed) of a pattern of fp32 in a row whose largest element is x or ``other``.
 
-    A row matters to the slices of one of its elements by its exponent only, which is that of its largest element: two
-    elements stand for any row.
+    The slices of an element depend on its row only by the exponent of the row, which is that of the largest element. So
+    two elements stand for any row.
     """
     row = [Number(OPERANDS, w, Span.of_format(OPERANDS)) for w in (x, other)]
     *slices, _ = algorithm.words(Arithmetic(algebra), unit, operand, row)
@@ -58,7 +58,7 @@ class SlicesAreBounded(Lemma):
 class WeightIsBounded(Lemma):
     """The products of the slices of an element of a and one of b that share a register add up to at most ``most``.
 
-    Slices of one element have one sign, so that these products do.
+    All slices of an element have the same sign, so these products have the same sign too.
     """
 
     inputs = tuple(Input(n, OPERANDS.bits) for n in ("a", "in_row_of_a", "b", "in_column_of_b"))

@@ -1,8 +1,8 @@
 """Statements about one fp32 operand and the words that it is split into.
 
-All are relative to the operand: values are counted in units of the last bit of x, read as a number of 24 significant
-bits, so that words stay narrow however far its exponents reach. Every word is a whole number of these units, because no
-rounding gives a number a lower bit than it has; what this rests on is part of each claim all the same.
+Values are counted in units of the last bit of x, where x is read as a number of 24 significant bits. So words of the
+algebra stay narrow, however far the exponents reach. Every word of a split is a whole number of these units, because
+rounding gives no number a bit below its lowest one. Each claim includes that, so it is not an assumption.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from mmaproof.smt.semantics.unpack import Unpacked, normalised, unpack
 EXPONENTS = range(OPERANDS.e_min - OPERANDS.fraction_bits, OPERANDS.e_max + 1)
 """floor(log2|x|) of the nonzero finite fp32 numbers."""
 REACH = 2
-"""Words are at most so many binary places above x, once scaled back; one that is not violates every claim."""
+"""Words that are scaled back reach at most so many binary places above x. A word that does not violates every claim."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Window:
 
 @dataclass(frozen=True)
 class Splitting:
-    """A split: ``count`` words of format ``fmt`` as ``algorithm`` makes them; ``flushes``: subnormal ones read as 0."""
+    """A split into ``count`` words of format ``fmt`` by ``algorithm``. ``flushes``: subnormal words are read as 0."""
 
     algorithm: SplitGemm
     fmt: Format
@@ -77,7 +77,7 @@ class Splitting:
         return self.split(Arithmetic(algebra), x)
 
     def read_words(self, algebra: Algebra[D, T], x: Word[D]) -> list[Number[D]]:
-        """Return the words as the unit reads them: one that flushes subnormal numbers has a zero for each."""
+        """Return the words as the unit reads them. A unit that flushes subnormal words reads zeros for them."""
         words = self.words(algebra, x)
         if not self.flushes:
             return words
@@ -86,12 +86,12 @@ class Splitting:
         return [replace(n, word=algebra.ite(s, nothing, n.word)) for n, s in zip(words, small, strict=True)]
 
     def split(self, arithmetic: Arithmetic[D, T], x: Word[D]) -> list[Number[D]]:
-        """Return the words of a pattern of fp32, every operation on the way noted."""
+        """Return the words of a pattern of fp32. ``arithmetic`` notes every operation."""
         number = Number(OPERANDS, x, Span.of_format(OPERANDS))
         return self.algorithm.split(arithmetic, "x", number, self.fmt, self.count)
 
     def scaled_back(self, i: int) -> Fraction:
-        """Return what word i is to be multiplied by."""
+        """Return the factor that scales word i back."""
         return Fraction(1, 1 << self.algorithm.scale * i)
 
 
@@ -99,8 +99,8 @@ class Splitting:
 class SplitValues(Generic[D, T]):
     """An operand and its words, scaled back, in units of the last of 24 significant bits of the operand (signed).
 
-    ``sound`` says of each word whether it is finite, in reach, and a whole number of units; else its value means
-    nothing.
+    ``sound`` says of each word whether it is finite, in reach, and a whole number of units. Otherwise its value has no
+    meaning.
     """
 
     operand: Word[D]
@@ -109,7 +109,7 @@ class SplitValues(Generic[D, T]):
 
     @classmethod
     def of(cls, algebra: Algebra[D, T], splitting: Splitting, x: Word[D]) -> SplitValues[D, T]:
-        """Return those of a pattern of fp32, which is finite and not zero."""
+        """Return the values for a pattern of fp32, which must be finite and not zero."""
         operand = normalised(algebra, unpack(algebra, OPERANDS, x))
         top = algebra.add(operand.exponent, algebra.signed(REACH))
         cut = Cut(OPERANDS.fraction_bits + REACH)
@@ -120,7 +120,7 @@ class SplitValues(Generic[D, T]):
             present = algebra.negation(n.zero)
             term = Term(n.fraction_bits, n.negative, exponent, n.significand, present, n.largest)
             above = algebra.all_of([present, algebra.less(top, exponent)])
-            # what is out of reach is read as if it were not, which align wants; it is not sound
+            # align needs every word to be in reach; one that is not gets a wrong value here, but it is not sound
             term = replace(term, exponent=algebra.ite(above, top, exponent))
             values.append(align(algebra, term, top, cut))
             bad = [above, n.infinite, n.nan, loses_bits(algebra, term, top, cut)]
@@ -128,7 +128,7 @@ class SplitValues(Generic[D, T]):
         return cls(algebra.conditional_negate(operand.negative, operand.significand), values, sound)
 
     def rest(self, algebra: Algebra[D, T], count: int) -> Word[D]:
-        """Return the operand less its first ``count`` words."""
+        """Return the operand minus its first ``count`` words."""
         taken = [algebra.negate(w) for w in self.words[:count]]
         width = max(w.width for w in (self.operand, *taken)) + count.bit_length()
         return algebra.bounded_sum([self.operand, *taken], width)
@@ -172,7 +172,7 @@ class SplitIsExact(OperandLemma):
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of an operand: word ``i`` scaled back, or with ``rest`` what words 0..i leave."""
+    """A part of an operand: word ``i`` scaled back, or with ``rest`` the operand minus words 0..i."""
 
     i: int
     rest: bool
@@ -183,7 +183,7 @@ class Part:
         return f"|x[{self.i}]|"
 
     def value(self, algebra: Algebra[D, T], values: SplitValues[D, T]) -> tuple[Word[D], Truth[T]]:
-        """Return its magnitude, and whether that means anything."""
+        """Return the magnitude of the part, and whether that has a meaning."""
         if self.rest:
             rest = values.rest(algebra, self.i + 1)
             return algebra.magnitude(rest), algebra.all_of(values.sound[: self.i + 1])
@@ -191,7 +191,7 @@ class Part:
 
 
 class PartIsBounded(OperandLemma):
-    """A part of x is at most ``bound * |x|``; the bound has a power of two below it."""
+    """A part of x is at most ``bound * |x|``. The denominator of the bound is a power of two."""
 
     def __init__(self, splitting: Splitting, part: Part, bound: Fraction, window: Window) -> None:
         super().__init__((window,))
@@ -210,7 +210,7 @@ class PartIsBounded(OperandLemma):
 
 
 class WordsAreBounded(OperandLemma):
-    """Word i is at most ``2**most[i]``, for zero and every x of a window; words and residuals are finite."""
+    """Word i is at most ``2**most[i]`` for zero and every x of a window, and words and residuals are finite."""
 
     def __init__(self, splitting: Splitting, most: Sequence[int], window: Window) -> None:
         super().__init__((window,))
@@ -224,7 +224,7 @@ class WordsAreBounded(OperandLemma):
         return algebra.any_of([zero, super().assumption(algebra, words)])
 
     def claim(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
-        """Return whether they are: patterns of magnitudes are in the order of these."""
+        """Return whether they are. Patterns of magnitudes have the same order as the magnitudes."""
         arithmetic: Arithmetic[D, T] = Arithmetic(algebra, record=True)
         fmt, truths = self.splitting.fmt, []
         for number, most in zip(self.splitting.split(arithmetic, words["x"]), self.most, strict=True):
@@ -243,7 +243,7 @@ def all_finite(arithmetic: Arithmetic[D, T]) -> Truth[T]:
 def overflows(algebra: Algebra[D, T], step: Step[D]) -> Truth[T]:
     """Return whether the floating-point result of an operation is infinite, NaN, or clamped.
 
-    A format without infinities has its largest number for what is beyond it: that is clamped.
+    A format without infinities replaces what is beyond its largest number by that number, which is called clamped.
     """
     fmt = step.result.fmt
     if fmt.is_integer:
@@ -262,14 +262,14 @@ def _is_beyond(algebra: Algebra[D, T], x: Number[D], fmt: Format) -> Truth[T]:
 
 
 def power_pattern(fmt: Format, exponent: int) -> int:
-    """Return the pattern of ``2**exponent``, or of the smallest or largest number where that is beyond the format."""
+    """Return the pattern of ``2**exponent``, or of the smallest or largest number if the format does not reach it."""
     if exponent > fmt.e_max:
         return fmt.max_finite
     return fmt.encode(Fraction(2) ** max(exponent, fmt.e_min - fmt.fraction_bits))
 
 
 def spell(bound: Fraction) -> str:
-    """Return a bound whose denominator is a power of two: ``2^-11``, ``4095 * 2^-23``."""
+    """Return as text a bound whose denominator is a power of two: ``2^-11``, ``4095 * 2^-23``."""
     if bound.denominator == 1:
         return str(bound)
     power = f"2^-{bound.denominator.bit_length() - 1}"

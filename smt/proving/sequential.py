@@ -10,8 +10,7 @@ normalise. Then it returns the result of the T-FDPA with the same other paramete
    (``AddsAligned``). So in the end it holds the sum of all aligned terms. This is the sum of T-FDPA, because the order
    of a sum does not matter (a law of ``laws``) and a term that is not present is zero.
 4. The conversion reads the same number from the accumulator, which has zeros below F (``WidenedConversion``). If no
-term
-   is present, the sum is zero, and it converts to the same result at any exponent (``ZeroConverts``).
+   term is present, the sum is zero, and it converts to the same result at any exponent (``ZeroConverts``).
 
 The same stage decides special values from the same operands. The other readings of Fasi et al. 2021 differ from T-FDPA
 (tests/smt/proving/test_sequential.py has inputs): the largest MAGNITUDE first, because a product with a smaller

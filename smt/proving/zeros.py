@@ -5,8 +5,7 @@ and of every nonzero c (``ZeroIsLowest``), neither its exponent nor whether it t
 
 * In a sum with a nonzero term, e_max is the exponent of a nonzero term, so all cuts and the sum stay.
 * A sum of zeros is zero, whatever its e_max is. If it is a term of a further sum, it has the exponent of a zero product
-or
-  takes no part. So the argument for zero products applies to it.
+  or takes no part. So the argument for zero products applies to it.
 
 Results that are infinities or NaNs do not depend on exponents.
 

@@ -1,4 +1,4 @@
-"""How a command ends where its output, its memory or its time to start is taken away."""
+"""How a command ends if its output, its memory or its time to start is taken away."""
 
 import builtins
 import subprocess

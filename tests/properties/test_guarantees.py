@@ -1,4 +1,4 @@
-"""What a step does not state is not assumed: without a guarantee there is no question, or no lemma, that needs it."""
+"""What a step does not state is not assumed: without a guarantee, no question and no lemma that needs it is used."""
 
 import pytest
 

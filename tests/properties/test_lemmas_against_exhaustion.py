@@ -1,4 +1,4 @@
-"""What the lemmas of a property prove of random small designs is true of all operands."""
+"""If lemmas prove a property of a random small design, trying all operands confirms it."""
 
 from collections import Counter
 from collections.abc import Callable

@@ -1,1 +1,1 @@
-"""Answers about error-corrected GEMM algorithms: comparisons, checks of splits, statistics and bounds."""
+"""Verdicts on error-corrected GEMM algorithms: comparisons, checks of splits, measured errors and bounds."""

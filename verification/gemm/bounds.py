@@ -1,9 +1,10 @@
-"""A-priori bounds of the error of an algorithm, composed from what is proved of one step of its unit.
+"""A-priori bounds on the error of an algorithm, composed from a proved bound for one step of its unit.
 
-The bound of one step is the property ``error-bound`` of the unit, decided by a solver: without a proof there is none.
-Everything else is arithmetic on rationals, with the algorithm's own program (see ``enclosure``): words are off by what
-rounding to their format moves, sums grow step by step with what was lost before, additions outside the unit round once,
-products that the algorithm leaves out are bounded by the words they are of. Nothing may overflow on the way.
+The bound of one step is the property ``error-bound`` of the unit. A solver must prove it, or there is no bound.
+Everything else is arithmetic on rationals, with the algorithm's own program (see ``enclosure``). Words differ from
+the operand by the rounding to their format. Each step adds its loss to that of the steps before it. An addition outside
+the unit rounds once. Products that the algorithm leaves out are bounded by the bounds of their words. Nothing may
+overflow.
 """
 
 from __future__ import annotations
@@ -51,19 +52,19 @@ STEP = "error-bound"
 
 
 class Reference(StrEnum):
-    """What the result of an algorithm is compared with."""
+    """The value with which the result of an algorithm is compared."""
 
     EXACT = "exact"
     """``c + sum a*b`` of the fp32 operands, exactly"""
     FP32 = "fp32"
     """an fp32 GEMM as Markidis et al. have it: product and sum rounded to nearest, k in order"""
     ROUNDED = "rounded"
-    """the exact sum of the products of the operands as rounded to the unit's format (their first words)"""
+    """the exact sum of the products of the operands rounded to the unit's format (their first words)"""
 
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """Bounds of the magnitudes of operands: ``|a[k]| <= a``, ``|b[k]| <= b``, ``|c| <= c``."""
+    """Bounds on the magnitudes of operands: ``|a[k]| <= a``, ``|b[k]| <= b``, ``|c| <= c``."""
 
     a: Fraction
     b: Fraction
@@ -72,11 +73,11 @@ class Sizes:
 
 @dataclass(frozen=True, slots=True)
 class StepProof:
-    """Whether the bound of one step is proved for a unit: None where there is none, and ``reason`` says why."""
+    """Whether the bound of one step is proved for a unit; None if there is no bound."""
 
     proved: bool
     reason: str
-    """who proved it, or why it is not proved"""
+    """what proved it, or why it is not proved"""
     seconds: float = 0.0
     answer: QuestionVerdict | None = None
 
@@ -111,9 +112,9 @@ def _why_not(unit: Design) -> str | None:
 def error_bound(
     algorithm: Algorithm, unit: Design, k: int, sizes: Sizes, reference: Reference = Reference.EXACT
 ) -> Fraction:
-    """Return a bound of ``|d - reference|``, which holds if ``prove_step(unit).proved``.
+    """Return a bound on ``|d - reference|``, which holds if ``prove_step(unit).proved``.
 
-    Raises NoBoundError where a number may overflow on the way or the reference means nothing, DesignError where
+    Raises NoBoundError if a number may overflow or the reference has no meaning, and DesignError if
     algorithm, unit and k do not fit together.
     """
     algorithm.require(unit)
@@ -134,7 +135,7 @@ def error_bound(
 
 
 def first_word(algorithm: Algorithm, words: Sequence[Sequence[Number[D]]]) -> Sequence[Number[D]]:
-    """Return the first word of an operand, for each k. NoBoundError where that is not the operand rounded."""
+    """Return the first word of an operand for each k. Raises NoBoundError if it is not the rounded operand."""
     if isinstance(algorithm, SliceGemm):
         raise NoBoundError(f"{algorithm.name} rounds no operands: choose the reference exact or fp32")
     return words[0]
@@ -152,9 +153,9 @@ def _words(
 def _slices(
     algorithm: SliceGemm, unit: Design, operand: str, k: int, sizes: dict[str, Fraction]
 ) -> tuple[Enclosure, list[list[Number[Any]]]]:
-    """Return an element of a row as the sum of its slices and of what the cut loses, and the slices of k elements.
+    """Return an element of a row as the sum of its slices and the loss of the cut, and the slices of k elements.
 
-    Last of these is the exponent of the row, the largest that it can have: with a smaller one, every slice weighs less.
+    Last comes the largest exponent that the row can have. With a smaller exponent every slice weighs less.
     """
     largest = sizes[operand]
     top = floor_log2(largest) if largest else OPERANDS.e_min - OPERANDS.fraction_bits
@@ -166,14 +167,14 @@ def _slices(
         sizes[symbol] = most
         terms[symbol,] = Fraction(2) ** (top + 1 - (i + 1) * algorithm.bits)
         slices.append([number(fmt, Enclosure({(symbol,): Fraction(1)}, Fraction(0), most))] * k)
-    # the element is the sum of its slices and the rest: the symbol of the operand stands for the rest
+    # the element is the sum of its slices and the rest, and the symbol of the operand stands for the rest
     sizes[operand] = Fraction(2) ** (top + 1 - algorithm.slices * algorithm.bits)
     exponent = IntegerAlgebra().unsigned(top & ((1 << EXPONENT.bits) - 1), EXPONENT.bits)
     return Enclosure(terms, Fraction(0), largest), [*slices, [Number(EXPONENT, exponent, Span(0, 9))]]
 
 
 def _fp32_bound(k: int, sizes: Sizes) -> Fraction:
-    """Return a bound of the error of an fp32 GEMM with c = 0 or added last, product and sum rounded to nearest."""
+    """Return a bound on the error of an fp32 GEMM that rounds products and sums to nearest. c is 0 or added last."""
     arithmetic = EnclosureArithmetic({"p": sizes.a * sizes.b, "c": sizes.c})
     exact = Enclosure({("p",): Fraction(1)}, Fraction(0), sizes.a * sizes.b)
     product = arithmetic.rounded("product", exact, OPERANDS, Rounding.RNE)

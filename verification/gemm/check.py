@@ -1,4 +1,4 @@
-"""Questions about what an algorithm makes of fp32 operands on a unit: by name, with limits for the whole answer."""
+"""Questions about an algorithm on a unit with fp32 operands, by name, with limits for the whole answer."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ QUESTIONS = {
     "slices": "up to which K is every integer sum of products of slices exact",
     "exact-operands": "what does the algorithm come down to where the unit's format holds a and b, and for which c",
 }
-"""What can be asked."""
+"""The questions by name."""
 
 _TAKES = {"k": ("overflow", "exact-operands"), "where": ("split", "overflow", "dropped"), "below": ("dropped",)}
-"""Which questions an option is meant for."""
+"""The questions that take an option."""
 
 
 @dataclass(frozen=True)
 class GemmCheck:
-    """A question about an algorithm on a unit, what was found, and the seconds it took."""
+    """A question about an algorithm on a unit, the verdict, and the seconds that it took."""
 
     question: str
     algorithm: Algorithm
@@ -64,9 +64,9 @@ def check_algorithm(
     budget: Budget | None = DEFAULT_BUDGET,
     seed: int = 0,
 ) -> GemmCheck:
-    """Answer one of ``QUESTIONS``; ``below`` is q of a bound ``2**-q`` that ``dropped`` is to decide.
+    """Answer one of ``QUESTIONS``. ``below`` is the q of a bound ``2**-q`` that ``dropped`` is to decide.
 
-    Raises InputError for an unknown question and for an argument that it does not take, DesignError where the
+    Raises InputError for an unknown question and for an argument that it does not take, and DesignError if the
     algorithm does not run on ``unit`` or is not of the kind that the question is about.
     """
     if question not in QUESTIONS:

@@ -1,4 +1,4 @@
-"""Two algorithms compared: operands on which the first has the larger error, a proof that there are none, or none."""
+"""The comparison of two algorithms: operands with a larger error of the first, a proof that none exist, or unknown."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ WORDS = {
     Status.VACUOUS: "vacuous",
 }
 SIMPLIFIED = 1
-"""Witnesses that are simplified: every attempt runs both algorithms and the exact sum."""
+"""The number of witnesses that are simplified. Every attempt runs both algorithms and the exact sum."""
 
 SHAPED_FOR = "cpu/vfmadd231ps"
-"""Random operands are those for a chain of fp32 operations, which is what the algorithms stand for."""
+"""The design of the random operands: a chain of fp32 operations, which the algorithms imitate."""
 
 
 @dataclass(frozen=True, slots=True)
 class Returned:
-    """The pattern ``d`` that an algorithm returned, the exact result, and d less that; None where d is not finite."""
+    """The pattern ``d`` that an algorithm returned, the exact result, and the error d - exact; None if not finite."""
 
     algorithm: Algorithm
     unit: Design
@@ -57,19 +57,19 @@ class Returned:
 
 @dataclass(frozen=True)
 class ErrorComparison:
-    """The answer: ``answer.witness`` are operands on which the error of the first algorithm is the larger one."""
+    """The verdict. ``answer.witness`` are operands for which the first algorithm has the larger error."""
 
     question: LargerError
     answer: QuestionVerdict
 
     @property
     def verdict(self) -> str:
-        """The answer in the word of the command line."""
+        """The verdict as the command line prints it."""
         return WORDS[self.answer.status]
 
     @property
     def outcomes(self) -> Sequence[Returned]:
-        """What the algorithms make of the witness, in their order; none without one."""
+        """The results of both algorithms for the witness, in their order; none without a witness."""
         witness = self.answer.witness
         return () if witness is None else outcomes(self.question.runs, witness)
 
@@ -88,11 +88,10 @@ def compare_errors(
     budget: Budget | None = DEFAULT_BUDGET,
     seed: int = 0,
 ) -> ErrorComparison:
-    """Ask whether ``first`` ever has a larger error than ``second``, or ``by`` times as large a one.
+    """Find out whether ``first`` ever has a larger error than ``second``, or one that is ``by`` times as large.
 
-    Both run on ``unit``, unless the second has a unit of its own. The search comes first; ``budget`` None switches it
-    off. Raises DesignError where an algorithm does not run on its unit or ``k`` does not fit, and what ``answer``
-    raises.
+    Both run on ``unit``, unless the second has a unit of its own. The search comes first. ``budget`` None switches it
+    off. Raises DesignError if an algorithm does not run on its unit or ``k`` does not fit, and what ``answer`` raises.
     """
     question = LargerError(first, second, unit, k=k, where=where, by=by, second_unit=second_unit)
     means = Means(Solving.of(solver), limits, budget, seed, SIMPLIFIED)
@@ -100,9 +99,9 @@ def compare_errors(
 
 
 def outcomes(runs: Sequence[tuple[Algorithm, Design]], operands: Operands) -> Sequence[Returned]:
-    """Return what algorithms make of finite fp32 operands, each with its unit; computed on integers.
+    """Return the results of algorithms, each with its unit, for finite fp32 operands, computed on integers.
 
-    Raises DesignError where one of them does not run on its unit, and OperandError for patterns that are not fp32.
+    Raises DesignError if one of them does not run on its unit, and OperandError for patterns that are not fp32.
     """
     for algorithm, unit in runs:
         check_operands(algorithm, unit, operands)

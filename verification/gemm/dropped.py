@@ -1,4 +1,4 @@
-"""What an algorithm leaves out: products of words that it does not compute, and words that it does not have."""
+"""The loss of an algorithm: products of words that it does not compute, and words that it does not have."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ _ARRAYS = ArrayAlgebra()
 _INTEGERS = IntegerAlgebra()
 
 BOUND_BITS = 14
-"""Bits of the constants of lemmas: a bound on a part of an operand is at most 2**-13 of itself too large."""
+"""Bits of the constants in lemmas. So a bound on a part of an operand is too large by at most 2**-13 of itself."""
 PARENTS = 20
-"""Operands of each kind that are paired with each other in search of a large error."""
+"""The number of operands of each kind that are paired in the search for a large error."""
 
 
 LEFT_OUT = "|a*b - the products of words that are kept|"
@@ -38,7 +38,7 @@ LEFT_OUT = "|a*b - the products of words that are kept|"
 
 @dataclass(frozen=True)
 class Pair:
-    """Two operands and what is left out of their product, relative to it."""
+    """Two operands, and the part of their product that is left out, relative to the product."""
 
     a: int
     b: int
@@ -48,9 +48,10 @@ class Pair:
 def check_dropped(
     algorithm: SplitGemm, unit: Design, where: Sequence[Precondition], below: int | None, asked: Asked
 ) -> AlgorithmVerdict:
-    """Find the largest q with ``|a*b - kept products of words| <= 2**-q |a*b|``, or ask whether ``below`` is one.
+    """Find the largest q with ``|a*b - kept products of words| <= 2**-q |a*b|``, or decide whether ``below`` is one.
 
-    a and b are nonzero, of the window that ``where`` states; without one, of that in which the splits of both are best.
+    a and b are nonzero numbers of the window that ``where`` states. Without a window they are of the one in which the
+    splits of both have the smallest relative errors.
     """
     splittings = {n: Splitting.of(algorithm, unit, n) for n in "ab"}
     given = window_of(where)
@@ -96,7 +97,7 @@ def check_dropped(
 
 
 def _bounds(splitting: Splitting, window: Window, asked: Asked) -> dict[Part, Fraction] | AlgorithmVerdict:
-    """Return proved bounds on the parts of an operand, relative to it; a finding where there are none."""
+    """Return proved bounds on the parts of an operand, relative to it, or a verdict that says why there are none."""
     bounds: dict[Part, Fraction] = {}
     for part in _parts(splitting):
         bound, failing, problem = _part_bound(splitting, part, window, asked)
@@ -123,7 +124,7 @@ def _default_window(splittings: Mapping[str, Splitting], asked: Asked) -> tuple[
 
 
 def _parts(splitting: Splitting) -> list[Part]:
-    """Return what is to be bounded: what all words leave, what the first leaves, and every other word."""
+    """Return the parts to be bounded: the rest after all words, the rest after the first, and every other word."""
     parts = [Part(i, True) for i in sorted({0, splitting.count - 1})]
     return parts + [Part(i, False) for i in range(1, splitting.count)]
 
@@ -131,7 +132,7 @@ def _parts(splitting: Splitting) -> list[Part]:
 def _part_bound(
     splitting: Splitting, part: Part, window: Window, asked: Asked
 ) -> tuple[Fraction | None, int | None, str]:
-    """Return a proved bound relative to |x|; else a number for which |x| is none, or why there is neither."""
+    """Return a proved bound relative to |x|, or a number for which |x| is no bound, or why there is neither."""
     middle = (window.low + window.high) // 2
     patterns = dense(sorted({window.low, min(window.low + 1, window.high), middle, window.high}), asked.means.seed)
     largest, failing = _largest(splitting, part, patterns)
@@ -151,7 +152,7 @@ def _part_bound(
 
 
 def _largest(splitting: Splitting, part: Part, patterns: Patterns) -> tuple[Fraction, int | None]:
-    """Return the largest value of a part relative to its operand, and a number for which it is none or above 1."""
+    """Return the largest value of a part relative to its operand, and a number for which it has no value up to 1."""
     values = split_values(splitting, patterns)
     magnitude, sound = part.value(_ARRAYS, values)
     size = np.abs(broadcast(values.operand.data, patterns))
@@ -162,7 +163,7 @@ def _largest(splitting: Splitting, part: Part, patterns: Patterns) -> tuple[Frac
 
 
 def _rounded_up(ratio: Fraction) -> Fraction:
-    """Return the next number of so many bits that is not below ``ratio``, at most 1."""
+    """Return ``ratio`` rounded up to ``BOUND_BITS`` bits, at most 1."""
     if not ratio:
         return ratio
     scale = Fraction(1 << (BOUND_BITS + _places(ratio)))
@@ -182,10 +183,10 @@ def _places(bound: Fraction) -> int:
 def _composed(
     algorithm: SplitGemm, splittings: Mapping[str, Splitting], bounds: Mapping[str, Mapping[Part, Fraction]]
 ) -> Fraction:
-    """Return the bound that follows from those on parts.
+    """Return the bound on the whole loss that follows from the bounds on parts.
 
-    With A and B the sums of the words of a and b: ``|ab - AB| <= |a| |b - B| + |a - A| |B|`` and
-    ``|B| <= |b| + |b - B|``; to that come the products of words that are not kept. The first word is at most
+    Let A and B be the sums of the words of a and b. Then ``|ab - AB| <= |a| |b - B| + |a - A| |B|`` and
+    ``|B| <= |b| + |b - B|``. The products of words that are not kept are added to that. The first word is at most
     ``|x| + |x - x[0]|``.
     """
     (rest_a, words_a), (rest_b, words_b) = (_bounds_of(splittings[n], bounds[n]) for n in "ab")
@@ -199,13 +200,13 @@ def _composed(
 
 
 def _bounds_of(splitting: Splitting, bounds: Mapping[Part, Fraction]) -> tuple[Fraction, list[Fraction]]:
-    """Return the bounds on what all words leave, and on each word."""
+    """Return the bound on the rest after all words, and the bound on each word."""
     words = [1 + bounds[Part(0, True)], *(bounds[Part(i, False)] for i in range(1, splitting.count))]
     return bounds[Part(splitting.count - 1, True)], words
 
 
 def _worst_pair(algorithm: SplitGemm, splittings: Mapping[str, Splitting], window: Window, seed: int) -> Pair:
-    """Return the operands with the largest error found: those with the largest parts are paired with each other."""
+    """Return the pair with the largest error among the operands with the largest parts."""
     middle = (window.low + window.high) // 2
     candidates = {n: _candidates(s, dense([middle], seed)) for n, s in splittings.items()}
     words = {n: [(x, *_exact_words(splittings[n], x)) for x in xs] for n, xs in candidates.items()}
@@ -244,7 +245,7 @@ def _exact(x: Number[int]) -> Fraction:
 
 
 def _pair_witness(splittings: Mapping[str, Splitting], pair: Pair) -> Witness:
-    """Return two operands and their words, and which bound their error exceeds."""
+    """Return two operands and their words, and the bound that their error exceeds."""
     numbers = [
         Shown(n.name.replace("x", name), n.fmt, n.pattern)
         for name, pattern in (("a", pair.a), ("b", pair.b))

@@ -1,8 +1,8 @@
-"""An algorithm's program run on bounds: every number as a polynomial in the operands, an error and a magnitude.
+"""Bounds of an algorithm's numbers: its program runs on polynomials in the operands, with an error and a magnitude.
 
-All elements of a row or a column have the same bound, so that one stands for each of them. Where operands are split
-into words, every rounding is a symbol of its own, with a bound: the residual ``x - w`` of a word ``w = x + r`` is
-``-r`` then, and not as large as x. What sums lose is added up in ``error``.
+All elements of a row or a column have the same bound, so one element stands for all of them. When an operand is split
+into words, every rounding becomes a symbol with a bound of its own. So the residual ``x - w`` of a word ``w = x + r``
+is ``-r`` and its bound is not as large as that of x. The losses of sums are added up in ``error``.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ from mmaproof.smt.semantics.terms import ZERO_EXPONENT
 _INTEGERS = IntegerAlgebra()
 
 Monomial = tuple[str, ...]
-"""Names of symbols; one of two symbols stands for the products of elements of a row and of a column."""
+"""The names of symbols. Two symbols stand for the products of an element of a row and one of a column."""
 
 _NEAREST = (Rounding.RNE, Rounding.RNA)
 
 
 class NoBoundError(InputError):
-    """There is no bound: the text says why."""
+    """There is no bound. The text says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Enclosure:
-    """A number: ``sum coefficient * monomial + e`` with ``|e| <= error``, of magnitude ``most`` at most."""
+    """A number ``sum coefficient * monomial + e`` with ``|e| <= error`` and a magnitude of at most ``most``."""
 
     terms: Mapping[Monomial, Fraction]
     error: Fraction
@@ -59,7 +59,7 @@ class Enclosure:
         return Enclosure(terms, self.error + other.error, self.most + other.most)
 
     def product(self, other: Enclosure) -> Enclosure:
-        """Return the product of two elements, which have no error beside their symbols."""
+        """Return the product of two elements, whose errors are symbols only."""
         terms = {(*m, *n): x * y for m, x in self.terms.items() for n, y in other.terms.items()}
         return Enclosure(terms, Fraction(0), self.most * other.most)
 
@@ -68,9 +68,9 @@ ZERO = Enclosure({}, Fraction(0), Fraction(0))
 
 
 class EnclosureArithmetic(Arithmetic[Any, Any]):
-    """Operations on numbers whose words hold an ``Enclosure``; ``sizes`` are the bounds of the symbols.
+    """Operations on numbers whose words hold an ``Enclosure``. ``sizes`` are the bounds of the symbols.
 
-    Raises NoBoundError where a number might not be finite.
+    The operations raise NoBoundError if a number might not be finite.
     """
 
     def __init__(self, sizes: dict[str, Fraction]) -> None:
@@ -78,7 +78,7 @@ class EnclosureArithmetic(Arithmetic[Any, Any]):
         self.sizes = sizes
 
     def largest(self, terms: Mapping[Monomial, Fraction]) -> Fraction:
-        """Return a bound of the magnitude of a polynomial."""
+        """Return a bound on the magnitude of a polynomial."""
         return sum((abs(x) * prod(self.sizes[s] for s in m) for m, x in terms.items()), Fraction(0))
 
     def zero(self, fmt: Format) -> Number[Any]:
@@ -86,11 +86,11 @@ class EnclosureArithmetic(Arithmetic[Any, Any]):
         return number(fmt, ZERO)
 
     def convert(self, label: str, x: Number[Any], fmt: Format, rounding: Rounding) -> Number[Any]:
-        """Return ``x`` rounded to ``fmt``, unchanged where that has every number of its format."""
+        """Return ``x`` rounded to ``fmt``. It is unchanged if ``fmt`` has every number of its format."""
         return number(fmt, x.word.data) if _holds(fmt, x.fmt) else self.rounded(label, x.word.data, fmt, rounding)
 
     def scale(self, label: str, x: Number[Any], places: int) -> Number[Any]:
-        """Return ``x * 2**places``: exact, but for what is lost below the smallest number."""
+        """Return ``x * 2**places``. It is exact except for bits below the smallest number."""
         scaled = x.word.data.times(Fraction(2) ** places)
         if places >= 0:
             _require_finite(label, scaled.most, x.fmt)
@@ -98,7 +98,7 @@ class EnclosureArithmetic(Arithmetic[Any, Any]):
         return number(x.fmt, self._moved(scaled, least(x.fmt) / 2))
 
     def add(self, label: str, x: Number[Any], y: Number[Any], rounding: Rounding = Rounding.RNE) -> Number[Any]:
-        """Return ``x + y`` rounded to the format of ``x``; nothing is rounded where one of them is +0."""
+        """Return ``x + y`` rounded to the format of ``x``. Nothing is rounded if one of them is +0."""
         first, second = x.word.data, y.word.data
         if not (first.most and second.most):
             return number(x.fmt, first if first.most else second)
@@ -111,12 +111,12 @@ class EnclosureArithmetic(Arithmetic[Any, Any]):
     def call(
         self, label: str, unit: Design, a: Sequence[Number[Any]], b: Sequence[Number[Any]], c: Number[Any]
     ) -> Number[Any]:
-        """Return what the unit makes of ``c + sum a*b``, each of its steps within the bound of ``error-bound``.
+        """Return the unit's result for ``c + sum a*b``, with each step within the bound of ``error-bound``.
 
-        That is ``|d - exact| < (L + 1) * 2**(e_max - F) + u``. e_max is at most the exponent of the largest product,
-        or of the largest c, as the design reads exponents; u is one ulp (half of one) of d, and ``|d|`` is below
-        ``|exact| + (L + 1) * 2**(e_max - F) + u``. The register holds that much without u (the terms are cut by less
-        than one unit each): the conversion does not overflow where that is no larger than its largest number.
+        That is ``|d - exact| < (L + 1) * 2**(e_max - F) + u``. e_max is at most the exponent of the largest product or
+        of the largest c, as the design reads exponents. u is one ulp of d (or half an ulp), and ``|d|`` is below
+        ``|exact| + (L + 1) * 2**(e_max - F) + u``. The sum in the register is below that without u, because each term
+        is cut by less than one unit. The conversion does not overflow if that is at most its largest number.
         """
         x, y, total = a[0].word.data, b[0].word.data, c.word.data
         product = x.product(y)
@@ -164,7 +164,7 @@ class EnclosureArithmetic(Arithmetic[Any, Any]):
 
 
 class WordArithmetic(EnclosureArithmetic):
-    """The same where elements are split into words: every rounding makes a symbol."""
+    """The operations that split elements into words. Every rounding makes a symbol."""
 
     def _moved(self, value: Enclosure, error: Fraction) -> Enclosure:
         symbol = f"r{len(self.sizes)}"
@@ -173,13 +173,13 @@ class WordArithmetic(EnclosureArithmetic):
 
 
 def number(fmt: Format, value: Enclosure) -> Number[Any]:
-    """Return a number of a format that is enclosed; its span is not used."""
+    """Return a number of a format with this enclosure. Its span is not used."""
     return Number(fmt, Word[Any](value, fmt.bits, False, _INTEGERS), Span.of_format(OPERANDS))
 
 
 def rounding_error(most: Fraction, fmt: Format, rounding: Rounding) -> Fraction:
-    """Return how far a number of magnitude ``most`` at most is moved by rounding to ``fmt``, where it stays finite."""
-    # a power of two is no number that moves, if the format reaches it; those below it have the next lower exponent
+    """Return how far rounding to ``fmt`` moves a number of at most ``most`` in magnitude, if it stays finite."""
+    # a power of two in the range of the format does not move, and numbers below it have the next lower exponent
     top = _log2_below(most) if most else fmt.e_min
     ulp = Fraction(2) ** (max(top, fmt.e_min) - fmt.fraction_bits)
     if rounding in (Rounding.RTN, Rounding.RTP):
@@ -188,7 +188,7 @@ def rounding_error(most: Fraction, fmt: Format, rounding: Rounding) -> Fraction:
 
 
 def rounded_magnitude(most: Fraction, fmt: Format, rounding: Rounding) -> Fraction:
-    """Return ``most`` rounded to ``fmt``, with no upper end of exponents; in either direction of the line upwards."""
+    """Return ``most`` rounded to ``fmt`` without an upper end of exponents. RTN and RTP round it up."""
     ulp = Fraction(2) ** (_exponent(fmt, most) - fmt.fraction_bits)
     count = most / ulp
     match rounding:
@@ -227,9 +227,9 @@ def _exponent(fmt: Format, most: Fraction) -> int:
 
 
 def _product_exponent(label: str, unit: Design, a: Fraction, b: Fraction) -> tuple[int, int]:
-    """Return the largest e_max of products and of a zero c, whatever zeros and subnormals read, and F below it.
+    """Return the largest e_max of products and of a zero c, whatever zeros and subnormals read, and F.
 
-    Raises NoBoundError for a unit whose steps do not state that they align each product and c in one sum, and how.
+    Raises NoBoundError if the steps of a unit do not state that they align each product and c in one sum, and how.
     """
     excess, others, kept = unit.step.product_excess, unit.step.other_exponents, unit.step.kept_bits
     if not unit.guarantees(Guarantee.SINGLE_SUM) or excess is None or others is None or kept is None:

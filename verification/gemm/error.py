@@ -1,8 +1,8 @@
-"""Errors of algorithms on random matrices, measured on arrays against exact results, beside their bounds.
+"""Errors of algorithms on random matrices, measured on arrays against exact results and compared with bounds.
 
-The matrices are square, N x N, and N is the length of the dot products. Some rows of A and columns of B are drawn, and
-their elements of C = A B computed: elements are independent of each other, so that these are what the whole matrices
-would have there. The exact result is exact: integers times one power of two.
+The matrices are N x N, so N is the length of the dot products. Only some rows of A and columns of B are drawn, and the
+elements of C = A B at their crossings are computed. Elements do not depend on each other, so these are the elements
+that the whole matrices would give. The exact result is an integer times a power of two.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _ARRAYS = ArrayAlgebra()
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """A bound of ``|d - reference|`` for operands of these sizes; None where there is none, and ``reason`` says why."""
+    """A bound on ``|d - reference|`` for operands of these sizes. It is None if there is none; ``reason`` says why."""
 
     sizes: Sizes
     value: Fraction | None
@@ -43,11 +43,11 @@ class Bound:
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """Errors ``d - reference`` of an algorithm over the elements that were computed of an N x N product.
+    """Errors ``d - reference`` of an algorithm over the computed elements of an N x N product.
 
-    ``relative`` is the largest error as a part of ``sum |a||b|``, ``ulps`` the median error in units in the last place
-    of the reference in fp32, ``bias`` the mean of the signed errors. Elements of which d or the reference is not finite
-    are counted, and in none of these; all are None where no element is finite.
+    ``relative`` is the largest error relative to ``sum |a||b|``. ``ulps`` is the median error in units in the last
+    place of the reference in fp32. ``bias`` is the mean of the signed errors. Elements whose d or reference is not
+    finite are counted and left out of these three. All three are None if no element is finite.
     """
 
     algorithm: Algorithm
@@ -75,12 +75,12 @@ def measure(
     seed: int = 0,
     bounded: bool = False,
 ) -> Iterator[Point]:
-    """Yield the errors of each algorithm on the same random matrices, of ``rows`` x ``columns`` elements at most.
+    """Yield the errors of each algorithm on the same random matrices, at most ``rows`` x ``columns`` elements of each.
 
-    The matrices depend on seed, N and the distribution only; c is 0. ``bounded`` composes bounds, too: for operands of
-    any size that the distribution has, or where it has no largest, up to the largest drawn.
-    Raises DesignError where an algorithm does not run on ``unit`` or N does not fit, NoBoundError for a reference that
-    means nothing.
+    The matrices depend only on seed, N and the distribution; c is 0. ``bounded`` composes bounds too. They are for the
+    largest operands of the distribution, or for the largest that were drawn if the distribution has no limit.
+    Raises DesignError if an algorithm does not run on ``unit`` or N does not fit, and NoBoundError for a reference that
+    has no meaning.
     """
     for algorithm in algorithms:
         algorithm.require(unit)
@@ -100,7 +100,7 @@ def measure(
 
 @dataclass(frozen=True)
 class Task:
-    """What is to be measured of algorithms at one size: plain data, so that another process can do it."""
+    """A measurement of algorithms at one size. It is plain data, so that another process can run it."""
 
     algorithms: tuple[Algorithm, ...]
     unit: Design
@@ -114,7 +114,7 @@ class Task:
 
 
 def points_of(task: Task) -> list[Point]:
-    """Return the errors that a task asks for."""
+    """Return the errors that ``task`` describes."""
     found = measure(
         task.algorithms,
         task.unit,
@@ -131,7 +131,7 @@ def points_of(task: Task) -> list[Point]:
 
 @dataclass(frozen=True, slots=True)
 class Scaled:
-    """An array of numbers: integers (dtype object) times ``2**exponent``; what is not ``finite`` counts as 0."""
+    """An array of numbers: integers (dtype object) times ``2**exponent``. Those that are not ``finite`` count as 0."""
 
     integers: npt.NDArray[Any]
     exponent: int
@@ -139,11 +139,11 @@ class Scaled:
 
     @classmethod
     def of_patterns(cls, fmt: Format, patterns: Patterns) -> Scaled:
-        """Return the numbers that patterns mean."""
+        """Return the values of patterns."""
         x = Number(fmt, _ARRAYS.from_patterns(patterns, fmt.bits), Span.of_format(fmt))
         word, finite = exact_value(_ARRAYS, x, x.span)
         integers = np.asarray(word.data, dtype=object)
-        # the fewer bits, the faster the products
+        # fewer bits make products faster
         bits = int(np.bitwise_or.reduce(integers, axis=None)) or 1
         places = (bits & -bits).bit_length() - 1
         return cls(integers >> places, x.span.least + places, np.broadcast_to(finite.data, patterns.shape))
@@ -154,18 +154,18 @@ class Scaled:
         return Scaled(self.integers.dot(other.integers), self.exponent + other.exponent, finite)
 
     def at(self, exponent: int) -> npt.NDArray[Any]:
-        """Return the integers at an exponent that is no larger."""
+        """Return the integers for an ``exponent`` that is at most that of the array."""
         moved: npt.NDArray[Any] = self.integers << (self.exponent - exponent)
         return moved
 
 
 def _reference(reference: Reference, a: Patterns, b: Patterns) -> Scaled:
-    """Return the exact product of fp32 matrices, or that of an fp32 GEMM."""
+    """Return the exact product of fp32 matrices, or the product of an fp32 GEMM."""
     if reference is Reference.FP32:
         first, second = a.view(np.float32), b.view(np.float32)
         total = np.zeros((len(a), b.shape[1]), dtype=np.float32)
         for k in range(a.shape[1]):
-            # both operations round to nearest in fp32; what overflows is no reference
+            # both operations round to nearest in fp32, and an overflow gives no reference
             with np.errstate(over="ignore", invalid="ignore"):
                 total = total + first[:, k, np.newaxis] * second[np.newaxis, k, :]
         return Scaled.of_patterns(OPERANDS, total.view(np.uint32))
@@ -173,7 +173,7 @@ def _reference(reference: Reference, a: Patterns, b: Patterns) -> Scaled:
 
 
 def _rounded(algorithm: Algorithm, unit: Design, a: Patterns, b: Patterns) -> Scaled:
-    """Return the exact product of matrices whose elements are rounded as the first words of the algorithm are."""
+    """Return the exact product of the matrices of the algorithm's first words."""
     rounded = []
     for operand, fmt, patterns in (("a", unit.a_format, a), ("b", unit.b_format, b)):
         x = as_number(_ARRAYS.from_patterns(patterns, OPERANDS.bits))

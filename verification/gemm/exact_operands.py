@@ -1,4 +1,4 @@
-"""Operands that the unit's format holds: what an algorithm comes down to, composed from proved lemmas."""
+"""What an algorithm reduces to for operands of the unit's format, composed from proved lemmas."""
 
 from __future__ import annotations
 
@@ -26,20 +26,21 @@ from mmaproof.verification.gemm.verdict import AlgorithmVerdict, Asked, Shown, W
 from mmaproof.verification.gemm.windows import Precisions
 
 DIRECT_SECONDS = 3.0
-"""Seconds for which the composed statement is asked directly: its lemmas prove it, this only tests it."""
+"""Seconds for which a solver is asked about the composed statement. The lemmas prove it, and this only tests it."""
 NEGATIVE_ZERO = 1 << OPERANDS.sign_position
 
 
 class CompositionRefutedError(RuntimeError):
-    """What follows from proved lemmas is refuted: a lemma is wrong, or the composition. An internal error."""
+    """A statement that follows from proved lemmas is refuted. A lemma or the composition is wrong (internal error)."""
 
 
 def check_exact_operands(algorithm: SplitGemm, unit: Design, k: int | None, asked: Asked) -> AlgorithmVerdict:
-    """Find what ``algorithm`` comes down to on operands of the unit's format, and for which c, and prove it.
+    """Find and prove what ``algorithm`` reduces to on operands of the unit's format, and for which c.
 
-    Lemmas: every residual is +0; a step without products returns c, for c in a range that is found; zeros added outside
-    the unit change nothing but signs of zeros. The result follows by substitution, and is tested for ``k`` elements
-    (default the unit's K). Raises DesignError for a unit whose accumulator is not fp32, CompositionRefutedError.
+    There are three kinds of lemmas. Every residual is +0. A step without products returns c, for a range of c that is
+    found. Zeros added outside the unit change only signs of zeros. The result follows by substitution, and it is tested
+    for ``k`` elements (by default the unit's K). Raises DesignError for a unit whose accumulator is not fp32, and
+    CompositionRefutedError.
     """
     if unit.c_format is not OPERANDS or unit.d_format is not OPERANDS:
         raise DesignError(f"exact-operands is about units that accumulate in fp32, and {unit.name} does not")
@@ -103,7 +104,7 @@ def check_exact_operands(algorithm: SplitGemm, unit: Design, k: int | None, aske
 
 
 def range_text(windows: Sequence[Window]) -> str:
-    """Return a table of windows in words, the shortest that say it."""
+    """Return a table of windows in short words."""
     first = windows[0]
     least = {w.low - w.bits + 1 for w in windows}
     if len(windows) == 1 and (first.low, first.high, first.bits) == (EXPONENTS[0], EXPONENTS[-1], OPERANDS.precision):
@@ -119,9 +120,9 @@ def range_text(windows: Sequence[Window]) -> str:
 
 
 def _unchanged(unit: Design, asked: Asked) -> tuple[list[Window], Witness | None, str]:
-    """Return the windows of all c that a step without products is proved to return, and a c that it does not.
+    """Return the windows of c that a step without products is proved to return, and a c that it does not return.
 
-    Without windows the text says why there are none.
+    If there are no windows, the text says why.
     """
     step, known, beyond = unit.one_step(), Precisions(), None
     patterns = every_precision(asked.means.seed, each=1)
@@ -156,7 +157,7 @@ def _numbered(operands: Operands, name: str) -> list[tuple[int, int]]:
 
 
 def _elements(fmt: Format, shape: tuple[int, int], rng: np.random.Generator) -> list[Patterns]:
-    """Return elements to multiply with zeros: zeros, the largest ones of either sign, and random finite ones."""
+    """Return elements that are multiplied by zeros: zeros, the largest of either sign, and random finite ones."""
     dtype = pattern_dtype(fmt)
     signs = rng.integers(0, 2, shape) << fmt.sign_position
     random = rng.integers(0, fmt.max_finite + 1, shape)
@@ -171,9 +172,9 @@ def _stays(unit: Design, zero: int, asked: Asked) -> bool:
 
 
 def _test(question: ComesDownTo, unit: Design, asked: Asked) -> str:
-    """Return what random operands and, for a while, the solver say of the composed statement.
+    """Return in words what random operands and the solver, in a few seconds, say about the composed statement.
 
-    Raises CompositionRefutedError where it is refuted.
+    Raises CompositionRefutedError if it is refuted.
     """
     limits = Limits(min(asked.left.seconds, DIRECT_SECONDS), asked.left.memory_bytes)
     means = replace(asked.means, limits=limits)

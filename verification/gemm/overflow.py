@@ -1,4 +1,4 @@
-"""Whether an operation of an algorithm can overflow: by bounds where they suffice, else by a solver at one length."""
+"""Whether an operation of an algorithm can overflow. Bounds decide it if they suffice, else a solver at one length."""
 
 from __future__ import annotations
 
@@ -44,16 +44,16 @@ _INTEGERS = IntegerAlgebra()
 _ARRAYS = ArrayAlgebra()
 
 LONGEST = 1 << 12
-"""Up to this length the argument by bounds is tried."""
+"""The largest length for which the argument by bounds is tried."""
 
 
 def check_overflow(
     algorithm: Algorithm, unit: Design, k: int | None, where: Sequence[Precondition], asked: Asked
 ) -> AlgorithmVerdict:
-    """Find out whether nothing becomes infinite, NaN or clamped for ``k`` elements (default the unit's K).
+    """Find out whether some number becomes infinite, NaN or clamped for ``k`` elements (by default the unit's K).
 
-    First bounds of the words are proved, of one operand and so for any K, and carried through the operations. Where
-    one leaves its format, the question is asked of the search and the solver at length k.
+    First, bounds on the words of one operand are proved, which hold for any K, and carried through the operations. If a
+    bound leaves its format, the search and the solver decide the question at length k.
     """
     question = NoOverflow(algorithm, unit, k=k, where=where)
     proved = _by_bounds(algorithm, unit, question, asked) if isinstance(algorithm, SplitGemm) else None
@@ -73,7 +73,7 @@ def check_overflow(
 
 
 def _by_bounds(algorithm: SplitGemm, unit: Design, question: NoOverflow, asked: Asked) -> AlgorithmVerdict | None:
-    """Return that nothing overflows if that follows from bounds of the words, None if it does not."""
+    """Return the verdict that nothing overflows if it follows from bounds on the words, else None."""
     most: dict[str, tuple[int, ...]] = {}
     for name in "ab":
         found = _word_bounds(Splitting.of(algorithm, unit, name), question, asked)
@@ -107,7 +107,7 @@ def _by_bounds(algorithm: SplitGemm, unit: Design, question: NoOverflow, asked: 
 
 
 def _word_bounds(splitting: Splitting, question: NoOverflow, asked: Asked) -> tuple[int, ...] | None:
-    """Return proved exponents of powers of two that the words do not exceed; None where one can be infinite."""
+    """Return proved exponents of powers of two that the words do not exceed; None if a word can be infinite."""
     low, high = EXPONENTS[0], EXPONENTS[-1]
     for p in question.where:
         if isinstance(p, Exponents):
@@ -130,7 +130,7 @@ def _word_bounds(splitting: Splitting, question: NoOverflow, asked: Asked) -> tu
 
 
 def _largest_words(splitting: Splitting, patterns: Patterns) -> tuple[int, ...] | None:
-    """Return for each word the least power of two that it does not exceed; None where something is not finite."""
+    """Return for each word the least power of two that it does not exceed; None if something is not finite."""
     fmt, most = splitting.fmt, []
     arithmetic: Arithmetic[Any, Any] = Arithmetic(_ARRAYS, record=True)
     words = splitting.split(arithmetic, _ARRAYS.from_patterns(patterns, OPERANDS.bits))
@@ -146,9 +146,9 @@ def _largest_words(splitting: Splitting, patterns: Patterns) -> tuple[int, ...] 
 def _stays_by_spans(
     algorithm: SplitGemm, unit: Design, span: Span, most: Mapping[str, Sequence[int]], length: int
 ) -> bool:
-    """Return whether no sum of ``length`` products can overflow, by what is known without looking at data.
+    """Return whether no sum of ``length`` products can overflow by the spans of the words.
 
-    A number of at most ``2**e`` rounds to one of at most that, which the format holds if e is at most its e_max.
+    A number of at most ``2**e`` rounds to at most ``2**e``, which the format holds if e is at most its e_max.
     """
     arithmetic: Arithmetic[int, bool] = Arithmetic(_INTEGERS, record=True)
 
@@ -164,7 +164,7 @@ def _stays_by_spans(
 def _stays_by_step(
     algorithm: SplitGemm, unit: Design, span: Span, most: Mapping[str, Sequence[int]], length: int
 ) -> bool:
-    """Return whether no sum of ``length`` products can overflow, if every step is within its a-priori bound."""
+    """Return whether no sum of ``length`` products can overflow if every step is within its a-priori bound."""
 
     def one(symbol: str, exponent: int) -> Enclosure:
         size = sizes[symbol] = Fraction(2) ** exponent
@@ -184,7 +184,7 @@ def _stays_by_step(
 
 
 def _longest(unit: Design, k: int, stays: Callable[[int], bool]) -> int:
-    """Return the largest length, up to a limit, for which the bounds suffice; 0 where they do not for k."""
+    """Return the largest length up to LONGEST for which the bounds suffice; 0 if they do not suffice for k."""
     if not stays(k):
         return 0
     low, high = k, max(k, LONGEST // unit.k * unit.k)

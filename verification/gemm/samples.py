@@ -1,4 +1,4 @@
-"""fp32 numbers to guess claims from: the solver then proves these, or adds the number that refutes one."""
+"""Sample fp32 numbers, from which claims are guessed. The solver proves a claim or finds a number that refutes it."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ Integers = npt.NDArray[np.int64]
 
 PRECISION = OPERANDS.precision
 EACH = 6
-"""Random significands for each number of significant bits, and exponent."""
+"""Random significands for each exponent and number of significant bits."""
 DENSE = 1 << 13
-"""Significands from the smallest one up: where a relative error is largest."""
+"""The number of smallest significands that are tried, because a relative error is largest there."""
 
 
 def every_precision(seed: int, each: int = EACH) -> Patterns:
-    """Return numbers of every exponent with 1 to 24 significant bits: random ones, and the longest runs of ones."""
+    """Return numbers of every exponent with 1 to 24 significant bits. Some are random, some are runs of ones."""
     rng = np.random.default_rng(seed)
     significands = []
     for bits in range(1, PRECISION + 1):
@@ -45,7 +45,7 @@ def dense(exponents: Iterable[int], seed: int) -> Patterns:
 
 
 def _patterns(significands: Integers, exponents: Iterable[int]) -> Patterns:
-    """Return every significand of 24 bits at every exponent as a pattern, those that fp32 holds exactly."""
+    """Return the patterns of all 24-bit significands at all exponents, as far as fp32 holds them exactly."""
     found = []
     for exponent in exponents:
         below = max(OPERANDS.e_min - exponent, 0)
@@ -62,7 +62,7 @@ def exponents_of(patterns: Patterns) -> Integers:
 
 
 def significant_bits(patterns: Patterns) -> Integers:
-    """Return how many significant bits nonzero finite numbers have."""
+    """Return the numbers of significant bits of nonzero finite numbers."""
     fractions = np.abs(np.frexp(patterns.view(np.float32).astype(np.float64))[0])
     significands = (fractions * (1 << PRECISION)).astype(np.int64)
     lowest = significands & -significands
@@ -81,5 +81,5 @@ def split_values(splitting: Splitting, patterns: Patterns) -> SplitValues[Any, A
 
 
 def broadcast(data: Any, patterns: Patterns) -> npt.NDArray[Any]:
-    """Return data of the array interpretation with one element for each pattern."""
+    """Return data of the array interpretation as an array with one element for each pattern."""
     return np.broadcast_to(data, patterns.shape)

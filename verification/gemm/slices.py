@@ -1,4 +1,4 @@
-"""How many products of slices an integer register adds exactly."""
+"""The number of products of slices that an integer register adds exactly."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ _INTEGERS = IntegerAlgebra()
 _ARRAYS = ArrayAlgebra()
 
 SHIFTS = 4
-"""Rows whose largest element is up to so many binary places above the element are among the samples."""
+"""The samples contain rows whose largest element is up to this many binary places above the element."""
 PAIRED = 1500
-"""Elements of each operand that are paired with each other."""
+"""The number of elements of each operand that are paired with each other."""
 
 
 @dataclass(frozen=True)
 class Wrap:
-    """A sum that the register does not hold: its elements, the products of slices, and the last instruction."""
+    """A sum that does not fit the register: its elements, the products of slices, and the last instruction."""
 
     x: int
     y: int
@@ -44,7 +44,7 @@ class Wrap:
 
 
 def check_slices(algorithm: SliceGemm, unit: Design, asked: Asked) -> AlgorithmVerdict:
-    """Find the largest K for which every integer sum is exact, and operands with which a longer one is not."""
+    """Find the largest K for which every integer sum is exact, and operands for which a longer sum is not."""
     groups = [[p] for p in algorithm.pairs]
     if algorithm.sums is Sums.WEIGHT:
         weights = sorted({i + j for i, j in algorithm.pairs})
@@ -78,7 +78,7 @@ def check_slices(algorithm: SliceGemm, unit: Design, asked: Asked) -> AlgorithmV
 def _slice_bounds(
     algorithm: SliceGemm, unit: Design, patterns: Patterns, rows: Sequence[Patterns], asked: Asked
 ) -> tuple[dict[str, tuple[int, ...]] | None, str]:
-    """Return the proved magnitudes of the slices of a and of b, or None and why there are none."""
+    """Return the proved bounds on the slices of a and of b, or None and why there are none."""
     bounds: dict[str, tuple[int, ...]] = {}
     for name in "ab":
         most = np.max([_slices(algorithm, unit, name, patterns, row).max(axis=1) for row in rows], axis=0)
@@ -103,7 +103,7 @@ def _weight_bound(
     rows: Sequence[Patterns],
     asked: Asked,
 ) -> tuple[int | None, str]:
-    """Return the proved sum of products that one k adds to a register, or None and why there is none."""
+    """Return the proved bound on what one k adds to a register, or None and why there is none."""
     most = 0
     for group in groups:
         for row in rows:
@@ -135,7 +135,7 @@ def _slices(algorithm: SliceGemm, unit: Design, name: str, x: Patterns, row: Pat
 def _best_pair(
     algorithm: SliceGemm, unit: Design, group: Sequence[tuple[int, int]], patterns: Patterns, row: Patterns
 ) -> tuple[int, int, int]:
-    """Return the largest sum of a group's products that was found, and the elements of a and b that give it."""
+    """Return the largest sum that was found of a group's products, and the elements of a and b that give it."""
     slices = {n: _slices(algorithm, unit, n, patterns, row) for n in "ab"}
     order = {n: np.argsort(-s.sum(axis=0), kind="stable")[:PAIRED] for n, s in slices.items()}
     a, b = (slices[n][:, order[n]] for n in "ab")
@@ -148,9 +148,9 @@ def _best_pair(
 def _first_wrap(
     algorithm: SliceGemm, unit: Design, groups: Sequence[Sequence[tuple[int, int]]], patterns: Patterns, limit: int
 ) -> Wrap:
-    """Return the shortest sum of equal products, of elements that are the largest of their rows, that is not held.
+    """Return the shortest sum of equal products that does not fit. The elements are the largest of their rows.
 
-    The sum up to its last instruction is exact, as it is within the register: that instruction is replayed.
+    The sum before the last instruction fits the register, so it is exact. The last instruction is replayed.
     """
     best = [(*_best_pair(algorithm, unit, g, patterns, patterns), g) for g in groups]
     per_k, x, y, group = max(best, key=lambda found: found[0])

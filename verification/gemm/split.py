@@ -1,4 +1,4 @@
-"""When the words of a split add up to the operand, and how far they miss it."""
+"""When the words of a split add up to the operand, and how large the difference is otherwise."""
 
 from __future__ import annotations
 
@@ -43,16 +43,16 @@ _INTEGERS = IntegerAlgebra()
 _ARRAYS = ArrayAlgebra()
 
 EXACT = 99
-"""What stands for the exponent of a bound where there is no error at all."""
+"""Stands for the exponent of a bound if there is no error."""
 NONE = -1
-"""What stands for it where a word is not finite or farther from x than x from zero."""
+"""Stands for it if a word is not finite, or differs from x by more than |x|."""
 
 
 @dataclass(frozen=True)
 class RelativeBound:
-    """``|x - sum of words| <= 2**-places |x|`` in a window; ``places`` EXACT: no error.
+    """``|x - sum of words| <= 2**-places |x|`` in a window. If ``places`` is EXACT, there is no error.
 
-    ``beyond`` is a number that violates the bound half as large; None where there is no error.
+    ``beyond`` is a number that violates a bound half as large; None if there is no error.
     """
 
     window: Window
@@ -61,10 +61,10 @@ class RelativeBound:
 
 
 def check_split(algorithm: SplitGemm, unit: Design, where: Sequence[Precondition], asked: Asked) -> AlgorithmVerdict:
-    """Find the windows of exponents in which the split of an operand is exact, and the bound on its relative error.
+    """Find the windows of exponents in which the split of an operand is exact, and a bound on its relative error.
 
-    Both operands are asked about where they are split into different numbers of words. What ``where`` states is that
-    numbers of as many significant bits as are ever split exactly are so in its window.
+    If the operands are split into different numbers of words, both are examined. With ``where``, the question is
+    whether all numbers in its window are split exactly that have as many significant bits as are ever split exactly.
     """
     given = window_of(where)
     splittings = {n: Splitting.of(algorithm, unit, n) for n in "ab"}
@@ -81,7 +81,7 @@ def check_split(algorithm: SplitGemm, unit: Design, where: Sequence[Precondition
 
 
 def _check_one(name: str, splitting: Splitting, given: Window | None, asked: Asked) -> AlgorithmVerdict:
-    """Return what is found of one operand, or of both where they are split alike; lemmas are not in it."""
+    """Return the verdict on one operand, or on both if they are split alike. It does not contain the lemmas."""
     words = "1 word" if splitting.count == 1 else f"{splitting.count} words"
     flushed = ", of which the unit reads subnormal ones as zero" if splitting.flushes else ""
     label = f"operand {' and '.join(name)}, {words} of {splitting.fmt.name}{flushed}"
@@ -125,7 +125,7 @@ def _check_one(name: str, splitting: Splitting, given: Window | None, asked: Ask
 def relative_bound(splitting: Splitting, window: Window | None, asked: Asked) -> tuple[RelativeBound | None, str]:
     """Return the proved bound on the relative error, or None and why there is none.
 
-    Without a window it is the longest one with the smallest bound that holds at a normal exponent.
+    The default window is the longest one with the smallest bound that holds at a normal exponent.
     """
     patterns = every_precision(asked.means.seed)
     exponents, places = exponents_of(patterns), _places(splitting, patterns)
@@ -191,13 +191,13 @@ def _best_window(exponents: Integers, places: Integers) -> Window:
 
 
 def _failing_in(known: Precisions, window: Window, bits: int) -> int | None:
-    """Return a number of so many significant bits in the window that is not split exactly."""
+    """Return a number in the window with so many significant bits that is not split exactly, or None."""
     inside = range(window.low, window.high + 1)
     return next((known.failing[e][1] for e in inside if known.bits(e) < bits), None)
 
 
 def _beyond(splitting: Splitting, known: Precisions, table: Sequence[Window]) -> list[Witness]:
-    """Return what shows that the windows of the first row are maximal, and that there is no row above it."""
+    """Return witnesses that the windows of the first row are maximal, and that no row can be above it."""
     bits = table[0].bits
     shown = []
     if bits < OPERANDS.precision:
@@ -214,7 +214,7 @@ def _beyond(splitting: Splitting, known: Precisions, table: Sequence[Window]) ->
 
 
 def _table_lines(rows: Sequence[Sequence[Window]]) -> list[str]:
-    """Return the table: significant bits, and the windows of exponents in which such numbers are split exactly."""
+    """Return the lines of the table: significant bits, and windows in which such numbers are split exactly."""
     lines = ["    significant bits   exact for floor(log2|x|) in"]
     best = next((row[0].bits for row in rows if row), 0)
     if best < OPERANDS.precision:

@@ -1,4 +1,4 @@
-"""An algorithm's program run on expressions, where proved equations replace what zeros are in."""
+"""An algorithm's program runs on expressions. Proved equations simplify the operations on zeros."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Value = Callable[[Arithmetic[Any, Any], Numbers, Numbers, Number[Any]], Number[A
 
 @dataclass(frozen=True)
 class Expression:
-    """A number as text, and how it is computed from the elements of a and b and from c."""
+    """A number as text, and as a function of the elements of a and b and of c."""
 
     text: str
     value: Value
@@ -34,11 +34,10 @@ ZERO = "+0"
 
 
 class Substitution(Arithmetic[Any, Any]):
-    """Operations on numbers whose words hold an ``Expression``; those on +0 give way to what they are proved to be.
+    """Operations on numbers whose words hold an ``Expression``. Operations on +0 are replaced by proved equations.
 
-    ``passed`` are the accumulators that calls without products handed on: the equations hold for them if they are in
-    the range that is proved. ``signs_lost`` says whether a zero was added outside the unit, which may change the sign
-    of a zero.
+    ``passed`` are the accumulators that calls without products returned. The equations hold for them if they are in the
+    proved range. ``signs_lost`` says whether a zero was added outside the unit, which may change the sign of a zero.
     """
 
     def __init__(self) -> None:
@@ -75,7 +74,7 @@ class Substitution(Arithmetic[Any, Any]):
         )
 
     def add(self, label: str, x: Number[Any], y: Number[Any], rounding: Rounding = Rounding.RNE) -> Number[Any]:
-        """Return ``x + y``; the other one where one of them is +0, but for the sign of a zero."""
+        """Return ``x + y``. If one of them is +0, it is the other one, except for the sign of a zero."""
         first, second = x.word.data, y.word.data
         if ZERO in (first.text, second.text):
             self.signs_lost = self.signs_lost or first.text != second.text
@@ -91,7 +90,7 @@ class Substitution(Arithmetic[Any, Any]):
     def call(
         self, label: str, unit: Design, a: Sequence[Number[Any]], b: Sequence[Number[Any]], c: Number[Any]
     ) -> Number[Any]:
-        """Return what the unit makes of ``c + sum_k a[k]*b[k]``: c where all of one side is +0."""
+        """Return the unit's result for ``c + sum_k a[k]*b[k]``. It is c if all elements of a or of b are +0."""
         start: Expression = c.word.data
         if any(all(x.word.data.text == ZERO for x in side) for side in (a, b)):
             self.passed.add(start.text)
@@ -112,7 +111,7 @@ class Substitution(Arithmetic[Any, Any]):
 
 
 def reduced(algorithm: SplitGemm, unit: Design, k: int) -> tuple[Expression, Substitution]:
-    """Return what an algorithm comes down to where its first words are the operands and the others are +0."""
+    """Return what an algorithm reduces to if its first words are the operands and the others are +0."""
     arithmetic = Substitution()
 
     def element(name: str, fmt: Format, i: int) -> Number[Any]:

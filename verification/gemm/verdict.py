@@ -1,4 +1,4 @@
-"""What is found out about an algorithm on a unit, and how its lemmas are asked."""
+"""The verdict on an algorithm on a unit, and how its lemmas are proved."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from mmaproof.smt.solving.verdict import Model, Status, Verdict
 from mmaproof.verification.means import Means
 
 ROUNDS = 64
-"""How often a claim that was guessed from samples is made again from the witness against it."""
+"""How often a claim that was guessed from samples is changed after a witness against it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Witness:
-    """Operands that show something, with what the algorithm makes of them; computed on integers."""
+    """Operands that show something, and the numbers that the algorithm computes from them, on integers."""
 
     shows: str
     numbers: tuple[Shown, ...]
@@ -41,10 +41,11 @@ class Witness:
 
 @dataclass(frozen=True)
 class AlgorithmVerdict:
-    """The answer to a question about an algorithm on a unit.
+    """The verdict on a question about an algorithm on a unit.
 
-    ``status``: PROVED holds or was found and proved, REFUTED with a witness, UNKNOWN with a ``reason``. ``conclusion``
-    says in a sentence what is known; ``values`` is that as plain data, ``details`` as lines for a person.
+    ``status`` is PROVED (the claim holds, or a value was found and proved), REFUTED with a witness, or UNKNOWN with a
+    ``reason``. ``conclusion`` says in a sentence what is known. ``values`` says it as plain data, and ``details`` as
+    lines for a person.
     """
 
     status: Status
@@ -57,7 +58,7 @@ class AlgorithmVerdict:
 
 
 class Asked:
-    """Lemmas that are asked one after the other, within the limits of one answer."""
+    """Proves lemmas one after the other, within the limits of one answer."""
 
     def __init__(self, means: Means) -> None:
         self.means = means
@@ -67,13 +68,13 @@ class Asked:
 
     @property
     def left(self) -> Limits:
-        """What is left of the limits."""
+        """The rest of the limits."""
         return self.means.limits.after(time.monotonic() - self._started, "earlier questions")
 
     def prove(self, lemma: Lemma) -> Verdict[Model]:
-        """Ask a lemma whose assumption something is known to meet, once for each name.
+        """Decide a lemma whose assumption is known to be satisfiable, once for each name.
 
-        What was refuted is not kept among ``lemmas``: it was a guess.
+        A refuted lemma was a guess, so it is not kept among ``lemmas``.
         """
         if lemma.name in self._proved:
             return self._proved[lemma.name]
@@ -85,16 +86,16 @@ class Asked:
         return verdict
 
     def verdict(self, status: Status, conclusion: str, **parts: Any) -> AlgorithmVerdict:
-        """Return a finding that rests on the lemmas asked so far."""
+        """Return a verdict that rests on the lemmas proved so far."""
         if status is Status.UNKNOWN and "reason" not in parts:
             parts["reason"] = next((x.reason for x in self.lemmas if x.reason is not None), None)
         return AlgorithmVerdict(status, conclusion, lemmas=tuple(self.lemmas), **parts)
 
 
 def window_of(where: Sequence[Precondition]) -> Window | None:
-    """Return the window that ``--where exponents=LO..HI`` states, None for none.
+    """Return the window that ``--where exponents=LO..HI`` states; None if it is not given.
 
-    InputError for other preconditions, and for a window without fp32 numbers.
+    Raises InputError for other preconditions, and for a window without fp32 numbers.
     """
     windows = [p for p in where if isinstance(p, Exponents)]
     if len(windows) != len(where) or len(windows) > 1:
@@ -108,7 +109,7 @@ def window_of(where: Sequence[Precondition]) -> Window | None:
 
 
 def unknown(verdict: Verdict[Model]) -> str:
-    """Return why a verdict is none."""
+    """Return in words why a verdict does not prove the lemma."""
     return verdict.reason or "the claim was made anew too often"
 
 

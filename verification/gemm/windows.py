@@ -15,14 +15,14 @@ from mmaproof.verification.gemm.verdict import ROUNDS, Asked, unknown
 
 
 class Precisions:
-    """For each exponent the number with the fewest significant bits that is known to violate a statement."""
+    """For each exponent, the number with the fewest significant bits that is known to violate a statement."""
 
     def __init__(self) -> None:
         self.failing: dict[int, tuple[int, int]] = {}
         """exponent -> significant bits and pattern"""
 
     def add(self, patterns: Patterns) -> None:
-        """Note numbers that violate it."""
+        """Add numbers that violate the statement."""
         columns = (exponents_of(patterns), significant_bits(patterns), patterns)
         for exponent, bits, pattern in zip(*(x.tolist() for x in columns), strict=True):
             known = self.failing.get(exponent)
@@ -30,7 +30,7 @@ class Precisions:
                 self.failing[exponent] = (bits, pattern)
 
     def bits(self, exponent: int) -> int:
-        """Return up to how many significant bits nothing at this exponent is known to violate it."""
+        """Return the most significant bits up to which no number at this exponent is known to violate it."""
         return self.failing[exponent][0] - 1 if exponent in self.failing else OPERANDS.precision
 
     def windows(self, bits: int) -> list[Window]:
@@ -46,7 +46,7 @@ class Precisions:
         return found
 
     def table(self) -> list[Window]:
-        """Return these windows for 24, 23, ... 1 bits, but none that lies in one of more bits."""
+        """Return the windows for 24, 23, ... 1 bits, without those that lie in a window of more bits."""
         found: list[Window] = []
         for bits in range(OPERANDS.precision, 0, -1):
             for window in self.windows(bits):
@@ -55,10 +55,10 @@ class Precisions:
         return found
 
     def prove(self, asked: Asked, lemma_of: Callable[[Sequence[Window]], OperandLemma]) -> tuple[list[Window], str]:
-        """Return the table, its windows proved together; or none of it, and why they are not if there are any.
+        """Return the table after proving its windows together, or an empty table and why they are not proved.
 
-        A witness makes the windows smaller, so that what is proved is the whole of it: beyond each window there is a
-        number that violates the statement.
+        Each witness makes the windows smaller. So the proved windows are maximal: beyond each of them there is a number
+        that violates the statement.
         """
         for _ in range(ROUNDS):
             windows = self.table()

@@ -1,4 +1,4 @@
-"""Which rows a file gets, and whose d: what the source holds, else what the model returns."""
+"""Which rows a file gets, and which d: that of the source, or else that of the model."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Identification: units of the catalogue and of the space are found, others are said to be none, and never forced."""
+"""Identification: units of the catalogue and of the space are found, and other units are never matched by force."""
 
 import dataclasses
 import random

@@ -1,4 +1,4 @@
-"""Normalisation of partial sums: tensor cores do without, and the experiments of Fasi et al. show it."""
+"""Normalisation of partial sums: tensor cores do not normalise them, and the experiments of Fasi et al. show it."""
 
 import pytest
 

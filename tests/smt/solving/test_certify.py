@@ -1,4 +1,4 @@
-"""Unsat is believed only after someone else said so too; whoever is asked in vain is named."""
+"""Unsat counts only after another solver confirmed it. A solver that gives no confirmation is named."""
 
 import pytest
 from support.fake_solvers import CRASHES, HANGS, says

@@ -1,4 +1,4 @@
-"""Solvers race: whoever fails is no answer, whoever loses is gone, and contradictions are kept."""
+"""Solvers race: a solver that fails gives no answer, the losers have ended, and contradictions are kept."""
 
 import os
 import pickle
