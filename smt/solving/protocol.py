@@ -8,7 +8,7 @@ This module does not import pySMT, so that a process that fails while it loads c
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, assert_never
 
@@ -68,7 +68,7 @@ def decode(output: bytes, symbols: Mapping[str, int]) -> Message:
     Raises ``MalformedReplyError`` for anything that ``encode`` does not write.
     """
     try:
-        message = json.loads(output.decode())
+        message = json.loads(output.decode(), object_pairs_hook=_each_once)
         outcome = Outcome(message["status"])
         if output.find(b"\n") != len(output) - 1 or message.keys() != _KEYS[outcome]:
             raise ValueError("not one line with the keys of its status")
@@ -76,6 +76,14 @@ def decode(output: bytes, symbols: Mapping[str, int]) -> Message:
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as problem:
         start = output[:120].decode(errors="replace")
         raise MalformedReplyError(f"the solver process wrote no answer but {start!r}: {problem}") from None
+
+
+def _each_once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """Return a JSON object; ValueError where it says two things of one key."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key twice in one object")
+    return found
 
 
 def _reply(outcome: Outcome, message: Mapping[str, Any], symbols: Mapping[str, int]) -> Message:

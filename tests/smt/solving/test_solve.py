@@ -183,6 +183,28 @@ def test_only_one_line_and_exit_status_zero_are_believed(five: FNode, limits: Li
     assert answer.outcome is Outcome.UNSAT
 
 
+@pytest.mark.parametrize(
+    "reply",
+    [
+        '{"status": "sat", "status": "unsat", "seconds": 0.5}',
+        '{"status": "unsat", "seconds": 0.5, "seconds": 0.5}',
+        '{"status": "sat", "seconds": 0.5, "model": {"a": "0x06", "a": "0x05"}}',
+        '{"status": "unsat", "seconds": 0.5}\n{"status": "sat", "seconds": 0.5, "model": {"a": "0x05"}}',
+    ],
+)
+def test_who_answers_twice_is_not_believed(five: FNode, limits: Limits, reply: str) -> None:
+    answer = solve(five, [], solver="z3", limits=limits, command=_fake(f"print({reply!r})"))
+    assert _reason(answer).startswith("solver error: the solver process wrote no answer but ")
+
+
+def test_who_answers_late_is_not_believed(five: FNode) -> None:
+    """The answer is written in time, and the process does not end in time; then nothing is written in time."""
+    unsat = json.dumps({"status": "unsat", "seconds": 0.5})
+    for script in (f"print({unsat!r}, flush=True); time.sleep(1.2)", f"time.sleep(1.2); print({unsat!r})"):
+        answer = solve(five, [], solver="z3", limits=Limits(0.4, 1 << 30), command=_fake(script))
+        assert _reason(answer).startswith("timeout: no answer within 0.4 s")
+
+
 def test_a_model_that_does_not_satisfy_the_query_is_not_believed(five: FNode, limits: Limits) -> None:
     reply = {"status": "sat", "seconds": 0.5, "model": {"a": "0x06"}}
     answer = solve(five, [], solver="z3", limits=limits, command=_fake(f"print({json.dumps(reply)!r})"))

@@ -81,7 +81,7 @@ def test_a_bound_that_is_proved_is_one():
 @pytest.mark.parametrize("status", NOTHING_KNOWN)
 @pytest.mark.parametrize("proved", [0, 1, 2])
 def test_slices_whose_magnitudes_are_not_proved(status, proved):
-    found = slices.check_slices(SLICES, INTEGERS, Answers(*[Status.PROVED] * proved, status))
+    found = slices.check_slices(SLICES, INTEGERS, Answers(*[Status.PROVED] * proved, status, Status.PROVED))
     assert (found.status, "largest_k" in found.values) == (Status.UNKNOWN, False)
 
 

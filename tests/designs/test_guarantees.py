@@ -1,0 +1,69 @@
+"""What each value of a parameter takes from the guarantees of a step, and what it adds to them."""
+
+import pytest
+
+from mmaproof.designs.catalogue import find_design
+from mmaproof.designs.steps import Guarantee
+
+FUSED = "volta/mma.m8n8k4.f32.f16.f16.f32"
+SEQUENTIAL = "paper/sequential.m1n1k4.f32.f16.f16.f32"
+MXFP4 = "blackwell/block16.f32.e2m1.e2m1.ue4m3"
+INTEGERS = "ampere/mma.m16n8k16.s32.s8.s8.s32"
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "lost", "gained"),
+    [
+        # c is rounded with the sum of the products, or added to their converted sum
+        (FUSED, "join=round-down", "SINGLE_SUM C_AS_TERM", ""),
+        (FUSED, "join=ieee", "SINGLE_SUM C_AS_TERM", "ROUNDED_LAST_SUM"),
+        (FUSED, "join=ieee-once", "", ""),
+        (FUSED, "grouping=even-odd", "SINGLE_SUM", ""),
+        (FUSED, "grouping=even-odd,join=ieee", "SINGLE_SUM C_AS_TERM", "ROUNDED_LAST_SUM"),
+        (FUSED, "alignment=floor", "TRUNCATED_TERMS TRUNCATES", ""),
+        (FUSED, "alignment=nearest", "TRUNCATED_TERMS TRUNCATES", ""),
+        (FUSED, "alignment=jam", "TRUNCATED_TERMS TRUNCATES", "JAMMED_TERMS"),
+        (FUSED, "carry_bits=3", "EXACT_SUM", ""),
+        (FUSED, "floor=-100", "NO_FLOOR", ""),
+        (FUSED, "product_exponent=normalised", "SUMMED_EXPONENTS", ""),
+        (FUSED, "product_limit=128", "FINITE_PRODUCTS", ""),
+        (FUSED, "zero_sum=ieee", "POSITIVE_ZERO_SUM", ""),
+        # of terms that are zero, both kinds must be absent
+        (FUSED, "zero_product=absent,zero_c=e-zero", "", ""),
+        (FUSED, "zero_product=e-zero,zero_c=absent", "", ""),
+        (FUSED, "zero_product=absent,zero_c=absent", "", "ABSENT_ZEROS"),
+        (MXFP4, "zero_group=absent,zero_c=absent", "", "ABSENT_ZEROS"),
+        (FUSED, "widening=fp16", "UNCHANGED_OPERANDS", ""),
+        (FUSED, "subnormals=results", "SUBNORMAL_RESULTS", ""),
+        (FUSED, "subnormals=operands", "SUBNORMAL_OPERANDS UNCHANGED_OPERANDS", ""),
+        (FUSED, "subnormals=operands-of-a", "SUBNORMAL_OPERANDS UNCHANGED_OPERANDS", ""),
+        (FUSED, "subnormals=accumulator", "SUBNORMAL_OPERANDS UNCHANGED_OPERANDS", ""),
+        (FUSED, "subnormals=flushed", "SUBNORMAL_OPERANDS UNCHANGED_OPERANDS SUBNORMAL_RESULTS", ""),
+        (SEQUENTIAL, "first=magnitude", "SUM_IN_TURN", ""),
+        (SEQUENTIAL, "first=index", "SUM_IN_TURN", ""),
+        (SEQUENTIAL, "truncates=partial-sum", "SUM_IN_TURN", ""),
+        (SEQUENTIAL, "normalises=yes", "SUM_IN_TURN", ""),
+        (INTEGERS, "integer_overflow=saturate", "WRAPS_MODULO", ""),
+    ],
+)
+def test_a_value_takes_what_it_makes_untrue(name, settings, lost, gained):
+    before = find_design(name).step.guarantees
+    after = find_design(f"{name}@{settings}").step.guarantees
+    assert {x.name for x in before - after} == set(lost.split())
+    assert {x.name for x in after - before} == set(gained.split())
+
+
+@pytest.mark.parametrize(
+    ("name", "not_stated"),
+    [
+        (FUSED, "JAMMED_TERMS ABSENT_ZEROS ROUNDED_OPERATIONS ROUNDED_LAST_SUM ADDER_TREE SUM_IN_TURN"),
+        (MXFP4, "SINGLE_PRODUCTS ABSENT_ZEROS"),
+        (SEQUENTIAL, "SINGLE_SUM ALIGNED_SUMS EXACT_SUM NO_FLOOR TRUNCATED_TERMS JAMMED_TERMS ROUNDED_LAST_SUM"),
+        ("paper/tree.m1n1k4.f32.f16.f16.f32", "ALIGNED_TERMS ALIGNED_SUMS SINGLE_SUM EXACT_SUM POSITIVE_ZERO_SUM"),
+        (INTEGERS, "ALIGNED_TERMS CONVERTED_BY_RHO FINITE_PRODUCTS"),
+    ],
+)
+def test_a_kind_of_step_states_nothing_of_another_kind(name, not_stated):
+    stated = {x.name for x in find_design(name).step.guarantees}
+    assert not stated & set(not_stated.split())
+    assert set(not_stated.split()) <= set(Guarantee.__members__)
