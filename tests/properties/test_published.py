@@ -57,7 +57,8 @@ def test_fasi(name, design, expected):
     assert (answer.verdict, answer.finding.value) == expected
 
 
-@pytest.mark.parametrize("design", [pytest.param(x, marks=pytest.mark.middle) for x in HALVES] + [f"{HALVES[0]}@L=2"])
+@pytest.mark.middle
+@pytest.mark.parametrize("design", HALVES)
 def test_fp16_results_are_rounded_to_nearest_and_from_a_wider_sum(design):
     # Fasi et al. and Valpey et al., properties 1 and 2
     assert check("accumulation-precision", find_design(design)).verdict == "holds"
@@ -99,13 +100,8 @@ def test_risky_designs_of_xie(design, name):
     assert answer.finding.runs
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        f"{VOLTA}@L=2",
-        *(pytest.param(x, marks=pytest.mark.middle) for x in (VOLTA, TURING, "hopper/wgmma.f32.f16.f16")),
-    ],
-)
+@pytest.mark.middle
+@pytest.mark.parametrize("name", [VOLTA, TURING, "hopper/wgmma.f32.f16.f16"])
 def test_nvidia_is_symmetric(name):
     assert check("negation-symmetric", find_design(name)).verdict == "holds"
 
