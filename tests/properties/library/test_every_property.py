@@ -24,11 +24,15 @@ LONG = {
     *("order-independent", "chain-order-independent", "monotone-in-a", "monotone-in-c", "negation-symmetric"),
     *("error-bound", "scaling", "low-bits-zero"),
     *("normalised-in-addition", "normalised-in-subtraction", "carry-bits", "exactness-of-products"),
+    *("correctly-rounded", "zero-sum-positive", "underflow-sign", "overflow-to-infinity"),
 }
 """Properties whose mutant takes seconds; the test of each, or ``SHORT``, has shorter questions of both answers."""
 SHORT = {
     "normalised-in-addition": "volta/mma.m8n8k4.f32.f16.f16.f32@L=2",
     "normalised-in-subtraction": "volta/mma.m8n8k4.f32.f16.f16.f32@L=2",
+    "zero-sum-positive": "ampere/mma.m16n8k8.f32.bf16.bf16.f32@L=1",
+    "underflow-sign": "ampere/mma.m16n8k8.f32.bf16.bf16.f32@L=1",
+    "overflow-to-infinity": "ampere/mma.m16n8k8.f32.bf16.bf16.f32@L=1",
     "guard-bit": "turing/mma.m16n8k8.f32.f16.f16.f32@L=1",
     "carry-bits": "volta/mma.m8n8k4.f32.f16.f16.f32@L=1",
 }

@@ -64,7 +64,7 @@ def test_a_sum_rounded_down_twice_has_no_mode():
     ("specimen", "mutant"),
     [
         (f"{CDNA1}@L=2", f"{CDNA1}@L=2,fraction_bits=22"),
-        (VOLTA, f"{VOLTA}@fraction_bits=276,zero_c=absent,zero_product=absent"),
+        pytest.param(VOLTA, f"{VOLTA}@fraction_bits=276,zero_c=absent,zero_product=absent", marks=pytest.mark.middle),
         pytest.param(FMA, f"{FMA}@fraction_bits=22", marks=pytest.mark.middle),
     ],
 )
