@@ -37,9 +37,12 @@ def without_times(found):
     "command",
     [
         ["matrix", VOLTA, TURING, "volta/f16.f16.f16.f16"],
-        ["suite", VOLTA, TURING],
-        ["cover", "volta/f16.f16.f16.f16@L=1", "-n", "4", "--timeout", "1s"],
-        ["fingerprint", VOLTA, TURING, "--only", "order-independent", "--only", "carry-bits"],
+        pytest.param(["suite", VOLTA, TURING], marks=pytest.mark.middle),
+        pytest.param(["cover", "volta/f16.f16.f16.f16@L=1", "-n", "4", "--timeout", "1s"], marks=pytest.mark.middle),
+        pytest.param(
+            ["fingerprint", VOLTA, TURING, "--only", "order-independent", "--only", "carry-bits"],
+            marks=pytest.mark.middle,
+        ),
         ["gemm", "error", "plain", "markidis", "--unit", "volta/f32.f16.f16.f32", "--k", "4,8", "--no-bound"],
         ["disputes", "paper"],
     ],

@@ -179,6 +179,7 @@ def test_without_a_vector_for_all_those_of_the_pairs_remain_each_at_its_own_leng
     assert second.outputs[four.designs[2].name] != second.outputs[four.designs[3].name]
 
 
+@pytest.mark.middle
 def test_vectors_are_made_simple(four, monkeypatch):
     task = task_of(four)
     question = task.question(range(len(task.needs)), 16)

@@ -35,7 +35,7 @@ def share_of_row(design: Design) -> int:
 
 @pytest.mark.parametrize("design", DESIGNS, ids=lambda d: d.name)
 def test_every_design_agrees_on_a_few_operands(design):
-    assert differences(design, 15) == []
+    assert differences(design, 5) == []
 
 
 @pytest.mark.middle
@@ -55,7 +55,7 @@ def test_the_designs_left_out_are_the_same_arithmetic():
     assert {arithmetic(d) for d in load_catalogue().designs.values()} == kept
 
 
-@pytest.mark.parametrize("seed", [0, 1, *(pytest.param(x, marks=pytest.mark.middle) for x in range(2, 10))])
+@pytest.mark.parametrize("seed", [0, *(pytest.param(x, marks=pytest.mark.middle) for x in range(1, 10))])
 @pytest.mark.parametrize("family", VARIED)
 def test_any_combination_of_parameters_agrees(family, seed):
     rng, design = np.random.default_rng(seed), random_design(family, seed)
@@ -63,13 +63,13 @@ def test_any_combination_of_parameters_agrees(family, seed):
         assert disagreements(design, draw(name, design, 12, design.k * (1 + seed % 2), rng)) == [], name
 
 
+@pytest.mark.parametrize("seed", [0, *(pytest.param(x, marks=pytest.mark.middle) for x in (1, 2))])
 @pytest.mark.parametrize("family", [n for n, (_, varied) in VARIED.items() if "alignment" in varied])
-def test_terms_rounded_to_nearest_agree(family):
-    for seed in range(3):
-        name = "late_alignment" if "late_alignment" in VARIED[family][1] else "alignment"
-        rng, design = np.random.default_rng(seed), random_design(family, seed, **{name: Alignment.NEAREST})
-        for distribution in DISTRIBUTIONS:
-            assert disagreements(design, draw(distribution, design, 12, design.k, rng)) == [], distribution
+def test_terms_rounded_to_nearest_agree(family, seed):
+    name = "late_alignment" if "late_alignment" in VARIED[family][1] else "alignment"
+    rng, design = np.random.default_rng(seed), random_design(family, seed, **{name: Alignment.NEAREST})
+    for distribution in DISTRIBUTIONS:
+        assert disagreements(design, draw(distribution, design, 12, design.k, rng)) == [], distribution
 
 
 @pytest.mark.parametrize("k", [1, 3, 12, 16, 48])

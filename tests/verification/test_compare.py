@@ -115,14 +115,17 @@ def test_nan_codes_count_only_when_asked():
     assert ask(VOLTA, other, nan_codes=True).status is Status.REFUTED
 
 
-@SEARCH_AND_SOLVER
 @pytest.mark.parametrize(
-    "where",
+    ("where", "budget"),
     [
-        ["normal", "c=0"],
-        pytest.param(["positive", "c=0"], marks=pytest.mark.middle),
-        pytest.param(["normal", "exponents=100..120"], marks=pytest.mark.middle),
-        ["positive", "exponents=50..60"],
+        (["normal", "c=0"], None),
+        (["positive", "exponents=50..60"], DEFAULT_BUDGET),
+        pytest.param(["normal", "c=0"], DEFAULT_BUDGET, marks=pytest.mark.middle),
+        pytest.param(["positive", "c=0"], None, marks=pytest.mark.middle),
+        pytest.param(["positive", "c=0"], DEFAULT_BUDGET, marks=pytest.mark.middle),
+        pytest.param(["normal", "exponents=100..120"], None, marks=pytest.mark.middle),
+        pytest.param(["normal", "exponents=100..120"], DEFAULT_BUDGET, marks=pytest.mark.middle),
+        pytest.param(["positive", "exponents=50..60"], None, marks=pytest.mark.middle),
     ],
 )
 def test_an_unsatisfiable_precondition_is_vacuous(where, budget):
@@ -207,11 +210,11 @@ def test_witnesses_are_simple():
     ("first", "second"),
     [
         # FP8 as mma.sync emulates it, and the native unit
-        ("hopper/mma.f32.e4m3.e4m3.f32", "hopper/wgmma.f32.e4m3.e4m3"),
+        pytest.param("hopper/mma.f32.e4m3.e4m3.f32", "hopper/wgmma.f32.e4m3.e4m3", marks=pytest.mark.middle),
         # the two published readings of CDNA1, and those of CDNA2
         ("cdna1/v_mfma_f32_4x4x4f16", "cdna1/v_mfma_f32_4x4x4f16@as=mma-sim"),
-        ("cdna1/v_mfma_f32_4x4x2bf16", "cdna1/v_mfma_f32_4x4x2bf16@as=mma-sim"),
-        ("cdna2/v_mfma_f32_32x32x4bf16", "cdna2/v_mfma_f32_32x32x4bf16@L=4"),
+        pytest.param("cdna1/v_mfma_f32_4x4x2bf16", "cdna1/v_mfma_f32_4x4x2bf16@as=mma-sim", marks=pytest.mark.middle),
+        pytest.param("cdna2/v_mfma_f32_32x32x4bf16", "cdna2/v_mfma_f32_32x32x4bf16@L=4", marks=pytest.mark.middle),
         # a design of one family against one of another
         ("volta/f32.f16.f16.f32", "paper/tree.m1n1k4.f32.f16.f16.f32"),
         pytest.param(

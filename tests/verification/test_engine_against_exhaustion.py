@@ -74,7 +74,7 @@ def examine_all(seeds: range, monkeypatch: pytest.MonkeyPatch, *, wide: bool) ->
 
 
 def test_the_engine_agrees_with_exhaustion(monkeypatch):
-    examine_all(range(12), monkeypatch, wide=False)
+    examine_all(range(8), monkeypatch, wide=False)
 
 
 @pytest.mark.middle

@@ -111,7 +111,8 @@ def test_one_arithmetic_is_one_computation_whatever_its_k():
 
 
 @pytest.mark.parametrize(
-    "setting", [pytest.param("k_order=reversed", marks=pytest.mark.middle), "k_order=mod4:01/23", "join=ieee-once"]
+    "setting",
+    [*(pytest.param(f"k_order={x}", marks=pytest.mark.middle) for x in ("reversed", "mod4:01/23")), "join=ieee-once"],
 )
 def test_k_is_part_of_the_arithmetic_where_it_shows(setting):
     short, long = (f"ampere/m16n8k{k}.f32.f16.f16.f32@L=4,{setting}" for k in (8, 16))

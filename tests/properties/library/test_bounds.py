@@ -47,8 +47,8 @@ def value(fmt, pattern):
     ("products", "bits"),
     [
         (4, 3),
-        (8, 4),
-        (16, 5),
+        pytest.param(8, 4, marks=pytest.mark.middle),
+        pytest.param(16, 5, marks=pytest.mark.middle),
         pytest.param(32, 6, marks=pytest.mark.middle),
         pytest.param(64, 7, marks=pytest.mark.middle),
     ],
@@ -85,7 +85,7 @@ def test_a_register_that_wraps_violates_carry_bits():
 @pytest.mark.parametrize(
     ("name", "products", "c"),
     [
-        (VOLTA, 3, 0),
+        pytest.param(VOLTA, 3, 0, marks=pytest.mark.middle),
         pytest.param("turing/f32.f16.f16.f32", 4, 1, marks=pytest.mark.middle),
         pytest.param(HOPPER, 5, 2, marks=pytest.mark.middle),
         pytest.param(FP8, 7, "none", marks=pytest.mark.middle),

@@ -55,12 +55,13 @@ def test_mutants_come_out_the_other_way(name, specimen, mutant):
         # Fasi et al.: Volta, Turing and Ampere; the others after Xie et al.'s algorithms
         ("turing/f32.f16.f16.f32", "violated"),
         ("ampere/m16n8k16.f32.bf16.bf16.f32", "violated"),
-        ("hopper/wgmma.f32.f16.f16", "violated"),
+        pytest.param("hopper/wgmma.f32.f16.f16", "violated", marks=pytest.mark.middle),
         (FP8, "violated"),
         ("paper/sequential.m1n1k4.f32.f16.f16.f32", "violated"),
         # so few bits of c that all products together lose less than its step; two rounded sums
         pytest.param("volta/f16.f16.f16.f16", "holds", marks=pytest.mark.middle),
-        (CDNA3, "holds"),
+        pytest.param(CDNA3, "holds", marks=pytest.mark.middle),
+        (f"{CDNA3}@L=2", "holds"),
     ],
 )
 def test_c_rises(name, verdict):

@@ -74,6 +74,7 @@ def test_exact_products_of_the_papers():
     [
         pytest.param("ampere/m16n8k8.f16.f16.f16.f16", "holds", marks=pytest.mark.middle),
         pytest.param("hopper/wgmma.f16.e5m2.e5m2", "holds", marks=pytest.mark.middle),
+        ("hopper/wgmma.f16.e5m2.e5m2@L=2", "holds"),
         (f"{HALF}@fraction_bits=11", "violated"),
     ],
 )

@@ -38,9 +38,11 @@ def test_the_mutant_rounds_otherwise():
         pytest.param(f"{HALF}@rho=rtn-fp16", "RTN", marks=pytest.mark.middle),
         pytest.param(f"{HALF}@rho=rtp-fp16", "RTP", marks=pytest.mark.middle),
         pytest.param(CDNA2, "RNE", marks=pytest.mark.middle),
-        ("cdna3/v_mfma_f32_32x32x8_f16", "RNE"),
+        pytest.param("cdna3/v_mfma_f32_32x32x8_f16", "RNE", marks=pytest.mark.middle),
+        (f"{HALF}@L=1", "RNE"),
+        ("hopper/wgmma.f32.e4m3.e4m3@L=1", "RTZ, truncation"),
         # rho truncates the sum of the products; c is added to it in IEEE 754
-        ("hopper/mma.m16n8k32.f16.e4m3.e4m3.f16@rho=rz-fp16", "RNE"),
+        pytest.param("hopper/mma.m16n8k32.f16.e4m3.e4m3.f16@rho=rz-fp16", "RNE", marks=pytest.mark.middle),
     ],
 )
 def test_modes(name, value):
@@ -51,6 +53,7 @@ def test_modes(name, value):
     assert all(evaluate(run.design, run.operands) == run.d for run in answer.finding.runs)
 
 
+@pytest.mark.middle
 def test_a_sum_rounded_down_twice_has_no_mode():
     # reading B of open point 11: what the first rounding loses is seen by the second one
     answer = check("conversion-rounding", find_design("cdna3/v_mfma_f32_32x32x8_f16@late_rounding=twice,late_bits=23"))
@@ -61,7 +64,7 @@ def test_a_sum_rounded_down_twice_has_no_mode():
     ("specimen", "mutant"),
     [
         (f"{CDNA1}@L=2", f"{CDNA1}@L=2,fraction_bits=22"),
-        (VOLTA, f"{VOLTA}@fraction_bits=276,zero_c=absent,zero_product=absent"),
+        pytest.param(VOLTA, f"{VOLTA}@fraction_bits=276,zero_c=absent,zero_product=absent", marks=pytest.mark.middle),
         pytest.param(FMA, f"{FMA}@fraction_bits=22", marks=pytest.mark.middle),
     ],
 )
@@ -83,7 +86,7 @@ def test_exact_sums_are_rounded_correctly_and_cut_ones_are_not(specimen, mutant)
     [
         pytest.param(CDNA1, "holds", marks=pytest.mark.middle),
         pytest.param(CDNA2, "violated", marks=pytest.mark.middle),
-        ("cdna3/v_mfma_f32_32x32x8_f16", "violated"),
+        pytest.param("cdna3/v_mfma_f32_32x32x8_f16", "violated", marks=pytest.mark.middle),
         pytest.param("hopper/wgmma.f32.e4m3.e4m3", "violated", marks=pytest.mark.middle),
         (HALF, "violated"),
         ("riscv/bulk.m1n1k4.f32.bf16.bf16.f32", "violated"),

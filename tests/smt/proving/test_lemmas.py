@@ -41,7 +41,15 @@ def cut_of(design):
     return Cut(design.step.fraction_bits, design.step.alignment)
 
 
-@pytest.mark.parametrize("name", [VOLTA, FP8, *(f"{VOLTA}@alignment={x}" for x in ("floor", "jam", "nearest"))])
+@pytest.mark.parametrize(
+    "name",
+    [
+        VOLTA,
+        f"{VOLTA}@alignment=jam",
+        *(pytest.param(x, marks=pytest.mark.middle) for x in (FP8, f"{VOLTA}@alignment=floor")),
+        pytest.param(f"{VOLTA}@alignment=nearest", marks=pytest.mark.middle),
+    ],
+)
 @pytest.mark.parametrize("kind", ["products", "c"])
 def test_a_cut_moves_a_term_by_less_than_one_unit(name, kind):
     design, _, shapes = parts(name)
@@ -97,7 +105,7 @@ def test_the_bound_of_a_cut_term_is_attained(alignment, kind, slack):
     assert decide(lower) is Status.REFUTED
 
 
-@pytest.mark.parametrize("name", [VOLTA, HALF, FP8])
+@pytest.mark.parametrize("name", [pytest.param(VOLTA, marks=pytest.mark.middle), HALF, FP8])
 def test_rho_is_within_its_error(name):
     design, total, _ = parts(name)
     assert decide(ConversionError(design, total)) is Status.PROVED

@@ -42,7 +42,10 @@ def float_of(pattern):
 # --- overflow --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("algorithm", "high"), [(MARKIDIS, 14), (find_algorithm("plain@rounding=rz"), 15)])
+@pytest.mark.parametrize(
+    ("algorithm", "high"),
+    [pytest.param(MARKIDIS, 14, marks=pytest.mark.middle), (find_algorithm("plain@rounding=rz"), 15)],
+)
 def test_below_the_largest_number_nothing_overflows(algorithm, high):
     """65504 is the largest number of fp16; what is truncated never exceeds it."""
     found = check_overflow(algorithm, VOLTA, None, [Exponents(-14, high)], asked())
