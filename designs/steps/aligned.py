@@ -183,9 +183,7 @@ class AlignedStep(RoundedStep):
         """What follows from the parameters of the terms and of the conversion."""
         return self.about_numbers | stated(
             {
-                Guarantee.BOUNDED_SUM: True,
                 Guarantee.ALIGNED_TERMS: True,
-                Guarantee.BOUNDED_SUM: True,
                 Guarantee.MOVING_EXPONENTS: True,
                 Guarantee.CONVERTED_BY_RHO: True,
                 Guarantee.SUMMED_EXPONENTS: self.product_exponent is ProductExponent.SUMMED,

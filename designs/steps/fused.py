@@ -140,6 +140,7 @@ class FusedStep(AlignedStep):
         return super().guarantees | stated(
             {
                 Guarantee.ALIGNED_SUMS: True,
+                Guarantee.BOUNDED_SUM: self._cuts_near_terms,
                 Guarantee.SINGLE_SUM: as_term and self.grouping is Grouping.ALL,
                 Guarantee.C_AS_TERM: as_term,
                 Guarantee.ROUNDED_LAST_SUM: self.adds_c_last,
@@ -150,6 +151,14 @@ class FusedStep(AlignedStep):
                 Guarantee.NO_FLOOR: self.floor is None,
             }
         )
+
+    @property
+    def _cuts_near_terms(self) -> bool:
+        """Whether no cut makes much of little: one that does not go to zero does so far below an e_max of no term."""
+        cuts = {self.alignment}
+        if isinstance(self.join, JoinedRoundedDown):
+            cuts.add(self.join.late_alignment)
+        return cuts <= {Alignment.TRUNCATE, Alignment.NEAREST} or self.other_exponents == ()
 
     @property
     def adds_c_last(self) -> bool:

@@ -28,7 +28,6 @@ class PairwiseStep(RoundedStep):
             Guarantee.BOUNDED_SUM,
             Guarantee.FINITE_PRODUCTS,
             Guarantee.SINGLE_PRODUCTS,
-            Guarantee.BOUNDED_SUM,
         }
 
     def misfits(self, signature: Signature, k: int) -> Iterator[tuple[str, str]]:

@@ -29,7 +29,12 @@ class SequentialStep(AlignedStep):
         """It is aligned once if it starts with the largest exponent, cuts addends and does not normalise."""
         once = (self.first, self.truncates, self.normalises) == (First.EXPONENT, Truncates.ADDEND, Normalises.NO)
         return super().guarantees | stated(
-            {Guarantee.C_AS_TERM: True, Guarantee.TRUNCATES: True, Guarantee.SUM_IN_TURN: once}
+            {
+                Guarantee.BOUNDED_SUM: True,
+                Guarantee.C_AS_TERM: True,
+                Guarantee.TRUNCATES: True,
+                Guarantee.SUM_IN_TURN: once,
+            }
         )
 
     def settings(self) -> dict[str, Any]:

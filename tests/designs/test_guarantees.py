@@ -3,7 +3,9 @@
 import pytest
 
 from mmaproof.designs.catalogue import find_design
+from mmaproof.designs.operands import Operands
 from mmaproof.designs.steps import Guarantee
+from mmaproof.smt.evaluate import evaluate
 
 FUSED = "volta/mma.m8n8k4.f32.f16.f16.f32"
 SEQUENTIAL = "paper/sequential.m1n1k4.f32.f16.f16.f32"
@@ -23,6 +25,12 @@ INTEGERS = "ampere/mma.m16n8k16.s32.s8.s8.s32"
         (FUSED, "alignment=floor", "TRUNCATED_TERMS TRUNCATES", ""),
         (FUSED, "alignment=nearest", "TRUNCATED_TERMS TRUNCATES", ""),
         (FUSED, "alignment=jam", "TRUNCATED_TERMS TRUNCATES", "JAMMED_TERMS"),
+        # at an e_max that is the exponent of no term, little is rounded to much
+        (FUSED, "alignment=floor,floor=100", "TRUNCATED_TERMS TRUNCATES NO_FLOOR BOUNDED_SUM", ""),
+        (FUSED, "alignment=jam,floor=100", "TRUNCATED_TERMS TRUNCATES NO_FLOOR BOUNDED_SUM", "JAMMED_TERMS"),
+        (FUSED, "alignment=floor,zero_c=e-zero,e_zero=100", "TRUNCATED_TERMS TRUNCATES BOUNDED_SUM", ""),
+        (FUSED, "join=round-down,zero_product=e-zero", "SINGLE_SUM C_AS_TERM BOUNDED_SUM", ""),
+        (FUSED, "join=round-down,late_alignment=truncate,floor=100", "SINGLE_SUM C_AS_TERM NO_FLOOR", ""),
         (FUSED, "carry_bits=3", "EXACT_SUM", ""),
         (FUSED, "floor=-100", "NO_FLOOR", ""),
         (FUSED, "product_exponent=normalised", "SUMMED_EXPONENTS", ""),
@@ -67,3 +75,12 @@ def test_a_kind_of_step_states_nothing_of_another_kind(name, not_stated):
     stated = {x.name for x in find_design(name).step.guarantees}
     assert not stated & set(not_stated.split())
     assert set(not_stated.split()) <= set(Guarantee.__members__)
+
+
+def test_a_sum_that_is_far_above_its_terms_is_not_said_to_be_bounded():
+    """The product is -2**-28, and e_max is 100: rounded down to 23 bits below it, the sum is -2**77."""
+    operands = Operands((0x8400, 0, 0, 0), (0x0400, 0, 0, 0), 0)
+    for settings in ("alignment=floor,floor=100", "alignment=jam,floor=100"):
+        design = find_design(f"{FUSED}@{settings}")
+        assert evaluate(design, operands) == 0x80000000 | (77 + 127) << 23
+        assert not design.guarantees(Guarantee.BOUNDED_SUM)

@@ -89,3 +89,11 @@ def test_a_lemma_about_one_step_is_of_chains_of_that_step_only(name, length, pro
         return
     with pytest.raises(DesignError, match=problem):
         alignment_lemmas(first, second, length)
+
+
+def test_steps_without_aligned_sums_are_asked_about_as_a_whole():
+    """Their first lemma is empty, so the second one must not leave out what has products."""
+    first = find_design("paper/sequential.m1n1k4.f32.f16.f16.f32")
+    same, whole = alignment_lemmas(first, first.change(zero_c="absent"), 4)
+    assert not same.aligns
+    assert not whole.aligns

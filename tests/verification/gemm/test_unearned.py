@@ -13,7 +13,7 @@ from mmaproof.properties.property import QuestionVerdict
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Status, Verdict
-from mmaproof.verification.gemm import dropped, exact_operands, overflow, slices, split, verdict
+from mmaproof.verification.gemm import bounds, dropped, exact_operands, overflow, slices, split, verdict
 from mmaproof.verification.gemm.verdict import Asked
 from mmaproof.verification.gemm.windows import Precisions
 from mmaproof.verification.means import Means
@@ -154,3 +154,10 @@ def test_lemmas_are_kept_but_for_guesses_and_asked_again_unless_proved(monkeypat
     assert {x.status for x in asked.lemmas} == (set() if status is Status.REFUTED else {status})
     unsettled = asked.verdict(Status.UNKNOWN, "not settled")
     assert (unsettled.status, unsettled.reason) == (Status.UNKNOWN, reason)
+
+
+@pytest.mark.parametrize("status", [Status.PROVED, *NOTHING_KNOWN])
+def test_the_bound_of_a_step_is_what_is_answered(answered, status):
+    answered(bounds, status)
+    step = bounds.prove_step(UNIT)
+    assert (step.proved, step.answer.status) == (status is Status.PROVED, status)
