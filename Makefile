@@ -17,6 +17,8 @@ IS_SUPPORTED := import sys; sys.exit(sys.version_info < (3, 11))
 .PHONY: help venv demo test test-all test-slow lint types format notebooks bench wheel clean
 # Two targets at once would run two pips in one environment.
 .NOTPARALLEL:
+# Every process of the tests would compile all modules again.
+unexport PYTHONDONTWRITEBYTECODE
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
