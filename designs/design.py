@@ -148,14 +148,16 @@ class Design:
             definition(name)
             if type(value) is str:
                 settings[name] = parse_parameter(name, value)
-        changed = tuple(n for n in DEFINITIONS if n in self.changed or n in settings)
         before = complete_settings(self.chain, self.step)
         new_chain, new_step = compose(before | settings)
         after = settings_of(new_chain, new_step)
         for name, value in settings.items():
             if value != before[name] and name not in after:
                 raise DesignError(f"parameter {name} has no effect in {self.base_name} with its other parameters")
-        return replace(self, chain=new_chain, step=new_step, changed=changed)
+        # a parameter that has no effect is part of the name only where the name says what was meant
+        held, meant = complete_settings(new_chain, new_step), before | settings
+        named = {n for n in (*self.changed, *settings) if held[n] == meant[n]}
+        return replace(self, chain=new_chain, step=new_step, changed=tuple(n for n in DEFINITIONS if n in named))
 
     def under_profile(self, profile: str, settings: dict[str, Any]) -> Design:
         """Return the same design with the ``settings`` of ``profile``. The name contains the profile."""

@@ -166,5 +166,5 @@ def plain_block(step: Step) -> Block:
     entries = [Entry(_shown(label), fmt.hex(x), pattern_value(fmt, x)) for label, x in results]
     c_fmt, c = step.accumulator
     entries.append(Entry(str(step.accumulator_name), c_fmt.hex(c), pattern_value(c_fmt, c)))
-    heading = "a step of this kind is not drawn bit by bit; its rounded results"
+    heading = "a step of this kind is not drawn bit by bit" + ("; its rounded results:" if results else "")
     return Block("", heading, entries=tuple(entries), after=(step.returned,))

@@ -140,7 +140,7 @@ class FusedStep(AlignedStep):
         return super().guarantees | stated(
             {
                 Guarantee.ALIGNED_SUMS: True,
-                Guarantee.BOUNDED_SUM: self._cuts_near_terms,
+                Guarantee.BOUNDED_SUM: self._cuts_near_terms and self.rounds_near,
                 Guarantee.SINGLE_SUM: as_term and self.grouping is Grouping.ALL,
                 Guarantee.C_AS_TERM: as_term,
                 Guarantee.ROUNDED_LAST_SUM: self.adds_c_last,
@@ -154,11 +154,15 @@ class FusedStep(AlignedStep):
 
     @property
     def _cuts_near_terms(self) -> bool:
-        """Whether no cut makes much of little: one that does not go to zero does so far below an e_max of no term."""
+        """Whether no cut makes much of little.
+
+        Rounding down and jamming do so far below e_max, where that is no nonzero term's: the floor, or a zero's.
+        """
         cuts = {self.alignment}
         if isinstance(self.join, JoinedRoundedDown):
             cuts.add(self.join.late_alignment)
-        return cuts <= {Alignment.TRUNCATE, Alignment.NEAREST} or self.other_exponents == ()
+        of_terms = self.floor is None and self.zero_c is ZeroC.ABSENT and self.terms.zeros_are_absent
+        return cuts <= {Alignment.TRUNCATE, Alignment.NEAREST} or of_terms
 
     @property
     def adds_c_last(self) -> bool:

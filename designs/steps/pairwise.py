@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from mmaproof.designs.readings import NegativeZero, Summation, ZeroSum
 from mmaproof.designs.signature import Signature
-from mmaproof.designs.steps.step import Guarantee, RoundedStep
+from mmaproof.designs.steps.step import Guarantee, RoundedStep, stated
 
 
 @dataclass(frozen=True)
@@ -20,15 +20,17 @@ class PairwiseStep(RoundedStep):
     @property
     def guarantees(self) -> frozenset[Guarantee]:
         """It consists of IEEE 754 operations, so it guarantees what these guarantee."""
-        return self.about_numbers | {
-            Guarantee.ROUNDED_OPERATIONS,
-            Guarantee.ADDER_TREE,
-            Guarantee.ROUNDED_LAST_SUM,
-            Guarantee.CONVERTED_BY_RHO,
-            Guarantee.BOUNDED_SUM,
-            Guarantee.FINITE_PRODUCTS,
-            Guarantee.SINGLE_PRODUCTS,
-        }
+        return self.about_numbers | stated(
+            {
+                Guarantee.ROUNDED_OPERATIONS: True,
+                Guarantee.ADDER_TREE: True,
+                Guarantee.ROUNDED_LAST_SUM: True,
+                Guarantee.CONVERTED_BY_RHO: True,
+                Guarantee.BOUNDED_SUM: self.rounds_near,
+                Guarantee.FINITE_PRODUCTS: True,
+                Guarantee.SINGLE_PRODUCTS: True,
+            }
+        )
 
     def misfits(self, signature: Signature, k: int) -> Iterator[tuple[str, str]]:
         """Yield what does not fit, as in ``Step``. A tree of pairs must have 2**n leaves."""

@@ -110,7 +110,9 @@ class Record:
         Raises DesignError if they choose no inner record.
         """
         found = {name: settings[name] for name, _, _ in cls._parameters()}
-        found |= {name: choose(choices, settings).read(settings) for name, choices in cls._records()}
+        for name, choices in cls._records():
+            chosen = choose(choices, settings) if len(choices) > 1 else choices[0]
+            found[name] = chosen.read(settings)
         return cls(**found)
 
     def settings(self) -> dict[str, Any]:

@@ -205,6 +205,11 @@ class RoundedStep(Step):
             }
         )
 
+    @property
+    def rounds_near(self) -> bool:
+        """Whether rho takes no number to more than twice itself; a direction away from zero does with tiny ones."""
+        return self.conversion.rounding in (Rounding.RZ, Rounding.RNE, Rounding.RNA)
+
     def misfits(self, signature: Signature, k: int) -> Iterator[tuple[str, str]]:
         """Yield what does not fit, as in ``Step``. Operands that cannot be widened are included."""
         yield from super().misfits(signature, k)

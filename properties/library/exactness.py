@@ -54,6 +54,9 @@ class WithinSpread(SameResults):
             if not design.guarantees(Guarantee.SUMMED_EXPONENTS):
                 # the exact design does not normalise products: its e_max is up to so much higher
                 enough += product_bits(design)
+            if not design.guarantees(Guarantee.UNCHANGED_OPERANDS):
+                # nor does it convert subnormal elements: likewise
+                enough += design.a_format.fraction_bits + design.b_format.fraction_bits
             whole = exact_twin(design, min(max(enough, 1), kept_bits(whole)))
         self.exact = whole
 

@@ -143,3 +143,11 @@ def test_what_cannot_be_asked_is_an_error(run, arguments, text):
     status, out, err = run("gemm", *arguments)
     assert (status, out) == (2, "")
     assert text in err
+
+
+def test_little_that_a_floor_makes_much_of_is_not_bounded_by_its_terms(run):
+    """Jammed far below the floor, every sum is much larger than its terms: their sum was once taken for a bound."""
+    unit = f"{VOLTA}@floor=52,alignment=jam,L=1"
+    options = ("--unit", unit, "--k", 1, "--where", "exponents=0..1", "--no-search")
+    status, record = compare(run, "markidis", "plain", *options)
+    assert (status, record["verdict"]) == (1, "larger")

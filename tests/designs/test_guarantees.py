@@ -1,11 +1,14 @@
 """What each value of a parameter takes from the guarantees of a step, and what it adds to them."""
 
+import numpy as np
 import pytest
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.operands import Operands
 from mmaproof.designs.steps import Guarantee
-from mmaproof.smt.evaluate import evaluate
+from mmaproof.explain.values import is_finite, pattern_number
+from mmaproof.smt.evaluate import evaluate, evaluate_batch
+from mmaproof.verification.distributions import DISTRIBUTIONS, draw
 
 FUSED = "volta/mma.m8n8k4.f32.f16.f16.f32"
 SEQUENTIAL = "paper/sequential.m1n1k4.f32.f16.f16.f32"
@@ -17,14 +20,21 @@ INTEGERS = "ampere/mma.m16n8k16.s32.s8.s8.s32"
     ("name", "settings", "lost", "gained"),
     [
         # c is rounded with the sum of the products, or added to their converted sum
-        (FUSED, "join=round-down", "SINGLE_SUM C_AS_TERM", ""),
+        (FUSED, "join=round-down", "SINGLE_SUM C_AS_TERM BOUNDED_SUM", ""),
+        (FUSED, "join=round-down,late_alignment=truncate", "SINGLE_SUM C_AS_TERM", ""),
+        (FUSED, "join=round-down,zero_product=absent,zero_c=absent", "SINGLE_SUM C_AS_TERM", "ABSENT_ZEROS"),
         (FUSED, "join=ieee", "SINGLE_SUM C_AS_TERM", "ROUNDED_LAST_SUM"),
         (FUSED, "join=ieee-once", "", ""),
         (FUSED, "grouping=even-odd", "SINGLE_SUM", ""),
         (FUSED, "grouping=even-odd,join=ieee", "SINGLE_SUM C_AS_TERM", "ROUNDED_LAST_SUM"),
-        (FUSED, "alignment=floor", "TRUNCATED_TERMS TRUNCATES", ""),
+        (FUSED, "alignment=floor", "TRUNCATED_TERMS TRUNCATES BOUNDED_SUM", ""),
+        (FUSED, "alignment=floor,zero_product=absent,zero_c=absent", "TRUNCATED_TERMS TRUNCATES", "ABSENT_ZEROS"),
         (FUSED, "alignment=nearest", "TRUNCATED_TERMS TRUNCATES", ""),
-        (FUSED, "alignment=jam", "TRUNCATED_TERMS TRUNCATES", "JAMMED_TERMS"),
+        (FUSED, "alignment=jam", "TRUNCATED_TERMS TRUNCATES BOUNDED_SUM", "JAMMED_TERMS"),
+        # a direction away from zero makes the smallest number of anything
+        (FUSED, "rho=rtp-fp32", "BOUNDED_SUM", ""),
+        (SEQUENTIAL, "rho=rtn-fp32", "BOUNDED_SUM", ""),
+        ("cdna2/v_mfma_f32_32x32x8f16", "rho=rtp-fp32", "BOUNDED_SUM", ""),
         # at an e_max that is the exponent of no term, little is rounded to much
         (FUSED, "alignment=floor,floor=100", "TRUNCATED_TERMS TRUNCATES NO_FLOOR BOUNDED_SUM", ""),
         (FUSED, "alignment=jam,floor=100", "TRUNCATED_TERMS TRUNCATES NO_FLOOR BOUNDED_SUM", "JAMMED_TERMS"),
@@ -84,3 +94,33 @@ def test_a_sum_that_is_far_above_its_terms_is_not_said_to_be_bounded():
         design = find_design(f"{FUSED}@{settings}")
         assert evaluate(design, operands) == 0x80000000 | (77 + 127) << 23
         assert not design.guarantees(Guarantee.BOUNDED_SUM)
+
+
+WHAT_IFS = [
+    *("", "alignment=jam", "alignment=jam,floor=100", "alignment=floor", "alignment=nearest,floor=60", "floor=100"),
+    *("join=round-down", "join=round-down,late_alignment=truncate", "join=ieee", "grouping=even-odd", "carry_bits=0"),
+    *("zero_c=e-zero,e_zero=100", "alignment=jam,zero_product=absent,zero_c=absent", "rho=rtp-fp32", "rho=rna-fp32"),
+    *("summation=sequential", "summation=sequential,first=index,normalises=yes", "summation=pairwise", "L=1"),
+    *("summation=pairwise,rho=rtn-fp32", "summation=sequential,rho=rtp-fp32", "summation=interleaved"),
+]
+
+
+@pytest.mark.parametrize("settings", WHAT_IFS)
+def test_what_states_a_bounded_sum_makes_little_of_little(settings):
+    """The value of d is at most four times the sum of the magnitudes of the terms, in one step, where it is finite."""
+    design = find_design(f"ampere/m16n8k8.f32.bf16.bf16.f32@{settings}" if settings else "ampere/bf16").one_step()
+    if not design.guarantees(Guarantee.BOUNDED_SUM):
+        return
+    rng = np.random.default_rng(5)
+    for distribution in DISTRIBUTIONS:
+        batch = draw(distribution, design, 150, design.k, rng)
+        d = evaluate_batch(design, batch)
+        for row, result in enumerate(d.tolist()):
+            operands = batch.row(row)
+            patterns = [(f, x) for f, xs in zip(design.formats, (operands.a, operands.b), strict=False) for x in xs]
+            patterns += [(design.c_format, operands.c), (design.d_format, result)]
+            if all(is_finite(f, x) for f, x in patterns):
+                numbers = [pattern_number(f, x) for f, x in patterns]
+                a, b, c, found = numbers[: design.k], numbers[design.k : -2], numbers[-2], numbers[-1]
+                terms = sum((abs(x * y) for x, y in zip(a, b, strict=True)), start=abs(c))
+                assert abs(found) <= 4 * terms, (settings, operands, design.d_format.hex(result))

@@ -145,3 +145,22 @@ def test_a_design_is_found_by_its_hash_in_another_process():
     found = subprocess.run([sys.executable, "-c", program], input=pickle.dumps(design), check=False)
     assert found.returncode == 0
     assert {f.name for f in fields(design)} == set(design.__getstate__())
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        "summation=pairwise,negative_zero=positive",
+        "summation=interleaved,zero_sum=positive",
+        "join=fused,late_bits=31",
+        "summation=sequential,first=magnitude,alignment=truncate",
+    ],
+)
+def test_a_name_finds_the_design_whose_name_it_is(settings):
+    design = find_design(f"volta/f32.f16.f16.f32@{settings}")
+    assert find_design(design.name) == design
+
+
+def test_a_parameter_of_another_kind_of_step_has_no_effect():
+    with pytest.raises(DesignError, match="parameter group_size has no effect"):
+        find_design("volta/f32.f16.f16.f32@summation=sequential,group_size=2")

@@ -53,3 +53,13 @@ def test_the_exact_design_keeps_every_bit_beside_a_product_that_is_not_normalise
     question = WithinSpread(design, Scope(1), 20, 0)
     assert question.is_meant(operands)
     assert len({run.d for run in question.witness_runs(operands)}) == 1
+
+
+def test_the_exact_design_keeps_every_bit_beside_elements_that_are_widened():
+    """A subnormal of e4m3 has a lower exponent in fp16: e_max lies below that of a design that does not widen."""
+    design = find_design("ada/f32.e4m3.e4m3.f32@fraction_bits=40,widening=fp16,L=1")
+    for a, b, c in ((0x81, 0x01, (127 - 30) << 23 | 1), (0x82, 0xF8, 0xBF800001)):
+        question = WithinSpread(design, Scope(), 24, 17)
+        assert not question.is_refuted_by(Operands((a,), (b,), c))
+    found = check("exactness-of-c", find_design("ada/f32.e4m3.e4m3.f32@fraction_bits=23,widening=fp16,L=1"))
+    assert (found.verdict, found.finding.value) == ("holds", 0)
