@@ -157,6 +157,11 @@ def kept_bits(design: Design) -> int:
     return design.step.kept_bits
 
 
+def why_not_aligned(design: Design) -> str:
+    """Return why no question about one fused sum can be asked: there is none, or the step states nothing of sums."""
+    return NOT_ALIGNED if design.step.guarantees else UNSTATED
+
+
 NOT_ALIGNED = "its products and c are not aligned in one fused sum"
 INTEGER = "an integer unit: its products and sums are exact integers"
 UNSTATED = "its kind of step does not state how it adds its terms and rounds its result"

@@ -10,13 +10,13 @@ from mmaproof.designs.errors import DesignError
 from mmaproof.designs.operands import Operands
 from mmaproof.properties.library.special_case import RepeatedProducts
 from mmaproof.properties.property import (
-    NOT_ALIGNED,
     Ask,
     Property,
     PropertyVerdict,
     QuestionVerdict,
     first_reason,
     is_aligned,
+    why_not_aligned,
 )
 from mmaproof.properties.run_question import RunQuestion, SameResults, Scope, of_one_step
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
@@ -113,7 +113,7 @@ class CarryBits(Property):
 
     def why_not(self, design: Design) -> str | None:
         """Return that there is no register of aligned terms."""
-        return None if is_aligned(design) else NOT_ALIGNED
+        return None if is_aligned(design) else why_not_aligned(design)
 
     def settle(self, design: Design, scope: Scope, ask: Ask) -> PropertyVerdict:
         """Ask at the computed number and at one fewer, then at still fewer as long as these suffice."""
@@ -167,5 +167,5 @@ class CarryBits(Property):
     def mutant(self, design: Design) -> Design:
         """Return a design with one bit too few. DesignError where no register adds aligned terms."""
         if not is_aligned(design):
-            raise DesignError(f"{design.name}: {NOT_ALIGNED}")
+            raise DesignError(f"{design.name}: {why_not_aligned(design)}")
         return design.change(carry_bits=sum_widths(design).sufficient_carry_bits - 1)

@@ -12,7 +12,7 @@ from mmaproof.designs.conversions import Rounding
 from mmaproof.designs.design import Design
 from mmaproof.designs.operands import OperandBatch
 from mmaproof.designs.steps import Guarantee
-from mmaproof.properties.property import NOT_ALIGNED, Ask, Property, PropertyVerdict, has_single_sum, kept_bits
+from mmaproof.properties.property import Ask, Property, PropertyVerdict, has_single_sum, kept_bits, why_not_aligned
 from mmaproof.properties.run_question import RunQuestion, Scope, of_one_step
 from mmaproof.smt.algebra.arrays import ArrayAlgebra
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
@@ -116,7 +116,7 @@ class ErrorBound(Property):
 
     def why_not(self, design: Design) -> str | None:
         """Return that the bound is of a single fused sum."""
-        return None if has_single_sum(design) else NOT_ALIGNED
+        return None if has_single_sum(design) else why_not_aligned(design)
 
     def settle(self, design: Design, scope: Scope, ask: Ask) -> PropertyVerdict:
         """Ask whether the bound holds. Then look for the largest error."""

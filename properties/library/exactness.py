@@ -10,7 +10,6 @@ from mmaproof.designs.steps import Guarantee
 from mmaproof.properties.exact import exact_twin, whole_range
 from mmaproof.properties.library.against_exact import product_bits
 from mmaproof.properties.property import (
-    NOT_ALIGNED,
     Ask,
     Property,
     PropertyVerdict,
@@ -18,6 +17,7 @@ from mmaproof.properties.property import (
     first_reason,
     has_single_sum,
     kept_bits,
+    why_not_aligned,
 )
 from mmaproof.properties.run_question import RunQuestion, SameResults, Scope, of_one_step
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
@@ -132,7 +132,7 @@ class _Exactness(Property):
 
     def why_not(self, design: Design) -> str | None:
         """Return that terms pass through more than one sum, or none."""
-        return None if has_single_sum(design) else NOT_ALIGNED
+        return None if has_single_sum(design) else why_not_aligned(design)
 
     def settle(self, design: Design, scope: Scope, ask: Ask) -> PropertyVerdict:
         """Ask at the spread for which F leaves room, then one further. Step on if that was not the largest."""

@@ -21,7 +21,6 @@ from mmaproof.properties.library.against_exact import (
 from mmaproof.properties.library.rounding import RoundedOnce, adds_exactly
 from mmaproof.properties.property import (
     INTEGER,
-    NOT_ALIGNED,
     Ask,
     Property,
     PropertyVerdict,
@@ -30,6 +29,7 @@ from mmaproof.properties.property import (
     has_single_sum,
     is_aligned,
     kept_bits,
+    why_not_aligned,
 )
 from mmaproof.properties.run_question import Run, RunQuestion, SameResults, Scope
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
@@ -53,7 +53,7 @@ class FractionBits(Property):
     def why_not(self, design: Design) -> str | None:
         """Refuse designs without a fused sum, and those with one bit."""
         if not is_aligned(design):
-            return INTEGER if design.d_format.is_integer else NOT_ALIGNED
+            return INTEGER if design.d_format.is_integer else why_not_aligned(design)
         return "it keeps one fraction bit, the least there can be" if kept_bits(design) == 1 else None
 
     def mutant(self, design: Design) -> Design:
