@@ -33,6 +33,7 @@ def without_times(found):
     return [without_times(x) for x in found] if isinstance(found, list) else found
 
 
+@pytest.mark.middle
 @pytest.mark.parametrize(
     "command",
     [

@@ -86,6 +86,7 @@ def test_json_is_the_same_for_a_seed(run, few):
     assert without_seconds(record) == without_seconds(only_json(run(*arguments)[1]))
 
 
+@pytest.mark.middle
 def test_without_vectors_only_violations_are_shown(run, few):
     plain = only_json(run("fingerprint", TINY, *ORDER, "--no-vectors", "--json")[1])
     assert [bool(f["results"][find_design(TINY).name]["runs"]) for f in plain["features"]] == [False, True]

@@ -40,6 +40,7 @@ def test_a_stdout_that_cannot_be_written(redirected, problem, arguments):
     assert len(ended.stderr.splitlines()) == 1
 
 
+@pytest.mark.middle
 @pytest.mark.parametrize("redirected", ["2>&-", "2>/dev/full", "2</dev/null"])
 def test_a_stderr_that_cannot_be_written_changes_no_status(redirected):
     assert shell(redirected, "designs", "nothing").returncode == 2

@@ -49,6 +49,7 @@ def test_a_person_reads(run, here):
     assert lines[-1].endswith(" s; 6 comparable pairs: 5 separated, 1 equivalent, 0 left open")
 
 
+@pytest.mark.middle
 def test_a_program_reads_and_the_file_holds_the_same(run, here, tmp_path):
     path = tmp_path / "v.jsonl"
     told = (*FIVE, "--seed", 3, "--json", "--store", tmp_path / "s.sqlite")

@@ -96,6 +96,7 @@ def exact_values(fmt):
             yield pattern, number
 
 
+@pytest.mark.middle
 @pytest.mark.parametrize(
     "fmt", [pytest.param(f, id=f.name, marks=pytest.mark.middle if f.name == "bf16" else ()) for f in NARROW]
 )

@@ -59,6 +59,7 @@ def check_rows(step: Step, block: Block) -> None:
         assert any("exact" in words for words in block.after) == (kept == step.total)
 
 
+@pytest.mark.middle
 def test_rows_hold_the_signals() -> None:
     kinds = set()
     for design, operands in SAMPLE:

@@ -21,6 +21,7 @@ from mmaproof.verification.distributions import DISTRIBUTIONS
 from mmaproof.verification.distributions import draw as draw_operands
 
 
+@pytest.mark.middle
 @pytest.mark.parametrize(
     "width",
     [

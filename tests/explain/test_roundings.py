@@ -127,6 +127,7 @@ def test_widened_operands_that_read_zero_are_not_said_to_be_normal() -> None:
         assert any("b[1]" in words for words in found) is not reading.of_b
 
 
+@pytest.mark.middle
 @pytest.mark.parametrize("family", VARIED)
 def test_designs_with_any_parameters_are_drawn(family: str) -> None:
     for seed, reading in enumerate(Subnormals):

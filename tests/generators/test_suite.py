@@ -191,6 +191,7 @@ def test_vectors_are_made_simple(four, monkeypatch):
     assert module._simple(question, replace(task, simple=False), found) == found.row(0)
 
 
+@pytest.mark.middle
 def test_no_infinity_and_no_nan_where_none_is_needed(four):
     (chosen,) = choose(task_of(four)).chosen
     assert Finite() in task_of(four).question([0], 16, finite=True).where

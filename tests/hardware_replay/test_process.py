@@ -136,6 +136,7 @@ def test_a_failure_after_the_last_row(simulator, after, problem):
         raise AssertionError(ran.problem)
 
 
+@pytest.mark.middle
 @pytest.mark.parametrize(
     ("script", "kept", "problem"),
     [

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from support.sources import ROOT, production_files
 
 VERDICTS = Path(__file__).with_name("verdicts_without_asserts.py")
@@ -25,6 +26,7 @@ def test_an_assert_would_be_found() -> None:
     assert _asserts("def f(x):\n    if x:\n        assert x > 1\n") == [3]
 
 
+@pytest.mark.middle
 def test_verdicts_are_the_same_without_asserts() -> None:
     """The script checks verdicts itself, because an assert in it would be removed as well."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT / "tests")])}

@@ -46,6 +46,7 @@ LONG = ("order-independent", "normalised-in-addition", "normalised-in-subtractio
 """What takes longer; ``library/`` asks it of shorter steps."""
 
 
+@pytest.mark.middle
 @pytest.mark.parametrize(
     ("name", "design", "expected"),
     [

@@ -165,6 +165,7 @@ def test_output_subnormals_become_zero_with_their_sign() -> None:
     assert ftz("fp32", [(1 - 2.0**-23) * 2.0**-63, 0.0], [2.0**-63, 0.0], 0.0, P=2, subnormals="kept") == 0x007FFFFF
 
 
+@pytest.mark.middle
 @pytest.mark.parametrize("subnormals", FLUSHED)
 @pytest.mark.parametrize(("format", "length"), [("bf16", 1), ("bf16", 2), ("bf16", 4), ("fp16", 4), ("fp32", 8)])
 def test_ftz_addmul_against_numpy(format: str, length: int, subnormals: str) -> None:

@@ -68,6 +68,7 @@ def expected(
     return reference_convert(total, e_max - FRACTION_BITS, name, **readings)
 
 
+@pytest.mark.middle
 @pytest.mark.parametrize(
     ("name", "count"),
     [

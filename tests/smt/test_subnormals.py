@@ -51,6 +51,7 @@ def rich(design: Design, rows: int, k: int, rng: np.random.Generator) -> Operand
     return dataclasses.replace(batches[0], a=mixed("a"), b=mixed("b"), c=mixed("c"))
 
 
+@pytest.mark.middle
 @pytest.mark.parametrize(
     "reading", [x if x is Subnormals.FLUSHED else pytest.param(x, marks=pytest.mark.middle) for x in Subnormals]
 )
@@ -70,6 +71,7 @@ def without_products(batch: OperandBatch) -> OperandBatch:
     return dataclasses.replace(batch, a=batch.a * 0, **scales)
 
 
+@pytest.mark.middle
 @pytest.mark.parametrize("family", VARIED)
 def test_every_two_readings_differ_in_every_family(family):
     rng, seen = np.random.default_rng(23), set()

@@ -71,6 +71,7 @@ def test_readings_too(name, settings):
     check(find_design(f"{name}@{settings}"), 10)
 
 
+@pytest.mark.middle
 @pytest.mark.parametrize("name", OTHER_FAMILIES)
 def test_readings_of_other_families_too(name):
     check(find_design(name), 10)

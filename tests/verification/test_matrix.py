@@ -152,6 +152,7 @@ class Breaking(Executor):
         return future
 
 
+@pytest.mark.middle
 def test_a_pair_whose_worker_dies_is_unknown_not_missing(few):
     deadly = FEW[2].name
     answers = ask_all(FEW, pool=lambda: Breaking(deadly))

@@ -64,6 +64,7 @@ def test_replay_chooses_the_instruction_that_the_vectors_are_of(fake_driver, tmp
     assert f"\n{WGMMA}\n" in replay.stdout
 
 
+@pytest.mark.middle
 @pytest.mark.parametrize(
     ("trouble", "target", "text"),
     [

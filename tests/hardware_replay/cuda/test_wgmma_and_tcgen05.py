@@ -264,6 +264,7 @@ def test_operands_and_results_lie_where_the_hardware_has_them(name: str) -> None
     assert not differs(kernel_of(find_design(name)))
 
 
+@pytest.mark.middle
 @pytest.mark.parametrize("name", ["hopper/wgmma.m64n8k32.f16.e5m2.e4m3", DESIGNS[12], DESIGNS[14]])
 @pytest.mark.parametrize("change", [lambda f: replace(f, shift=1), lambda f: replace(f, places=np.roll(f.places, 1))])
 def test_the_model_notices_an_operand_elsewhere(name: str, change: Callable[[Fragment], Fragment]) -> None:

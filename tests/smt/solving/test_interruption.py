@@ -44,6 +44,7 @@ def _is_solving(worker: int) -> bool:
     return ticks > os.sysconf("SC_CLK_TCK")
 
 
+@pytest.mark.middle
 @pytest.mark.parametrize("when", ["starting", "solving"])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL, signal.SIGTERM])
 def test_no_worker_survives_its_parent(when: str, number: signal.Signals) -> None:

@@ -65,6 +65,7 @@ def test_symbols_may_have_any_name(manager: FormulaManager, limits: Limits, solv
     assert answer.model == {name: 3 * n for n, name in enumerate(names)}
 
 
+@pytest.mark.middle
 @pytest.mark.parametrize(
     "solver", [x if x == "bitwuzla" else pytest.param(x, marks=pytest.mark.middle) for x in BACKENDS]
 )

@@ -42,6 +42,7 @@ def float_of(pattern):
 # --- overflow --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.middle
 @pytest.mark.parametrize(
     ("algorithm", "high"),
     [pytest.param(MARKIDIS, 14, marks=pytest.mark.middle), (find_algorithm("plain@rounding=rz"), 15)],
