@@ -10,6 +10,8 @@ import pytest
 
 from mmaproof.algorithms.catalogue import ALGORITHMS
 
+pytestmark = pytest.mark.middle
+
 FOLDER = Path(__file__).parents[2] / "benchmarks"
 
 

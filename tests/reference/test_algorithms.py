@@ -7,6 +7,8 @@ from support.fp32_operands import KINDS, random_arrays
 from reference.algorithms import add, convert, is_nan, scaled, split, subtract
 from reference.patterns import DTYPES, UINTS
 
+pytestmark = pytest.mark.middle
+
 
 def patterns(seed: int) -> np.ndarray:
     return np.concatenate([random_arrays(kind, (4, 10, 1), seed)[0].ravel() for kind in KINDS])

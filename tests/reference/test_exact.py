@@ -20,6 +20,8 @@ from reference.exact import dot, fma_chain, wrap
 from reference.formats import DIRECTIONS, FORMATS, convert, decode
 from reference.patterns import DTYPES, NAN, UINTS, bits
 
+pytestmark = pytest.mark.middle
+
 INF = {"fp32": 0x7F800000, "fp16": 0x7C00}
 
 

@@ -19,6 +19,8 @@ from reference.families import e_fdpa, ftz_addmul, gst_fdpa, gtr_fdpa, st_fdpa, 
 from reference.formats import FORMATS, convert, decode, decode_integer
 from reference.patterns import DTYPES, NAN, UINTS, bits
 
+pytestmark = pytest.mark.middle
+
 CDNA_NAN = 0x7FC00000
 FP32 = {"c_format": "fp32", "d_format": "fp32"}
 
