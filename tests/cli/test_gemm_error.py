@@ -21,6 +21,7 @@ def proved(monkeypatch):
     monkeypatch.setattr(bounds, "prove_step", lambda unit, **_: StepProof(True, f"{unit.name}: granted"))
 
 
+@pytest.mark.middle
 def test_a_person_reads(run):
     """With the proof, which the other tests leave out."""
     status, out, err = run(*BOTH, "--reference", "rounded", "--rows", 4, "--columns", 6)

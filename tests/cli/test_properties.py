@@ -75,6 +75,7 @@ def test_unknown(run):
     assert (status, "did you mean" in err) == (2, False)
 
 
+@pytest.mark.middle
 def test_the_property_of_the_documentation(capsys):
     text = (Path(__file__).parents[2] / "docs" / "properties.md").read_text(encoding="utf-8")
     names: dict[str, Any] = {}

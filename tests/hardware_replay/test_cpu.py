@@ -123,6 +123,7 @@ def test_the_design_is_what_the_instruction_computes_on_millions(design):
         assert differing(design, [instruction.run(design, b) for b in batches], batches) == []
 
 
+@pytest.mark.middle
 @pytest.mark.parametrize(("name", "settings"), MUTANTS)
 def test_a_mutant_is_told_apart(name, settings, ran):
     batches, returned = ran(find_design(name))

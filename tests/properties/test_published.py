@@ -14,6 +14,8 @@ from mmaproof.smt.evaluate import evaluate_batch
 from mmaproof.verification.check import check
 from mmaproof.verification.distributions import from_float64
 
+pytestmark = pytest.mark.middle
+
 VOLTA, TURING, AMPERE = (
     "volta/mma.m8n8k4.f32.f16.f16.f32",
     "turing/mma.m16n8k8.f32.f16.f16.f32",

@@ -127,6 +127,7 @@ def test_a_solver_refutes_it_where_one_part_is_wrong(broken):
     assert decide(NumbersAreValid(FORMATS["fp16"], broken)) is Status.REFUTED
 
 
+@pytest.mark.middle
 @pytest.mark.usefixtures("checked")
 def test_the_invariants_hold_in_every_arithmetic_of_the_catalogue():
     for design in arithmetics():
@@ -134,6 +135,7 @@ def test_the_invariants_hold_in_every_arithmetic_of_the_catalogue():
             evaluate.evaluate(design, x)
 
 
+@pytest.mark.middle
 @pytest.mark.usefixtures("checked")
 @pytest.mark.parametrize("name", WHAT_IFS)
 def test_the_invariants_hold_in_designs_that_nobody_built(name):

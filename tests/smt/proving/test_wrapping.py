@@ -29,6 +29,7 @@ def test_the_lemma_is_proved_and_its_mutant_refuted():
     assert decide(NarrowerFirst(21, 32)) is Status.REFUTED
 
 
+@pytest.mark.middle
 @pytest.mark.parametrize("changed", ["L=1", "L=4,k_order=mod2:1/0"])
 def test_grouping_and_order_change_nothing_where_the_register_wraps(changed):
     answer = compare(find_design(WRAPPING), find_design(f"{WRAPPING}@{changed}"), limits=LIMITS)
