@@ -36,12 +36,10 @@ class Chain(Record):
 
     @classmethod
     def of(cls, settings: Mapping[str, Any], step: Step) -> Self:
-        """Return the chain of ``step`` with the values of ``settings``."""
-        once = settings.get("join") is Join.IEEE_ONCE and step.can_start_at_zero
-        found = {name: settings[name] for name in ("k_order",) if name in settings}
-        if step.hands_on_overflow and "chain_infinity" in settings:
-            found["chain_infinity"] = settings["chain_infinity"]
-        return cls(**found, adds_c_once=once)
+        """Return the chain of ``step`` with the values of ``settings``, which must name every parameter."""
+        infinity = settings["chain_infinity"] if step.hands_on_overflow else ChainInfinity.INFINITE
+        once = settings["join"] is Join.IEEE_ONCE and step.can_start_at_zero
+        return cls(settings["k_order"], infinity, once)
 
     def settings(self) -> dict[str, Any]:
         """Return the values of the chain's parameters by name."""

@@ -43,7 +43,7 @@ CONNECT_SECONDS = 5
 DISTRIBUTION = "mmaproof"
 
 ONE_AT_A_TIME = threading.Lock()
-"""The lock of the pySMT environment, which holds the terms of the process and is not made for several threads."""
+"""One question at a time in the threads of a worker: they share its cores, and its main thread's pySMT environment."""
 
 
 class ClusterNotReachable(TargetUnavailable):

@@ -148,6 +148,11 @@ class AlignedStep(RoundedStep):
     )
 
     @property
+    def zeros_are_absent(self) -> bool:
+        """Whether neither a zero product or group nor a zero c takes part in e_max."""
+        return self.zero_c is ZeroC.ABSENT and self.terms.zeros_are_absent
+
+    @property
     def kept_bits(self) -> int | None:
         """F: the fraction bits below e_max that a product keeps."""
         return self.fraction_bits
@@ -189,7 +194,7 @@ class AlignedStep(RoundedStep):
                 Guarantee.SUMMED_EXPONENTS: self.product_exponent is ProductExponent.SUMMED,
                 Guarantee.SINGLE_PRODUCTS: self.group_size is None,
                 Guarantee.FINITE_PRODUCTS: self.product_limit is None,
-                Guarantee.ABSENT_ZEROS: self.zero_c is ZeroC.ABSENT and self.terms.zeros_are_absent,
+                Guarantee.ABSENT_ZEROS: self.zeros_are_absent,
                 Guarantee.POSITIVE_ZERO_SUM: self.zero_sum is ZeroSum.POSITIVE,
             }
         )

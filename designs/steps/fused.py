@@ -161,7 +161,7 @@ class FusedStep(AlignedStep):
         cuts = {self.alignment}
         if isinstance(self.join, JoinedRoundedDown):
             cuts.add(self.join.late_alignment)
-        of_terms = self.floor is None and self.zero_c is ZeroC.ABSENT and self.terms.zeros_are_absent
+        of_terms = self.floor is None and self.zeros_are_absent
         return cuts <= {Alignment.TRUNCATE, Alignment.NEAREST} or of_terms
 
     @property
