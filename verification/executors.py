@@ -43,7 +43,7 @@ CONNECT_SECONDS = 5
 DISTRIBUTION = "mmaproof"
 
 ONE_AT_A_TIME = threading.Lock()
-"""One question at a time in the threads of a worker: they share its cores, and its main thread's pySMT environment."""
+"""Held while a question is decided: the threads of a worker share its cores, and limits are of time."""
 
 
 class ClusterNotReachable(TargetUnavailable):
