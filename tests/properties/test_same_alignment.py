@@ -5,6 +5,7 @@ import pytest
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.errors import DesignError
+from mmaproof.designs.operands import Operands
 from mmaproof.properties.equivalence import Equivalence
 from mmaproof.properties.same_alignment import EqualWithoutProducts, SameAlignment, alignment_lemmas
 from mmaproof.verification.distributions import DISTRIBUTIONS, draw
@@ -97,3 +98,14 @@ def test_steps_without_aligned_sums_are_asked_about_as_a_whole():
     same, whole = alignment_lemmas(first, first.change(zero_c="absent"), 4)
     assert not same.aligns
     assert not whole.aligns
+
+
+def test_a_c_that_one_design_drops_because_of_its_exponent_is_not_the_same():
+    """Every e_max agrees, and the product is not zero: only the aligned c, a unit rounded down or dropped, differs."""
+    first = find_design("cdna3/v_mfma_f32_16x16x16_bf16@far_c=dropped").one_step()
+    second = first.change(c_subnormal="normalised")
+    zeros = (0,) * (first.k - 1)
+    operands = Operands((0x2400, *zeros), (0x2400, *zeros), 0x80000001)
+    assert Equivalence(first, second).is_refuted_by(operands)
+    assert SameAlignment(first, second).is_refuted_by(operands)
+    assert not EqualWithoutProducts(first, second).is_refuted_by(operands)
