@@ -1,0 +1,424 @@
+"""The code interpretation: words are nodes of a graph of machine operations, to be compiled or printed.
+
+The data of a word is a ``Value``: a node, and the least and the largest number that the word is known to be. Such
+intervals come from the widths of operands, from the operations, and from what the semantics claims of its words
+(``narrow``, ``bounded_sum``, the bounds of signals). They decide which operations are made: a number lives in the
+narrowest lane of 32, 64 or 128 bits that holds its interval, as two's complement where the interval has negative
+numbers. Nothing but the choice of operations depends on them; the graph holds no intervals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from mmaproof.smt.algebra.nodes import LANES, Graph, Node, Op, mask, signed
+from mmaproof.smt.algebra.protocol import Algebra, Truth, Word
+from mmaproof.smt.algebra.signals import Signal
+
+
+class TooWideError(ArithmeticError):
+    """A number needs more bits than the widest lane has."""
+
+
+class Value(NamedTuple):
+    """A number in a lane: ``node``, read in two's complement where ``least`` is negative, from least to largest."""
+
+    node: Node
+    least: int
+    largest: int
+
+
+def lane(least: int, largest: int) -> int:
+    """Return the width of the narrowest lane that holds an interval. Raises TooWideError where there is none."""
+    for bits in LANES:
+        if (largest < 1 << bits) if least >= 0 else (-(1 << (bits - 1)) <= least and largest < 1 << (bits - 1)):
+            return bits
+    raise TooWideError(f"numbers from {least} to {largest} need more than {LANES[-1]} bits")
+
+
+class CodeAlgebra(Algebra[Value, Node]):
+    """Data of words are values, truth values are nodes of one bit, of one graph."""
+
+    def __init__(self) -> None:
+        self.graph = Graph()
+        self._assumed: dict[Node, tuple[int, int]] = {}
+
+    # --- what is known from outside ---------------------------------------------------------------------------
+
+    def symbol(self, name: str, width: int) -> Word[Value]:
+        """Return the unsigned input ``name``."""
+        largest = mask(width)
+        return Word(Value(self.graph.input(name, width, lane(0, largest)), 0, largest), width, False, self)
+
+    def assume(self, truth: Truth[Node], holds: bool) -> None:
+        """Take for granted that a truth value is always ``holds``, wherever it occurs from now on."""
+        if not truth.data.is_constant:
+            self._assumed[truth.data] = (int(holds), int(holds))
+
+    def assume_within(self, word: Word[Value], least: int, largest: int) -> None:
+        """Take for granted that a word lies within an interval, wherever it occurs from now on."""
+        if not word.data.node.is_constant:
+            self._assumed[word.data.node] = (least, largest)
+
+    # --- values ---------------------------------------------------------------------------------------------
+
+    def _value(self, node: Node, least: int, largest: int) -> Value:
+        """Return a value of a node that lies within an interval; a constant where there is one number in it."""
+        if node in self._assumed and least >= 0:
+            low, high = self._assumed[node]
+            least, largest = max(least, low), min(largest, high)
+        if least == largest:
+            return self._number(least)
+        return Value(node, least, largest)
+
+    def _number(self, number: int) -> Value:
+        return Value(self.graph.constant(number, lane(number, number)), number, number)
+
+    def _in_lane(self, x: Value, bits: int) -> Node:
+        """Return the number, modulo 2**bits, as a word of ``bits``."""
+        if x.node.is_constant:
+            return self.graph.constant(x.least, bits)
+        if bits == x.node.bits:
+            return x.node
+        if bits < x.node.bits:
+            inner = x.node.operands[0] if x.node.op in (Op.ZERO_EXTEND, Op.SIGN_EXTEND) else None
+            return inner if inner and inner.bits == bits else self.graph.node(Op.TRUNCATE, (x.node,), bits)
+        return self.graph.node(Op.SIGN_EXTEND if x.least < 0 else Op.ZERO_EXTEND, (x.node,), bits)
+
+    def _modular(self, op: Op, x: Value, y: Value, least: int, largest: int) -> Value:
+        """Return x op y, an operation that is exact modulo any power of two, of a result within an interval."""
+        bits = lane(least, largest)
+        return self._value(self.graph.node(op, (self._in_lane(x, bits), self._in_lane(y, bits)), bits), least, largest)
+
+    def _within(self, x: Value, least: int, largest: int) -> Value:
+        """Return a value that is claimed to lie within an interval, in a narrower lane where that holds it."""
+        least, largest = max(x.least, least), min(x.largest, largest)
+        if x.node.is_constant or (least, largest) == (x.least, x.largest) or least > largest:
+            return x
+        bits = min(lane(least, largest), x.node.bits)
+        return self._value(self._in_lane(x, bits), least, largest)
+
+    def _bit(self, condition: Node, bits: int = LANES[0]) -> Value:
+        if condition.is_constant:
+            return self._number(condition.value)
+        return Value(self.graph.node(Op.ZERO_EXTEND, (condition,), bits), 0, 1)
+
+    def _or(self, xs: list[Node]) -> Node:
+        return self._junction_of(Op.OR, xs)
+
+    def _and(self, xs: list[Node]) -> Node:
+        return self._junction_of(Op.AND, xs)
+
+    def _junction_of(self, op: Op, xs: Iterable[Node]) -> Node:
+        level = list(dict.fromkeys(xs))
+        while len(level) > 1:
+            pairs = [level[i : i + 2] for i in range(0, len(level), 2)]
+            level = [self._binary_truth(op, *pair) if len(pair) > 1 else pair[0] for pair in pairs]
+        return level[0]
+
+    def _binary_truth(self, op: Op, x: Node, y: Node) -> Node:
+        for one, other in ((x, y), (y, x)):
+            if one.is_constant:
+                return (other if one.value else one) if op is Op.AND else (one if one.value else other)
+        return self._truth_node(self.graph.node(op, (x, y), 1))
+
+    def _truth_node(self, node: Node) -> Node:
+        assumed = self._assumed.get(node)
+        return node if assumed is None else self._truth(bool(assumed[0]))
+
+    # --- constants and expanding arithmetic --------------------------------------------------------------------
+
+    def _constant(self, value: int, width: int) -> Value:
+        return self._number(value)
+
+    def _truth(self, value: bool) -> Node:
+        return self.graph.constant(int(value), 1)
+
+    def _known(self, x: Node) -> bool | None:
+        return bool(x.value) if x.is_constant else None
+
+    def _extend(self, x: Value, width: int, to_width: int, signed: bool) -> Value:
+        return x
+
+    def _add(self, x: Value, y: Value) -> Value:
+        if x.node.is_constant:
+            x, y = y, x
+        if y.node.is_constant and not y.least:
+            return x
+        return self._modular(Op.ADD, x, y, x.least + y.least, x.largest + y.largest)
+
+    def _subtract(self, x: Value, y: Value, width: int) -> Value:
+        if y.node.is_constant and not y.least:
+            return x
+        return self._modular(Op.SUBTRACT, x, y, x.least - y.largest, x.largest - y.least)
+
+    def _negate(self, x: Value, width: int) -> Value:
+        return self._subtract(self._number(0), x, width)
+
+    def _magnitude(self, x: Value, negative: Node, width: int) -> Value:
+        if x.least >= 0:
+            return x
+        if x.largest <= 0:
+            return self._negate(x, width)
+        largest = max(-x.least, x.largest)
+        return self._value(self.graph.node(Op.MAGNITUDE, (x.node,), x.node.bits), 0, largest)
+
+    def _multiply(self, x: Value, y: Value) -> Value:
+        for one, other in ((x, y), (y, x)):
+            if one.node.is_constant and one.least == 1:
+                return other
+        corners = [a * b for a in (x.least, x.largest) for b in (y.least, y.largest)]
+        return self._modular(Op.MULTIPLY, x, y, min(corners), max(corners))
+
+    def _shift_left(self, x: Value, places: int, width: int) -> Value:
+        if not places or x.node.is_constant:
+            return self._number(x.least << places) if places else x
+        least, largest = x.least << places, x.largest << places
+        bits = lane(least, largest)
+        if x.node.op is Op.MULTIPLY and x.node.bits == bits and x.least >= 0:
+            # of a product, one factor moves: where both are unpacked before they meet, that costs nothing
+            y, z = x.node.operands
+            node = self.graph.node(Op.MULTIPLY, (self._shifted(y, places), z), bits)
+        else:
+            node = self._shifted(self._in_lane(x, bits), places)
+        return self._value(node, least, largest)
+
+    def _shifted(self, node: Node, places: int) -> Node:
+        return self.graph.node(Op.SHIFT_LEFT, (node, self.graph.constant(places, node.bits)), node.bits)
+
+    def shift_left_by(self, x: Word[Value], amount: Word[Value]) -> Word[Value]:
+        """Return x * 2**amount (``amount`` unsigned), expanded by the largest amount that its word holds."""
+        self._need_unsigned(amount)
+        value, places = x.data, amount.data
+        ends = [v << p for v in (value.least, value.largest) for p in (places.least, places.largest)]
+        least, largest = min(ends), max(ends)
+        bits = lane(least, largest)
+        if places.largest >= bits:  # only zero goes so far
+            places = self._at_most(places, bits - 1)
+        node = self.graph.node(Op.SHIFT_LEFT, (self._in_lane(value, bits), self._in_lane(places, bits)), bits)
+        width = x.width + (1 << amount.width) - 1
+        return Word(self._value(node, least, largest), width, x.signed, self)
+
+    # --- operations that lose bits, or claim that none are lost -------------------------------------------------
+
+    def _at_most(self, amount: Value, most: int) -> Value:
+        if amount.largest <= most:
+            return amount
+        if amount.least >= most:
+            return self._number(most)
+        bits = amount.node.bits
+        node = self.graph.node(Op.MINIMUM, (amount.node, self.graph.constant(most, bits)), bits)
+        return self._value(node, amount.least, most)
+
+    def _moved_right(self, x: Value, amount: Value) -> tuple[Node, Node, Node]:
+        """Return x in a lane in which a shift by the whole lane but one leaves no bit, the amount there, the result."""
+        bits = max(lane(0, 2 * x.largest + 1), x.node.bits) if x.least >= 0 else x.node.bits
+        node, places = self._in_lane(x, bits), self._at_most(amount, bits - 1)
+        op = Op.SHIFT_RIGHT_SIGNED if x.least < 0 else Op.SHIFT_RIGHT
+        by = self._in_lane(places, bits)
+        return node, by, self.graph.node(op, (node, by), bits)
+
+    def _shift_right(self, x: Value, width: int, signed: bool, amount: Value, amount_width: int) -> Value:
+        if amount.node.is_constant:
+            return self._dropped(x, amount.least)
+        _, _, moved = self._moved_right(x, amount)
+        low, high = (min(p, width) for p in (amount.least, amount.largest))
+        least = x.least >> (low if x.least < 0 else high)
+        largest = x.largest >> (high if x.largest < 0 else low)
+        return self._within(Value(moved, *_of_lane(moved, x.least < 0)), least, largest)
+
+    def _dropped(self, x: Value, places: int) -> Value:
+        """Return floor(x / 2**places)."""
+        least, largest = x.least >> places, x.largest >> places
+        if not places or least == largest:
+            return x if not places else self._number(least)
+        op = Op.SHIFT_RIGHT_SIGNED if x.least < 0 else Op.SHIFT_RIGHT
+        node = self.graph.node(op, (x.node, self.graph.constant(places, x.node.bits)), x.node.bits)
+        return self._within(Value(node, *_of_lane(node, x.least < 0)), least, largest)
+
+    def drop_low(self, x: Word[Value], places: int) -> Word[Value]:
+        """Return floor(x / 2**places), with signedness kept (places less than the width)."""
+        if not places:
+            return x
+        return Word(self._dropped(x.data, places), x.width - places, x.signed, self)
+
+    def _any_below(self, x: Value, width: int, amount: Value, amount_width: int) -> Node:
+        if amount.node.is_constant:
+            return self._not(self._equal(self._masked(x, mask(min(amount.least, width))), self._number(0)))
+        whole, by, moved = self._moved_right(x, amount)
+        back = self.graph.node(Op.SHIFT_LEFT, (moved, by), moved.bits)
+        return self._not(self._truth_node(self.graph.node(Op.EQUAL, (back, whole), 1)))
+
+    def shift_right_jam(self, x: Word[Value], amount: Word[Value]) -> Word[Value]:
+        """Return ``x / 2**amount`` (unsigned both) with the lowest bit set if any lost bit was (round to odd)."""
+        self._need_unsigned(x, amount)
+        moved = self._shift_right(x.data, x.width, False, amount.data, amount.width)
+        lost = self._bit(self._any_below(x.data, x.width, amount.data, amount.width))
+        return Word(self._either(moved, lost), x.width, False, self)
+
+    def _either(self, x: Value, y: Value) -> Value:
+        """Return the bits of two numbers that are not negative."""
+        for one, other in ((x, y), (y, x)):
+            if one.node.is_constant and not one.least:
+                return other
+        largest = mask(max(x.largest.bit_length(), y.largest.bit_length()))
+        return self._modular(Op.OR, x, y, max(x.least, y.least), largest)
+
+    def _masked(self, x: Value, kept: int) -> Value:
+        """Return the lowest bits of a number, ``kept`` being that many ones."""
+        if x.least >= 0 and x.largest <= kept:
+            return x
+        largest = min(kept, x.largest) if x.least >= 0 else kept
+        bits = max(x.node.bits, lane(0, kept)) if x.least < 0 else x.node.bits
+        node = self.graph.node(Op.AND, (self._in_lane(x, bits), self.graph.constant(kept, bits)), bits)
+        return self._within(Value(node, 0, mask(bits)), 0, largest)
+
+    def _normalise(self, x: Value, width: int) -> tuple[Value, Value]:
+        all_ones = mask(self.places_width(width))
+        if x.node.is_constant:
+            by = width - x.least.bit_length()
+            return self._number(x.least << by), self._number(by if x.least else all_ones)
+        bits = lane(0, mask(width))
+        node, surplus = self._in_lane(x, bits), bits - width
+        nonzero = node if x.least else self.graph.node(Op.OR, (node, self.graph.constant(1, bits)), bits)
+        least, most = width - x.largest.bit_length(), width - max(x.least.bit_length(), 1)
+        count = self._value(self.graph.node(Op.LEADING_ZEROS, (nonzero,), bits), least + surplus, most + surplus)
+        places = self._subtract(count, self._number(surplus), 0)
+        shifted = self.graph.node(Op.SHIFT_LEFT, (node, self._in_lane(places, bits)), bits)
+        top = self._value(shifted, 1 << (width - 1) if x.least else 0, mask(width))
+        if x.least:
+            return top, places
+        return top, self._ite(self._equal(x, self._number(0)), self._number(all_ones), places)
+
+    def _concatenate(self, high: Value, low: Value, high_width: int, low_width: int) -> Value:
+        return self._either(self._shift_left(high, low_width, high_width + low_width), low)
+
+    def _extract(self, x: Value, width: int, high: int, low: int) -> Value:
+        kept = mask(high - low + 1)
+        if x.least < 0 and high >= x.node.bits:
+            x = Value(self._in_lane(x, lane(0, mask(high + 1))), x.least, x.largest)
+        return self._assumed_of(self._masked(self._dropped(x, low), kept))
+
+    def _assumed_of(self, x: Value) -> Value:
+        return x if x.node.is_constant else self._value(*x)
+
+    def is_bit_set(self, x: Word[Value], position: int) -> Truth[Node]:
+        """Return whether the bit at ``position`` (0 the lowest) is one."""
+        value = x.data
+        if (
+            value.node.is_constant
+            or position >= value.node.bits
+            or (value.least >= 0 and value.largest >> position <= 1)
+        ):
+            return super().is_bit_set(x, position)
+        bits = value.node.bits
+        alone = self.graph.node(Op.AND, (value.node, self.graph.constant(1 << position, bits)), bits)
+        return Truth(self._not(self._equal(Value(alone, 0, mask(bits)), self._number(0))), self)
+
+    def _to_signed(self, x: Value, width: int) -> Value:
+        half = 1 << (width - 1)
+        if x.largest < half:
+            return x
+        return self._sign_of(x, width)
+
+    def _sign_of(self, x: Value, width: int) -> Value:
+        """Return the lowest ``width`` bits of a number, read in two's complement."""
+        if x.node.is_constant:
+            return self._number(signed(x.least & mask(width), width))
+        half = 1 << (width - 1)
+        bits = lane(-half, half - 1)
+        node, spare = self._in_lane(x, bits), bits - width
+        if spare:
+            by = self.graph.constant(spare, bits)
+            node = self.graph.node(Op.SHIFT_LEFT, (node, by), bits)
+            node = self.graph.node(Op.SHIFT_RIGHT_SIGNED, (node, by), bits)
+        return Value(node, -half, half - 1)
+
+    def _narrow(self, x: Value, width: int, to_width: int, signed: bool) -> Value:
+        half = 1 << (to_width - 1)
+        return self._within(x, *((-half, half - 1) if signed else (0, mask(to_width))))
+
+    def _add_up(self, xs: list[Value], widths: list[int], width: int, wraps: bool) -> Value:
+        half = 1 << (width - 1)
+        if wraps and not -half <= sum(x.least for x in xs) <= sum(x.largest for x in xs) < half:
+            bits = lane(-half, half - 1)
+            nodes = [self._in_lane(x, bits) for x in xs]
+            while len(nodes) > 1:
+                pairs = [nodes[i : i + 2] for i in range(0, len(nodes), 2)]
+                nodes = [self.graph.node(Op.ADD, pair, bits) if len(pair) > 1 else pair[0] for pair in pairs]
+            return self._sign_of(Value(nodes[0], *_of_lane(nodes[0], True)), width)
+        level = list(xs)
+        while len(level) > 1:
+            pairs_ = [level[i : i + 2] for i in range(0, len(level), 2)]
+            level = [self._add(*pair) if len(pair) > 1 else pair[0] for pair in pairs_]
+        return level[0] if wraps else self._within(level[0], -half, half - 1)
+
+    def compressed_sum(self, words: list[Word[Value]], width: int) -> Word[Value]:  # type: ignore[override]
+        """Return ``modular_sum``, which is the same number; how hardware adds it is of no interest here."""
+        return self.modular_sum(words, width)
+
+    def _compress(self, x: Value, y: Value, z: Value, width: int) -> tuple[Value, Value]:
+        raise NotImplementedError("compressed_sum compresses nothing here")
+
+    # --- comparison and choice ------------------------------------------------------------------------------
+
+    def _compared(self, op: Op, op_signed: Op, x: Value, y: Value) -> Node:
+        least = min(x.least, y.least)
+        bits = lane(least, max(x.largest, y.largest))
+        operands = (self._in_lane(x, bits), self._in_lane(y, bits))
+        return self._truth_node(self.graph.node(op_signed if least < 0 else op, operands, 1))
+
+    def _equal(self, x: Value, y: Value) -> Node:
+        if x.largest < y.least or y.largest < x.least:
+            return self._truth(False)
+        return self._compared(Op.EQUAL, Op.EQUAL, x, y)
+
+    def _less(self, x: Value, y: Value, signed: bool) -> Node:
+        if x.largest < y.least or x.least >= y.largest:
+            return self._truth(x.largest < y.least)
+        return self._compared(Op.LESS, Op.LESS_SIGNED, x, y)
+
+    def _ite(self, condition: Node, x: Value, y: Value) -> Value:
+        if x == y:
+            return x
+        if (x.least, x.largest, y.least, y.largest) in ((1, 1, 0, 0), (0, 0, 1, 1)):
+            return self._bit(condition if x.least else self._not(condition))
+        least, largest = min(x.least, y.least), max(x.largest, y.largest)
+        bits = lane(least, largest)
+        node = self.graph.node(Op.SELECT, (condition, self._in_lane(x, bits), self._in_lane(y, bits)), bits)
+        return self._value(node, least, largest)
+
+    def _maximum(self, x: Value, y: Value, signed: bool) -> Value:
+        for one, other in ((x, y), (y, x)):
+            if one.least >= other.largest:
+                return one
+        least, largest = max(x.least, y.least), max(x.largest, y.largest)
+        lowest = min(x.least, y.least)
+        bits = lane(lowest, largest)
+        op = Op.MAXIMUM_SIGNED if lowest < 0 else Op.MAXIMUM
+        node = self.graph.node(op, (self._in_lane(x, bits), self._in_lane(y, bits)), bits)
+        return self._value(node, least, largest)
+
+    def _not(self, x: Node) -> Node:
+        if x.op is Op.XOR and x.operands[0].is_constant:
+            return x.operands[1]
+        return self._truth_node(self.graph.node(Op.XOR, (self.graph.constant(1, 1), x), 1))
+
+    def _xor(self, x: Node, y: Node) -> Node:
+        for one, other in ((x, y), (y, x)):
+            if one.is_constant:
+                return self._not(other) if one.value else other
+        return self._truth_node(self.graph.node(Op.XOR, (x, y), 1))
+
+    # --- names ----------------------------------------------------------------------------------------------
+
+    def signal(self, name: Signal, x: Word[Value], bounds: tuple[int, int] | None = None) -> Word[Value]:
+        """Return ``x``, which lies within ``bounds``."""
+        return x if bounds is None else Word(self._within(x.data, *bounds), x.width, x.signed, self)
+
+
+def _of_lane(node: Node, is_signed: bool) -> tuple[int, int]:
+    """Return the least and the largest number that a node's lane holds."""
+    half = 1 << (node.bits - 1)
+    return (-half, half - 1) if is_signed else (0, mask(node.bits))
