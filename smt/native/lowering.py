@@ -57,13 +57,15 @@ def input_columns(design: Design, length: int) -> tuple[InputColumn, ...]:
     return tuple(columns)
 
 
-def lower(design: Design, length: int | None = None, *, finite: bool = False) -> Lowered:
+def lower(
+    design: Design, length: int | None = None, *, finite: bool = False, algebra: CodeAlgebra | None = None
+) -> Lowered:
     """Return the graph of a dot product of ``length`` elements (default: the instruction's K).
 
-    Raises DesignError where the length does not fit, TooWideError where a number needs more than 128 bits.
+    It is made by ``algebra``, by default a new one. Raises DesignError where the length does not fit, TooWideError where a number needs more than 128 bits.
     """
     length = design.k if length is None else length
-    algebra, columns = CodeAlgebra(), input_columns(design, length)
+    algebra, columns = CodeAlgebra() if algebra is None else algebra, input_columns(design, length)
     words = {x.name: [algebra.symbol(name, x.format.bits) for name in x.inputs] for x in columns}
     if finite:
         for column in columns:
