@@ -2,7 +2,8 @@
 
 They are the signals that the stages name, and inside the stages the operations that are hard for a solver if nothing is
 cut before and after: products, sums, maxima, magnitudes, normalisation and shifts by variable amounts. Two
-interpretations with ``CutPlaces`` meet the same places in the same order, because the semantics takes no decision on data.
+interpretations with ``CutPlaces`` meet the same places in the same order, because the semantics takes no decision on
+data.
 """
 
 from __future__ import annotations

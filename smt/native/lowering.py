@@ -62,7 +62,8 @@ def lower(
 ) -> Lowered:
     """Return the graph of a dot product of ``length`` elements (default: the instruction's K).
 
-    It is made by ``algebra``, by default a new one. Raises DesignError where the length does not fit, TooWideError where a number needs more than 128 bits.
+    It is made by ``algebra``, by default a new one. Raises DesignError where the length does not fit, TooWideError
+    where a number needs more than 128 bits.
     """
     length = design.k if length is None else length
     algebra, columns = CodeAlgebra() if algebra is None else algebra, input_columns(design, length)

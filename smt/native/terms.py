@@ -45,10 +45,12 @@ class GraphTerms:
     def _demand(self, node: Node) -> FNode | None:
         m = self._terms
         if node.op in SHIFTS:
-            amount = self.known[node.operands[1]]
-            return m.BVULT(amount, m.BV(node.operands[1].bits, node.operands[1].bits))
+            amount = node.operands[1]
+            if amount.is_constant and amount.value < node.bits:
+                return None
+            return m.BVULT(self.known[amount], m.BV(node.bits, amount.bits))
         if node.op is Op.LEADING_ZEROS:
-            counted = node.operands[0]
+            (counted,) = node.operands
             return m.Not(m.Equals(self.known[counted], m.BV(0, counted.bits)))
         return None
 
@@ -65,7 +67,7 @@ class GraphTerms:
             return self._product(node, operands)
         return self._of_words(node, operands)
 
-    def _of_truths(self, node: Node, xs: Sequence[FNode]) -> FNode:
+    def _of_truths(self, node: Node, xs: Sequence[FNode]) -> FNode:  # noqa: PLR0911
         m = self._terms
         match node.op:
             case Op.AND:

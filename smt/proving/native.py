@@ -8,8 +8,8 @@ node and the word become one fresh variable. So the next lemma is about the oper
 is the graph that is compiled that is cut; no node of it is replaced.
 
 What is known of variables are facts, each a lemma too: the least and the largest number of a value, the invariants that
-the semantics note (``Algebra.check``), and that no operand exceeds a maximum. The interval with which the graph was made
-is a claim here. If it is not proved, nobody uses it.
+the semantics note (``Algebra.check``), and that no operand exceeds a maximum. The interval with which the graph was
+made is a claim here. If it is not proved, nobody uses it.
 
 The lemmas imply that the graph returns d of the design, for this reason. Take operands that meet the precondition, and
 give each variable the value that its word has for them. By induction over the places, each fact holds, and the nodes at
@@ -27,13 +27,12 @@ both products are that number. No product is left to a solver.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from pysmt.environment import Environment
 from pysmt.fnode import FNode
-from pysmt.typing import BOOL
 
 from mmaproof.smt.algebra.code import Value
 from mmaproof.smt.algebra.nodes import Node, Op, needed
@@ -43,7 +42,8 @@ from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.native.recording import Place, Recorded
 from mmaproof.smt.native.terms import GraphTerms
 from mmaproof.smt.proving.asked import Lemmas, OutOfTimeError, StagedProof
-from mmaproof.smt.proving.laws import Law, Operation, of_law
+from mmaproof.smt.proving.cut_variables import CutVariables
+from mmaproof.smt.proving.laws import Law, Operation
 from mmaproof.smt.proving.samples import Samples
 from mmaproof.smt.semantics import OperandWords, dot_product_accumulate
 from mmaproof.smt.semantics.unpack import unpack
@@ -51,17 +51,8 @@ from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.prove import Ask
 from mmaproof.smt.solving.verdict import Cause, Status, combine
 
-LEMMA_SECONDS = 30.0
-"""Seconds that one query may take."""
-WIDENINGS = 3
-"""Stages by which the cut of a lemma is moved back before the lemma is given up."""
-
 Interval = tuple[int, int]
 """The least and the largest number."""
-
-
-class FalseFactError(Exception):
-    """Operands violate a fact that was proved (an internal error)."""
 
 
 class PlacesDifferError(Exception):
@@ -72,8 +63,8 @@ class PlacesDifferError(Exception):
 class NativeStages(StagedProof):
     """A staged proof of a graph.
 
-    ``failed`` are the places and operations whose lemma is not proved, and ``unproved`` are their claims, about operands
-    alone. Operands that violate one of them are worth a try on the graph.
+    ``failed`` are the places and operations whose lemma is not proved, and ``unproved`` are their claims, about
+    operands alone. Operands that violate one of them are worth a try on the graph.
     """
 
     failed: tuple[str, ...] = ()
@@ -112,11 +103,12 @@ def prove_graph(
     """
     started = time.monotonic()
     lemmas = Lemmas(ask, limits, started, environment)
-    terms = CutTerms(recorded.places, lemmas, samples, environment)
+    cuts = CutVariables(lemmas, samples, environment)
+    terms = CutTerms(recorded.places, cuts, environment)
     reason = None
     try:
         for formula in precondition(recorded, terms):
-            terms.assume(formula)
+            cuts.note(formula)
         words = operand_symbols(recorded, terms)
         d = dot_product_accumulate(recorded.lowered.design, terms, operands_of(words)).d
         proved = terms.finish(recorded.lowered.d, d)
@@ -132,21 +124,13 @@ def prove_graph(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Cut:
-    """A variable, the term that it stands for, and the number of cuts below it."""
-
-    definition: FNode
-    depth: int
-
-
 class CutTerms(CutPlaces[FNode, FNode], TermAlgebra):
     """The symbolic interpretation, cut at the places of a recorded graph, as the module text describes."""
 
-    def __init__(self, places: Sequence[Place], lemmas: Lemmas, samples: Samples, environment: Environment) -> None:
+    def __init__(self, places: Sequence[Place], cuts: CutVariables, environment: Environment) -> None:
         super().__init__(environment)
         self._places, self._next = places, 0
-        self._lemmas, self._samples = lemmas, samples
+        self._cuts = cuts
         self.graph = GraphTerms(environment)
         self.failed: list[str] = []
         """the places that are not cut, because their lemma is not proved"""
@@ -154,10 +138,8 @@ class CutTerms(CutPlaces[FNode, FNode], TermAlgebra):
         """the operations whose demands are not proved"""
         self.unproved: list[FNode] = []
         """what was not proved, as claims about operands alone"""
-        self._cuts: dict[FNode, _Cut] = {}
         self._intervals: dict[FNode, tuple[Interval, bool]] = {}
         """what is proved of a variable as a number, and whether that is read in two's complement"""
-        self._facts: dict[FNode, list[FNode]] = {}
         self._laws: set[Law] = set()
 
     # --- places -----------------------------------------------------------------------------------------------
@@ -182,7 +164,7 @@ class CutTerms(CutPlaces[FNode, FNode], TermAlgebra):
         meant = self._meant(what, node)
         if x.data is meant:
             return x
-        if not self._holds(what, "equal", self._terms.Iff(meant, x.data)):
+        if not self._cuts.holds(what, "equal", self._terms.Iff(meant, x.data)):
             self._fail(what, self._terms.Iff(meant, x.data))
             return x
         if x.data.is_symbol() or x.data.is_bool_constant():
@@ -190,7 +172,7 @@ class CutTerms(CutPlaces[FNode, FNode], TermAlgebra):
             return x
         if meant.is_symbol() or meant.is_bool_constant():
             return Truth(meant, self)
-        variable = self._variable(x.data, None)
+        variable = self._cuts.new(x.data, None)
         self.graph.known[node] = variable
         return Truth(variable, self)
 
@@ -222,7 +204,7 @@ class CutTerms(CutPlaces[FNode, FNode], TermAlgebra):
                 self._terms.Equals(meant, self._resized(w.data, node.bits, w.signed))
                 for meant, w in zip(factors, (one, other), strict=True)
             ]
-            if all(self._holds("factor", "equal in the lane of the product", s) for s in same):
+            if all(self._cuts.holds("factor", "equal in the lane of the product", s) for s in same):
                 return whole
         return None
 
@@ -280,9 +262,9 @@ class CutTerms(CutPlaces[FNode, FNode], TermAlgebra):
         demands, self.graph.demands = self.graph.demands, []
         for demanding, formula in demands:
             relation = f"defined: {demanding.op} of {demanding.bits} bits"
-            if not self._holds(what, relation, formula):
+            if not self._cuts.holds(what, relation, formula):
                 self.undefined.append(f"{what}, {relation}")
-                self.unproved.append(self._without_cuts(formula))
+                self.unproved.append(self._cuts.without_cuts(formula))
         return meant
 
     def _cut(self, what: str, value: Value, term: FNode, signed: bool) -> FNode:
@@ -293,9 +275,10 @@ class CutTerms(CutPlaces[FNode, FNode], TermAlgebra):
         left, right = self._resized(meant, wide, negative), self._resized(term, wide, negative)
         equal = self._terms.TRUE() if left is right else self._terms.Equals(left, right)
         bounds = self._bounds((value.least, value.largest), term, signed)
-        if self._holds(what, "equal, and within its interval", self._terms.And(equal, bounds)):
+        both = self._terms.And([x for x in (equal, bounds) if not x.is_true()])
+        if self._cuts.holds(what, "equal, and within its interval", both):
             return self._replaced(value, term, (value.least, value.largest) if signed or not negative else None, signed)
-        if self._holds(what, "equal", equal):
+        if self._cuts.holds(what, "equal", equal):
             return self._replaced(value, term, None, signed)
         self._fail(what, equal)
         return term
@@ -319,20 +302,12 @@ class CutTerms(CutPlaces[FNode, FNode], TermAlgebra):
         if _atom(meant) is not None:
             return self._resized(meant, width, negative)
         narrow = term if width <= node.bits else self._resized(term, node.bits, negative)
-        variable = self._variable(narrow, narrow.bv_width())
+        variable = self._cuts.new(narrow, narrow.bv_width())
         self.graph.known[node] = self._resized(variable, node.bits, negative)
         if within is not None:
             self._intervals[variable] = within, negative
-            self._facts[variable] = [self._bounds(within, variable, negative)]
+            self._cuts.note(self._bounds(within, variable, negative))
         return self._resized(variable, width, negative)
-
-    def _variable(self, definition: FNode, width: int | None) -> FNode:
-        kind = BOOL if width is None else self.environment.type_manager.BVType(width)
-        variable = self._terms.Symbol(f"cut{len(self._cuts)}_{width or 0}", kind)
-        self._samples.define(variable, self._samples.values(definition))
-        depth = 1 + max((self._cuts[v].depth for v in self._symbols(definition) if v in self._cuts), default=0)
-        self._cuts[variable] = _Cut(definition, depth)
-        return variable
 
     def _resized(self, x: FNode, width: int, signed: bool) -> FNode:
         """Return a word in so many bits: its lowest bits, or extended."""
@@ -362,23 +337,13 @@ class CutTerms(CutPlaces[FNode, FNode], TermAlgebra):
 
     # --- facts and lemmas -------------------------------------------------------------------------------------
 
-    def assume(self, formula: FNode) -> None:
-        """Take for granted what the precondition says of operands."""
-        for symbol in self._symbols(formula):
-            self._facts.setdefault(symbol, []).append(formula)
-
     def _note_at_most(self, x: Word[FNode], largest: Word[FNode]) -> None:
         self._note("maximum", "no operand exceeds it", (self.extend(x, largest.width) <= largest).data, newest=True)
 
     def _note(self, what: str, relation: str, formula: FNode, *, newest: bool = False) -> None:
         """Make a fact of a formula about variables, if it is proved."""
-        symbols = self._symbols(formula)
-        cuts = [v for v in symbols if v in self._cuts]
-        if not cuts or any(formula in self._facts.get(v, ()) for v in cuts):
-            return
-        if self._holds(what, relation, formula, newest=newest):
-            for v in symbols:
-                self._facts.setdefault(v, []).append(formula)
+        if self._cuts.is_news(formula) and self._cuts.holds(what, relation, formula, newest=newest):
+            self._cuts.note(formula)
 
     def finish(self, node: Node, d: Word[FNode]) -> bool:
         """Return whether a node is proved to be d extended by zeros.
@@ -391,81 +356,16 @@ class CutTerms(CutPlaces[FNode, FNode], TermAlgebra):
             raise PlacesDifferError(f"{len(self._places) - self._next} places of the graph are not in the terms")
         if any(x not in self.graph.known for x in needed([node])):
             raise PlacesDifferError("an operation of the graph was not translated")
-        statuses = []
-        for law in sorted(self._laws):
-            lemma = of_law(law)
-            whole = lemma.formula_in(self.environment)
-            statuses.append(self._ask("laws", lemma.name, whole.claim, whole.precondition))
+        statuses = [self._cuts.law(law) for law in sorted(self._laws)]
         equal = self._terms.TRUE() if meant is right else self._terms.Equals(meant, right)
-        if not self._holds("result", "equal", equal):
+        if not self._cuts.holds("result", "equal", equal):
             self._fail("result", equal)
             return False
         return not self.undefined and combine([Status.PROVED, *statuses]) is Status.PROVED
 
     def _fail(self, what: str, claim: FNode) -> None:
         self.failed.append(what)
-        self.unproved.append(self._without_cuts(claim))
-
-    def _without_cuts(self, claim: FNode) -> FNode:
-        """Return a claim about operands alone."""
-        while cuts := {v: self._cuts[v].definition for v in self._symbols(claim) if v in self._cuts}:
-            claim = self.environment.substituter.substitute(claim, cuts)
-        return claim
-
-    def _holds(self, what: str, relation: str, claim: FNode, *, newest: bool = False) -> bool:
-        """Return whether a claim is proved from its last cuts, or from some stages before them."""
-        if self.environment.simplifier.simplify(claim).is_true():
-            return True
-        for formula in self._widened(claim, newest=newest):
-            if not all(self._samples.values(formula)):
-                return False
-            facts, definitions = self._facts_about(formula), self._definitions_among(formula)
-            for known in ([facts, [*facts, *definitions]] if definitions else [facts]):
-                status = self._ask(what, relation, formula, self._terms.And(known) if known else None)
-                if status is not Status.REFUTED:
-                    return status is Status.PROVED
-        return False
-
-    def _ask(self, what: str, relation: str, formula: FNode, assumption: FNode | None) -> Status:
-        if assumption is not None and what != "laws" and not all(self._samples.values(assumption)):
-            raise FalseFactError(f"{what}: operands violate what was proved: {assumption.serialize()}")
-        return self._lemmas.ask(what, relation, formula, assumption, seconds=LEMMA_SECONDS)
-
-    def _widened(self, claim: FNode, *, newest: bool) -> Iterator[FNode]:
-        """Yield a claim, then the claim with the variables of more and more stages replaced by their terms."""
-        if not newest:
-            yield claim
-        for _ in range(WIDENINGS):
-            cuts = {v: self._cuts[v] for v in self._symbols(claim) if v in self._cuts}
-            if not cuts:
-                return
-            last = max(x.depth for x in cuts.values())
-            near = {v: x.definition for v, x in cuts.items() if x.depth == last}
-            claim = self.environment.substituter.substitute(claim, near)
-            yield claim
-
-    def _facts_about(self, claim: FNode) -> list[FNode]:
-        """Return the facts that are about the symbols of a claim alone."""
-        symbols = self._symbols(claim)
-        facts: dict[FNode, None] = {}
-        for v in sorted(symbols, key=str):
-            for fact in self._facts.get(v, ()):
-                if fact not in facts and self._symbols(fact) <= symbols:
-                    facts[fact] = None
-        return list(facts)
-
-    def _definitions_among(self, claim: FNode) -> list[FNode]:
-        """Return what the variables of a claim stand for, where that is about other variables of the claim alone.
-
-        A node and a word may have met a place that the same word elsewhere in the semantics has not met.
-        """
-        symbols = self._symbols(claim)
-        among = [v for v in sorted(symbols, key=str) if v in self._cuts and self._symbols(self._cuts[v].definition) <= symbols]
-        return [self._terms.EqualsOrIff(v, self._cuts[v].definition) for v in among]
-
-    def _symbols(self, term: FNode) -> frozenset[FNode]:
-        found: frozenset[FNode] = self.environment.fvo.get_free_variables(term)
-        return found
+        self.unproved.append(self._cuts.without_cuts(claim))
 
 
 def _whole(width: int, signed: bool) -> Interval:
