@@ -25,7 +25,7 @@ from mmaproof.smt.algebra.nodes import UndefinedOperationError, run
 from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.evaluate import evaluate
 from mmaproof.smt.native.recording import Recorded, record, structure
-from mmaproof.smt.proving.native import NativeStages, precondition, prove_graph
+from mmaproof.smt.proving.native import NativeStages, RefutedError, precondition, prove_graph
 from mmaproof.smt.proving.samples import Samples
 from mmaproof.smt.solving.backends import DEFAULT_SOLVER
 from mmaproof.smt.solving.limits import LEAST_SECONDS, Limits
@@ -120,6 +120,24 @@ def decide_graph(recorded: Recorded, means: Means) -> GraphVerdict:
     return _Decision(recorded, means).verdict()
 
 
+class _Doubts:
+    """What is done about claims that were not proved: the first few are searched for operands that violate them."""
+
+    def __init__(self, decision: _Decision, samples: Sequence[Row]) -> None:
+        self._decision, self._samples, self._tried = decision, samples, 0
+        self.found: GraphVerdict | None = None
+
+    def not_proved(self, claim: FNode) -> None:
+        """Raise RefutedError if the graph does not return d of its design for operands that violate a claim."""
+        if self._tried == TRIED:
+            return
+        self._tried += 1
+        for row in self._decision.violations(claim, self._samples):
+            self.found = self._decision.replayed(row, "a solver, from a lemma that was not proved")
+            if self.found is not None:
+                raise RefutedError
+
+
 class _Decision:
     """One graph on its way to a verdict."""
 
@@ -146,16 +164,23 @@ class _Decision:
         if self.means.budget is not None:
             for row in self._random_rows(self.means.budget):
                 tried += 1
-                found = self._replayed(row, f"search (seed {self.means.seed}, {tried} operand sets tried)")
+                found = self.replayed(row, f"search (seed {self.means.seed}, {tried} operand sets tried)")
                 if found is not None:
                     return found
         samples = list(self._rows(ROWS, np.random.default_rng(self.means.seed)))
         if not samples:
             return self._made(Status.UNKNOWN, "nobody", reason="no operands are known that meet the precondition")
-        proof = prove_graph(self.recorded, Samples(samples), self.means.solving.ask, self.left, self.environment)
-        return self._proved(proof, samples, tried)
+        doubts = _Doubts(self, samples)
+        ask, left = self.means.solving.ask, self.left
+        try:
+            proof = prove_graph(self.recorded, Samples(samples), ask, left, self.environment, doubts.not_proved)
+        except RefutedError:
+            if doubts.found is None:
+                raise
+            return doubts.found
+        return self._concluded(proof, tried)
 
-    def _proved(self, proof: NativeStages, samples: Sequence[Row], tried: int) -> GraphVerdict:
+    def _concluded(self, proof: NativeStages, tried: int) -> GraphVerdict:
         lemmas = tuple(map(lemma_verdict, proof.lemmas))
         rests_on = tuple(x for x in lemmas if x.status is Status.PROVED)
         solver = lemmas[0].solver if lemmas else None
@@ -166,11 +191,6 @@ class _Decision:
             by = certified.pop() if len(certified) == 1 else None
             made = self._made(Status.PROVED, origin, lemmas=rests_on)
             return replace(made, solver=solver, certified_by=by)
-        for claim in proof.unproved[:TRIED]:
-            for row in self._violations(claim, samples):
-                found = self._replayed(row, f"{solver}, from what was not proved")
-                if found is not None:
-                    return replace(found, lemmas=lemmas, solver=solver)
         reason = proof.reason or (
             f"not proved: {', '.join(proof.failed[:TRIED])}; nobody found operands for which d differs"
         )
@@ -205,7 +225,7 @@ class _Decision:
         meets = Samples(rows).values(self.environment.formula_manager.And(self.assumed))
         return [row for row, meant in zip(rows, meets, strict=True) if meant]
 
-    def _violations(self, claim: FNode, samples: Sequence[Row]) -> Iterator[Row]:
+    def violations(self, claim: FNode, samples: Sequence[Row]) -> Iterator[Row]:
         """Yield operands that violate a claim: a solver's, then its operands of the claim among those of samples."""
         limits = self.left
         if limits.seconds <= LEAST_SECONDS:
@@ -220,7 +240,7 @@ class _Decision:
         part = {name: value for name, value in reply.model.items() if name in of_claim}
         yield from self._meant([{**row, **part} for row in samples])
 
-    def _replayed(self, row: Row, origin: str) -> GraphVerdict | None:
+    def replayed(self, row: Row, origin: str) -> GraphVerdict | None:
         """Return the verdict if the graph does not return d of the design for these operands."""
         columns = {x.name: tuple(row[name] for name in x.inputs) for x in self.lowered.columns}
         operands = Operands(columns["a"], columns["b"], columns["c"][0], columns.get("sa", ()), columns.get("sb", ()))

@@ -63,12 +63,14 @@ class PlacesDifferError(Exception):
 class NativeStages(StagedProof):
     """A staged proof of a graph.
 
-    ``failed`` are the places and operations whose lemma is not proved, and ``unproved`` are their claims, about
-    operands alone. Operands that violate one of them are worth a try on the graph.
+    ``failed`` are the places and operations whose lemma is not proved.
     """
 
     failed: tuple[str, ...] = ()
-    unproved: tuple[FNode, ...] = ()
+
+
+class RefutedError(Exception):
+    """Operands were found for which the graph does not return d of its design. So there is nothing to prove."""
 
 
 def operand_symbols(recorded: Recorded, algebra: TermAlgebra) -> dict[str, list[Word[FNode]]]:
@@ -95,16 +97,23 @@ def precondition(recorded: Recorded, algebra: TermAlgebra) -> list[FNode]:
 
 
 def prove_graph(
-    recorded: Recorded, samples: Samples, ask: Ask, limits: Limits, environment: Environment
+    recorded: Recorded,
+    samples: Samples,
+    ask: Ask,
+    limits: Limits,
+    environment: Environment,
+    not_proved: Callable[[FNode], None] = lambda claim: None,
 ) -> NativeStages:
     """Try to prove that a graph returns d of its design, for all operands that meet its precondition.
 
     The rows of ``samples`` meet the precondition; a relation that one of them violates is not asked about.
+    ``not_proved`` is called with each claim about a place that is not proved, as a claim about operands alone. Operands
+    that violate it are worth a try on the graph. It raises RefutedError, which is passed on, to end the proof.
     """
     started = time.monotonic()
     lemmas = Lemmas(ask, limits, started, environment)
     cuts = CutVariables(lemmas, samples, environment)
-    terms = CutTerms(recorded.places, cuts, environment)
+    terms = CutTerms(recorded.places, cuts, environment, not_proved)
     reason = None
     try:
         for formula in precondition(recorded, terms):
@@ -120,15 +129,21 @@ def prove_graph(
         time.monotonic() - started,
         reason,
         (*terms.failed, *terms.undefined),
-        tuple(terms.unproved),
     )
 
 
 class CutTerms(CutPlaces[FNode, FNode], TermAlgebra):
     """The symbolic interpretation, cut at the places of a recorded graph, as the module text describes."""
 
-    def __init__(self, places: Sequence[Place], cuts: CutVariables, environment: Environment) -> None:
+    def __init__(
+        self,
+        places: Sequence[Place],
+        cuts: CutVariables,
+        environment: Environment,
+        not_proved: Callable[[FNode], None],
+    ) -> None:
         super().__init__(environment)
+        self._not_proved = not_proved
         self._places, self._next = places, 0
         self._cuts = cuts
         self.graph = GraphTerms(environment)
@@ -136,8 +151,6 @@ class CutTerms(CutPlaces[FNode, FNode], TermAlgebra):
         """the places that are not cut, because their lemma is not proved"""
         self.undefined: list[str] = []
         """the operations whose demands are not proved"""
-        self.unproved: list[FNode] = []
-        """what was not proved, as claims about operands alone"""
         self._intervals: dict[FNode, tuple[Interval, bool]] = {}
         """what is proved of a variable as a number, and whether that is read in two's complement"""
         self._laws: set[Law] = set()
@@ -264,7 +277,7 @@ class CutTerms(CutPlaces[FNode, FNode], TermAlgebra):
             relation = f"defined: {demanding.op} of {demanding.bits} bits"
             if not self._cuts.holds(what, relation, formula):
                 self.undefined.append(f"{what}, {relation}")
-                self.unproved.append(self._cuts.without_cuts(formula))
+                self._not_proved(self._cuts.without_cuts(formula))
         return meant
 
     def _cut(self, what: str, value: Value, term: FNode, signed: bool) -> FNode:
@@ -365,7 +378,7 @@ class CutTerms(CutPlaces[FNode, FNode], TermAlgebra):
 
     def _fail(self, what: str, claim: FNode) -> None:
         self.failed.append(what)
-        self.unproved.append(self._cuts.without_cuts(claim))
+        self._not_proved(self._cuts.without_cuts(claim))
 
 
 def _whole(width: int, signed: bool) -> Interval:
