@@ -18,10 +18,11 @@ from pysmt.fnode import FNode
 
 from mmaproof.designs.design import Design, check_askable
 from mmaproof.designs.errors import DesignError
+from mmaproof.designs.formats import Format
 from mmaproof.designs.operands import Operands
 from mmaproof.properties.property import LemmaVerdict
 from mmaproof.smt.algebra.code import TooWideError
-from mmaproof.smt.algebra.nodes import UndefinedOperationError, run
+from mmaproof.smt.algebra.nodes import UndefinedOperationError, mask, run
 from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.evaluate import evaluate
 from mmaproof.smt.native.recording import Recorded, record, structure
@@ -133,7 +134,7 @@ class _Doubts:
             return
         self._tried += 1
         for row in self._decision.violations(claim, self._samples):
-            self.found = self._decision.replayed(row, "a solver, from a lemma that was not proved")
+            self.found = self._decision.replayed(row, "operands that violate a lemma")
             if self.found is not None:
                 raise RefutedError
 
@@ -208,8 +209,8 @@ class _Decision:
                 yield row
 
     def _rows(self, count: int, rng: np.random.Generator) -> Iterator[Row]:
-        """Yield zeros and so many rows of every distribution, those that meet the precondition."""
-        yield from self._meant([dict.fromkeys(self.names, 0)])
+        """Yield extreme rows and so many rows of every distribution, those that meet the precondition."""
+        yield from self._meant(self._extremes())
         for distribution in DISTRIBUTIONS:
             batch = draw(distribution, self.lowered.design, count, self.lowered.length, rng)
             rows: list[Row] = []
@@ -219,6 +220,19 @@ class _Decision:
                 rows.append(dict(zip(self.names, values, strict=True)))
             yield from self._meant(rows)
 
+    def _extremes(self) -> list[Row]:
+        """Return rows with one pattern in a whole column, so that all terms have the same size and add up."""
+        columns = [_extreme_patterns(x.format) for x in self.lowered.columns]
+        rows = []
+        for patterns in zip(*columns, strict=True):
+            rows.append(self._filled(patterns))
+            for i, (first, *_) in enumerate(columns):
+                rows.append(self._filled([*patterns[:i], first, *patterns[i + 1 :]]))
+        return rows
+
+    def _filled(self, patterns: Sequence[int]) -> Row:
+        return {n: x for column, x in zip(self.lowered.columns, patterns, strict=True) for n in column.inputs}
+
     def _meant(self, rows: Sequence[Row]) -> list[Row]:
         if not self.assumed:
             return list(rows)
@@ -226,7 +240,9 @@ class _Decision:
         return [row for row, meant in zip(rows, meets, strict=True) if meant]
 
     def violations(self, claim: FNode, samples: Sequence[Row]) -> Iterator[Row]:
-        """Yield operands that violate a claim: a solver's, then its operands of the claim among those of samples."""
+        """Yield operands that violate a claim: samples, a solver's, and its operands of the claim among samples."""
+        kept = Samples(samples).values(claim)
+        yield from (row for row, holds in zip(samples, kept, strict=True) if not holds)
         limits = self.left
         if limits.seconds <= LEAST_SECONDS:
             return
@@ -276,3 +292,13 @@ class _Decision:
             origin=origin,
             lemmas=lemmas,
         )
+
+
+def _extreme_patterns(fmt: Format) -> tuple[int, ...]:
+    """Return patterns of the largest magnitudes of a format, and of one just below 2. The first is one, or minus one."""
+    top = 1 << (fmt.bits - 1)
+    if fmt.is_integer:
+        return (mask(fmt.bits), top, top - 1, mask(fmt.bits), 0)
+    below_two = fmt.encode(1) | (mask(fmt.fraction_bits) << fmt.ignored_bits)
+    sign = top if fmt.signed else 0
+    return (fmt.encode(1) | sign, below_two, fmt.max_finite, below_two | sign, 0)
