@@ -295,7 +295,7 @@ class _Decision:
 
 
 def _extreme_patterns(fmt: Format) -> tuple[int, ...]:
-    """Return patterns of the largest magnitudes of a format, and of one just below 2. The first is one, or minus one."""
+    """Return patterns of large significands and of the largest numbers. The first one is plus or minus one."""
     top = 1 << (fmt.bits - 1)
     if fmt.is_integer:
         return (mask(fmt.bits), top, top - 1, mask(fmt.bits), 0)

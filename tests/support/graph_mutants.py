@@ -28,6 +28,7 @@ OTHER: dict[Op, tuple[Op, ...]] = {
     Op.EQUAL: (Op.LESS, Op.LESS_SIGNED),
     Op.LESS: (Op.LESS_SIGNED, Op.EQUAL),
     Op.LESS_SIGNED: (Op.LESS,),
+    Op.LEADING_ZEROS: (Op.MAGNITUDE,),
     Op.ZERO_EXTEND: (Op.SIGN_EXTEND,),
     Op.SIGN_EXTEND: (Op.ZERO_EXTEND,),
 }
