@@ -239,20 +239,15 @@ def default_store() -> Path | None:
     Raises InputError if the user has no home.
     """
     from mmaproof.designs.errors import InputError
+    from mmaproof.designs.files import cache_folder
 
     named = os.environ.get(STORE_VARIABLE)
     if named is not None:
         return Path(named) if named else None
-    caches = Path(os.environ.get("XDG_CACHE_HOME") or "")
-    if not caches.is_absolute():
-        # a relative one is to be ignored (XDG Base Directory Specification)
-        home = os.environ.get("HOME")
-        caches = (Path.home() if home is None else Path(home)) / ".cache"
-        if not (home != "" and caches.is_absolute() and caches.parent.is_dir()):
-            raise InputError(
-                f"no place for answers: the home folder {caches.parent} is none; let {STORE_VARIABLE} name a file"
-            )
-    return caches / "mmaproof" / "answers.sqlite"
+    try:
+        return cache_folder() / "answers.sqlite"
+    except InputError as problem:
+        raise InputError(f"{problem}; let {STORE_VARIABLE} name a file") from problem
 
 
 def _usable_default() -> Path | None:

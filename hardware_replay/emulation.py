@@ -21,7 +21,7 @@ from mmaproof.designs.formats import Format
 from mmaproof.designs.operands import Patterns, pattern_dtype
 from mmaproof.smt.algebra.arrays import ArrayAlgebra
 from mmaproof.smt.algebra.protocol import Word
-from mmaproof.smt.evaluate import CHUNK_ROWS
+from mmaproof.smt.arrays import CHUNK_ROWS
 from mmaproof.smt.semantics import OperandWords, dot_product_accumulate
 
 _ARRAYS = ArrayAlgebra()

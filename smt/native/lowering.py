@@ -9,6 +9,7 @@ from mmaproof.designs.formats import Format
 from mmaproof.smt.algebra.code import CodeAlgebra, Value
 from mmaproof.smt.algebra.nodes import Graph, Node, needed
 from mmaproof.smt.algebra.protocol import Word
+from mmaproof.smt.native.fused_multiply_add import instructions, is_chain_of_instructions
 from mmaproof.smt.semantics import OperandWords, dot_product_accumulate
 from mmaproof.smt.semantics.unpack import unpack
 
@@ -57,13 +58,18 @@ def input_columns(design: Design, length: int) -> tuple[InputColumn, ...]:
     return tuple(columns)
 
 
-def lower(design: Design, length: int | None = None, *, finite: bool = False) -> Lowered:
+def lower(
+    design: Design, length: int | None = None, *, finite: bool = False, fused_multiply_add: bool = False
+) -> Lowered:
     """Return the graph of a dot product of ``length`` elements (default: the instruction's K).
 
-    Raises DesignError where the length does not fit, TooWideError where a number needs more than 128 bits.
+    With ``fused_multiply_add``, a chain of IEEE 754 fused multiply-adds is made of such operations, and not of those on
+    integers. Raises DesignError where the length does not fit, TooWideError where a number needs more than 128 bits.
     """
     length = design.k if length is None else length
     algebra, columns = CodeAlgebra(), input_columns(design, length)
+    if fused_multiply_add and is_chain_of_instructions(design):
+        return Lowered(design, length, columns, algebra.graph, instructions(design, length, algebra.graph), finite)
     words = {x.name: [algebra.symbol(name, x.format.bits) for name in x.inputs] for x in columns}
     if finite:
         for column in columns:
