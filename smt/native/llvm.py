@@ -39,12 +39,19 @@ _FLAGS = {Op.MAGNITUDE: ", i1 false", Op.LEADING_ZEROS: ", i1 true"}
 class Writer:
     """Instructions of one basic block on vectors of ``lanes`` elements, and the intrinsics that they call."""
 
-    def __init__(self, lanes: int) -> None:
+    def __init__(self, lanes: int, prefix: str = "t") -> None:
         self.lanes = lanes
         self.lines: list[str] = []
         self.declarations: set[str] = set()
         self._names: dict[Node, str] = {}
+        self._prefix = prefix
         self._count = 0
+
+    def inner(self) -> Writer:
+        """Return the writer of a block that this one leads to and that uses its values."""
+        block = Writer(self.lanes, self._prefix + "i")
+        block._names.update(self._names)
+        return block
 
     def vector(self, bits: int, of: str = "i") -> str:
         """Return the type of a vector of words."""
@@ -59,7 +66,7 @@ class Writer:
     def emit(self, text: str) -> str:
         """Write an instruction and return the name of its result."""
         self._count += 1
-        name = f"%t{self._count}"
+        name = f"%{self._prefix}{self._count}"
         self.lines.append(f"  {name} = {text}")
         return name
 

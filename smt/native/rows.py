@@ -66,35 +66,47 @@ def rows_function(lowered: Lowered, vector_bits: int) -> Function:
     writer = Writer(lanes_for(nodes, vector_bits))
     used = {node.name: node for node in nodes if node.op is Op.INPUT}
     for column in lowered.columns:
-        _load(writer, column, used)
+        load_rows(writer, column, used)
     writer.write(nodes)
     bytes_of_d = pattern_dtype(lowered.design.d_format).itemsize
     at = writer.emit(f"mul i64 %block, {writer.lanes * bytes_of_d}")
     place = writer.emit(f"getelementptr i8, ptr %d, i64 {at}")
     store(writer, lowered.d, place, 8 * bytes_of_d)
-    rounds = any(node.op is Op.FUSED_MULTIPLY_ADD for node in nodes)
+    before, after = control_register(nodes)
     text = _FUNCTION.format(
         name=NAME,
         arguments=", ".join(f"ptr noalias %{x.name}" for x in lowered.columns),
         attributes=ATTRIBUTES,
-        before=_ROUNDING_BEFORE.format(mxcsr=MXCSR) if rounds else "",
+        before=before,
         body="\n".join(writer.lines),
-        after=_ROUNDING_AFTER if rounds else "",
+        after=after,
     )
     return Function(text, frozenset(writer.declarations), writer.lanes)
 
 
+def control_register(nodes: Sequence[Node]) -> tuple[str, str]:
+    """Return what sets the control register before these operations and restores it after them, where they need it."""
+    if any(node.op is Op.FUSED_MULTIPLY_ADD for node in nodes):
+        return _ROUNDING_BEFORE.format(mxcsr=MXCSR), _ROUNDING_AFTER
+    return "", ""
+
+
 def store(writer: Writer, node: Node, place: str, bits: int) -> None:
     """Store the words of a node, zero above its pattern, as elements of so many bits."""
-    word = writer.word(node)
-    if node.bits != bits:
-        change = "trunc" if node.bits > bits else "zext"
-        word = writer.emit(f"{change} {writer.vector(node.bits)} {word} to {writer.vector(bits)}")
+    word = resize(writer, writer.word(node), node.bits, bits)
     writer.lines.append(f"  store {writer.vector(bits)} {word}, ptr {place}, align 1")
 
 
-def _load(writer: Writer, column: InputColumn, used: dict[str, Node]) -> None:
-    """Give the inputs of a column, those that the graph uses, their words."""
+def resize(writer: Writer, word: str, bits: int, to_bits: int) -> str:
+    """Return words without signs in another width; what is cut off is zero."""
+    if bits == to_bits:
+        return word
+    change = "trunc" if to_bits < bits else "zext"
+    return writer.emit(f"{change} {writer.vector(bits)} {word} to {writer.vector(to_bits)}")
+
+
+def load_rows(writer: Writer, column: InputColumn, used: dict[str, Node]) -> None:
+    """Give the inputs of a column, those that are ``used``, their words: of the rows of the current block."""
     item, count = pattern_dtype(column.format).itemsize, len(column.inputs)
     at = writer.emit(f"mul i64 %block, {writer.lanes * item * count}")
     start = writer.emit(f"getelementptr i8, ptr %{column.name}, i64 {at}")
@@ -142,10 +154,7 @@ def _element(writer: Writer, word: str, word_bits: int, low: int, size: int, bit
         word = writer.emit(f"lshr {kind} {word}, {writer.splat(low, word_bits)}")
     if low + size < word_bits:
         word = writer.emit(f"and {kind} {word}, {writer.splat((1 << size) - 1, word_bits)}")
-    if bits != word_bits:
-        change = "trunc" if bits < word_bits else "zext"
-        word = writer.emit(f"{change} {kind} {word} to {writer.vector(bits)}")
-    return word
+    return resize(writer, word, word_bits, bits)
 
 
 def _gathered(writer: Writer, start: str, index: int, count: int, item: int, bits: int) -> str:
@@ -156,7 +165,4 @@ def _gathered(writer: Writer, start: str, index: int, count: int, item: int, bit
         place = writer.emit(f"getelementptr i8, ptr {start}, i64 {(row * count + index) * item}")
         element = writer.emit(f"load i{8 * item}, ptr {place}, align 1")
         vector = writer.emit(f"insertelement {kind} {vector}, i{8 * item} {element}, i64 {row}")
-    if bits != 8 * item:
-        change = "trunc" if bits < 8 * item else "zext"
-        vector = writer.emit(f"{change} {kind} {vector} to {writer.vector(bits)}")
-    return vector
+    return resize(writer, vector, 8 * item, bits)
