@@ -1,7 +1,7 @@
 """Compiled code kept in a folder, one file for each design, CPU and version of the code that made it.
 
 A file that is damaged, or of another design or version, counts as absent. What is read is run on rows whose results
-are known before it is used (``kernels``).
+are known before it is used (``checked``).
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import hashlib
 import json
 import logging
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -36,10 +37,10 @@ _log = logging.getLogger("mmaproof")
 
 @dataclass(frozen=True)
 class Entry:
-    """An object file, how many rows it computes at once, and the d of the rows that it is checked on."""
+    """An object file, the sizes that its caller has to know, and the d of the rows that it is checked on."""
 
     compiled: bytes
-    lanes: int
+    sizes: Mapping[str, int]
     checked: tuple[int, ...]
 
 
@@ -74,7 +75,7 @@ def find(key: str) -> Entry | None:
     record = json.loads(head)
     if record["key"] != key:
         return None
-    return Entry(compiled, record["lanes"], tuple(record["checked"]))
+    return Entry(compiled, record["sizes"], tuple(record["checked"]))
 
 
 def has(key: str) -> bool:
@@ -88,7 +89,7 @@ def keep(key: str, entry: Entry) -> None:
     file = _file(key)
     if file is None:
         return
-    head = json.dumps({"key": key, "lanes": entry.lanes, "checked": list(entry.checked)}).encode()
+    head = json.dumps({"key": key, "sizes": dict(entry.sizes), "checked": list(entry.checked)}).encode()
     text = head + b"\n" + entry.compiled
     try:
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -5,30 +5,22 @@ from __future__ import annotations
 import ctypes
 import threading
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from mmaproof.designs.design import Design
-from mmaproof.designs.formats import Format
 from mmaproof.designs.operands import OperandBatch, Patterns, pattern_dtype
 from mmaproof.smt.arrays import evaluate_on_arrays
 from mmaproof.smt.native import cache
-from mmaproof.smt.native.compiler import MachineCode, compile_object, processor
+from mmaproof.smt.native.checked import Recipe, Source, checked, sample
+from mmaproof.smt.native.compiler import MachineCode, processor
 from mmaproof.smt.native.lowering import lower
 from mmaproof.smt.native.paying import too_wide_is_remembered
 from mmaproof.smt.native.rows import NAME, rows_function
 
 MOST_LOADED = 1024
 """Kernels in this process; then the oldest one goes."""
-
-CHECKED_ROWS = 128
-"""Rows on which code is run before it is used, compiled or read: the d of all must be what arrays give."""
-
-
-class MiscompiledError(Exception):
-    """Compiled code returned another d than arrays do (an internal error)."""
 
 
 @dataclass(frozen=True)
@@ -97,59 +89,26 @@ def rows_kernel(design: Design, length: int) -> RowsKernel:
     if (found := _loaded.get((design, length))) is not None:
         return found
     with _lock, too_wide_is_remembered(design, length):
-        found = _loaded.get((design, length)) or _kept(design, length) or _compiled(design, length)
+        found = _loaded.get((design, length)) or checked(_recipe(design, length))
         if len(_loaded) >= MOST_LOADED:
             del _loaded[next(iter(_loaded))]
         _loaded[design, length] = found
     return found
 
 
-def _kept(design: Design, length: int) -> RowsKernel | None:
-    entry = cache.find(key_of(design, length))
-    if entry is None:
-        return None
-    kernel = RowsKernel(design, length, entry.lanes, MachineCode(entry.compiled, [NAME]))
-    return kernel if kernel.run(_sample(design, length)).tolist() == list(entry.checked) else None
+def _recipe(design: Design, length: int) -> Recipe[RowsKernel]:
+    def source() -> Source:
+        cpu = processor()
+        lowered = lower(design, length, fused_multiply_add=cpu.has_fused_multiply_add)
+        function = rows_function(lowered, cpu.vector_bits)
+        return Source([function.text], function.declarations, {"lanes": function.lanes})
 
-
-def _compiled(design: Design, length: int) -> RowsKernel:
-    cpu = processor()
-    lowered = lower(design, length, fused_multiply_add=cpu.has_fused_multiply_add)
-    function = rows_function(lowered, cpu.vector_bits)
-    compiled = compile_object([function.text], function.declarations)
-    kernel = RowsKernel(design, length, function.lanes, MachineCode(compiled, [NAME]))
-    sample = _sample(design, length)
-    expected = evaluate_on_arrays(design, sample)
-    wrong = np.flatnonzero(kernel.run(sample) != expected)
-    if len(wrong):
-        raise MiscompiledError(
-            f"native code of {design.name} (k = {length}) differs from arrays on {len(wrong)} of {CHECKED_ROWS} rows, "
-            f"first on {sample.row(int(wrong[0]))}: use --backend arrays, and report this"
-        )
-    cache.keep(key_of(design, length), cache.Entry(compiled, function.lanes, tuple(expected.tolist())))
-    return kernel
-
-
-@lru_cache(maxsize=8)
-def _sample(design: Design, length: int) -> OperandBatch:
-    """Return the rows that code is checked on: numbers near one, and anything."""
-    rng, rows = np.random.default_rng(0), CHECKED_ROWS
-    a, b, c, _ = design.formats
-    columns = [_patterns(rng, f, shape) for f, shape in ((a, (rows, length)), (b, (rows, length)), (c, (rows,)))]
-    if (fmt := design.scale_format) is not None:
-        columns += [_patterns(rng, fmt, (rows, design.blocks(length))) for _ in "ab"]
-    return OperandBatch(*columns)
-
-
-def _patterns(rng: np.random.Generator, fmt: Format, shape: tuple[int, ...]) -> Patterns:
-    """Return random patterns: in three of four rows, numbers whose exponents are near that of one."""
-    dtype = pattern_dtype(fmt)
-    bits: Patterns = rng.integers(0, (1 << fmt.bits) - 1, shape, dtype=np.uint64, endpoint=True).astype(dtype)
-    if fmt.is_integer:
-        return bits
-    low, field = fmt.fraction_bits + fmt.ignored_bits, (1 << fmt.exponent_bits) - 1
-    spread = min(8, field // 4)
-    near = rng.integers(fmt.bias - spread, fmt.bias + spread, shape, endpoint=True).clip(0, field).astype(np.uint64)
-    numbers = (bits & dtype.type(~(field << low) & ((1 << fmt.bits) - 1))) | (near << np.uint64(low)).astype(dtype)
-    chosen: Patterns = np.where((np.arange(shape[0]) % 4 != 0).reshape(-1, *[1] * (len(shape) - 1)), numbers, bits)
-    return chosen
+    return Recipe(
+        f"{design.name} (k = {length})",
+        key_of(design, length),
+        [NAME],
+        source,
+        lambda code, sizes: RowsKernel(design, length, sizes["lanes"], code),
+        lambda kernel: kernel.run(sample(design, length)),
+        lambda: evaluate_on_arrays(design, sample(design, length)),
+    )

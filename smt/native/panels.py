@@ -7,8 +7,9 @@ kept in panels that the inner kernel reads from first to last:
 * of A, for each instruction along K and each block of rows: one vector for each handed value;
 * of B, for each instruction and each panel of columns: for each handed value, one element for each column.
 
-The inner kernel takes one panel of B and a range of rows. For each instruction and each row, it spreads the row's values
-over vectors and runs along the columns of the panel. c is the pattern of d before.
+The inner kernel takes one panel of B and a range of rows. For each instruction and each row, it spreads the values of
+the row over vectors and runs along the columns of the panel. The d of one instruction is the c of the next, so c and d
+may be the same matrix.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ exit:
 }}
 """
 _MULTIPLY = """
-define void @{name}(ptr noalias %a, ptr noalias %b, ptr noalias %c, ptr noalias %d, i64 %first, i64 %last,
+define void @{name}(ptr noalias %a, ptr noalias %b, ptr %c, ptr %d, i64 %first, i64 %last,
     i64 %instructions, i64 %pitch_a, i64 %pitch_b, i64 %pitch_c, i64 %pitch_d, i64 %blocks) {attributes} {{
 entry:{before}
   %width = mul i64 %blocks, {lanes}

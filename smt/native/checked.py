@@ -1,0 +1,100 @@
+"""Machine code that was checked before its first use: loaded from the cache, or compiled and kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Generic, TypeVar
+
+import numpy as np
+
+from mmaproof.designs.design import Design
+from mmaproof.designs.formats import Format
+from mmaproof.designs.operands import OperandBatch, Patterns, pattern_dtype
+from mmaproof.smt.native import cache
+from mmaproof.smt.native.compiler import MachineCode, compile_object
+
+CHECKED_ROWS = 128
+"""Rows on which code is run before it is used, compiled or read from the cache."""
+
+Kernel = TypeVar("Kernel")
+
+
+class MiscompiledError(Exception):
+    """Compiled code returned another d than arrays do (an internal error)."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """Functions in LLVM IR with the intrinsics that they call, and the sizes that their caller has to know."""
+
+    texts: Sequence[str]
+    declarations: Iterable[str]
+    sizes: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Recipe(Generic[Kernel]):
+    """How a kernel comes about, and how it is checked.
+
+    ``key`` is what it is kept under, ``functions`` are the names of its functions. ``made`` gives the kernel of machine
+    code and sizes, ``results`` runs it on the rows of a check, and ``expected`` computes their d on arrays.
+    """
+
+    what: str
+    key: str
+    functions: Sequence[str]
+    source: Callable[[], Source]
+    made: Callable[[MachineCode, Mapping[str, int]], Kernel]
+    results: Callable[[Kernel], Patterns]
+    expected: Callable[[], Patterns]
+
+
+def checked(recipe: Recipe[Kernel]) -> Kernel:
+    """Return a kernel whose results were compared with those of arrays: now, or when it was compiled and kept.
+
+    Raises MiscompiledError where what was compiled just now is wrong, and whatever ``source`` raises.
+    """
+    entry = cache.find(recipe.key)
+    if entry is not None:
+        kernel = recipe.made(MachineCode(entry.compiled, recipe.functions), entry.sizes)
+        if recipe.results(kernel).tolist() == list(entry.checked):
+            return kernel
+    source = recipe.source()
+    compiled = compile_object(source.texts, source.declarations)
+    kernel = recipe.made(MachineCode(compiled, recipe.functions), source.sizes)
+    results, expected = recipe.results(kernel), recipe.expected()
+    if not np.array_equal(results, expected):
+        wrong = int((results != expected).sum())
+        raise MiscompiledError(
+            f"native code of {recipe.what} differs from arrays in {wrong} of {len(expected)} results: "
+            "use --backend arrays, and report this"
+        )
+    cache.keep(recipe.key, cache.Entry(compiled, source.sizes, tuple(expected.tolist())))
+    return kernel
+
+
+@lru_cache(maxsize=8)
+def sample(design: Design, length: int) -> OperandBatch:
+    """Return the rows that code is checked on: numbers near one, and anything."""
+    rng, rows = np.random.default_rng(0), CHECKED_ROWS
+    a, b, c, _ = design.formats
+    columns = [_patterns(rng, f, shape) for f, shape in ((a, (rows, length)), (b, (rows, length)), (c, (rows,)))]
+    if (fmt := design.scale_format) is not None:
+        columns += [_patterns(rng, fmt, (rows, design.blocks(length))) for _ in "ab"]
+    return OperandBatch(*columns)
+
+
+def _patterns(rng: np.random.Generator, fmt: Format, shape: tuple[int, ...]) -> Patterns:
+    """Return random patterns: in three of four rows, numbers whose exponents are near that of one."""
+    dtype = pattern_dtype(fmt)
+    bits: Patterns = rng.integers(0, (1 << fmt.bits) - 1, shape, dtype=np.uint64, endpoint=True).astype(dtype)
+    if fmt.is_integer:
+        return bits
+    low, field = fmt.fraction_bits + fmt.ignored_bits, (1 << fmt.exponent_bits) - 1
+    spread = min(8, field // 4)
+    near = rng.integers(fmt.bias - spread, fmt.bias + spread, shape, endpoint=True).clip(0, field).astype(np.uint64)
+    numbers = (bits & dtype.type(~(field << low) & ((1 << fmt.bits) - 1))) | (near << np.uint64(low)).astype(dtype)
+    chosen: Patterns = np.where((np.arange(shape[0]) % 4 != 0).reshape(-1, *[1] * (len(shape) - 1)), numbers, bits)
+    return chosen
