@@ -62,11 +62,16 @@ def evaluate_batch(design: Design, batch: OperandBatch, *, backend: Backend | No
             try:
                 return _natively(design, batch)
             except TooWideError as problem:
-                raise InputError(f"{design.name} has no native code: {problem}; use --backend arrays") from problem
+                raise no_native_code(design, problem) from problem
         case None:
             return _fastest(design, batch)
         case unknown:
             assert_never(unknown)
+
+
+def no_native_code(design: Design, problem: TooWideError) -> InputError:
+    """Return the error that says that native code was wanted of a design that has none."""
+    return InputError(f"{design.name} has no native code: {problem}; use --backend arrays")
 
 
 def _natively(design: Design, batch: OperandBatch) -> Patterns:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 
 from mmaproof.designs.design import Design
 from mmaproof.smt.algebra.code import TooWideError
@@ -26,6 +27,10 @@ FIRST_GUESS = 1e-6
 """Seconds that arrays take for one row of a design that they have not computed yet."""
 
 
+MATRICES = 0
+"""In the place of a length: matrix products, whose code is of its own."""
+
+
 @dataclass
 class _Account:
     """What arrays have taken for a design and a length, and whether native code exists for it at all."""
@@ -39,7 +44,10 @@ _accounts: dict[tuple[Design, int], _Account] = {}
 
 
 def pays(design: Design, length: int, rows: int) -> bool:
-    """Return whether native code is the better choice for so many rows of an instruction or less, now."""
+    """Return whether native code is the better choice for so many dot products of an instruction or less, now.
+
+    ``length`` is theirs, or ``MATRICES``.
+    """
     if missing() is not None:
         return False
     account = _account(design, length)
@@ -49,14 +57,22 @@ def pays(design: Design, length: int, rows: int) -> bool:
         return False
     if price and account.seconds + ahead < price:
         return False
-    from mmaproof.smt.native import kernels  # noqa: PLC0415  (loads LLVM)
-
-    if kernels.is_loaded(design, length):
+    loaded, kept = _state(design, length)
+    if loaded():
         return True
     if ahead < LOAD_SECONDS:
         return False
-    price += LOAD_SECONDS if kernels.is_kept(design, length) else COMPILE_SECONDS
+    price += LOAD_SECONDS if kept() else COMPILE_SECONDS
     return account.seconds + ahead > price
+
+
+def _state(design: Design, length: int) -> tuple[Callable[[], bool], Callable[[], bool]]:
+    """Return what says whether the code is in this process, and whether it is in the cache."""
+    from mmaproof.smt.native import kernels, matrices  # noqa: PLC0415  (both load LLVM)
+
+    if length == MATRICES:
+        return partial(matrices.is_loaded, design), partial(matrices.is_kept, design)
+    return partial(kernels.is_loaded, design, length), partial(kernels.is_kept, design, length)
 
 
 @contextmanager
