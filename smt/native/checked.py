@@ -27,11 +27,15 @@ class MiscompiledError(Exception):
 
 @dataclass(frozen=True)
 class Source:
-    """Functions in LLVM IR with the intrinsics that they call, and the sizes that their caller has to know."""
+    """Functions in LLVM IR with the intrinsics that they call, and the sizes that their caller has to know.
+
+    ``optimised`` says whether they are worth the time of LLVM's optimiser.
+    """
 
     texts: Sequence[str]
     declarations: Iterable[str]
     sizes: Mapping[str, int]
+    optimised: bool
 
 
 @dataclass(frozen=True)
@@ -62,7 +66,7 @@ def checked(recipe: Recipe[Kernel]) -> Kernel:
         if recipe.results(kernel).tolist() == list(entry.checked):
             return kernel
     source = recipe.source()
-    compiled = compile_object(source.texts, source.declarations)
+    compiled = compile_object(source.texts, source.declarations, optimised=source.optimised)
     kernel = recipe.made(MachineCode(compiled, recipe.functions), source.sizes)
     results, expected = recipe.results(kernel), recipe.expected()
     if not np.array_equal(results, expected):

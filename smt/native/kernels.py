@@ -101,7 +101,7 @@ def _recipe(design: Design, length: int) -> Recipe[RowsKernel]:
         cpu = processor()
         lowered = lower(design, length, fused_multiply_add=cpu.has_fused_multiply_add)
         function = rows_function(lowered, cpu.vector_bits)
-        return Source([function.text], function.declarations, {"lanes": function.lanes})
+        return Source([function.text], function.declarations, {"lanes": function.lanes}, optimised=False)
 
     return Recipe(
         f"{design.name} (k = {length})",

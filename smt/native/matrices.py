@@ -155,7 +155,7 @@ def _recipe(design: Design, finite: bool) -> Recipe[PanelKernel]:
         functions = panel_functions(lowered, cpu.vector_bits)
         parts = functions.split
         sizes = {"lanes": parts.lanes, "bytes_a": parts.bytes_a, "bytes_b": parts.bytes_b}
-        return Source(functions.texts, functions.declarations, sizes)
+        return Source(functions.texts, functions.declarations, sizes, optimised=True)
 
     def results(kernel: PanelKernel) -> Patterns:
         given = _checked_product(design, finite)

@@ -19,8 +19,8 @@ from mmaproof.smt.native.compiler import missing
 
 LOAD_SECONDS = 0.01
 """To read code from the cache, link and check it."""
-COMPILE_SECONDS = 0.4
-"""To compile one instruction of most designs; those with numbers of 128 bits take some seconds."""
+COMPILE_SECONDS = 0.12
+"""To lower and compile one instruction of most designs; those with numbers of 128 bits take some seconds."""
 IMPORT_SECONDS = 0.2
 """To load LLVM."""
 FIRST_GUESS = 1e-6
