@@ -28,7 +28,8 @@ class IntegerAlgebra(Algebra[int, bool]):
     """Words are Python integers, truth values are Python bools.
 
     With ``checks``, every invariant that the semantics states, and the bounds of every signal, are computed, and
-    InvariantError is raised where one does not hold. Tests switch that on. It is off otherwise, because a dot product takes half as long again with it.
+    InvariantError is raised where one does not hold. Tests switch that on. It is off otherwise, because a dot product
+    takes half as long again with it.
     """
 
     def __init__(self, *, checks: bool = False) -> None:

@@ -15,10 +15,8 @@ from mmaproof.designs.k_order import KOrder
 from mmaproof.designs.operands import OperandBatch
 from mmaproof.designs.parameters import DEFINITIONS, complete_settings, compose
 from mmaproof.designs.steps.record import IntegerRange
-from mmaproof.smt.algebra.code import TooWideError
 from mmaproof.smt.backends import Backend
 from mmaproof.smt.evaluate import evaluate, evaluate_batch
-from mmaproof.smt.native.lowering import lower
 
 INTEGERS = {
     "L": (1, 2, 4),
@@ -131,16 +129,3 @@ def disagreements(design: Design, batch: OperandBatch) -> list[str]:
                 f"row {i}: {reference:#x} {integers:#x} {from_arrays:#x} {operands} {design.chain} {design.step}"
             )
     return found
-
-
-def native_disagreements(design: Design, batch: OperandBatch) -> list[str]:
-    """Rows on which native code and arrays are not the same; none where the design's numbers are too wide for it."""
-    try:
-        lower(design)
-    except TooWideError:
-        return []
-    native, arrays = (evaluate_batch(design, batch, backend=x) for x in (Backend.NATIVE, Backend.ARRAYS))
-    return [
-        f"row {i}: {native[i]:#x}, not {arrays[i]:#x}: {batch.row(i)} {design.chain} {design.step}"
-        for i in np.flatnonzero(native != arrays).tolist()
-    ]

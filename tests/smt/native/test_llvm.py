@@ -15,9 +15,14 @@ if compiler.missing():
 
 ELEMENTS = 8
 RESIZED = {Op.ZERO_EXTEND, Op.SIGN_EXTEND, Op.TRUNCATE}
+NOT_ALIKE = {Op.INPUT, Op.CONSTANT, Op.FUSED_MULTIPLY_ADD, *RESIZED}
 CASES = [
-    *((op, bits, bits) for op in Op if op not in {Op.INPUT, Op.CONSTANT, Op.FUSED_MULTIPLY_ADD, *RESIZED} for bits in LANES),
-    *((op, small, large) for op in (Op.ZERO_EXTEND, Op.SIGN_EXTEND) for small, large in ((32, 64), (32, 128), (64, 128))),
+    *((op, bits, bits) for op in Op if op not in NOT_ALIKE for bits in LANES),
+    *(
+        (op, small, large)
+        for op in (Op.ZERO_EXTEND, Op.SIGN_EXTEND)
+        for small, large in ((32, 64), (32, 128), (64, 128))
+    ),
     *((Op.TRUNCATE, large, small) for small, large in ((32, 64), (32, 128), (64, 128))),
 ]
 
