@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, assert_never
 
 import typer
 
-from mmaproof.cli.options import Json, NanCodes, Seed, Where, ZeroSigns, askable
+from mmaproof.cli.options import Json, NanCodes, Seed, Where, ZeroSigns, askable, with_backend
 from mmaproof.cli.output import EXIT_HOLDS, complain, print_json, say
 from mmaproof.cli.version import tool_version
 
@@ -34,7 +34,7 @@ PROGRAMS = (ExportFormat.CUDA, ExportFormat.HIP)
 
 def register(app: typer.Typer) -> None:
     """Add the command to ``app``."""
-    app.command("export")(export)
+    app.command("export")(with_backend(export))
 
 
 def export(

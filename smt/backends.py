@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import StrEnum
 
 from mmaproof.designs.errors import InputError
@@ -28,16 +30,32 @@ def wanted_backend() -> Backend | None:
     Raises InputError for an unknown name.
     """
     named = os.environ.get(BACKEND_VARIABLE)
-    if not named:
-        return None
+    return _backend(named, BACKEND_VARIABLE) if named else None
+
+
+@contextmanager
+def wanting(name: str | None) -> Iterator[None]:
+    """Let this process, and those that it starts meanwhile, compute by the backend of this name; None changes nothing.
+
+    Raises InputError for an unknown name.
+    """
+    if name is None:
+        yield
+        return
+    before = os.environ.get(BACKEND_VARIABLE)
+    os.environ[BACKEND_VARIABLE] = _backend(name, "backend").value
     try:
-        return Backend(named)
+        yield
+    finally:
+        if before is None:
+            del os.environ[BACKEND_VARIABLE]
+        else:
+            os.environ[BACKEND_VARIABLE] = before
+
+
+def _backend(name: str, what: str) -> Backend:
+    try:
+        return Backend(name)
     except ValueError:
-        raise InputError(
-            f"{BACKEND_VARIABLE} = {named!r} is no backend: one of {', '.join(Backend)}, or unset for the fastest"
-        ) from None
-
-
-def want_backend(backend: Backend) -> None:
-    """Let this process, and those that it starts, compute by one backend."""
-    os.environ[BACKEND_VARIABLE] = backend.value
+        allowed = ", ".join(Backend)
+        raise InputError(f"{what} = {name!r} is no backend: one of {allowed}, or none for the fastest") from None

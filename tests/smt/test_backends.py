@@ -10,7 +10,7 @@ from mmaproof import dot, matmul
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.errors import InputError, TargetUnavailable
 from mmaproof.smt import evaluate as module
-from mmaproof.smt.backends import Backend, want_backend, wanted_backend
+from mmaproof.smt.backends import Backend, wanted_backend, wanting
 from mmaproof.smt.evaluate import evaluate_batch
 from mmaproof.smt.native import batches, compiler, kernels, matrices, paying
 from mmaproof.verification.distributions import draw
@@ -69,16 +69,21 @@ def test_products_and_dots_by_every_backend(backend):
 
 def test_an_unknown_backend_is_refused(monkeypatch):
     monkeypatch.setenv("MMAPROOF_BACKEND", "gpu")
-    with pytest.raises(InputError, match=r"'gpu' is no backend: one of integers, arrays, native, or unset"):
+    with pytest.raises(InputError, match=r"'gpu' is no backend: one of integers, arrays, native, or none"):
         wanted_backend()
     with pytest.raises(InputError, match="no backend"):
         evaluate_batch(VOLTA, rows(1))
 
 
-def test_what_is_wanted_holds_for_processes_that_are_started(monkeypatch):
+def test_what_is_wanted_holds_for_a_while(monkeypatch):
     monkeypatch.setenv("MMAPROOF_BACKEND", "arrays")
-    want_backend(Backend.INTEGERS)
-    assert wanted_backend() is Backend.INTEGERS
+    with wanting("integers"):
+        assert wanted_backend() is Backend.INTEGERS
+        with wanting(None):
+            assert wanted_backend() is Backend.INTEGERS
+    assert wanted_backend() is Backend.ARRAYS
+    with pytest.raises(InputError, match="backend = 'gpu'"), wanting("gpu"):
+        pass
 
 
 def test_without_llvmlite_arrays_compute_and_native_code_says_what_to_install(monkeypatch, used):
