@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import threading
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -55,7 +56,7 @@ class RowsKernel:
         arrays = [np.ascontiguousarray(x, dtype=pattern_dtype(fmt)) for x, fmt in columns]
         self._function(*(x.ctypes.data for x in arrays), d.ctypes.data, blocks)
 
-    @property
+    @cached_property
     def _function(self) -> Any:
         pointers = [ctypes.c_void_p] * (6 if self.design.scale_format is not None else 4)
         return ctypes.CFUNCTYPE(None, *pointers, ctypes.c_size_t)(self.code.addresses[NAME])
