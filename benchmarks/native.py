@@ -165,17 +165,25 @@ def mmasim(side: int) -> float | None:
 def show(report: dict[str, Any]) -> None:
     """Print the tables."""
     print(f"LLVM for {report['llvm']}; million dot products a CPU second; in brackets what is expected")
-    print(
-        f"{'design':60} {'K':>3} {'rows':>14} {'x arrays':>8} {'product':>14} {'x arrays':>8} {'compile s':>12} {'warm ms':>8}"
+    heads = (
+        ("K", 3),
+        ("rows", 14),
+        ("x arrays", 8),
+        ("product", 14),
+        ("x arrays", 8),
+        ("compile s", 9),
+        ("warm ms", 8),
     )
+    print(f"{'design':60}", *(f"{text:>{width}}" for text, width in heads))
     for x in report["families"]:
         rows, product = (
             f"{x[n] / 1e6:.0f} ({e or '-'})" for n, e in zip(("rows", "product"), x["expected"], strict=True)
         )
         cold, warm = (sum(x[f"{kind}_{state}"] for kind in ("rows", "product")) for state in ("cold", "warm"))
+        ratios = [x[n] / x[f"{n}_arrays"] for n in ("rows", "product")]
         print(
-            f"{x['design']:60} {x['k']:3} {rows:>14} {x['rows'] / x['rows_arrays']:8.0f} {product:>14} "
-            f"{x['product'] / x['product_arrays']:8.0f} {cold:12.2f} {warm * 1e3:8.0f}{'' if x['equal'] else '  DIFFERENT'}"
+            f"{x['design']:60} {x['k']:3} {rows:>14} {ratios[0]:8.0f} {product:>14} {ratios[1]:8.0f} {cold:9.2f} "
+            f"{warm * 1e3:8.0f}{'' if x['equal'] else '  DIFFERENT'}"
         )
     print("\nmatmul N x N x N, Hopper fp16: CPU seconds on one thread; wall-clock seconds on one and on two threads")
     for x in report["growth"]:

@@ -25,7 +25,7 @@ from mmaproof.smt.native import cache
 from mmaproof.smt.native.batches import is_infinite
 from mmaproof.smt.native.checked import Recipe, Source, checked, sample
 from mmaproof.smt.native.compiler import MachineCode, processor
-from mmaproof.smt.native.lowering import continued, lower
+from mmaproof.smt.native.lowering import continued, input_columns, lower
 from mmaproof.smt.native.panels import MULTIPLY, UNPACK_A, UNPACK_B, panel_functions
 from mmaproof.smt.native.paying import MATRICES, too_wide_is_remembered
 
@@ -185,7 +185,7 @@ def _recipe(design: Design, finite: bool) -> Recipe[PanelKernel]:
 
 def _checked_product(design: Design, finite: bool) -> Matrices:
     """Return a small product of the rows that code is checked on, of numbers alone where ``finite``."""
-    rows = sample(design, design.k)
+    rows = sample(input_columns(design, design.k))
     at = slice(SIDE)
     a, b = rows.a[at], rows.b[at]
     scales = [None if x is None else x[at] for x in (rows.scale_a, rows.scale_b)]

@@ -66,6 +66,11 @@ def pays(design: Design, length: int, rows: int) -> bool:
     return account.seconds + ahead > price
 
 
+def first_price() -> float:
+    """Return the seconds that it takes to compile something new in this process."""
+    return COMPILE_SECONDS + (0.0 if "llvmlite.binding" in sys.modules else IMPORT_SECONDS)
+
+
 def _state(design: Design, length: int) -> tuple[Callable[[], bool], Callable[[], bool]]:
     """Return what says whether the code is in this process, and whether it is in the cache."""
     from mmaproof.smt.native import kernels, matrices  # noqa: PLC0415  (both load LLVM)
