@@ -32,7 +32,7 @@ PAIRS = [
 ]
 
 
-EXACT_SUMS = ("accumulation-precision", "correctly-rounded", "error-bound", "sticky-bit")
+EXACT_SUMS = ("accumulation-precision", "correctly-rounded", "error-bound", "sticky-bit", "subnormal-accumulator")
 """Properties whose claims compare with exact sums, of hundreds of bits."""
 
 
