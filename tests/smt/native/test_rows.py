@@ -1,6 +1,7 @@
 """Rows by native code are what arrays compute, bit for bit, in every arithmetic of the catalogue and in what-ifs."""
 
 import dataclasses
+import platform
 
 import numpy as np
 import pytest
@@ -79,12 +80,15 @@ def test_rows_whose_words_are_no_power_of_two_are_loaded_one_by_one(k):
         assert native_disagreements(design, draw(name, design, 100, k, np.random.default_rng(k))) == []
 
 
-@pytest.mark.parametrize("vector_bits", [128, 256])
+@pytest.mark.parametrize(
+    ("cpu", "features", "vector_bits"), [("x86-64", "", 128), ("haswell", "+avx2,+fma,+lzcnt", 256)]
+)
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="older CPUs of this kind are x86-64")
 @pytest.mark.parametrize("name", [HOPPER, "hopper/mma.m16n8k16.f64.f64.f64.f64", "ampere/mma.m16n8k16.s32.s8.s8.s32"])
-def test_narrow_vectors(monkeypatch, tmp_path, name, vector_bits):
+def test_older_cpus_have_narrower_vectors_and_the_same_results(monkeypatch, name, cpu, features, vector_bits):
     from mmaproof.smt.native import compiler, kernels
 
-    narrow = dataclasses.replace(compiler.processor(), features="+avx2,+fma" if vector_bits == 256 else "")
+    narrow = dataclasses.replace(compiler.processor(), name=cpu, features=features)
     assert narrow.vector_bits == vector_bits
     monkeypatch.setattr(compiler, "processor", lambda: narrow)
     monkeypatch.setattr(kernels, "processor", lambda: narrow)
@@ -128,3 +132,17 @@ def test_the_control_register_is_that_of_ieee_754_during_a_multiply_add_and_rest
     fused = rows.rows_function(lower(find_design("cpu/vfmadd231pd"), fused_multiply_add=True), 512).text
     assert fused.count("ldmxcsr") == 2
     assert "ldmxcsr" not in rows.rows_function(lower(find_design(HOPPER)), 512).text
+
+
+def test_only_what_is_the_instruction_is_computed_by_it():
+    from mmaproof.smt.native.fused_multiply_add import is_chain_of_instructions
+
+    fused = find_design("hopper/mma.m16n8k16.f64.f64.f64.f64")
+    assert is_chain_of_instructions(fused)
+    assert is_chain_of_instructions(fused.change(nan_code="all-ones"))
+    assert is_chain_of_instructions(fused.change(k_order="reversed"))
+    for name in ("nan_code=largest-finite", "subnormals=flushed", "fraction_bits=60", "L=2"):
+        assert not is_chain_of_instructions(find_design(f"{fused.base_name}@{name}")), name
+    for design in DESIGNS:
+        if is_chain_of_instructions(design):
+            assert design.family == "fma-chain"
