@@ -1,0 +1,111 @@
+"""A design of one length as graphs that can be printed, with the name that the printed files carry."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from mmaproof.designs.design import Design
+from mmaproof.designs.errors import DesignError
+from mmaproof.designs.formats import Format
+from mmaproof.designs.operands import pattern_dtype
+from mmaproof.smt.algebra.code import TooWideError
+from mmaproof.smt.algebra.nodes import Node
+from mmaproof.smt.native.lowering import InputColumn, Lowered, continued, lower
+
+MOST_NODES = 60_000
+"""The most operations of a printed model. Compilers take minutes for longer functions."""
+
+WORDS = {"sa": "scale_a", "sb": "scale_b"}
+"""How the printed files call the columns of scales."""
+
+
+@dataclass(frozen=True)
+class Model:
+    """A dot product of ``k`` elements as ``design`` computes it.
+
+    ``first`` takes c in its own format. ``later`` is the instruction that follows in a chain, which takes the d before
+    as its c; it is ``first`` where c and d have the same format. ``name`` is an identifier of C and SystemVerilog.
+    """
+
+    design: Design
+    k: int
+    name: str
+    first: Lowered
+    later: Lowered
+    version: str
+
+    @property
+    def columns(self) -> tuple[InputColumn, ...]:
+        """The operands: a, b, c, and the scales where there are any."""
+        return self.first.columns
+
+    @property
+    def chains(self) -> bool:
+        """Whether d holds all that the next instruction of a chain reads of it."""
+        return self.design.chain.keeps_infinities
+
+    @property
+    def blocks(self) -> int:
+        """Number of scales of a, and of b."""
+        return self.design.blocks(self.k)
+
+    @property
+    def nodes(self) -> list[Node]:
+        """The operations of both graphs."""
+        return self.first.nodes if self.later is self.first else self.first.nodes + self.later.nodes
+
+    @property
+    def lanes(self) -> set[int]:
+        """The widths of the words that occur."""
+        return {node.bits for node in self.nodes}
+
+    def about(self) -> list[str]:
+        """Return what a file says of the model, as lines for a comment."""
+        design, scale = self.design, self.design.scale_format
+        a, b, c, d = (fmt.name for fmt in design.formats)
+        term, scales = ("a[i]*b[i]", "") if scale is None else ("s*t*a[i]*b[i]", f", scales s and t {scale.name}")
+        lines = [
+            f"{design.name}, bit for bit as mmaproof {self.version} models it.",
+            f"d = c + sum of {term}: {a} * {b} + {c} -> {d}{scales}, k = {self.k}.",
+        ]
+        if self.k < design.k:
+            lines.append(f"The instruction has K = {design.k}; the elements that are missing are +0.")
+        if self.k > design.k:
+            lines.append(f"A chain of {self.k // design.k} instructions of K = {design.k}.")
+        return [_plain(x) for x in lines]
+
+
+def make_model(design: Design, k: int | None, version: str) -> Model:
+    """Return the model of a design; ``k`` is the length of its dot product (default: the instruction's K).
+
+    Raises DesignError for a length that the design cannot run, and for one with too many operations or too wide a sum.
+    """
+    length = design.k if k is None else k
+    design.blocks(length)
+    try:
+        first = lower(design, length)
+        following = continued(design)
+        later = first if following is design else lower(following, length)
+    except TooWideError as error:
+        raise DesignError(
+            f"{design.name}: {error}, which no model that is printed has; use `run`, `replay` and the vectors of "
+            f"`export` instead"
+        ) from error
+    name = re.sub(r"\W+", "_", design.name, flags=re.ASCII).strip("_") + ("" if length == design.k else f"_k{length}")
+    model = Model(design, length, name, first, later, version)
+    if len(model.nodes) > MOST_NODES:
+        raise DesignError(
+            f"k = {length}: a model of {len(model.nodes)} operations, and compilers take minutes for more than "
+            f"{MOST_NODES}; choose a smaller --k"
+        )
+    return model
+
+
+def storage_bits(fmt: Format) -> int:
+    """Return the width of the narrowest unsigned type that holds a pattern: 8, 16, 32 or 64 bits."""
+    return pattern_dtype(fmt).itemsize * 8
+
+
+def _plain(text: str) -> str:
+    return "".join(x if x.isprintable() and x not in '"\\' else "_" for x in text)
