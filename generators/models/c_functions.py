@@ -34,11 +34,11 @@ def dot_parameters(lowered: Lowered) -> str:
     return ", ".join(f"{p.type} c" if p.name == "c" else f"const {p.type} *{p.name}" for p in pointers(lowered))
 
 
-def array_parameters(lowered: Lowered, restrict: str = "") -> str:
+def array_parameters(lowered: Lowered) -> str:
     """Return the parameters of a function for many dot products: arrays of operands, then the array d."""
     d = c_type(lowered.design.d_format)
-    given = [f"const {p.type} *{restrict}{p.name}" for p in pointers(lowered)]
-    return ", ".join([*given, f"{d} *{restrict}d"])
+    given = [f"const {p.type} *{p.name}" for p in pointers(lowered)]
+    return ", ".join([*given, f"{d} *d"])
 
 
 def core(lowered: Lowered, name: str, inline: str) -> str:

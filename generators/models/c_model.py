@@ -20,9 +20,11 @@ from mmaproof.smt.native.lowering import Lowered
 _HEADER = """\
 /* {about}
  *
- * Compile it with any C11 compiler whose float is IEEE 754 binary32:  cc -std=c11 -O2 -c {name}.c
- * The functions over rows and tiles become vector instructions with:  cc -std=c11 -O3 -march=native -c {name}.c
- * Test it:  cc -std=c11 -O2 -o selftest {name}_test.c {name}.c && ./selftest
+ * Compile it with any C11 or C++11 compiler whose float is IEEE 754 binary32: cc -std=c11 -O2 -c {name}.c
+ * With -O3 -march=native GCC and Clang make vector instructions of the functions over rows and tiles.
+ * Test it:
+ *   cc -std=c11 -O2 -o selftest {name}_test.c {name}.c
+ *   ./selftest
 {wide} *
  * Operands and results are bit patterns, one to a word of the narrowest type that holds the format:
 {formats}
@@ -46,7 +48,8 @@ extern "C" {{
 {later}
 /* Compute d[i] of the dot product of row i, for i below rows: a and b are rows x K{shapes_of_rows}, c and d have rows
  * elements, all row by row. d overlaps no operand. */
-void {name}_rows(size_t rows, {arrays});
+void {name}_rows(
+    size_t rows, {arrays});
 
 {tile}
 #ifdef __cplusplus
@@ -65,7 +68,8 @@ _TILE = """\
 /* Compute the m x n matrix d = c + a b, each element as a chain of instructions in which the d of one is the c of the
  * next. a is m x (instructions K), b is (instructions K) x n{shapes}, c and d are m x n, all row by row.
  * d overlaps no operand; with no instructions nothing is written. */
-void {name}_tile(size_t m, size_t n, size_t instructions, {arrays});
+void {name}_tile(
+    size_t m, size_t n, size_t instructions, {arrays});
 """
 
 _TILE_OF_ONE = """\
@@ -73,7 +77,8 @@ _TILE_OF_ONE = """\
  * m x n, all row by row. d overlaps no operand.
  * There is no function for a chain: this design reads an infinity of the instruction before otherwise than an infinity
  * in c, and d does not show where it is from. Export it with a larger --k to have a chain as one dot product. */
-void {name}_tile(size_t m, size_t n, {arrays});
+void {name}_tile(
+    size_t m, size_t n, {arrays});
 """
 
 _SOURCE = """\
@@ -108,7 +113,8 @@ _SOURCE = """\
     return {call_dot};
 }}
 {later}
-void {name}_rows(size_t rows, {arrays_restrict})
+void {name}_rows(
+    size_t rows, {arrays})
 {{
     ROWS_ARE_INDEPENDENT
     for (size_t i = 0; i < rows; i++)
@@ -126,7 +132,8 @@ _LATER_SOURCE = """
 
 _STEP_SOURCE = """\
 /* Instruction s of so many, for each element of a tile. */
-static void {core}_step(size_t m, size_t n, size_t instructions, size_t s, {arrays})
+static void {core}_step(
+    size_t m, size_t n, size_t instructions, size_t s, {arrays})
 {{
     for (size_t i = 0; i < m; i++) {{
         ROWS_ARE_INDEPENDENT
@@ -138,7 +145,8 @@ static void {core}_step(size_t m, size_t n, size_t instructions, size_t s, {arra
 """
 
 _CHAIN_SOURCE = """\
-void {name}_tile(size_t m, size_t n, size_t instructions, {arrays})
+void {name}_tile(
+    size_t m, size_t n, size_t instructions, {arrays})
 {{
     if (instructions > 0)
         {name}_first_step(m, n, instructions, 0, {given}, d);
@@ -148,7 +156,8 @@ void {name}_tile(size_t m, size_t n, size_t instructions, {arrays})
 """
 
 _TILE_OF_ONE_SOURCE = """\
-void {name}_tile(size_t m, size_t n, {arrays})
+void {name}_tile(
+    size_t m, size_t n, {arrays})
 {{
     {name}_first_step(m, n, 1, 0, {given}, d);
 }}
@@ -170,7 +179,7 @@ def _header(model: Model) -> str:
     formats["d"] = model.design.d_format
     held = [f" *   {name:<8} {fmt.name:<8} {fmt.bits} bits in {c_type(fmt)}" for name, fmt in formats.items()]
     is_wide = 128 in model.lanes
-    wide = " * The sums need words of 128 bits: the compiler must know unsigned __int128 (GCC and Clang, 64-bit targets).\n"
+    wide = " * It has words of 128 bits: the compiler must know unsigned __int128 (GCC and Clang for 64-bit targets).\n"
     later = "" if model.later is model.first else _LATER.format(**fields | {"dot": dot_parameters(model.later)})
     scales = model.design.scale_format is not None
     blocks = f"/* scales of a and of b in one dot product */\n#define {fields['upper']}_BLOCKS {model.blocks}\n"
@@ -220,7 +229,6 @@ def _source(model: Model) -> str:
         cores=cores(model, "INLINE"),
         call_dot=core_call(model.first, f"{name}_first", once, "1"),
         call_row=core_call(model.first, f"{name}_first", row, "1"),
-        arrays_restrict=array_parameters(model.first, "restrict "),
         later=later,
         tile=_tile(model),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from mmaproof.generators.formats.selection import plain
 from mmaproof.generators.models.c_functions import c_type, pointers
 from mmaproof.generators.models.model import Model
 from mmaproof.generators.models.self_test import SelfTest, Tile
@@ -12,7 +13,8 @@ _PROGRAM = """\
 /* {about}
  *
  * Compares {name} with what mmaproof's integer interpretation returns: status 0 and PASS, or 1 and FAIL.
- *   cc -std=c11 -O2 -o selftest {name}_test.c {name}.c && ./selftest
+ *   cc -std=c11 -O2 -o selftest {name}_test.c {name}.c
+ *   ./selftest
  */
 #include "{name}.h"
 
@@ -60,7 +62,7 @@ def self_test(model: Model, test: SelfTest) -> str:
     return _PROGRAM.format(
         about="\n * ".join(test.selection.about()),
         name=model.name,
-        design=test.selection.about()[2].split(":")[0].removeprefix("expected d of "),
+        design=plain(model.design.name),
         rows=len(test.selection.vectors),
         tiles=len(test.tiles),
         m=len(first.rows),

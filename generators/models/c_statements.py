@@ -29,7 +29,7 @@ static_assert(FLT_RADIX == 2 && FLT_MANT_DIG == 24 && sizeof(float) == 4, "float
 
 WIDE_TYPES = """\
 #ifndef __SIZEOF_INT128__
-#error "this model has words of 128 bits: it needs a compiler with unsigned __int128, as GCC and Clang for 64-bit targets"
+#error "this model has words of 128 bits: it needs a compiler with unsigned __int128 (GCC, Clang for 64-bit targets)"
 #endif
 __extension__ typedef unsigned __int128 mma_uint128;
 __extension__ typedef __int128 mma_int128;
@@ -77,15 +77,14 @@ def helpers(lanes: set[int], inline: str, device: bool = False) -> str:
 
     ``inline`` is how functions are declared, ``device`` whether they run on a GPU as well.
     """
-    widest = max(lanes)
+    widest = max(lanes | {32})
     on_device = "#ifdef __CUDA_ARCH__\n    return (uint32_t)__clz((int32_t)x);\n#else\n" if device else ""
     parts = [ASSUMPTIONS] + ([WIDE_TYPES] if widest == 128 else [])
-    parts += [_SELECT.format(bits=bits, type=TYPES[bits]) for bits in SIGNED_TYPES if bits <= widest]
-    parts += [
-        text.format(inline=inline, device=on_device, end="#endif\n" if device else "")
-        for bits, text in _ZEROS.items()
-        if bits <= widest
-    ]
+    for bits, zeros in _ZEROS.items():
+        if bits <= widest:
+            text = _SELECT.format(bits=bits, type=TYPES[bits])
+            text += zeros.format(inline=inline, device=on_device, end="#endif\n" if device else "")
+            parts.append(f"#ifndef MMA_SELECT_{bits}\n{text}#endif\n")
     return "\n".join(parts)
 
 

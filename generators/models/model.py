@@ -9,11 +9,12 @@ from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError
 from mmaproof.designs.formats import Format
 from mmaproof.designs.operands import pattern_dtype
+from mmaproof.generators.formats.selection import plain
 from mmaproof.smt.algebra.code import TooWideError
 from mmaproof.smt.algebra.nodes import Node
 from mmaproof.smt.native.lowering import InputColumn, Lowered, continued, lower
 
-MOST_NODES = 60_000
+MOST_NODES = 20_000
 """The most operations of a printed model. Compilers take minutes for longer functions."""
 
 WORDS = {"sa": "scale_a", "sb": "scale_b"}
@@ -73,7 +74,7 @@ class Model:
             lines.append(f"The instruction has K = {design.k}; the elements that are missing are +0.")
         if self.k > design.k:
             lines.append(f"A chain of {self.k // design.k} instructions of K = {design.k}.")
-        return [_plain(x) for x in lines]
+        return [plain(x) for x in lines]
 
 
 def make_model(design: Design, k: int | None, version: str) -> Model:
@@ -84,28 +85,26 @@ def make_model(design: Design, k: int | None, version: str) -> Model:
     length = design.k if k is None else k
     design.blocks(length)
     try:
-        first = lower(design, length)
+        first = lower(design, min(length, design.k))
+        count = len(first.nodes) * max(length // design.k, 1)
+        if count > MOST_NODES:
+            raise DesignError(
+                f"k = {length}: about {count} operations, and compilers take minutes for more than {MOST_NODES}: "
+                f"choose a smaller --k"
+            )
+        if length > design.k:
+            first = lower(design, length)
         following = continued(design)
         later = first if following is design else lower(following, length)
     except TooWideError as error:
         raise DesignError(
-            f"{design.name}: {error}, which no model that is printed has; use `run`, `replay` and the vectors of "
-            f"`export` instead"
+            f"{design.name} has sums of more than 128 bits, which no model that is printed has: use its vectors instead "
+            f"(--format c, readmemh, jsonl with --design)"
         ) from error
     name = re.sub(r"\W+", "_", design.name, flags=re.ASCII).strip("_") + ("" if length == design.k else f"_k{length}")
-    model = Model(design, length, name, first, later, version)
-    if len(model.nodes) > MOST_NODES:
-        raise DesignError(
-            f"k = {length}: a model of {len(model.nodes)} operations, and compilers take minutes for more than "
-            f"{MOST_NODES}; choose a smaller --k"
-        )
-    return model
+    return Model(design, length, name, first, later, version)
 
 
 def storage_bits(fmt: Format) -> int:
     """Return the width of the narrowest unsigned type that holds a pattern: 8, 16, 32 or 64 bits."""
     return pattern_dtype(fmt).itemsize * 8
-
-
-def _plain(text: str) -> str:
-    return "".join(x if x.isprintable() and x not in '"\\' else "_" for x in text)

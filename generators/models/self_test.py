@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mmaproof.designs.design import Design
+from mmaproof.designs.errors import InputError
 from mmaproof.designs.operands import OperandBatch, Operands
 from mmaproof.generators.formats.selection import Selection
 from mmaproof.generators.models.model import Model
@@ -16,12 +17,12 @@ from mmaproof.smt.evaluate import evaluate
 from mmaproof.smt.native.lowering import continued
 from mmaproof.verification.distributions import DISTRIBUTIONS, draw
 
-ROWS = 1000
+ROWS = 400
 """Rows of a self-test, if nobody says how many."""
 MOST_ROWS = 20_000
 """The most rows: a program contains them as text, and compilers are slow with larger texts."""
 
-_TILE_ROWS, _TILE_COLUMNS, _TILE_INSTRUCTIONS = 3, 5, 2
+_TILE_ROWS, _TILE_COLUMNS, _TILE_INSTRUCTIONS = 2, 3, 2
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,12 @@ class SelfTest:
 
 
 def make_self_test(model: Model, rows: int, seed: int) -> SelfTest:
-    """Return ``rows`` vectors for a model, as many from each distribution, and a tile from each."""
+    """Return ``rows`` vectors for a model, as many from each distribution, and a tile from each.
+
+    Raises InputError for more rows than MOST_ROWS.
+    """
+    if not 0 < rows <= MOST_ROWS:
+        raise InputError(f"{rows} rows: a self-test holds 1 to {MOST_ROWS}")
     rng = np.random.default_rng(seed)
     design, vectors = model.design, []
     counts = {name: len(range(i, rows, len(DISTRIBUTIONS))) for i, name in enumerate(DISTRIBUTIONS)}
