@@ -91,7 +91,8 @@ endmodule
 def bench_files(selection: Selection, unit: str | None = None) -> dict[str, str]:
     """Return the files of a test bench by name: vectors.hex, vectors_pkg.sv and testbench.sv.
 
-    ``unit`` is the name of the module under test, ``dut`` if it is still to be written. Raises InputError where they are not rows of one design and length.
+    ``unit`` is the name of the module under test, None if it is still to be written. Raises InputError where they are
+    not rows of one design and length.
     """
     answers, operands = selection.answers(), selection.vectors[0].operands
     a, b, c, d = answers.formats

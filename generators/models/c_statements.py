@@ -28,11 +28,11 @@ static_assert(FLT_RADIX == 2 && FLT_MANT_DIG == 24 && sizeof(float) == 4, "float
 """What the statements rely on beyond the standards of C and C++; needs <assert.h>, <float.h> and <stdint.h>."""
 
 WIDE_TYPES = """\
-#ifndef __SIZEOF_INT128__
+#if {unknown}
 #error "this model has words of 128 bits: it needs a compiler with unsigned __int128 (GCC, Clang for 64-bit targets)"
 #endif
-__extension__ typedef unsigned __int128 mma_uint128;
-__extension__ typedef __int128 mma_int128;
+{extension}typedef unsigned __int128 mma_uint128;
+{extension}typedef __int128 mma_int128;
 """
 """The types of words of 128 bits."""
 
@@ -78,8 +78,10 @@ def helpers(lanes: set[int], inline: str, device: bool = False) -> str:
     ``inline`` is how functions are declared, ``device`` whether they run on a GPU as well.
     """
     widest = max(lanes | {32})
+    unknown = "!defined(__SIZEOF_INT128__)" + (" && !defined(__CUDACC_RTC_INT128__)" if device else "")
+    wide = WIDE_TYPES.format(unknown=unknown, extension="" if device else "__extension__ ")
     on_device = "#ifdef __CUDA_ARCH__\n    return (uint32_t)__clz((int32_t)x);\n#else\n" if device else ""
-    parts = [ASSUMPTIONS] + ([WIDE_TYPES] if widest == 128 else [])
+    parts = [ASSUMPTIONS] + ([wide] if widest == 128 else [])
     for bits, zeros in _ZEROS.items():
         if bits <= widest:
             text = _SELECT.format(bits=bits, type=TYPES[bits])

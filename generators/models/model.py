@@ -98,8 +98,8 @@ def make_model(design: Design, k: int | None, version: str) -> Model:
         later = first if following is design else lower(following, length)
     except TooWideError as error:
         raise DesignError(
-            f"{design.name} has sums of more than 128 bits, which no model that is printed has: use its vectors instead "
-            f"(--format c, readmemh, jsonl with --design)"
+            f"{design.name} has sums of more than 128 bits, and no printed model has such words: use vectors instead "
+            f"(--format c, readmemh or jsonl, with --design)"
         ) from error
     name = re.sub(r"\W+", "_", design.name, flags=re.ASCII).strip("_") + ("" if length == design.k else f"_k{length}")
     return Model(design, length, name, first, later, version)
