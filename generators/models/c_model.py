@@ -166,11 +166,12 @@ void {name}_tile(
 
 def c_files(model: Model, test: SelfTest) -> dict[str, str]:
     """Return the header, the source and the self-test by file name."""
-    return {
-        f"{model.name}.h": _header(model),
-        f"{model.name}.c": _source(model),
-        f"{model.name}_test.c": self_test(model, test),
-    }
+    return c_library(model) | {f"{model.name}_test.c": self_test(model, test)}
+
+
+def c_library(model: Model) -> dict[str, str]:
+    """Return the header and the source by file name."""
+    return {f"{model.name}.h": _header(model), f"{model.name}.c": _source(model)}
 
 
 def _header(model: Model) -> str:

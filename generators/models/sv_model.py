@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from mmaproof.designs.formats import Format
 from mmaproof.generators.formats.verilog import bench_files
 from mmaproof.generators.models.c_functions import c_type, pointers
-from mmaproof.generators.models.c_model import c_files
+from mmaproof.generators.models.c_model import c_library
 from mmaproof.generators.models.model import WORDS, Model
 from mmaproof.generators.models.self_test import SelfTest
 from mmaproof.generators.models.sv_statements import declarations, leading_zeros
@@ -142,13 +142,12 @@ class _Port:
 def sv_files(model: Model, test: SelfTest) -> dict[str, str]:
     """Return the module, the test bench with its vectors, and the second bench with the model in C, by file name."""
     name = model.name
-    in_c = {file: text for file, text in c_files(model, test).items() if not file.endswith("_test.c")}
     return {
         f"{name}.sv": _module(model),
         **bench_files(test.selection, unit=name),
         "dpi_testbench.sv": _dpi_bench(model),
         f"{name}_dpi.c": _dpi(model),
-        **in_c,
+        **c_library(model),
     }
 
 
