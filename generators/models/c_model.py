@@ -226,7 +226,7 @@ def _source(model: Model) -> str:
         later = _LATER_SOURCE.format(**fields | {"dot": dot_parameters(model.later)}, call=call)
     return _SOURCE.format(
         **fields,
-        helpers=helpers(model.lanes, "INLINE"),
+        helpers=helpers(model.nodes, "INLINE"),
         cores=cores(model, "INLINE"),
         call_dot=core_call(model.first, f"{name}_first", once, "1"),
         call_row=core_call(model.first, f"{name}_first", row, "1"),

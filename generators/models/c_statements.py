@@ -23,9 +23,12 @@ SIGNED_TYPES = {32: "int32_t", 64: "int64_t", 128: "mma_int128"}
 ASSUMPTIONS = """\
 static_assert(sizeof(int) <= 4, "uint32_t would be promoted to a type with a sign");
 static_assert((int32_t)0xffffffffu == -1 && (int32_t)-1 >> 1 == -1, "numbers with a sign are two's complement");
+"""
+"""What the statements rely on beyond the standards of C and C++; needs <assert.h> and <stdint.h>."""
+
+_FLOATS = """\
 static_assert(FLT_RADIX == 2 && FLT_MANT_DIG == 24 && sizeof(float) == 4, "float is IEEE 754 binary32");
 """
-"""What the statements rely on beyond the standards of C and C++; needs <assert.h>, <float.h> and <stdint.h>."""
 
 WIDE_TYPES = """\
 #if {unknown}
@@ -72,21 +75,30 @@ _ZEROS = {
 }
 
 
-def helpers(lanes: set[int], inline: str, device: bool = False) -> str:
-    """Return the types, macros and functions that statements of words of these widths use.
+def helpers(nodes: Sequence[Node], inline: str, device: bool = False) -> str:
+    """Return the types, macros and functions that the statements of these nodes use.
 
-    ``inline`` is how functions are declared, ``device`` whether they run on a GPU as well.
+    ``inline`` is how functions are declared, ``device`` whether they run on a GPU as well. They need <assert.h>,
+    <float.h>, <stdint.h> and <string.h>.
     """
-    widest = max(lanes | {32})
+    widest = max([32, *(x.bits for node in nodes for x in (node, *node.operands))])
+    counted = max([0, *(node.bits for node in nodes if node.op is Op.LEADING_ZEROS)])
     unknown = "!defined(__SIZEOF_INT128__)" + (" && !defined(__CUDACC_RTC_INT128__)" if device else "")
-    wide = WIDE_TYPES.format(unknown=unknown, extension="" if device else "__extension__ ")
     on_device = "#ifdef __CUDA_ARCH__\n    return (uint32_t)__clz((int32_t)x);\n#else\n" if device else ""
-    parts = [ASSUMPTIONS] + ([wide] if widest == 128 else [])
-    for bits, zeros in _ZEROS.items():
-        if bits <= widest:
-            text = _SELECT.format(bits=bits, type=TYPES[bits])
-            text += zeros.format(inline=inline, device=on_device, end="#endif\n" if device else "")
-            parts.append(f"#ifndef MMA_SELECT_{bits}\n{text}#endif\n")
+    parts = [ASSUMPTIONS + (_FLOATS if counted else "")]
+    if widest == 128:
+        parts.append(WIDE_TYPES.format(unknown=unknown, extension="" if device else "__extension__ "))
+    parts += [
+        f"#ifndef MMA_SELECT_{bits}\n{_SELECT.format(bits=bits, type=TYPES[bits])}#endif\n"
+        for bits in SIGNED_TYPES
+        if bits <= widest
+    ]
+    parts += [
+        f"#ifndef MMA_ZEROS_{bits}\n#define MMA_ZEROS_{bits}\n"
+        f"{text.format(inline=inline, device=on_device, end='#endif' + chr(10) if device else '')}#endif\n"
+        for bits, text in _ZEROS.items()
+        if bits <= counted
+    ]
     return "\n".join(parts)
 
 

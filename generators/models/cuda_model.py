@@ -184,7 +184,7 @@ def _header(model: Model) -> str:
         blocks=f"// scales of a and of b in one dot product\n#define {name.upper()}_BLOCKS {model.blocks}\n"
         if scales
         else "",
-        helpers=helpers(model.lanes, "MMA_FUNCTION", device=True),
+        helpers=helpers(model.nodes, "MMA_FUNCTION", device=True),
         cores=cores(model, "MMA_FUNCTION"),
         and_scales=", scale_a and scale_b to BLOCKS scales" if scales else "",
         shapes_of_rows=", the scales rows x BLOCKS" if scales else "",

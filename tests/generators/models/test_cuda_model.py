@@ -1,4 +1,4 @@
-"""The model in CUDA C++: the same text passes on the host, compiles for GPUs, and shares a program with other models."""
+"""The model in CUDA C++: the same text passes on the host, compiles for GPUs, and goes with others into a program."""
 
 import pytest
 from support.models import MUTATIONS, compiled, mutated, run_in, write

@@ -58,7 +58,7 @@ def edge(rng, bits):
 
 def c_program(found, change=lambda text: text):
     parts = ["#include <assert.h>\n#include <float.h>\n#include <stdint.h>\n#include <stdio.h>\n#include <string.h>\n"]
-    parts += [helpers(set(LANES), "static inline"), "static int wrong;\n"]
+    parts += [helpers([node for node, _, _ in found], "static inline"), "static int wrong;\n"]
     calls = []
     for i, (node, inputs, rows) in enumerate(found):
         lines, result = statements(node, {x.name: x.name for x in inputs})
