@@ -3,7 +3,9 @@
 import re
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +19,7 @@ from mmaproof.generators.models.self_test import SelfTest
 from mmaproof.smt.algebra.nodes import Node, Op
 
 STRICT = ["-std=c11", "-Wall", "-Wextra", "-pedantic", "-Werror"]
-SANITIZED = ["-fsanitize=undefined,float-cast-overflow", "-fno-sanitize-recover=all"]
+_SANITIZED = ["-fsanitize=undefined,float-cast-overflow", "-fno-sanitize-recover=all"]
 HOW = {
     "gcc": "apt-get install gcc",
     "g++": "apt-get install g++",
@@ -34,6 +36,18 @@ def need(tool: str) -> str:
     if found is None:
         pytest.skip(f"no {tool} on this machine ({HOW[tool]})")
     return found
+
+
+@cache
+def sanitized(compiler: str) -> list[str]:
+    """The options that stop a program at undefined behaviour; the test is skipped where they need what is not there."""
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder, "empty.c")
+        source.write_text("int main(void) { return 0; }\n")
+        status, _ = run_in(Path(folder), need(compiler), *_SANITIZED, "-o", "empty", source.name)
+    if status != 0:
+        pytest.skip(f"{compiler} has no sanitizers on this machine (apt-get install libclang-rt-14-dev, or its like)")
+    return _SANITIZED
 
 
 def run_in(folder: Path, *command: str) -> tuple[int, str]:

@@ -41,7 +41,10 @@ def test_an_operation_printed_wrong_fails_the_self_test(tmp_path, op):
     assert f"results differ from {VOLTA}" in said
 
 
-@pytest.mark.parametrize(("name", "architecture"), [(VOLTA, "sm_75"), (NVFP4, "sm_90a"), (DOUBLE, "sm_90a")])
+@pytest.mark.parametrize(
+    ("name", "architecture"),
+    [(VOLTA, "sm_75"), (DOUBLE, "sm_90a"), pytest.param(NVFP4, "sm_90a", marks=pytest.mark.middle)],
+)
 def test_the_header_compiles_for_gpus(name, architecture):
     pytest.importorskip("cuda.bindings", reason="the package cuda-bindings is not here: nothing can be compiled")
     from mmaproof.hardware_replay.cuda.compiling import compile_source

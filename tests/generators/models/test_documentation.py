@@ -28,7 +28,7 @@ def section(title):
     ("title", "tools"),
     [
         ("c-model", ["gcc"]),
-        ("cuda-model", ["g++"]),
+        pytest.param("cuda-model", ["g++"], marks=pytest.mark.middle),
         pytest.param("sv-model", ["iverilog", "verilator"], marks=pytest.mark.middle),
     ],
 )

@@ -3,7 +3,7 @@
 import random
 
 import pytest
-from support.models import MUTATIONS, SANITIZED, STRICT, compiled, mutated, need, run_in
+from support.models import MUTATIONS, STRICT, compiled, mutated, need, run_in, sanitized
 
 from mmaproof.generators.models.c_statements import TYPES, constant, helpers, statements
 from mmaproof.generators.models.sv_statements import constant as sv_constant
@@ -95,10 +95,13 @@ def sv_program(found, change=lambda text: text):
 FOUND = cases()
 
 
-@pytest.mark.parametrize("compiler", ["gcc", "clang"])
-def test_each_operation_in_c(tmp_path, compiler):
+@pytest.mark.parametrize(
+    ("compiler", "level"),
+    [("gcc", "-O0"), *(pytest.param(x, "-O2", marks=pytest.mark.middle) for x in ("gcc", "clang"))],
+)
+def test_each_operation_in_c(tmp_path, compiler, level):
     (tmp_path / "ops.c").write_text(c_program(FOUND))
-    program = compiled(tmp_path, compiler, [*STRICT, "-O1", *SANITIZED], "ops.c")
+    program = compiled(tmp_path, compiler, [*STRICT, level, *sanitized(compiler)], "ops.c")
     assert run_in(tmp_path, program) == (0, "")
 
 
