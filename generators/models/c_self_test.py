@@ -20,6 +20,7 @@ _PROGRAM = """\
 
 #include <stdio.h>
 
+#define DESIGN "{design}"
 enum {{ ROWS = {rows}, TILES = {tiles}, M = {m}, N = {n}{instructions}, SHOWN = 10 }};
 
 {arrays}
@@ -46,10 +47,10 @@ int main(void)
             compare("element of tiles", t * M * N + i, tile[i], tile_d[t][i]);
     }}
     if (different > 0) {{
-        printf("FAIL: %lu results differ from {design}\\n", different);
+        printf("FAIL: %lu results differ from %s\\n", different, DESIGN);
         return 1;
     }}
-    printf("PASS: %d rows and %d tiles as {design}\\n", ROWS, TILES);
+    printf("PASS: %d rows and %d tiles as %s\\n", ROWS, TILES, DESIGN);
     return 0;
 }}
 """

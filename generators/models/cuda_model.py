@@ -101,6 +101,7 @@ _SELF_TEST = """\
 #include <cstdio>
 #include <cstdlib>
 
+#define DESIGN "{design}"
 enum {{ ROWS = {rows}, SHOWN = 10 }};
 
 {arrays}
@@ -147,10 +148,10 @@ int main()
     compare("device", returned);
 #endif
     if (different > 0) {{
-        std::printf("FAIL: %lu results differ from {design}\\n", different);
+        std::printf("FAIL: %lu results differ from %s\\n", different, DESIGN);
         return 1;
     }}
-    std::printf("PASS: %d rows as {design}\\n", ROWS);
+    std::printf("PASS: %d rows as %s\\n", ROWS, DESIGN);
     return 0;
 }}
 """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from dataclasses import dataclass
 
 from mmaproof.designs.design import Design
@@ -13,6 +14,8 @@ from mmaproof.generators.formats.selection import plain
 from mmaproof.smt.algebra.code import TooWideError
 from mmaproof.smt.algebra.nodes import Node
 from mmaproof.smt.native.lowering import InputColumn, Lowered, continued, lower
+
+_WIDTH = 110  # characters of a line of a comment
 
 MOST_NODES = 20_000
 """The most operations of a printed model. Compilers take minutes for longer functions."""
@@ -74,7 +77,8 @@ class Model:
             lines.append(f"The instruction has K = {design.k}; the elements that are missing are +0.")
         if self.k > design.k:
             lines.append(f"A chain of {self.k // design.k} instructions of K = {design.k}.")
-        return [plain(x) for x in lines]
+        lines += textwrap.wrap(f"Source of its parameters: {design.source}", _WIDTH)
+        return [plain(x).replace("*/", "*_/") for x in lines]
 
 
 def make_model(design: Design, k: int | None, version: str) -> Model:
@@ -101,8 +105,13 @@ def make_model(design: Design, k: int | None, version: str) -> Model:
             f"{design.name} has sums of more than 128 bits, and no printed model has such words: use vectors instead "
             f"(--format c, readmemh or jsonl, with --design)"
         ) from error
-    name = re.sub(r"\W+", "_", design.name, flags=re.ASCII).strip("_") + ("" if length == design.k else f"_k{length}")
-    return Model(design, length, name, first, later, version)
+    return Model(design, length, _identifier(design, length), first, later, version)
+
+
+def _identifier(design: Design, length: int) -> str:
+    name = re.sub(r"\W+", "_", design.name, flags=re.ASCII).strip("_")
+    name = name if name[:1].isalpha() else f"model_{name}"
+    return name if length == design.k else f"{name}_k{length}"
 
 
 def storage_bits(fmt: Format) -> int:

@@ -12,6 +12,7 @@ from mmaproof.generators.models.model import WORDS, Model
 from mmaproof.generators.models.self_test import SelfTest
 from mmaproof.generators.models.sv_statements import declarations, leading_zeros
 from mmaproof.smt.algebra.nodes import Op
+from mmaproof.smt.native.lowering import Lowered
 
 _MODULE = """\
 // {about}
@@ -142,8 +143,10 @@ class _Port:
 def sv_files(model: Model, test: SelfTest) -> dict[str, str]:
     """Return the module, the test bench with its vectors, and the second bench with the model in C, by file name."""
     name = model.name
+    following = {} if model.later is model.first else {f"{name}_next.sv": _module(model, model.later, f"{name}_next")}
     return {
-        f"{name}.sv": _module(model),
+        f"{name}.sv": _module(model, model.first, name),
+        **following,
         **bench_files(test.selection, unit=name),
         "dpi_testbench.sv": _dpi_bench(model),
         f"{name}_dpi.c": _dpi(model),
@@ -151,42 +154,43 @@ def sv_files(model: Model, test: SelfTest) -> dict[str, str]:
     }
 
 
-def _ports(model: Model) -> list[_Port]:
+def _ports(lowered: Lowered) -> list[_Port]:
     """Return the inputs in the order of the test bench: a, b, scales, c."""
-    ports = {x.name: _Port(WORDS.get(x.name, x.name), x.format, len(x.inputs)) for x in model.columns}
+    ports = {x.name: _Port(WORDS.get(x.name, x.name), x.format, len(x.inputs)) for x in lowered.columns}
     return [ports[x] for x in ("a", "b", "sa", "sb", "c") if x in ports]
 
 
-def _module(model: Model) -> str:
-    inputs, d = _ports(model), model.design.d_format
-    lines = [f"    input  logic [{x.bits - 1}:0] {x.name}," for x in inputs]
+def _module(model: Model, lowered: Lowered, name: str) -> str:
+    inputs, d = _ports(lowered), model.design.d_format
+    ports = [f"    input  logic [{x.bits - 1}:0] {x.name}," for x in inputs]
     elements = {
-        name: WORDS.get(x.name, x.name) if x.name == "c" else f"{WORDS.get(x.name, x.name)}[{i * bits} +: {bits}]"
-        for x in model.columns
-        for bits in (x.format.bits,)
-        for i, name in enumerate(x.inputs)
+        element: "c" if x.name == "c" else f"{WORDS.get(x.name, x.name)}[{i * x.format.bits} +: {x.format.bits}]"
+        for x in lowered.columns
+        for i, element in enumerate(x.inputs)
     }
-    wires, result = declarations(model.first.d, elements)
-    counted = sorted({node.operands[0].bits for node in model.first.nodes if node.op is Op.LEADING_ZEROS})
+    wires, result = declarations(lowered.d, elements)
+    counted = sorted({node.operands[0].bits for node in lowered.nodes if node.op is Op.LEADING_ZEROS})
+    lanes = sorted({node.bits for node in lowered.nodes} - {1})
     scale = model.design.scale_format
-    lanes = sorted({node.bits for node in model.first.nodes} - {1})
+    of_scales = "" if scale is None else f"; scale i is scale_a[i*{scale.bits} +: {scale.bits}]"
+    following = (
+        "" if lowered is model.first else "\n// An instruction that follows in a chain: c is the d of the one before."
+    )
     return _MODULE.format(
-        about="\n// ".join(model.about()),
-        name=model.name,
+        about="\n// ".join(model.about()) + following,
+        name=name,
         lanes="".join(f", {x}" for x in lanes[:-1]) + f" and {lanes[-1]}",
         a_bits=model.design.a_format.bits,
-        others=", of b likewise"
-        if scale is None
-        else f", of b likewise; scale i is scale_a[i*{scale.bits} +: {scale.bits}]",
-        ports="\n".join([*lines, f"    output logic [{d.bits - 1}:0] d"]),
+        others=f", of b likewise{of_scales}",
+        ports="\n".join([*ports, f"    output logic [{d.bits - 1}:0] d"]),
         functions="\n".join(leading_zeros(bits) for bits in counted),
         wires="\n".join(f"    {x}" for x in wires),
-        d=result if model.first.d.bits == d.bits else f"{result}[{d.bits - 1}:0]",
+        d=result if lowered.d.bits == d.bits else f"{result}[{d.bits - 1}:0]",
     )
 
 
 def _dpi_bench(model: Model) -> str:
-    inputs, d = _ports(model), model.design.d_format
+    inputs, d = _ports(model.first), model.design.d_format
     imported = [f"        input bit [{x.bits - 1}:0] {x.name}" for x in inputs]
     connections = [f"        .{x.name}(row.{x.name})" for x in inputs] + ["        .d(d)"]
     return _DPI_BENCH.format(
@@ -201,7 +205,7 @@ def _dpi_bench(model: Model) -> str:
 
 def _dpi(model: Model) -> str:
     unpacked = []
-    for x in _ports(model):
+    for x in _ports(model.first):
         kind = c_type(x.format)
         unpacked.append(f"    {kind} {x.name}_[{x.count}];")
         unpacked.append(f"    for (size_t i = 0; i < {x.count}; i++)")
@@ -209,7 +213,7 @@ def _dpi(model: Model) -> str:
     return _DPI.format(
         about="\n * ".join(model.about()),
         name=model.name,
-        parameters=", ".join(f"const svBitVecVal *{x.name}" for x in _ports(model)),
+        parameters=", ".join(f"const svBitVecVal *{x.name}" for x in _ports(model.first)),
         unpacked="\n".join(unpacked),
         given=", ".join("c_[0]" if p.name == "c" else f"{p.name}_" for p in pointers(model.first)),
         high="    d[1] = (svBitVecVal)(result >> 32);\n" if model.design.d_format.bits > 32 else "",

@@ -8,6 +8,7 @@ from mmaproof.generators.models.model import make_model
 from mmaproof.generators.models.self_test import make_self_test
 from mmaproof.generators.models.sv_model import sv_files
 from mmaproof.smt.algebra.nodes import Op
+from mmaproof.smt.native.lowering import continued
 
 VOLTA = "volta/mma.m8n8k4.f32.f16.f16.f16"
 DOUBLE = "cpu/vfmadd231pd.m1n1k1.f64.f64.f64.f64"
@@ -96,3 +97,17 @@ def test_a_wrong_module_and_c_disagree(tmp_path):
     assert status != 0
     assert f"rows differ between {model.name} and C" in said
     assert "PASS" not in said
+
+
+def test_the_module_of_an_instruction_that_follows_takes_the_d_before(tmp_path):
+    model, files = files_of(VOLTA)
+    following = make_model(continued(model.design), None, "0")
+    (module,) = [text for name, text in files.items() if name == f"{model.name}_next.sv"]
+    wires = module.partition("lint_off")[2]
+    assert (
+        wires == sv_files(following, make_self_test(following, 8, 0))[f"{following.name}.sv"].partition("lint_off")[2]
+    )
+    assert f"module {model.name}_next (" in module
+    (tmp_path / "next.sv").write_text(module)
+    assert run_in(tmp_path, need("iverilog"), "-g2012", "-Wall", "-o", "simulation", "next.sv") == (0, "")
+    assert not [name for name in files_of(SATURATING)[1] if "_next" in name]
