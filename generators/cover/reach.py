@@ -18,7 +18,8 @@ from mmaproof.properties.question import operand_words
 from mmaproof.properties.run_question import RunQuestion, Scope
 from mmaproof.smt.algebra.arrays import ArrayAlgebra, Data
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
-from mmaproof.smt.evaluate import CHUNK_ROWS, evaluate_batch
+from mmaproof.smt.arrays import CHUNK_ROWS
+from mmaproof.smt.evaluate import evaluate_batch
 from mmaproof.smt.proving.decide import decide
 from mmaproof.smt.semantics import DotProduct, OperandWords, dot_product_accumulate
 from mmaproof.smt.solving.limits import Limits

@@ -38,6 +38,7 @@ NEVER: dict[str, tuple[str, ...]] = {
     "explain": _REACHES_SOLVERS,
     "smt/semantics": _REACHES_SOLVERS,
     "smt/algebra": _REACHES_SOLVERS,
+    "smt/native": _REACHES_SOLVERS,
 }
 
 
