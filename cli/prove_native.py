@@ -33,7 +33,8 @@ def prove_native(
 ) -> int:
     """Prove that the operations which are compiled for a design compute it, for all operands.
 
-    Where other operations are compiled for operands without infinities and NaNs, these are proved too.
+    Where other operations are compiled for operands without infinities and NaNs, or for the following instructions of a
+    chain, these are proved too.
 
     Exit status 0: proved; 1: refuted (operands for which d differs are shown); 3: unknown.
     """
@@ -74,6 +75,7 @@ def native_record(answer: NativeVerdict) -> dict[str, Any]:
 def _graph_record(graph: GraphVerdict) -> dict[str, Any]:
     record: dict[str, Any] = {
         "operands": FINITE if graph.finite else ALL,
+        "c_format": graph.design.c_format.name,
         "operations": graph.operations,
         "verdict": graph.status.value,
         "seconds": round(graph.seconds, 3),
@@ -100,7 +102,8 @@ def _print_graph(graph: GraphVerdict, explained: bool) -> None:
     """Print the verdict on a graph for a person."""
     operands = "operands without infinities and NaNs" if graph.finite else "all operands"
     say(f"{graph.status.value}: the {graph.operations} operations compiled for {graph.design.name}, for {operands}")
-    say(f"  asked for k = {graph.k}; answered by {graph.origin}, {graph.seconds:.2f} s in all")
+    asked = f"k = {graph.k} and c of {graph.design.c_format.name}"
+    say(f"  asked for {asked}; answered by {graph.origin}, {graph.seconds:.2f} s in all")
     print_lemmas(graph.lemmas, f"the operations return d of {graph.design.name}", whole=explained)
     if graph.reason is not None:
         say(f"  reason: {graph.reason}")

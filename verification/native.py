@@ -25,6 +25,7 @@ from mmaproof.smt.algebra.code import TooWideError
 from mmaproof.smt.algebra.nodes import UndefinedOperationError, mask, run
 from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.evaluate import evaluate
+from mmaproof.smt.native.lowering import continued
 from mmaproof.smt.native.recording import Recorded, record, structure
 from mmaproof.smt.proving.native import NativeStages, RefutedError, precondition, prove_graph
 from mmaproof.smt.proving.samples import Samples
@@ -71,7 +72,7 @@ class GraphVerdict(Verdict[Operands]):
 
 @dataclass(frozen=True)
 class NativeVerdict:
-    """The verdicts on the graphs of a design: for any operands, and for finite ones where that is another graph."""
+    """The verdicts on the graphs of a design, as ``graphs_of`` returns them."""
 
     graphs: tuple[GraphVerdict, ...]
     seconds: float
@@ -108,12 +109,19 @@ def prove_native(
 
 
 def graphs_of(design: Design, length: int) -> list[Recorded]:
-    """Return the graphs that are compiled. Raises DesignError where there is none."""
+    """Return the graphs that are compiled: for any operands, for finite ones, and both for a c of the format of d.
+
+    The last two are those of the instructions that follow the first one in a chain. Graphs that are the same are one.
+    Raises DesignError where there is none.
+    """
+    graphs: list[Recorded] = []
     try:
-        whole, finite = (record(design, length, finite=finite) for finite in (False, True))
+        for unit in dict.fromkeys((design, continued(design))):
+            whole, finite = (record(unit, length, finite=finite) for finite in (False, True))
+            graphs += [whole] if structure(whole.lowered) == structure(finite.lowered) else [whole, finite]
     except TooWideError as error:
         raise DesignError(f"{design.name} is not compiled, it runs on arrays: {error}") from error
-    return [whole] if structure(whole.lowered) == structure(finite.lowered) else [whole, finite]
+    return graphs
 
 
 def decide_graph(recorded: Recorded, means: Means) -> GraphVerdict:

@@ -11,7 +11,10 @@ from mmaproof.smt.evaluate import evaluate
 from mmaproof.verification import native
 
 INTEGER = "cpu/vpdpbusd"
-FIELDS = ["operands", "operations", "verdict", "seconds", "solver", "certified_by", "reason", "origin", "lemmas"]
+FIELDS = [
+    *("operands", "c_format", "operations", "verdict", "seconds"),
+    *("solver", "certified_by", "reason", "origin", "lemmas"),
+]
 
 
 def test_proved(run):
@@ -19,7 +22,7 @@ def test_proved(run):
     assert status == 0
     assert out.startswith("proved: the ")
     assert "for all operands" in out.splitlines()[0]
-    assert "asked for k = 4; answered by bitwuzla" in out
+    assert "asked for k = 4 and c of int32; answered by bitwuzla" in out
 
 
 def test_json(run):

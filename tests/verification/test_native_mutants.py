@@ -11,7 +11,7 @@ from support.graph_mutants import mutate, mutations
 from support.in_this_process import InAnyEnvironment
 
 from mmaproof.designs.catalogue import find_design
-from mmaproof.smt.algebra.nodes import Op, UndefinedOperationError, run
+from mmaproof.smt.algebra.nodes import SHIFTS, Op, UndefinedOperationError, run
 from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.evaluate import evaluate
 from mmaproof.smt.native.recording import record
@@ -93,6 +93,24 @@ def test_the_proof_alone_refutes_it(op, what):
             return
         assert still_computes_it(record(find_design(VOLTA), 1), changed), mutation
     pytest.fail(f"every one of {len(found)} mutants computes the design")
+
+
+def feeding(recorded, of, op):
+    """The mutations of operations of a kind that a clamp or a guard would have, just before operations ``of``."""
+    nodes = recorded.lowered.nodes
+    feeds = {x for node in nodes if node.op in of for x in node.operands if x.op is op}
+    return [x for x in mutations(recorded) if nodes[x.position] in feeds and "left out" in x.what]
+
+
+@pytest.mark.parametrize(("of", "op"), [(SHIFTS, Op.MINIMUM), ({Op.LEADING_ZEROS}, Op.OR)], ids=["clamp", "guard"])
+def test_an_operation_without_meaning_is_found(of, op):
+    """A shift amount that is not clamped, and the leading zeros of zero: d may be the same, and is not defined."""
+    whole = record(find_design(VOLTA), 1)
+    found = feeding(whole, of, op)
+    assert found
+    verdicts = [decided(mutant(VOLTA, 1, x)) for x in found]
+    assert {x.status for x in verdicts} == {Status.REFUTED}
+    assert any(x.undefined is not None for x in verdicts)
 
 
 @pytest.mark.parametrize("budget", [None, pytest.param(DEFAULT_BUDGET, marks=slow)], ids=["proof", "search"])

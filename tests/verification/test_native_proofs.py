@@ -72,6 +72,17 @@ def test_integers_have_one_graph_and_floats_have_two():
     assert [x.lowered.finite for x in graphs_of(find_design(VOLTA), 4)] == [False, True]
 
 
+def test_a_chain_whose_c_and_d_differ_in_format_has_graphs_of_its_own():
+    design = find_design("volta/mma.m8n8k4.f32.f16.f16.f16")
+    graphs = [x.lowered for x in graphs_of(design, 4)]
+    assert [(x.design.c_format.name, x.finite) for x in graphs] == [
+        ("fp16", False),
+        ("fp16", True),
+        ("fp32", False),
+        ("fp32", True),
+    ]
+
+
 # --- what is assumed ------------------------------------------------------------------------------------------------
 
 
