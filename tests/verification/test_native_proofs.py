@@ -4,13 +4,15 @@ from dataclasses import replace
 
 import pytest
 from support.in_this_process import InAnyEnvironment, unanswered
+from support.sampling import distinct_designs
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.errors import DesignError
-from mmaproof.smt.algebra.code import CodeAlgebra
+from mmaproof.smt.algebra.code import CodeAlgebra, TooWideError
 from mmaproof.smt.algebra.nodes import run
 from mmaproof.smt.algebra.signals import SignalKind
 from mmaproof.smt.evaluate import evaluate
+from mmaproof.smt.native.lowering import lower
 from mmaproof.smt.native.recording import Place, record
 from mmaproof.smt.proving.native import PlacesDifferError
 from mmaproof.smt.solving.limits import Limits
@@ -54,6 +56,17 @@ def test_one_design_of_each_family_is_proved_at_full_length(name):
     assert verdict.status is Status.PROVED, [x.reason for x in verdict.graphs]
     assert {x.k for x in verdict.graphs} == {design.k}
     assert all(lemma.status is Status.PROVED for x in verdict.graphs for lemma in x.lemmas)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("design", distinct_designs(), ids=lambda x: x.name)
+def test_every_arithmetic_of_the_catalogue_is_proved_at_full_length(design):
+    try:
+        lower(design)
+    except TooWideError:
+        pytest.skip("runs on arrays")
+    verdict = prove_native(design, solver=InAnyEnvironment(), limits=LIMITS, budget=None)
+    assert verdict.status is Status.PROVED, [x.reason for x in verdict.graphs]
 
 
 @middle
