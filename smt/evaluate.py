@@ -90,7 +90,7 @@ def _fastest(design: Design, batch: OperandBatch) -> Patterns:
             try:
                 result[first:] = _natively(design, rest)
                 break
-            except TooWideError:  # it is not tried again
+            except TooWideError:  # of an instruction whose c is another's d
                 pass
         chunk = batch.select(slice(first, first + CHUNK_ROWS))
         with paying.accounted(design, length, len(chunk) * instructions):
