@@ -186,10 +186,10 @@ class _Decision:
         rests_on = tuple(x for x in lemmas if x.status is Status.PROVED)
         solver = lemmas[0].solver if lemmas else None
         after = f" after a search of {tried} operand sets" if tried else ""
-        origin = f"{solver}, {len(rests_on)} lemmas{after}"
+        certified = {x.certified_by for x in rests_on}
+        by = certified.pop() if len(certified) == 1 else None
+        origin = f"{solver}{'' if by is None else f', certified by {by}'}, {len(rests_on)} lemmas{after}"
         if proof.proved:
-            certified = {x.certified_by for x in rests_on}
-            by = certified.pop() if len(certified) == 1 else None
             made = self._made(Status.PROVED, origin, lemmas=rests_on)
             return replace(made, solver=solver, certified_by=by)
         reason = proof.reason or (

@@ -25,7 +25,7 @@ from mmaproof.verification.native import DEFAULT_BUDGET, decide_graph
 LIMITS = Limits(60, 4 << 30)
 VOLTA = "volta/f32.f16.f16.f32"
 
-middle = pytest.mark.middle
+middle, slow = pytest.mark.middle, pytest.mark.slow
 CHOSEN = [
     (Op.MAXIMUM_SIGNED, "taken for maximum"),
     (Op.MINIMUM, "left out, operand 0 in its place"),
@@ -95,16 +95,15 @@ def test_the_proof_alone_refutes_it(op, what):
     pytest.fail(f"every one of {len(found)} mutants computes the design")
 
 
-@middle
-@pytest.mark.parametrize("budget", [None, DEFAULT_BUDGET], ids=["proof", "search"])
+@pytest.mark.parametrize("budget", [None, pytest.param(DEFAULT_BUDGET, marks=slow)], ids=["proof", "search"])
 @pytest.mark.parametrize(
     ("name", "k", "finite"),
     [
-        (VOLTA, 1, False),
-        (VOLTA, 1, True),
-        ("cdna2/v_mfma_f32_16x16x16f16", 1, False),
-        ("cdna3/v_mfma_f32_16x16x16_f16", 1, False),
-        ("cpu/vpdpbusds", 2, False),
+        pytest.param(VOLTA, 1, False, marks=middle),
+        pytest.param(VOLTA, 1, True, marks=slow),
+        pytest.param("cdna2/v_mfma_f32_16x16x16f16", 1, False, marks=slow),
+        pytest.param("cdna3/v_mfma_f32_16x16x16_f16", 1, False, marks=slow),
+        pytest.param("cpu/vpdpbusds", 2, False, marks=middle),
     ],
 )
 def test_no_mutant_survives(name, k, finite, budget):

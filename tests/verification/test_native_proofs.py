@@ -26,7 +26,7 @@ VOLTA = "volta/f32.f16.f16.f32"
 middle = pytest.mark.middle
 FAMILIES = [
     VOLTA,
-    "hopper/wgmma.m64n8k16.f32.f16.f16",
+    pytest.param("hopper/wgmma.m64n8k16.f32.f16.f16", marks=middle),
     pytest.param("hopper/wgmma.m64n8k32.f32.e4m3.e4m3", marks=middle),
     pytest.param("hopper/mma.m16n8k16.f64.f64.f64.f64", marks=middle),
     pytest.param("hopper/mma.m16n8k32.f16.e5m2.e5m2.f16", marks=middle),
@@ -56,14 +56,15 @@ def test_one_design_of_each_family_is_proved_at_full_length(name):
     assert all(lemma.status is Status.PROVED for x in verdict.graphs for lemma in x.lemmas)
 
 
+@middle
 @pytest.mark.parametrize("name", ["volta/f32.f16.f16.f32@adder=carry-save", "volta/f32.f16.f16.f32@comparator=chain"])
 def test_other_orders_of_sums_and_maxima(name):
     assert decide_graph(record(find_design(name)), MEANS).status is Status.PROVED
 
 
-def test_more_steps_than_one_and_a_padded_one():
-    for k in (1, 8):
-        assert decide_graph(record(find_design(VOLTA), k), MEANS).status is Status.PROVED
+@pytest.mark.parametrize("k", [1, pytest.param(8, marks=middle)])
+def test_more_steps_than_one_and_a_padded_one(k):
+    assert decide_graph(record(find_design(VOLTA), k), MEANS).status is Status.PROVED
 
 
 def test_integers_have_one_graph_and_floats_have_two():
@@ -77,8 +78,7 @@ def test_integers_have_one_graph_and_floats_have_two():
 @pytest.mark.parametrize("budget", [None, DEFAULT_BUDGET])
 def test_the_graph_for_finite_operands_is_not_proved_for_all_operands(budget):
     """Otherwise the precondition would have no part in the proof, or would be false for all operands."""
-    design = find_design(VOLTA)
-    recorded = record(design, finite=True)
+    recorded = record(find_design(VOLTA), 1, finite=True)
     assert decide_graph(recorded, MEANS).status is Status.PROVED
     all_operands = replace(recorded, lowered=replace(recorded.lowered, finite=False))
     verdict = decide_graph(all_operands, replace(MEANS, budget=budget))
@@ -112,7 +112,7 @@ def with_bounds(kind, tighter):
     [
         # 16 products and c need 33 bits: half of the bound fits a lane of 32
         ("hopper/wgmma.m64n8k16.f32.f16.f16", SignalKind.ALIGNED),
-        ("hopper/wgmma.m64n8k16.f32.f16.f16", SignalKind.SUM),
+        pytest.param("hopper/wgmma.m64n8k16.f32.f16.f16", SignalKind.SUM, marks=middle),
     ],
 )
 def test_a_bound_that_is_too_tight_by_a_bit_is_found(name, kind, monkeypatch):
