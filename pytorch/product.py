@@ -80,7 +80,7 @@ def product(
 
     ``a`` is (..., M, K), ``b`` (..., K, N), and ``c`` broadcasts to (..., M, N); None means +0. The scales of a design
     that has them are (..., M, blocks) and (..., blocks, N). A K above the instruction's that is no multiple of it is
-    padded with +0. Raises EmulationError and what mmaproof.matmul raises.
+    padded with +0. As many threads compute as PyTorch uses. Raises EmulationError and what mmaproof.matmul raises.
     """
     for name, tensor in (("a", a), ("b", b), ("c", c), ("scale_a", scale_a), ("scale_b", scale_b)):
         if tensor is not None:
@@ -127,9 +127,9 @@ def _matrix(
 ) -> torch.Tensor:
     """Return d of two matrices of patterns."""
     design = recipe.design
-    a, b = _pad(design, a, axis=1), _pad(design, b, axis=0)
+    a, b, jobs = _pad(design, a, axis=1), _pad(design, b, axis=0), torch.get_num_threads()
     if not recipe.promote_every:
-        return tensor_of(matmul(design, a, b, c, scale_a, scale_b), design.d_format)
+        return tensor_of(matmul(design, a, b, c, scale_a, scale_b, jobs=jobs), design.d_format)
     if scale_a is not None:
         raise EmulationError(
             f"promote_every and the scales of {design.base_name}: add the products of parts of K yourself"
@@ -137,7 +137,7 @@ def _matrix(
     total = torch.zeros((a.shape[0], b.shape[1]), dtype=dtype_of(design.d_format))
     for first in range(0, a.shape[1], recipe.promote_every):
         part = slice(first, first + recipe.promote_every)
-        total += tensor_of(matmul(design, a[:, part], b[part]), design.d_format)
+        total += tensor_of(matmul(design, a[:, part], b[part], jobs=jobs), design.d_format)
     return total
 
 
