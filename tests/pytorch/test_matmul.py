@@ -161,6 +161,15 @@ def test_scaled_operands_use_the_range_of_the_format(size: float) -> None:
     assert bits(d) == bits((matmul(HOPPER_FP8, *scaled).double() / powers[0] / powers[1]).float())
 
 
+def test_the_whole_range_of_the_format_is_used() -> None:
+    # 1.0 becomes 2**8, and the other number 2**-9, the smallest of e4m3; a smaller power would lose it
+    a, b = torch.tensor([[1.0, 2.0**-17]]), torch.tensor([[0.0], [1.0]])
+    assert matmul(HOPPER_FP8, a, b, cast="scaled").item() == 2.0**-17
+    # 448 * 2**-8 stays below the largest number, and 449 * 2**-8 would not
+    a = torch.tensor([[449 * 2.0**-8, 2.0**-17]])
+    assert matmul(HOPPER_FP8, a, b, cast="scaled").item() == 0.0
+
+
 def test_c_is_added_to_the_sum_of_scaled_operands_outside() -> None:
     a, b, c = (drawn(*x, dtype=torch.float32) for x in ((5, 64), (64, 3), (5, 3)))
     assert bits(matmul(HOPPER_FP8, a, b, c, cast="scaled")) == bits(matmul(HOPPER_FP8, a, b, cast="scaled") + c)
@@ -169,6 +178,10 @@ def test_c_is_added_to_the_sum_of_scaled_operands_outside() -> None:
 def test_scaling_leaves_zeros_and_specials_alone() -> None:
     zero = torch.zeros(2, 32)
     assert bits(matmul(HOPPER_FP8, zero, zero.T, cast="scaled")) == bits(torch.zeros(2, 2))
+    mixed = torch.tensor([[torch.inf, 0.0], [300.0, 1.0]])
+    d = matmul(HOPPER_FP8, mixed, torch.eye(2), cast="scaled")
+    assert d[0].isnan().all()  # e4m3 has no infinity
+    assert bits(d[1:]) == bits(matmul(HOPPER_FP8, mixed[1:], torch.eye(2), cast="scaled"))
     special = torch.full((1, 32), 3.0)
     special[0, 0] = torch.nan
     assert matmul(HOPPER_FP8, special, special.T, cast="scaled").isnan().all()
