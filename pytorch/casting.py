@@ -21,9 +21,10 @@ class Cast(StrEnum):
     NEVER = "never"
     """it raises"""
     NEAREST = "nearest"
-    """it is rounded as ``Tensor.to`` rounds: to nearest, ties to even. What is too large becomes infinity or NaN"""
+    """it is rounded as ``Tensor.to`` rounds: to nearest, ties to even, and too large for e4m3 becomes its largest"""
     SCALED = "scaled"
-    """each matrix is first multiplied by the largest power of two with which all its numbers fit; d is divided again"""
+    """each matrix is first multiplied by the largest power of two with which all its finite numbers fit, and d is
+    divided again; an infinity becomes NaN in a format that has none"""
 
 
 def cast_operand(name: str, tensor: torch.Tensor, fmt: Format, cast: Cast) -> tuple[torch.Tensor, int]:
@@ -48,7 +49,10 @@ def cast_operand(name: str, tensor: torch.Tensor, fmt: Format, cast: Cast) -> tu
         return tensor.to(wanted), 0
     exponent = _fitting_exponent(tensor, fmt)
     # exact in float64, and again in float32 but for numbers far below the smallest of the format
-    return (tensor.double() * math.ldexp(1.0, exponent)).float().to(wanted), exponent
+    scaled = (tensor.double() * math.ldexp(1.0, exponent)).float()
+    if fmt.infinity is None:
+        scaled[scaled.isinf()] = torch.nan  # PyTorch would make it the largest number
+    return scaled.to(wanted), exponent
 
 
 def scale_back(d: torch.Tensor, exponent: int) -> torch.Tensor:

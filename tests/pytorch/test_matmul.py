@@ -151,6 +151,14 @@ def test_cast_to_nearest_is_that_of_pytorch_and_of_ml_dtypes() -> None:
     assert bits(a.to(FP8)) == a.numpy().astype(array_dtype("e4m3")).view(np.uint8).tolist()
 
 
+def test_what_is_too_large_is_cast_as_pytorch_casts_it() -> None:
+    a, b = torch.tensor([[1e6, -torch.inf], [torch.nan, 1.0]]), torch.eye(2)
+    found = matmul(HOPPER_FP8, a, b, cast="nearest")
+    assert found[0].tolist() == [448.0, -448.0]
+    assert found[1, 0].isnan()
+    assert matmul("hopper/wgmma.f32.e5m2.e4m3", a[:1, :1], b[:1, :1], cast="nearest").item() == torch.inf
+
+
 @pytest.mark.parametrize("size", [1e-30, 1.0, 1e30])
 def test_scaled_operands_use_the_range_of_the_format(size: float) -> None:
     a, b = drawn(5, 64, dtype=torch.float32, size=size), drawn(64, 3, dtype=torch.float32)
