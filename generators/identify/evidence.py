@@ -64,7 +64,9 @@ class Evidence:
 
     def fits(self, behaviour: Behaviour) -> bool:
         """Return whether the design returns what the unit did, in every row."""
-        return bool(self.agrees(behaviour).all())
+        known = self._known.get(behaviour)
+        # one that was wrong before stays wrong, whatever was added
+        return (known is None or bool(known.all())) and bool(self.agrees(behaviour).all())
 
     def score(self, behaviour: Behaviour) -> float:
         """Return how well the design agrees: the sum over the kinds of rows of the part that does."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -15,9 +15,10 @@ from mmaproof.designs.catalogue import load_catalogue
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import TargetUnavailable
 from mmaproof.designs.formats import Format
-from mmaproof.designs.operands import OperandBatch, Operands, Patterns
+from mmaproof.designs.operands import OperandBatch, Operands
 from mmaproof.designs.parameters import format_parameter
 from mmaproof.generators.identify.behaviour import Behaviour
+from mmaproof.generators.identify.differences import differing, first_differences
 from mmaproof.generators.identify.evidence import Evidence
 from mmaproof.generators.identify.fit import STARTS, Fit, known_behaviours
 from mmaproof.generators.identify.oracle import Oracle
@@ -189,30 +190,19 @@ class Identifier:
             return False
         rows = self._searched()
         ours = evaluate_batch(self.interface.design(best), rows)
+        rivals = [x for x in self._rivals(fit, best) if frozenset((best, x)) not in self._alike]
+        designs = [self.interface.design(x) for x in rivals]
         chosen: list[int] = []
-        for rival in self._rivals(fit, best):
-            if frozenset((best, rival)) in self._alike:
+        first = first_differences(designs, rows, ours, EACH, fit.is_late)
+        for rival, design, differences in zip(rivals, designs, first, strict=True):
+            if differences is None:
                 continue
-            design = self.interface.design(rival)
-            # rows that were chosen for others are few, and tell most rivals apart too
-            found = self._differing(design, rows, ours, chosen)
-            if len(found) < EACH:
-                found = self._differing(design, rows, ours, range(len(rows)))
-                chosen = sorted({*chosen, *found[:EACH]})
-            if not found:
+            if not differences:
                 self._alike.add(frozenset((best, rival)))
-            if fit.is_late():
-                break
+            # rows that were chosen for others are few, and tell most rivals apart too
+            elif len(differing(design, rows, ours, chosen)) < EACH:
+                chosen = sorted({*chosen, *differences})
         return bool(chosen) and self._ask(fit.evidence, rows.select(np.array(chosen)), "separating")
-
-    @staticmethod
-    def _differing(design: Design, rows: OperandBatch, ours: Patterns, among: Sequence[int]) -> list[int]:
-        """Return which of the rows ``among`` the design computes otherwise."""
-        if not among:
-            return []
-        at = np.asarray(among)
-        same = equal_patterns(design.d_format, evaluate_batch(design, rows.select(at)), ours[at], nan_codes=False)
-        return [int(x) for x in at[~same]]
 
     def _is_split(self, fit: Fit, best: Behaviour) -> bool:
         """Ask for operands, found by the solver, on which designs that fit differ; return whether ``best`` was wrong.
