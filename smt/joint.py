@@ -11,43 +11,48 @@ from collections.abc import Sequence
 import numpy as np
 
 from mmaproof.designs.design import Design
+from mmaproof.designs.errors import DesignError
 from mmaproof.designs.operands import OperandBatch, Patterns, pattern_dtype
 from mmaproof.smt.algebra.code import CodeAlgebra, TooWideError
 from mmaproof.smt.algebra.node_arrays import is_computable, run_on_arrays
 from mmaproof.smt.algebra.nodes import Node, needed
-from mmaproof.smt.native.lowering import input_columns, lower
+from mmaproof.smt.native.lowering import input_columns, input_words
+from mmaproof.smt.semantics import OperandWords, dot_product_accumulate
 
 
 class JointDesigns:
-    """Designs of one signature in one graph, for dot products of ``length``."""
+    """Designs of the signature of ``design`` in one graph, for dot products of ``length``."""
 
-    def __init__(self, length: int) -> None:
-        self.length = length
+    def __init__(self, design: Design, length: int) -> None:
+        self.signature = design.signature
+        self._columns = input_columns(design, length)
         self._algebra = CodeAlgebra()
+        words = input_words(self._algebra, self._columns)
+        self._operands = OperandWords(
+            words["a"], words["b"], words["c"][0], words.get("sa", ()), words.get("sb", ()), read={}
+        )
 
     def add(self, design: Design) -> Node | None:
-        """Return the node that is d of a design; None where its numbers are too wide for arrays of machine words."""
+        """Return the node that is d of a design; None where its numbers are too wide for arrays of machine words.
+
+        Raises DesignError for a design of another signature, and where the length does not fit.
+        """
+        if design.signature != self.signature:
+            raise DesignError(f"{design.name} has other formats than the designs that it is computed with")
         try:
-            d = lower(design, self.length, algebra=self._algebra).d
+            d = dot_product_accumulate(design, self._algebra, self._operands).d.data.node
         except TooWideError:
             return None
         return d if is_computable(needed([d])) else None
 
-    def results(self, design: Design, nodes: Sequence[Node], batch: OperandBatch) -> list[Patterns]:
-        """Return for each of the nodes the patterns of d, shape (rows,).
-
-        ``design`` is any of them, with which the operands were checked.
-        """
+    def results(self, nodes: Sequence[Node], batch: OperandBatch) -> list[Patterns]:
+        """Return for each of the nodes the patterns of d, shape (rows,); the operands were checked with a design."""
+        scales = [x.T for x in (batch.scale_a, batch.scale_b) if x is not None]
+        arrays = (batch.a.T, batch.b.T, batch.c[np.newaxis], *scales)
         inputs = {
             name: column
-            for of_inputs, columns in zip(input_columns(design, self.length), _columns(batch), strict=True)
+            for of_inputs, columns in zip(self._columns, arrays, strict=True)
             for name, column in zip(of_inputs.inputs, columns, strict=True)
         }
-        dtype = pattern_dtype(design.d_format)
+        dtype = pattern_dtype(self.signature.d)
         return [np.broadcast_to(x, len(batch)).astype(dtype) for x in run_on_arrays(nodes, inputs)]
-
-
-def _columns(batch: OperandBatch) -> list[Patterns]:
-    """Return the operands in the order of ``input_columns``, with the elements of a row first."""
-    scales = [x.T for x in (batch.scale_a, batch.scale_b) if x is not None]
-    return [batch.a.T, batch.b.T, batch.c[np.newaxis], *scales]

@@ -37,8 +37,8 @@ def first_differences(
     """
     found: list[list[int] | None] = [None] * len(rivals)
     alone = list(range(len(rivals)))
-    if wanted_backend() is None:
-        joint = JointDesigns(rows.k)
+    if rivals and wanted_backend() is None:
+        joint = JointDesigns(rivals[0], rows.k)
         nodes: dict[int, Node] = {}
         for i, rival in enumerate(rivals):
             if not is_late() and (node := joint.add(rival)) is not None:
@@ -69,7 +69,7 @@ def _of_all(
         if not searched or is_late():
             break
         part = rows.select(slice(first, first + AT_ONCE))
-        results = joint.results(rivals[searched[0]], [nodes[i] for i in searched], part)
+        results = joint.results([nodes[i] for i in searched], part)
         for i, result in zip(searched, results, strict=True):
             found[i] += _unequal(rivals[i], result, ours, range(first, first + len(part)))
         searched = [i for i in searched if len(found[i]) < count]

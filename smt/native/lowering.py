@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from mmaproof.designs.design import Design
@@ -58,26 +59,24 @@ def input_columns(design: Design, length: int) -> tuple[InputColumn, ...]:
     return tuple(columns)
 
 
+def input_words(algebra: CodeAlgebra, columns: Sequence[InputColumn]) -> dict[str, list[Word[Value]]]:
+    """Return the inputs of each column as words, by its name."""
+    return {x.name: [algebra.symbol(name, x.format.bits) for name in x.inputs] for x in columns}
+
+
 def lower(
-    design: Design,
-    length: int | None = None,
-    *,
-    finite: bool = False,
-    fused_multiply_add: bool = False,
-    algebra: CodeAlgebra | None = None,
+    design: Design, length: int | None = None, *, finite: bool = False, fused_multiply_add: bool = False
 ) -> Lowered:
     """Return the graph of a dot product of ``length`` elements (default: the instruction's K).
-
-    The nodes are added to the graph of ``algebra`` if one is given, where designs of the same formats share nodes.
 
     With ``fused_multiply_add``, a chain of IEEE 754 fused multiply-adds is made of such operations, and not of those on
     integers. Raises DesignError where the length does not fit, TooWideError where a number needs more than 128 bits.
     """
     length = design.k if length is None else length
-    algebra, columns = CodeAlgebra() if algebra is None else algebra, input_columns(design, length)
+    algebra, columns = CodeAlgebra(), input_columns(design, length)
     if fused_multiply_add and is_chain_of_instructions(design):
         return Lowered(design, length, columns, algebra.graph, instructions(design, length, algebra.graph), finite)
-    words = {x.name: [algebra.symbol(name, x.format.bits) for name in x.inputs] for x in columns}
+    words = input_words(algebra, columns)
     if finite:
         for column in columns:
             if column.name != "c":
