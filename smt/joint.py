@@ -14,8 +14,8 @@ from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError
 from mmaproof.designs.operands import OperandBatch, Patterns, pattern_dtype
 from mmaproof.smt.algebra.code import CodeAlgebra, TooWideError
-from mmaproof.smt.algebra.node_arrays import is_computable, run_on_arrays
-from mmaproof.smt.algebra.nodes import Node, needed
+from mmaproof.smt.algebra.node_arrays import run_on_arrays
+from mmaproof.smt.algebra.nodes import Node
 from mmaproof.smt.native.lowering import input_columns, input_words
 from mmaproof.smt.semantics import OperandWords, dot_product_accumulate
 
@@ -33,17 +33,16 @@ class JointDesigns:
         )
 
     def add(self, design: Design) -> Node | None:
-        """Return the node that is d of a design; None where its numbers are too wide for arrays of machine words.
+        """Return the node that is d of a design; None where its numbers need more than 128 bits.
 
         Raises DesignError for a design of another signature, and where the length does not fit.
         """
         if design.signature != self.signature:
             raise DesignError(f"{design.name} has other formats than the designs that it is computed with")
         try:
-            d = dot_product_accumulate(design, self._algebra, self._operands).d.data.node
+            return dot_product_accumulate(design, self._algebra, self._operands).d.data.node
         except TooWideError:
             return None
-        return d if is_computable(needed([d])) else None
 
     def results(self, nodes: Sequence[Node], batch: OperandBatch) -> list[Patterns]:
         """Return for each of the nodes the patterns of d, shape (rows,); the operands were checked with a design."""

@@ -1,6 +1,7 @@
 """Nodes of a graph computed on NumPy arrays: a word for each of many rows, in the order of the rows.
 
-Words of 32 and 64 bits are uint32 and uint64, truth values are bool. Wider words are not computed.
+Words of 32 and 64 bits are uint32 and uint64, truth values are bool. Words of 128 bits are Python integers in arrays of
+objects: exact, some fifty times slower, and rare.
 """
 
 from __future__ import annotations
@@ -12,24 +13,20 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mmaproof.smt.algebra.nodes import Node, Op, UndefinedOperationError, needed
+from mmaproof.smt.algebra.nodes import Node, Op, UndefinedOperationError, mask, needed
 
 Words = npt.NDArray[Any]
 """One word for each row, or a NumPy scalar for all of them."""
 
-_TYPES: Mapping[int, type[Any]] = {1: np.bool_, 32: np.uint32, 64: np.uint64}
+_TYPES: Mapping[int, type[Any]] = {1: np.bool_, 32: np.uint32, 64: np.uint64, 128: np.object_}
+WIDEST_MACHINE_WORD = 64
 _SIGNED: Mapping[int, type[Any]] = {32: np.int32, 64: np.int64}
-
-
-def is_computable(nodes: Sequence[Node]) -> bool:
-    """Return whether ``run_on_arrays`` computes all of these nodes."""
-    return all(x.bits in _TYPES and (x.op in _OPERATIONS or x.op in (Op.INPUT, Op.CONSTANT)) for x in nodes)
 
 
 def run_on_arrays(outputs: Sequence[Node], inputs: Mapping[str, npt.NDArray[np.unsignedinteger]]) -> list[Words]:
     """Return the words ``outputs`` for every row, from the inputs by name; each node is computed once.
 
-    What no other node needs any more is not held. Raises UndefinedOperationError for a node that is not computable.
+    What no other node needs any more is not held. Raises UndefinedOperationError for a fused multiply-add.
     """
     nodes = needed(outputs)
     uses = Counter(operand for node in nodes for operand in node.operands)
@@ -48,11 +45,12 @@ def _computed(node: Node, words: Mapping[Node, Words], inputs: Mapping[str, npt.
     if node.op is Op.INPUT:
         return inputs[node.name].astype(_TYPES[node.bits])
     if node.op is Op.CONSTANT:
-        constant: Words = _TYPES[node.bits](node.value)
+        constant: Words = np.asarray(node.value, dtype=_TYPES[node.bits])[()]
         return constant
-    operation = _OPERATIONS.get(node.op)
-    if operation is None or node.bits not in _TYPES:
-        raise UndefinedOperationError(f"{node.op} of {node.bits} bits is not computed on arrays")
+    is_wide = max(node.bits, *(x.bits for x in node.operands)) > WIDEST_MACHINE_WORD
+    operation = (_WIDE_OPERATIONS if is_wide else _OPERATIONS).get(node.op)
+    if operation is None:
+        raise UndefinedOperationError(f"{node.op} is not computed on arrays")
     return operation(node, *(words[x] for x in node.operands))
 
 
@@ -120,3 +118,48 @@ _OPERATIONS: Mapping[Op, Callable[..., Words]] = {
     Op.TRUNCATE: _resized,
 }
 """Of each operation, what takes the node and the words of its operands. Shifts meet amounts below the width only."""
+
+
+def _number(node: Node, operand: int, x: Words) -> Words:
+    """Return wide words that are in two's complement as numbers with signs."""
+    half = 1 << (node.operands[operand].bits - 1)
+    return (x.astype(object) ^ half) - half
+
+
+def _wrapped(function: Callable[[Words, Words], Words]) -> Callable[[Node, Words, Words], Words]:
+    return lambda node, x, y: function(x, y) & mask(node.bits)
+
+
+def _wide_signed(function: Callable[[Words, Words], Words]) -> Callable[[Node, Words, Words], Words]:
+    def operation(node: Node, x: Words, y: Words) -> Words:
+        result = function(_number(node, 0, x), _number(node, 1, y))
+        return result if node.bits == 1 else result & mask(node.bits)
+
+    return operation
+
+
+_WIDE_OPERATIONS: Mapping[Op, Callable[..., Words]] = {
+    Op.ADD: _wrapped(np.add),
+    Op.SUBTRACT: _wrapped(np.subtract),
+    Op.MULTIPLY: _wrapped(np.multiply),
+    Op.AND: _plain(np.bitwise_and),
+    Op.OR: _plain(np.bitwise_or),
+    Op.XOR: _plain(np.bitwise_xor),
+    Op.SHIFT_LEFT: _wrapped(np.left_shift),
+    Op.SHIFT_RIGHT: _plain(np.right_shift),
+    Op.SHIFT_RIGHT_SIGNED: lambda node, x, y: (_number(node, 0, x) >> y) & mask(node.bits),
+    Op.MINIMUM: _plain(np.minimum),
+    Op.MAXIMUM: _plain(np.maximum),
+    Op.MINIMUM_SIGNED: _wide_signed(np.minimum),
+    Op.MAXIMUM_SIGNED: _wide_signed(np.maximum),
+    Op.MAGNITUDE: lambda node, x: np.abs(_number(node, 0, x)),
+    Op.LEADING_ZEROS: lambda node, x: node.bits - np.frompyfunc(int.bit_length, 1, 1)(x),
+    Op.EQUAL: _plain(np.equal),
+    Op.LESS: _plain(np.less),
+    Op.LESS_SIGNED: _wide_signed(np.less),
+    Op.SELECT: _plain(np.where),
+    Op.ZERO_EXTEND: lambda node, x: x.astype(object),
+    Op.SIGN_EXTEND: lambda node, x: _number(node, 0, x) & mask(node.bits),
+    Op.TRUNCATE: lambda node, x: (x & mask(node.bits)).astype(_TYPES[node.bits]),
+}
+"""The same where an operand or the result has 128 bits."""
