@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
@@ -38,7 +39,9 @@ EACH = 3
 """Rows that are asked for each design that is to be told apart."""
 VALIDATION = 100_000
 SLOW = 30.0
-"""Seconds that the validation may take: of a slow unit it has fewer rows."""
+"""Seconds that the validation may take: of a slow unit it has fewer rows, unless a number of rows was asked for."""
+PRODUCTS_AT_ONCE = 1 << 20
+"""Products of the validation that are drawn at a time: some 100 MB with everything that they are made of."""
 PROOF_SECONDS = 10.0
 PROOF_SHARE = 0.9
 """The share of the time after which no proof runs any more. The rest is for the report."""
@@ -101,11 +104,20 @@ class Identification:
 class Identifier:
     """One identification: of ``oracle`` within ``axes``, in about ``seconds`` without the final validation.
 
-    Without ``proofs`` nothing is proved: what agrees with everything is undecided.
+    Without ``proofs`` nothing is proved: what agrees with everything is undecided. ``validation`` is the number of rows
+    of the final validation, however long they take; by default as many of VALIDATION as SLOW seconds allow.
     """
 
     def __init__(
-        self, oracle: Oracle, axes: Axes, *, solver: str | Solving, seconds: float, seed: int, proofs: bool = True
+        self,
+        oracle: Oracle,
+        axes: Axes,
+        *,
+        solver: str | Solving,
+        seconds: float,
+        seed: int,
+        proofs: bool = True,
+        validation: int | None = None,
     ) -> None:
         self.oracle, self.axes, self.seed = oracle, axes, seed
         self.solving = Solving.of(solver)
@@ -114,7 +126,7 @@ class Identifier:
         self.deadline = self.started + seconds
         self.reserved = (1 - PROOF_SHARE) * seconds
         self.rng = np.random.default_rng(seed)
-        self.proofs = proofs
+        self.proofs, self.validation = proofs, validation
         self.validated, self.gave_up = 0, False
         self._alike: set[frozenset[Behaviour]] = set()
         self._related: dict[frozenset[Behaviour], bool] = {}
@@ -256,14 +268,19 @@ class Identifier:
     def _refutes(self, fit: Fit, best: Behaviour) -> bool:
         """Validate on many rows; where some differ, add a few to the evidence, and return that they did.
 
-        A slow unit is asked as many as it answers in about SLOW seconds. What it is asked here is not counted.
+        A slow unit is asked as many as it answers in about SLOW seconds, unless a number was asked for. Rows are drawn
+        and compared some at a time. What the unit is asked here is not counted.
         """
         design = self.interface.design(best)
-        asked, until = replace(self.oracle), time.monotonic() + SLOW
+        wanted, until = VALIDATION, time.monotonic() + SLOW
+        if self.validation is not None:
+            wanted, until = self.validation, math.inf
+        most = max(VALIDATION // len(DISTRIBUTIONS), min(wanted // len(DISTRIBUTIONS), PRODUCTS_AT_ONCE // design.k))
+        asked = replace(self.oracle)
         self.validated, names = 0, itertools.cycle(DISTRIBUTIONS)
-        while self.validated < VALIDATION and time.monotonic() < until:
-            left = VALIDATION - self.validated
-            rows = int(min(left, max(asked.rate * SLOW / 10, 100), VALIDATION // len(DISTRIBUTIONS)))
+        while self.validated < wanted and time.monotonic() < until:
+            left = wanted - self.validated
+            rows = int(min(left, max(asked.rate * SLOW / 10, 100), most))
             answered, d = asked.ask(draw(next(names), design, rows, self.interface.k, self.rng))
             self.oracle.problem = self.oracle.problem or asked.problem
             self.oracle.unanswered += rows - len(answered)

@@ -45,8 +45,7 @@ def _computed(node: Node, words: Mapping[Node, Words], inputs: Mapping[str, npt.
     if node.op is Op.INPUT:
         return inputs[node.name].astype(_TYPES[node.bits])
     if node.op is Op.CONSTANT:
-        constant: Words = np.asarray(node.value, dtype=_TYPES[node.bits])[()]
-        return constant
+        return np.asarray(node.value, dtype=_TYPES[node.bits])
     is_wide = max(node.bits, *(x.bits for x in node.operands)) > WIDEST_MACHINE_WORD
     operation = (_WIDE_OPERATIONS if is_wide else _OPERATIONS).get(node.op)
     if operation is None:
