@@ -92,7 +92,7 @@ def _fastest(design: Design, batch: OperandBatch) -> Patterns:
                 break
             except TooWideError:  # of an instruction whose c is another's d
                 pass
-        chunk = batch.select(slice(first, first + CHUNK_ROWS))
+        chunk = batch if len(batch) <= CHUNK_ROWS else batch.select(slice(first, first + CHUNK_ROWS))
         with paying.accounted(design, length, len(chunk) * instructions):
             result[first : first + CHUNK_ROWS] = evaluate_on_arrays(design, chunk)
     return result
