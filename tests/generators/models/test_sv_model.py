@@ -28,6 +28,7 @@ FAMILIES = [
     "paper/sequential.m1n1k4.f32.f16.f16.f32",
     "paper/tree.m1n1k4.f32.f16.f16.f32",
     "ampere/mma.m8n8k4.f64.f64.f64.f64",
+    "cpu/tdpbf16ps.m16n16k32.f32.bf16.bf16.f32",
 ]
 
 
