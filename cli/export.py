@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, assert_never
 
 import typer
 
-from mmaproof.cli.options import Json, NanCodes, Seed, Where, ZeroSigns, askable
+from mmaproof.cli.options import Json, NanCodes, Seed, Where, ZeroSigns, askable, with_backend
 from mmaproof.cli.output import EXIT_HOLDS, complain, print_json, say
 from mmaproof.cli.version import tool_version
 
@@ -38,7 +38,7 @@ MODELS = (ExportFormat.C_MODEL, ExportFormat.CUDA_MODEL, ExportFormat.SV_MODEL)
 
 def register(app: typer.Typer) -> None:
     """Add the command to ``app``."""
-    app.command("export")(export)
+    app.command("export")(with_backend(export))
 
 
 def export(

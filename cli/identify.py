@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mmaproof.cli.operands import operand_lines, operands_record
-from mmaproof.cli.options import SOLVING, Instruction, Json, Seed, SolvingOptions, TargetName, target_of, with_solving
+from mmaproof.cli.options import (
+    SOLVING,
+    Instruction,
+    Json,
+    Seed,
+    SolvingOptions,
+    TargetName,
+    target_of,
+    with_backend,
+    with_solving,
+)
 from mmaproof.cli.output import EXIT_HOLDS, EXIT_REFUTED, EXIT_UNKNOWN, complain, print_json, progress, say, say_wrapped
 
 if TYPE_CHECKING:
@@ -20,7 +30,7 @@ if TYPE_CHECKING:
 
 def register(app: typer.Typer) -> None:
     """Add the command to ``app``."""
-    app.command("identify")(identify)
+    app.command("identify")(with_backend(identify))
 
 
 @with_solving(without=("search", "jobs", "certify", "timeout", "memory", "seed"))
@@ -51,6 +61,16 @@ def identify(
     proofs: Annotated[
         bool, typer.Option("--proofs/--no-proofs", help="Prove what cannot be told apart, or leave it undecided.")
     ] = True,
+    validate: Annotated[
+        int | None,
+        typer.Option(
+            "--validate",
+            metavar="N",
+            min=1,
+            help="Operand sets of the final validation, however long they take. Default: 100000, of a slow unit fewer.",
+            show_default=False,
+        ),
+    ] = None,
     silence: Annotated[
         str, typer.Option("--silence", metavar="TIME", help="How long a process may keep silent while answers are due.")
     ] = "30s",
@@ -75,7 +95,9 @@ def identify(
     seconds = parse_seconds(timeout)
     with progress("identifying"):
         oracle = Oracle(runner, asked)
-        identifier = Identifier(oracle, axes, solver=solving, seconds=seconds, seed=seed, proofs=proofs)
+        identifier = Identifier(
+            oracle, axes, solver=solving, seconds=seconds, seed=seed, proofs=proofs, validation=validate
+        )
         outcome = identifier.identify(_recorded(runner, asked))
     if outcome.oracle.problem is not None:
         complain(f"error: {outcome.oracle.problem}")

@@ -92,6 +92,15 @@ ZeroSigns = Annotated[bool, typer.Option("--ignore-zero-signs", help="+0 and -0 
 Explained = Annotated[
     bool, typer.Option("--explain", help="Show the lemmas behind the answer as a tree: status, seconds, solver.")
 ]
+BackendName = Annotated[
+    str | None,
+    typer.Option(
+        "--backend",
+        metavar="NAME",
+        help="What computes many rows: integers, arrays or native; default $MMAPROOF_BACKEND, else the fastest.",
+        show_default=False,
+    ),
+]
 Output = Annotated[
     Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write what was found as a vector file.")
 ]
@@ -207,6 +216,24 @@ def with_solving(
     return decorate
 
 
+def with_backend(command: Callable[..., int]) -> Callable[..., int]:
+    """Give a command the option ``--backend``, before ``--json``; it holds for the processes that it starts, too."""
+    parameters = list(signature(command, eval_str=True).parameters.values())
+    place = next((i for i, x in enumerate(parameters) if x.name == "json"), len(parameters))
+    parameters.insert(place, Parameter("backend", parameters[0].kind, default=None, annotation=BackendName))
+
+    def called(backend: str | None, **given: Any) -> int:
+        from mmaproof.smt.backends import wanting
+
+        with wanting(backend):
+            return command(**given)
+
+    called.__name__, called.__doc__, called.__module__ = command.__name__, command.__doc__, command.__module__
+    called.__annotations__ = {x.name: x.annotation for x in parameters} | {"return": int}
+    vars(called)["__signature__"] = Signature(parameters, return_annotation=int)
+    return called
+
+
 def target_of(text: str, timeout: str, design: str | None) -> Target:
     """Return the target that the options spell. Raises as ``find_target``; LimitError for a bad time."""
     from mmaproof.hardware_replay.targets import find_target
@@ -239,20 +266,15 @@ def default_store() -> Path | None:
     Raises InputError if the user has no home.
     """
     from mmaproof.designs.errors import InputError
+    from mmaproof.designs.files import cache_folder
 
     named = os.environ.get(STORE_VARIABLE)
     if named is not None:
         return Path(named) if named else None
-    caches = Path(os.environ.get("XDG_CACHE_HOME") or "")
-    if not caches.is_absolute():
-        # a relative one is to be ignored (XDG Base Directory Specification)
-        home = os.environ.get("HOME")
-        caches = (Path.home() if home is None else Path(home)) / ".cache"
-        if not (home != "" and caches.is_absolute() and caches.parent.is_dir()):
-            raise InputError(
-                f"no place for answers: the home folder {caches.parent} is none; let {STORE_VARIABLE} name a file"
-            )
-    return caches / "mmaproof" / "answers.sqlite"
+    try:
+        return cache_folder() / "answers.sqlite"
+    except InputError as problem:
+        raise InputError(f"{problem}; let {STORE_VARIABLE} name a file") from problem
 
 
 def _usable_default() -> Path | None:

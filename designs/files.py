@@ -37,6 +37,21 @@ def write_atomically(path: Path, content: str | bytes) -> None:
         temporary.unlink(missing_ok=True)
 
 
+def cache_folder() -> Path:
+    """Return the folder in which this program keeps what it can compute again; it may not exist yet.
+
+    Raises InputError if the user has no home.
+    """
+    caches = Path(os.environ.get("XDG_CACHE_HOME") or "")
+    if not caches.is_absolute():
+        # a relative one is to be ignored (XDG Base Directory Specification)
+        home = os.environ.get("HOME")
+        caches = (Path.home() if home is None else Path(home)) / ".cache"
+        if not (home != "" and caches.is_absolute() and caches.parent.is_dir()):
+            raise InputError(f"no place for a cache: the home folder {caches.parent} is none")
+    return caches / "mmaproof"
+
+
 def require_writable(path: Path) -> None:
     """Raise InputError if ``write_atomically`` would. It is called before the work whose result is to be written."""
     if _can_be_replaced(path):

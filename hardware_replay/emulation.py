@@ -1,7 +1,9 @@
-"""Emulation of a unit on arrays: dot products and whole matrix products, bit for bit as a design computes them.
+"""Emulation of a unit: dot products and whole matrix products, bit for bit as a design computes them.
 
 Operands and results are arrays of the formats' own types (``mmaproof.designs.arrays``). A long dot product is a
 chain of whole instructions, each taking the d of the one before as its c, so memory does not grow with K.
+
+Native code computes where it is installed and pays, and NumPy arrays elsewhere (``mmaproof.smt.backends``).
 """
 
 from __future__ import annotations
@@ -16,15 +18,16 @@ import numpy.typing as npt
 from mmaproof.designs.arrays import array_of, patterns_of
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.design import Design
-from mmaproof.designs.errors import OperandError
+from mmaproof.designs.errors import InputError, OperandError
 from mmaproof.designs.formats import Format
-from mmaproof.designs.operands import Patterns, pattern_dtype
-from mmaproof.smt.algebra.arrays import ArrayAlgebra
+from mmaproof.designs.operands import OperandBatch, Patterns, pattern_dtype
+from mmaproof.smt.algebra.code import TooWideError
 from mmaproof.smt.algebra.protocol import Word
-from mmaproof.smt.evaluate import CHUNK_ROWS
+from mmaproof.smt.arrays import ARRAYS, CHUNK_ROWS
+from mmaproof.smt.backends import Backend, wanted_backend
+from mmaproof.smt.evaluate import evaluate_batch, no_native_code
+from mmaproof.smt.native.paying import MATRICES, accounted, pays
 from mmaproof.smt.semantics import OperandWords, dot_product_accumulate
-
-_ARRAYS = ArrayAlgebra()
 
 _SHORTEST_SIDE = 32
 """Rows of a tile of a matrix product. A tile has many columns, because NumPy's inner loop runs along them."""
@@ -37,16 +40,18 @@ def dot(
     c: npt.ArrayLike,
     scale_a: npt.ArrayLike | None = None,
     scale_b: npt.ArrayLike | None = None,
+    *,
+    backend: Backend | None = None,
 ) -> npt.NDArray[Any]:
     """Return ``c + sum_k a[..., k]*b[..., k]`` as ``design`` (or the design of that name) computes it.
 
     ``a`` and ``b`` have shape (..., k), and ``c`` has shape (...). The scales of a design that has them have shape
     (..., blocks). Leading dimensions broadcast. The result has shape (...) and the type of d's format. A k below the
     instruction's is padded with +0 (scales with 1). A k above it must be a multiple of it and is a chain of
-    instructions.
+    instructions. ``backend`` says what computes it, None the fastest.
 
-    Raises OperandError if types, shapes or scales do not fit, and DesignError for an unknown design or a k that it
-    cannot run.
+    Raises OperandError if types, shapes or scales do not fit, DesignError for an unknown design or a k that it
+    cannot run, and what ``evaluate_batch`` raises for a backend.
     """
     found = find_design(design) if isinstance(design, str) else design
     operands = _Patterns.of(found, a, b, c, scale_a, scale_b)
@@ -63,11 +68,11 @@ def dot(
         shape = np.broadcast_shapes(*leading)
     except ValueError:
         raise OperandError(f"leading dimensions {', '.join(map(str, leading))} do not broadcast") from None
-    spread = operands.broadcast(shape or (1,))
+    spread, wanted = operands.broadcast(shape or (1,)), wanted_backend() if backend is None else backend
     d = np.empty(math.prod(shape), dtype=pattern_dtype(found.d_format))
     for first in range(0, len(d), CHUNK_ROWS):
         at = np.unravel_index(np.arange(first, min(first + CHUNK_ROWS, len(d))), spread.c.shape)
-        d[first : first + CHUNK_ROWS] = _run(found, spread.select(at))
+        d[first : first + CHUNK_ROWS] = _rows(found, spread.select(at), len(d) - first, wanted)
     return array_of(d.reshape(shape), found.d_format)
 
 
@@ -78,16 +83,22 @@ def matmul(
     c: npt.ArrayLike | None = None,
     scale_a: npt.ArrayLike | None = None,
     scale_b: npt.ArrayLike | None = None,
+    *,
+    jobs: int = 1,
+    backend: Backend | None = None,
 ) -> npt.NDArray[Any]:
     """Return the matrix ``c + a @ b`` as ``design`` (or the design of that name) computes each of its elements.
 
     ``a`` has shape (M, K), ``b`` (K, N), ``c`` (M, N), None meaning +0; ``scale_a`` (M, blocks) and ``scale_b``
     (blocks, N) for a design with scales. K is tiled as the instruction chains. The result has shape (M, N) and the
-    type of d's format.
+    type of d's format. ``jobs`` threads share the work of native code. ``backend`` says what computes it, None the
+    fastest.
 
     Raises OperandError where types, shapes or scales do not fit, DesignError for an unknown design or a K that it
-    cannot run.
+    cannot run, InputError for fewer jobs than one, and what ``evaluate_batch`` raises for a backend.
     """
+    if jobs < 1:
+        raise InputError(f"jobs = {jobs}: at least one thread computes")
     found = find_design(design) if isinstance(design, str) else design
     if c is None:
         shape = np.shape(a)[:1] + np.shape(b)[1:2]
@@ -97,14 +108,45 @@ def matmul(
     (m, k), n = given.a.shape, given.b.shape[1]
     counts = [None if s is None else s.shape[x] for s, x in ((given.scale_a, 1), (given.scale_b, 0))]
     _check_length(found, k, counts)
+    wanted = wanted_backend() if backend is None else backend
+    if wanted is Backend.NATIVE or (wanted is None and pays(found, MATRICES, m * n * -(-k // found.k))):
+        from mmaproof.smt.native.matrices import Matrices, multiply_natively  # noqa: PLC0415  (loads LLVM)
+
+        matrices = Matrices(given.a, given.b, given.c, given.scale_a, given.scale_b)
+        try:
+            return array_of(multiply_natively(found, matrices, jobs), found.d_format)
+        except TooWideError as problem:
+            if wanted is Backend.NATIVE:
+                raise no_native_code(found, problem) from problem
     d = np.empty((m, n), dtype=pattern_dtype(found.d_format))
     columns = max(min(n, CHUNK_ROWS // max(min(m, _SHORTEST_SIDE), 1)), 1)
     rows = max(min(m, CHUNK_ROWS // columns), 1)
     for top in range(0, m, rows):
         for left in range(0, n, columns):
             tile = given.tile(slice(top, top + rows), slice(left, left + columns))
-            d[top : top + rows, left : left + columns] = _run(found, tile)
+            with accounted(found, MATRICES, tile.c.size * -(-k // found.k)):
+                d[top : top + rows, left : left + columns] = _tile(found, tile, wanted)
     return array_of(d, found.d_format)
+
+
+def _rows(design: Design, operands: _Patterns, rows_left: int, wanted: Backend | None) -> Patterns:
+    """Return the patterns of d of rows with k first; after them and with them, ``rows_left`` are to be computed."""
+    if wanted is None:
+        length, instructions = min(len(operands.a), design.k), -(-len(operands.a) // design.k)
+        if not pays(design, length, rows_left * instructions):
+            with accounted(design, length, len(operands.c) * instructions):
+                return _run(design, operands)
+    elif wanted is Backend.ARRAYS:
+        return _run(design, operands)
+    return evaluate_batch(design, operands.batch(), backend=wanted)
+
+
+def _tile(design: Design, tile: _Patterns, wanted: Backend | None) -> Patterns:
+    """Return the patterns of d of a tile of a product, computed on arrays or integers."""
+    if wanted is not Backend.INTEGERS:
+        return _run(design, tile)
+    at = tuple(x.ravel() for x in np.indices(tile.c.shape))
+    return evaluate_batch(design, tile.elements(at).batch(), backend=wanted).reshape(tile.c.shape)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +186,11 @@ class _Patterns:
         """Return the rows at the indices ``at`` with k first: shapes (k, rows), (rows,)."""
         a, b = self.a[at].T, self.b[at].T
         return _Patterns(a, b, self.c[at], *(None if s is None else s[at].T for s in (self.scale_a, self.scale_b)))
+
+    def batch(self) -> OperandBatch:
+        """Return rows that have k first, shapes (k, rows) and (rows,), as a batch."""
+        scales = (None if x is None else x.T for x in (self.scale_a, self.scale_b))
+        return OperandBatch(self.a.T, self.b.T, self.c, *scales)
 
     def tile(self, rows: slice, columns: slice) -> _Patterns:
         """Return a tile of matrices with k first, to be broadcast: (k, rows, 1), (k, 1, columns), (rows, columns)."""
@@ -232,7 +279,7 @@ def _instruction_by_instruction(design: Design, operands: _Patterns) -> tuple[Pa
     """Return the patterns of d, and which elements were infinite between two instructions."""
     shape, fmt, k = operands.c.shape, design.d_format, len(operands.a)
     was_infinite = np.zeros(shape, dtype=bool)
-    d = _ARRAYS.from_patterns(operands.c, design.c_format.bits)
+    d = ARRAYS.from_patterns(operands.c, design.c_format.bits)
     for first in range(0, k, design.k):
         if first:
             design = replace(design, signature=replace(design.signature, c=fmt))
@@ -243,7 +290,7 @@ def _instruction_by_instruction(design: Design, operands: _Patterns) -> tuple[Pa
 
 
 def _as_one_chain(design: Design, operands: _Patterns) -> Patterns:
-    d = _accumulate(design, operands, _ARRAYS.from_patterns(operands.c, design.c_format.bits))
+    d = _accumulate(design, operands, ARRAYS.from_patterns(operands.c, design.c_format.bits))
     returned: Patterns = np.broadcast_to(d.data, operands.c.shape).astype(pattern_dtype(design.d_format))
     return returned
 
@@ -255,8 +302,8 @@ def _accumulate(design: Design, operands: _Patterns, c: Word[Any]) -> Word[Any]:
         for x in (operands.scale_a, operands.scale_b)
     )
     a, b = _words(operands.a, design.a_format), _words(operands.b, design.b_format)
-    return dot_product_accumulate(design, _ARRAYS, OperandWords(a, b, c, *scales)).d
+    return dot_product_accumulate(design, ARRAYS, OperandWords(a, b, c, *scales)).d
 
 
 def _words(columns: Patterns, fmt: Format) -> list[Word[Any]]:
-    return [_ARRAYS.from_patterns(column, fmt.bits) for column in columns]
+    return [ARRAYS.from_patterns(column, fmt.bits) for column in columns]

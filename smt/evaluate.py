@@ -1,25 +1,24 @@
-"""A design evaluated on concrete operands: one element on integers, many elements on arrays."""
+"""A design evaluated on concrete operands: one element on integers, many elements by the fastest backend."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import assert_never
 
 import numpy as np
 import numpy.typing as npt
 
 from mmaproof.designs.design import Design
+from mmaproof.designs.errors import InputError
 from mmaproof.designs.formats import Format
 from mmaproof.designs.operands import OperandBatch, Operands, Patterns, pattern_dtype
-from mmaproof.smt.algebra.arrays import ArrayAlgebra
+from mmaproof.smt.algebra.code import TooWideError
 from mmaproof.smt.algebra.integers import IntegerAlgebra
-from mmaproof.smt.algebra.protocol import Word
+from mmaproof.smt.arrays import ARRAYS, CHUNK_ROWS, evaluate_on_arrays
+from mmaproof.smt.backends import Backend, wanted_backend
+from mmaproof.smt.native import paying
 from mmaproof.smt.semantics import DotProduct, OperandWords, dot_product_accumulate, equal_results
 
 _INTEGERS = IntegerAlgebra()
-_ARRAYS = ArrayAlgebra()
-
-CHUNK_ROWS = 8192
-"""Rows evaluated at once: intermediate arrays of 64 KiB stay in the second-level cache."""
 
 
 def trace(design: Design, operands: Operands) -> DotProduct[int, bool]:
@@ -45,38 +44,64 @@ def evaluate(design: Design, operands: Operands) -> int:
     return trace(design, operands).d.data
 
 
-def evaluate_batch(design: Design, batch: OperandBatch) -> Patterns:
-    """Return the patterns of d, shape (rows,), computed on arrays.
+def evaluate_batch(design: Design, batch: OperandBatch, *, backend: Backend | None = None) -> Patterns:
+    """Return the patterns of d, shape (rows,), by the backend given, or the one that ``MMAPROOF_BACKEND`` names.
 
-    Raises OperandError where shapes or widths do not fit the design.
+    Where neither says, native code computes them if it is installed and pays, and arrays otherwise. Raises
+    OperandError where shapes or widths do not fit the design, TargetUnavailable where native code is wanted and
+    llvmlite is missing, InputError where the design needs numbers that are too wide for native code.
     """
     batch.check(design)
-    a, b, c, d = design.formats
-    result = np.empty(len(batch), dtype=pattern_dtype(d))
+    match wanted_backend() if backend is None else backend:
+        case Backend.INTEGERS:
+            rows = (evaluate(design, batch.row(i)) for i in range(len(batch)))
+            return np.fromiter(rows, pattern_dtype(design.d_format), len(batch))
+        case Backend.ARRAYS:
+            return evaluate_on_arrays(design, batch)
+        case Backend.NATIVE:
+            try:
+                return _natively(design, batch)
+            except TooWideError as problem:
+                raise no_native_code(design, problem) from problem
+        case None:
+            return _fastest(design, batch)
+        case unknown:
+            assert_never(unknown)
+
+
+def no_native_code(design: Design, problem: TooWideError) -> InputError:
+    """Return the error that says that native code was wanted of a design that has none."""
+    return InputError(f"{design.name} has no native code: {problem}; use --backend arrays")
+
+
+def _natively(design: Design, batch: OperandBatch) -> Patterns:
+    from mmaproof.smt.native.batches import evaluate_natively  # noqa: PLC0415  (loads LLVM)
+
+    return evaluate_natively(design, batch)
+
+
+def _fastest(design: Design, batch: OperandBatch) -> Patterns:
+    """Compute on arrays as long as native code does not pay."""
+    result = np.empty(len(batch), dtype=pattern_dtype(design.d_format))
+    length, instructions = min(batch.k, design.k), -(-batch.k // design.k)
     for first in range(0, len(batch), CHUNK_ROWS):
-        chunk = batch.select(slice(first, first + CHUNK_ROWS))
-        words = OperandWords(
-            [_ARRAYS.from_patterns(column, a.bits) for column in chunk.a.T],
-            [_ARRAYS.from_patterns(column, b.bits) for column in chunk.b.T],
-            _ARRAYS.from_patterns(chunk.c, c.bits),
-            _scale_words(design, chunk.scale_a),
-            _scale_words(design, chunk.scale_b),
-        )
-        returned = dot_product_accumulate(design, _ARRAYS, words).d.data
-        result[first : first + CHUNK_ROWS] = returned.astype(result.dtype)
+        rest = batch.select(slice(first, None))
+        if paying.pays(design, length, len(rest) * instructions):
+            try:
+                result[first:] = _natively(design, rest)
+                break
+            except TooWideError:  # of an instruction whose c is another's d
+                pass
+        chunk = batch if len(batch) <= CHUNK_ROWS else batch.select(slice(first, first + CHUNK_ROWS))
+        with paying.accounted(design, length, len(chunk) * instructions):
+            result[first : first + CHUNK_ROWS] = evaluate_on_arrays(design, chunk)
     return result
-
-
-def _scale_words(design: Design, scales: Patterns | None) -> list[Word[Any]]:
-    if scales is None or design.scale_format is None:
-        return []
-    return [_ARRAYS.from_patterns(column, design.scale_format.bits) for column in scales.T]
 
 
 def equal_patterns(fmt: Format, x: Patterns, y: Patterns, *, nan_codes: bool = False) -> npt.NDArray[np.bool_]:
     """Return which results are equal, shape (rows,); see ``equal_results``."""
-    words = (_ARRAYS.from_patterns(p, fmt.bits) for p in (x, y))
+    words = (ARRAYS.from_patterns(p, fmt.bits) for p in (x, y))
     equal: npt.NDArray[np.bool_] = (
-        np.zeros(len(x), dtype=bool) | equal_results(_ARRAYS, fmt, *words, nan_codes=nan_codes).data
+        np.zeros(len(x), dtype=bool) | equal_results(ARRAYS, fmt, *words, nan_codes=nan_codes).data
     )
     return equal

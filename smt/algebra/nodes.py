@@ -186,7 +186,7 @@ def needed(outputs: Iterable[Node], given: Iterable[Node] = ()) -> list[Node]:
 def run(outputs: Sequence[Node], inputs: Mapping[str, int]) -> list[int]:
     """Return the words ``outputs``, computed on Python integers from the inputs by name.
 
-    Raises UndefinedOperationError where a node meets operands for which it has no meaning, KeyError for a missing input.
+    Raises UndefinedOperationError where a node meets operands for which it has no meaning.
     """
     words: dict[Node, int] = {}
     for node in needed(outputs):

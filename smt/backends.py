@@ -1,0 +1,61 @@
+"""The backends: how many operands are computed at once. All of them give the same d, bit for bit."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+
+from mmaproof.designs.errors import InputError
+
+BACKEND_VARIABLE = "MMAPROOF_BACKEND"
+"""Names the backend of this process and of those that it starts."""
+
+
+class Backend(StrEnum):
+    """What computes the rows of a batch."""
+
+    INTEGERS = "integers"
+    """Python integers, one row at a time"""
+    ARRAYS = "arrays"
+    """NumPy"""
+    NATIVE = "native"
+    """machine code compiled for the design, with the extra [native]"""
+
+
+def wanted_backend() -> Backend | None:
+    """Return the backend that ``MMAPROOF_BACKEND`` names; None where it is unset, so that the fastest is taken.
+
+    Raises InputError for an unknown name.
+    """
+    named = os.environ.get(BACKEND_VARIABLE)
+    return _backend(named, BACKEND_VARIABLE) if named else None
+
+
+@contextmanager
+def wanting(name: str | None) -> Iterator[None]:
+    """Let this process, and those that it starts meanwhile, compute by the backend of this name; None changes nothing.
+
+    Raises InputError for an unknown name.
+    """
+    if name is None:
+        yield
+        return
+    before = os.environ.get(BACKEND_VARIABLE)
+    os.environ[BACKEND_VARIABLE] = _backend(name, "backend").value
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[BACKEND_VARIABLE]
+        else:
+            os.environ[BACKEND_VARIABLE] = before
+
+
+def _backend(name: str, what: str) -> Backend:
+    try:
+        return Backend(name)
+    except ValueError:
+        allowed = ", ".join(Backend)
+        raise InputError(f"{what} = {name!r} is no backend: one of {allowed}, or none for the fastest") from None

@@ -1,0 +1,144 @@
+"""Compiled code kept in a folder, one file for each design, CPU and version of the code that made it.
+
+A file that is damaged, or of another design or version, counts as absent. What is read is run on rows whose results
+are known before it is used (``checked``).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from mmaproof.designs.design import Design
+from mmaproof.designs.errors import InputError
+from mmaproof.designs.files import cache_folder, write_atomically
+from mmaproof.designs.parameters import complete_settings, format_parameter
+from mmaproof.smt.native.compiler import processor
+
+CACHE_VARIABLE = "MMAPROOF_CACHE"
+"""Names the folder. If it is empty, nothing is kept."""
+
+MOST_FILES = 4096
+"""More files than this are not kept: the older half is removed."""
+
+_MAGIC = b"mmaproof native code 1\n"
+_ROOTS = ("designs", "smt/algebra", "smt/semantics", "smt/native")
+"""The folders whose sources decide what is compiled."""
+
+_log = logging.getLogger("mmaproof")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """An object file, the sizes that its caller has to know, and the d of the rows that it is checked on."""
+
+    compiled: bytes
+    sizes: Mapping[str, int]
+    checked: tuple[int, ...]
+
+
+def identity(design: Design, **what: Any) -> str:
+    """Return the text that says which code is meant: the arithmetic of a design, what is computed, CPU and sources."""
+    signature = design.signature
+    record = {
+        "formats": [f.name for f in signature.formats],
+        "scale": None if signature.scale is None else [signature.scale.name, signature.block],
+        "k": design.k,
+        "settings": {n: format_parameter(n, v) for n, v in complete_settings(design.chain, design.step).items()},
+        "cpu": list(_processor_key()),
+        "sources": _digest_of_sources(),
+        **what,
+    }
+    return json.dumps(record, sort_keys=True)
+
+
+def find(key: str) -> Entry | None:
+    """Return what is kept under a key; None where there is nothing, or nothing whole."""
+    file = _file(key)
+    if file is None:
+        return None
+    try:
+        content = file.read_bytes()
+    except OSError:
+        return None
+    digest, text = content[len(_MAGIC) : len(_MAGIC) + 32], content[len(_MAGIC) + 32 :]
+    if not content.startswith(_MAGIC) or hashlib.sha256(text).digest() != digest:
+        return None
+    head, _, compiled = text.partition(b"\n")
+    record = json.loads(head)
+    if record["key"] != key:
+        return None
+    return Entry(compiled, record["sizes"], tuple(record["checked"]))
+
+
+def has(key: str) -> bool:
+    """Return whether a file is kept under a key, whole or not."""
+    file = _file(key)
+    return file is not None and file.is_file()
+
+
+def keep(key: str, entry: Entry) -> None:
+    """Keep an entry. Where that is not possible, a note says so once."""
+    file = _file(key)
+    if file is None:
+        return
+    head = json.dumps({"key": key, "sizes": dict(entry.sizes), "checked": list(entry.checked)}).encode()
+    text = head + b"\n" + entry.compiled
+    try:
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _make_room(file.parent)
+        write_atomically(file, _MAGIC + hashlib.sha256(text).digest() + text)
+    except (InputError, OSError) as problem:
+        _note(f"native code is not kept and is compiled anew each time: {problem}")
+
+
+def folder() -> Path | None:
+    """Return the folder of compiled code; None where there is none."""
+    named = os.environ.get(CACHE_VARIABLE)
+    if named is not None:
+        return Path(named) if named else None
+    try:
+        return cache_folder() / "native"
+    except InputError as problem:
+        _note(f"native code is not kept: {problem}; let {CACHE_VARIABLE} name a folder")
+        return None
+
+
+def _file(key: str) -> Path | None:
+    place = folder()
+    return None if place is None else place / f"{hashlib.sha256(key.encode()).hexdigest()[:32]}.o"
+
+
+def _make_room(place: Path) -> None:
+    files = [x for x in place.iterdir() if x.suffix == ".o"]
+    if len(files) >= MOST_FILES:
+        for file in sorted(files, key=lambda x: x.stat().st_mtime)[: MOST_FILES // 2]:
+            file.unlink(missing_ok=True)
+
+
+@cache
+def _note(text: str) -> None:
+    """Log a note, the same one only once."""
+    _log.warning("note: %s", text)
+
+
+def _processor_key() -> tuple[str, ...]:
+    cpu = processor()
+    return cpu.triple, cpu.name, cpu.features, cpu.llvmlite
+
+
+@cache
+def _digest_of_sources() -> str:
+    root, digest = Path(__file__).resolve().parents[2], hashlib.sha256()
+    for part in _ROOTS:
+        for file in sorted((root / part).rglob("*.py")):
+            digest.update(str(file.relative_to(root)).encode())
+            digest.update(file.read_bytes())
+    return digest.hexdigest()
