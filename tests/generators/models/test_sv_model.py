@@ -47,6 +47,8 @@ def simulated(folder, model, files):
 
 def verilated(folder, top, *sources):
     """Compile sources with Verilator, without a warning, and run them; return exit status and what was printed."""
+    for tool in ("make", "g++"):
+        need(tool)
     status, said = run_in(folder, need("verilator"), "--binary", "--top-module", top, *sources)
     assert status == 0, said
     assert "%Warning" not in said
