@@ -35,6 +35,7 @@ VOLTA = "volta/mma.m8n8k4.f32.f16.f16.f16"
 HOPPER = "hopper/wgmma.m64n8k16.f32.f16.f16"
 NVFP4 = "blackwell/tcgen05.mma.m128n8k64.block16.f32.e2m1.e2m1.ue4m3"
 DOUBLE = "cpu/vfmadd231pd.m1n1k1.f64.f64.f64.f64"
+AMX = "cpu/tdpbf16ps.m16n16k32.f32.bf16.bf16.f32"
 SATURATING = "cpu/vpdpbusds.m1n1k4.s32.u8.s8.s32"
 
 FAMILIES = [  # one of each kind of step, and of each width of words
@@ -96,6 +97,12 @@ def test_rows_of_every_distribution(tmp_path, name):
 def test_rows_by_two_compilers_and_sanitizers(tmp_path, name, compiler):
     model = model_of(name)
     check_rows(tmp_path, model, compiler, [*STRICT, "-O1", *sanitized(compiler)], drawn(model, 2000))
+
+
+@pytest.mark.middle
+def test_rows_of_two_chains_of_sixteen(tmp_path):
+    model = model_of(AMX)  # 7,000 operations
+    check_rows(tmp_path, model, "gcc", [*STRICT, "-O0", *sanitized("gcc")], drawn(model, 500))
 
 
 @pytest.mark.middle

@@ -28,6 +28,7 @@ FAMILIES = [
     "paper/sequential.m1n1k4.f32.f16.f16.f32",
     "paper/tree.m1n1k4.f32.f16.f16.f32",
     "ampere/mma.m8n8k4.f64.f64.f64.f64",
+    "cpu/tdpbf16ps.m16n16k32.f32.bf16.bf16.f32",
 ]
 
 
@@ -46,6 +47,8 @@ def simulated(folder, model, files):
 
 def verilated(folder, top, *sources):
     """Compile sources with Verilator, without a warning, and run them; return exit status and what was printed."""
+    for tool in ("make", "g++"):
+        need(tool)
     status, said = run_in(folder, need("verilator"), "--binary", "--top-module", top, *sources)
     assert status == 0, said
     assert "%Warning" not in said
