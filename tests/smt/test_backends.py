@@ -66,6 +66,10 @@ def test_products_and_dots_by_every_backend(backend):
     expected = matmul(VOLTA, a, b, backend=Backend.ARRAYS)
     assert (matmul(VOLTA, a, b, backend=backend) == expected).all()
     assert (dot(VOLTA, a[:, None], b.T[None], np.float32(0), backend=backend) == expected).all()
+    assert (matmul(VOLTA, a, b, backend=backend.value) == expected).all()
+    for call in (matmul, lambda *x, backend: dot(VOLTA, a, a, np.float32(0), backend=backend)):
+        with pytest.raises(InputError, match="'fast' is no backend"):
+            call(VOLTA, a, b, backend="fast")
 
 
 def test_an_unknown_backend_is_refused(monkeypatch):
