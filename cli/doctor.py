@@ -25,6 +25,7 @@ _EXTRAS = {
     "cuda": ("cuda-bindings", "nvidia-cuda-nvrtc"),
     "proofs": ("python-sat",),
     "notebooks": ("matplotlib", "nbclient"),
+    "torch": ("torch",),
     "dev": ("pytest", "hypothesis", "mypy", "ruff"),
 }
 

@@ -61,6 +61,16 @@ def identify(
     proofs: Annotated[
         bool, typer.Option("--proofs/--no-proofs", help="Prove what cannot be told apart, or leave it undecided.")
     ] = True,
+    validate: Annotated[
+        int | None,
+        typer.Option(
+            "--validate",
+            metavar="N",
+            min=1,
+            help="Operand sets of the final validation, however long they take. Default: 100000, of a slow unit fewer.",
+            show_default=False,
+        ),
+    ] = None,
     silence: Annotated[
         str, typer.Option("--silence", metavar="TIME", help="How long a process may keep silent while answers are due.")
     ] = "30s",
@@ -85,7 +95,9 @@ def identify(
     seconds = parse_seconds(timeout)
     with progress("identifying"):
         oracle = Oracle(runner, asked)
-        identifier = Identifier(oracle, axes, solver=solving, seconds=seconds, seed=seed, proofs=proofs)
+        identifier = Identifier(
+            oracle, axes, solver=solving, seconds=seconds, seed=seed, proofs=proofs, validation=validate
+        )
         outcome = identifier.identify(_recorded(runner, asked))
     if outcome.oracle.problem is not None:
         complain(f"error: {outcome.oracle.problem}")

@@ -21,13 +21,13 @@ from mmaproof.designs.operands import OperandBatch, Operands
 from mmaproof.properties.key import Keyed
 from mmaproof.properties.preconditions import Precondition
 from mmaproof.smt.algebra.arrays import ArrayAlgebra
-from mmaproof.smt.algebra.code import CodeAlgebra, Value
+from mmaproof.smt.algebra.code import CodeAlgebra
 from mmaproof.smt.algebra.integers import IntegerAlgebra
 from mmaproof.smt.algebra.nodes import Node
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.environment import default_environment
-from mmaproof.smt.native.lowering import columns_of
+from mmaproof.smt.native.lowering import InputColumn, columns_of, symbols
 from mmaproof.smt.proving.lemma import Formula, Lemma
 from mmaproof.smt.proving.staged import Related
 from mmaproof.smt.semantics import OperandWords
@@ -37,8 +37,8 @@ _INTEGERS = IntegerAlgebra()
 _ARRAYS = ArrayAlgebra()
 
 
-Examine = Callable[[OperandBatch], tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]]
-"""Says which rows of a batch satisfy the preconditions, and which of them violate the claim."""
+Examined = tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]
+"""Which rows satisfy the preconditions, and which of them violate the claim."""
 
 
 class Question(Keyed, ABC):
@@ -147,32 +147,41 @@ class Question(Keyed, ABC):
             ]
         )
 
-    def examine(self, batch: OperandBatch) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    def examine(self, batch: OperandBatch) -> Examined:
         """Return which rows satisfy the preconditions, and which of them violate the claim, computed on arrays."""
         meant = self.examine_precondition(batch)
         return meant, meant & self.examine_claim(batch)
 
-    def native_examine(self) -> Examine:
-        """Return ``examine`` in machine code, compiled for this question.
+    def lowered(self) -> list[Node]:
+        """Return the preconditions and the claim as nodes of a graph, whose inputs are the operands.
 
-        Raises TargetUnavailable where nothing can be compiled, TooWideError where a number needs more than 128 bits.
+        Raises TooWideError where a number needs more than 128 bits.
+        """
+        algebra = CodeAlgebra()
+        operands = symbols(algebra, self._input_columns)
+        return [self.precondition(algebra, operands).data, self.claim(algebra, operands).data]
+
+    def compiled(self, lowered: Sequence[Node]) -> Callable[[OperandBatch], Examined]:
+        """Return ``examine`` in machine code, of the nodes that ``lowered`` returns.
+
+        Raises TargetUnavailable where nothing can be compiled.
         """
         from mmaproof.smt.native.kernels import truths_kernel  # noqa: PLC0415  (loads LLVM)
-
-        def truths(algebra: CodeAlgebra, operands: OperandWords[Value]) -> list[Truth[Node]]:
-            return [self.precondition(algebra, operands), self.claim(algebra, operands)]
 
         def on_arrays(batch: OperandBatch) -> list[npt.NDArray[np.bool_]]:
             return [self.examine_precondition(batch), ~self.examine_claim(batch)]
 
-        columns = columns_of(self.formats, self.k, self.scale_format, self.blocks)
-        kernel = truths_kernel(type(self).__name__, columns, truths, on_arrays)
+        kernel = truths_kernel(type(self).__name__, self._input_columns, lowered, on_arrays)
 
-        def examine(batch: OperandBatch) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+        def examine(batch: OperandBatch) -> Examined:
             meant, holds = (x.astype(bool) for x in kernel.run(batch))
             return meant, meant & ~holds
 
         return examine
+
+    @property
+    def _input_columns(self) -> tuple[InputColumn, ...]:
+        return columns_of(self.formats, self.k, self.scale_format, self.blocks)
 
     def examine_precondition(self, batch: OperandBatch) -> npt.NDArray[np.bool_]:
         """Return which rows satisfy the preconditions, computed on arrays."""

@@ -24,11 +24,13 @@ class Backend(StrEnum):
     """machine code compiled for the design, with the extra [native]"""
 
 
-def wanted_backend() -> Backend | None:
-    """Return the backend that ``MMAPROOF_BACKEND`` names; None where it is unset, so that the fastest is taken.
+def wanted_backend(backend: Backend | str | None = None) -> Backend | None:
+    """Return the backend given, else the one that ``MMAPROOF_BACKEND`` names, else None, for the fastest.
 
     Raises InputError for an unknown name.
     """
+    if backend is not None:
+        return _backend(backend, "backend")
     named = os.environ.get(BACKEND_VARIABLE)
     return _backend(named, BACKEND_VARIABLE) if named else None
 

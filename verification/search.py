@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,11 +13,8 @@ from mmaproof.designs.design import Design
 from mmaproof.designs.formats import Format
 from mmaproof.designs.operands import OperandBatch, Operands, Patterns
 from mmaproof.properties.preconditions import Exponents, Finite, Normal, Positive, Precondition, ZeroAccumulator
-from mmaproof.properties.question import Examine, Question
-from mmaproof.smt.algebra.code import TooWideError
-from mmaproof.smt.backends import Backend, wanted_backend
-from mmaproof.smt.native.compiler import missing
-from mmaproof.smt.native.paying import first_price
+from mmaproof.properties.question import Examined, Question
+from mmaproof.smt.native.paying import Switch
 from mmaproof.verification.distributions import DISTRIBUTIONS, assemble, draw
 
 FIRST_ROWS, LARGEST_ROWS, LARGEST_PRODUCTS = 64, 8192, 1 << 22
@@ -53,16 +51,17 @@ def search(question: Question, design: Design, *, seed: int, budget: Budget) -> 
     Batches grow, so that an easy witness is found at once and small arrays do not slow down a hard question.
     A seed always gives the same rows. Only the end of the search may depend on the clock.
     """
-    rng, examine = np.random.default_rng(seed), _Examiner(question, budget)
+    rng, examine = np.random.default_rng(seed), _examiner(question)
     started = time.monotonic()
     tried, rows, met = 0, FIRST_ROWS, False
     largest = max(FIRST_ROWS, min(LARGEST_ROWS, LARGEST_PRODUCTS // question.k))
     while tried < budget.rows:
         for name in DISTRIBUTIONS:
-            if time.monotonic() - started >= budget.seconds:
+            seconds_ahead = budget.seconds - (time.monotonic() - started)
+            if seconds_ahead <= 0:
                 return SearchResult((), tried, time.monotonic() - started, met, seed)
             batch = steer(draw(name, design, rows, question.k, rng), question, rng)
-            meant, refuted = examine(batch)
+            meant, refuted = examine(batch, rows_ahead=budget.rows - tried, seconds_ahead=seconds_ahead)
             tried += rows
             met = met or bool(meant.any())
             if refuted.any():
@@ -72,40 +71,11 @@ def search(question: Question, design: Design, *, seed: int, budget: Budget) -> 
     return SearchResult((), tried, time.monotonic() - started, met, seed)
 
 
-class _Examiner:
-    """Examines rows: on arrays until machine code would have cost no more, and by machine code from then on.
-
-    The rows that are left are reckoned with only as far as the seconds of the search go.
-    """
-
-    def __init__(self, question: Question, budget: Budget) -> None:
-        self._question, self._budget = question, budget
-        self._native: Examine | None = None
-        self._wanted = wanted_backend()
-        # a question that examines rows in a way of its own is left to it
-        own_way = type(question).examine is not Question.examine
-        self._arrays_only = own_way or missing() is not None or self._wanted not in (None, Backend.NATIVE)
-        self._rows, self._seconds = 0, 0.0
-
-    def __call__(self, batch: OperandBatch) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-        if self._native is None and not self._arrays_only and (self._wanted is Backend.NATIVE or self._pays()):
-            try:
-                self._native = self._question.native_examine()
-            except TooWideError:
-                self._arrays_only = True
-        if self._native is not None:
-            return self._native(batch)
-        started = time.monotonic()
-        examined = self._question.examine(batch)
-        self._seconds += time.monotonic() - started
-        self._rows += len(batch)
-        return examined
-
-    def _pays(self) -> bool:
-        if not self._rows:
-            return False
-        left = (self._budget.rows - self._rows) * self._seconds / self._rows
-        return min(left, self._budget.seconds - self._seconds) > first_price() and self._seconds > first_price() / 4
+def _examiner(question: Question) -> Callable[..., Examined]:
+    """Return what examines rows. A question that examines them in a way of its own does so, whatever pays."""
+    if type(question).examine is not Question.examine:
+        return lambda batch, **_: question.examine(batch)
+    return Switch(question.examine, question.lowered, question.compiled)
 
 
 def _simplest(batch: OperandBatch, rows: npt.NDArray[np.intp]) -> tuple[Operands, ...]:

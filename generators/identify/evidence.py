@@ -11,6 +11,7 @@ from mmaproof.designs.design import Design
 from mmaproof.designs.operands import OperandBatch, Operands, Patterns
 from mmaproof.generators.identify.behaviour import Behaviour
 from mmaproof.generators.identify.space import Interface
+from mmaproof.smt.arrays import SharedBatch
 from mmaproof.smt.evaluate import equal_patterns, evaluate_batch
 
 Mask = npt.NDArray[np.bool_]
@@ -28,6 +29,8 @@ class Evidence:
     d: Patterns
     kinds: tuple[str, ...]
     _known: dict[Behaviour, Mask] = field(default_factory=dict)
+    _shared: dict[int, SharedBatch] = field(default_factory=dict)
+    """the rows from an index on, as they are now"""
     _kind_of_row: npt.NDArray[np.intp] = field(init=False)
     """the number of each row's kind, in the order in which kinds came"""
 
@@ -42,6 +45,7 @@ class Evidence:
         self.batch = OperandBatch.concatenate([self.batch, batch]) if len(self) else batch
         self.d = np.concatenate([self.d, d])
         self.kinds += (kind,) * len(batch)
+        self._shared.clear()
         self._number_kinds()
 
     def _number_kinds(self) -> None:
@@ -52,11 +56,16 @@ class Evidence:
         """Return for each row whether the design that behaves so returns what the unit did."""
         known = self._known.get(behaviour, np.empty(0, dtype=bool))
         if len(known) < len(self):
-            new = slice(len(known), len(self))
-            same = self.same(self.interface.design(behaviour), self.batch.select(new), self.d[new])
+            new = self._rows_from(len(known))
+            same = self.same(self.interface.design(behaviour), new, self.d[len(known) :])
             known = np.concatenate([known, same])
             self._known[behaviour] = known
         return known
+
+    def _rows_from(self, first: int) -> SharedBatch:
+        if first not in self._shared:
+            self._shared[first] = SharedBatch.of(self.batch.select(slice(first, None)))
+        return self._shared[first]
 
     def same(self, design: Design, batch: OperandBatch, d: Patterns) -> Mask:
         """Return for each row whether ``design`` returns d."""
@@ -64,7 +73,9 @@ class Evidence:
 
     def fits(self, behaviour: Behaviour) -> bool:
         """Return whether the design returns what the unit did, in every row."""
-        return bool(self.agrees(behaviour).all())
+        known = self._known.get(behaviour)
+        # one that was wrong before stays wrong, whatever was added
+        return (known is None or bool(known.all())) and bool(self.agrees(behaviour).all())
 
     def score(self, behaviour: Behaviour) -> float:
         """Return how well the design agrees: the sum over the kinds of rows of the part that does."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import math
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -15,9 +16,10 @@ from mmaproof.designs.catalogue import load_catalogue
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import TargetUnavailable
 from mmaproof.designs.formats import Format
-from mmaproof.designs.operands import OperandBatch, Operands, Patterns
+from mmaproof.designs.operands import OperandBatch, Operands
 from mmaproof.designs.parameters import format_parameter
 from mmaproof.generators.identify.behaviour import Behaviour
+from mmaproof.generators.identify.differences import differing, first_differences
 from mmaproof.generators.identify.evidence import Evidence
 from mmaproof.generators.identify.fit import STARTS, Fit, known_behaviours
 from mmaproof.generators.identify.oracle import Oracle
@@ -37,7 +39,9 @@ EACH = 3
 """Rows that are asked for each design that is to be told apart."""
 VALIDATION = 100_000
 SLOW = 30.0
-"""Seconds that the validation may take: of a slow unit it has fewer rows."""
+"""Seconds that the validation may take: of a slow unit it has fewer rows, unless a number of rows was asked for."""
+PRODUCTS_AT_ONCE = 1 << 20
+"""Products of the validation that are drawn at a time: some 100 MB with everything that they are made of."""
 PROOF_SECONDS = 10.0
 PROOF_SHARE = 0.9
 """The share of the time after which no proof runs any more. The rest is for the report."""
@@ -100,11 +104,20 @@ class Identification:
 class Identifier:
     """One identification: of ``oracle`` within ``axes``, in about ``seconds`` without the final validation.
 
-    Without ``proofs`` nothing is proved: what agrees with everything is undecided.
+    Without ``proofs`` nothing is proved: what agrees with everything is undecided. ``validation`` is the number of rows
+    of the final validation, however long they take; by default as many of VALIDATION as SLOW seconds allow.
     """
 
     def __init__(
-        self, oracle: Oracle, axes: Axes, *, solver: str | Solving, seconds: float, seed: int, proofs: bool = True
+        self,
+        oracle: Oracle,
+        axes: Axes,
+        *,
+        solver: str | Solving,
+        seconds: float,
+        seed: int,
+        proofs: bool = True,
+        validation: int | None = None,
     ) -> None:
         self.oracle, self.axes, self.seed = oracle, axes, seed
         self.solving = Solving.of(solver)
@@ -113,7 +126,7 @@ class Identifier:
         self.deadline = self.started + seconds
         self.reserved = (1 - PROOF_SHARE) * seconds
         self.rng = np.random.default_rng(seed)
-        self.proofs = proofs
+        self.proofs, self.validation = proofs, validation
         self.validated, self.gave_up = 0, False
         self._alike: set[frozenset[Behaviour]] = set()
         self._related: dict[frozenset[Behaviour], bool] = {}
@@ -189,30 +202,19 @@ class Identifier:
             return False
         rows = self._searched()
         ours = evaluate_batch(self.interface.design(best), rows)
+        rivals = [x for x in self._rivals(fit, best) if frozenset((best, x)) not in self._alike]
+        designs = [self.interface.design(x) for x in rivals]
         chosen: list[int] = []
-        for rival in self._rivals(fit, best):
-            if frozenset((best, rival)) in self._alike:
+        first = first_differences(designs, rows, ours, EACH, fit.is_late)
+        for rival, design, differences in zip(rivals, designs, first, strict=True):
+            if differences is None:
                 continue
-            design = self.interface.design(rival)
-            # rows that were chosen for others are few, and tell most rivals apart too
-            found = self._differing(design, rows, ours, chosen)
-            if len(found) < EACH:
-                found = self._differing(design, rows, ours, range(len(rows)))
-                chosen = sorted({*chosen, *found[:EACH]})
-            if not found:
+            if not differences:
                 self._alike.add(frozenset((best, rival)))
-            if fit.is_late():
-                break
+            # rows that were chosen for others are few, and tell most rivals apart too
+            elif len(differing(design, rows, ours, chosen)) < EACH:
+                chosen = sorted({*chosen, *differences})
         return bool(chosen) and self._ask(fit.evidence, rows.select(np.array(chosen)), "separating")
-
-    @staticmethod
-    def _differing(design: Design, rows: OperandBatch, ours: Patterns, among: Sequence[int]) -> list[int]:
-        """Return which of the rows ``among`` the design computes otherwise."""
-        if not among:
-            return []
-        at = np.asarray(among)
-        same = equal_patterns(design.d_format, evaluate_batch(design, rows.select(at)), ours[at], nan_codes=False)
-        return [int(x) for x in at[~same]]
 
     def _is_split(self, fit: Fit, best: Behaviour) -> bool:
         """Ask for operands, found by the solver, on which designs that fit differ; return whether ``best`` was wrong.
@@ -266,14 +268,19 @@ class Identifier:
     def _refutes(self, fit: Fit, best: Behaviour) -> bool:
         """Validate on many rows; where some differ, add a few to the evidence, and return that they did.
 
-        A slow unit is asked as many as it answers in about SLOW seconds. What it is asked here is not counted.
+        A slow unit is asked as many as it answers in about SLOW seconds, unless a number was asked for. Rows are drawn
+        and compared some at a time. What the unit is asked here is not counted.
         """
         design = self.interface.design(best)
-        asked, until = replace(self.oracle), time.monotonic() + SLOW
+        wanted, until = VALIDATION, time.monotonic() + SLOW
+        if self.validation is not None:
+            wanted, until = self.validation, math.inf
+        most = max(VALIDATION // len(DISTRIBUTIONS), min(wanted // len(DISTRIBUTIONS), PRODUCTS_AT_ONCE // design.k))
+        asked = replace(self.oracle)
         self.validated, names = 0, itertools.cycle(DISTRIBUTIONS)
-        while self.validated < VALIDATION and time.monotonic() < until:
-            left = VALIDATION - self.validated
-            rows = int(min(left, max(asked.rate * SLOW / 10, 100), VALIDATION // len(DISTRIBUTIONS)))
+        while self.validated < wanted and time.monotonic() < until:
+            left = wanted - self.validated
+            rows = int(min(left, max(asked.rate * SLOW / 10, 100), most))
             answered, d = asked.ask(draw(next(names), design, rows, self.interface.k, self.rng))
             self.oracle.problem = self.oracle.problem or asked.problem
             self.oracle.unanswered += rows - len(answered)

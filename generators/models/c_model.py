@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import textwrap
+
 from mmaproof.generators.models.c_functions import (
     array_parameters,
     c_type,
@@ -20,7 +22,8 @@ from mmaproof.smt.native.lowering import Lowered
 _HEADER = """\
 /* {about}
  *
- * Compile it with any C11 or C++11 compiler whose float is IEEE 754 binary32: cc -std=c11 -O2 -c {name}.c
+ * Compile it with any C11 or C++11 compiler whose float is IEEE 754 binary32:
+ *   cc -std=c11 -O2 -c {name}.c
  * With -O3 -march=native GCC and Clang make vector instructions of the functions over rows and tiles.
  * Test it:
  *   cc -std=c11 -O2 -o selftest {name}_test.c {name}.c
@@ -46,8 +49,7 @@ extern "C" {{
 /* Return d of one dot product: a and b point to K elements{and_scales}. */
 {d} {name}_dot({dot});
 {later}
-/* Compute d[i] of the dot product of row i, for i below rows: a and b are rows x K{shapes_of_rows}, c and d have rows
- * elements, all row by row. d overlaps no operand. */
+{about_rows}
 void {name}_rows(
     size_t rows, {arrays});
 
@@ -65,21 +67,26 @@ _LATER = """
 """
 
 _TILE = """\
-/* Compute the m x n matrix d = c + a b, each element as a chain of instructions in which the d of one is the c of the
- * next. a is m x (instructions K), b is (instructions K) x n{shapes}, c and d are m x n, all row by row.
- * d overlaps no operand; with no instructions nothing is written. */
+{about}
 void {name}_tile(
-    size_t m, size_t n, size_t instructions, {arrays});
+    size_t m, size_t n, {instructions}{arrays});
 """
 
-_TILE_OF_ONE = """\
-/* Compute the m x n matrix d = c + a b, each element as one dot product. a is m x K, b is K x n{shapes}, c and d are
- * m x n, all row by row. d overlaps no operand.
- * There is no function for a chain: this design reads an infinity of the instruction before otherwise than an infinity
- * in c, and d does not show where it is from. Export it with a larger --k to have a chain as one dot product. */
-void {name}_tile(
-    size_t m, size_t n, {arrays});
-"""
+_ABOUT_ROWS = (
+    "Compute d[i] of the dot product of row i, for i below rows: a and b are rows x K{scales}, c and d have rows "
+    "elements, all row by row. d overlaps no operand."
+)
+_ABOUT_TILE = (
+    "Compute the m x n matrix d = c + a b, each element as a chain of instructions in which the d of one is the c of "
+    "the next. a is m x (instructions K), b is (instructions K) x n{scales}, c and d are m x n, all row by row. "
+    "d overlaps no operand; with no instructions nothing is written."
+)
+_ABOUT_TILE_OF_ONE = (
+    "Compute the m x n matrix d = c + a b, each element as one dot product. a is m x K, b is K x n{scales}, c and d "
+    "are m x n, all row by row. d overlaps no operand. There is no function for a chain: this design reads an infinity "
+    "of the instruction before otherwise than an infinity in c, and d does not show where it is from. Export it with a "
+    "larger --k to have a chain as one dot product."
+)
 
 _SOURCE = """\
 /* {about}
@@ -184,24 +191,27 @@ def _header(model: Model) -> str:
     later = "" if model.later is model.first else _LATER.format(**fields | {"dot": dot_parameters(model.later)})
     scales = model.design.scale_format is not None
     blocks = f"/* scales of a and of b in one dot product */\n#define {fields['upper']}_BLOCKS {model.blocks}\n"
-    tile = (_TILE if model.chains else _TILE_OF_ONE).format(**fields, shapes=_shapes_of_tile(model))
+    many = "(instructions BLOCKS)" if model.chains else "BLOCKS"
+    of_tile = f", scale_a is m x {many}, scale_b {many} x n" if scales else ""
+    tile = _TILE.format(
+        **fields | {"about": _comment((_ABOUT_TILE if model.chains else _ABOUT_TILE_OF_ONE).format(scales=of_tile))},
+        instructions="size_t instructions, " if model.chains else "",
+    )
     return _HEADER.format(
         **fields,
         wide=wide if is_wide else "",
         formats="\n".join(held),
         blocks=blocks if scales else "",
         and_scales=", scale_a and scale_b to BLOCKS scales" if scales else "",
-        shapes_of_rows=", the scales rows x BLOCKS" if scales else "",
+        about_rows=_comment(_ABOUT_ROWS.format(scales=", the scales rows x BLOCKS" if scales else "")),
         later=later,
         tile=tile,
     )
 
 
-def _shapes_of_tile(model: Model) -> str:
-    if model.design.scale_format is None:
-        return ""
-    many = "(instructions BLOCKS)" if model.chains else "BLOCKS"
-    return f", scale_a is m x {many}, scale_b {many} x n"
+def _comment(text: str) -> str:
+    """Return a text as a comment of lines that fit a window."""
+    return "/* " + "\n * ".join(textwrap.wrap(text, 115)) + " */"
 
 
 def _fields(model: Model) -> dict[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -21,6 +22,8 @@ ROWS = 400
 """Rows of a self-test, if nobody says how many."""
 MOST_ROWS = 20_000
 """The most rows: a program contains them as text, and compilers are slow with larger texts."""
+
+_FEW_EDGES = "normal, with few edges"
 
 _TILE_ROWS, _TILE_COLUMNS, _TILE_INSTRUCTIONS = 2, 3, 2
 
@@ -45,7 +48,9 @@ class SelfTest:
 
 
 def make_self_test(model: Model, rows: int, seed: int) -> SelfTest:
-    """Return ``rows`` vectors for a model, as many from each distribution, and a tile from each.
+    """Return ``rows`` vectors for a model, and a tile from each distribution.
+
+    Half of the vectors are normal but for a few extreme operands, and the others are as many of each distribution.
 
     Raises InputError for more rows than MOST_ROWS.
     """
@@ -53,9 +58,10 @@ def make_self_test(model: Model, rows: int, seed: int) -> SelfTest:
         raise InputError(f"{rows} rows: a self-test holds 1 to {MOST_ROWS}")
     rng = np.random.default_rng(seed)
     design, vectors = model.design, []
-    counts = {name: len(range(i, rows, len(DISTRIBUTIONS))) for i, name in enumerate(DISTRIBUTIONS)}
+    names = list(DISTRIBUTIONS)
+    counts = {_FEW_EDGES: rows // 2} | {x: len(range(i, rows - rows // 2, len(names))) for i, x in enumerate(names)}
     for name, count in counts.items():
-        batch = draw(name, design, count, model.k, rng)
+        batch = _few_edges(model, count, rng) if name == _FEW_EDGES else draw(name, design, count, model.k, rng)
         for operands in map(batch.row, range(count)):
             d = {design.name: evaluate(design, operands)}
             vectors.append(
@@ -64,6 +70,22 @@ def make_self_test(model: Model, rows: int, seed: int) -> SelfTest:
     whence = f"every distribution (seed {seed})"
     selection = Selection(tuple(vectors), whence, {design.name: rows}, model.version)
     return SelfTest(selection, tuple(_tile(model, name, rng) for name in DISTRIBUTIONS))
+
+
+def _few_edges(model: Model, rows: int, rng: np.random.Generator) -> OperandBatch:
+    """Return normal operands, of which about one of a, one of b, and c in some rows, are special or extreme.
+
+    With more of them in a row, one NaN or infinity hides what the unit does with the others.
+    """
+    normal, edges = (draw(x, model.design, rows, model.k, rng) for x in ("normal", "edges"))
+
+    shares = {"a": 1 / model.k, "b": 1 / model.k, "c": 0.3, "scale_a": 0.5 / max(model.blocks, 1)}
+    shares["scale_b"] = shares["scale_a"]
+    columns: dict[str, Any] = {}
+    for name, share in shares.items():
+        usual, extreme = getattr(normal, name), getattr(edges, name)
+        columns[name] = None if usual is None else np.where(rng.random(usual.shape) < share, extreme, usual)
+    return OperandBatch(**columns)
 
 
 def _tile(model: Model, distribution: str, rng: np.random.Generator) -> Tile:

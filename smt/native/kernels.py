@@ -14,17 +14,13 @@ import numpy.typing as npt
 
 from mmaproof.designs.design import Design
 from mmaproof.designs.operands import OperandBatch, pattern_dtype
-from mmaproof.smt.algebra.code import CodeAlgebra, Value
 from mmaproof.smt.algebra.nodes import Node
-from mmaproof.smt.algebra.protocol import Truth
 from mmaproof.smt.arrays import evaluate_on_arrays
 from mmaproof.smt.native import cache
 from mmaproof.smt.native.checked import Recipe, Source, checked, sample
 from mmaproof.smt.native.compiler import MachineCode, processor
-from mmaproof.smt.native.lowering import InputColumn, input_columns, lower, symbols
-from mmaproof.smt.native.paying import too_wide_is_remembered
+from mmaproof.smt.native.lowering import InputColumn, input_columns, lower
 from mmaproof.smt.native.rows import NAME, rows_function
-from mmaproof.smt.semantics import OperandWords
 
 MOST_LOADED = 1024
 """Kernels in this process; then the oldest one goes."""
@@ -93,7 +89,7 @@ def rows_kernel(design: Design, length: int) -> RowsKernel:
     """
     if (found := _loaded.get((design, length))) is not None:
         return found
-    with _lock, too_wide_is_remembered(design, length):
+    with _lock:
         found = _loaded.get((design, length)) or checked(_recipe(design, length))
         if len(_loaded) >= MOST_LOADED:
             del _loaded[next(iter(_loaded))]
@@ -122,14 +118,13 @@ def _recipe(design: Design, length: int) -> Recipe[RowsKernel]:
 def rows_source(columns: Sequence[InputColumn], outputs: Sequence[tuple[Node, int]]) -> Source:
     """Return the function of a graph for the recipe of a kernel of rows."""
     function = rows_function(columns, outputs, processor().vector_bits)
-    sizes = {"lanes": function.lanes, "outputs": len(outputs)}
-    return Source([function.text], function.declarations, sizes, optimised=False)
+    return Source([function.text], function.declarations, {"lanes": function.lanes}, optimised=False)
 
 
 def truths_kernel(
     what: str,
     columns: tuple[InputColumn, ...],
-    truths: Callable[[CodeAlgebra, OperandWords[Value]], Sequence[Truth[Node]]],
+    truths: Sequence[Node],
     on_arrays: Callable[[OperandBatch], Sequence[npt.NDArray[np.bool_]]],
 ) -> RowsKernel:
     """Return a kernel of truth values about rows, whose outputs are bytes of 0 and 1; it is not kept.
@@ -137,17 +132,12 @@ def truths_kernel(
     ``on_arrays`` computes the same, to check it. Raises as ``rows_kernel``.
     """
     byte = np.dtype(np.uint8)
-
-    def source() -> Source:
-        algebra = CodeAlgebra()
-        return rows_source(columns, [(x.data, byte.itemsize) for x in truths(algebra, symbols(algebra, columns))])
-
     recipe = Recipe(
         what,
         None,
         [NAME],
-        source,
-        lambda code, sizes: RowsKernel(columns, (byte,) * sizes["outputs"], sizes["lanes"], code),
+        lambda: rows_source(columns, [(x, byte.itemsize) for x in truths]),
+        lambda code, sizes: RowsKernel(columns, (byte,) * len(truths), sizes["lanes"], code),
         lambda kernel: np.concatenate(kernel.run(sample(columns))),
         lambda: np.concatenate(on_arrays(sample(columns))).astype(byte),
     )

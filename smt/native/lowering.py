@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from mmaproof.designs.design import Design
 from mmaproof.designs.formats import Format
+from mmaproof.designs.operands import OperandBatch, pattern_dtype
 from mmaproof.smt.algebra.code import CodeAlgebra, Value
 from mmaproof.smt.algebra.nodes import Graph, Node, needed
 from mmaproof.smt.algebra.protocol import Word
@@ -65,6 +68,12 @@ def columns_of(
         InputColumn(name, fmt, (name,) if count is None else tuple(f"{name}{i}" for i in range(count)))
         for name, fmt, count in counted
     )
+
+
+def no_rows(columns: Sequence[InputColumn]) -> OperandBatch:
+    """Return a batch of these columns without a row."""
+    held = {x.name: np.empty((0, len(x.inputs)), dtype=pattern_dtype(x.format)) for x in columns}
+    return OperandBatch(held["a"], held["b"], held["c"][:, 0], held.get("sa"), held.get("sb"))
 
 
 def symbols(algebra: CodeAlgebra, columns: Sequence[InputColumn]) -> OperandWords[Value]:

@@ -27,7 +27,6 @@ from mmaproof.smt.native.checked import Recipe, Source, checked, sample
 from mmaproof.smt.native.compiler import MachineCode, processor
 from mmaproof.smt.native.lowering import continued, input_columns, lower
 from mmaproof.smt.native.panels import MULTIPLY, UNPACK_A, UNPACK_B, panel_functions
-from mmaproof.smt.native.paying import MATRICES, too_wide_is_remembered
 
 Run = Callable[[Callable[[Any], None], Iterable[Any]], Iterable[None]]
 """``map``, by threads or not."""
@@ -146,7 +145,7 @@ def panel_kernel(design: Design, finite: bool) -> PanelKernel:
     """
     if (found := _loaded.get((design, finite))) is not None:
         return found
-    with _lock, too_wide_is_remembered(design, MATRICES):
+    with _lock:
         found = _loaded.get((design, finite)) or checked(_recipe(design, finite))
         _loaded[design, finite] = found
     return found

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Generic
+from dataclasses import dataclass, field, replace
+from typing import Any, Generic
 
 from mmaproof.designs.design import Design
 from mmaproof.designs.formats import FORMATS, Format
-from mmaproof.designs.readings import ChainInfinity, Widening
+from mmaproof.designs.readings import ChainInfinity, FlushedSign, Subnormals, Widening
 from mmaproof.designs.steps import FusedStep, IntegerStep, InterleavedStep, PairwiseStep, RoundedStep, SequentialStep
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Word
 from mmaproof.smt.semantics import ieee
@@ -26,14 +26,43 @@ from mmaproof.smt.semantics.unpack import Unpacked, unpack, widen
 
 
 @dataclass(frozen=True, slots=True)
+class Reading:
+    """How a unit reads its elements and scales: everything that factors depend on, beside the operands."""
+
+    a: Format
+    b: Format
+    subnormals: Subnormals
+    flushed_sign: FlushedSign
+    widening: Widening
+    scale: Format | None
+    block: int | None
+
+    @classmethod
+    def of(cls, design: Design) -> Reading:
+        """Return how a design reads its elements. Raises TypeError for one that reads integers."""
+        step, signature = design.step, design.signature
+        if not isinstance(step, RoundedStep):
+            raise TypeError(f"{type(step).__name__} reads no floating-point numbers")
+        read = (step.subnormals, step.flushed_sign, step.widening)
+        return cls(signature.a, signature.b, *read, signature.scale, signature.block)
+
+
+@dataclass(frozen=True, slots=True)
 class OperandWords(Generic[D]):
-    """Operands as words of an algebra: unsigned patterns of a, b (one for each k), c, and the scales of blocks."""
+    """Operands as words of an algebra: unsigned patterns of a, b (one for each k), c, and the scales of blocks.
+
+    ``read`` keeps the factors that were read, by reading and k, for operands that many designs compute with. It is only
+    for algebras whose signals are nothing but values: a signal of one design is not named again for the next.
+    """
 
     a: Sequence[Word[D]]
     b: Sequence[Word[D]]
     c: Word[D]
     scale_a: Sequence[Word[D]] = ()
     scale_b: Sequence[Word[D]] = ()
+    read: dict[Reading, dict[int, Factors[D, Any]]] | None = field(
+        default=None, kw_only=True, repr=False, compare=False
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +118,7 @@ def _step(
             for f, x in _columns(design, operands)
         )
         return integer_step(design, step, algebra, path, a, b, c)
-    products = [factors(design, algebra, operands, k) for k in path.ks]
+    products = _products(Reading.of(design), algebra, operands, path.ks)
     c_format, before = path.c.format_in(design), None if path.c.step is None else steps[path.c.step]
     accumulator = _accumulator(design, algebra, c, c_format, before)
     match step:
@@ -119,22 +148,36 @@ def _scale(algebra: Algebra[D, T], fmt: Format, column: Sequence[Word[D]], block
 
 def factors(design: Design, algebra: Algebra[D, T], operands: OperandWords[D], k: int) -> Factors[D, T]:
     """Return the elements at ``k``, read as the unit reads them, and the scales of their block."""
-    step = design.step
-    if not isinstance(step, RoundedStep):
-        raise TypeError(f"{type(step).__name__} reads no floating-point numbers")
+    return _products(Reading.of(design), algebra, operands, (k,))[0]
+
+
+def _products(
+    reading: Reading, algebra: Algebra[D, T], operands: OperandWords[D], ks: Sequence[int]
+) -> list[Factors[D, T]]:
+    """Return the factors at each of ``ks``; those that ``operands`` keep are not read again."""
+    if operands.read is None:
+        return [_factors(reading, algebra, operands, k) for k in ks]
+    kept = operands.read.setdefault(reading, {})
+    for k in ks:
+        if k not in kept:
+            kept[k] = _factors(reading, algebra, operands, k)
+    return [kept[k] for k in ks]
+
+
+def _factors(reading: Reading, algebra: Algebra[D, T], operands: OperandWords[D], k: int) -> Factors[D, T]:
     elements: list[Unpacked[D, T]] = []
-    flushed = (step.subnormals.of_a, step.subnormals.of_b)
-    for name, (fmt, column), flushes in zip("ab", _columns(design, operands), flushed, strict=True):
+    columns = (("a", reading.a, operands.a), ("b", reading.b, operands.b))
+    flushed = (reading.subnormals.of_a, reading.subnormals.of_b)
+    for (name, fmt, column), flushes in zip(columns, flushed, strict=True):
         pattern = _element(algebra, fmt, column, k)
-        x = ieee.read(algebra, fmt, pattern, flushes=flushes, flushed_sign=step.flushed_sign)
-        if step.widening is Widening.FP16:
+        x = ieee.read(algebra, fmt, pattern, flushes=flushes, flushed_sign=reading.flushed_sign)
+        if reading.widening is Widening.FP16:
             x = widen(algebra, fmt, FORMATS["fp16"], x)
         elements.append(x.named(Element(name, k)))
     scales: tuple[Unpacked[D, T], ...] = ()
-    if design.scale_format is not None and design.block is not None:
-        columns = (operands.scale_a, operands.scale_b)
-        words = [_scale(algebra, design.scale_format, x, k // design.block) for x in columns]
-        scales = tuple(unpack(algebra, design.scale_format, w) for w in words)
+    if reading.scale is not None and reading.block is not None:
+        words = [_scale(algebra, reading.scale, x, k // reading.block) for x in (operands.scale_a, operands.scale_b)]
+        scales = tuple(unpack(algebra, reading.scale, w) for w in words)
     return Factors(elements[0], elements[1], scales)
 
 

@@ -13,6 +13,7 @@ from mmaproof.smt import evaluate as module
 from mmaproof.smt.backends import Backend, wanted_backend, wanting
 from mmaproof.smt.evaluate import evaluate_batch
 from mmaproof.smt.native import batches, compiler, kernels, matrices, paying
+from mmaproof.smt.native.lowering import lower
 from mmaproof.verification.distributions import draw
 
 VOLTA = find_design("volta/mma.m8n8k4.f32.f16.f16.f32")
@@ -65,6 +66,10 @@ def test_products_and_dots_by_every_backend(backend):
     expected = matmul(VOLTA, a, b, backend=Backend.ARRAYS)
     assert (matmul(VOLTA, a, b, backend=backend) == expected).all()
     assert (dot(VOLTA, a[:, None], b.T[None], np.float32(0), backend=backend) == expected).all()
+    assert (matmul(VOLTA, a, b, backend=backend.value) == expected).all()
+    for call in (matmul, lambda *x, backend: dot(VOLTA, a, a, np.float32(0), backend=backend)):
+        with pytest.raises(InputError, match="'fast' is no backend"):
+            call(VOLTA, a, b, backend="fast")
 
 
 def test_an_unknown_backend_is_refused(monkeypatch):
@@ -109,7 +114,7 @@ def test_few_rows_are_not_worth_a_compilation_and_many_are(used):
 
 @needs_native
 def test_what_arrays_took_so_far_counts(used, monkeypatch):
-    monkeypatch.setattr(paying, "COMPILE_SECONDS", 0.02)
+    monkeypatch.setattr(paying, "compile_seconds", lambda nodes: 0.02)
     monkeypatch.setattr(paying, "LOAD_SECONDS", 0.0)
     monkeypatch.setenv("MMAPROOF_CACHE", "")
     for _ in range(1000):
@@ -130,9 +135,11 @@ def test_a_design_without_native_code_is_not_tried_again(monkeypatch, used):
     monkeypatch.setattr(paying, "FIRST_GUESS", 1.0)
     expected = evaluate_batch(design, batch, backend=Backend.ARRAYS)
     used.clear()
+    lowered = []
+    monkeypatch.setattr(paying, "lower", lambda *a, **k: (lowered.append(1), lower(*a, **k))[1])
     for _ in range(2):
         assert (evaluate_batch(design, batch) == expected).all()
-    assert used == ["native", "arrays", "arrays"]
+    assert (used, lowered) == (["arrays", "arrays"], [1])
     with pytest.raises(InputError, match="has no native code.*more than 128 bits; use --backend arrays"):
         evaluate_batch(design, batch, backend=Backend.NATIVE)
 

@@ -22,7 +22,9 @@ STRICT = ["-std=c11", "-Wall", "-Wextra", "-pedantic", "-Werror"]
 _SANITIZED = ["-fsanitize=undefined,float-cast-overflow", "-fno-sanitize-recover=all"]
 HOW = {
     "gcc": "apt-get install gcc",
+    "cc": "apt-get install gcc",
     "g++": "apt-get install g++",
+    "make": "apt-get install make",
     "clang": "apt-get install clang",
     "clang++": "apt-get install clang",
     "iverilog": "apt-get install iverilog",

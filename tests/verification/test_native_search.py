@@ -12,9 +12,8 @@ from mmaproof.properties.preconditions import parse_precondition
 from mmaproof.properties.question import Question
 from mmaproof.smt.algebra.code import TooWideError
 from mmaproof.smt.algebra.nodes import Op
-from mmaproof.smt.native import llvm
+from mmaproof.smt.native import llvm, paying
 from mmaproof.smt.native.checked import MiscompiledError
-from mmaproof.verification import search as search_module
 from mmaproof.verification import strategies
 from mmaproof.verification.check import check
 from mmaproof.verification.distributions import BASIC, draw
@@ -51,7 +50,7 @@ def first_question(monkeypatch, name: str) -> tuple[Question, Design]:
 
 
 def compare(question: Question, design: Design, rows: int = 200) -> None:
-    native = question.native_examine()
+    native = question.compiled(question.lowered())
     for name in BASIC:
         batch = steer(
             draw(name, design, rows, question.k, np.random.default_rng(1)), question, np.random.default_rng(2)
@@ -73,7 +72,7 @@ def test_every_property_can_be_examined_by_machine_code(monkeypatch, name):
     question, design = first_question(monkeypatch, name)
     if name in EXACT_SUMS:
         with pytest.raises(TooWideError):
-            question.native_examine()
+            question.lowered()
     else:
         compare(question, design, 40)
 
@@ -88,21 +87,28 @@ def test_the_search_finds_the_same_by_either(monkeypatch):
     assert found[0].rows == found[1].rows
 
 
-def test_machine_code_takes_over_where_it_pays(monkeypatch):
+@pytest.mark.parametrize(("price", "compiled"), [(0.0, 1), (1e9, 0)])
+def test_machine_code_takes_over_where_it_pays(monkeypatch, price, compiled):
     question = Equivalence(VOLTA, VOLTA.change(adder="carry-save"))
-    examined = []
-    right = Question.native_examine
-    monkeypatch.setattr(Question, "native_examine", lambda q: (examined.append(1), right(q))[1])
-    monkeypatch.setattr(search_module, "first_price", lambda: 0.0)
-    assert search(question, VOLTA, seed=0, budget=Budget(5_000, 60)).rows >= 5_000
-    assert examined == [1]
-    monkeypatch.setattr(search_module, "first_price", lambda: 1e9)
-    search(question, VOLTA, seed=0, budget=Budget(5_000, 60))
-    assert examined == [1]
+    calls = []
+    right = Question.compiled
+    monkeypatch.setattr(Question, "compiled", lambda q, nodes: (calls.append(1), right(q, nodes))[1])
+    monkeypatch.setattr(paying, "compile_seconds", lambda nodes: price)
+    monkeypatch.setattr(paying, "LEAST_COMPILE_SECONDS", 0.0)
+    monkeypatch.setattr(paying, "IMPORT_SECONDS", 0.0)
+    assert search(question, VOLTA, seed=0, budget=Budget(20_000, 60)).rows >= 20_000
+    assert len(calls) == compiled
+
+
+@pytest.mark.parametrize("backend", ["arrays", "integers"])
+def test_no_machine_code_where_another_backend_is_wanted(monkeypatch, backend):
+    monkeypatch.setenv("MMAPROOF_BACKEND", backend)
+    monkeypatch.setattr(Question, "lowered", lambda q: pytest.fail("lowered"))
+    search(Equivalence(VOLTA, VOLTA.change(adder="carry-save")), VOLTA, seed=0, budget=Budget(5_000, 60))
 
 
 def test_a_claim_that_is_compiled_wrongly_is_found_before_it_is_used(monkeypatch):
     question = Equivalence(VOLTA, VOLTA.change(fraction_bits=20))
     monkeypatch.setitem(llvm._COMPARED, Op.EQUAL, "ne")
     with pytest.raises(MiscompiledError, match="Equivalence"):
-        question.native_examine()
+        question.compiled(question.lowered())

@@ -1,5 +1,7 @@
 """The model in CUDA C++: the same text passes on the host, compiles for GPUs, and goes with others into a program."""
 
+from pathlib import Path
+
 import pytest
 from support.models import MUTATIONS, compiled, mutated, run_in, write
 
@@ -62,3 +64,15 @@ def test_two_models_share_a_program(tmp_path):
     for text in (both, both.replace(volta.name, "x").replace(double.name, volta.name).replace('"x', f'"{double.name}')):
         write(tmp_path, files | others | {"both.cu": text})
         assert run_in(tmp_path, compiled(tmp_path, "g++", AS_CPP, "both.cu")) == (0, "")
+
+
+def test_the_kernel_of_the_documents_compiles_for_gpus():
+    pytest.importorskip("cuda.bindings", reason="the package cuda-bindings is not here: nothing can be compiled")
+    from mmaproof.hardware_replay.cuda.compiling import compile_source
+
+    model, files = files_of("hopper/wgmma.m64n8k16.f32.f16.f16", rows=8)
+    header = f"{model.name}.cuh"
+    program = (Path(__file__).parents[3] / "docs" / "examples" / "gemm_on_cuda_model.cu").read_text(encoding="utf-8")
+    text = program.replace(f'#include "{header}"', files[header])
+    assert text != program
+    assert b"gemm" in compile_source(text, "sm_90a")

@@ -27,9 +27,9 @@ def section(title):
 @pytest.mark.parametrize(
     ("title", "tools"),
     [
-        ("c-model", ["gcc"]),
+        ("c-model", ["cc"]),
         pytest.param("cuda-model", ["g++"], marks=pytest.mark.middle),
-        pytest.param("sv-model", ["iverilog", "verilator"], marks=pytest.mark.middle),
+        pytest.param("sv-model", ["iverilog", "verilator", "make", "g++"], marks=pytest.mark.middle),
     ],
 )
 def test_the_commands_print_what_is_written(tmp_path, title, tools):

@@ -13,12 +13,14 @@ from mmaproof.smt.native.lowering import continued
 VOLTA = "volta/mma.m8n8k4.f32.f16.f16.f16"
 DOUBLE = "cpu/vfmadd231pd.m1n1k1.f64.f64.f64.f64"
 SATURATING = "cpu/vpdpbusds.m1n1k4.s32.u8.s8.s32"
+NVFP4 = "blackwell/tcgen05.mma.m128n8k64.block16.f32.e2m1.e2m1.ue4m3"
+FP6 = "rtx-blackwell/mma.m16n8k32.f32.e3m2.e2m3.f32"  # elements of 6 bits
 FAMILIES = [
     "hopper/wgmma.m64n8k16.f32.f16.f16",
-    "blackwell/tcgen05.mma.m128n8k64.block16.f32.e2m1.e2m1.ue4m3",
+    NVFP4,
     "blackwell/tcgen05.mma.m128n8k32.block32.f32.e5m2.e5m2.ue8m0",
     "hopper/mma.m16n8k32.f16.e5m2.e4m3.f16",
-    "rtx-blackwell/mma.m16n8k32.f32.e3m2.e2m3.f32",
+    FP6,
     "turing/mma.m8n8k32.s32.s4.s4.s32",
     "cdna2/v_mfma_f32_16x16x16f16",
     "cdna3/v_mfma_f32_16x16x32_fp8_bf8",
@@ -26,6 +28,7 @@ FAMILIES = [
     "paper/sequential.m1n1k4.f32.f16.f16.f32",
     "paper/tree.m1n1k4.f32.f16.f16.f32",
     "ampere/mma.m8n8k4.f64.f64.f64.f64",
+    "cpu/tdpbf16ps.m16n16k32.f32.bf16.bf16.f32",
 ]
 
 
@@ -44,6 +47,8 @@ def simulated(folder, model, files):
 
 def verilated(folder, top, *sources):
     """Compile sources with Verilator, without a warning, and run them; return exit status and what was printed."""
+    for tool in ("make", "g++"):
+        need(tool)
     status, said = run_in(folder, need("verilator"), "--binary", "--top-module", top, *sources)
     assert status == 0, said
     assert "%Warning" not in said
@@ -72,8 +77,11 @@ def test_an_operation_printed_wrong_fails_the_bench(tmp_path, name, op):
     assert f"of 80 rows differ from {name}" in said
 
 
-@pytest.mark.middle
-@pytest.mark.parametrize("name", [VOLTA, DOUBLE, "rtx-blackwell/mma.m16n8k32.f32.e3m2.e2m3.f32", FAMILIES[1]])
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(x, marks=pytest.mark.middle) for x in (DOUBLE, NVFP4)]
+    + [pytest.param(x, marks=pytest.mark.slow) for x in (VOLTA, FP6)],
+)
 def test_module_and_c_agree_under_verilator(tmp_path, name):
     model, files = files_of(name)
     write(tmp_path, files)
