@@ -117,7 +117,7 @@ def test_an_operation_without_meaning_is_found(of, op):
 @pytest.mark.parametrize(
     ("name", "k", "finite"),
     [
-        pytest.param(VOLTA, 1, False, marks=middle),
+        pytest.param(VOLTA, 1, False, marks=slow),
         pytest.param(VOLTA, 1, True, marks=slow),
         pytest.param("cdna2/v_mfma_f32_16x16x16f16", 1, False, marks=slow),
         pytest.param("cdna3/v_mfma_f32_16x16x16_f16", 1, False, marks=slow),
