@@ -379,14 +379,19 @@ def small(validation):
     return identifier, asked
 
 
-def test_as_many_rows_are_validated_as_asked_for(monkeypatch):
-    monkeypatch.setattr(identify, "SLOW", 0.0)  # time is no limit for a number that was asked for
+def test_as_many_rows_are_validated_as_asked_for():
     identifier, asked = small(150_000)
     outcome = identifier.identify()
     assert (outcome.validated, sum(asked)) == (150_000, 150_000 + outcome.oracle.operands)
     # a part at a time, so that memory does not grow with the number
     assert max(asked) <= 150_000 // 8
     assert len(asked) > 8
+
+
+def test_time_is_no_limit_for_a_number_that_was_asked_for(monkeypatch):
+    monkeypatch.setattr(identify, "SLOW", 0.0)
+    identifier, _ = small(1234)
+    assert identifier.identify().validated == 1234
 
 
 def test_a_slow_unit_is_validated_on_fewer_rows(monkeypatch):
@@ -415,3 +420,6 @@ def test_a_behaviour_that_was_wrong_is_not_computed_again(monkeypatch):
     assert evidence.agrees(wrong)[50:].all()
     assert not evidence.agrees(right)[50:].all()
     assert len(evidence.agrees(wrong)) == 70
+    # another one is held against all rows, those that were added too
+    assert not evidence.agrees(right.change(fraction_bits=12, rho="rn-fp32")).all()
+    assert len(evidence.agrees(right.change(fraction_bits=13))) == 70
