@@ -421,5 +421,5 @@ def test_a_behaviour_that_was_wrong_is_not_computed_again(monkeypatch):
     assert not evidence.agrees(right)[50:].all()
     assert len(evidence.agrees(wrong)) == 70
     # another one is held against all rows, those that were added too
-    assert not evidence.agrees(right.change(fraction_bits=12, rho="rn-fp32")).all()
+    assert not evidence.agrees(right.change(fraction_bits=12, rho="rne-fp32")).all()
     assert len(evidence.agrees(right.change(fraction_bits=13))) == 70
