@@ -7,14 +7,19 @@ PYTHON ?=
 PYTEST_ARGS ?=
 
 VENV := .venv
+# PyTorch takes 5 GB with its CUDA libraries, so it has an environment of its own.
+TORCH_VENV := .venv-torch
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 INSTALLED_DEV := $(VENV)/.installed-dev
+INSTALLED_TORCH := $(TORCH_VENV)/.installed
+NEEDS_TORCH := 05-training-without-the-hardware
+TORCH_NOTEBOOK := 'tests/notebooks/test_notebooks.py::test_runs_without_error_or_warning[$(NEEDS_TORCH)]'
 CANDIDATES = $(or $(PYTHON),python3 python3.14 python3.13 python3.12 python3.11 python)
 IS_SUPPORTED := import sys; sys.exit(sys.version_info < (3, 11))
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test test-all test-slow lint types format notebooks bench wheel clean
+.PHONY: help venv demo test test-all test-slow test-torch lint types format notebooks bench wheel clean
 # Two targets at once would run two pips in one environment.
 .NOTPARALLEL:
 # Every process of the tests would compile all modules again.
@@ -37,6 +42,9 @@ test-all: $(INSTALLED_DEV) ## run what a merge needs: whole catalogue, long proo
 test-slow: $(INSTALLED_DEV) ## run every test: hours
 	$(BIN)/pytest -n auto --slow $(PYTEST_ARGS)
 
+test-torch: $(INSTALLED_TORCH) ## run the tests of mmaproof.torch and its notebook; installs PyTorch into .venv-torch (5 GB)
+	$(TORCH_VENV)/bin/pytest -n auto --all tests/pytorch $(TORCH_NOTEBOOK) $(PYTEST_ARGS)
+
 lint: $(INSTALLED_DEV) ## check format and lint rules
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -49,11 +57,12 @@ format: $(INSTALLED_DEV) ## rewrite the sources in the project's format
 	$(BIN)/ruff format .
 
 notebooks: $(INSTALLED_DEV) ## run every notebook from top to bottom (their files stay as they are)
-	@if ls notebooks/*.ipynb > /dev/null 2>&1; then \
-	    $(BIN)/jupyter-execute notebooks/*.ipynb; \
-	else \
-	    echo "notebooks/ holds no notebook"; \
-	fi
+	@files=$$(ls notebooks/*.ipynb 2> /dev/null); \
+	if ! $(BIN)/python -c 'import torch' 2> /dev/null; then \
+	    echo "left out, because PyTorch is not installed: $(NEEDS_TORCH) (make test-torch runs it)"; \
+	    files=$$(echo "$$files" | grep -v '/$(NEEDS_TORCH)\.ipynb$$'); \
+	fi; \
+	if [ -n "$$files" ]; then $(BIN)/jupyter-execute $$files; else echo "notebooks/ holds no notebook to run"; fi
 
 bench: $(INSTALLED_DEV) ## run the benchmarks
 	@if ls benchmarks/*.py > /dev/null 2>&1; then \
@@ -67,9 +76,9 @@ wheel: $(INSTALLED) ## build the wheel into dist/
 	rm -rf build
 	$(BIN)/python -m pip wheel --quiet --quiet --disable-pip-version-check --no-input --no-deps --wheel-dir dist .
 
-clean: ## remove what was built and cached (the environment .venv stays)
+clean: ## remove what was built and cached (the environments .venv and .venv-torch stay)
 	rm -rf build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
-	find . -path ./$(VENV) -prune -o -type d \( -name __pycache__ -o -name .ipynb_checkpoints \) -exec rm -rf {} +
+	find . \( -path ./$(VENV) -o -path ./$(TORCH_VENV) \) -prune -o -type d \( -name __pycache__ -o -name .ipynb_checkpoints \) -exec rm -rf {} +
 
 # The stamps are newer than pyproject.toml once its packages and dependencies are installed; sources need no
 # new installation, because it is editable.
@@ -89,6 +98,12 @@ $(INSTALLED): pyproject.toml | $(BIN)/python
 $(INSTALLED_DEV): pyproject.toml | $(BIN)/python
 	$(call install,[dev])
 	@touch $(INSTALLED) $@
+
+$(INSTALLED_TORCH): pyproject.toml | $(BIN)/python
+	@test -x $(TORCH_VENV)/bin/python || $(BIN)/python -m venv $(TORCH_VENV)
+	@echo "installing .[dev,torch] into $(TORCH_VENV) (minutes, and 5 GB, the first time)" >&2
+	@$(TORCH_VENV)/bin/python -m pip install --quiet --quiet --disable-pip-version-check --no-input --editable '.[dev,torch]'
+	@touch $@
 
 # A name may be there and not run (a version manager's stand-in), so each candidate is tried, not looked up.
 $(BIN)/python:

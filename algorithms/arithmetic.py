@@ -85,8 +85,7 @@ class Arithmetic(Generic[D, T]):
         sum by one in its last place. The span has two bits to spare for that. Of a unit that does not state as much it
         is that of the format.
         """
-        words = OperandWords([x.word for x in a], [x.word for x in b], c.word)
-        d = dot_product_accumulate(unit, self.algebra, words).d
+        d = self._dot_product(unit, OperandWords([x.word for x in a], [x.word for x in b], c.word))
         products = Span(
             min(x.span.least + y.span.least for x, y in zip(a, b, strict=True)),
             max(x.span.most + y.span.most for x, y in zip(a, b, strict=True)),
@@ -95,6 +94,10 @@ class Arithmetic(Generic[D, T]):
         if unit.guarantees(Guarantee.BOUNDED_SUM):
             span = products.with_(c.span).summed(4 * (len(a) + 1))
         return self._noted(label, (tuple(a), tuple(b), (c,)), Number(unit.d_format, d, span), unit)
+
+    def _dot_product(self, unit: Design, words: OperandWords[D]) -> Word[D]:
+        """Return the pattern of d that ``unit`` returns."""
+        return dot_product_accumulate(unit, self.algebra, words).d
 
     def from_integer(self, label: str, x: Number[D], exponent: Word[D], fmt: Format, span: Span) -> Number[D]:
         """Return the integer ``x`` times ``2**exponent`` (signed), rounded to nearest in ``fmt``, with its span."""

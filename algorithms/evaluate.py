@@ -1,4 +1,4 @@
-"""Algorithms evaluated on concrete operands: one element on integers, many on arrays."""
+"""Algorithms evaluated on concrete operands: one element on integers, many on arrays, with native code for the unit."""
 
 from __future__ import annotations
 
@@ -13,10 +13,15 @@ from mmaproof.algorithms.arithmetic import Arithmetic, Step
 from mmaproof.algorithms.numbers import Number, Span
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import OperandError
-from mmaproof.designs.operands import Operands, Patterns
+from mmaproof.designs.operands import Operands, Patterns, pattern_dtype
 from mmaproof.smt.algebra.arrays import ArrayAlgebra
+from mmaproof.smt.algebra.code import TooWideError
 from mmaproof.smt.algebra.integers import IntegerAlgebra
 from mmaproof.smt.algebra.protocol import D, Word
+from mmaproof.smt.backends import Backend, wanted_backend
+from mmaproof.smt.evaluate import no_native_code
+from mmaproof.smt.native.paying import MATRICES, accounted, pays
+from mmaproof.smt.semantics import OperandWords
 
 _INTEGERS = IntegerAlgebra()
 _ARRAYS = ArrayAlgebra()
@@ -72,10 +77,13 @@ def trace(algorithm: Algorithm, unit: Design, operands: Operands) -> Trace:
 
 
 def multiply(algorithm: Algorithm, unit: Design, a: Patterns, b: Patterns, c: Patterns) -> Patterns:
-    """Return the patterns of ``C + A B``, shape (m, n), as the algorithm computes each element, on arrays.
+    """Return the patterns of ``C + A B``, shape (m, n), as the algorithm computes each element.
+
+    What happens outside the unit is computed on arrays, and so is the unit where native code does not pay.
 
     ``a`` has shape (m, k), ``b`` (k, n), ``c`` (m, n): patterns of fp32. Raises DesignError where the algorithm does
-    not run on ``unit`` or k does not fit, OperandError for shapes that do not fit each other.
+    not run on ``unit`` or k does not fit, OperandError for shapes that do not fit each other, and what
+    ``evaluate_batch`` raises for a backend.
     """
     algorithm.require(unit)
     if a.ndim != 2 or b.ndim != 2 or a.shape[1] != b.shape[0] or c.shape != (a.shape[0], b.shape[1]):
@@ -84,7 +92,7 @@ def multiply(algorithm: Algorithm, unit: Design, a: Patterns, b: Patterns, c: Pa
     if algorithm.finite_only and largest > OPERANDS.max_finite:
         raise OperandError(f"not all operands are finite: {algorithm.name} has no meaning for others")
     unit.padded_length(a.shape[1])
-    arithmetic = Arithmetic(_ARRAYS)
+    arithmetic = TileArithmetic(_ARRAYS)
     d = np.empty(c.shape, dtype=np.uint32)
     for top in range(0, len(a), TILE_ROWS):
         rows = slice(top, top + TILE_ROWS)
@@ -95,6 +103,40 @@ def multiply(algorithm: Algorithm, unit: Design, a: Patterns, b: Patterns, c: Pa
             (start,) = _numbers(c[np.newaxis, rows, columns])
             d[rows, columns] = algorithm.accumulate(arithmetic, unit, words_a, words_b, start).word.data
     return d
+
+
+class TileArithmetic(Arithmetic[Any, Any]):
+    """Operations on tiles: a of shape (rows, 1), b of (1, columns) and c of (rows, columns), or any that broadcast.
+
+    The unit computes each of them as a matrix product, by the backend that is wanted or the fastest one.
+    """
+
+    def _dot_product(self, unit: Design, words: OperandWords[Any]) -> Word[Any]:
+        of_a, of_b = (np.broadcast_shapes(*(np.shape(x.data) for x in column)) for column in (words.a, words.b))
+        shape = np.broadcast_shapes(of_a, of_b, np.shape(words.c.data))
+        if len(shape) != 2 or unit.scale_format is not None:
+            return super()._dot_product(unit, words)
+        rows, columns = shape
+        if of_a not in ((), (1, 1), (rows, 1)) or of_b not in ((), (1, 1), (1, columns)):
+            return super()._dot_product(unit, words)
+        wanted, instructions = wanted_backend(), -(-len(words.a) // unit.k)
+        dots = rows * columns * instructions
+        if wanted is not Backend.NATIVE and (wanted is not None or not pays(unit, MATRICES, dots)):
+            with accounted(unit, MATRICES, dots):
+                return super()._dot_product(unit, words)
+        from mmaproof.smt.native.matrices import Matrices, multiply_natively  # noqa: PLC0415  (loads LLVM)
+
+        a = np.stack([np.broadcast_to(x.data, (rows, 1))[:, 0] for x in words.a], axis=1)
+        b = np.stack([np.broadcast_to(x.data, (1, columns))[0] for x in words.b])
+        c = np.broadcast_to(words.c.data, shape)
+        patterns = (x.astype(pattern_dtype(fmt)) for x, fmt in zip((a, b, c), unit.formats[:3], strict=True))
+        try:
+            d = multiply_natively(unit, Matrices(*patterns))
+        except TooWideError as problem:
+            if wanted is Backend.NATIVE:
+                raise no_native_code(unit, problem) from problem
+            return super()._dot_product(unit, words)
+        return _ARRAYS.from_patterns(d, unit.d_format.bits)
 
 
 def _numbers(patterns: Patterns) -> list[Number[Any]]:

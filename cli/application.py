@@ -18,6 +18,7 @@ from mmaproof.cli import (
     identify,
     matrix,
     properties,
+    prove_native,
     record,
     recordings,
     replay,
@@ -61,6 +62,7 @@ for module in (
     disputes,
     gemm,
     serve,
+    prove_native,
     store,
     doctor,
 ):

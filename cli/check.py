@@ -18,6 +18,7 @@ from mmaproof.cli.options import (
     SolvingOptions,
     Where,
     askable,
+    with_backend,
     with_solving,
 )
 from mmaproof.cli.output import (
@@ -52,7 +53,7 @@ STEP = "d is that of one step: the other steps of the instruction would change i
 
 def register(app: typer.Typer) -> None:
     """Add the command to ``app``."""
-    app.command("check")(check)
+    app.command("check")(with_backend(check))
 
 
 @with_solving()

@@ -18,6 +18,7 @@ from mmaproof.cli.options import (
     SolvingOptions,
     Where,
     ZeroSigns,
+    with_backend,
     with_solving,
 )
 from mmaproof.cli.output import (
@@ -47,7 +48,7 @@ EXIT_STATUS = {
 
 def register(app: typer.Typer) -> None:
     """Add the command to ``app``."""
-    app.command("compare")(compare)
+    app.command("compare")(with_backend(compare))
 
 
 @with_solving()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mmaproof.cli.executors import Dask, runner
-from mmaproof.cli.options import SOLVING, DesignName, Json, SolvingOptions, with_solving
+from mmaproof.cli.options import SOLVING, DesignName, Json, SolvingOptions, with_backend, with_solving
 from mmaproof.cli.output import (
     EXIT_HOLDS,
     EXIT_UNKNOWN,
@@ -35,7 +35,7 @@ LISTED = 12
 
 def register(app: typer.Typer) -> None:
     """Add the command to ``app``."""
-    app.command("cover")(cover)
+    app.command("cover")(with_backend(cover))
 
 
 @with_solving(without=("search",), timeout="10s", timeout_of="Limit for each question to a solver: 30s, 2m, 1h.")

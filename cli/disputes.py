@@ -9,7 +9,7 @@ import typer
 
 from mmaproof.cli.executors import Dask, runner
 from mmaproof.cli.operands import operand_lines, operands_record
-from mmaproof.cli.options import SOLVING, Json, SolvingOptions, with_solving
+from mmaproof.cli.options import SOLVING, Json, SolvingOptions, with_backend, with_solving
 from mmaproof.cli.output import EXIT_HOLDS, EXIT_UNKNOWN, complain, counted, print_json, say
 from mmaproof.cli.version import tool_version
 
@@ -22,7 +22,7 @@ STATUS = {"refuted": "separated", "proved": "unobservable", "unknown": "unknown"
 
 def register(app: typer.Typer) -> None:
     """Add the command to ``app``."""
-    app.command("disputes")(disputes)
+    app.command("disputes")(with_backend(disputes))
 
 
 @with_solving(without=("search", "seed"), timeout="20s", timeout_of="Limit for each question that is asked: 20s, 2m.")

@@ -1,4 +1,4 @@
-"""`mmaproof doctor`: which solvers, targets and extras are available, and what is missing."""
+"""`mmaproof doctor`: which solvers, backends, targets and extras are available, and what is missing."""
 
 from __future__ import annotations
 
@@ -21,10 +21,11 @@ _PACKAGES = ("pysmt", "numpy", "ml_dtypes", "typer", "rich")
 _EXTRAS = {
     "pictures": ("matplotlib",),
     "dask": ("distributed",),
-    "cpu": ("llvmlite",),
+    "native": ("llvmlite",),
     "cuda": ("cuda-bindings", "nvidia-cuda-nvrtc"),
     "proofs": ("python-sat",),
     "notebooks": ("matplotlib", "nbclient"),
+    "torch": ("torch",),
     "dev": ("pytest", "hypothesis", "mypy", "ruff"),
 }
 
@@ -46,6 +47,7 @@ def doctor(json: Json = False) -> int:
         "solvers": solvers,
         "packages": {name: _version(name) for name in _PACKAGES},
         "extras": {extra: {name: _version(name) for name in names} for extra, names in _EXTRAS.items()},
+        "backends": _backends(),
         "targets": _targets(),
     }
     if json:
@@ -60,6 +62,27 @@ def _version(package: str) -> str | None:
         return version(package)
     except PackageNotFoundError:
         return None
+
+
+def _backends() -> dict[str, str]:
+    """Return which backend is chosen, and what each of them is, or why it is not available."""
+    from mmaproof.smt.backends import BACKEND_VARIABLE, Backend, wanted_backend
+    from mmaproof.smt.native import cache, compiler
+
+    if (problem := compiler.missing()) is None:
+        cpu, kept = compiler.processor(), cache.folder()
+        where = "not kept" if kept is None else f"kept in {kept}"
+        native = f"LLVM by llvmlite {cpu.llvmlite}, for {cpu.name}, vectors of {cpu.vector_bits} bits; code is {where}"
+    else:
+        native = f"missing: {problem}"
+    found = {
+        Backend.INTEGERS: "Python integers, one row at a time",
+        Backend.ARRAYS: f"NumPy {_version('numpy')}",
+        Backend.NATIVE: native,
+    }
+    wanted = wanted_backend()
+    chosen = "the fastest for what is asked" if wanted is None else f"{wanted} ({BACKEND_VARIABLE})"
+    return {"chosen": chosen, **{x.value: text for x, text in found.items()}}
 
 
 def _targets() -> dict[str, str]:
@@ -103,6 +126,8 @@ def _print(report: dict[str, Any]) -> None:
     for extra, packages in report["extras"].items():
         for name, found in packages.items():
             rows.append((f"extra [{extra}]", name, found or f"missing: pip install 'mmaproof[{extra}]'"))
+    for name, text in report["backends"].items():
+        rows.append(("backend", name, text))
     for name, text in report["targets"].items():
         rows.append(("target", name, text))
     table = Table(box=None, pad_edge=False, show_header=False)

@@ -1,4 +1,4 @@
-"""`mmaproof export`: vectors, programs and queries as files that other tools read."""
+"""`mmaproof export`: vectors, programs, queries and models as files that other tools read."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, assert_never
 
 import typer
 
-from mmaproof.cli.options import Json, NanCodes, Seed, Where, ZeroSigns, askable
+from mmaproof.cli.options import Json, NanCodes, Seed, Where, ZeroSigns, askable, with_backend
 from mmaproof.cli.output import EXIT_HOLDS, complain, print_json, say
 from mmaproof.cli.version import tool_version
 
@@ -27,14 +27,18 @@ class ExportFormat(StrEnum):
     CUDA = "cuda"
     HIP = "hip"
     SMT2 = "smt2"
+    C_MODEL = "c-model"
+    CUDA_MODEL = "cuda-model"
+    SV_MODEL = "sv-model"
 
 
 PROGRAMS = (ExportFormat.CUDA, ExportFormat.HIP)
+MODELS = (ExportFormat.C_MODEL, ExportFormat.CUDA_MODEL, ExportFormat.SV_MODEL)
 
 
 def register(app: typer.Typer) -> None:
     """Add the command to ``app``."""
-    app.command("export")(export)
+    app.command("export")(with_backend(export))
 
 
 def export(
@@ -43,14 +47,16 @@ def export(
         typer.Argument(
             metavar="SOURCE",
             help="A vector file (.jsonl), a recording (.npz), or a distribution of random operands; "
-            "for smt2 two designs.",
+            "for smt2 two designs, for models one.",
             show_default=False,
         ),
     ],
     form: Annotated[ExportFormat, typer.Option("--format", help="What to write.", show_default=False)],
     output: Annotated[
         Path,
-        typer.Option("-o", "--output", metavar="FILE", help="The file; for readmemh a new folder.", show_default=False),
+        typer.Option(
+            "-o", "--output", metavar="FILE", help="The file; for readmemh and models a new folder.", show_default=False
+        ),
     ],
     designs: Annotated[
         list[str] | None,
@@ -69,12 +75,15 @@ def export(
             metavar="N",
             min=1,
             callback=askable,
-            help="Length of random operands, or of what smt2 asks (default the instruction's K); of a file, the "
-            "vectors of that length.",
+            help="Length of random operands, of what smt2 asks, or of a model (default the instruction's K); of a "
+            "file, the vectors of that length.",
         ),
     ] = None,
     rows: Annotated[
-        int | None, typer.Option("--rows", metavar="N", min=1, help="Random operand sets (default 1000).")
+        int | None,
+        typer.Option(
+            "--rows", metavar="N", min=1, help="Random operand sets (default 1000; in the self-test of a model 400)."
+        ),
     ] = None,
     seed: Seed = 0,
     where: Where = None,
@@ -82,7 +91,7 @@ def export(
     ignore_zero_signs: ZeroSigns = False,
     json: Json = False,
 ) -> int:
-    """Write vectors, or the question of `compare`, as files that other tools read.
+    """Write vectors, the question of `compare`, or a model of a design, as files that other tools read.
 
     \b
     jsonl      vector lines
@@ -92,6 +101,9 @@ def export(
     testfloat  lines of operands and result, in the manner of Berkeley TestFloat
     cuda, hip  a self-contained program that runs the operands and prints vectors
     smt2       the question of `compare` for two designs, in SMT-LIB 2
+    c-model    a design as functions in C11, with a self-test
+    cuda-model a design as a function of CUDA C++ for host and device, with a self-test
+    sv-model   a design as a combinational SystemVerilog module, with test benches
 
     The expected d is what SOURCE holds of the design, else what the model returns.
     """  # noqa: D301  (a backspace before lines that are to stay as they are)
@@ -102,8 +114,12 @@ def export(
 
     if form is not ExportFormat.SMT2 and (where or nan_codes or ignore_zero_signs):
         raise InputError(f"--where, --nan-codes and --ignore-zero-signs are of smt2: {form} has no use for them")
-    (require_new_folder if form is ExportFormat.READMEMH else require_writable)(output)
-    if form is ExportFormat.SMT2:
+    (require_new_folder if form in (ExportFormat.READMEMH, *MODELS) else require_writable)(output)
+    if form in MODELS:
+        if designs:
+            raise InputError(f"{form} is of the design that is named first: leave --design out")
+        record, text = _model(sources, form, output, k, rows, seed)
+    elif form is ExportFormat.SMT2:
         if designs or rows is not None:
             raise InputError("smt2 is a question about all operands of two designs: leave --design and --rows out")
         settings = {"nan_codes": nan_codes, "zero_signs": not ignore_zero_signs}
@@ -146,7 +162,9 @@ def _vectors(
             write_atomically(output, testfloat_lines(selection))
         case ExportFormat.JSONL:
             write_vectors(output, list(selection.vectors))
-        case ExportFormat.CUDA | ExportFormat.HIP | ExportFormat.SMT2:
+        case ExportFormat.CUDA | ExportFormat.HIP | ExportFormat.SMT2 | ExportFormat.C_MODEL:
+            raise ValueError(f"{form.value} is no format of rows")
+        case ExportFormat.CUDA_MODEL | ExportFormat.SV_MODEL:
             raise ValueError(f"{form.value} is no format of rows")
         case _:
             assert_never(form)
@@ -216,3 +234,28 @@ def _query(
     names = [first.name, second.name]
     record = {"designs": names, "k": question.k, "where": [str(x) for x in question.where]}
     return record, f"are {' and '.join(names)} different? (k = {question.k})"
+
+
+def _model(
+    sources: list[str], form: ExportFormat, output: Path, k: int | None, rows: int | None, seed: int
+) -> tuple[dict[str, Any], str]:
+    """Write a design as a program; return likewise."""
+    from mmaproof.designs.catalogue import find_design
+    from mmaproof.designs.errors import InputError
+    from mmaproof.generators.formats.verilog import write_folder
+    from mmaproof.generators.models.c_model import c_files
+    from mmaproof.generators.models.cuda_model import cuda_files
+    from mmaproof.generators.models.model import make_model
+    from mmaproof.generators.models.self_test import ROWS, make_self_test
+    from mmaproof.generators.models.sv_model import sv_files
+
+    if len(sources) != 1:
+        raise InputError(f"{len(sources)} sources: {form} is of one design")
+    model = make_model(find_design(sources[0]), k, tool_version())
+    test = make_self_test(model, ROWS if rows is None else rows, seed)
+    write = {ExportFormat.C_MODEL: c_files, ExportFormat.CUDA_MODEL: cuda_files, ExportFormat.SV_MODEL: sv_files}[form]
+    files = write(model, test)
+    write_folder(output, files)
+    count = len(test.selection.vectors)
+    record = {"design": model.design.name, "k": model.k, "name": model.name, "rows": count, "files": sorted(files)}
+    return record, f"{model.design.name}, k = {model.k}, with {count} rows to test it: {', '.join(sorted(files))}"

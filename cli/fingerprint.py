@@ -12,7 +12,7 @@ from rich.text import Text
 
 from mmaproof.cli.check import run_record, value_text
 from mmaproof.cli.executors import Dask, runner
-from mmaproof.cli.options import SOLVING, Json, SolvingOptions, with_solving
+from mmaproof.cli.options import SOLVING, Json, SolvingOptions, with_backend, with_solving
 from mmaproof.cli.output import EXIT_HOLDS, EXIT_UNKNOWN, complain, counted, print_json, results, say
 from mmaproof.cli.version import tool_version
 
@@ -32,7 +32,7 @@ LEAST_FEATURE = 20
 
 def register(app: typer.Typer) -> None:
     """Add the command to ``app``."""
-    app.command("fingerprint")(fingerprint)
+    app.command("fingerprint")(with_backend(fingerprint))
 
 
 @with_solving(without=("search",), timeout="20s", timeout_of="Limit for each property of each design: 20s, 2m.")

@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mmaproof.cli.operands import operand_lines, operands_record
-from mmaproof.cli.options import SOLVING, Instruction, Json, Seed, SolvingOptions, TargetName, target_of, with_solving
+from mmaproof.cli.options import (
+    SOLVING,
+    Instruction,
+    Json,
+    Seed,
+    SolvingOptions,
+    TargetName,
+    target_of,
+    with_backend,
+    with_solving,
+)
 from mmaproof.cli.output import EXIT_HOLDS, EXIT_REFUTED, EXIT_UNKNOWN, complain, print_json, progress, say, say_wrapped
 
 if TYPE_CHECKING:
@@ -20,7 +30,7 @@ if TYPE_CHECKING:
 
 def register(app: typer.Typer) -> None:
     """Add the command to ``app``."""
-    app.command("identify")(identify)
+    app.command("identify")(with_backend(identify))
 
 
 @with_solving(without=("search", "jobs", "certify", "timeout", "memory", "seed"))

@@ -13,7 +13,7 @@ import typer
 
 from mmaproof.cli.compare import comparison_record, witness_vector
 from mmaproof.cli.executors import Dask, executors
-from mmaproof.cli.options import SOLVING, Json, Output, SolvingOptions, with_solving
+from mmaproof.cli.options import SOLVING, Json, Output, SolvingOptions, with_backend, with_solving
 from mmaproof.cli.output import EXIT_HOLDS, EXIT_UNKNOWN, complain, counted, print_json
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 def register(app: typer.Typer) -> None:
     """Add the command to ``app``."""
-    app.command("matrix")(matrix)
+    app.command("matrix")(with_backend(matrix))
 
 
 @with_solving(without=("search", "jobs"), timeout_of="Limit for each question that is asked: 30s, 2m.")

@@ -92,6 +92,15 @@ ZeroSigns = Annotated[bool, typer.Option("--ignore-zero-signs", help="+0 and -0 
 Explained = Annotated[
     bool, typer.Option("--explain", help="Show the lemmas behind the answer as a tree: status, seconds, solver.")
 ]
+BackendName = Annotated[
+    str | None,
+    typer.Option(
+        "--backend",
+        metavar="NAME",
+        help="What computes many rows: integers, arrays or native; default $MMAPROOF_BACKEND, else the fastest.",
+        show_default=False,
+    ),
+]
 Output = Annotated[
     Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write what was found as a vector file.")
 ]
@@ -205,6 +214,24 @@ def with_solving(
         return called
 
     return decorate
+
+
+def with_backend(command: Callable[..., int]) -> Callable[..., int]:
+    """Give a command the option ``--backend``, before ``--json``; it holds for the processes that it starts, too."""
+    parameters = list(signature(command, eval_str=True).parameters.values())
+    place = next((i for i, x in enumerate(parameters) if x.name == "json"), len(parameters))
+    parameters.insert(place, Parameter("backend", parameters[0].kind, default=None, annotation=BackendName))
+
+    def called(backend: str | None, **given: Any) -> int:
+        from mmaproof.smt.backends import wanting
+
+        with wanting(backend):
+            return command(**given)
+
+    called.__name__, called.__doc__, called.__module__ = command.__name__, command.__doc__, command.__module__
+    called.__annotations__ = {x.name: x.annotation for x in parameters} | {"return": int}
+    vars(called)["__signature__"] = Signature(parameters, return_annotation=int)
+    return called
 
 
 def target_of(text: str, timeout: str, design: str | None) -> Target:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mmaproof.cli.options import Instruction, Json, Length, Seed, Silence, TargetName, target_of
+from mmaproof.cli.options import Instruction, Json, Length, Seed, Silence, TargetName, target_of, with_backend
 from mmaproof.cli.output import EXIT_HOLDS, EXIT_UNKNOWN, complain, print_json, say
 from mmaproof.cli.standard import record_standard
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def register(app: typer.Typer) -> None:
     """Add the command to ``app``."""
-    app.command("record")(record)
+    app.command("record")(with_backend(record))
 
 
 def record(

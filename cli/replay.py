@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mmaproof.cli.operands import operand_lines, operands_record
-from mmaproof.cli.options import Instruction, Json, NanCodes, Silence, TargetName, target_of
+from mmaproof.cli.options import Instruction, Json, NanCodes, Silence, TargetName, target_of, with_backend
 from mmaproof.cli.output import EXIT_HOLDS, EXIT_INPUT, EXIT_REFUTED, EXIT_UNKNOWN, complain, print_json, results, say
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def register(app: typer.Typer) -> None:
     """Add the command to ``app``."""
-    app.command("replay")(replay)
+    app.command("replay")(with_backend(replay))
 
 
 def replay(

@@ -6,13 +6,13 @@ import sys
 
 import typer
 
-from mmaproof.cli.options import DesignName
+from mmaproof.cli.options import DesignName, with_backend
 from mmaproof.cli.output import EXIT_BROKEN_PIPE, EXIT_HOLDS
 
 
 def register(app: typer.Typer) -> None:
     """Add the command to ``app``."""
-    app.command("serve")(serve)
+    app.command("serve")(with_backend(serve))
 
 
 def serve(design: DesignName) -> int:

@@ -11,7 +11,7 @@ import typer
 from mmaproof.cli.executors import Dask, executors
 from mmaproof.cli.matrix import chosen
 from mmaproof.cli.operands import operands_record
-from mmaproof.cli.options import SOLVING, Json, Output, SolvingOptions, with_solving
+from mmaproof.cli.options import SOLVING, Json, Output, SolvingOptions, with_backend, with_solving
 from mmaproof.cli.output import EXIT_HOLDS, EXIT_UNKNOWN, complain, counted, print_json
 from mmaproof.cli.version import tool_version
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 def register(app: typer.Typer) -> None:
     """Add the command to ``app``."""
-    app.command("suite")(suite)
+    app.command("suite")(with_backend(suite))
 
 
 @with_solving(without=("search", "jobs"), timeout_of="Limit for each question that is asked: 30s, 2m.")

@@ -155,7 +155,7 @@ class OperandBatch:
                 continue
             if patterns.dtype.kind != "u":
                 raise OperandError(f"{column} has type {patterns.dtype}: bit patterns are unsigned integers")
-            if patterns.size and int(patterns.max()) >> fmt.bits:
+            if 8 * patterns.itemsize > fmt.bits and patterns.size and int(patterns.max()) >> fmt.bits:
                 raise OperandError(
                     f"{column} holds {int(patterns.max()):#x}, too wide for {fmt.name} ({fmt.bits} bits)"
                 )

@@ -41,7 +41,7 @@ def dot(
     scale_a: npt.ArrayLike | None = None,
     scale_b: npt.ArrayLike | None = None,
     *,
-    backend: Backend | None = None,
+    backend: Backend | str | None = None,
 ) -> npt.NDArray[Any]:
     """Return ``c + sum_k a[..., k]*b[..., k]`` as ``design`` (or the design of that name) computes it.
 
@@ -68,7 +68,7 @@ def dot(
         shape = np.broadcast_shapes(*leading)
     except ValueError:
         raise OperandError(f"leading dimensions {', '.join(map(str, leading))} do not broadcast") from None
-    spread, wanted = operands.broadcast(shape or (1,)), wanted_backend() if backend is None else backend
+    spread, wanted = operands.broadcast(shape or (1,)), wanted_backend(backend)
     d = np.empty(math.prod(shape), dtype=pattern_dtype(found.d_format))
     for first in range(0, len(d), CHUNK_ROWS):
         at = np.unravel_index(np.arange(first, min(first + CHUNK_ROWS, len(d))), spread.c.shape)
@@ -85,7 +85,7 @@ def matmul(
     scale_b: npt.ArrayLike | None = None,
     *,
     jobs: int = 1,
-    backend: Backend | None = None,
+    backend: Backend | str | None = None,
 ) -> npt.NDArray[Any]:
     """Return the matrix ``c + a @ b`` as ``design`` (or the design of that name) computes each of its elements.
 
@@ -108,7 +108,7 @@ def matmul(
     (m, k), n = given.a.shape, given.b.shape[1]
     counts = [None if s is None else s.shape[x] for s, x in ((given.scale_a, 1), (given.scale_b, 0))]
     _check_length(found, k, counts)
-    wanted = wanted_backend() if backend is None else backend
+    wanted = wanted_backend(backend)
     if wanted is Backend.NATIVE or (wanted is None and pays(found, MATRICES, m * n * -(-k // found.k))):
         from mmaproof.smt.native.matrices import Matrices, multiply_natively  # noqa: PLC0415  (loads LLVM)
 

@@ -1,13 +1,13 @@
 """Questions: a claim about all operands that satisfy the preconditions.
 
 A question is written over the algebra, like the semantics. One definition serves three purposes: the solver gets it as
-terms, the search looks for a witness on arrays, and every witness is confirmed on integers.
+terms, the search looks for a witness on arrays or in machine code, and every witness is confirmed on integers.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -21,10 +21,13 @@ from mmaproof.designs.operands import OperandBatch, Operands
 from mmaproof.properties.key import Keyed
 from mmaproof.properties.preconditions import Precondition
 from mmaproof.smt.algebra.arrays import ArrayAlgebra
+from mmaproof.smt.algebra.code import CodeAlgebra
 from mmaproof.smt.algebra.integers import IntegerAlgebra
+from mmaproof.smt.algebra.nodes import Node
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.environment import default_environment
+from mmaproof.smt.native.lowering import InputColumn, columns_of, symbols
 from mmaproof.smt.proving.lemma import Formula, Lemma
 from mmaproof.smt.proving.staged import Related
 from mmaproof.smt.semantics import OperandWords
@@ -32,6 +35,10 @@ from mmaproof.smt.semantics.unpack import unpack
 
 _INTEGERS = IntegerAlgebra()
 _ARRAYS = ArrayAlgebra()
+
+
+Examined = tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]
+"""Which rows satisfy the preconditions, and which of them violate the claim."""
 
 
 class Question(Keyed, ABC):
@@ -140,10 +147,41 @@ class Question(Keyed, ABC):
             ]
         )
 
-    def examine(self, batch: OperandBatch) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    def examine(self, batch: OperandBatch) -> Examined:
         """Return which rows satisfy the preconditions, and which of them violate the claim, computed on arrays."""
         meant = self.examine_precondition(batch)
         return meant, meant & self.examine_claim(batch)
+
+    def lowered(self) -> list[Node]:
+        """Return the preconditions and the claim as nodes of a graph, whose inputs are the operands.
+
+        Raises TooWideError where a number needs more than 128 bits.
+        """
+        algebra = CodeAlgebra()
+        operands = symbols(algebra, self._input_columns)
+        return [self.precondition(algebra, operands).data, self.claim(algebra, operands).data]
+
+    def compiled(self, lowered: Sequence[Node]) -> Callable[[OperandBatch], Examined]:
+        """Return ``examine`` in machine code, of the nodes that ``lowered`` returns.
+
+        Raises TargetUnavailable where nothing can be compiled.
+        """
+        from mmaproof.smt.native.kernels import truths_kernel  # noqa: PLC0415  (loads LLVM)
+
+        def on_arrays(batch: OperandBatch) -> list[npt.NDArray[np.bool_]]:
+            return [self.examine_precondition(batch), ~self.examine_claim(batch)]
+
+        kernel = truths_kernel(type(self).__name__, self._input_columns, lowered, on_arrays)
+
+        def examine(batch: OperandBatch) -> Examined:
+            meant, holds = (x.astype(bool) for x in kernel.run(batch))
+            return meant, meant & ~holds
+
+        return examine
+
+    @property
+    def _input_columns(self) -> tuple[InputColumn, ...]:
+        return columns_of(self.formats, self.k, self.scale_format, self.blocks)
 
     def examine_precondition(self, batch: OperandBatch) -> npt.NDArray[np.bool_]:
         """Return which rows satisfy the preconditions, computed on arrays."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import StrEnum
 
 from mmaproof.designs.errors import InputError
@@ -22,22 +24,40 @@ class Backend(StrEnum):
     """machine code compiled for the design, with the extra [native]"""
 
 
-def wanted_backend() -> Backend | None:
-    """Return the backend that ``MMAPROOF_BACKEND`` names; None where it is unset, so that the fastest is taken.
+def wanted_backend(backend: Backend | str | None = None) -> Backend | None:
+    """Return the backend given, else the one that ``MMAPROOF_BACKEND`` names, else None, for the fastest.
 
     Raises InputError for an unknown name.
     """
+    if backend is not None:
+        return _backend(backend, "backend")
     named = os.environ.get(BACKEND_VARIABLE)
-    if not named:
-        return None
+    return _backend(named, BACKEND_VARIABLE) if named else None
+
+
+@contextmanager
+def wanting(name: str | None) -> Iterator[None]:
+    """Let this process, and those that it starts meanwhile, compute by the backend of this name; None changes nothing.
+
+    Raises InputError for an unknown name.
+    """
+    if name is None:
+        yield
+        return
+    before = os.environ.get(BACKEND_VARIABLE)
+    os.environ[BACKEND_VARIABLE] = _backend(name, "backend").value
     try:
-        return Backend(named)
+        yield
+    finally:
+        if before is None:
+            del os.environ[BACKEND_VARIABLE]
+        else:
+            os.environ[BACKEND_VARIABLE] = before
+
+
+def _backend(name: str, what: str) -> Backend:
+    try:
+        return Backend(name)
     except ValueError:
-        raise InputError(
-            f"{BACKEND_VARIABLE} = {named!r} is no backend: one of {', '.join(Backend)}, or unset for the fastest"
-        ) from None
-
-
-def want_backend(backend: Backend) -> None:
-    """Let this process, and those that it starts, compute by one backend."""
-    os.environ[BACKEND_VARIABLE] = backend.value
+        allowed = ", ".join(Backend)
+        raise InputError(f"{what} = {name!r} is no backend: one of {allowed}, or none for the fastest") from None

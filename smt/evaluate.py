@@ -44,7 +44,7 @@ def evaluate(design: Design, operands: Operands) -> int:
     return trace(design, operands).d.data
 
 
-def evaluate_batch(design: Design, batch: OperandBatch, *, backend: Backend | None = None) -> Patterns:
+def evaluate_batch(design: Design, batch: OperandBatch, *, backend: Backend | str | None = None) -> Patterns:
     """Return the patterns of d, shape (rows,), by the backend given, or the one that ``MMAPROOF_BACKEND`` names.
 
     Where neither says, native code computes them if it is installed and pays, and arrays otherwise. Raises
@@ -52,7 +52,7 @@ def evaluate_batch(design: Design, batch: OperandBatch, *, backend: Backend | No
     llvmlite is missing, InputError where the design needs numbers that are too wide for native code.
     """
     batch.check(design)
-    match wanted_backend() if backend is None else backend:
+    match wanted_backend(backend):
         case Backend.INTEGERS:
             rows = (evaluate(design, batch.row(i)) for i in range(len(batch)))
             return np.fromiter(rows, pattern_dtype(design.d_format), len(batch))
@@ -90,7 +90,7 @@ def _fastest(design: Design, batch: OperandBatch) -> Patterns:
             try:
                 result[first:] = _natively(design, rest)
                 break
-            except TooWideError:  # it is not tried again
+            except TooWideError:  # of an instruction whose c is another's d
                 pass
         chunk = batch if len(batch) <= CHUNK_ROWS else batch.select(slice(first, first + CHUNK_ROWS))
         with paying.accounted(design, length, len(chunk) * instructions):

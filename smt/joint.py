@@ -7,6 +7,7 @@ one node, so a hundred designs that are much alike take the time of twenty.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -16,8 +17,8 @@ from mmaproof.designs.operands import OperandBatch, Patterns, pattern_dtype
 from mmaproof.smt.algebra.code import CodeAlgebra, TooWideError
 from mmaproof.smt.algebra.node_arrays import run_on_arrays
 from mmaproof.smt.algebra.nodes import Node
-from mmaproof.smt.native.lowering import input_columns, input_words
-from mmaproof.smt.semantics import OperandWords, dot_product_accumulate
+from mmaproof.smt.native.lowering import input_columns, symbols
+from mmaproof.smt.semantics import dot_product_accumulate
 
 
 class JointDesigns:
@@ -27,10 +28,7 @@ class JointDesigns:
         self.signature = design.signature
         self._columns = input_columns(design, length)
         self._algebra = CodeAlgebra()
-        words = input_words(self._algebra, self._columns)
-        self._operands = OperandWords(
-            words["a"], words["b"], words["c"][0], words.get("sa", ()), words.get("sb", ()), read={}
-        )
+        self._operands = replace(symbols(self._algebra, self._columns), read={})
 
     def add(self, design: Design) -> Node | None:
         """Return the node that is d of a design; None where its numbers need more than 128 bits.

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,10 @@ settings.load_profile("mmaproof")
 
 # No test finds answers of another one, or leaves some in the user's home; who wants a store names one.
 os.environ["MMAPROOF_STORE"] = ""
+# Native code is compiled once for all processes of the tests, and kept no longer than they run.
+if "PYTEST_XDIST_WORKER" not in os.environ:
+    _CACHE = tempfile.TemporaryDirectory(prefix="mmaproof-tests-")
+    os.environ["MMAPROOF_CACHE"] = _CACHE.name
 
 # A shell that starts the tests in the background has Ctrl-C ignored, which every process below would inherit.
 signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mmaproof.cli.explain import lemma_record, print_lemmas
-from mmaproof.cli.options import SOLVING, Explained, Json, Length, SolvingOptions, Where, with_solving
+from mmaproof.cli.options import SOLVING, Explained, Json, Length, SolvingOptions, Where, with_backend, with_solving
 from mmaproof.cli.output import (
     EXIT_HOLDS,
     EXIT_INPUT,
@@ -34,7 +34,7 @@ EXIT_STATUS = {
 
 def register(app: typer.Typer) -> None:
     """Add the command to ``app``."""
-    app.command("check")(check)
+    app.command("check")(with_backend(check))
 
 
 @with_solving(timeout="2m")

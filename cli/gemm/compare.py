@@ -11,7 +11,7 @@ from mmaproof.cli.explain import lemma_record
 from mmaproof.cli.gemm.options import AlgorithmName, Unit
 from mmaproof.cli.gemm.run import error_record, error_text
 from mmaproof.cli.operands import operand_lines, operands_record
-from mmaproof.cli.options import SOLVING, Json, Length, Output, SolvingOptions, Where, with_solving
+from mmaproof.cli.options import SOLVING, Json, Length, Output, SolvingOptions, Where, with_backend, with_solving
 from mmaproof.cli.output import (
     EXIT_HOLDS,
     EXIT_REFUTED,
@@ -41,7 +41,7 @@ EXIT_STATUS = {
 
 def register(app: typer.Typer) -> None:
     """Add the command to ``app``."""
-    app.command("compare")(compare)
+    app.command("compare")(with_backend(compare))
 
 
 @with_solving()

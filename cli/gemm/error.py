@@ -13,7 +13,7 @@ import typer
 
 from mmaproof.cli.executors import Dask, runner
 from mmaproof.cli.gemm.options import Unit
-from mmaproof.cli.options import SOLVING, Json, SolvingOptions, askable, with_solving
+from mmaproof.cli.options import SOLVING, Json, SolvingOptions, askable, with_backend, with_solving
 from mmaproof.cli.output import EXIT_HOLDS, EXIT_UNKNOWN, counted, print_json, progress, results, say, say_wrapped
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ MEANINGS = {
 
 def register(app: typer.Typer) -> None:
     """Add the command to ``app``."""
-    app.command("error")(error)
+    app.command("error")(with_backend(error))
 
 
 @with_solving(without=("search", "jobs", "certify", "seed"))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -17,9 +18,13 @@ from mmaproof.generators.cover.events import events
 from mmaproof.properties.question import operand_words
 from mmaproof.properties.run_question import RunQuestion, Scope
 from mmaproof.smt.algebra.arrays import ArrayAlgebra, Data
+from mmaproof.smt.algebra.code import CodeAlgebra
+from mmaproof.smt.algebra.nodes import Node
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
 from mmaproof.smt.arrays import CHUNK_ROWS
 from mmaproof.smt.evaluate import evaluate_batch
+from mmaproof.smt.native.lowering import input_columns, no_rows, symbols
+from mmaproof.smt.native.paying import Switch
 from mmaproof.smt.proving.decide import decide
 from mmaproof.smt.semantics import DotProduct, OperandWords, dot_product_accumulate
 from mmaproof.smt.solving.limits import Limits
@@ -37,14 +42,40 @@ CHANGES = 3
 
 
 def hits_of(design: Design, batch: OperandBatch) -> tuple[list[Bin], Hits]:
-    """Return the bins of ``design``, and which of them the rows hit, computed on arrays; rows are of length K."""
+    """Return the bins of ``design``, and which of them the rows hit; rows are of length K."""
+    bins, measure = _measure(design)
+    chunks = [batch.select(slice(first, first + CHUNK_ROWS)) for first in range(0, max(len(batch), 1), CHUNK_ROWS)]
+    left = len(batch)
     parts = []
-    for first in range(0, len(batch), CHUNK_ROWS):
-        chunk = batch.select(slice(first, first + CHUNK_ROWS))
-        found = _events_of(design, chunk)
-        bins = list(found)
-        parts.append(np.stack([np.broadcast_to(found.hit(x).data, len(chunk)) for x in bins], axis=1))
+    for chunk in chunks:
+        left -= len(chunk)
+        parts.append(measure(chunk, rows_ahead=left))
     return bins, np.concatenate(parts)
+
+
+@lru_cache(maxsize=8)
+def _measure(design: Design) -> tuple[list[Bin], Switch[Hits]]:
+    """Return the bins of a design, and what says which of them rows hit: computed on arrays, or by machine code."""
+    columns = input_columns(design, design.k)
+    bins = list(_events_of(design, no_rows(columns)))
+
+    def on_arrays(batch: OperandBatch) -> Hits:
+        found = _events_of(design, batch)
+        return np.stack([np.broadcast_to(found.hit(x).data, len(batch)) for x in bins], axis=1)
+
+    def lowered() -> list[Node]:
+        algebra = CodeAlgebra()
+        words = symbols(algebra, columns)
+        found = events(design, algebra, words, dot_product_accumulate(design, algebra, words))
+        return [found.hit(x).data for x in bins]
+
+    def compiled(truths: Sequence[Node]) -> Callable[[OperandBatch], Hits]:
+        from mmaproof.smt.native.kernels import truths_kernel  # noqa: PLC0415  (loads LLVM)
+
+        kernel = truths_kernel(f"events of {design.name}", columns, truths, lambda batch: list(on_arrays(batch).T))
+        return lambda batch: np.stack(kernel.run(batch), axis=1).astype(bool)
+
+    return bins, Switch(on_arrays, lowered, compiled)
 
 
 def unasked(design: Design, batch: OperandBatch) -> str:

@@ -32,18 +32,18 @@ endpackage
 
 _TEST_BENCH = """\
 {about}
-// Compares a module of yours with vectors.hex:
-// With Icarus:    iverilog -g2012 -o simulation vectors_pkg.sv dut.sv testbench.sv && vvp simulation
-// With Verilator: verilator --binary --top-module testbench vectors_pkg.sv dut.sv testbench.sv && obj_dir/Vtestbench
+// Compares {whose} with vectors.hex:
+// With Icarus:    iverilog -g2012 -o simulation vectors_pkg.sv {unit}.sv testbench.sv && vvp simulation
+// With Verilator: verilator --binary --top-module testbench vectors_pkg.sv {unit}.sv testbench.sv && obj_dir/Vtestbench
 // The module is combinational, or has d ready SETTLE time units after its operands change:
-//   module dut (
+//   module {unit} (
 {ports}
 //   );
 // -DDUT=NAME if it has another name. While it runs: +vectors=FILE for another place of vectors.hex, +nan_codes for
 // NaNs to be equal only if their bits are.
 // Status 0 and PASS: every row is equal. Otherwise FAIL, the first rows that differ, and $fatal.
 `ifndef DUT
-`define DUT dut
+`define DUT {unit}
 `endif
 module testbench;
     import vectors_pkg::*;
@@ -88,10 +88,11 @@ endmodule
 """
 
 
-def bench_files(selection: Selection) -> dict[str, str]:
+def bench_files(selection: Selection, unit: str | None = None) -> dict[str, str]:
     """Return the files of a test bench by name: vectors.hex, vectors_pkg.sv and testbench.sv.
 
-    Raises InputError where they are not rows of one design and length.
+    ``unit`` is the name of the module under test, None if it is still to be written. Raises InputError where they are
+    not rows of one design and length.
     """
     answers, operands = selection.answers(), selection.vectors[0].operands
     a, b, c, d = answers.formats
@@ -107,6 +108,8 @@ def bench_files(selection: Selection) -> dict[str, str]:
         "vectors_pkg.sv": _package(selection, fields, about),
         "testbench.sv": _TEST_BENCH.format(
             about=about,
+            whose="a module of yours" if unit is None else f"the module {unit}",
+            unit=unit or "dut",
             ports=",\n".join(
                 f"//       {'output' if name == 'd' else 'input '} logic [{count * fmt.bits - 1}:0] {name}"
                 for name, (fmt, count) in fields.items()

@@ -27,8 +27,8 @@ def compile_kernels(kernels: Sequence[Kernel]) -> bytes:
     return compile_source("\n".join(kernel.source for kernel in kernels), architecture)
 
 
-def compile_source(source: str, architecture: str) -> bytes:
-    """Return the cubin of CUDA C++ for ``architecture`` (``sm_90a``).
+def compile_source(source: str, architecture: str, *, device_int128: bool = False) -> bytes:
+    """Return the cubin of CUDA C++ for ``architecture`` (``sm_90a``), with integers of 128 bits where asked.
 
     Raises TargetUnavailable where NVRTC is missing or does not know the architecture, CompilationError for a source
     that it rejects.
@@ -37,7 +37,7 @@ def compile_source(source: str, architecture: str) -> bytes:
     _check_architecture(nvrtc, architecture)
     program = _succeed(nvrtc, nvrtc.nvrtcCreateProgram(source.encode(), b"kernels.cu", 0, [], []))
     try:
-        options = [f"--gpu-architecture={architecture}".encode()]
+        options = [f"--gpu-architecture={architecture}".encode(), *([b"--device-int128"] if device_int128 else [])]
         (status,) = nvrtc.nvrtcCompileProgram(program, len(options), options)
         if status != nvrtc.nvrtcResult.NVRTC_SUCCESS:
             log = bytes(_succeed(nvrtc, nvrtc.nvrtcGetProgramLogSize(program)))

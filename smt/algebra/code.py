@@ -65,6 +65,8 @@ class CodeAlgebra(Algebra[Value, Node]):
 
     def _value(self, node: Node, least: int, largest: int) -> Value:
         """Return a value of a node that lies within an interval; a constant where there is one number in it."""
+        if node.is_constant:
+            return self._number(signed(node.value, node.bits) if least < 0 else node.value)
         if node in self._assumed and least >= 0:
             low, high = self._assumed[node]
             least, largest = max(least, low), min(largest, high)
@@ -226,7 +228,7 @@ class CodeAlgebra(Algebra[Value, Node]):
         low, high = (min(p, width) for p in (amount.least, amount.largest))
         least = x.least >> (low if x.least < 0 else high)
         largest = x.largest >> (high if x.largest < 0 else low)
-        return self._within(Value(moved, *_of_lane(moved, x.least < 0)), least, largest)
+        return self._within(self._value(moved, *_of_lane(moved, x.least < 0)), least, largest)
 
     def _dropped(self, x: Value, places: int) -> Value:
         """Return floor(x / 2**places)."""
@@ -234,8 +236,9 @@ class CodeAlgebra(Algebra[Value, Node]):
         if not places or least == largest:
             return x if not places else self._number(least)
         op = Op.SHIFT_RIGHT_SIGNED if x.least < 0 else Op.SHIFT_RIGHT
-        node = self.graph.node(op, (x.node, self.graph.constant(places, x.node.bits)), x.node.bits)
-        return self._within(Value(node, *_of_lane(node, x.least < 0)), least, largest)
+        bits = x.node.bits
+        node = self.graph.node(op, (x.node, self.graph.constant(min(places, bits - 1), bits)), bits)
+        return self._within(self._value(node, *_of_lane(node, x.least < 0)), least, largest)
 
     def drop_low(self, x: Word[Value], places: int) -> Word[Value]:
         """Return floor(x / 2**places), with signedness kept (places less than the width)."""
@@ -272,7 +275,7 @@ class CodeAlgebra(Algebra[Value, Node]):
         largest = min(kept, x.largest) if x.least >= 0 else kept
         bits = max(x.node.bits, lane(0, kept)) if x.least < 0 else x.node.bits
         node = self.graph.node(Op.AND, (self._in_lane(x, bits), self.graph.constant(kept, bits)), bits)
-        return self._within(Value(node, 0, mask(bits)), 0, largest)
+        return self._within(self._value(node, 0, mask(bits)), 0, largest)
 
     def _normalise(self, x: Value, width: int) -> tuple[Value, Value]:
         all_ones = mask(self.places_width(width))
@@ -333,7 +336,7 @@ class CodeAlgebra(Algebra[Value, Node]):
             by = self.graph.constant(spare, bits)
             node = self.graph.node(Op.SHIFT_LEFT, (node, by), bits)
             node = self.graph.node(Op.SHIFT_RIGHT_SIGNED, (node, by), bits)
-        return Value(node, -half, half - 1)
+        return self._value(node, -half, half - 1)
 
     def _narrow(self, x: Value, width: int, to_width: int, signed: bool) -> Value:
         half = 1 << (to_width - 1)
@@ -347,7 +350,7 @@ class CodeAlgebra(Algebra[Value, Node]):
             while len(nodes) > 1:
                 pairs = [nodes[i : i + 2] for i in range(0, len(nodes), 2)]
                 nodes = [self.graph.node(Op.ADD, pair, bits) if len(pair) > 1 else pair[0] for pair in pairs]
-            return self._sign_of(Value(nodes[0], *_of_lane(nodes[0], True)), width)
+            return self._sign_of(self._value(nodes[0], *_of_lane(nodes[0], True)), width)
         level = list(xs)
         while len(level) > 1:
             pairs_ = [level[i : i + 2] for i in range(0, len(level), 2)]

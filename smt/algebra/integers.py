@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from mmaproof.smt.algebra.protocol import Algebra, Truth
+from mmaproof.smt.algebra.protocol import Algebra, Truth, Word
+from mmaproof.smt.algebra.signals import Signal
 
 
 class WidthClaimError(ArithmeticError):
@@ -26,8 +27,9 @@ def _wrap(value: int, width: int, signed: bool) -> int:
 class IntegerAlgebra(Algebra[int, bool]):
     """Words are Python integers, truth values are Python bools.
 
-    With ``checks``, every invariant that the semantics states is computed, and InvariantError is raised where one does
-    not hold. Tests switch that on. It is off otherwise, because a dot product takes half as long again with it.
+    With ``checks``, every invariant that the semantics states, and the bounds of every signal, are computed, and
+    InvariantError is raised where one does not hold. Tests switch that on. It is off otherwise, because a dot product
+    takes half as long again with it.
     """
 
     def __init__(self, *, checks: bool = False) -> None:
@@ -37,6 +39,12 @@ class IntegerAlgebra(Algebra[int, bool]):
         """Raise InvariantError where an invariant of a value does not hold, if this is what ``checks`` asks for."""
         if self._checks and not invariant(*arguments).data:
             raise InvariantError(f"{invariant.__qualname__} does not hold of {of}, with {arguments}")
+
+    def signal(self, name: Signal, x: Word[int], bounds: tuple[int, int] | None = None) -> Word[int]:
+        """Return ``x``; raise InvariantError where it is outside its bounds, if ``checks`` asks for that."""
+        if self._checks and bounds is not None and not bounds[0] <= x.data <= bounds[1]:
+            raise InvariantError(f"{name} = {x.data} is not within {bounds[0]} and {bounds[1]}")
+        return x
 
     def _constant(self, value: int, width: int) -> int:
         return value

@@ -21,14 +21,14 @@ def evaluate_natively(design: Design, batch: OperandBatch) -> Patterns:
     ``rows_kernel`` raises.
     """
     if batch.k <= design.k:
-        return rows_kernel(design, batch.k).run(batch)
+        return rows_kernel(design, batch.k).run(batch)[0]
     d, of_step = batch.c, design
     was_infinite = np.zeros(len(batch), dtype=bool)
     for first in range(0, batch.k, design.k):
         if first:
             of_step = continued(design)
             was_infinite |= is_infinite(design.d_format, d)
-        d = rows_kernel(of_step, design.k).run(instruction(design, batch, first, d))
+        (d,) = rows_kernel(of_step, design.k).run(instruction(design, batch, first, d))
     if not design.chain.keeps_infinities and was_infinite.any():
         d[was_infinite] = evaluate_on_arrays(design, batch.select(was_infinite))
     return d

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
-from mmaproof.designs.design import Design
 from mmaproof.designs.formats import Format
 from mmaproof.designs.operands import OperandBatch, Patterns, pattern_dtype
 from mmaproof.smt.native import cache
 from mmaproof.smt.native.compiler import MachineCode, compile_object
+from mmaproof.smt.native.lowering import InputColumn
 
 CHECKED_ROWS = 128
 """Rows on which code is run before it is used, compiled or read from the cache."""
@@ -42,17 +43,18 @@ class Source:
 class Recipe(Generic[Kernel]):
     """How a kernel comes about, and how it is checked.
 
-    ``key`` is what it is kept under, ``functions`` are the names of its functions. ``made`` gives the kernel of machine
-    code and sizes, ``results`` runs it on the rows of a check, and ``expected`` computes their d on arrays.
+    ``key`` is what it is kept under, None for nothing; ``functions`` are the names of its functions. ``made`` gives the
+    kernel of machine code and sizes, ``results`` runs it on the rows of a check, and ``expected`` computes the same on
+    arrays.
     """
 
     what: str
-    key: str
+    key: str | None
     functions: Sequence[str]
     source: Callable[[], Source]
     made: Callable[[MachineCode, Mapping[str, int]], Kernel]
-    results: Callable[[Kernel], Patterns]
-    expected: Callable[[], Patterns]
+    results: Callable[[Kernel], npt.NDArray[Any]]
+    expected: Callable[[], npt.NDArray[Any]]
 
 
 def checked(recipe: Recipe[Kernel]) -> Kernel:
@@ -60,7 +62,7 @@ def checked(recipe: Recipe[Kernel]) -> Kernel:
 
     Raises MiscompiledError where what was compiled just now is wrong, and whatever ``source`` raises.
     """
-    entry = cache.find(recipe.key)
+    entry = None if recipe.key is None else cache.find(recipe.key)
     if entry is not None:
         kernel = recipe.made(MachineCode(entry.compiled, recipe.functions), entry.sizes)
         if recipe.results(kernel).tolist() == list(entry.checked):
@@ -75,22 +77,20 @@ def checked(recipe: Recipe[Kernel]) -> Kernel:
             f"native code of {recipe.what} differs from arrays in {wrong} of {len(expected)} results: "
             "use --backend arrays, and report this"
         )
-    cache.keep(recipe.key, cache.Entry(compiled, source.sizes, tuple(expected.tolist())))
+    if recipe.key is not None:
+        cache.keep(recipe.key, cache.Entry(compiled, source.sizes, tuple(expected.tolist())))
     return kernel
 
 
 @lru_cache(maxsize=8)
-def sample(design: Design, length: int) -> OperandBatch:
+def sample(columns: tuple[InputColumn, ...]) -> OperandBatch:
     """Return the rows that code is checked on: numbers near one, and anything."""
-    rng, rows = np.random.default_rng(0), CHECKED_ROWS
-    a, b, c, _ = design.formats
-    columns = [_patterns(rng, f, shape) for f, shape in ((a, (rows, length)), (b, (rows, length)), (c, (rows,)))]
-    if (fmt := design.scale_format) is not None:
-        columns += [_patterns(rng, fmt, (rows, design.blocks(length))) for _ in "ab"]
-    return OperandBatch(*columns)
+    rng = np.random.default_rng(0)
+    drawn = {x.name: _patterns(rng, x.format, (CHECKED_ROWS, len(x.inputs))) for x in columns}
+    return OperandBatch(drawn["a"], drawn["b"], drawn["c"][:, 0], drawn.get("sa"), drawn.get("sb"))
 
 
-def _patterns(rng: np.random.Generator, fmt: Format, shape: tuple[int, ...]) -> Patterns:
+def _patterns(rng: np.random.Generator, fmt: Format, shape: tuple[int, int]) -> Patterns:
     """Return random patterns: in three of four rows, numbers whose exponents are near that of one."""
     dtype = pattern_dtype(fmt)
     bits: Patterns = rng.integers(0, (1 << fmt.bits) - 1, shape, dtype=np.uint64, endpoint=True).astype(dtype)
@@ -100,5 +100,5 @@ def _patterns(rng: np.random.Generator, fmt: Format, shape: tuple[int, ...]) -> 
     spread = min(8, field // 4)
     near = rng.integers(fmt.bias - spread, fmt.bias + spread, shape, endpoint=True).clip(0, field).astype(np.uint64)
     numbers = (bits & dtype.type(~(field << low) & ((1 << fmt.bits) - 1))) | (near << np.uint64(low)).astype(dtype)
-    chosen: Patterns = np.where((np.arange(shape[0]) % 4 != 0).reshape(-1, *[1] * (len(shape) - 1)), numbers, bits)
+    chosen: Patterns = np.where((np.arange(shape[0]) % 4 != 0)[:, np.newaxis], numbers, bits)
     return chosen

@@ -1,22 +1,25 @@
-"""Compiled dot products of rows: found in this process, in the cache, or compiled; always checked before use."""
+"""Compiled functions of rows: found in this process, in the cache, or compiled; always checked before use."""
 
 from __future__ import annotations
 
 import ctypes
 import threading
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from mmaproof.designs.design import Design
-from mmaproof.designs.operands import OperandBatch, Patterns, pattern_dtype
+from mmaproof.designs.operands import OperandBatch, pattern_dtype
+from mmaproof.smt.algebra.nodes import Node
 from mmaproof.smt.arrays import evaluate_on_arrays
 from mmaproof.smt.native import cache
 from mmaproof.smt.native.checked import Recipe, Source, checked, sample
 from mmaproof.smt.native.compiler import MachineCode, processor
-from mmaproof.smt.native.lowering import lower
-from mmaproof.smt.native.paying import too_wide_is_remembered
+from mmaproof.smt.native.lowering import InputColumn, input_columns, lower
 from mmaproof.smt.native.rows import NAME, rows_function
 
 MOST_LOADED = 1024
@@ -25,39 +28,37 @@ MOST_LOADED = 1024
 
 @dataclass(frozen=True)
 class RowsKernel:
-    """The dot product of ``length`` elements as ``design`` computes it, in machine code."""
+    """Machine code that reads the columns of a row and stores an element of each output."""
 
-    design: Design
-    length: int
+    columns: tuple[InputColumn, ...]
+    outputs: tuple[np.dtype[Any], ...]
     lanes: int
     code: MachineCode
 
-    def run(self, batch: OperandBatch) -> Patterns:
-        """Return the patterns of d, shape (rows,); ``batch`` was checked against the design."""
-        rows, fmt = len(batch), self.design.d_format
+    def run(self, batch: OperandBatch) -> list[npt.NDArray[Any]]:
+        """Return the outputs, each of shape (rows,); ``batch`` has the formats and lengths of the columns."""
+        rows, whole = len(batch), len(batch) // self.lanes
         blocks = -(-rows // self.lanes)
-        d = np.empty(blocks * self.lanes, dtype=pattern_dtype(fmt))
-        whole = rows // self.lanes
+        results = [np.empty(blocks * self.lanes, dtype=x) for x in self.outputs]
         if whole:
-            self._call(batch.select(slice(whole * self.lanes)), d, whole)
+            self._call(batch.select(slice(whole * self.lanes)), results, whole)
         if blocks > whole:
             last = batch.select(np.minimum(np.arange(whole * self.lanes, blocks * self.lanes), rows - 1))
-            self._call(last, d[whole * self.lanes :], 1)
-        return d[:rows]
+            self._call(last, [x[whole * self.lanes :] for x in results], 1)
+        return [x[:rows] for x in results]
 
-    def _call(self, batch: OperandBatch, d: Patterns, blocks: int) -> None:
-        a, b, c, _ = self.design.formats
-        columns = [(batch.a, a), (batch.b, b), (batch.c, c)]
-        for scale in (batch.scale_a, batch.scale_b):
-            if scale is not None and self.design.scale_format is not None:
-                columns.append((scale, self.design.scale_format))
+    def _call(self, batch: OperandBatch, results: Sequence[npt.NDArray[Any]], blocks: int) -> None:
+        held = [x for x in (batch.a, batch.b, batch.c, batch.scale_a, batch.scale_b) if x is not None]
         # kept in a list until the call is over: a temporary array must not go before
-        arrays = [np.ascontiguousarray(x, dtype=pattern_dtype(fmt)) for x, fmt in columns]
-        self._function(*(x.ctypes.data for x in arrays), d.ctypes.data, blocks)
+        arrays = [
+            np.ascontiguousarray(x, dtype=pattern_dtype(column.format))
+            for x, column in zip(held, self.columns, strict=True)
+        ]
+        self._function(*(x.ctypes.data for x in (*arrays, *results)), blocks)
 
-    @property
+    @cached_property
     def _function(self) -> Any:
-        pointers = [ctypes.c_void_p] * (6 if self.design.scale_format is not None else 4)
+        pointers = [ctypes.c_void_p] * (len(self.columns) + len(self.outputs))
         return ctypes.CFUNCTYPE(None, *pointers, ctypes.c_size_t)(self.code.addresses[NAME])
 
 
@@ -88,7 +89,7 @@ def rows_kernel(design: Design, length: int) -> RowsKernel:
     """
     if (found := _loaded.get((design, length))) is not None:
         return found
-    with _lock, too_wide_is_remembered(design, length):
+    with _lock:
         found = _loaded.get((design, length)) or checked(_recipe(design, length))
         if len(_loaded) >= MOST_LOADED:
             del _loaded[next(iter(_loaded))]
@@ -97,18 +98,47 @@ def rows_kernel(design: Design, length: int) -> RowsKernel:
 
 
 def _recipe(design: Design, length: int) -> Recipe[RowsKernel]:
+    columns, dtype = input_columns(design, length), pattern_dtype(design.d_format)
+
     def source() -> Source:
-        cpu = processor()
-        lowered = lower(design, length, fused_multiply_add=cpu.has_fused_multiply_add)
-        function = rows_function(lowered, cpu.vector_bits)
-        return Source([function.text], function.declarations, {"lanes": function.lanes}, optimised=False)
+        lowered = lower(design, length, fused_multiply_add=processor().has_fused_multiply_add)
+        return rows_source(columns, [(lowered.d, dtype.itemsize)])
 
     return Recipe(
         f"{design.name} (k = {length})",
         key_of(design, length),
         [NAME],
         source,
-        lambda code, sizes: RowsKernel(design, length, sizes["lanes"], code),
-        lambda kernel: kernel.run(sample(design, length)),
-        lambda: evaluate_on_arrays(design, sample(design, length)),
+        lambda code, sizes: RowsKernel(columns, (dtype,), sizes["lanes"], code),
+        lambda kernel: kernel.run(sample(columns))[0],
+        lambda: evaluate_on_arrays(design, sample(columns)),
     )
+
+
+def rows_source(columns: Sequence[InputColumn], outputs: Sequence[tuple[Node, int]]) -> Source:
+    """Return the function of a graph for the recipe of a kernel of rows."""
+    function = rows_function(columns, outputs, processor().vector_bits)
+    return Source([function.text], function.declarations, {"lanes": function.lanes}, optimised=False)
+
+
+def truths_kernel(
+    what: str,
+    columns: tuple[InputColumn, ...],
+    truths: Sequence[Node],
+    on_arrays: Callable[[OperandBatch], Sequence[npt.NDArray[np.bool_]]],
+) -> RowsKernel:
+    """Return a kernel of truth values about rows, whose outputs are bytes of 0 and 1; it is not kept.
+
+    ``on_arrays`` computes the same, to check it. Raises as ``rows_kernel``.
+    """
+    byte = np.dtype(np.uint8)
+    recipe = Recipe(
+        what,
+        None,
+        [NAME],
+        lambda: rows_source(columns, [(x, byte.itemsize) for x in truths]),
+        lambda code, sizes: RowsKernel(columns, (byte,) * len(truths), sizes["lanes"], code),
+        lambda kernel: np.concatenate(kernel.run(sample(columns))),
+        lambda: np.concatenate(on_arrays(sample(columns))).astype(byte),
+    )
+    return checked(recipe)

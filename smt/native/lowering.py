@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from mmaproof.designs.design import Design
 from mmaproof.designs.formats import Format
+from mmaproof.designs.operands import OperandBatch, pattern_dtype
 from mmaproof.smt.algebra.code import CodeAlgebra, Value
 from mmaproof.smt.algebra.nodes import Graph, Node, needed
 from mmaproof.smt.algebra.protocol import Word
@@ -49,47 +52,67 @@ class Lowered:
 
 
 def input_columns(design: Design, length: int) -> tuple[InputColumn, ...]:
-    """Return the operands of a dot product, those of scales last, where the unit has scales."""
+    """Return the operands of a dot product: a, b, c, and the scales of a unit that has some."""
     a, b, c, _ = design.formats
-    counted = [("a", a, length), ("b", b, length)]
-    scale = design.scale_format
-    scales = [] if scale is None else [(name, scale, design.blocks(length)) for name in ("sa", "sb")]
-    columns = [InputColumn(n, fmt, tuple(f"{n}{i}" for i in range(count))) for n, fmt, count in (*counted, *scales)]
-    columns.insert(2, InputColumn("c", c, ("c",)))
-    return tuple(columns)
+    return columns_of((a, b, c), length, design.scale_format, design.blocks(length))
 
 
-def input_words(algebra: CodeAlgebra, columns: Sequence[InputColumn]) -> dict[str, list[Word[Value]]]:
-    """Return the inputs of each column as words, by its name."""
-    return {x.name: [algebra.symbol(name, x.format.bits) for name in x.inputs] for x in columns}
+def columns_of(
+    formats: tuple[Format, Format, Format], length: int, scale_format: Format | None, blocks: int
+) -> tuple[InputColumn, ...]:
+    """Return the operands of dot products of these formats."""
+    counted = [("a", formats[0], length), ("b", formats[1], length), ("c", formats[2], None)]
+    if scale_format is not None:
+        counted += [("sa", scale_format, blocks), ("sb", scale_format, blocks)]
+    return tuple(
+        InputColumn(name, fmt, (name,) if count is None else tuple(f"{name}{i}" for i in range(count)))
+        for name, fmt, count in counted
+    )
+
+
+def no_rows(columns: Sequence[InputColumn]) -> OperandBatch:
+    """Return a batch of these columns without a row."""
+    held = {x.name: np.empty((0, len(x.inputs)), dtype=pattern_dtype(x.format)) for x in columns}
+    return OperandBatch(held["a"], held["b"], held["c"][:, 0], held.get("sa"), held.get("sb"))
+
+
+def symbols(algebra: CodeAlgebra, columns: Sequence[InputColumn]) -> OperandWords[Value]:
+    """Return the operands as inputs of a graph."""
+    words = {x.name: [algebra.symbol(name, x.format.bits) for name in x.inputs] for x in columns}
+    return OperandWords(words["a"], words["b"], words["c"][0], words.get("sa", ()), words.get("sb", ()))
 
 
 def lower(
-    design: Design, length: int | None = None, *, finite: bool = False, fused_multiply_add: bool = False
+    design: Design,
+    length: int | None = None,
+    *,
+    finite: bool = False,
+    fused_multiply_add: bool = False,
+    algebra: CodeAlgebra | None = None,
 ) -> Lowered:
     """Return the graph of a dot product of ``length`` elements (default: the instruction's K).
 
     With ``fused_multiply_add``, a chain of IEEE 754 fused multiply-adds is made of such operations, and not of those on
-    integers. Raises DesignError where the length does not fit, TooWideError where a number needs more than 128 bits.
+    integers. The graph is made by ``algebra``, by default a new one. Raises DesignError where the length does not fit,
+    TooWideError where a number needs more than 128 bits.
     """
     length = design.k if length is None else length
-    algebra, columns = CodeAlgebra(), input_columns(design, length)
+    algebra, columns = CodeAlgebra() if algebra is None else algebra, input_columns(design, length)
     if fused_multiply_add and is_chain_of_instructions(design):
         return Lowered(design, length, columns, algebra.graph, instructions(design, length, algebra.graph), finite)
-    words = input_words(algebra, columns)
+    operands = symbols(algebra, columns)
     if finite:
-        for column in columns:
-            if column.name != "c":
-                for word in words[column.name]:
-                    _assume_finite(algebra, column.format, word)
-    operands = OperandWords(words["a"], words["b"], words["c"][0], words.get("sa", ()), words.get("sb", ()))
+        formats = (design.a_format, design.b_format, design.scale_format, design.scale_format)
+        for fmt, words in zip(formats, (operands.a, operands.b, operands.scale_a, operands.scale_b), strict=True):
+            for word in words:
+                _assume_finite(algebra, fmt, word)
     d = dot_product_accumulate(design, algebra, operands).d
     return Lowered(design, length, columns, algebra.graph, d.data.node, finite)
 
 
-def _assume_finite(algebra: CodeAlgebra, fmt: Format, word: Word[Value]) -> None:
+def _assume_finite(algebra: CodeAlgebra, fmt: Format | None, word: Word[Value]) -> None:
     """Take for granted that a pattern is a number."""
-    if fmt.is_integer:
+    if fmt is None or fmt.is_integer:
         return
     if fmt.infinity is not None:
         low = fmt.fraction_bits + fmt.ignored_bits

@@ -25,9 +25,8 @@ from mmaproof.smt.native import cache
 from mmaproof.smt.native.batches import is_infinite
 from mmaproof.smt.native.checked import Recipe, Source, checked, sample
 from mmaproof.smt.native.compiler import MachineCode, processor
-from mmaproof.smt.native.lowering import continued, lower
+from mmaproof.smt.native.lowering import continued, input_columns, lower
 from mmaproof.smt.native.panels import MULTIPLY, UNPACK_A, UNPACK_B, panel_functions
-from mmaproof.smt.native.paying import MATRICES, too_wide_is_remembered
 
 Run = Callable[[Callable[[Any], None], Iterable[Any]], Iterable[None]]
 """``map``, by threads or not."""
@@ -110,10 +109,14 @@ class PanelKernel:
 
 @dataclass(frozen=True)
 class Unpacked:
-    """Unpacked operands, by instruction: bytes of all rows of A, and of all columns of B, panel by panel."""
+    """Unpacked operands, by instruction: bytes of all rows of A, and of all columns of B, panel by panel.
+
+    A panel has ``panel`` columns, the last one what is left.
+    """
 
     of_a: npt.NDArray[np.uint8]
     of_b: npt.NDArray[np.uint8]
+    panel: int
 
 
 _loaded: dict[tuple[Design, bool], PanelKernel] = {}
@@ -142,7 +145,7 @@ def panel_kernel(design: Design, finite: bool) -> PanelKernel:
     """
     if (found := _loaded.get((design, finite))) is not None:
         return found
-    with _lock, too_wide_is_remembered(design, MATRICES):
+    with _lock:
         found = _loaded.get((design, finite)) or checked(_recipe(design, finite))
         _loaded[design, finite] = found
     return found
@@ -160,7 +163,7 @@ def _recipe(design: Design, finite: bool) -> Recipe[PanelKernel]:
     def results(kernel: PanelKernel) -> Patterns:
         given = _checked_product(design, finite)
         d = np.zeros((SIDE, SIDE), dtype=pattern_dtype(design.d_format))
-        unpacked = _unpack(kernel, design, given, [0], map)
+        unpacked = _unpack(kernel, design, given, [0], SIDE, map)
         kernel.multiply(unpacked, 0, (0, SIDE), given.c, d)
         return d.ravel()
 
@@ -181,7 +184,7 @@ def _recipe(design: Design, finite: bool) -> Recipe[PanelKernel]:
 
 def _checked_product(design: Design, finite: bool) -> Matrices:
     """Return a small product of the rows that code is checked on, of numbers alone where ``finite``."""
-    rows = sample(design, design.k)
+    rows = sample(input_columns(design, design.k))
     at = slice(SIDE)
     a, b = rows.a[at], rows.b[at]
     scales = [None if x is None else x[at] for x in (rows.scale_a, rows.scale_b)]
@@ -281,10 +284,11 @@ def _accumulate(
         special_rows, special_columns = _specials(design, given, chunk)
         if special_rows.any() or special_columns.any():
             kernels.append(panel_kernel(design, False))
+        panel = min(kernel.panel for kernel in kernels)  # what one of them leaves is what the other one takes
         for kernel in kernels:
-            unpacked = _unpack(kernel, design, given, chunk, run)
+            unpacked = _unpack(kernel, design, given, chunk, panel, run)
             general = len(kernels) > 1 and kernel is kernels[1]
-            tasks = _tasks(kernel, special_rows, special_columns, general, jobs)
+            tasks = _tasks(panel, special_rows, special_columns, general, jobs)
             list(run(partial(_multiply, kernel, unpacked, c_and_d), tasks))
         first += len(chunk)
 
@@ -309,7 +313,9 @@ def _parts(design: Design, starts: Sequence[int]) -> tuple[slice, slice]:
     return slice(starts[0], starts[-1] + design.k), of_blocks
 
 
-def _unpack(kernel: PanelKernel, design: Design, given: Matrices, starts: Sequence[int], run: Run) -> Unpacked:
+def _unpack(
+    kernel: PanelKernel, design: Design, given: Matrices, starts: Sequence[int], panel: int, run: Run
+) -> Unpacked:
     """Unpack the operands of consecutive instructions."""
     m, n = len(given.a), given.b.shape[1]
     of_a = np.empty((len(starts), m // kernel.lanes * kernel.bytes_a), dtype=np.uint8)
@@ -320,16 +326,16 @@ def _unpack(kernel: PanelKernel, design: Design, given: Matrices, starts: Sequen
         columns = [given.a[:, ks], *([] if given.scale_a is None else [given.scale_a[:, blocks]])]
         kernel.unpack_a([np.ascontiguousarray(x) for x in columns], of_a[index])
         rows = [given.b[ks], *([] if given.scale_b is None else [given.scale_b[blocks]])]
-        for left in range(0, n, kernel.panel):
-            width = min(kernel.panel, n - left)
+        for left in range(0, n, panel):
+            width = min(panel, n - left)
             kernel.unpack_b([x[:, left:] for x in rows], of_b[index, left * kernel.bytes_b :], width)
 
     list(run(unpack, range(len(starts))))
-    return Unpacked(of_a, of_b)
+    return Unpacked(of_a, of_b, panel)
 
 
 def _tasks(
-    kernel: PanelKernel,
+    panel: int,
     special_rows: npt.NDArray[np.bool_],
     special_columns: npt.NDArray[np.bool_],
     general: bool,
@@ -342,8 +348,8 @@ def _tasks(
     m, n = len(special_rows), len(special_columns)
     share = max(-(-m // (jobs * RUN_ROWS)) * RUN_ROWS, RUN_ROWS) if jobs > 1 else m
     mixed = bool(special_rows.any() or special_columns.any())
-    for left in range(0, n, kernel.panel):
-        whole_panel = bool(special_columns[left : left + kernel.panel].any())
+    for left in range(0, n, panel):
+        whole_panel = bool(special_columns[left : left + panel].any())
         step = RUN_ROWS if mixed and not whole_panel else share
         for top in range(0, m, step):
             special = whole_panel or bool(special_rows[top : top + step].any())
@@ -355,5 +361,5 @@ def _multiply(
     kernel: PanelKernel, unpacked: Unpacked, c_and_d: tuple[Patterns, Patterns], task: tuple[int, int, int]
 ) -> None:
     left, top, bottom = task
-    c, d = (x[:, left : left + kernel.panel] for x in c_and_d)
+    c, d = (x[:, left : left + unpacked.panel] for x in c_and_d)
     kernel.multiply(unpacked, left, (top, bottom), c, d)

@@ -1,4 +1,4 @@
-"""The function that computes a dot product for each row of a batch, in LLVM IR.
+"""The function that computes a dot product, or truths about one, for each row of a batch, in LLVM IR.
 
 A vector holds one element for each of several rows. Operands lie row by row in memory, so a block of rows is loaded as
 it lies and its columns are taken apart by shuffles, in as many rounds as the number of columns has bits.
@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mmaproof.designs.operands import pattern_dtype
-from mmaproof.smt.algebra.nodes import LANES, Node, Op
+from mmaproof.smt.algebra.nodes import LANES, Node, Op, needed
 from mmaproof.smt.native.llvm import Writer
-from mmaproof.smt.native.lowering import InputColumn, Lowered
+from mmaproof.smt.native.lowering import InputColumn
 
 NAME = "rows"
 MXCSR = 0x1F80
@@ -21,7 +21,7 @@ MXCSR = 0x1F80
 ATTRIBUTES = '"min-legal-vector-width"="512" "prefer-vector-width"="512"'
 
 _FUNCTION = """
-define void @{name}({arguments}, ptr %d, i64 %blocks) {attributes} {{
+define void @{name}({arguments}, {results}, i64 %blocks) {attributes} {{
 entry:{before}
   br label %loop
 loop:
@@ -60,22 +60,26 @@ def lanes_for(nodes: Sequence[Node], vector_bits: int) -> int:
     return max(vector_bits // (LANES[1] if 2 * wide > words else LANES[0]), 2)
 
 
-def rows_function(lowered: Lowered, vector_bits: int) -> Function:
-    """Return the function of a graph: pointers to a, b, c (and both scales), to d, and the number of blocks of rows."""
-    nodes = lowered.nodes
+def rows_function(columns: Sequence[InputColumn], outputs: Sequence[tuple[Node, int]], vector_bits: int) -> Function:
+    """Return the function of a graph: pointers to the columns and to the outputs, and the number of blocks of rows.
+
+    An output is a node, zero above its pattern, and the bytes of an element.
+    """
+    nodes = needed([node for node, _ in outputs])
     writer = Writer(lanes_for(nodes, vector_bits))
     used = {node.name: node for node in nodes if node.op is Op.INPUT}
-    for column in lowered.columns:
+    for column in columns:
         load_rows(writer, column, used)
     writer.write(nodes)
-    bytes_of_d = pattern_dtype(lowered.design.d_format).itemsize
-    at = writer.emit(f"mul i64 %block, {writer.lanes * bytes_of_d}")
-    place = writer.emit(f"getelementptr i8, ptr %d, i64 {at}")
-    store(writer, lowered.d, place, 8 * bytes_of_d)
+    for i, (node, size) in enumerate(outputs):
+        at = writer.emit(f"mul i64 %block, {writer.lanes * size}")
+        place = writer.emit(f"getelementptr i8, ptr %d{i}, i64 {at}")
+        store(writer, node, place, 8 * size)
     before, after = control_register(nodes)
     text = _FUNCTION.format(
         name=NAME,
-        arguments=", ".join(f"ptr noalias %{x.name}" for x in lowered.columns),
+        arguments=", ".join(f"ptr noalias %{x.name}" for x in columns),
+        results=", ".join(f"ptr noalias %d{i}" for i in range(len(outputs))),
         attributes=ATTRIBUTES,
         before=before,
         body="\n".join(writer.lines),

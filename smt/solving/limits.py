@@ -48,10 +48,10 @@ class Limits:
 
     def after(self, seconds: float, what: str) -> "Limits":
         """Return what is left after ``what`` took so many seconds. At least ``LEAST_SECONDS`` are left."""
-        gone = max(0.0, min(seconds, self.seconds - LEAST_SECONDS))
+        left = min(self.seconds, max(self.seconds - seconds, LEAST_SECONDS))
         spent = dict(self.spent)
-        spent[what] = spent.get(what, 0.0) + gone
-        return replace(self, seconds=self.seconds - gone, spent=tuple(spent.items()))
+        spent[what] = spent.get(what, 0.0) + self.seconds - left
+        return replace(self, seconds=left, spent=tuple(spent.items()))
 
     def __str__(self) -> str:
         """Return the time limit that was set, and what took part of it: "5 s, of which 4.72 s went into ..."."""

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from mmaproof.verification.check import Check, check
     from mmaproof.verification.compare import Comparison, compare
     from mmaproof.verification.gemm.compare import compare_errors
+    from mmaproof.verification.native import prove_native
 
 _HOME = {
     "Algorithm": "algorithms.algorithm",
@@ -62,6 +63,7 @@ _HOME = {
     "pack_fp4": "designs.arrays",
     "parse_precondition": "properties.preconditions",
     "patterns_of": "designs.arrays",
+    "prove_native": "verification.native",
     "read_recording": "hardware_replay.recordings",
     "replay": "hardware_replay.replay",
     "trace": "smt.evaluate",
@@ -98,6 +100,7 @@ __all__ = [
     "pack_fp4",
     "parse_precondition",
     "patterns_of",
+    "prove_native",
     "read_recording",
     "replay",
     "trace",

@@ -6,6 +6,7 @@ import pytest
 from pysmt.shortcuts import BV
 from reference.algorithms import NAN, is_nan, reference_algorithm
 from support.fp32_operands import FINITE, KINDS, element, random_arrays, random_operands
+from support.native import needs_native
 
 from mmaproof.algorithms.algorithm import Algorithm
 from mmaproof.algorithms.arithmetic import Arithmetic
@@ -13,6 +14,7 @@ from mmaproof.algorithms.catalogue import ALGORITHMS, find_algorithm
 from mmaproof.algorithms.evaluate import as_number, multiply, trace
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.design import Design
+from mmaproof.designs.errors import InputError
 from mmaproof.smt.algebra.terms import TermAlgebra
 
 VOLTA, VOLTA_FP16 = (f"volta/mma.m8n8k4.{x}" for x in ("f32.f16.f16.f32", "f16.f16.f16.f16"))
@@ -99,6 +101,28 @@ def test_integers_and_arrays_are_what_the_reference_returns(case):
     algorithm, unit = CASES[case]
     some = kinds_for(algorithm, unit)[case % 3 :: 3]
     assert differences(algorithm, unit, some, range(case, case + 1)) == []
+
+
+@needs_native
+@pytest.mark.parametrize(
+    "case",
+    [
+        pytest.param(n, id=f"{a.name}-{u.name}", marks=() if n in FIRST else pytest.mark.middle)
+        for n, (a, u) in enumerate(CASES)
+    ],
+)
+def test_units_in_native_code_return_the_same(monkeypatch, case):
+    algorithm, unit = CASES[case]
+    for kind in kinds_for(algorithm, unit)[case % 2 :: 2]:
+        operands = random_arrays(kind, (9, 2 * unit.k, 20), case)
+        monkeypatch.setenv("MMAPROOF_BACKEND", "arrays")
+        expected = multiply(algorithm, unit, *operands)
+        monkeypatch.setenv("MMAPROOF_BACKEND", "native")
+        if unit.family == "e-fdpa":
+            with pytest.raises(InputError, match="no native code"):
+                multiply(algorithm, unit, *operands)
+            continue
+        assert (multiply(algorithm, unit, *operands) == expected).all(), kind
 
 
 @pytest.mark.slow

@@ -1,6 +1,7 @@
 """The benchmarks run and report; how long anything takes is no test's business."""
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -28,6 +29,7 @@ def report(script: str, *arguments: str) -> Any:
 
 def test_every_benchmark_is_tried_here() -> None:
     assert sorted(path.name for path in FOLDER.glob("*.py")) == [
+        "exported_models.py",
         "gemm.py",
         "identification.py",
         "limits.py",
@@ -73,6 +75,21 @@ def test_throughput_refuses_what_it_cannot_measure(wrong: tuple[str, ...]) -> No
     done = run("throughput.py", *wrong)
     assert done.returncode == 2
     assert "error:" in done.stderr
+
+
+def test_exported_models_report_a_speed_for_each_compiler() -> None:
+    if shutil.which("gcc") is None:
+        pytest.skip("no gcc on this machine (apt-get install gcc)")
+    found = report("exported_models.py", "--rows", "128", "--repeats", "1", "--designs", DESIGNS[1])
+    assert {"gcc -O2", "gcc -O3 -march=native"} <= {row["compiler"] for row in found["rows"]}
+    assert {row["design"] for row in found["rows"]} == {DESIGNS[1]}
+    assert all(row["rows"] > 0 and row["tile"] > 0 for row in found["rows"])
+
+
+def test_exported_models_refuse_what_they_cannot_measure() -> None:
+    done = run("exported_models.py", "--designs", "cdna1/v_mfma_f32_32x32x8f16")
+    assert done.returncode == 2
+    assert "more than 128 bits" in done.stderr
 
 
 def test_separation_reports_a_verdict_and_a_ratio() -> None:

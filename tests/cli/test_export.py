@@ -186,3 +186,49 @@ def test_what_cannot_be_written_is_refused(run, tmp_path, form):
     source = [VOLTA.name, TURING.name] if form == "smt2" else [*DRAWN, "--design", VOLTA.name]
     status, out, err = run("export", *source, "--format", form, "-o", tmp_path / "none" / "x")
     assert (status, out, "cannot be written" in err) == (2, "", True)
+
+
+MODELS = {
+    "c-model": [".c", ".h", "_test.c"],
+    "cuda-model": [".cuh", "_test.cu"],
+    "sv-model": [".c", ".h", ".sv", "_dpi.c"],
+}
+BENCHES = ["dpi_testbench.sv", "testbench.sv", "vectors.hex", "vectors_pkg.sv"]
+
+
+@pytest.mark.parametrize("form", MODELS)
+def test_a_model_in_a_new_folder(run, tmp_path, form):
+    folder = tmp_path / "model"
+    arguments = ("export", VOLTA.name, "--format", form, "--rows", 16, "-o", folder)
+    status, out, err = run(*arguments, "--json")
+    record, name = only_json(out), "volta_mma_m8n8k4_f32_f16_f16_f32"
+    files = sorted([f"{name}{x}" for x in MODELS[form]] + (BENCHES if form == "sv-model" else []))
+    assert (status, err, record["files"], record["rows"]) == (0, "", files, 16)
+    assert (record["design"], record["k"], record["name"]) == (VOLTA.name, 4, name)
+    assert sorted(x.name for x in folder.iterdir()) == files
+    before = {x: x.read_text() for x in folder.iterdir()}
+    status, _, err = run(*arguments)
+    assert (status, "not an empty folder" in err) == (2, True)
+    assert {x: x.read_text() for x in folder.iterdir()} == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ((VOLTA.name, TURING.name), "2 sources: c-model is of one design"),
+        ((VOLTA.name, "--design", TURING.name), "leave --design out"),
+        ((VOLTA.name, "--where", "finite"), "c-model has no use for them"),
+        ((VOLTA.name, "--nan-codes"), "c-model has no use for them"),
+        ((VOLTA.name, "--k", 6), "no multiple of it: choose 4 or 8"),
+        ((VOLTA.name, "--k", 4096), "choose a smaller --k"),
+        ((VOLTA.name, "--rows", 20_001), "a self-test holds 1 to 20000"),
+        ((NVFP4.name, "--k", 8), "no multiple of the 16 elements that share a scale"),
+        (("cdna1/v_mfma_f32_32x32x8f16",), "has sums of more than 128 bits"),
+        (("normal",), "design"),
+        (("volta/nothing",), "volta"),
+    ],
+)
+def test_a_model_that_is_refused_leaves_nothing_behind(run, tmp_path, arguments, said):
+    status, out, err = run("export", *arguments, "--format", "c-model", "-o", tmp_path / "model")
+    assert (status, out, said in err) == (2, "", True), err
+    assert not list(tmp_path.iterdir())

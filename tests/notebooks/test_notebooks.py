@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.extras import PYTORCH
 
 EXTRA = "the extra [notebooks] is not installed: pip install 'mmaproof[notebooks]'"
 
@@ -20,6 +21,9 @@ from traitlets import default  # noqa: E402
 FOLDER = Path(__file__).parents[2] / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
 SECONDS_PER_CELL = 600
+
+NEEDS = {"05-training-without-the-hardware": ("torch", PYTORCH)}
+"""What a notebook needs beyond the extra [notebooks], and why it is skipped without."""
 
 
 class OneKernel(KernelSpecManager):
@@ -59,6 +63,9 @@ def test_is_kept_without_outputs(path: Path) -> None:
 @pytest.mark.middle
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_runs_without_error_or_warning(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if path.stem in NEEDS:
+        module, reason = NEEDS[path.stem]
+        pytest.importorskip(module, reason=reason)
     # Neither the settings of the person who runs the tests nor a read-only home folder may matter.
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
     monkeypatch.setenv("JUPYTER_CONFIG_DIR", str(tmp_path / "config"))

@@ -19,12 +19,17 @@ MAY_IMPORT: dict[str, set[str]] = {
     "verification": {"designs", "smt", "properties", "algorithms"},
     "explain": {"designs", "smt"},
     "generators": {"designs", "smt", "properties", "algorithms", "verification", "hardware_replay", "explain"},
+    "pytorch": {"designs", "hardware_replay"},
     "cli": {"designs", "smt", "properties", "algorithms", "verification", "hardware_replay", "explain", "generators"},
 }
 # The package root holds the public API, which is everything but the command line; only the command line may
 # ask the root for anything (its version), because anywhere else that would be a circle.
-MAY_IMPORT[PACKAGE_ROOT] = set(MAY_IMPORT) - {"cli"}
+MAY_IMPORT[PACKAGE_ROOT] = set(MAY_IMPORT) - {"cli", "pytorch"}
 MAY_IMPORT_ROOT = {"cli", PACKAGE_ROOT}
+
+# Folders whose sub-package has another name: a folder torch/ would hide the library from who runs in the repository.
+PACKAGE_NAMES = {"pytorch": "torch"}
+FOLDERS = {name: folder for folder, name in PACKAGE_NAMES.items()}
 
 SOLVER_FOLDER = "smt/solving"
 # pySMT's solver modules import the solvers they wrap.
@@ -38,6 +43,7 @@ NEVER: dict[str, tuple[str, ...]] = {
     "explain": _REACHES_SOLVERS,
     "smt/semantics": _REACHES_SOLVERS,
     "smt/algebra": _REACHES_SOLVERS,
+    "smt/native": _REACHES_SOLVERS,
 }
 
 
@@ -76,9 +82,10 @@ def _complaint(folder: str, name: str) -> str | None:
     layer = folder if folder == PACKAGE_ROOT else folder.partition("/")[0]
     top, *rest = name.split(".")
     if top in MAY_IMPORT:
-        return f"{name}: folders are imported as mmaproof.{name}"
+        return f"{name}: folders are imported as mmaproof.{PACKAGE_NAMES.get(top, top)}"
     if top == "mmaproof":
-        target = rest[0] if rest and rest[0] in MAY_IMPORT else None
+        named = FOLDERS.get(rest[0], rest[0]) if rest else None
+        target = named if named in MAY_IMPORT else None
         if target is None and layer not in MAY_IMPORT_ROOT:
             return f"{name}: {layer}/ may not import the package root"
         if target not in {None, layer, *MAY_IMPORT[layer]}:
@@ -107,7 +114,7 @@ def _files(folder: str) -> list[Path]:
 
 def _existing_folders() -> list[str]:
     """The package root and every top-level folder of the package, whether the table knows it or not."""
-    links = (entry.name for entry in (ROOT / PACKAGE_ROOT).iterdir() if entry.is_symlink())
+    links = (FOLDERS.get(entry.name, entry.name) for entry in (ROOT / PACKAGE_ROOT).iterdir() if entry.is_symlink())
     return [PACKAGE_ROOT, *sorted(links)]
 
 
@@ -155,6 +162,12 @@ def test_folder_imports_only_what_it_may(folder: str) -> None:
         ("verification", "from mmaproof.generators import suite"),
         ("verification/gemm", "from mmaproof.hardware_replay import targets"),
         ("src/mmaproof", "from mmaproof.cli.main import main"),
+        ("src/mmaproof", "import mmaproof.torch"),
+        ("pytorch", "from mmaproof.verification import search"),
+        ("pytorch", "from mmaproof.smt.semantics import dot_product_accumulate"),
+        ("cli", "from mmaproof.torch import matmul"),
+        ("hardware_replay", "import mmaproof.torch.context"),
+        ("pytorch", "import pytorch.context"),
         # solvers outside smt/solving
         ("smt", "import z3"),
         ("smt/algebra", "import bitwuzla"),
@@ -198,6 +211,8 @@ def test_planted_violation_is_found(folder: str, source: str) -> None:
         ("generators", "import z3_like_name"),
         ("cli", "from mmaproof import __version__\nfrom mmaproof.generators import suite"),
         ("src/mmaproof", "from mmaproof.smt.solving import Verdict"),
+        ("pytorch", "import torch\nfrom mmaproof.torch.dtypes import dtype_of"),
+        ("pytorch", "from mmaproof.hardware_replay.emulation import matmul"),
     ],
 )
 def test_what_is_allowed_is_not_reported(folder: str, source: str) -> None:

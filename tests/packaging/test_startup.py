@@ -1,4 +1,4 @@
-"""The command line starts without loading a solver or NumPy: `--help` and completion stay quick and need neither."""
+"""The command line starts without loading a solver, NumPy or LLVM: `--help` and completion stay quick."""
 
 import subprocess
 import sys
@@ -14,7 +14,7 @@ try:
     status = main()
 except SystemExit as stop:
     status = stop.code
-loaded = sorted({"bitwuzla", "cvc5", "z3", "pysmt", "numpy"} & sys.modules.keys())
+loaded = sorted({"bitwuzla", "cvc5", "z3", "pysmt", "numpy", "llvmlite"} & sys.modules.keys())
 print("loaded:", *loaded, file=sys.stderr)
 sys.exit(status)
 """

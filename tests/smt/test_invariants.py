@@ -164,8 +164,17 @@ def test_a_wrong_term_is_caught(monkeypatch, wrong, settings):
     x = first_operands(design)
     evaluate.evaluate(design, x)
     monkeypatch.setattr(module, "product_term", lambda *a: WRONG_TERMS[wrong](terms.product_term(*a)))
-    with pytest.raises(InvariantError, match=r"Term\.valid"):
+    with pytest.raises(InvariantError, match=r"Term\.valid|significand of .* is not within"):
         evaluate.evaluate(design, x)
+
+
+@pytest.mark.usefixtures("checked")
+def test_a_wrong_bound_of_a_signal_is_caught(monkeypatch):
+    design = find_design(HOPPER)
+    right = Cut.bound
+    monkeypatch.setattr(Cut, "bound", lambda *a: right(*a) // 4)
+    with pytest.raises(ArithmeticError, match=r"is not within|does not fit"):
+        evaluate.evaluate(design, first_operands(design))
 
 
 @pytest.mark.usefixtures("checked")

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Sequence
 
+from pysmt.environment import Environment
 from pysmt.exceptions import SolverReturnedUnknownResultError
 from pysmt.fnode import FNode
 from pysmt.logics import QF_BV
@@ -11,6 +12,7 @@ from mmaproof.smt.environment import default_environment
 from mmaproof.smt.solving.backends import require_solver
 from mmaproof.smt.solving.bitwuzla_solver import BitwuzlaSolver
 from mmaproof.smt.solving.limits import LEAST_SECONDS, Limits
+from mmaproof.smt.solving.query import Query
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Cause, Outcome, Reply
 
@@ -36,6 +38,29 @@ class InThisProcess(Solving):
                 return unanswered()
         seconds = time.monotonic() - started
         return Reply(Outcome.SAT, BITWUZLA, seconds, model) if satisfiable else Reply(Outcome.UNSAT, BITWUZLA, seconds)
+
+
+class InAnyEnvironment(Solving):
+    """Solving in the process of the test, of formulas of whatever environment. Queries may take as long as they may."""
+
+    def ask(self, formula: FNode, symbols: Sequence[FNode], /, *, limits: Limits) -> Reply:
+        started, environment = time.monotonic(), Environment()
+        if limits.seconds <= LEAST_SECONDS:
+            return unanswered()
+        query = Query.of(formula).formula(environment.formula_manager)
+        options = {"time-limit-per": int(limits.seconds * 1000)}
+        with BitwuzlaSolver(environment, QF_BV, solver_options=options) as engine:
+            engine.add_assertion(query)
+            try:
+                satisfiable = engine.solve()
+                known = environment.fvo.get_free_variables(query) if satisfiable else ()
+                held = {x.symbol_name(): int(engine.get_value(x).constant_value()) for x in known}
+            except SolverReturnedUnknownResultError:
+                return unanswered()
+        seconds = time.monotonic() - started
+        if not satisfiable:
+            return Reply(Outcome.UNSAT, BITWUZLA, seconds)
+        return Reply(Outcome.SAT, BITWUZLA, seconds, {x.symbol_name(): held.get(x.symbol_name(), 0) for x in symbols})
 
 
 def unanswered() -> Reply:

@@ -15,6 +15,7 @@ from mmaproof.designs.k_order import KOrder
 from mmaproof.designs.operands import OperandBatch
 from mmaproof.designs.parameters import DEFINITIONS, complete_settings, compose
 from mmaproof.designs.steps.record import IntegerRange
+from mmaproof.smt.backends import Backend
 from mmaproof.smt.evaluate import evaluate, evaluate_batch
 
 INTEGERS = {
@@ -120,7 +121,7 @@ def _values(base: Design, name: str) -> Sequence[Any]:
 def disagreements(design: Design, batch: OperandBatch) -> list[str]:
     """Rows on which reference, integers and arrays are not all the same."""
     found = []
-    for i, from_arrays in enumerate(evaluate_batch(design, batch).tolist()):
+    for i, from_arrays in enumerate(evaluate_batch(design, batch, backend=Backend.ARRAYS).tolist()):
         operands = batch.row(i)
         reference, integers = reference_result(design, operands), evaluate(design, operands)
         if not reference == integers == from_arrays:

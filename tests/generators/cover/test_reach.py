@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support.native import needs_native
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.generators.cover import reach
@@ -58,3 +59,20 @@ def test_a_proof_about_one_step_is_one_where_every_step_is_such_a_one(monkeypatc
     at_once = any_step or status is Status.UNKNOWN
     assert asked == ([design.step.L] if at_once else [design.step.L, design.k])
     assert found.verdict.status is (status if at_once else Status.UNKNOWN)
+
+
+@needs_native
+@pytest.mark.parametrize(
+    "name", ["volta/f32.f16.f16.f32", "cdna3/v_mfma_f32_16x16x32_fp8_fp8", "turing/mma.m8n8k16.s32.s8.s8.s32"]
+)
+def test_machine_code_finds_the_bins_that_arrays_find(monkeypatch, name):
+    design = find_design(name)
+    found = []
+    for backend in ("arrays", "native"):
+        monkeypatch.setenv("MMAPROOF_BACKEND", backend)
+        rng = np.random.default_rng(0)
+        found.append([hits_of(design, draw(x, design, 200, design.k, rng)) for x in ("normal", "edges", "with-zeros")])
+    for (bins, arrays), (same_bins, native) in zip(*found, strict=True):
+        assert bins == same_bins
+        assert native.dtype == bool
+        assert (arrays == native).all()

@@ -1,0 +1,272 @@
+"""A model in C11: a header, a source, and a program that tests them."""
+
+from __future__ import annotations
+
+import textwrap
+
+from mmaproof.generators.models.c_functions import (
+    array_parameters,
+    c_type,
+    core_call,
+    cores,
+    dot_parameters,
+    later_name,
+    pointers,
+)
+from mmaproof.generators.models.c_self_test import self_test
+from mmaproof.generators.models.c_statements import helpers
+from mmaproof.generators.models.model import Model
+from mmaproof.generators.models.self_test import SelfTest
+from mmaproof.smt.native.lowering import Lowered
+
+_HEADER = """\
+/* {about}
+ *
+ * Compile it with any C11 or C++11 compiler whose float is IEEE 754 binary32:
+ *   cc -std=c11 -O2 -c {name}.c
+ * With -O3 -march=native GCC and Clang make vector instructions of the functions over rows and tiles.
+ * Test it:
+ *   cc -std=c11 -O2 -o selftest {name}_test.c {name}.c
+ *   ./selftest
+{wide} *
+ * Operands and results are bit patterns, one to a word of the narrowest type that holds the format:
+{formats}
+ * Bits above the format's are not read and are 0 in d. No function keeps a state or allocates memory.
+ */
+#ifndef {upper}_H
+#define {upper}_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* elements of a and of b in one dot product */
+#define {upper}_K {k}
+{blocks}
+#ifdef __cplusplus
+extern "C" {{
+#endif
+
+/* Return d of one dot product: a and b point to K elements{and_scales}. */
+{d} {name}_dot({dot});
+{later}
+{about_rows}
+void {name}_rows(
+    size_t rows, {arrays});
+
+{tile}
+#ifdef __cplusplus
+}}
+#endif
+
+#endif
+"""
+
+_LATER = """
+/* Likewise for an instruction that follows in a chain: its c is the d of the one before. */
+{d} {name}_next({dot});
+"""
+
+_TILE = """\
+{about}
+void {name}_tile(
+    size_t m, size_t n, {instructions}{arrays});
+"""
+
+_ABOUT_ROWS = (
+    "Compute d[i] of the dot product of row i, for i below rows: a and b are rows x K{scales}, c and d have rows "
+    "elements, all row by row. d overlaps no operand."
+)
+_ABOUT_TILE = (
+    "Compute the m x n matrix d = c + a b, each element as a chain of instructions in which the d of one is the c of "
+    "the next. a is m x (instructions K), b is (instructions K) x n{scales}, c and d are m x n, all row by row. "
+    "d overlaps no operand; with no instructions nothing is written."
+)
+_ABOUT_TILE_OF_ONE = (
+    "Compute the m x n matrix d = c + a b, each element as one dot product. a is m x K, b is K x n{scales}, c and d "
+    "are m x n, all row by row. d overlaps no operand. There is no function for a chain: this design reads an infinity "
+    "of the instruction before otherwise than an infinity in c, and d does not show where it is from. Export it with a "
+    "larger --k to have a chain as one dot product."
+)
+
+_SOURCE = """\
+/* {about}
+ *
+ * See {name}.h. Each statement below is one operation of the graph that mmaproof has for the design.
+ */
+#include "{name}.h"
+
+#include <assert.h>
+#include <float.h>
+#include <string.h>
+
+#if defined(__clang__)
+#define INLINE static inline __attribute__((always_inline))
+#define ROWS_ARE_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#pragma clang diagnostic ignored "-Wpass-failed" /* without optimisation, and with words of 128 bits */
+#elif defined(__GNUC__)
+#define INLINE static inline __attribute__((always_inline))
+#define ROWS_ARE_INDEPENDENT _Pragma("GCC ivdep")
+/* From ranges of values GCC makes truth values of one bit, and then its loops no vector instructions. */
+#pragma GCC optimize("no-tree-vrp")
+#else
+#define INLINE static inline
+#define ROWS_ARE_INDEPENDENT
+#endif
+
+{helpers}
+{cores}
+{d} {name}_dot({dot})
+{{
+    return {call_dot};
+}}
+{later}
+void {name}_rows(
+    size_t rows, {arrays})
+{{
+    ROWS_ARE_INDEPENDENT
+    for (size_t i = 0; i < rows; i++)
+        d[i] = {call_row};
+}}
+
+{tile}"""
+
+_LATER_SOURCE = """
+{d} {name}_next({dot})
+{{
+    return {call};
+}}
+"""
+
+_STEP_SOURCE = """\
+/* Instruction s of so many, for each element of a tile. */
+static void {core}_step(
+    size_t m, size_t n, size_t instructions, size_t s, {arrays})
+{{
+    for (size_t i = 0; i < m; i++) {{
+        ROWS_ARE_INDEPENDENT
+        for (size_t j = 0; j < n; j++)
+            d[i * n + j] = {call};
+    }}
+}}
+
+"""
+
+_CHAIN_SOURCE = """\
+void {name}_tile(
+    size_t m, size_t n, size_t instructions, {arrays})
+{{
+    if (instructions > 0)
+        {name}_first_step(m, n, instructions, 0, {given}, d);
+    for (size_t s = 1; s < instructions; s++)
+        {later}_step(m, n, instructions, s, {handed_on}, d);
+}}
+"""
+
+_TILE_OF_ONE_SOURCE = """\
+void {name}_tile(
+    size_t m, size_t n, {arrays})
+{{
+    {name}_first_step(m, n, 1, 0, {given}, d);
+}}
+"""
+
+
+def c_files(model: Model, test: SelfTest) -> dict[str, str]:
+    """Return the header, the source and the self-test by file name."""
+    return c_library(model) | {f"{model.name}_test.c": self_test(model, test)}
+
+
+def c_library(model: Model) -> dict[str, str]:
+    """Return the header and the source by file name."""
+    return {f"{model.name}.h": _header(model), f"{model.name}.c": _source(model)}
+
+
+def _header(model: Model) -> str:
+    fields = _fields(model)
+    formats = {p.name: x.format for p, x in zip(pointers(model.first), model.columns, strict=True)}
+    formats["d"] = model.design.d_format
+    held = [f" *   {name:<8} {fmt.name:<8} {fmt.bits} bits in {c_type(fmt)}" for name, fmt in formats.items()]
+    is_wide = 128 in model.lanes
+    wide = " * It has words of 128 bits: the compiler must know unsigned __int128 (GCC and Clang for 64-bit targets).\n"
+    later = "" if model.later is model.first else _LATER.format(**fields | {"dot": dot_parameters(model.later)})
+    scales = model.design.scale_format is not None
+    blocks = f"/* scales of a and of b in one dot product */\n#define {fields['upper']}_BLOCKS {model.blocks}\n"
+    many = "(instructions BLOCKS)" if model.chains else "BLOCKS"
+    of_tile = f", scale_a is m x {many}, scale_b {many} x n" if scales else ""
+    tile = _TILE.format(
+        **fields | {"about": _comment((_ABOUT_TILE if model.chains else _ABOUT_TILE_OF_ONE).format(scales=of_tile))},
+        instructions="size_t instructions, " if model.chains else "",
+    )
+    return _HEADER.format(
+        **fields,
+        wide=wide if is_wide else "",
+        formats="\n".join(held),
+        blocks=blocks if scales else "",
+        and_scales=", scale_a and scale_b to BLOCKS scales" if scales else "",
+        about_rows=_comment(_ABOUT_ROWS.format(scales=", the scales rows x BLOCKS" if scales else "")),
+        later=later,
+        tile=tile,
+    )
+
+
+def _comment(text: str) -> str:
+    """Return a text as a comment of lines that fit a window."""
+    return "/* " + "\n * ".join(textwrap.wrap(text, 115)) + " */"
+
+
+def _fields(model: Model) -> dict[str, str]:
+    return {
+        "about": "\n * ".join(model.about()),
+        "name": model.name,
+        "upper": model.name.upper(),
+        "k": str(model.k),
+        "d": c_type(model.design.d_format),
+        "dot": dot_parameters(model.first),
+        "arrays": array_parameters(model.first),
+    }
+
+
+def _source(model: Model) -> str:
+    fields, name = _fields(model), model.name
+    once = {p.name: p.name for p in pointers(model.first)}
+    row = {p.name: "c[i]" if p.name == "c" else f"{p.name} + i * {p.count}" for p in pointers(model.first)}
+    later = ""
+    if model.later is not model.first:
+        call = core_call(model.later, later_name(model), once, "1")
+        later = _LATER_SOURCE.format(**fields | {"dot": dot_parameters(model.later)}, call=call)
+    return _SOURCE.format(
+        **fields,
+        helpers=helpers(model.nodes, "INLINE"),
+        cores=cores(model, "INLINE"),
+        call_dot=core_call(model.first, f"{name}_first", once, "1"),
+        call_row=core_call(model.first, f"{name}_first", row, "1"),
+        later=later,
+        tile=_tile(model),
+    )
+
+
+def _tile(model: Model) -> str:
+    """Return the function over a tile, with those for one instruction that it calls."""
+    name, names = model.name, [p.name for p in pointers(model.first)]
+    cores_of = {f"{name}_first": model.first} | ({later_name(model): model.later} if model.chains else {})
+    steps = "".join(_step(core, lowered) for core, lowered in cores_of.items())
+    text = _CHAIN_SOURCE if model.chains else _TILE_OF_ONE_SOURCE
+    return steps + text.format(
+        name=name,
+        later=later_name(model),
+        arrays=array_parameters(model.first),
+        given=", ".join(names),
+        handed_on=", ".join("d" if x == "c" else x for x in names),
+    )
+
+
+def _step(core: str, lowered: Lowered) -> str:
+    count = {p.name: p.count for p in pointers(lowered)}
+    at = {
+        "a": f"a + (i * instructions + s) * {count['a']}",
+        "b": f"b + s * {count['b']} * n + j",
+        "c": "c[i * n + j]",
+        "scale_a": f"scale_a + (i * instructions + s) * {count.get('scale_a')}",
+        "scale_b": f"scale_b + s * {count.get('scale_b')} * n + j",
+    }
+    return _STEP_SOURCE.format(core=core, arrays=array_parameters(lowered), call=core_call(lowered, core, at, "n"))

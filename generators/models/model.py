@@ -1,0 +1,119 @@
+"""A design of one length as graphs that can be printed, with the name that the printed files carry."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from dataclasses import dataclass
+
+from mmaproof.designs.design import Design
+from mmaproof.designs.errors import DesignError
+from mmaproof.designs.formats import Format
+from mmaproof.designs.operands import pattern_dtype
+from mmaproof.generators.formats.selection import plain
+from mmaproof.smt.algebra.code import TooWideError
+from mmaproof.smt.algebra.nodes import Node
+from mmaproof.smt.native.lowering import InputColumn, Lowered, continued, lower
+
+_WIDTH = 110  # characters of a line of a comment
+
+MOST_NODES = 20_000
+"""The most operations of a printed model. Compilers take minutes for longer functions."""
+
+WORDS = {"sa": "scale_a", "sb": "scale_b"}
+"""How the printed files call the columns of scales."""
+
+
+@dataclass(frozen=True)
+class Model:
+    """A dot product of ``k`` elements as ``design`` computes it.
+
+    ``first`` takes c in its own format. ``later`` is the instruction that follows in a chain, which takes the d before
+    as its c; it is ``first`` where c and d have the same format. ``name`` is an identifier of C and SystemVerilog.
+    """
+
+    design: Design
+    k: int
+    name: str
+    first: Lowered
+    later: Lowered
+    version: str
+
+    @property
+    def columns(self) -> tuple[InputColumn, ...]:
+        """The operands: a, b, c, and the scales where there are any."""
+        return self.first.columns
+
+    @property
+    def chains(self) -> bool:
+        """Whether d holds all that the next instruction of a chain reads of it."""
+        return self.design.chain.keeps_infinities
+
+    @property
+    def blocks(self) -> int:
+        """Number of scales of a, and of b."""
+        return self.design.blocks(self.k)
+
+    @property
+    def nodes(self) -> list[Node]:
+        """The operations of both graphs."""
+        return self.first.nodes if self.later is self.first else self.first.nodes + self.later.nodes
+
+    @property
+    def lanes(self) -> set[int]:
+        """The widths of the words that occur."""
+        return {node.bits for node in self.nodes}
+
+    def about(self) -> list[str]:
+        """Return what a file says of the model, as lines for a comment."""
+        design, scale = self.design, self.design.scale_format
+        a, b, c, d = (fmt.name for fmt in design.formats)
+        term, scales = ("a[i]*b[i]", "") if scale is None else ("s*t*a[i]*b[i]", f", scales s and t {scale.name}")
+        lines = [
+            f"{design.name}, bit for bit as mmaproof {self.version} models it.",
+            f"d = c + sum of {term}: {a} * {b} + {c} -> {d}{scales}, k = {self.k}.",
+        ]
+        if self.k < design.k:
+            lines.append(f"The instruction has K = {design.k}; the elements that are missing are +0.")
+        if self.k > design.k:
+            lines.append(f"A chain of {self.k // design.k} instructions of K = {design.k}.")
+        lines += textwrap.wrap(f"Source of its parameters: {design.source}", _WIDTH)
+        return [plain(x).replace("*/", "*_/") for x in lines]
+
+
+def make_model(design: Design, k: int | None, version: str) -> Model:
+    """Return the model of a design; ``k`` is the length of its dot product (default: the instruction's K).
+
+    Raises DesignError for a length that the design cannot run, and for one with too many operations or too wide a sum.
+    """
+    length = design.k if k is None else k
+    design.blocks(length)
+    try:
+        first = lower(design, min(length, design.k))
+        count = len(first.nodes) * max(length // design.k, 1)
+        if count > MOST_NODES:
+            raise DesignError(
+                f"k = {length}: about {count} operations, and compilers take minutes for more than {MOST_NODES}: "
+                f"choose a smaller --k"
+            )
+        if length > design.k:
+            first = lower(design, length)
+        following = continued(design)
+        later = first if following is design else lower(following, length)
+    except TooWideError as error:
+        raise DesignError(
+            f"{design.name} has sums of more than 128 bits, and no printed model has such words: use vectors instead "
+            f"(--format c, readmemh or jsonl, with --design)"
+        ) from error
+    return Model(design, length, _identifier(design, length), first, later, version)
+
+
+def _identifier(design: Design, length: int) -> str:
+    name = re.sub(r"\W+", "_", design.name, flags=re.ASCII).strip("_")
+    name = name if name[:1].isalpha() else f"model_{name}"
+    return name if length == design.k else f"{name}_k{length}"
+
+
+def storage_bits(fmt: Format) -> int:
+    """Return the width of the narrowest unsigned type that holds a pattern: 8, 16, 32 or 64 bits."""
+    return pattern_dtype(fmt).itemsize * 8

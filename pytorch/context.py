@@ -1,0 +1,307 @@
+"""The context in which PyTorch's own products run on designs.
+
+Two mechanisms work together, both for the current thread only. PyTorch's Python dispatcher replaces the step of a
+matrix product that would record its gradient, so that the recorded gradient runs on the design too, wherever
+``backward()`` is called. A dispatch mode sees every operator that is about to run. It computes the products that the
+first mechanism does not meet (nothing is recorded in ``torch.inference_mode()``), and it refuses what is not
+emulated.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import cache, wraps
+from types import TracebackType
+from typing import Any
+
+import torch
+from torch._C import DispatchKey
+from torch._dispatch.python import enable_python_dispatcher, no_python_dispatcher
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+from mmaproof.designs.design import Design
+from mmaproof.designs.errors import DesignError
+from mmaproof.torch.aten import EMULATED, Number, is_made_of_others, refusal, refused_operators
+from mmaproof.torch.casting import Cast
+from mmaproof.torch.dtypes import HELD_AS_PATTERNS, dtype_of
+from mmaproof.torch.errors import EmulationError
+from mmaproof.torch.operators import cast_of, named, run
+from mmaproof.torch.product import Recipe
+
+
+@dataclass(frozen=True, slots=True)
+class Emulation:
+    """What a context does with products: the designs by the types of a and b, and the rest of its settings."""
+
+    recipes: Sequence[Recipe]
+    backward: Design | None
+    result: torch.dtype | None
+    native: frozenset[torch.dtype]
+
+    def is_native(self, operands: Iterable[Any]) -> bool:
+        """Return whether the tensors among ``operands`` are all of types whose products the user leaves to PyTorch."""
+        if not self.native:
+            return False
+        types = {x.dtype for x in tree_leaves(list(operands)) if isinstance(x, torch.Tensor)}
+        return bool(types) and types <= self.native
+
+    def multiply(
+        self,
+        a: torch.Tensor,
+        b: torch.Tensor,
+        c: torch.Tensor | None = None,
+        *,
+        alpha: Number = 1,
+        beta: Number = 1,
+        result: torch.dtype | None = None,
+    ) -> torch.Tensor:
+        """Return ``beta*c + alpha*(a @ b)``, rounded to the type that PyTorch, or the user, wants.
+
+        If ``alpha`` is 1, ``beta*c`` enters the unit as its c (or is added outside, as the recipe says). Otherwise the
+        unit returns ``a @ b``, and the rest is done in the type of d. A ``beta`` of 0 means that there is no c.
+        """
+        recipe = self._recipe(a, b)
+        c = None if c is None or not beta else c.expand(*a.shape[:-1], b.shape[-1])
+        outer = alpha != 1
+        if c is not None and beta != 1:
+            c = c.to(torch.promote_types(c.dtype, dtype_of(recipe.design.c_format))) * beta
+        d = run(recipe, self.backward or recipe.design, a, b, None if outer else c)
+        if outer:
+            d = d * alpha
+            d = d if c is None else (d + c).to(d.dtype)
+        wanted = result or self.result or _dtype_in_torch(a, b)
+        return d if wanted is None else d.to(wanted)
+
+    def _recipe(self, a: torch.Tensor, b: torch.Tensor) -> Recipe:
+        """Return the recipe for operands of these types. EmulationError lists the types that there are designs for."""
+        for recipe in self.recipes:
+            if (a.dtype, b.dtype) == _dtypes(recipe.design):
+                return recipe
+        if self.recipes[0].cast is not Cast.NEVER:
+            return self.recipes[0]
+        known = ", ".join(
+            f"{first} x {second} ({recipe.design.name})"
+            for recipe in self.recipes
+            for first, second in (_dtypes(recipe.design),)
+        )
+        raise EmulationError(
+            f"a product of {a.dtype} and {b.dtype} matches no design of the context: it has {known}. Convert the "
+            'operands, add a design, let cast="nearest" or cast="scaled" round them, or name the type in native='
+        )
+
+
+class emulating:  # noqa: N801 - read as a word in a with statement, like torch.no_grad
+    """A context in which matrix products of CPU tensors run on designs, forwards and backwards.
+
+    ``with emulating("hopper/wgmma.f32.f16.f16"):`` runs torch.matmul, ``@``, mm, bmm, mv, dot, addmm, baddbmm,
+    addbmm, addmv, linear, einsum, and everything that PyTorch makes of them, on the design. With several designs, the
+    types of the operands choose. The gradients of such products run on the design too, also where ``backward()`` is
+    called later. A product that is not emulated raises EmulationError: convolutions, fused attention, fused recurrent
+    layers, solvers, sparse, quantized, nested and complex tensors, other devices than the CPU, products in place and
+    with ``out=``. Operations without products run as ever. Like ``torch.no_grad``, the context holds for its thread
+    only, may be nested (the innermost decides), entered again, and written as a decorator.
+
+    * ``cast``: None raises for operands of other types than the designs'; "nearest" rounds them to the formats of the
+      first design; "scaled" first multiplies each matrix by a power of two that uses the format's range.
+    * ``promote_every``: after so many elements of k the sum leaves the unit and is added in fp32 (or fp64) outside it.
+    * ``c_outside``: bias and c are added outside the unit, in d's format, as the epilogue of a GEMM library does. By
+      default they enter the unit as c.
+    * ``result``: the type of results. None: PyTorch's rule, which is the operands' type, to which d is rounded to
+      nearest; for operands of 8-bit floating point, which PyTorch does not multiply on a CPU, the type of d.
+    * ``backward``: the design of gradients' products, see ``mmaproof.torch.matmul``.
+    * ``native``: types whose products PyTorch computes itself, for example ``[torch.float64]``.
+
+    Raises DesignError for an unknown design, for two designs of the same types, and for settings that a design
+    does not allow.
+    """
+
+    @torch.compiler.disable
+    def __init__(
+        self,
+        *designs: Design | str,
+        cast: str | None = None,
+        promote_every: int = 0,
+        c_outside: bool = False,
+        result: torch.dtype | None = None,
+        backward: Design | str | None = None,
+        native: Iterable[torch.dtype] = (),
+    ) -> None:
+        if not designs:
+            raise DesignError("emulating() needs the name of a design: mmaproof designs lists them")
+        found = [named(x) for x in designs]
+        _check(found)
+        of_gradients = [] if backward is None else [named(backward)]
+        _check(of_gradients)
+        recipes = [Recipe(x, cast_of(cast), promote_every, c_outside) for x in (*found, *of_gradients)]
+        self._emulation = Emulation(
+            recipes[: len(found)],
+            of_gradients[0] if of_gradients else None,
+            result,
+            frozenset(native),
+        )
+
+    @torch.compiler.disable
+    def __enter__(self) -> emulating:
+        with ExitStack() as stack:
+            _ACTIVE.contexts.append((self._emulation, stack))
+            stack.callback(_ACTIVE.contexts.pop)
+            stack.enter_context(_REPLACEMENT)
+            stack.enter_context(enable_python_dispatcher())
+            stack.enter_context(_Mode())
+            kept = stack.pop_all()
+        _ACTIVE.contexts[-1] = (self._emulation, kept)
+        return self
+
+    @torch.compiler.disable
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        _, stack = _ACTIVE.contexts[-1]
+        stack.__exit__(kind, error, traceback)
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Return ``function`` as one that runs in this context."""
+
+        @wraps(function)
+        def inside(*args: Any, **kwargs: Any) -> Any:
+            with self:
+                return function(*args, **kwargs)
+
+        return inside
+
+
+class _Active(threading.local):
+    """The contexts of this thread, the innermost last, each with what undoes it."""
+
+    def __init__(self) -> None:
+        self.contexts: list[tuple[Emulation, ExitStack]] = []
+
+    @property
+    def innermost(self) -> Emulation | None:
+        return self.contexts[-1][0] if self.contexts else None
+
+
+_ACTIVE = _Active()
+
+
+class _Mode(TorchDispatchMode):
+    """Sees every operator that is about to run, below the recording of gradients."""
+
+    def __torch_dispatch__(
+        self, func: Any, types: Sequence[type], args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        kwargs = kwargs or {}
+        emulation = _ACTIVE.innermost
+        if emulation is None or emulation.is_native((*args, *kwargs.values())):
+            return func(*args, **kwargs)
+        if func in EMULATED:
+            return EMULATED[func](emulation, *args, **kwargs)
+        if is_made_of_others(func):  # linear and matmul come here whole in torch.inference_mode()
+            with self:
+                return func.decompose(*args, **kwargs)
+        reason = refusal(func)
+        if reason is not None:
+            raise EmulationError(reason)
+        return func(*args, **kwargs)
+
+
+class _Replacement:
+    """While a thread is in a context, the products of such threads are replaced in PyTorch's Python dispatcher.
+
+    They are replaced at two keys. At AutogradCPU a product would record its gradient. At CPU arrive the products that
+    the kernel of another operator calls (``cdist`` of many rows), which no dispatch mode sees.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._users = 0
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if not self._users:
+                try:
+                    for op, key, replaced in _replacements():
+                        op.py_impl(key)(replaced)
+                except BaseException:
+                    _restore()
+                    raise
+            self._users += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._users -= 1
+            if not self._users:
+                _restore()
+
+
+def _restore() -> None:
+    """Undo every replacement that was made."""
+    for op, key, replaced in _replacements():
+        if op.py_kernels.get(key) is replaced:
+            del op.py_kernels[key]
+            op._dispatch_cache.clear()
+
+
+_REPLACEMENT = _Replacement()
+
+
+@cache
+def _replacements() -> Sequence[tuple[Any, DispatchKey, Callable[..., Any]]]:
+    """Return operators, the keys that they are replaced at, and by what."""
+    emulated = [(op, key, _replaced(op, function)) for op, function in EMULATED.items() for key in _KEYS]
+    return [*emulated, *((op, DispatchKey.CPU, _replaced(op, _refused(op))) for op in refused_operators())]
+
+
+_KEYS = (DispatchKey.AutogradCPU, DispatchKey.CPU)
+
+
+def _refused(op: Any) -> Callable[..., Any]:
+    def refused(*_: Any, **__: Any) -> Any:
+        raise EmulationError(str(refusal(op)))
+
+    return refused
+
+
+def _replaced(op: Any, function: Callable[..., Any]) -> Callable[..., Any]:
+    def replaced(*args: Any, **kwargs: Any) -> Any:
+        emulation = _ACTIVE.innermost
+        if emulation is None or emulation.is_native((*args, *kwargs.values())):
+            with no_python_dispatcher():
+                return op(*args, **kwargs)
+        return function(emulation, *args, **kwargs)
+
+    return replaced
+
+
+def _check(designs: Sequence[Design]) -> None:
+    """Raise DesignError for designs that PyTorch's operators cannot be mapped to."""
+    seen: dict[tuple[torch.dtype, torch.dtype], Design] = {}
+    for design in designs:
+        if design.scale_format is not None:
+            raise DesignError(
+                f"{design.name} takes scales, which torch.matmul has no place for: call mmaproof.torch.matmul"
+            )
+        narrow = {x.name for x in (design.a_format, design.b_format)} & HELD_AS_PATTERNS
+        if narrow:
+            raise DesignError(
+                f"{design.name} multiplies {', '.join(sorted(narrow))}, which PyTorch has no type for: call "
+                "mmaproof.torch.matmul with patterns in torch.uint8"
+            )
+        other = seen.setdefault(_dtypes(design), design)
+        if other is not design:
+            raise DesignError(f"{other.name} and {design.name} take the same types: which should run?")
+
+
+def _dtypes(design: Design) -> tuple[torch.dtype, torch.dtype]:
+    return dtype_of(design.a_format), dtype_of(design.b_format)
+
+
+def _dtype_in_torch(a: torch.Tensor, b: torch.Tensor) -> torch.dtype | None:
+    """Return the type of a product of these in PyTorch; None for 8-bit floating point, which it does not multiply."""
+    if any(x.dtype.is_floating_point and x.dtype.itemsize == 1 for x in (a, b)):
+        return None
+    return torch.promote_types(a.dtype, b.dtype)

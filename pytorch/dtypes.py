@@ -1,0 +1,73 @@
+"""Number formats as PyTorch has them, and tensors as bit patterns. Both share memory; nothing is rounded."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+
+from mmaproof.designs.arrays import patterns_of
+from mmaproof.designs.formats import FORMATS, Format
+from mmaproof.designs.operands import Patterns
+from mmaproof.torch.errors import EmulationError
+
+_NAMED = {
+    "fp64": torch.float64,
+    "fp32": torch.float32,
+    "tf32": torch.float32,
+    "bf16": torch.bfloat16,
+    "fp16": torch.float16,
+    "e5m2": torch.float8_e5m2,
+    "e4m3": torch.float8_e4m3fn,
+    "e5m2fnuz": torch.float8_e5m2fnuz,
+    "e4m3fnuz": torch.float8_e4m3fnuz,
+    "e8m0": torch.float8_e8m0fnu,
+    "ue4m3": torch.float8_e4m3fn,
+    "int32": torch.int32,
+    "int8": torch.int8,
+    "uint8": torch.uint8,
+}
+
+DTYPES = {name: _NAMED.get(name, torch.uint8) for name in FORMATS}
+"""The type of a tensor that holds numbers of a format. Formats that PyTorch lacks are held as patterns in uint8."""
+
+HELD_AS_PATTERNS = frozenset(FORMATS) - frozenset(_NAMED)
+"""Formats of 4 and 6 bits: a tensor of uint8 holds the pattern of one number in each byte."""
+
+_UNSIGNED = {1: torch.uint8, 2: torch.uint16, 4: torch.uint32, 8: torch.uint64}
+
+
+def dtype_of(fmt: Format) -> torch.dtype:
+    """Return the type of a tensor that holds numbers of ``fmt``."""
+    return DTYPES[fmt.name]
+
+
+def describe(fmt: Format) -> str:
+    """Return what a tensor of ``fmt`` is, for a message."""
+    if fmt.name in HELD_AS_PATTERNS:
+        return f"torch.uint8 with the pattern of one {fmt.name} number in each byte"
+    return str(dtype_of(fmt))
+
+
+def patterns_in(tensor: torch.Tensor) -> Patterns:
+    """Return the bit patterns of a CPU tensor as an array of unsigned integers that shares its memory."""
+    patterns: Patterns = tensor.detach().view(_UNSIGNED[tensor.dtype.itemsize]).numpy()
+    return patterns
+
+
+def tensor_of(numbers: np.ndarray, fmt: Format) -> torch.Tensor:
+    """Return numbers of ``fmt`` (an array of their type, or patterns) as a tensor that shares their memory."""
+    return torch.from_numpy(np.ascontiguousarray(patterns_of(numbers, fmt))).view(dtype_of(fmt))
+
+
+def check_tensor(name: str, tensor: torch.Tensor) -> None:
+    """Raise EmulationError for a tensor whose numbers are not plain numbers in this machine's memory."""
+    if tensor.device.type != "cpu":
+        raise EmulationError(f"{name} is on {tensor.device}: products are emulated on the CPU; move it with .cpu()")
+    if tensor.layout != torch.strided or tensor.is_nested or tensor.is_quantized:
+        kind = "nested" if tensor.is_nested else "quantized" if tensor.is_quantized else str(tensor.layout)
+        raise EmulationError(f"{name} is a {kind} tensor: only dense tensors are emulated; convert it yourself")
+    if tensor.dtype.is_complex:
+        raise EmulationError(
+            f"{name} is {tensor.dtype}: no unit multiplies complex numbers; "
+            "multiply real and imaginary parts (torch.view_as_real) as four products"
+        )

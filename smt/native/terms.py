@@ -1,0 +1,170 @@
+"""A graph of machine operations as pySMT terms: one operation after the other, as ``Op`` says what each means.
+
+Words of one bit are truth values, all others are bit-vectors of the width of their lane. Nothing is taken from the
+intervals with which a graph was made. Beside the term of a node there is what its operation demands of its operands: a
+shift amount is below the width, and zero has no count of leading zeros.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pysmt.environment import Environment
+from pysmt.fnode import FNode
+
+from mmaproof.smt.algebra.nodes import SHIFTS, Node, Op, needed
+
+
+class GraphTerms:
+    """The terms of nodes in an environment.
+
+    ``known`` holds the term of every node that was asked for; whoever cuts the graph puts another term there.
+    ``demands`` are what the operations translated so far demand of their operands. Inputs are symbols of their name.
+    """
+
+    def __init__(self, environment: Environment) -> None:
+        self._terms: Any = environment.formula_manager
+        self._types: Any = environment.type_manager
+        self.known: dict[Node, FNode] = {}
+        self.demands: list[tuple[Node, FNode]] = []
+        self._products: dict[tuple[int, frozenset[Node]], Node] = {}
+
+    def of(self, node: Node) -> FNode:
+        """Return the term of a node. Raises ValueError for an operation of floating-point numbers."""
+        for each in needed([node], self.known):
+            if each not in self.known:
+                self.known[each] = self._term(each)
+                demand = self._demand(each)
+                if demand is not None:
+                    self.demands.append((each, demand))
+                if each.op is Op.MULTIPLY:
+                    self._products[each.bits, frozenset(each.operands)] = each
+        return self.known[node]
+
+    def _demand(self, node: Node) -> FNode | None:
+        m = self._terms
+        if node.op in SHIFTS:
+            amount = node.operands[1]
+            if amount.is_constant and amount.value < node.bits:
+                return None
+            return m.BVULT(self.known[amount], m.BV(node.bits, amount.bits))
+        if node.op is Op.LEADING_ZEROS:
+            (counted,) = node.operands
+            return m.Not(m.Equals(self.known[counted], m.BV(0, counted.bits)))
+        return None
+
+    def _term(self, node: Node) -> FNode:
+        m = self._terms
+        if node.op is Op.INPUT:
+            return m.BVZExt(m.Symbol(node.name, self._types.BVType(node.width)), node.bits - node.width)
+        if node.op is Op.CONSTANT:
+            return m.Bool(bool(node.value)) if node.bits == 1 else m.BV(node.value, node.bits)
+        operands = [self.known[x] for x in node.operands]
+        if all(x.bits == 1 for x in node.operands):
+            return self._of_truths(node, operands)
+        if node.op is Op.MULTIPLY:
+            return self._product(node, operands)
+        return self._of_words(node, operands)
+
+    def _of_truths(self, node: Node, xs: Sequence[FNode]) -> FNode:  # noqa: PLR0911
+        m = self._terms
+        match node.op:
+            case Op.AND:
+                return m.And(*xs)
+            case Op.OR:
+                return m.Or(*xs)
+            case Op.XOR:
+                return m.Xor(*xs)
+            case Op.EQUAL:
+                return m.Iff(*xs)
+            case Op.SELECT:
+                return m.Ite(*xs)
+            case Op.ZERO_EXTEND:
+                return m.Ite(xs[0], m.BV(1, node.bits), m.BV(0, node.bits))
+            case Op.SIGN_EXTEND:
+                return m.Ite(xs[0], m.BV((1 << node.bits) - 1, node.bits), m.BV(0, node.bits))
+            case _:
+                raise ValueError(f"{node.op} of words of one bit has no term")
+
+    def _product(self, node: Node, xs: Sequence[FNode]) -> FNode:
+        """Return the product of two words.
+
+        Where a factor is y * 2**p and the product of y and the other factor is known, it is that product times 2**p:
+        x * (y * 2**p) = (x * y) * 2**p modulo every power of two.
+        """
+        m = self._terms
+        for moved, other in (node.operands, node.operands[::-1]):
+            if moved.op is Op.SHIFT_LEFT and moved.operands[1].is_constant:
+                same = self._products.get((node.bits, frozenset((moved.operands[0], other))))
+                if same is not None and moved.operands[1].value < node.bits:
+                    return m.BVLShl(self.known[same], m.BV(moved.operands[1].value, node.bits))
+        return m.BVMul(*xs)
+
+    def _of_words(self, node: Node, xs: Sequence[FNode]) -> FNode:  # noqa: PLR0911, PLR0912
+        m, n = self._terms, node.operands[-1].bits
+        match node.op:
+            case Op.ADD:
+                return m.BVAdd(*xs)
+            case Op.SUBTRACT:
+                return m.BVSub(*xs)
+            case Op.AND:
+                return m.BVAnd(*xs)
+            case Op.OR:
+                return m.BVOr(*xs)
+            case Op.XOR:
+                return m.BVXor(*xs)
+            case Op.SHIFT_LEFT:
+                return m.BVLShl(*xs)
+            case Op.SHIFT_RIGHT:
+                return m.BVLShr(*xs)
+            case Op.SHIFT_RIGHT_SIGNED:
+                return m.BVAShr(*xs)
+            case Op.MINIMUM:
+                return m.Ite(m.BVULT(*xs), *xs)
+            case Op.MAXIMUM:
+                return m.Ite(m.BVULT(*xs), xs[1], xs[0])
+            case Op.MINIMUM_SIGNED:
+                return m.Ite(m.BVSLT(*xs), *xs)
+            case Op.MAXIMUM_SIGNED:
+                return m.Ite(m.BVSLT(*xs), xs[1], xs[0])
+            case Op.MAGNITUDE:
+                return m.Ite(m.BVSLT(xs[0], m.BV(0, n)), m.BVNeg(xs[0]), xs[0])
+            case Op.LEADING_ZEROS:
+                return self._leading_zeros(xs[0], n)
+            case Op.EQUAL:
+                return m.Equals(*xs)
+            case Op.LESS:
+                return m.BVULT(*xs)
+            case Op.LESS_SIGNED:
+                return m.BVSLT(*xs)
+            case Op.SELECT:
+                return m.Ite(*xs)
+            case Op.ZERO_EXTEND:
+                return m.BVZExt(xs[0], node.bits - n)
+            case Op.SIGN_EXTEND:
+                return m.BVSExt(xs[0], node.bits - n)
+            case Op.TRUNCATE if node.bits == 1:
+                return m.Equals(m.BVExtract(xs[0], 0, 0), m.BV(1, 1))
+            case Op.TRUNCATE:
+                return m.BVExtract(xs[0], 0, node.bits - 1)
+            case _:
+                raise ValueError(f"{node.op} has no term of bit-vectors")
+
+    def _leading_zeros(self, x: FNode, n: int) -> FNode:
+        """Return the count of a word of n bits that is not zero; n is a power of two.
+
+        Where the upper half is zero, the count grows by its width and the lower half is what remains. One bit remains.
+        """
+        m, count, width = self._terms, [], n
+        while width > 1:
+            half = width // 2
+            upper = m.BVExtract(x, half, width - 1)
+            clear = m.Equals(upper, m.BV(0, half))
+            x = m.Ite(clear, m.BVExtract(x, 0, half - 1), upper)
+            count.append(m.Ite(clear, m.BV(1, 1), m.BV(0, 1)))
+            width = half
+        bits = count[0]
+        for bit in count[1:]:
+            bits = m.BVConcat(bits, bit)
+        return m.BVZExt(bits, n - len(count))

@@ -1,0 +1,143 @@
+"""Variables that stand for terms, what is proved of them, and claims that are proved of terms with such variables.
+
+A claim is asked about its variables first, for all values that the facts allow, then also with what its variables stand
+for where that is about others of them, and then with the variables of the last stage replaced by their terms, and so on
+for ``WIDENINGS`` stages. Every sample gives each variable a value. A claim that a sample violates is not asked about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from pysmt.environment import Environment
+from pysmt.fnode import FNode
+from pysmt.typing import BOOL
+
+from mmaproof.smt.proving.asked import Lemmas
+from mmaproof.smt.proving.laws import Law, of_law
+from mmaproof.smt.proving.samples import Samples
+from mmaproof.smt.solving.verdict import Status
+
+LEMMA_SECONDS = 30.0
+"""Seconds that one query may take."""
+WIDENINGS = 3
+"""Stages by which the cut of a lemma is moved back before the lemma is given up."""
+
+
+class FalseFactError(Exception):
+    """Operands violate a fact that was proved (an internal error)."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Cut:
+    """What a variable stands for, and the number of cuts below it."""
+
+    definition: FNode
+    depth: int
+
+
+class CutVariables:
+    """The variables of one proof, and the facts about them."""
+
+    def __init__(self, lemmas: Lemmas, samples: Samples, environment: Environment) -> None:
+        self._lemmas, self._samples, self._environment = lemmas, samples, environment
+        self._terms: Any = environment.formula_manager
+        self._cuts: dict[FNode, _Cut] = {}
+        self._facts: dict[FNode, list[FNode]] = {}
+
+    def new(self, definition: FNode, width: int | None) -> FNode:
+        """Return a new variable that stands for a term: a word of so many bits, or a truth value (None)."""
+        kind = BOOL if width is None else self._environment.type_manager.BVType(width)
+        variable: FNode = self._terms.Symbol(f"cut{len(self._cuts)}_{width or 0}", kind)
+        self._samples.define(variable, self._samples.values(definition))
+        depth = 1 + max((self._cuts[v].depth for v in self.symbols(definition) if v in self._cuts), default=0)
+        self._cuts[variable] = _Cut(definition, depth)
+        return variable
+
+    def note(self, fact: FNode) -> None:
+        """Note what was proved of the values that variables stand for, or what is assumed of operands."""
+        if not fact.is_true():
+            for symbol in self.symbols(fact):
+                self._facts.setdefault(symbol, []).append(fact)
+
+    def is_news(self, formula: FNode) -> bool:
+        """Return whether a formula is about variables, and no fact yet."""
+        cuts = [v for v in self.symbols(formula) if v in self._cuts]
+        return bool(cuts) and all(formula not in self._facts.get(v, ()) for v in cuts)
+
+    def holds(self, what: str, relation: str, claim: FNode, *, newest: bool = False) -> bool:
+        """Return whether a claim is proved. With ``newest``, its last variables are replaced by their terms first.
+
+        Raises FalseFactError, and OutOfTimeError.
+        """
+        if claim.is_true():
+            return True
+        for formula in self._widened(claim, newest=newest):
+            if not all(self._samples.values(formula)):
+                return False
+            facts, definitions = self._facts_about(formula), self._definitions_among(formula)
+            for known in [facts, [*facts, *definitions]] if definitions else [facts]:
+                status = self._ask(what, relation, formula, known)
+                if status is not Status.REFUTED:
+                    return status is Status.PROVED
+        return False
+
+    def law(self, law: Law) -> Status:
+        """Return whether a law is proved."""
+        lemma = of_law(law)
+        whole = lemma.formula_in(self._environment)
+        return self._lemmas.ask("laws", lemma.name, whole.claim, whole.precondition, seconds=LEMMA_SECONDS)
+
+    def without_cuts(self, claim: FNode) -> FNode:
+        """Return a claim about operands alone."""
+        while cuts := {v: self._cuts[v].definition for v in self.symbols(claim) if v in self._cuts}:
+            claim = self._environment.substituter.substitute(claim, cuts)
+        return claim
+
+    def symbols(self, term: FNode) -> frozenset[FNode]:
+        """Return the symbols of a term."""
+        found: frozenset[FNode] = self._environment.fvo.get_free_variables(term)
+        return found
+
+    def _ask(self, what: str, relation: str, formula: FNode, known: list[FNode]) -> Status:
+        assumption = self._terms.And(known) if known else None
+        # the facts have a model then: what is proved under them is not proved of nothing
+        if assumption is not None and not all(self._samples.values(assumption)):
+            raise FalseFactError(f"{what}: operands violate what was proved: {assumption.serialize()}")
+        return self._lemmas.ask(what, relation, formula, assumption, seconds=LEMMA_SECONDS)
+
+    def _widened(self, claim: FNode, *, newest: bool) -> Iterator[FNode]:
+        if not newest:
+            yield claim
+        for _ in range(WIDENINGS):
+            cuts = {v: self._cuts[v] for v in self.symbols(claim) if v in self._cuts}
+            if not cuts:
+                return
+            last = max(x.depth for x in cuts.values())
+            near = {v: x.definition for v, x in cuts.items() if x.depth == last}
+            claim = self._environment.substituter.substitute(claim, near)
+            yield claim
+
+    def _facts_about(self, claim: FNode) -> list[FNode]:
+        """Return the facts that are about the symbols of a claim alone."""
+        symbols = self.symbols(claim)
+        facts: dict[FNode, None] = {}
+        for v in _in_order(symbols):
+            facts |= {fact: None for fact in self._facts.get(v, ()) if self.symbols(fact) <= symbols}
+        return list(facts)
+
+    def _definitions_among(self, claim: FNode) -> list[FNode]:
+        """Return what the variables of a claim stand for, where that is about other variables of the claim alone.
+
+        A node and a word may have met a place that the same word elsewhere in the semantics has not met.
+        """
+        symbols = self.symbols(claim)
+        cuts = [(v, self._cuts[v].definition) for v in _in_order(symbols) if v in self._cuts]
+        return [self._terms.EqualsOrIff(v, x) for v, x in cuts if self.symbols(x) <= symbols]
+
+
+def _in_order(symbols: frozenset[FNode]) -> list[FNode]:
+    """Return symbols in the order in which they were made."""
+    return sorted(symbols, key=lambda v: v.node_id())

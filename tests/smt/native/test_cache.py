@@ -1,0 +1,167 @@
+"""Compiled code in the cache is checked, not trusted; without a usable folder everything still works."""
+
+import logging
+
+import numpy as np
+import pytest
+from support.native import needs_native
+
+from mmaproof.designs.catalogue import find_design
+from mmaproof.designs.operands import OperandBatch
+from mmaproof.smt.backends import Backend
+from mmaproof.smt.evaluate import evaluate_batch
+from mmaproof.smt.native import cache, checked, compiler, kernels, matrices
+from mmaproof.verification.distributions import draw
+
+pytestmark = needs_native
+VOLTA = find_design("volta/mma.m8n8k4.f32.f16.f16.f32")
+BATCH = draw("normal", VOLTA, 50, VOLTA.k, np.random.default_rng(0))
+EXPECTED = evaluate_batch(VOLTA, BATCH, backend=Backend.ARRAYS)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("MMAPROOF_CACHE", str(tmp_path / "code"))
+    fresh(monkeypatch)
+    return tmp_path / "code"
+
+
+def fresh(monkeypatch):
+    """As in a new process."""
+    monkeypatch.setattr(kernels, "_loaded", {})
+    monkeypatch.setattr(matrices, "_loaded", {})
+    cache._note.cache_clear()
+
+
+@pytest.fixture
+def compiled(monkeypatch):
+    """How often something was compiled."""
+    calls = []
+    right = compiler.compile_object
+    monkeypatch.setattr(checked, "compile_object", lambda *a, **k: (calls.append(1), right(*a, **k))[1])
+    return calls
+
+
+def run() -> bool:
+    return bool((evaluate_batch(VOLTA, BATCH, backend=Backend.NATIVE) == EXPECTED).all())
+
+
+def test_code_is_compiled_once_and_found_by_the_next_process(folder, compiled, monkeypatch):
+    assert run()
+    assert run()
+    fresh(monkeypatch)
+    assert run()
+    assert len(compiled) == 1
+    (file,) = folder.iterdir()
+    assert folder.stat().st_mode & 0o077 == 0
+    assert file.suffix == ".o"
+
+
+DAMAGES = {
+    "cut": lambda x: x[: len(x) // 2],
+    "empty": lambda x: b"",
+    "a bit of the code": lambda x: x[:-200] + bytes([x[-200] ^ 1]) + x[-199:],
+    "a bit of the head": lambda x: x[:60] + bytes([x[60] ^ 1]) + x[61:],
+    "no such file format": lambda x: b"ELF" + x,
+    "of another version": lambda x: x.replace(b"native code 1", b"native code 0"),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_file_is_rebuilt(folder, compiled, monkeypatch, damage):
+    assert run()
+    (file,) = folder.iterdir()
+    whole = file.read_bytes()
+    file.write_bytes(DAMAGES[damage](whole))
+    fresh(monkeypatch)
+    assert run()
+    assert len(compiled) == 2
+    assert len(file.read_bytes()) == len(whole)
+
+
+def test_code_of_another_design_in_the_place_of_this_one_is_rebuilt(folder, compiled, monkeypatch):
+    turing = find_design("turing/mma.m16n8k8.f32.f16.f16.f32")
+    evaluate_batch(turing, draw("normal", turing, 5, 8, np.random.default_rng(0)), backend=Backend.NATIVE)
+    (other,) = folder.iterdir()
+    content = other.read_bytes()
+    other.unlink()
+    assert run()
+    (file,) = folder.iterdir()
+    file.write_bytes(content)
+    fresh(monkeypatch)
+    assert run()
+    assert len(compiled) == 3
+
+
+def test_whole_code_that_returns_something_else_is_rebuilt(folder, compiled, monkeypatch):
+    assert run()
+    key = kernels.key_of(VOLTA, VOLTA.k)
+    entry = cache.find(key)
+    wrong = (*entry.checked[:-1], entry.checked[-1] ^ 1)
+    cache.keep(key, cache.Entry(entry.compiled, entry.sizes, wrong))
+    fresh(monkeypatch)
+    assert run()
+    assert len(compiled) == 2
+    assert cache.find(key) == entry
+
+
+def test_another_cpu_or_other_sources_are_another_key(monkeypatch):
+    key = kernels.key_of(VOLTA, VOLTA.k)
+    assert key == kernels.key_of(find_design("volta/mma.m8n8k4.f32.f16.f16.f32"), 4)
+    assert key != kernels.key_of(VOLTA, 3)
+    assert key != kernels.key_of(VOLTA.change(fraction_bits=22), 4)
+    with monkeypatch.context() as m:
+        m.setattr(cache, "_digest_of_sources", lambda: "other")
+        assert key != kernels.key_of(VOLTA, VOLTA.k)
+    with monkeypatch.context() as m:
+        m.setattr(cache, "_processor_key", lambda: ("other",))
+        assert key != kernels.key_of(VOLTA, VOLTA.k)
+    assert key == kernels.key_of(VOLTA, VOLTA.k)
+
+
+def test_a_folder_that_cannot_be_written_gives_one_note_and_the_same_results(tmp_path, monkeypatch, compiled, caplog):
+    (tmp_path / "file").write_text("no folder")
+    monkeypatch.setenv("MMAPROOF_CACHE", str(tmp_path / "file" / "code"))
+    with caplog.at_level(logging.WARNING, "mmaproof"):
+        for _ in range(2):
+            monkeypatch.setattr(kernels, "_loaded", {})
+            assert run()
+    assert len(compiled) == 2
+    assert len([r for r in caplog.records if "not kept" in r.getMessage()]) == 1
+    cache._note.cache_clear()
+
+
+def test_a_full_disk_leaves_nothing_half_written(folder, monkeypatch, caplog):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(cache, "write_atomically", full)
+    with caplog.at_level(logging.WARNING, "mmaproof"):
+        assert run()
+    assert "No space left" in caplog.text
+    assert list(folder.iterdir()) == []
+    cache._note.cache_clear()
+
+
+def test_nothing_is_kept_where_the_variable_is_empty(monkeypatch, compiled):
+    fresh(monkeypatch)
+    monkeypatch.setenv("MMAPROOF_CACHE", "")
+    assert run()
+    fresh(monkeypatch)
+    assert run()
+    assert len(compiled) == 2
+    assert cache.folder() is None
+
+
+def test_old_files_make_room(folder, monkeypatch):
+    monkeypatch.setattr(cache, "MOST_FILES", 4)
+    for i in range(9):
+        cache.keep(f"key {i}", cache.Entry(b"", {}, ()))
+        assert len(list(folder.iterdir())) <= 4
+    assert cache.find("key 8") is not None
+
+
+def test_a_kernel_of_the_cache_is_for_any_number_of_rows(folder):
+    assert run()
+    none = OperandBatch(BATCH.a[:0], BATCH.b[:0], BATCH.c[:0])
+    assert len(evaluate_batch(VOLTA, none, backend=Backend.NATIVE)) == 0

@@ -1,0 +1,177 @@
+"""Matrix products by native code are what arrays compute, bit for bit."""
+
+import numpy as np
+import pytest
+from support.native import needs_native
+from support.sampling import distinct_designs, first_of_each_family, quick_are
+from support.variations import VARIED, random_design
+
+from mmaproof import matmul
+from mmaproof.designs.arrays import array_of, patterns_of
+from mmaproof.designs.catalogue import find_design
+from mmaproof.designs.design import Design
+from mmaproof.designs.errors import DesignError, InputError
+from mmaproof.designs.formats import FORMATS
+from mmaproof.smt.algebra.code import TooWideError
+from mmaproof.smt.backends import Backend
+from mmaproof.smt.native import matrices, panels
+from mmaproof.smt.native.checked import MiscompiledError
+from mmaproof.smt.native.lowering import lower
+from mmaproof.smt.native.matrices import Matrices, is_special, multiply_natively
+from mmaproof.verification.distributions import BASIC, draw
+
+pytestmark = needs_native
+DESIGNS = distinct_designs()
+HOPPER = "hopper/wgmma.f32.f16.f16"
+SHAPES = ((1, 1), (3, 5), (17, 150), (70, 40))
+
+
+def drawn(design: Design, distribution: str, m: int, n: int, k: int, seed: int = 0) -> Matrices:
+    rng = np.random.default_rng(seed)
+    rows = draw(distribution, design, max(m, n), k, rng)
+    c = draw(distribution, design, m * n, design.k, rng).c.reshape(m, n)
+    scales = (None if rows.scale_a is None else rows.scale_a[:m], None if rows.scale_b is None else rows.scale_b[:n].T)
+    return Matrices(rows.a[:m], rows.b[:n].T, c, *scales)
+
+
+def differing(design: Design, given: Matrices, jobs: int = 1) -> int:
+    """Elements in which native code and arrays differ; none where the design's numbers are too wide for it."""
+    try:
+        lower(design)
+    except TooWideError:
+        return 0
+    a, b, c, _ = design.formats
+    typed = [array_of(x, fmt) for x, fmt in ((given.a, a), (given.b, b), (given.c, c))]
+    if design.scale_format is not None:
+        typed += [array_of(np.ascontiguousarray(x), design.scale_format) for x in (given.scale_a, given.scale_b)]
+    native, arrays = (
+        patterns_of(matmul(design, *typed, backend=x, jobs=jobs), design.d_format)
+        for x in (Backend.NATIVE, Backend.ARRAYS)
+    )
+    return int((native != arrays).sum())
+
+
+@pytest.mark.parametrize("design", quick_are(DESIGNS, first_of_each_family(DESIGNS)))
+def test_every_arithmetic(design):
+    for i, distribution in enumerate(BASIC):
+        m, n = SHAPES[i % len(SHAPES)]
+        assert differing(design, drawn(design, distribution, m, n, design.k * (1 + i % 3)), jobs=1 + i % 2) == 0
+
+
+@pytest.mark.parametrize("seed", [0, *(pytest.param(x, marks=pytest.mark.middle) for x in range(1, 6))])
+@pytest.mark.parametrize("family", VARIED)
+def test_any_combination_of_parameters(family, seed):
+    design = random_design(family, seed)
+    for distribution in ("normal", "edges", "with-zeros", "uniform-bits"):
+        assert differing(design, drawn(design, distribution, 6, 20, design.k * 2, seed)) == 0
+
+
+@pytest.mark.parametrize("settings", ["", "@chain_infinity=finite"])
+def test_infinities_between_instructions(settings):
+    design = find_design("ampere/f16.f16.f16.f16" + settings)
+    for distribution in ("uniform-bits", "edges"):
+        assert differing(design, drawn(design, distribution, 20, 33, design.k * 4)) == 0
+    large = Matrices(*(np.full(shape, 0x7800, np.uint16) for shape in ((4, 64), (64, 4))), np.zeros((4, 4), np.uint16))
+    assert differing(design, large) == 0
+
+
+def test_c_of_another_format_than_d():
+    design = find_design("volta/mma.m8n8k4.f32.f16.f16.f16")
+    assert design.c_format is not design.d_format
+    for distribution in BASIC:
+        assert differing(design, drawn(design, distribution, 20, 18, design.k * 3)) == 0
+
+
+def test_products_shorter_than_an_instruction():
+    for name in (HOPPER, "blackwell/tcgen05.mma.m128n8k64.block16.f32.e2m1.e2m1.ue4m3"):
+        design = find_design(name)
+        assert differing(design, drawn(design, "normal", 5, 9, design.k // 2)) == 0
+
+
+@pytest.mark.parametrize("seed", [0, *(pytest.param(x, marks=pytest.mark.middle) for x in range(1, 8))])
+def test_infinities_and_nans_here_and_there(seed):
+    rng = np.random.default_rng(seed)
+    design = first_of_each_family(DESIGNS)[seed % 8]
+    given = drawn(design, "normal", 150, 200, design.k * 3, seed)
+    for operand, fmt in ((given.a, design.a_format), (given.b, design.b_format)):
+        special = fmt.infinity if fmt.infinity is not None else fmt.quiet_nan
+        if special is not None:
+            operand[rng.integers(len(operand), size=3), rng.integers(operand.shape[1], size=3)] = special
+    assert differing(design, given, jobs=1 + seed % 3) == 0
+
+
+@pytest.mark.parametrize("where", ["nowhere", "a row", "a column", "both"])
+def test_each_kernel_takes_what_is_its_own(monkeypatch, where):
+    design = find_design(HOPPER)
+    given = drawn(design, "normal", 200, 300, 64)
+    if where in ("a row", "both"):
+        given.a[130, 40] = 0x7C00
+    if where in ("a column", "both"):
+        given.b[3, 290] = 0x7E01
+    assert differing(design, given) == 0
+    used = []
+    right = matrices.panel_kernel
+    monkeypatch.setattr(matrices, "panel_kernel", lambda d, finite: (used.append(finite), right(d, finite))[1])
+    multiply_natively(design, given)
+    assert set(used) == ({True} if where == "nowhere" else {True, False})
+
+
+def test_work_is_shared_by_threads_and_cut_into_parts(monkeypatch):
+    design = find_design(HOPPER)
+    given = drawn(design, "with-zeros", 300, 290, 128)
+    whole = multiply_natively(design, given)
+    monkeypatch.setattr(matrices, "UNPACKED_BYTES", 1)
+    monkeypatch.setattr(matrices, "PANEL_BYTES", 1)
+    for jobs in (1, 2, 5):
+        assert (multiply_natively(design, given, jobs) == whole).all()
+
+
+@pytest.mark.parametrize("shape", [(0, 4), (4, 0), (0, 0)])
+def test_empty_products(shape):
+    design = find_design(HOPPER)
+    m, n = shape
+    d = matmul(design, np.zeros((m, 16), np.float16), np.zeros((16, n), np.float16), backend=Backend.NATIVE)
+    assert d.shape == shape
+
+
+def test_operands_may_lie_anywhere_in_memory():
+    rng = np.random.default_rng(0)
+    a, b = (rng.standard_normal((40, 32)).astype(np.float16) for _ in "ab")
+    expected = matmul(HOPPER, a, b.T.copy(), backend=Backend.ARRAYS)
+    assert (matmul(HOPPER, a[::-1][::-1], b.T, backend=Backend.NATIVE) == expected).all()
+
+
+def test_bad_input():
+    a = np.zeros((4, 32), np.float16)
+    for backend in (Backend.NATIVE, Backend.ARRAYS):
+        with pytest.raises(InputError, match="jobs = 0"):
+            matmul(HOPPER, a, a.T, jobs=0, backend=backend)
+        with pytest.raises(DesignError, match="no multiple"):
+            matmul(HOPPER, a[:, :17], a.T[:17], backend=backend)
+        with pytest.raises(InputError, match="float32"):
+            matmul(HOPPER, a.astype(np.float32), a.T, backend=backend)
+    wide = np.zeros((4, 8), np.float16)
+    with pytest.raises(InputError, match="more than 128 bits; use --backend arrays"):
+        matmul("cdna1/v_mfma_f32_32x32x8f16", wide, wide.T, backend=Backend.NATIVE)
+    assert (matmul("cdna1/v_mfma_f32_32x32x8f16", wide, wide.T) == 0).all()
+
+
+@pytest.mark.parametrize(
+    "fmt", [f for f in FORMATS.values() if f.bits <= 16 and not f.is_integer], ids=lambda f: f.name
+)
+def test_specials_are_infinities_and_nans(fmt):
+    patterns = np.arange(1 << fmt.bits).astype(np.uint16 if fmt.bits > 8 else np.uint8)
+    infinities = {fmt.infinity, None if fmt.infinity is None else fmt.infinity | 1 << fmt.sign_position}
+    expected = [fmt.is_nan(x) or x in infinities for x in patterns.tolist()]
+    assert is_special(fmt, patterns).tolist() == expected
+
+
+def test_code_that_is_wrong_is_found_before_it_is_used(monkeypatch):
+    monkeypatch.setattr(panels, "OF_B", ("b",))
+    monkeypatch.setattr(matrices, "_loaded", {})
+    monkeypatch.setenv("MMAPROOF_CACHE", "")
+    right = panels._read
+    monkeypatch.setattr(panels, "_read", lambda w, n, x: w.splat(1, n.bits) if n.bits == 1 else right(w, n, x))
+    design = find_design(HOPPER)
+    with pytest.raises(MiscompiledError, match="matrices"):
+        multiply_natively(design, drawn(design, "normal", 4, 4, 16))

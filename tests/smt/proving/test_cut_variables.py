@@ -1,0 +1,86 @@
+"""Variables that stand for terms: what is asked about them, what is known of them, and when a cut is moved back."""
+
+import time
+
+import pytest
+from pysmt.environment import Environment
+from support.in_this_process import InAnyEnvironment
+
+from mmaproof.smt.proving.asked import Lemmas
+from mmaproof.smt.proving.cut_variables import CutVariables, FalseFactError
+from mmaproof.smt.proving.samples import Samples
+from mmaproof.smt.solving.limits import Limits
+
+LIMITS = Limits(20, 4 << 30)
+
+
+class Setting:
+    """Variables over two words of 8 bits, with a few samples."""
+
+    def __init__(self, rows=({"x": 0, "y": 0}, {"x": 3, "y": 200}, {"x": 255, "y": 255})):
+        self.environment = Environment()
+        self.terms = self.environment.formula_manager
+        self.asked = []
+        self.lemmas = Lemmas(self.ask, LIMITS, time.monotonic(), self.environment)
+        self.cuts = CutVariables(self.lemmas, Samples(rows), self.environment)
+        self.x, self.y = (self.terms.Symbol(n, self.environment.type_manager.BVType(8)) for n in "xy")
+
+    def ask(self, formula, symbols, /, *, limits):
+        self.asked.append(formula)
+        return InAnyEnvironment().ask(formula, symbols, limits=limits)
+
+
+def test_a_claim_that_a_sample_violates_is_not_asked_about():
+    s = Setting()
+    assert not s.cuts.holds("stage", "false", s.terms.BVULT(s.x, s.terms.BV(255, 8)))
+    assert not s.asked
+
+
+def test_a_variable_is_any_value_until_its_cut_is_moved_back():
+    s = Setting()
+    even = s.cuts.new(s.terms.BVAdd(s.x, s.x), 8)
+    lowest = s.terms.Equals(s.terms.BVExtract(even, 0, 0), s.terms.BV(0, 1))
+    assert s.cuts.holds("stage", "even", lowest)
+    assert len(s.asked) == 2  # about any value, and about 2x
+
+
+def test_a_noted_fact_saves_that_and_only_facts_about_the_same_symbols_are_used():
+    s = Setting()
+    even = s.cuts.new(s.terms.BVAdd(s.x, s.x), 8)
+    lowest = s.terms.Equals(s.terms.BVExtract(even, 0, 0), s.terms.BV(0, 1))
+    assert s.cuts.is_news(lowest)
+    s.cuts.note(lowest)
+    assert not s.cuts.is_news(lowest)
+    assert s.cuts.holds("stage", "not one", s.terms.Not(s.terms.Equals(even, s.terms.BV(1, 8))))
+    assert len(s.asked) == 1
+
+
+def test_what_is_false_beyond_the_samples_is_not_proved():
+    s = Setting()
+    seen = {0, 203, 254}
+    total = s.cuts.new(s.terms.BVAdd(s.x, s.y), 8)
+    claim = s.terms.Or(*(s.terms.Equals(total, s.terms.BV(value, 8)) for value in seen))
+    assert not s.cuts.holds("stage", "one of those seen", claim)
+    assert s.asked
+
+
+def test_definitions_are_used_where_both_sides_are_in_the_claim():
+    s = Setting()
+    total = s.cuts.new(s.terms.BVAdd(s.x, s.y), 8)
+    assert s.cuts.holds("stage", "equal", s.terms.Equals(total, s.terms.BVAdd(s.y, s.x)))
+
+
+def test_a_false_fact_is_an_internal_error():
+    s = Setting()
+    total = s.cuts.new(s.terms.BVAdd(s.x, s.y), 8)
+    s.cuts.note(s.terms.BVULT(total, s.terms.BV(10, 8)))
+    with pytest.raises(FalseFactError, match="operands violate what was proved"):
+        s.cuts.holds("stage", "anything", s.terms.BVULE(total, s.terms.BV(255, 8)))
+
+
+def test_a_claim_about_operands_alone():
+    s = Setting()
+    one = s.cuts.new(s.terms.BVAdd(s.x, s.y), 8)
+    two = s.cuts.new(s.terms.BVAdd(one, one), 8)
+    claim = s.cuts.without_cuts(s.terms.BVULT(two, s.terms.BV(7, 8)))
+    assert s.cuts.symbols(claim) == {s.x, s.y}

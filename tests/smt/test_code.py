@@ -1,0 +1,193 @@
+"""The code interpretation: every operation, and every family of designs, computes what integers do."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from support.sampling import basic_operands, distinct_designs, first_of_each_family
+
+from mmaproof.designs.design import Design
+from mmaproof.designs.operands import Operands
+from mmaproof.smt.algebra import code
+from mmaproof.smt.algebra.code import CodeAlgebra, TooWideError, Value
+from mmaproof.smt.algebra.integers import IntegerAlgebra
+from mmaproof.smt.algebra.nodes import LANES, Graph, Node, Op, UndefinedOperationError, compute, mask, run, signed
+from mmaproof.smt.algebra.protocol import Word
+from mmaproof.smt.algebra.signals import Signal, SignalKind
+from mmaproof.smt.evaluate import evaluate
+from mmaproof.smt.native.lowering import lower
+from mmaproof.smt.semantics.cut import Cut
+
+INTEGERS = IntegerAlgebra()
+
+UNSIGNED = {
+    "add": lambda g, x, y: x + y,
+    "subtract": lambda g, x, y: x - y,
+    "multiply": lambda g, x, y: x * y,
+    "negate": lambda g, x, y: -x,
+    "shift left": lambda g, x, y: (x * y) << 5,
+    "shift left by": lambda g, x, y: x.shift_left_by(y.extract(min(y.width, 4) - 1, 0)),
+    "shift right": lambda g, x, y: x.shift_right(y),
+    "shift right jam": lambda g, x, y: x.shift_right_jam(y),
+    "shift right by a constant": lambda g, x, y: x.shift_right(g.unsigned(3, 9)),
+    "jam by a constant": lambda g, x, y: x.shift_right_jam(g.unsigned(3, 9)),
+    "concatenate": lambda g, x, y: x.concatenate(y),
+    "extract": lambda g, x, y: x.extract(x.width - 1, x.width // 2),
+    "extract of a negative number": lambda g, x, y: (x - y).extract(max(x.width, y.width), 0),
+    "low bits of a negative number": lambda g, x, y: (x - y).extract(0, 0),
+    "equal": lambda g, x, y: (x == y).as_bit(),
+    "less": lambda g, x, y: (x < y).as_bit(),
+    "a bit": lambda g, x, y: x.bit(x.width - 1).as_bit(),
+    "a bit of a negative number": lambda g, x, y: (x - y).bit(max(x.width, y.width)).as_bit(),
+    "ite": lambda g, x, y: g.ite(x < y, x, y),
+    "ite of numbers with a sign": lambda g, x, y: g.ite(x < y, x - y, y.as_signed()),
+    "maximum": lambda g, x, y: g.maximum([x, y, x]),
+    "maximum of numbers with a sign": lambda g, x, y: g.maximum([x - y, y - x, x.as_signed()]),
+    "negated where": lambda g, x, y: x.negated_where(y.bit(0)),
+    "drop low": lambda g, x, y: x.drop_low(x.width - 1),
+    "drop low of a negative number": lambda g, x, y: (x - y).drop_low(1),
+    "normalise": lambda g, x, y: g.normalise(x)[0],
+    "normalise, places": lambda g, x, y: g.normalise(x)[1],
+    "two's complement": lambda g, x, y: g.twos_complement(x),
+    "magnitude": lambda g, x, y: (x - y).magnitude(),
+    "signed product": lambda g, x, y: (x - y) * (y - x),
+    "junctions": lambda g, x, y: g.any_of([x < y, g.all_of([~(y < x), x.bit(0)]), x.bit(0) ^ (x < y)]).as_bit(),
+    "modular sum": lambda g, x, y: g.modular_sum([x - y, y.as_signed(), x.as_signed()], max(x.width - 1, 1)),
+    "compressed sum": lambda g, x, y: g.compressed_sum([x - y, y.as_signed(), x.as_signed(), y - x], x.width),
+    "bounded sum": lambda g, x, y: g.bounded_sum([x - y, y - x, x.as_signed()], max(x.width, y.width) + 2),
+    "signed shift right": lambda g, x, y: (x - y).shift_right(y),
+}
+
+
+@st.composite
+def words(draw) -> tuple[int, int, int, int]:
+    """A number with its width, and an interval that holds it."""
+    width = draw(st.sampled_from([1, 2, 7, 16, 31, 32, 33, 40, 63, 64]))
+    x, y, z = (draw(st.integers(0, mask(width)) | st.sampled_from([0, 1, mask(width)])) for _ in range(3))
+    least, value, largest = sorted((x, y, z))
+    return value, width, least, largest
+
+
+def known_within(algebra: CodeAlgebra, name: str, word: tuple[int, int, int, int]) -> Word[Value]:
+    _, width, least, largest = word
+    return algebra.signal(Signal(SignalKind.SUM), algebra.symbol(name, width), (least, largest))
+
+
+@pytest.mark.parametrize("name", UNSIGNED)
+@given(x=words(), y=words())
+def test_operations_compute_what_integers_do(name, x, y):
+    algebra, operation = CodeAlgebra(), UNSIGNED[name]
+    try:
+        result = operation(algebra, known_within(algebra, "x", x), known_within(algebra, "y", y))
+    except TooWideError:
+        assume(False)
+        return
+    expected = operation(INTEGERS, INTEGERS.unsigned(*x[:2]), INTEGERS.unsigned(*y[:2]))
+    node, least, largest = result.data
+    (found,) = run([node], {"x": x[0], "y": y[0]})
+    assert (signed(found, node.bits) if least < 0 else found) == expected.data
+    assert least <= expected.data <= largest
+    assert (result.width, result.signed) == (expected.width, expected.signed)
+    assert node.bits in LANES
+
+
+@pytest.mark.parametrize("op", [x for x in Op if x not in (Op.INPUT, Op.CONSTANT, Op.FUSED_MULTIPLY_ADD)])
+def test_constants_are_computed_when_they_are_made(op):
+    graph = CodeAlgebra().graph
+    lanes = {Op.SELECT: (1, 32, 32), Op.ZERO_EXTEND: (32,), Op.SIGN_EXTEND: (32,), Op.TRUNCATE: (64,)}.get(op, (32, 32))
+    given_ = [graph.constant(value, bits) for value, bits in zip((1, 5, 9), lanes, strict=False)]
+    bits = 64 if op in (Op.ZERO_EXTEND, Op.SIGN_EXTEND) else 32
+    made = graph.node(op, given_, bits)
+    assert made.is_constant
+    assert made.value == compute(op, [x.value for x in given_], lanes, bits)
+
+
+def by_name(operands: Operands) -> dict[str, int]:
+    columns = {"a": operands.a, "b": operands.b, "sa": operands.scale_a, "sb": operands.scale_b}
+    return {"c": operands.c} | {f"{name}{i}": x for name, column in columns.items() for i, x in enumerate(column)}
+
+
+def wrong_rows(design: Design, rows: int) -> int:
+    """How many of some rows of each distribution the graph gets wrong, or has no meaning for."""
+    d, wrong = lower(design).d, 0
+    for batch in basic_operands(design, rows).values():
+        for row in range(len(batch)):
+            operands = batch.row(row)
+            try:
+                wrong += run([d], by_name(operands)) != [evaluate(design, operands)]
+            except UndefinedOperationError:
+                wrong += 1
+    return wrong
+
+
+FAMILIES = [d for d in first_of_each_family(distinct_designs()) if d.family != "e-fdpa"]
+
+
+@pytest.mark.parametrize("design", FAMILIES, ids=lambda d: d.family)
+def test_every_family_computes_what_integers_do(design):
+    assert wrong_rows(design, 25) == 0
+
+
+def test_numbers_wider_than_any_lane_are_refused():
+    too_wide = next(d for d in distinct_designs() if d.family == "e-fdpa" and d.a_format.name == "bf16")
+    with pytest.raises(TooWideError, match="more than 128 bits"):
+        lower(too_wide)
+
+
+def test_what_is_assumed_of_operands_shortens_the_graph():
+    design = FAMILIES[0]
+    assert len(lower(design, finite=True).nodes) < 0.8 * len(lower(design).nodes)
+
+
+def narrow_lane(right: Callable[[int, int], int]) -> Callable[[int, int], int]:
+    """A lane that has one bit too few for some numbers."""
+    return lambda least, largest: right(least // 2, largest // 2)
+
+
+def unguarded(right: Callable[..., Node]) -> Callable[..., Node]:
+    """Nodes without the bit that keeps a word from being zero."""
+
+    def node(graph: Graph, op: Op, operands: Sequence[Node], bits: int) -> Node:
+        guards = op is Op.OR and bits > 1 and operands[1].is_constant and operands[1].value == 1
+        return operands[0] if guards else right(graph, op, operands, bits)
+
+    return node
+
+
+MUTANTS = {
+    "lanes one bit too narrow": lambda m: m.setattr(code, "lane", narrow_lane(code.lane)),
+    "no clamp of amounts": lambda m: m.setattr(CodeAlgebra, "_at_most", lambda g, amount, most: amount),
+    "leading zeros of zero": lambda m: m.setattr(Graph, "node", unguarded(Graph.node)),
+    "bounds one bit too tight": lambda m: m.setattr(Cut, "bound", lambda *a, right=Cut.bound: right(*a) // 2),
+    "sign extension without signs": lambda m: m.setattr(
+        CodeAlgebra, "_in_lane", lambda g, x, bits, right=CodeAlgebra._in_lane: right(g, x._replace(least=0), bits)
+    ),
+    "comparisons without signs": lambda m: m.setattr(
+        CodeAlgebra, "_compared", lambda g, op, _, x, y, right=CodeAlgebra._compared: right(g, op, op, x, y)
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MUTANTS)
+def test_a_mutant_of_the_interpretation_is_caught(monkeypatch, name):
+    MUTANTS[name](monkeypatch)
+    caught = []
+    for design in FAMILIES:
+        try:
+            caught += [design.family] if wrong_rows(design, 25) else []
+        except (TooWideError, ArithmeticError, ValueError):
+            caught.append(design.family)
+        if caught:
+            break
+    assert caught
+
+
+def test_assumptions_that_do_not_hold_are_seen_in_the_results():
+    design = FAMILIES[0]
+    lowered = lower(design, finite=True)
+    rng = np.random.default_rng(0)
+    infinite = [design.a_format.infinity or 0] + [int(x) for x in rng.integers(0, 99, design.k - 1)]
+    operands = Operands(tuple(infinite), tuple([0x3C00] * design.k), 0)
+    assert run([lowered.d], by_name(operands)) != [evaluate(design, operands)]

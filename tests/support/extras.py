@@ -1,0 +1,3 @@
+"""Why tests are skipped where an extra is not installed."""
+
+PYTORCH = "PyTorch is not installed: make test-torch runs these tests in an environment that has it"
