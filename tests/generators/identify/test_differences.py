@@ -39,7 +39,6 @@ def rows():
 def test_the_first_rows_are_found(rivals, rows, backend, at_once, count, monkeypatch):
     monkeypatch.setenv(BACKEND_VARIABLE, backend)
     monkeypatch.setattr(differences, "AT_ONCE", at_once)
-    monkeypatch.setattr(differences, "FIRST_SEARCHED", at_once)
     ours = evaluate_on_arrays(VOLTA, rows)
     found = first_differences(rivals, rows, ours, count, lambda: False)
     expected = [differing(x, rows, ours, range(len(rows)))[:count] for x in rivals]
