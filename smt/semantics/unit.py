@@ -8,7 +8,7 @@ from typing import Any, Generic
 
 from mmaproof.designs.design import Design
 from mmaproof.designs.formats import FORMATS, Format
-from mmaproof.designs.readings import ChainInfinity, FlushedSign, Subnormals, Widening
+from mmaproof.designs.readings import ChainInfinity, FlushedSign, Widening
 from mmaproof.designs.steps import FusedStep, IntegerStep, InterleavedStep, PairwiseStep, RoundedStep, SequentialStep
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Word
 from mmaproof.smt.semantics import ieee
@@ -31,7 +31,8 @@ class Reading:
 
     a: Format
     b: Format
-    subnormals: Subnormals
+    flushes_a: bool
+    flushes_b: bool
     flushed_sign: FlushedSign
     widening: Widening
     scale: Format | None
@@ -43,7 +44,7 @@ class Reading:
         step, signature = design.step, design.signature
         if not isinstance(step, RoundedStep):
             raise TypeError(f"{type(step).__name__} reads no floating-point numbers")
-        read = (step.subnormals, step.flushed_sign, step.widening)
+        read = (step.subnormals.of_a, step.subnormals.of_b, step.flushed_sign, step.widening)
         return cls(signature.a, signature.b, *read, signature.scale, signature.block)
 
 
@@ -166,9 +167,9 @@ def _products(
 
 def _factors(reading: Reading, algebra: Algebra[D, T], operands: OperandWords[D], k: int) -> Factors[D, T]:
     elements: list[Unpacked[D, T]] = []
-    columns = (("a", reading.a, operands.a), ("b", reading.b, operands.b))
-    flushed = (reading.subnormals.of_a, reading.subnormals.of_b)
-    for (name, fmt, column), flushes in zip(columns, flushed, strict=True):
+    of_a = ("a", reading.a, operands.a, reading.flushes_a)
+    of_b = ("b", reading.b, operands.b, reading.flushes_b)
+    for name, fmt, column, flushes in (of_a, of_b):
         pattern = _element(algebra, fmt, column, k)
         x = ieee.read(algebra, fmt, pattern, flushes=flushes, flushed_sign=reading.flushed_sign)
         if reading.widening is Widening.FP16:

@@ -89,3 +89,12 @@ def test_a_process_that_ends_is_unknown(run):
     status, out, err = run("identify", "process:false", *ASKED)
     assert (status, out) == (3, "")
     assert "exit status 1" in err
+
+
+def test_the_rows_of_the_validation(run, small_space):
+    asked = ("identify", f"model:{TURING.name}", *ASKED, "--space", small_space, "--no-proofs", "--json")
+    status, out, _ = run(*asked, "--validate", "1234")
+    assert (status, only_json(out)["validated"]) == (0, 1234)
+    status, out, err = run(*asked, "--validate", "0")
+    assert (status, out) == (2, "")
+    assert "--validate" in err

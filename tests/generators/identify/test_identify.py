@@ -363,3 +363,63 @@ def test_only_what_is_proved_equal_is_taken_for_the_same(monkeypatch, status):
     monkeypatch.setattr(identify, "compare", compare)
     pair = Behaviour.of(design, 8), Behaviour.of(design.change(zero_c="B"), 8)
     assert identifier._is_proved_equal(*pair) is (status is Status.PROVED)
+
+
+def small(validation):
+    """An identification of a unit with two parameters that are not known, and its target."""
+    design = find_design("turing/mma.m8n8k16.s32.s8.s8.s32")
+    interface = Interface.of(design)
+    target = ModelTarget(design)
+    asked = []
+    unit = FunctionUnit(lambda batch: asked.append(len(batch)) or evaluate_batch(target.model, batch))
+    oracle = Oracle(unit, interface)
+    identifier = Identifier(
+        oracle, default_axes(interface), solver="bitwuzla", seconds=60, seed=0, proofs=False, validation=validation
+    )
+    return identifier, asked
+
+
+def test_as_many_rows_are_validated_as_asked_for():
+    identifier, asked = small(150_000)
+    outcome = identifier.identify()
+    assert (outcome.validated, sum(asked)) == (150_000, 150_000 + outcome.oracle.operands)
+    # a part at a time, so that memory does not grow with the number
+    assert max(asked) <= 150_000 // 8
+    assert len(asked) > 8
+
+
+def test_time_is_no_limit_for_a_number_that_was_asked_for(monkeypatch):
+    monkeypatch.setattr(identify, "SLOW", 0.0)
+    identifier, _ = small(1234)
+    assert identifier.identify().validated == 1234
+
+
+def test_a_slow_unit_is_validated_on_fewer_rows(monkeypatch):
+    monkeypatch.setattr(identify, "SLOW", 0.0)
+    identifier, _ = small(None)
+    assert identifier.identify().validated == 0
+
+
+def test_a_behaviour_that_was_wrong_is_not_computed_again(monkeypatch):
+    design = find_design(TURING)
+    interface = Interface.of(design)
+    rows = draw("aligned", design, 50, design.k, np.random.default_rng(1))
+    right = Behaviour.of(design)
+    wrong = right.change(fraction_bits=12)
+    evidence = Evidence(interface, rows, evaluate_batch(design, rows), ("first",) * 50)
+    assert (evidence.fits(right), evidence.fits(wrong)) == (True, False)
+    more = draw("ties", design, 20, design.k, np.random.default_rng(1))
+    evidence.add(more, evaluate_batch(interface.design(wrong), more), "second")
+    computed = []
+    monkeypatch.setattr(Evidence, "same", lambda self, *x, before=Evidence.same: computed.append(x) or before(self, *x))
+    assert not evidence.fits(wrong)
+    assert not computed
+    # one that was right is, and what is known of a row counts in every other question
+    assert not evidence.fits(right)
+    assert len(computed) == 1
+    assert evidence.agrees(wrong)[50:].all()
+    assert not evidence.agrees(right)[50:].all()
+    assert len(evidence.agrees(wrong)) == 70
+    # another one is held against all rows, those that were added too
+    assert not evidence.agrees(right.change(fraction_bits=12, rho="rne-fp32")).all()
+    assert len(evidence.agrees(right.change(fraction_bits=13))) == 70
