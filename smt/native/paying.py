@@ -50,8 +50,8 @@ class _Account:
     impossible: bool = False
 
     def note(self, started: float, rows: int) -> None:
-        """Note that arrays have computed some rows since ``started`` (``time.perf_counter``)."""
-        self.seconds += time.perf_counter() - started
+        """Note that arrays have computed some rows since ``started``, in seconds of this thread."""
+        self.seconds += time.thread_time() - started
         self.rows += rows
 
 
@@ -107,7 +107,7 @@ def _state(design: Design, length: int) -> tuple[Callable[[], bool], Callable[[]
 @contextmanager
 def accounted(design: Design, length: int, rows: int) -> Iterator[None]:
     """Note how long arrays take for some rows."""
-    started = time.perf_counter()
+    started = time.thread_time()
     yield
     _account(design, length).note(started, rows)
 
@@ -142,7 +142,7 @@ class Switch(Generic[Result]):
                 self._native = self._compiled(self._outputs)
             if self._native is not None:
                 return self._native(batch)
-        started = time.perf_counter()
+        started = time.thread_time()
         result = self._on_arrays(batch)
         self._account.note(started, len(batch))
         return result
