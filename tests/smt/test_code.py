@@ -93,6 +93,18 @@ def test_operations_compute_what_integers_do(name, x, y):
     assert node.bits in LANES
 
 
+@pytest.mark.parametrize("bits", LANES)
+def test_a_lane_holds_its_ends_and_nothing_beyond(bits):
+    half = 1 << (bits - 1)
+    assert {code.lane(*ends) for ends in ((0, mask(bits)), (-half, half - 1), (-half, -half), (-1, half - 1))} == {bits}
+    for ends in ((0, mask(bits) + 1), (-half - 1, 0), (-1, half)):
+        if bits < LANES[-1]:
+            assert code.lane(*ends) > bits
+        else:
+            with pytest.raises(TooWideError):
+                code.lane(*ends)
+
+
 @pytest.mark.parametrize("op", [x for x in Op if x not in (Op.INPUT, Op.CONSTANT, Op.FUSED_MULTIPLY_ADD)])
 def test_constants_are_computed_when_they_are_made(op):
     graph = CodeAlgebra().graph

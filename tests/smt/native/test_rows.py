@@ -74,6 +74,16 @@ def test_lengths_other_than_the_instructions(k):
         assert native_disagreements(design, batch) == []
 
 
+def test_an_infinity_that_the_next_instruction_hides():
+    design = find_design("ampere/f16.f16.f16.f16@chain_infinity=finite")
+    a, b = np.zeros((2, 3 * design.k), np.uint16), np.full((2, 3 * design.k), 0x3C00, np.uint16)
+    a[:, : design.k] = 0x7800  # overflows
+    a[1, design.k] = 0xFC00
+    batch = OperandBatch(a, b, np.zeros(2, np.uint16))
+    assert native_disagreements(design, batch) == []
+    assert evaluate_batch(design, batch, backend=Backend.NATIVE).tolist() == [0x7C00, 0xFC00]
+
+
 @pytest.mark.parametrize("k", [3, 6, 96])
 def test_rows_whose_words_are_no_power_of_two_are_loaded_one_by_one(k):
     base = find_design("ampere/f32.f16.f16.f32")
