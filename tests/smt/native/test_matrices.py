@@ -1,5 +1,7 @@
 """Matrix products by native code are what arrays compute, bit for bit."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from support.native import needs_native
@@ -110,6 +112,27 @@ def test_infinities_and_nans_here_and_there(seed):
         if special is not None:
             operand[rng.integers(len(operand), size=3), rng.integers(operand.shape[1], size=3)] = special
     assert differing(design, given, jobs=1 + seed % 3) == 0
+
+
+@pytest.mark.parametrize("side", ["a", "b"])
+@pytest.mark.parametrize(
+    ("name", "nan"),
+    [
+        ("blackwell/tcgen05.mma.m128n8k64.block16.f32.e2m1.e2m1.ue4m3", 0x7F),
+        ("blackwell/tcgen05.mma.m128n8k64.block16.f32.e2m1.e2m1.ue4m3", 0xFF),
+        ("blackwell/tcgen05.mma.m128n8k64.block16.f32.e2m1.e2m1.ue8m0", 0xFF),
+    ],
+)
+def test_a_scale_that_is_a_nan(name, nan, side):
+    design = find_design(name)
+    given = drawn(design, "normal", 80, 40, 2 * design.k)
+    given = dataclasses.replace(given, scale_a=given.scale_a & 0x7B, scale_b=given.scale_b & 0x7B)
+    (given.scale_a if side == "a" else given.scale_b)[-1, -1] = nan
+    assert differing(design, given) == 0
+    is_nan = np.zeros((80, 40), dtype=bool)
+    is_nan[(-1 if side == "a" else slice(None)), (-1 if side == "b" else slice(None))] = True
+    d = multiply_natively(design, given)
+    assert ([[design.d_format.is_nan(x) for x in row] for row in d.tolist()] == is_nan).all()
 
 
 @pytest.mark.parametrize("where", ["nowhere", "a row", "a column", "both"])
