@@ -135,6 +135,15 @@ def test_a_scale_that_is_a_nan(name, nan, side):
     assert ([[design.d_format.is_nan(x) for x in row] for row in d.tolist()] == is_nan).all()
 
 
+@pytest.mark.parametrize("side", ["a", "b"])
+@pytest.mark.parametrize("formats", ["e5m2.e4m3", "e4m3.e5m2"])
+def test_specials_of_two_formats(formats, side):
+    design = find_design(f"hopper/wgmma.f32.{formats}")
+    given = drawn(design, "normal", 70, 40, design.k)
+    (given.a if side == "a" else given.b)[-1, -1] = {"e5m2": 0x7C, "e4m3": 0x7F}[formats.split(".")["ab".index(side)]]
+    assert differing(design, given) == 0
+
+
 @pytest.mark.parametrize("where", ["nowhere", "a row", "a column", "both"])
 def test_each_kernel_takes_what_is_its_own(monkeypatch, where):
     design = find_design(HOPPER)
