@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from support.sampling import basic_operands, distinct_designs, first_of_each_family
 
 from mmaproof.designs.design import Design
+from mmaproof.designs.formats import Format
 from mmaproof.designs.operands import Operands
 from mmaproof.smt.algebra import code
 from mmaproof.smt.algebra.code import CodeAlgebra, TooWideError, Value
@@ -121,17 +122,34 @@ def by_name(operands: Operands) -> dict[str, int]:
     return {"c": operands.c} | {f"{name}{i}": x for name, column in columns.items() for i, x in enumerate(column)}
 
 
-def wrong_rows(design: Design, rows: int) -> int:
-    """How many of some rows of each distribution the graph gets wrong, or has no meaning for."""
-    d, wrong = lower(design).d, 0
+def wrong_rows(design: Design, rows: int, *, finite: bool = False) -> int:
+    """How many of some rows of each distribution the graph gets wrong, or has no meaning for.
+
+    With ``finite``, it is the graph for numbers alone, and every infinity and NaN of a, b and scales is replaced.
+    """
+    d, wrong = lower(design, finite=finite).d, 0
     for batch in basic_operands(design, rows).values():
         for row in range(len(batch)):
-            operands = batch.row(row)
+            operands = finite_operands(design, batch.row(row)) if finite else batch.row(row)
             try:
                 wrong += run([d], by_name(operands)) != [evaluate(design, operands)]
             except UndefinedOperationError:
                 wrong += 1
     return wrong
+
+
+def finite_operands(design: Design, operands: Operands) -> Operands:
+    """The operands with the largest number in the place of each infinity and NaN of a, b and scales."""
+
+    def numbers(fmt: Format | None, patterns: tuple[int, ...]) -> tuple[int, ...]:
+        if fmt is None or fmt.is_integer:
+            return patterns
+        infinities = {fmt.infinity, None if fmt.infinity is None else fmt.infinity | 1 << fmt.sign_position}
+        ignored = (1 << fmt.ignored_bits) - 1
+        return tuple(fmt.max_finite if fmt.is_nan(x) or x & ~ignored in infinities else x for x in patterns)
+
+    scales = (numbers(design.scale_format, x) for x in (operands.scale_a, operands.scale_b))
+    return Operands(numbers(design.a_format, operands.a), numbers(design.b_format, operands.b), operands.c, *scales)
 
 
 FAMILIES = [d for d in first_of_each_family(distinct_designs()) if d.family != "e-fdpa"]
@@ -140,6 +158,25 @@ FAMILIES = [d for d in first_of_each_family(distinct_designs()) if d.family != "
 @pytest.mark.parametrize("design", FAMILIES, ids=lambda d: d.family)
 def test_every_family_computes_what_integers_do(design):
     assert wrong_rows(design, 25) == 0
+
+
+@pytest.mark.parametrize("design", FAMILIES, ids=lambda d: d.family)
+def test_of_numbers_alone_every_family_computes_what_integers_do(design):
+    assert wrong_rows(design, 15, finite=True) == 0
+
+
+def test_what_is_assumed_holds_as_far_as_it_goes():
+    algebra = CodeAlgebra()
+    x = algebra.symbol("x", 8)
+    algebra.assume_within(x.extract(5, 2), 3, 14)
+    field = x.extract(5, 2)
+    assert (field.data.least, field.data.largest) == (3, 14)
+    p, q, r = (x.bit(i) for i in range(3))
+    algebra.assume(p & q, holds=False)
+    assert algebra.all_of([p, q, r]).data == algebra.truth(False).data
+    algebra.assume(p | q, holds=True)
+    assert algebra.any_of([p, q, r]).data == algebra.truth(True).data
+    assert algebra.all_of([p | q, r]).data == r.data
 
 
 def test_numbers_wider_than_any_lane_are_refused():

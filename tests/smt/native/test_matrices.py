@@ -160,6 +160,21 @@ def test_each_kernel_takes_what_is_its_own(monkeypatch, where):
     assert set(used) == ({True} if where == "nowhere" else {True, False})
 
 
+@pytest.mark.parametrize("at", [0, 15, 16, 31, 47])
+@pytest.mark.parametrize("side", ["a", "b"])
+def test_specials_at_the_ends_of_panels_and_runs(monkeypatch, side, at):
+    monkeypatch.setattr(matrices, "WIDEST_PANEL", 16)
+    monkeypatch.setattr(matrices, "RUN_ROWS", 16)
+    design = find_design(HOPPER)
+    given = drawn(design, "normal", 48, 48, design.k)
+    if side == "a":
+        given.a[at, 3] = 0x7C00
+    else:
+        given.b[3, at] = 0x7C00
+    for jobs in (1, 3):
+        assert differing(design, given, jobs) == 0
+
+
 def test_work_is_shared_by_threads_and_cut_into_parts(monkeypatch):
     design = find_design(HOPPER)
     given = drawn(design, "with-zeros", 300, 290, 128)
