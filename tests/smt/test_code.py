@@ -14,7 +14,19 @@ from mmaproof.designs.operands import Operands
 from mmaproof.smt.algebra import code
 from mmaproof.smt.algebra.code import CodeAlgebra, TooWideError, Value
 from mmaproof.smt.algebra.integers import IntegerAlgebra
-from mmaproof.smt.algebra.nodes import LANES, Graph, Node, Op, UndefinedOperationError, compute, mask, run, signed
+from mmaproof.smt.algebra.nodes import (
+    COMPARISONS,
+    LANES,
+    Graph,
+    Node,
+    Op,
+    UndefinedOperationError,
+    compute,
+    mask,
+    needed,
+    run,
+    signed,
+)
 from mmaproof.smt.algebra.protocol import Word
 from mmaproof.smt.algebra.signals import Signal, SignalKind
 from mmaproof.smt.evaluate import evaluate
@@ -62,6 +74,21 @@ UNSIGNED = {
 }
 
 
+EXTENDED = {Op.ZERO_EXTEND, Op.SIGN_EXTEND}
+
+
+def is_well_formed(node: Node) -> bool:
+    """Whether the operands of an operation have the widths that the operation asks for."""
+    widths = [x.bits for x in node.operands]
+    if node.op in COMPARISONS:
+        return node.bits == 1 and len(set(widths)) == 1
+    if node.op is Op.SELECT:
+        return widths == [1, node.bits, node.bits]
+    if node.op in EXTENDED or node.op is Op.TRUNCATE:
+        return widths[0] != node.bits and (widths[0] < node.bits) == (node.op in EXTENDED)
+    return set(widths) <= {node.bits}
+
+
 @st.composite
 def words(draw) -> tuple[int, int, int, int]:
     """A number with its width, and an interval that holds it."""
@@ -92,6 +119,7 @@ def test_operations_compute_what_integers_do(name, x, y):
     assert least <= expected.data <= largest
     assert (result.width, result.signed) == (expected.width, expected.signed)
     assert node.bits in LANES
+    assert all(map(is_well_formed, needed([node])))
 
 
 @pytest.mark.parametrize("bits", LANES)
@@ -127,7 +155,9 @@ def wrong_rows(design: Design, rows: int, *, finite: bool = False) -> int:
 
     With ``finite``, it is the graph for numbers alone, and every infinity and NaN of a, b and scales is replaced.
     """
-    d, wrong = lower(design, finite=finite).d, 0
+    lowered, wrong = lower(design, finite=finite), 0
+    d = lowered.d
+    assert all(map(is_well_formed, lowered.nodes))
     for batch in basic_operands(design, rows).values():
         for row in range(len(batch)):
             operands = finite_operands(design, batch.row(row)) if finite else batch.row(row)
@@ -177,6 +207,15 @@ def test_what_is_assumed_holds_as_far_as_it_goes():
     algebra.assume(p | q, holds=True)
     assert algebra.any_of([p, q, r]).data == algebra.truth(True).data
     assert algebra.all_of([p | q, r]).data == r.data
+
+
+def test_of_a_number_every_exponent_is_possible_but_that_of_specials():
+    algebra, design = CodeAlgebra(), FAMILIES[0]
+    lower(design, finite=True, algebra=algebra)
+    fmt = design.a_format
+    for name in ("a0", "b0"):
+        field = algebra.symbol(name, fmt.bits).extract(fmt.bits - 2, fmt.fraction_bits)
+        assert (field.data.least, field.data.largest) == (0, (1 << fmt.exponent_bits) - 2)
 
 
 def test_numbers_wider_than_any_lane_are_refused():
