@@ -1,5 +1,6 @@
 """The code interpretation: every operation, and every family of designs, computes what integers do."""
 
+import itertools
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -120,6 +121,20 @@ def test_operations_compute_what_integers_do(name, x, y):
     assert (result.width, result.signed) == (expected.width, expected.signed)
     assert node.bits in LANES
     assert all(map(is_well_formed, needed([node])))
+
+
+@pytest.mark.parametrize("name", ["shift right", "shift right jam"])
+@pytest.mark.parametrize("width", [31, 32, 63, 64])
+def test_amounts_near_the_width_of_a_lane(name, width):
+    x = mask(width) - 4
+    for bits in LANES:
+        for least, largest in itertools.combinations(range(bits - 2, bits + 3), 2):
+            algebra = CodeAlgebra()
+            words_ = (known_within(algebra, "x", (x, width, 0, x)), known_within(algebra, "y", (0, 9, least, largest)))
+            node = UNSIGNED[name](algebra, *words_).data.node
+            for amount in range(least, largest + 1):
+                expected = UNSIGNED[name](INTEGERS, INTEGERS.unsigned(x, width), INTEGERS.unsigned(amount, 9)).data
+                assert run([node], {"x": x, "y": amount}) == [expected]
 
 
 @pytest.mark.parametrize("bits", LANES)
