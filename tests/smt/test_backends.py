@@ -125,6 +125,20 @@ def test_what_arrays_took_so_far_counts(used, monkeypatch):
 
 
 @needs_native
+@pytest.mark.parametrize("on_arrays", [0, 1, 3, 9])
+def test_native_code_takes_over_the_rows_that_are_left(used, monkeypatch, on_arrays):
+    asked = []
+    monkeypatch.setattr(module, "CHUNK_ROWS", 100)
+    monkeypatch.setattr(paying, "pays", lambda _, length, rows: (asked.append(rows), len(asked) > on_arrays)[1])
+    batch = rows(450)
+    expected = evaluate_batch(VOLTA, batch, backend=Backend.ARRAYS)
+    used.clear()
+    assert (evaluate_batch(VOLTA, batch) == expected).all()
+    assert used == ["arrays"] * min(on_arrays, 5) + ["native"] * (on_arrays < 5)
+    assert asked == [450, 350, 250, 150, 50][: on_arrays + 1]
+
+
+@needs_native
 def test_a_design_without_native_code_is_not_tried_again(monkeypatch, used):
     design = find_design("cdna1/v_mfma_f32_32x32x8f16")
     batch = draw("normal", design, 300, design.k, np.random.default_rng(0))
