@@ -68,6 +68,25 @@ def test_products_and_dots_by_every_backend(backend):
     assert (dot(VOLTA, a[:, None], b.T[None], np.float32(0), backend=backend) == expected).all()
 
 
+@needs_native
+@pytest.mark.parametrize("backend", Backend)
+def test_products_and_dots_with_scales_by_every_backend(backend):
+    design = find_design("blackwell/tcgen05.mma.m128n8k64.block16.f32.e2m1.e2m1.ue4m3")
+    rng = np.random.default_rng(0)
+    a, b = rng.integers(0, 16, (3, 128), dtype=np.uint8), rng.integers(0, 16, (128, 2), dtype=np.uint8)
+    scale_a, scale_b = rng.integers(40, 70, (3, 8), dtype=np.uint8), rng.integers(30, 80, (8, 2), dtype=np.uint8)
+    c = rng.standard_normal((3, 2)).astype(np.float32)
+    expected = matmul(design, a, b, c, scale_a, scale_b, backend=Backend.ARRAYS)
+    assert (matmul(design, a, b, c, scale_a, scale_b, backend=backend) == expected).all()
+    found = dot(design, a[:, None], b.T[None], c, scale_a[:, None], scale_b.T[None], backend=backend)
+    assert (found == expected).all()
+    singly = [
+        [dot(design, a[i], b[:, j], c[i, j], scale_a[i], scale_b[:, j], backend=Backend.INTEGERS) for j in range(2)]
+        for i in range(3)
+    ]
+    assert (np.array(singly) == expected).all()
+
+
 def test_an_unknown_backend_is_refused(monkeypatch):
     monkeypatch.setenv("MMAPROOF_BACKEND", "gpu")
     with pytest.raises(InputError, match=r"'gpu' is no backend: one of integers, arrays, native, or none"):
