@@ -123,6 +123,24 @@ def test_operations_compute_what_integers_do(name, x, y):
     assert all(map(is_well_formed, needed([node])))
 
 
+INTERVALS = [*itertools.combinations_with_replacement(range(5), 2)]
+"""All intervals of small numbers: they touch, overlap, and end at and beside powers of two."""
+
+
+@pytest.mark.parametrize("name", UNSIGNED)
+def test_operations_on_every_small_interval(name):
+    operation = UNSIGNED[name]
+    for x, y in itertools.product(INTERVALS, INTERVALS):
+        algebra = CodeAlgebra()
+        words_ = (known_within(algebra, n, (0, 3, *ends)) for n, ends in (("x", x), ("y", y)))
+        node, least, largest = operation(algebra, *words_).data
+        for numbers in {(x[0], y[0]), (x[0], y[1]), (x[1], y[0]), (x[1], y[1])}:
+            (found,) = run([node], dict(zip("xy", numbers, strict=True)))
+            expected = operation(INTEGERS, *(INTEGERS.unsigned(n, 3) for n in numbers)).data
+            assert (signed(found, node.bits) if least < 0 else found) == expected
+            assert least <= expected <= largest
+
+
 @pytest.mark.parametrize("name", ["shift right", "shift right jam"])
 @pytest.mark.parametrize("width", [31, 32, 63, 64])
 def test_amounts_near_the_width_of_a_lane(name, width):
