@@ -8,6 +8,7 @@ NumPy scalars and broadcast.
 from __future__ import annotations
 
 from functools import reduce
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -107,9 +108,10 @@ class ArrayAlgebra(Algebra[Data, Any]):
         return self._shorten(x, width, to_width)
 
     def _add_up(self, xs: list[Data], widths: list[int], width: int, wraps: bool) -> Data:
-        # len(xs) terms add at most bit_length(len(xs) - 1) bits to the widest one
+        # len(xs) terms add at most bit_length(len(xs) - 1) bits to the widest one; np.add would give the sum of
+        # wide constants a fixed-width type
         needed = max(max(widths) + (len(xs) - 1).bit_length(), width)
-        total = reduce(np.add, (self._extend(x, w, needed, True) for x, w in zip(xs, widths, strict=True)))
+        total = reduce(add, (self._extend(x, w, needed, True) for x, w in zip(xs, widths, strict=True)))
         if wraps and width < needed:
             total = _wrap(total, width)
         return self._shorten(total, needed, width)

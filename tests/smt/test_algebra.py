@@ -151,6 +151,14 @@ def test_wide_constants_stay_exact_on_arrays():
         assert ARRAYS.extract(moved, moved.width - 1, 1).data == word.data << 69
 
 
+@pytest.mark.parametrize("name", ["modular_sum", "compressed_sum"])
+@pytest.mark.parametrize("width", [63, 64, 65, 80])
+def test_wide_sums_of_constants_are_exact_on_arrays(name, width):
+    for numbers in ((5, -3, 7), ((1 << 70) - 1, (1 << 70) - 1, -1), (0, 0)):
+        found, expected = (getattr(g, name)([g.signed(x, 72) for x in numbers], width) << 3 for g in (ARRAYS, INTEGERS))
+        assert found.data == expected.data
+
+
 def test_on_arrays_nothing_is_chosen_by_a_comparison_that_holds_nowhere():
     x, y = (ARRAYS.from_patterns(np.array(p, dtype=np.uint32), 8) for p in ([1, 2, 3], [4, 5, 6]))
     assert ARRAYS.ite(ARRAYS.is_value(x, 7), y, x) is x

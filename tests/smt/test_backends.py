@@ -72,6 +72,25 @@ def test_products_and_dots_by_every_backend(backend):
             call(VOLTA, a, b, backend="fast")
 
 
+@needs_native
+@pytest.mark.parametrize("backend", Backend)
+def test_products_and_dots_with_scales_by_every_backend(backend):
+    design = find_design("blackwell/tcgen05.mma.m128n8k64.block16.f32.e2m1.e2m1.ue4m3")
+    rng = np.random.default_rng(0)
+    a, b = rng.integers(0, 16, (3, 128), dtype=np.uint8), rng.integers(0, 16, (128, 2), dtype=np.uint8)
+    scale_a, scale_b = rng.integers(40, 70, (3, 8), dtype=np.uint8), rng.integers(30, 80, (8, 2), dtype=np.uint8)
+    c = rng.standard_normal((3, 2)).astype(np.float32)
+    expected = matmul(design, a, b, c, scale_a, scale_b, backend=Backend.ARRAYS)
+    assert (matmul(design, a, b, c, scale_a, scale_b, backend=backend) == expected).all()
+    found = dot(design, a[:, None], b.T[None], c, scale_a[:, None], scale_b.T[None], backend=backend)
+    assert (found == expected).all()
+    singly = [
+        [dot(design, a[i], b[:, j], c[i, j], scale_a[i], scale_b[:, j], backend=Backend.INTEGERS) for j in range(2)]
+        for i in range(3)
+    ]
+    assert (np.array(singly) == expected).all()
+
+
 def test_an_unknown_backend_is_refused(monkeypatch):
     monkeypatch.setenv("MMAPROOF_BACKEND", "gpu")
     with pytest.raises(InputError, match=r"'gpu' is no backend: one of integers, arrays, native, or none"):
@@ -126,6 +145,20 @@ def test_what_arrays_took_so_far_counts(used, monkeypatch):
     used.clear()
     evaluate_batch(VOLTA, rows(1))
     assert used == ["native"]
+
+
+@needs_native
+@pytest.mark.parametrize("on_arrays", [0, 1, 3, 9])
+def test_native_code_takes_over_the_rows_that_are_left(used, monkeypatch, on_arrays):
+    asked = []
+    monkeypatch.setattr(module, "CHUNK_ROWS", 100)
+    monkeypatch.setattr(paying, "pays", lambda _, length, rows: (asked.append(rows), len(asked) > on_arrays)[1])
+    batch = rows(450)
+    expected = evaluate_batch(VOLTA, batch, backend=Backend.ARRAYS)
+    used.clear()
+    assert (evaluate_batch(VOLTA, batch) == expected).all()
+    assert used == ["arrays"] * min(on_arrays, 5) + ["native"] * (on_arrays < 5)
+    assert asked == [450, 350, 250, 150, 50][: on_arrays + 1]
 
 
 @needs_native

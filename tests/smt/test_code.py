@@ -1,5 +1,6 @@
 """The code interpretation: every operation, and every family of designs, computes what integers do."""
 
+import itertools
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -9,11 +10,24 @@ from hypothesis import strategies as st
 from support.sampling import basic_operands, distinct_designs, first_of_each_family
 
 from mmaproof.designs.design import Design
+from mmaproof.designs.formats import Format
 from mmaproof.designs.operands import Operands
 from mmaproof.smt.algebra import code
 from mmaproof.smt.algebra.code import CodeAlgebra, TooWideError, Value
 from mmaproof.smt.algebra.integers import IntegerAlgebra
-from mmaproof.smt.algebra.nodes import LANES, Graph, Node, Op, UndefinedOperationError, compute, mask, run, signed
+from mmaproof.smt.algebra.nodes import (
+    COMPARISONS,
+    LANES,
+    Graph,
+    Node,
+    Op,
+    UndefinedOperationError,
+    compute,
+    mask,
+    needed,
+    run,
+    signed,
+)
 from mmaproof.smt.algebra.protocol import Word
 from mmaproof.smt.algebra.signals import Signal, SignalKind
 from mmaproof.smt.evaluate import evaluate
@@ -61,6 +75,21 @@ UNSIGNED = {
 }
 
 
+EXTENDED = {Op.ZERO_EXTEND, Op.SIGN_EXTEND}
+
+
+def is_well_formed(node: Node) -> bool:
+    """Whether the operands of an operation have the widths that the operation asks for."""
+    widths = [x.bits for x in node.operands]
+    if node.op in COMPARISONS:
+        return node.bits == 1 and len(set(widths)) == 1
+    if node.op is Op.SELECT:
+        return widths == [1, node.bits, node.bits]
+    if node.op in EXTENDED or node.op is Op.TRUNCATE:
+        return widths[0] != node.bits and (widths[0] < node.bits) == (node.op in EXTENDED)
+    return set(widths) <= {node.bits}
+
+
 @st.composite
 def words(draw) -> tuple[int, int, int, int]:
     """A number with its width, and an interval that holds it."""
@@ -91,6 +120,51 @@ def test_operations_compute_what_integers_do(name, x, y):
     assert least <= expected.data <= largest
     assert (result.width, result.signed) == (expected.width, expected.signed)
     assert node.bits in LANES
+    assert all(map(is_well_formed, needed([node])))
+
+
+INTERVALS = [*itertools.combinations_with_replacement(range(5), 2)]
+"""All intervals of small numbers: they touch, overlap, and end at and beside powers of two."""
+
+
+@pytest.mark.parametrize("name", UNSIGNED)
+def test_operations_on_every_small_interval(name):
+    operation = UNSIGNED[name]
+    for x, y in itertools.product(INTERVALS, INTERVALS):
+        algebra = CodeAlgebra()
+        words_ = (known_within(algebra, n, (0, 3, *ends)) for n, ends in (("x", x), ("y", y)))
+        node, least, largest = operation(algebra, *words_).data
+        for numbers in {(x[0], y[0]), (x[0], y[1]), (x[1], y[0]), (x[1], y[1])}:
+            (found,) = run([node], dict(zip("xy", numbers, strict=True)))
+            expected = operation(INTEGERS, *(INTEGERS.unsigned(n, 3) for n in numbers)).data
+            assert (signed(found, node.bits) if least < 0 else found) == expected
+            assert least <= expected <= largest
+
+
+@pytest.mark.parametrize("name", ["shift right", "shift right jam"])
+@pytest.mark.parametrize("width", [31, 32, 63, 64])
+def test_amounts_near_the_width_of_a_lane(name, width):
+    x = mask(width) - 4
+    for bits in LANES:
+        for least, largest in itertools.combinations(range(bits - 2, bits + 3), 2):
+            algebra = CodeAlgebra()
+            words_ = (known_within(algebra, "x", (x, width, 0, x)), known_within(algebra, "y", (0, 9, least, largest)))
+            node = UNSIGNED[name](algebra, *words_).data.node
+            for amount in range(least, largest + 1):
+                expected = UNSIGNED[name](INTEGERS, INTEGERS.unsigned(x, width), INTEGERS.unsigned(amount, 9)).data
+                assert run([node], {"x": x, "y": amount}) == [expected]
+
+
+@pytest.mark.parametrize("bits", LANES)
+def test_a_lane_holds_its_ends_and_nothing_beyond(bits):
+    half = 1 << (bits - 1)
+    assert {code.lane(*ends) for ends in ((0, mask(bits)), (-half, half - 1), (-half, -half), (-1, half - 1))} == {bits}
+    for ends in ((0, mask(bits) + 1), (-half - 1, 0), (-1, half)):
+        if bits < LANES[-1]:
+            assert code.lane(*ends) > bits
+        else:
+            with pytest.raises(TooWideError):
+                code.lane(*ends)
 
 
 @pytest.mark.parametrize("op", [x for x in Op if x not in (Op.INPUT, Op.CONSTANT, Op.FUSED_MULTIPLY_ADD)])
@@ -109,17 +183,36 @@ def by_name(operands: Operands) -> dict[str, int]:
     return {"c": operands.c} | {f"{name}{i}": x for name, column in columns.items() for i, x in enumerate(column)}
 
 
-def wrong_rows(design: Design, rows: int) -> int:
-    """How many of some rows of each distribution the graph gets wrong, or has no meaning for."""
-    d, wrong = lower(design).d, 0
+def wrong_rows(design: Design, rows: int, *, finite: bool = False) -> int:
+    """How many of some rows of each distribution the graph gets wrong, or has no meaning for.
+
+    With ``finite``, it is the graph for numbers alone, and every infinity and NaN of a, b and scales is replaced.
+    """
+    lowered, wrong = lower(design, finite=finite), 0
+    d = lowered.d
+    assert all(map(is_well_formed, lowered.nodes))
     for batch in basic_operands(design, rows).values():
         for row in range(len(batch)):
-            operands = batch.row(row)
+            operands = finite_operands(design, batch.row(row)) if finite else batch.row(row)
             try:
                 wrong += run([d], by_name(operands)) != [evaluate(design, operands)]
             except UndefinedOperationError:
                 wrong += 1
     return wrong
+
+
+def finite_operands(design: Design, operands: Operands) -> Operands:
+    """The operands with the largest number in the place of each infinity and NaN of a, b and scales."""
+
+    def numbers(fmt: Format | None, patterns: tuple[int, ...]) -> tuple[int, ...]:
+        if fmt is None or fmt.is_integer:
+            return patterns
+        infinities = {fmt.infinity, None if fmt.infinity is None else fmt.infinity | 1 << fmt.sign_position}
+        ignored = (1 << fmt.ignored_bits) - 1
+        return tuple(fmt.max_finite if fmt.is_nan(x) or x & ~ignored in infinities else x for x in patterns)
+
+    scales = (numbers(design.scale_format, x) for x in (operands.scale_a, operands.scale_b))
+    return Operands(numbers(design.a_format, operands.a), numbers(design.b_format, operands.b), operands.c, *scales)
 
 
 FAMILIES = [d for d in first_of_each_family(distinct_designs()) if d.family != "e-fdpa"]
@@ -128,6 +221,34 @@ FAMILIES = [d for d in first_of_each_family(distinct_designs()) if d.family != "
 @pytest.mark.parametrize("design", FAMILIES, ids=lambda d: d.family)
 def test_every_family_computes_what_integers_do(design):
     assert wrong_rows(design, 25) == 0
+
+
+@pytest.mark.parametrize("design", FAMILIES, ids=lambda d: d.family)
+def test_of_numbers_alone_every_family_computes_what_integers_do(design):
+    assert wrong_rows(design, 15, finite=True) == 0
+
+
+def test_what_is_assumed_holds_as_far_as_it_goes():
+    algebra = CodeAlgebra()
+    x = algebra.symbol("x", 8)
+    algebra.assume_within(x.extract(5, 2), 3, 14)
+    field = x.extract(5, 2)
+    assert (field.data.least, field.data.largest) == (3, 14)
+    p, q, r = (x.bit(i) for i in range(3))
+    algebra.assume(p & q, holds=False)
+    assert algebra.all_of([p, q, r]).data == algebra.truth(False).data
+    algebra.assume(p | q, holds=True)
+    assert algebra.any_of([p, q, r]).data == algebra.truth(True).data
+    assert algebra.all_of([p | q, r]).data == r.data
+
+
+def test_of_a_number_every_exponent_is_possible_but_that_of_specials():
+    algebra, design = CodeAlgebra(), FAMILIES[0]
+    lower(design, finite=True, algebra=algebra)
+    fmt = design.a_format
+    for name in ("a0", "b0"):
+        field = algebra.symbol(name, fmt.bits).extract(fmt.bits - 2, fmt.fraction_bits)
+        assert (field.data.least, field.data.largest) == (0, (1 << fmt.exponent_bits) - 2)
 
 
 def test_numbers_wider_than_any_lane_are_refused():

@@ -1,13 +1,20 @@
 """Compiled code in the cache is checked, not trusted; without a usable folder everything still works."""
 
+import dataclasses
+import json
 import logging
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 from support.native import needs_native
+from support.sampling import distinct_designs
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.operands import OperandBatch
+from mmaproof.designs.parameters import complete_settings
 from mmaproof.smt.backends import Backend
 from mmaproof.smt.evaluate import evaluate_batch
 from mmaproof.smt.native import cache, checked, compiler, kernels, matrices
@@ -88,6 +95,7 @@ def test_code_of_another_design_in_the_place_of_this_one_is_rebuilt(folder, comp
     assert run()
     (file,) = folder.iterdir()
     file.write_bytes(content)
+    assert cache.find(kernels.key_of(VOLTA, VOLTA.k)) is None
     fresh(monkeypatch)
     assert run()
     assert len(compiled) == 3
@@ -117,6 +125,35 @@ def test_another_cpu_or_other_sources_are_another_key(monkeypatch):
         m.setattr(cache, "_processor_key", lambda: ("other",))
         assert key != kernels.key_of(VOLTA, VOLTA.k)
     assert key == kernels.key_of(VOLTA, VOLTA.k)
+
+
+def test_every_arithmetic_has_a_key_of_its_own():
+    designs = distinct_designs()
+    assert len({kernels.key_of(x, 1) for x in designs}) == len(designs)
+    for design in designs[::40]:
+        assert (
+            json.loads(kernels.key_of(design, 1))["settings"].keys()
+            == complete_settings(design.chain, design.step).keys()
+        )
+    scaled = find_design("blackwell/tcgen05.mma.m128n8k64.block16.f32.e2m1.e2m1.ue8m0")
+    other = dataclasses.replace(scaled, signature=dataclasses.replace(scaled.signature, block=32))
+    assert kernels.key_of(scaled, 64) != kernels.key_of(other, 64)
+    assert kernels.key_of(VOLTA, 4) != kernels.key_of(dataclasses.replace(VOLTA, k=8), 4)
+    assert kernels.key_of(VOLTA, VOLTA.k) != matrices.key_of(VOLTA, False) != matrices.key_of(VOLTA, True)
+
+
+def test_every_source_that_decides_what_is_compiled_is_in_the_key():
+    script = (
+        "import sys\n"
+        "from mmaproof.designs.catalogue import find_design\n"
+        "from mmaproof.smt.native.lowering import lower\n"
+        "lower(find_design('volta/f32.f16.f16.f32'))\n"
+        "lower(find_design('cpu/vfmadd231pd'), fused_multiply_add=True)\n"
+        "print(*(x for x in sys.modules if x.startswith('mmaproof.') and x != 'mmaproof.smt'))\n"
+    )
+    loaded = subprocess.run([sys.executable, "-c", script], timeout=60, check=True, capture_output=True, text=True)
+    folders = tuple(f"mmaproof.{x.replace('/', '.')}" for x in cache._ROOTS)
+    assert [x for x in loaded.stdout.split() if not x.startswith(folders)] == []
 
 
 def test_a_folder_that_cannot_be_written_gives_one_note_and_the_same_results(tmp_path, monkeypatch, compiled, caplog):
@@ -159,6 +196,15 @@ def test_old_files_make_room(folder, monkeypatch):
         cache.keep(f"key {i}", cache.Entry(b"", {}, ()))
         assert len(list(folder.iterdir())) <= 4
     assert cache.find("key 8") is not None
+
+
+def test_the_oldest_files_go(folder, monkeypatch):
+    monkeypatch.setattr(cache, "MOST_FILES", 4)
+    for i in range(4):
+        cache.keep(f"key {i}", cache.Entry(b"", {}, ()))
+        os.utime(cache._file(f"key {i}"), (i, i))
+    cache.keep("key 4", cache.Entry(b"", {}, ()))
+    assert [i for i in range(5) if cache.has(f"key {i}")] == [2, 3, 4]
 
 
 def test_a_kernel_of_the_cache_is_for_any_number_of_rows(folder):

@@ -1,5 +1,7 @@
 """Matrix products by native code are what arrays compute, bit for bit."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from support.native import needs_native
@@ -75,6 +77,16 @@ def test_infinities_between_instructions(settings):
     assert differing(design, large) == 0
 
 
+def test_an_infinity_that_the_next_instruction_hides():
+    design = find_design("ampere/f16.f16.f16.f16@chain_infinity=finite")
+    a, b = np.zeros((2, 3 * design.k), np.uint16), np.full((3 * design.k, 2), 0x3C00, np.uint16)
+    a[:, : design.k] = 0x7800  # overflows
+    a[1, design.k] = 0xFC00
+    given = Matrices(a, b, np.zeros((2, 2), np.uint16))
+    assert differing(design, given) == 0
+    assert multiply_natively(design, given).tolist() == [[0x7C00] * 2, [0xFC00] * 2]
+
+
 def test_c_of_another_format_than_d():
     design = find_design("volta/mma.m8n8k4.f32.f16.f16.f16")
     assert design.c_format is not design.d_format
@@ -82,10 +94,12 @@ def test_c_of_another_format_than_d():
         assert differing(design, drawn(design, distribution, 20, 18, design.k * 3)) == 0
 
 
-def test_products_shorter_than_an_instruction():
-    for name in (HOPPER, "blackwell/tcgen05.mma.m128n8k64.block16.f32.e2m1.e2m1.ue4m3"):
-        design = find_design(name)
-        assert differing(design, drawn(design, "normal", 5, 9, design.k // 2)) == 0
+@pytest.mark.parametrize("name", [HOPPER, "ue4m3", "ue8m0"])
+def test_products_shorter_than_an_instruction(name):
+    design = find_design(name if "/" in name else f"blackwell/tcgen05.mma.m128n8k64.block16.f32.e2m1.e2m1.{name}")
+    for k in {design.block or 1, design.k // 2}:
+        for distribution in BASIC:
+            assert differing(design, drawn(design, distribution, 5, 9, k)) == 0
 
 
 @pytest.mark.parametrize("seed", [0, *(pytest.param(x, marks=pytest.mark.middle) for x in range(1, 8))])
@@ -98,6 +112,36 @@ def test_infinities_and_nans_here_and_there(seed):
         if special is not None:
             operand[rng.integers(len(operand), size=3), rng.integers(operand.shape[1], size=3)] = special
     assert differing(design, given, jobs=1 + seed % 3) == 0
+
+
+@pytest.mark.parametrize("side", ["a", "b"])
+@pytest.mark.parametrize(
+    ("name", "nan"),
+    [
+        ("blackwell/tcgen05.mma.m128n8k64.block16.f32.e2m1.e2m1.ue4m3", 0x7F),
+        ("blackwell/tcgen05.mma.m128n8k64.block16.f32.e2m1.e2m1.ue4m3", 0xFF),
+        ("blackwell/tcgen05.mma.m128n8k64.block16.f32.e2m1.e2m1.ue8m0", 0xFF),
+    ],
+)
+def test_a_scale_that_is_a_nan(name, nan, side):
+    design = find_design(name)
+    given = drawn(design, "normal", 80, 40, 2 * design.k)
+    given = dataclasses.replace(given, scale_a=given.scale_a & 0x7B, scale_b=given.scale_b & 0x7B)
+    (given.scale_a if side == "a" else given.scale_b)[-1, -1] = nan
+    assert differing(design, given) == 0
+    is_nan = np.zeros((80, 40), dtype=bool)
+    is_nan[(-1 if side == "a" else slice(None)), (-1 if side == "b" else slice(None))] = True
+    d = multiply_natively(design, given)
+    assert ([[design.d_format.is_nan(x) for x in row] for row in d.tolist()] == is_nan).all()
+
+
+@pytest.mark.parametrize("side", ["a", "b"])
+@pytest.mark.parametrize("formats", ["e5m2.e4m3", "e4m3.e5m2"])
+def test_specials_of_two_formats(formats, side):
+    design = find_design(f"hopper/wgmma.f32.{formats}")
+    given = drawn(design, "normal", 70, 40, design.k)
+    (given.a if side == "a" else given.b)[-1, -1] = {"e5m2": 0x7C, "e4m3": 0x7F}[formats.split(".")["ab".index(side)]]
+    assert differing(design, given) == 0
 
 
 @pytest.mark.parametrize("where", ["nowhere", "a row", "a column", "both"])
@@ -114,6 +158,21 @@ def test_each_kernel_takes_what_is_its_own(monkeypatch, where):
     monkeypatch.setattr(matrices, "panel_kernel", lambda d, finite: (used.append(finite), right(d, finite))[1])
     multiply_natively(design, given)
     assert set(used) == ({True} if where == "nowhere" else {True, False})
+
+
+@pytest.mark.parametrize("at", [0, 15, 16, 31, 47])
+@pytest.mark.parametrize("side", ["a", "b"])
+def test_specials_at_the_ends_of_panels_and_runs(monkeypatch, side, at):
+    monkeypatch.setattr(matrices, "WIDEST_PANEL", 16)
+    monkeypatch.setattr(matrices, "RUN_ROWS", 16)
+    design = find_design(HOPPER)
+    given = drawn(design, "normal", 48, 48, design.k)
+    if side == "a":
+        given.a[at, 3] = 0x7C00
+    else:
+        given.b[3, at] = 0x7C00
+    for jobs in (1, 3):
+        assert differing(design, given, jobs) == 0
 
 
 def test_work_is_shared_by_threads_and_cut_into_parts(monkeypatch):
@@ -134,11 +193,23 @@ def test_empty_products(shape):
     assert d.shape == shape
 
 
-def test_operands_may_lie_anywhere_in_memory():
+@pytest.mark.parametrize("side", [40, 48])
+def test_operands_may_lie_anywhere_in_memory(side):
     rng = np.random.default_rng(0)
-    a, b = (rng.standard_normal((40, 32)).astype(np.float16) for _ in "ab")
-    expected = matmul(HOPPER, a, b.T.copy(), backend=Backend.ARRAYS)
-    assert (matmul(HOPPER, a[::-1][::-1], b.T, backend=Backend.NATIVE) == expected).all()
+    a, b = (rng.standard_normal((side, 32)).astype(np.float16) for _ in "ab")
+    c = rng.standard_normal((side, side)).astype(np.float32)
+    for operands in ((a[::-1], b.T, c.T), (np.asfortranarray(a), b.T[:, ::-1], c[::-1, ::-1])):
+        expected = matmul(HOPPER, *(x.copy() for x in operands), backend=Backend.ARRAYS)
+        assert (matmul(HOPPER, *operands, backend=Backend.NATIVE) == expected).all()
+
+
+def test_operands_are_left_as_they_are():
+    design = find_design(HOPPER)
+    given = drawn(design, "normal", 32, 48, design.k * 2)
+    operands = [np.ascontiguousarray(x) for x in (given.a, given.b, given.c)]
+    before = [x.copy() for x in operands]
+    multiply_natively(design, Matrices(*operands))
+    assert all((x == y).all() for x, y in zip(operands, before, strict=True))
 
 
 def test_bad_input():
@@ -175,3 +246,15 @@ def test_code_that_is_wrong_is_found_before_it_is_used(monkeypatch):
     design = find_design(HOPPER)
     with pytest.raises(MiscompiledError, match="matrices"):
         multiply_natively(design, drawn(design, "normal", 4, 4, 16))
+
+
+@pytest.mark.parametrize("name", [HOPPER, "ampere/mma.m16n8k16.s32.s8.s8.s32", "volta/mma.m8n8k4.f32.f16.f16.f16"])
+def test_a_product_leaves_the_kernel_that_the_next_one_needs(monkeypatch, tmp_path, name):
+    monkeypatch.setattr(matrices, "_loaded", {})
+    monkeypatch.setenv("MMAPROOF_CACHE", str(tmp_path))
+    design = find_design(name)
+    assert not matrices.is_loaded(design)
+    assert not matrices.is_kept(design)
+    multiply_natively(design, drawn(design, "normal", 4, 4, design.k * 2))
+    assert matrices.is_loaded(design)
+    assert matrices.is_kept(design)

@@ -1,7 +1,9 @@
 """Rows by native code are what arrays compute, bit for bit, in every arithmetic of the catalogue and in what-ifs."""
 
+import ctypes
 import dataclasses
 import platform
+import sys
 
 import numpy as np
 import pytest
@@ -72,6 +74,16 @@ def test_lengths_other_than_the_instructions(k):
         assert native_disagreements(design, batch) == []
 
 
+def test_an_infinity_that_the_next_instruction_hides():
+    design = find_design("ampere/f16.f16.f16.f16@chain_infinity=finite")
+    a, b = np.zeros((2, 3 * design.k), np.uint16), np.full((2, 3 * design.k), 0x3C00, np.uint16)
+    a[:, : design.k] = 0x7800  # overflows
+    a[1, design.k] = 0xFC00
+    batch = OperandBatch(a, b, np.zeros(2, np.uint16))
+    assert native_disagreements(design, batch) == []
+    assert evaluate_batch(design, batch, backend=Backend.NATIVE).tolist() == [0x7C00, 0xFC00]
+
+
 @pytest.mark.parametrize("k", [3, 6, 96])
 def test_rows_whose_words_are_no_power_of_two_are_loaded_one_by_one(k):
     base = find_design("ampere/f32.f16.f16.f32")
@@ -126,12 +138,37 @@ def test_code_that_is_wrong_is_found_before_it_is_used(monkeypatch):
         evaluate_batch(design, batch, backend=Backend.NATIVE)
 
 
+UPWARD = 0x800
+"""FE_UPWARD of x86-64."""
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="the control register is that of x86-64")
+@pytest.mark.skipif(sys.platform != "linux", reason="the rounding is set by glibc")
 def test_the_control_register_is_that_of_ieee_754_during_a_multiply_add_and_restored_after_it():
+    from mmaproof.smt.native.kernels import rows_kernel
+
+    libm = ctypes.CDLL("libm.so.6")
+    for name in ("cpu/vfmadd231pd", "cpu/vfmadd231ps"):
+        design = find_design(name)
+        batch = draw("uniform-bits", design, 500, design.k, np.random.default_rng(0))
+        expected = evaluate_batch(design, batch, backend=Backend.ARRAYS)
+        kernel = rows_kernel(design, design.k)
+        before = libm.fegetround()
+        libm.fesetround(UPWARD)
+        try:
+            (d,) = kernel.run(batch)
+            after = libm.fegetround()
+        finally:
+            libm.fesetround(before)
+        assert (d == expected).all()
+        assert after == UPWARD
+
+
+def test_the_control_register_is_left_alone_without_a_multiply_add():
     from mmaproof.smt.native.lowering import lower
 
-    fused = rows.rows_function(lower(find_design("cpu/vfmadd231pd"), fused_multiply_add=True), 512).text
-    assert fused.count("ldmxcsr") == 2
-    assert "ldmxcsr" not in rows.rows_function(lower(find_design(HOPPER)), 512).text
+    lowered = lower(find_design(HOPPER))
+    assert "mxcsr" not in rows.rows_function(lowered.columns, [(lowered.d, 4)], 512).text
 
 
 def test_only_what_is_the_instruction_is_computed_by_it():
