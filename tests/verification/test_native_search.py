@@ -22,7 +22,7 @@ from mmaproof.verification.search import Budget, search, steer
 pytestmark = needs_native
 VOLTA, TURING = find_design("volta/mma.m8n8k4.f32.f16.f16.f32"), find_design("turing/mma.m16n8k8.f32.f16.f16.f32")
 SCALED = find_design("blackwell/tcgen05.mma.m128n8k64.block16.f32.e2m1.e2m1.ue4m3")
-TWO_FORMATS = find_design("hopper/wgmma.f32.e5m2.e4m3")
+TWO_FORMATS = find_design("rtx-blackwell/f32.e4m3.e2m1.f32.ue8m0")
 
 
 PAIRS = [
