@@ -73,6 +73,18 @@ def test_products_and_dots_by_every_backend(backend):
 
 
 @needs_native
+def test_dots_and_products_are_computed_by_the_backend_that_is_wanted(used):
+    a = np.ones((2, 4), np.float16)
+    for backend in (Backend.NATIVE, Backend.INTEGERS):
+        used.clear()
+        dot(VOLTA, a, a, np.float32(0), backend=backend)
+        assert set(used) == {backend.value}
+    used.clear()
+    matmul(VOLTA, a, a.T, backend=Backend.INTEGERS)
+    assert set(used) == {"integers"}
+
+
+@needs_native
 @pytest.mark.parametrize("backend", Backend)
 def test_products_and_dots_with_scales_by_every_backend(backend):
     design = find_design("blackwell/tcgen05.mma.m128n8k64.block16.f32.e2m1.e2m1.ue4m3")

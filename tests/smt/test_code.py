@@ -72,6 +72,10 @@ UNSIGNED = {
     "compressed sum": lambda g, x, y: g.compressed_sum([x - y, y.as_signed(), x.as_signed(), y - x], x.width),
     "bounded sum": lambda g, x, y: g.bounded_sum([x - y, y - x, x.as_signed()], max(x.width, y.width) + 2),
     "signed shift right": lambda g, x, y: (x - y).shift_right(y),
+    "narrow": lambda g, x, y: ((x + y) - y).magnitude().narrow(x.width),
+    "modular sum of a difference": lambda g, x, y: g.modular_sum([x - y, x.as_signed()], max(x.width - 1, 1)),
+    "ite with zero": lambda g, x, y: g.ite(x < y, y.extract(0, 0), g.unsigned(0, 1)),
+    "not of an exclusive or": lambda g, x, y: (~(x.bit(0) ^ (x < y))).as_bit(),
 }
 
 
@@ -139,6 +143,28 @@ def test_operations_on_every_small_interval(name):
             expected = operation(INTEGERS, *(INTEGERS.unsigned(n, 3) for n in numbers)).data
             assert (signed(found, node.bits) if least < 0 else found) == expected
             assert least <= expected <= largest
+
+
+SMALL_IN_WIDE = {
+    "drop low": lambda g, x: x.drop_low(40),
+    "bits above the lane": lambda g, x: x.extract(32, 31),
+    "the bit above the lane": lambda g, x: x.bit(32).as_bit(),
+    "a bounded sum": lambda g, x: g.bounded_sum([x, x, -x], 4),
+}
+
+
+@pytest.mark.parametrize("name", SMALL_IN_WIDE)
+def test_small_numbers_in_wide_words(name):
+    operation = SMALL_IN_WIDE[name]
+    for number in range(-8, 8):
+        results = []
+        for g in (CodeAlgebra(), INTEGERS):
+            y = g.symbol("y", 4) if isinstance(g, CodeAlgebra) else g.unsigned(number + 8, 4)
+            wide = y.concatenate(g.unsigned(0, 70)).drop_low(70).as_signed() - g.signed(8, 80)
+            results.append(operation(g, g.signal(Signal(SignalKind.SUM), wide, (-8, 7))).data)
+        (node, least, _), expected = results
+        (found,) = run([node], {"y": number + 8})
+        assert (signed(found, node.bits) if least < 0 else found) == expected
 
 
 @pytest.mark.parametrize("name", ["shift right", "shift right jam"])

@@ -22,12 +22,14 @@ from mmaproof.verification.search import Budget, search, steer
 pytestmark = needs_native
 VOLTA, TURING = find_design("volta/mma.m8n8k4.f32.f16.f16.f32"), find_design("turing/mma.m16n8k8.f32.f16.f16.f32")
 SCALED = find_design("blackwell/tcgen05.mma.m128n8k64.block16.f32.e2m1.e2m1.ue4m3")
+TWO_FORMATS = find_design("rtx-blackwell/f32.e4m3.e2m1.f32.ue8m0")
 
 
 PAIRS = [
     (Equivalence(VOLTA, TURING, k=4), VOLTA),
     (Equivalence(VOLTA, VOLTA.change(fraction_bits=22), where=[parse_precondition("exponents=-3..3")]), VOLTA),
     (Equivalence(SCALED, SCALED.change(fraction_bits=20)), SCALED),
+    (Equivalence(TWO_FORMATS, TWO_FORMATS.change(fraction_bits=9)), TWO_FORMATS),
 ]
 
 

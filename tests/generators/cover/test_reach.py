@@ -76,3 +76,13 @@ def test_machine_code_finds_the_bins_that_arrays_find(monkeypatch, name):
         assert bins == same_bins
         assert native.dtype == bool
         assert (arrays == native).all()
+
+
+def test_rows_are_measured_in_parts(monkeypatch):
+    design = find_design("turing/mma.m8n8k16.s32.s8.s8.s32")
+    batch = draw("edges", design, 130, design.k, np.random.default_rng(0))
+    _, whole = hits_of(design, batch)
+    monkeypatch.setattr(reach, "CHUNK_ROWS", 40)
+    _, in_parts = hits_of(design, batch)
+    assert whole.shape == in_parts.shape
+    assert (whole == in_parts).all()
