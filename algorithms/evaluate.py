@@ -19,7 +19,7 @@ from mmaproof.smt.algebra.code import TooWideError
 from mmaproof.smt.algebra.integers import IntegerAlgebra
 from mmaproof.smt.algebra.protocol import D, Word
 from mmaproof.smt.backends import Backend, wanted_backend
-from mmaproof.smt.evaluate import no_native_code
+from mmaproof.smt.evaluate import without_native_code
 from mmaproof.smt.native.paying import MATRICES, accounted, pays
 from mmaproof.smt.semantics import OperandWords
 
@@ -82,8 +82,7 @@ def multiply(algorithm: Algorithm, unit: Design, a: Patterns, b: Patterns, c: Pa
     What happens outside the unit is computed on arrays, and so is the unit where native code does not pay.
 
     ``a`` has shape (m, k), ``b`` (k, n), ``c`` (m, n): patterns of fp32. Raises DesignError where the algorithm does
-    not run on ``unit`` or k does not fit, OperandError for shapes that do not fit each other, and what
-    ``evaluate_batch`` raises for a backend.
+    not run on ``unit`` or k does not fit, OperandError for shapes that do not fit each other.
     """
     algorithm.require(unit)
     if a.ndim != 2 or b.ndim != 2 or a.shape[1] != b.shape[0] or c.shape != (a.shape[0], b.shape[1]):
@@ -134,7 +133,7 @@ class TileArithmetic(Arithmetic[Any, Any]):
             d = multiply_natively(unit, Matrices(*patterns))
         except TooWideError as problem:
             if wanted is Backend.NATIVE:
-                raise no_native_code(unit, problem) from problem
+                without_native_code(unit, problem, None)
             return super()._dot_product(unit, words)
         return _ARRAYS.from_patterns(d, unit.d_format.bits)
 

@@ -71,7 +71,7 @@ def _backends() -> dict[str, str]:
 
     if (problem := compiler.missing()) is None:
         cpu, kept = compiler.processor(), cache.folder()
-        where = "not kept" if kept is None else f"kept in {kept}"
+        where = "not kept" if kept is None or not os.access(_nearest(kept), os.W_OK) else f"kept in {kept}"
         native = f"LLVM by llvmlite {cpu.llvmlite}, for {cpu.name}, vectors of {cpu.vector_bits} bits; code is {where}"
     else:
         native = f"missing: {problem}"
@@ -83,6 +83,11 @@ def _backends() -> dict[str, str]:
     wanted = wanted_backend()
     chosen = "the fastest for what is asked" if wanted is None else f"{wanted} ({BACKEND_VARIABLE})"
     return {"chosen": chosen, **{x.value: text for x, text in found.items()}}
+
+
+def _nearest(path: Path) -> Path:
+    """Return the path, or the nearest folder above it that exists."""
+    return next(x for x in (path, *path.parents) if x.exists())
 
 
 def _targets() -> dict[str, str]:

@@ -223,9 +223,14 @@ def with_backend(command: Callable[..., int]) -> Callable[..., int]:
     parameters.insert(place, Parameter("backend", parameters[0].kind, default=None, annotation=BackendName))
 
     def called(backend: str | None, **given: Any) -> int:
-        from mmaproof.smt.backends import wanting
+        from mmaproof.designs.errors import TargetUnavailable
+        from mmaproof.smt.backends import Backend, wanted_backend, wanting
+        from mmaproof.smt.native.compiler import missing
 
         with wanting(backend):
+            problem = missing() if wanted_backend() is Backend.NATIVE else None
+            if problem is not None:
+                raise TargetUnavailable(problem)
             return command(**given)
 
     called.__name__, called.__doc__, called.__module__ = command.__name__, command.__doc__, command.__module__

@@ -25,7 +25,7 @@ from mmaproof.smt.algebra.code import TooWideError
 from mmaproof.smt.algebra.protocol import Word
 from mmaproof.smt.arrays import ARRAYS, CHUNK_ROWS
 from mmaproof.smt.backends import Backend, wanted_backend
-from mmaproof.smt.evaluate import evaluate_batch, no_native_code
+from mmaproof.smt.evaluate import evaluate_batch, without_native_code
 from mmaproof.smt.native.paying import MATRICES, accounted, pays
 from mmaproof.smt.semantics import OperandWords, dot_product_accumulate
 
@@ -72,7 +72,7 @@ def dot(
     d = np.empty(math.prod(shape), dtype=pattern_dtype(found.d_format))
     for first in range(0, len(d), CHUNK_ROWS):
         at = np.unravel_index(np.arange(first, min(first + CHUNK_ROWS, len(d))), spread.c.shape)
-        d[first : first + CHUNK_ROWS] = _rows(found, spread.select(at), len(d) - first, wanted)
+        d[first : first + CHUNK_ROWS] = _rows(found, spread.select(at), len(d) - first, wanted, backend)
     return array_of(d.reshape(shape), found.d_format)
 
 
@@ -97,8 +97,8 @@ def matmul(
     Raises OperandError where types, shapes or scales do not fit, DesignError for an unknown design or a K that it
     cannot run, InputError for fewer jobs than one, and what ``evaluate_batch`` raises for a backend.
     """
-    if jobs < 1:
-        raise InputError(f"jobs = {jobs}: at least one thread computes")
+    if not isinstance(jobs, int) or jobs < 1:
+        raise InputError(f"jobs = {jobs!r}: a number of threads, at least 1")
     found = find_design(design) if isinstance(design, str) else design
     if c is None:
         shape = np.shape(a)[:1] + np.shape(b)[1:2]
@@ -117,7 +117,7 @@ def matmul(
             return array_of(multiply_natively(found, matrices, jobs), found.d_format)
         except TooWideError as problem:
             if wanted is Backend.NATIVE:
-                raise no_native_code(found, problem) from problem
+                without_native_code(found, problem, backend)
     d = np.empty((m, n), dtype=pattern_dtype(found.d_format))
     columns = max(min(n, CHUNK_ROWS // max(min(m, _SHORTEST_SIDE), 1)), 1)
     rows = max(min(m, CHUNK_ROWS // columns), 1)
@@ -129,8 +129,13 @@ def matmul(
     return array_of(d, found.d_format)
 
 
-def _rows(design: Design, operands: _Patterns, rows_left: int, wanted: Backend | None) -> Patterns:
-    """Return the patterns of d of rows with k first; after them and with them, ``rows_left`` are to be computed."""
+def _rows(
+    design: Design, operands: _Patterns, rows_left: int, wanted: Backend | None, named: Backend | str | None
+) -> Patterns:
+    """Return the patterns of d of rows with k first; after them and with them, ``rows_left`` are to be computed.
+
+    ``wanted`` is the backend that the caller ``named``, or else the environment.
+    """
     if wanted is None:
         length, instructions = min(len(operands.a), design.k), -(-len(operands.a) // design.k)
         if not pays(design, length, rows_left * instructions):
@@ -138,7 +143,7 @@ def _rows(design: Design, operands: _Patterns, rows_left: int, wanted: Backend |
                 return _run(design, operands)
     elif wanted is Backend.ARRAYS:
         return _run(design, operands)
-    return evaluate_batch(design, operands.batch(), backend=wanted)
+    return evaluate_batch(design, operands.batch(), backend=named)
 
 
 def _tile(design: Design, tile: _Patterns, wanted: Backend | None) -> Patterns:
@@ -230,6 +235,8 @@ def _scales(design: Design, name: str, array: npt.ArrayLike | None) -> Patterns 
 
 
 def _column(name: str, array: npt.ArrayLike, fmt: Format) -> Patterns:
+    if isinstance(array, np.ma.MaskedArray):
+        raise OperandError(f"{name} is a masked array, and units have no masks: fill it first")
     try:
         return patterns_of(array, fmt)
     except OperandError as error:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
 
 from mmaproof.designs.errors import InputError
+
+_log = logging.getLogger("mmaproof")
+_noted: set[str] = set()
 
 BACKEND_VARIABLE = "MMAPROOF_BACKEND"
 """Names the backend of this process and of those that it starts."""
@@ -61,3 +65,10 @@ def _backend(name: str, what: str) -> Backend:
     except ValueError:
         allowed = ", ".join(Backend)
         raise InputError(f"{what} = {name!r} is no backend: one of {allowed}, or none for the fastest") from None
+
+
+def note_once(about: str, text: str) -> None:
+    """Log a note, only one about each thing in a process."""
+    if about not in _noted:
+        _noted.add(about)
+        _log.warning("note: %s", text)

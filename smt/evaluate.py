@@ -14,7 +14,7 @@ from mmaproof.designs.operands import OperandBatch, Operands, Patterns, pattern_
 from mmaproof.smt.algebra.code import TooWideError
 from mmaproof.smt.algebra.integers import IntegerAlgebra
 from mmaproof.smt.arrays import ARRAYS, CHUNK_ROWS, evaluate_on_arrays
-from mmaproof.smt.backends import Backend, wanted_backend
+from mmaproof.smt.backends import Backend, note_once, wanted_backend
 from mmaproof.smt.native import paying
 from mmaproof.smt.semantics import DotProduct, OperandWords, dot_product_accumulate, equal_results
 
@@ -49,7 +49,8 @@ def evaluate_batch(design: Design, batch: OperandBatch, *, backend: Backend | st
 
     Where neither says, native code computes them if it is installed and pays, and arrays otherwise. Raises
     OperandError where shapes or widths do not fit the design, TargetUnavailable where native code is wanted and
-    llvmlite is missing, InputError where the design needs numbers that are too wide for native code.
+    llvmlite is missing, InputError where ``backend`` is native and the design has numbers that are too wide for that.
+    If it is the environment that names native code, arrays compute such a design, and a note says so.
     """
     batch.check(design)
     match wanted_backend(backend):
@@ -62,16 +63,23 @@ def evaluate_batch(design: Design, batch: OperandBatch, *, backend: Backend | st
             try:
                 return _natively(design, batch)
             except TooWideError as problem:
-                raise no_native_code(design, problem) from problem
+                without_native_code(design, problem, backend)
+                return evaluate_on_arrays(design, batch)
         case None:
             return _fastest(design, batch)
         case unknown:
             assert_never(unknown)
 
 
-def no_native_code(design: Design, problem: TooWideError) -> InputError:
-    """Return the error that says that native code was wanted of a design that has none."""
-    return InputError(f"{design.name} has no native code: {problem}; use --backend arrays")
+def without_native_code(design: Design, problem: TooWideError, backend: Backend | str | None) -> None:
+    """Say that arrays compute a design, for which native code was wanted.
+
+    Raises InputError where the caller named the backend, and did not find it in the environment.
+    """
+    text = f"{design.name} has no native code: {problem}"
+    if backend is not None:
+        raise InputError(f"{text}: leave the backend open, or name arrays") from problem
+    note_once(design.name, f"{text}; arrays compute it")
 
 
 def _natively(design: Design, batch: OperandBatch) -> Patterns:

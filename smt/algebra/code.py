@@ -34,7 +34,8 @@ def lane(least: int, largest: int) -> int:
     for bits in LANES:
         if (largest < 1 << bits) if least >= 0 else (-(1 << (bits - 1)) <= least and largest < 1 << (bits - 1)):
             return bits
-    raise TooWideError(f"numbers from {least} to {largest} need more than {LANES[-1]} bits")
+    needed = max((x if x >= 0 else ~x).bit_length() for x in (least, largest)) + (least < 0)
+    raise TooWideError(f"a number needs {needed} bits, and there are no words of more than {LANES[-1]} bits")
 
 
 class CodeAlgebra(Algebra[Value, Node]):

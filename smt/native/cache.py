@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-import logging
 import os
+import stat
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -20,6 +20,7 @@ from mmaproof.designs.design import Design
 from mmaproof.designs.errors import InputError
 from mmaproof.designs.files import cache_folder, write_atomically
 from mmaproof.designs.parameters import complete_settings, format_parameter
+from mmaproof.smt.backends import note_once
 from mmaproof.smt.native.compiler import processor
 
 CACHE_VARIABLE = "MMAPROOF_CACHE"
@@ -31,8 +32,6 @@ MOST_FILES = 4096
 _MAGIC = b"mmaproof native code 1\n"
 _ROOTS = ("designs", "smt/algebra", "smt/semantics", "smt/native")
 """The folders whose sources decide what is compiled."""
-
-_log = logging.getLogger("mmaproof")
 
 
 @dataclass(frozen=True)
@@ -95,20 +94,43 @@ def keep(key: str, entry: Entry) -> None:
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         _make_room(file.parent)
         write_atomically(file, _MAGIC + hashlib.sha256(text).digest() + text)
-    except (InputError, OSError) as problem:
-        _note(f"native code is not kept and is compiled anew each time: {problem}")
+    except InputError as problem:
+        _not_kept(str(problem))
+    except OSError as problem:
+        _not_kept(f"{file.parent}: {problem.strerror}")
+
+
+def _not_kept(why: str) -> None:
+    note_once("cache", f"native code is not kept, and is compiled anew in each process: {why}")
 
 
 def folder() -> Path | None:
-    """Return the folder of compiled code; None where there is none."""
+    """Return the folder of compiled code, which may not exist yet; None where nothing is kept."""
     named = os.environ.get(CACHE_VARIABLE)
-    if named is not None:
-        return Path(named) if named else None
-    try:
-        return cache_folder() / "native"
-    except InputError as problem:
-        _note(f"native code is not kept: {problem}; let {CACHE_VARIABLE} name a folder")
+    if named == "":
         return None
+    try:
+        place = cache_folder() / "native" if named is None else Path(named).expanduser()
+    except (InputError, RuntimeError) as problem:
+        _not_kept(f"{problem}; let {CACHE_VARIABLE} name a folder")
+        return None
+    if (problem_of := _unsafe(place)) is not None:
+        _not_kept(problem_of)
+        return None
+    return place
+
+
+def _unsafe(place: Path) -> str | None:
+    """Return why no code is taken from a folder; None where only this user can have put it there."""
+    try:
+        found = place.stat()
+    except OSError:
+        return None
+    if not stat.S_ISDIR(found.st_mode):
+        return f"{place} is no folder"
+    if hasattr(os, "getuid") and (found.st_uid != os.getuid() or found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)):
+        return f"{place} is not this user's alone: code in it would be run (chmod 700, or another {CACHE_VARIABLE})"
+    return None
 
 
 def _file(key: str) -> Path | None:
@@ -121,12 +143,6 @@ def _make_room(place: Path) -> None:
     if len(files) >= MOST_FILES:
         for file in sorted(files, key=lambda x: x.stat().st_mtime)[: MOST_FILES // 2]:
             file.unlink(missing_ok=True)
-
-
-@cache
-def _note(text: str) -> None:
-    """Log a note, the same one only once."""
-    _log.warning("note: %s", text)
 
 
 def _processor_key() -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from functools import partial
 from typing import Generic, TypeVar
 
 from mmaproof.designs.design import Design
+from mmaproof.designs.errors import TargetUnavailable
 from mmaproof.designs.operands import OperandBatch
 from mmaproof.smt.algebra.code import TooWideError
 from mmaproof.smt.algebra.nodes import LANES, Node, needed
@@ -135,8 +136,13 @@ class Switch(Generic[Result]):
         self._account = _Account(impossible=missing() is not None)
 
     def __call__(self, batch: OperandBatch, *, rows_ahead: int = 0, seconds_ahead: float = math.inf) -> Result:
-        """Return the function of ``batch``; at most so many rows, and seconds, are still to come after it."""
+        """Return the function of ``batch``; at most so many rows, and seconds, are still to come after it.
+
+        Raises TargetUnavailable where native code is wanted and nothing can be compiled.
+        """
         wanted = wanted_backend()
+        if wanted is Backend.NATIVE and (problem := missing()) is not None:
+            raise TargetUnavailable(problem)
         if wanted is Backend.NATIVE or (wanted is None and self._pays(len(batch) + rows_ahead, seconds_ahead)):
             if self._native is None and self._is_possible():
                 self._native = self._compiled(self._outputs)

@@ -9,7 +9,9 @@ from support.commands import only_json
 from support.native import needs_native
 
 from mmaproof.designs.catalogue import find_design
+from mmaproof.smt import backends
 from mmaproof.smt.backends import Backend
+from mmaproof.smt.native import compiler
 
 VOLTA = "volta/f32.f16.f16.f32"
 COMMANDS = {
@@ -60,14 +62,24 @@ def test_an_unknown_backend_is_refused(run):
 
 
 @needs_native
-def test_a_design_without_native_code_says_so(run, tmp_path):
+def test_a_design_without_native_code_runs_on_arrays_and_a_note_says_so(run, tmp_path, monkeypatch):
     design = "cdna1/v_mfma_f32_32x32x8f16"
+    monkeypatch.setattr(backends, "_noted", set())
     arguments = ("record", f"model:{design}", "normal", "--rows", "5", "-o", tmp_path / "r.npz")
     status, _, err = run(*arguments, "--backend", "native")
-    assert status == 2
-    assert f"{find_design(design).name} has no native code" in err
-    assert "--backend arrays" in err
-    assert run(*arguments)[0] == 0
+    assert status == 0
+    assert f"note: {find_design(design).name} has no native code" in err
+
+
+@pytest.mark.usefixtures("recorded")
+@pytest.mark.parametrize("command", COMMANDS)
+def test_without_llvmlite_every_command_says_what_to_install(run, monkeypatch, command):
+    monkeypatch.setattr(compiler, "missing", lambda: "llvmlite is not installed: pip install 'mmaproof[native]'")
+    status, out, err = run(*command.split(), *COMMANDS[command], "--backend", "native")
+    assert (status, out) == (3, "")
+    assert "pip install 'mmaproof[native]'" in err
+    monkeypatch.setenv("MMAPROOF_BACKEND", "native")
+    assert run(*command.split(), *COMMANDS[command])[0] == 3
 
 
 def test_doctor_says_which_backends_there_are(run, monkeypatch):
@@ -79,8 +91,6 @@ def test_doctor_says_which_backends_there_are(run, monkeypatch):
 
 
 def test_doctor_says_what_to_install(run, monkeypatch):
-    from mmaproof.smt.native import compiler
-
     monkeypatch.setattr(compiler, "missing", lambda: "llvmlite is not installed: pip install 'mmaproof[native]'")
     status, out, _ = run("doctor", "--json")
     assert status == 0

@@ -1,5 +1,6 @@
 """Which backend computes: what was asked for, or what costs least."""
 
+import logging
 import sys
 
 import numpy as np
@@ -9,6 +10,7 @@ from support.native import needs_native
 from mmaproof import dot, matmul
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.errors import InputError, TargetUnavailable
+from mmaproof.smt import backends
 from mmaproof.smt import evaluate as module
 from mmaproof.smt.backends import Backend, wanted_backend, wanting
 from mmaproof.smt.evaluate import evaluate_batch
@@ -185,8 +187,28 @@ def test_a_design_without_native_code_is_not_tried_again(monkeypatch, used):
     for _ in range(2):
         assert (evaluate_batch(design, batch) == expected).all()
     assert (used, lowered) == (["arrays", "arrays"], [1])
-    with pytest.raises(InputError, match="has no native code.*more than 128 bits; use --backend arrays"):
+    with pytest.raises(
+        InputError, match="has no native code: a number needs .* more than 128 bits: leave the backend open"
+    ):
         evaluate_batch(design, batch, backend=Backend.NATIVE)
+
+
+@needs_native
+def test_where_the_environment_wants_native_code_arrays_compute_what_has_none_and_a_note_says_so(monkeypatch, caplog):
+    design = find_design("cdna1/v_mfma_f32_32x32x8f16")
+    batch = draw("normal", design, 30, design.k, np.random.default_rng(0))
+    monkeypatch.setenv("MMAPROOF_BACKEND", "native")
+    monkeypatch.setattr(backends, "_noted", set())
+    with caplog.at_level(logging.WARNING, "mmaproof"):
+        for _ in range(2):
+            assert (evaluate_batch(design, batch) == evaluate_batch(design, batch, backend="arrays")).all()
+        zeros = np.zeros((2, 8), np.float16)
+        assert (matmul(design, zeros, zeros.T) == 0).all()
+        assert dot(design, zeros[0], zeros[0], np.float32(0)) == 0
+    assert [r.getMessage() for r in caplog.records] == [
+        f"note: {design.name} has no native code: a number needs 282 bits, and there are no words of more than 128 bits; "
+        "arrays compute it"
+    ]
 
 
 @needs_native

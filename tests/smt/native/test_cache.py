@@ -15,6 +15,7 @@ from support.sampling import distinct_designs
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.operands import OperandBatch
 from mmaproof.designs.parameters import complete_settings
+from mmaproof.smt import backends
 from mmaproof.smt.backends import Backend
 from mmaproof.smt.evaluate import evaluate_batch
 from mmaproof.smt.native import cache, checked, compiler, kernels, matrices
@@ -37,7 +38,7 @@ def fresh(monkeypatch):
     """As in a new process."""
     monkeypatch.setattr(kernels, "_loaded", {})
     monkeypatch.setattr(matrices, "_loaded", {})
-    cache._note.cache_clear()
+    monkeypatch.setattr(backends, "_noted", set())
 
 
 @pytest.fixture
@@ -157,6 +158,7 @@ def test_every_source_that_decides_what_is_compiled_is_in_the_key():
 
 
 def test_a_folder_that_cannot_be_written_gives_one_note_and_the_same_results(tmp_path, monkeypatch, compiled, caplog):
+    fresh(monkeypatch)
     (tmp_path / "file").write_text("no folder")
     monkeypatch.setenv("MMAPROOF_CACHE", str(tmp_path / "file" / "code"))
     with caplog.at_level(logging.WARNING, "mmaproof"):
@@ -165,7 +167,6 @@ def test_a_folder_that_cannot_be_written_gives_one_note_and_the_same_results(tmp
             assert run()
     assert len(compiled) == 2
     assert len([r for r in caplog.records if "not kept" in r.getMessage()]) == 1
-    cache._note.cache_clear()
 
 
 def test_a_full_disk_leaves_nothing_half_written(folder, monkeypatch, caplog):
@@ -177,7 +178,6 @@ def test_a_full_disk_leaves_nothing_half_written(folder, monkeypatch, caplog):
         assert run()
     assert "No space left" in caplog.text
     assert list(folder.iterdir()) == []
-    cache._note.cache_clear()
 
 
 def test_nothing_is_kept_where_the_variable_is_empty(monkeypatch, compiled):
@@ -211,3 +211,25 @@ def test_a_kernel_of_the_cache_is_for_any_number_of_rows(folder):
     assert run()
     none = OperandBatch(BATCH.a[:0], BATCH.b[:0], BATCH.c[:0])
     assert len(evaluate_batch(VOLTA, none, backend=Backend.NATIVE)) == 0
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="owners and modes of files are of POSIX systems")
+def test_code_in_a_folder_that_others_may_write_to_is_not_run(folder, compiled, monkeypatch, caplog):
+    assert run()
+    folder.chmod(0o777)
+    fresh(monkeypatch)
+    with caplog.at_level(logging.WARNING, "mmaproof"):
+        assert run()
+        assert run()
+    assert len(compiled) == 2
+    assert [r.getMessage().count("not this user's alone") for r in caplog.records] == [1]
+
+
+def test_a_file_in_the_place_of_the_folder_and_a_home_that_is_spelled(tmp_path, monkeypatch):
+    fresh(monkeypatch)
+    (tmp_path / "file").write_text("no folder")
+    monkeypatch.setenv("MMAPROOF_CACHE", str(tmp_path / "file"))
+    assert cache.folder() is None
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("MMAPROOF_CACHE", "~/code")
+    assert cache.folder() == tmp_path / "code"

@@ -215,14 +215,17 @@ def test_operands_are_left_as_they_are():
 def test_bad_input():
     a = np.zeros((4, 32), np.float16)
     for backend in (Backend.NATIVE, Backend.ARRAYS):
-        with pytest.raises(InputError, match="jobs = 0"):
-            matmul(HOPPER, a, a.T, jobs=0, backend=backend)
+        for jobs in (0, 1.5, None, "2"):
+            with pytest.raises(InputError, match=f"jobs = {jobs!r}: a number of threads"):
+                matmul(HOPPER, a, a.T, jobs=jobs, backend=backend)
+        with pytest.raises(InputError, match="a is a masked array"):
+            matmul(HOPPER, np.ma.masked_array(a), a.T, backend=backend)
         with pytest.raises(DesignError, match="no multiple"):
             matmul(HOPPER, a[:, :17], a.T[:17], backend=backend)
         with pytest.raises(InputError, match="float32"):
             matmul(HOPPER, a.astype(np.float32), a.T, backend=backend)
     wide = np.zeros((4, 8), np.float16)
-    with pytest.raises(InputError, match="more than 128 bits; use --backend arrays"):
+    with pytest.raises(InputError, match="more than 128 bits: leave the backend open"):
         matmul("cdna1/v_mfma_f32_32x32x8f16", wide, wide.T, backend=Backend.NATIVE)
     assert (matmul("cdna1/v_mfma_f32_32x32x8f16", wide, wide.T) == 0).all()
 
