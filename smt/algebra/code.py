@@ -85,8 +85,7 @@ class CodeAlgebra(Algebra[Value, Node]):
         if bits == x.node.bits:
             return x.node
         if bits < x.node.bits:
-            inner = x.node.operands[0] if x.node.op in (Op.ZERO_EXTEND, Op.SIGN_EXTEND) else None
-            return inner if inner and inner.bits == bits else self.graph.node(Op.TRUNCATE, (x.node,), bits)
+            return self.graph.node(Op.TRUNCATE, (x.node,), bits)
         return self.graph.node(Op.SIGN_EXTEND if x.least < 0 else Op.ZERO_EXTEND, (x.node,), bits)
 
     def _modular(self, op: Op, x: Value, y: Value, least: int, largest: int) -> Value:
@@ -197,8 +196,6 @@ class CodeAlgebra(Algebra[Value, Node]):
         ends = [v << p for v in (value.least, value.largest) for p in (places.least, places.largest)]
         least, largest = min(ends), max(ends)
         bits = lane(least, largest)
-        if places.largest >= bits:  # only zero goes so far
-            places = self._at_most(places, bits - 1)
         node = self.graph.node(Op.SHIFT_LEFT, (self._in_lane(value, bits), self._in_lane(places, bits)), bits)
         width = x.width + (1 << amount.width) - 1
         return Word(self._value(node, least, largest), width, x.signed, self)
@@ -300,8 +297,6 @@ class CodeAlgebra(Algebra[Value, Node]):
 
     def _extract(self, x: Value, width: int, high: int, low: int) -> Value:
         kept = mask(high - low + 1)
-        if x.least < 0 and high >= x.node.bits:
-            x = Value(self._in_lane(x, lane(0, mask(high + 1))), x.least, x.largest)
         return self._assumed_of(self._masked(self._dropped(x, low), kept))
 
     def _assumed_of(self, x: Value) -> Value:

@@ -71,10 +71,14 @@ def find(key: str) -> Entry | None:
     if not content.startswith(_MAGIC) or hashlib.sha256(text).digest() != digest:
         return None
     head, _, compiled = text.partition(b"\n")
-    record = json.loads(head)
-    if record["key"] != key:
+    try:
+        record = json.loads(head)
+        entry = Entry(
+            compiled, {str(n): int(x) for n, x in record["sizes"].items()}, tuple(map(int, record["checked"]))
+        )
+        return entry if record["key"] == key else None
+    except (ValueError, TypeError, KeyError, AttributeError):
         return None
-    return Entry(compiled, record["sizes"], tuple(record["checked"]))
 
 
 def has(key: str) -> bool:

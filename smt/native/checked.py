@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Generic, TypeVar
@@ -16,10 +19,24 @@ from mmaproof.smt.native import cache
 from mmaproof.smt.native.compiler import MachineCode, compile_object
 from mmaproof.smt.native.lowering import InputColumn
 
+MOST_LOADED = 1024
+"""Kernels of a kind that this process holds; then the oldest one goes."""
+
 CHECKED_ROWS = 128
 """Rows on which code is run before it is used, compiled or read from the cache."""
 
 Kernel = TypeVar("Kernel")
+
+
+_locks = [threading.RLock()]
+if hasattr(os, "register_at_fork"):
+    # a child has the locks as they were, and not the threads that would release them
+    os.register_at_fork(after_in_child=lambda: _locks.__setitem__(0, threading.RLock()))
+
+
+def compiling() -> AbstractContextManager[bool]:
+    """Return what only one thread enters at a time: nothing is compiled twice."""
+    return _locks[0]
 
 
 class MiscompiledError(Exception):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,13 +16,10 @@ from mmaproof.designs.operands import OperandBatch, pattern_dtype
 from mmaproof.smt.algebra.nodes import Node
 from mmaproof.smt.arrays import evaluate_on_arrays
 from mmaproof.smt.native import cache
-from mmaproof.smt.native.checked import Recipe, Source, checked, sample
+from mmaproof.smt.native.checked import MOST_LOADED, Recipe, Source, checked, compiling, sample
 from mmaproof.smt.native.compiler import MachineCode, processor
 from mmaproof.smt.native.lowering import InputColumn, input_columns, lower
 from mmaproof.smt.native.rows import NAME, rows_function
-
-MOST_LOADED = 1024
-"""Kernels in this process; then the oldest one goes."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +64,6 @@ def key_of(design: Design, length: int) -> str:
 
 
 _loaded: dict[tuple[Design, int], RowsKernel] = {}
-_lock = threading.RLock()
 
 
 def is_loaded(design: Design, length: int) -> bool:
@@ -89,7 +84,7 @@ def rows_kernel(design: Design, length: int) -> RowsKernel:
     """
     if (found := _loaded.get((design, length))) is not None:
         return found
-    with _lock:
+    with compiling():
         found = _loaded.get((design, length)) or checked(_recipe(design, length))
         if len(_loaded) >= MOST_LOADED:
             del _loaded[next(iter(_loaded))]

@@ -7,7 +7,6 @@ a NaN, and is shorter; it takes the rows of A and the panels of columns of B in 
 from __future__ import annotations
 
 import ctypes
-import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -23,7 +22,7 @@ from mmaproof.designs.operands import OperandBatch, Patterns, pattern_dtype
 from mmaproof.smt.arrays import CHUNK_ROWS, evaluate_on_arrays
 from mmaproof.smt.native import cache
 from mmaproof.smt.native.batches import is_infinite
-from mmaproof.smt.native.checked import Recipe, Source, checked, sample
+from mmaproof.smt.native.checked import MOST_LOADED, Recipe, Source, checked, compiling, sample
 from mmaproof.smt.native.compiler import MachineCode, processor
 from mmaproof.smt.native.lowering import continued, input_columns, lower
 from mmaproof.smt.native.panels import MULTIPLY, UNPACK_A, UNPACK_B, panel_functions
@@ -120,7 +119,6 @@ class Unpacked:
 
 
 _loaded: dict[tuple[Design, bool], PanelKernel] = {}
-_lock = threading.RLock()
 
 
 def key_of(design: Design, finite: bool) -> str:
@@ -145,8 +143,10 @@ def panel_kernel(design: Design, finite: bool) -> PanelKernel:
     """
     if (found := _loaded.get((design, finite))) is not None:
         return found
-    with _lock:
+    with compiling():
         found = _loaded.get((design, finite)) or checked(_recipe(design, finite))
+        if len(_loaded) >= MOST_LOADED:
+            del _loaded[next(iter(_loaded))]
         _loaded[design, finite] = found
     return found
 

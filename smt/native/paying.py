@@ -56,6 +56,9 @@ class _Account:
         self.rows += rows
 
 
+MOST_ACCOUNTS = 1 << 14
+"""Then all of them are forgotten, and begin anew."""
+
 _accounts: dict[tuple[Design, int], _Account] = {}
 
 
@@ -114,6 +117,8 @@ def accounted(design: Design, length: int, rows: int) -> Iterator[None]:
 
 
 def _account(design: Design, length: int) -> _Account:
+    if len(_accounts) >= MOST_ACCOUNTS:
+        _accounts.clear()
     return _accounts.setdefault((design, length), _Account())
 
 

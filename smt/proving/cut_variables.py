@@ -105,7 +105,8 @@ class CutVariables:
         assumption = self._terms.And(known) if known else None
         # the facts have a model then: what is proved under them is not proved of nothing
         if assumption is not None and not all(self._samples.values(assumption)):
-            raise FalseFactError(f"{what}: operands violate what was proved: {assumption.serialize()}")
+            violated = self._environment.serializer.serialize(assumption)
+            raise FalseFactError(f"{what}: operands violate what was proved: {violated}")
         return self._lemmas.ask(what, relation, formula, assumption, seconds=LEMMA_SECONDS)
 
     def _widened(self, claim: FNode, *, newest: bool) -> Iterator[FNode]:

@@ -206,8 +206,8 @@ def test_where_the_environment_wants_native_code_arrays_compute_what_has_none_an
         assert (matmul(design, zeros, zeros.T) == 0).all()
         assert dot(design, zeros[0], zeros[0], np.float32(0)) == 0
     assert [r.getMessage() for r in caplog.records] == [
-        f"note: {design.name} has no native code: a number needs 282 bits, and there are no words of more than 128 bits; "
-        "arrays compute it"
+        f"note: {design.name} has no native code: a number needs 278 bits, and there are no words of more than 128 "
+        "bits; arrays compute it"
     ]
 
 

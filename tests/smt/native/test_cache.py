@@ -1,6 +1,7 @@
 """Compiled code in the cache is checked, not trusted; without a usable folder everything still works."""
 
 import dataclasses
+import hashlib
 import json
 import logging
 import os
@@ -65,7 +66,18 @@ def test_code_is_compiled_once_and_found_by_the_next_process(folder, compiled, m
     assert file.suffix == ".o"
 
 
+def forged(content: bytes, head: bytes) -> bytes:
+    """A file with another head, and a checksum that fits it."""
+    start = len(cache._MAGIC)
+    text = head + b"\n" + content[start + 32 :].partition(b"\n")[2]
+    return content[:start] + hashlib.sha256(text).digest() + text
+
+
 DAMAGES = {
+    "no record": lambda x: forged(x, b"{"),
+    "another record": lambda x: forged(x, b"[1, 2]"),
+    "a record without a key": lambda x: forged(x, b'{"sizes": {"lanes": 16}, "checked": []}'),
+    "a record without rows": lambda x: forged(x, b'{"key": "x", "sizes": [], "checked": null}'),
     "cut": lambda x: x[: len(x) // 2],
     "empty": lambda x: b"",
     "a bit of the code": lambda x: x[:-200] + bytes([x[-200] ^ 1]) + x[-199:],
