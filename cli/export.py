@@ -258,4 +258,5 @@ def _model(
     write_folder(output, files)
     count = len(test.selection.vectors)
     record = {"design": model.design.name, "k": model.k, "name": model.name, "rows": count, "files": sorted(files)}
-    return record, f"{model.design.name}, k = {model.k}, with {count} rows to test it: {', '.join(sorted(files))}"
+    listed = "".join(f"\n  {x}" for x in sorted(files))
+    return record, f"{model.design.name}, k = {model.k}, with {count} rows to test it{listed}"
