@@ -101,7 +101,7 @@ def compile_seconds(nodes: Iterable[Node]) -> float:
 
 def _state(design: Design, length: int) -> tuple[Callable[[], bool], Callable[[], bool]]:
     """Return what says whether the code is in this process, and whether it is in the cache."""
-    from mmaproof.smt.native import kernels, matrices  # noqa: PLC0415  (both load LLVM)
+    from mmaproof.smt.native import kernels, matrices  # noqa: PLC0415  (few rows never come here)
 
     if length == MATRICES:
         return partial(matrices.is_loaded, design), partial(matrices.is_kept, design)
