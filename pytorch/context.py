@@ -9,8 +9,9 @@ emulated.
 
 from __future__ import annotations
 
+import inspect
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cache, wraps
@@ -164,7 +165,14 @@ class emulating:  # noqa: N801 - read as a word in a with statement, like torch.
         stack.__exit__(kind, error, traceback)
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Return ``function`` as one that runs in this context."""
+        """Return ``function`` as one that runs in this context.
+
+        The context surrounds each step of a generator, and what its caller does between the steps is outside. A
+        coroutine's steps are not in one's hands in this way, and a class is not run at all: both raise EmulationError.
+        """
+        _check_decorated(function)
+        if inspect.isgeneratorfunction(function):
+            return _steps_inside(self, function)
 
         @wraps(function)
         def inside(*args: Any, **kwargs: Any) -> Any:
@@ -172,6 +180,51 @@ class emulating:  # noqa: N801 - read as a word in a with statement, like torch.
                 return function(*args, **kwargs)
 
         return inside
+
+
+def _check_decorated(function: Callable[..., Any]) -> None:
+    """Raise EmulationError for what returns before its products have run, and thus would run them outside."""
+    if isinstance(function, type):
+        raise EmulationError(
+            f"emulating() decorates functions, and {function.__name__} is a class: decorate its methods "
+            "(forward of a module), or write `with emulating(...):` where they are called"
+        )
+    if not callable(function):
+        raise EmulationError(f"emulating() decorates functions, and {function!r} is none")
+    if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
+        raise EmulationError(
+            f"emulating() does not decorate asynchronous functions, and {function.__name__} is one: write "
+            "`with emulating(...):` inside it, around products and not around await"
+        )
+
+
+def _steps_inside(context: emulating, function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a generator function each of whose steps runs in the context."""
+
+    @wraps(function)
+    def inside(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
+        with context:
+            generator = function(*args, **kwargs)
+        step: Callable[..., Any] = generator.send
+        given: tuple[Any, ...] = (None,)
+        try:
+            while True:
+                with context:
+                    try:
+                        found = step(*given)
+                    except StopIteration as end:
+                        return end.value
+                try:
+                    step, given = generator.send, ((yield found),)
+                except GeneratorExit:
+                    raise
+                except BaseException as error:
+                    step, given = generator.throw, (error,)
+        finally:
+            with context:
+                generator.close()
+
+    return inside
 
 
 class _Active(threading.local):

@@ -280,6 +280,55 @@ def test_a_context_may_be_entered_again_and_be_a_decorator() -> None:
     assert is_native()
 
 
+def test_each_step_of_a_decorated_generator_runs_in_the_context() -> None:
+    closed = []
+
+    @emulating(VOLTA)
+    def products(a: Any, b: Any) -> Any:
+        try:
+            sent = yield a @ b
+            try:
+                yield a @ sent
+            except ZeroDivisionError:
+                yield b.T @ a.T
+            return "the end"
+        finally:
+            closed.append(bits(a @ b))
+
+    steps = products(A, B)
+    assert bits(next(steps)) == bits(on_volta(A, B))
+    assert is_native()
+    assert bits(steps.send(B * 2)) == bits(on_volta(A, B * 2))
+    assert bits(steps.throw(ZeroDivisionError())) == bits(on_volta(B.T, A.T))
+    with pytest.raises(StopIteration, match="the end"):
+        next(steps)
+    assert is_native()
+    early = products(A, B)
+    next(early)
+    early.close()
+    assert closed == [bits(on_volta(A, B))] * 2
+    assert is_native()
+
+
+def test_what_does_not_run_when_it_is_called_is_not_decorated() -> None:
+    async def coroutine() -> Any:
+        return A @ B
+
+    async def generator() -> Any:
+        yield A @ B
+
+    class Layer(torch.nn.Module):
+        pass
+
+    for function in (coroutine, generator):
+        with pytest.raises(EmulationError, match="asynchronous functions"):
+            emulating(VOLTA)(function)
+    with pytest.raises(EmulationError, match="Layer is a class: decorate its methods"):
+        emulating(VOLTA)(Layer)
+    with pytest.raises(EmulationError, match="decorates functions"):
+        emulating(VOLTA)(3)
+
+
 def is_native() -> bool:
     return bits(A @ B) != bits(on_volta(A, B)) and "Mm" in type((A.clone().requires_grad_() @ B).grad_fn).__name__
 
