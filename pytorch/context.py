@@ -26,7 +26,7 @@ from torch.utils._pytree import tree_leaves
 
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError
-from mmaproof.torch.aten import EMULATED, Number, is_made_of_others, refusal, refused_operators
+from mmaproof.torch.aten import COMPOSED, EMULATED, Number, base_name, is_made_of_others, refusal, refused_operators
 from mmaproof.torch.casting import Cast
 from mmaproof.torch.dtypes import HELD_AS_PATTERNS, dtype_of
 from mmaproof.torch.errors import EmulationError
@@ -177,7 +177,13 @@ class emulating:  # noqa: N801 - read as a word in a with statement, like torch.
         @wraps(function)
         def inside(*args: Any, **kwargs: Any) -> Any:
             with self:
-                return function(*args, **kwargs)
+                found = function(*args, **kwargs)
+            if inspect.isgenerator(found) or inspect.iscoroutine(found) or inspect.isasyncgen(found):
+                raise EmulationError(
+                    f"{function!r} returned a {type(found).__name__}, whose products would run outside: write "
+                    "`with emulating(...):` inside it"
+                )
+            return found
 
         return inside
 
@@ -306,10 +312,18 @@ _REPLACEMENT = _Replacement()
 def _replacements() -> Sequence[tuple[Any, DispatchKey, Callable[..., Any]]]:
     """Return operators, the keys that they are replaced at, and by what."""
     emulated = [(op, key, _replaced(op, function)) for op, function in EMULATED.items() for key in _KEYS]
-    return [*emulated, *((op, DispatchKey.CPU, _replaced(op, _refused(op))) for op in refused_operators())]
+    return [
+        *emulated,
+        *((op, key, _replaced(op, _refused(op))) for op in refused_operators() for key in _keys_of_refusal(op)),
+    ]
 
 
 _KEYS = (DispatchKey.AutogradCPU, DispatchKey.CPU)
+
+
+def _keys_of_refusal(op: Any) -> Sequence[DispatchKey]:
+    """Return where an operator is refused. One that is written with others would be so at the first of the keys."""
+    return _KEYS if base_name(op) in COMPOSED else (DispatchKey.CPU,)
 
 
 def _refused(op: Any) -> Callable[..., Any]:

@@ -327,6 +327,8 @@ def test_what_does_not_run_when_it_is_called_is_not_decorated() -> None:
         emulating(VOLTA)(Layer)
     with pytest.raises(EmulationError, match="decorates functions"):
         emulating(VOLTA)(3)
+    with pytest.raises(EmulationError, match="returned a generator"):
+        emulating(VOLTA)(lambda: (A @ B for _ in range(2)))()
 
 
 def is_native() -> bool:

@@ -1,6 +1,7 @@
 """What is not emulated raises, and never runs in PyTorch instead."""
 
 import re
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -20,6 +21,18 @@ SQUARE = drawn(8, 8, dtype=torch.float32)
 QUERY = drawn(1, 2, 4, 8)
 IMAGE = drawn(1, 2, 8, 8)
 SEQUENCE = drawn(5, 2, 8, dtype=torch.float32)
+
+
+def _packed_int8() -> Any:
+    weight, offsets, scale, zero_point = torch.fbgemm_linear_quantize_weight(SQUARE)
+    return weight, torch.fbgemm_pack_quantized_matrix(weight), offsets, scale, zero_point
+
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    PACKED_FP16, PACKED_INT8 = torch.fbgemm_pack_gemm_matrix_fp16(SQUARE), _packed_int8()
+    QUANTIZED_LINEAR = torch.ao.nn.quantized.dynamic.Linear(8, 8)
+    QUANTIZED_LSTM = torch.ao.nn.quantized.dynamic.LSTM(8, 4)
 
 REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "conv1d": (lambda: F.conv1d(drawn(1, 2, 8), drawn(3, 2, 3)), "aten.convolution.*unfold"),
@@ -66,6 +79,19 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: torch._weight_int8pack_mm(A.bfloat16(), torch.ones(8, 32, dtype=torch.int8), torch.ones(8).bfloat16()),
         "_weight_int8pack_mm",
     ),
+    "fbgemm fp16": (
+        lambda: torch.fbgemm_linear_fp16_weight(SQUARE, PACKED_FP16, torch.zeros(8)),
+        "fbgemm_linear_fp16_weight.*dense tensors",
+    ),
+    "fbgemm int8": (
+        lambda: torch.fbgemm_linear_int8_weight_fp32_activation(SQUARE, *PACKED_INT8, torch.zeros(8)),
+        "fbgemm_linear_int8_weight_fp32_activation",
+    ),
+    "quantized linear": (lambda: QUANTIZED_LINEAR(SQUARE), "quantized"),
+    "quantized lstm": (lambda: QUANTIZED_LSTM(SEQUENCE), "quantized"),
+    "mkldnn": (lambda: F.linear(SQUARE.to_mkldnn(), SQUARE.to_mkldnn()), "mkldnn"),
+    "vecdot": (lambda: torch.linalg.vecdot(A, A), r"linalg_vecdot.*unsqueeze\(-1\)"),
+    "vecdot of float32": (lambda: torch.linalg.vecdot(SQUARE, SQUARE), "linalg_vecdot"),
     "encoder": (
         lambda: torch.nn.TransformerEncoderLayer(8, 2, batch_first=True).eval()(SEQUENCE),
         "matches no design|attention|transformer",
