@@ -28,10 +28,20 @@ from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError
 from mmaproof.torch.aten import COMPOSED, EMULATED, Number, base_name, is_made_of_others, refusal, refused_operators
 from mmaproof.torch.casting import Cast
-from mmaproof.torch.dtypes import HELD_AS_PATTERNS, dtype_of
+from mmaproof.torch.dtypes import dtype_of
 from mmaproof.torch.errors import EmulationError
-from mmaproof.torch.operators import cast_of, named, run
+from mmaproof.torch.operators import run
 from mmaproof.torch.product import Recipe
+from mmaproof.torch.settings import (
+    cast_of,
+    check_designs,
+    dtypes_of,
+    flag,
+    named,
+    native_of,
+    promotion_of,
+    result_of,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,14 +90,14 @@ class Emulation:
     def _recipe(self, a: torch.Tensor, b: torch.Tensor) -> Recipe:
         """Return the recipe for operands of these types. EmulationError lists the types that there are designs for."""
         for recipe in self.recipes:
-            if (a.dtype, b.dtype) == _dtypes(recipe.design):
+            if (a.dtype, b.dtype) == dtypes_of(recipe.design):
                 return recipe
         if self.recipes[0].cast is not Cast.NEVER:
             return self.recipes[0]
         known = ", ".join(
             f"{first} x {second} ({recipe.design.name})"
             for recipe in self.recipes
-            for first, second in (_dtypes(recipe.design),)
+            for first, second in (dtypes_of(recipe.design),)
         )
         raise EmulationError(
             f"a product of {a.dtype} and {b.dtype} matches no design of the context: it has {known}. Convert the "
@@ -117,7 +127,7 @@ class emulating:  # noqa: N801 - read as a word in a with statement, like torch.
     * ``native``: types whose products PyTorch computes itself, for example ``[torch.float64]``.
 
     Raises DesignError for an unknown design, for two designs of the same types, and for settings that a design
-    does not allow.
+    does not allow, and EmulationError for settings that are none, or that contradict each other.
     """
 
     @torch.compiler.disable
@@ -125,7 +135,7 @@ class emulating:  # noqa: N801 - read as a word in a with statement, like torch.
         self,
         *designs: Design | str,
         cast: str | None = None,
-        promote_every: int = 0,
+        promote_every: int | None = None,
         c_outside: bool = False,
         result: torch.dtype | None = None,
         backward: Design | str | None = None,
@@ -134,15 +144,16 @@ class emulating:  # noqa: N801 - read as a word in a with statement, like torch.
         if not designs:
             raise DesignError("emulating() needs the name of a design: mmaproof designs lists them")
         found = [named(x) for x in designs]
-        _check(found)
+        check_designs(found)
         of_gradients = [] if backward is None else [named(backward)]
-        _check(of_gradients)
-        recipes = [Recipe(x, cast_of(cast), promote_every, c_outside) for x in (*found, *of_gradients)]
+        check_designs(of_gradients)
+        settings = cast_of(cast), promotion_of(promote_every), flag("c_outside", c_outside)
+        recipes = [Recipe(x, *settings) for x in (*found, *of_gradients)]
         self._emulation = Emulation(
             recipes[: len(found)],
             of_gradients[0] if of_gradients else None,
-            result,
-            frozenset(native),
+            result_of(result, found),
+            native_of(native, found),
         )
 
     @torch.compiler.disable
@@ -323,7 +334,7 @@ _KEYS = (DispatchKey.AutogradCPU, DispatchKey.CPU)
 
 def _keys_of_refusal(op: Any) -> Sequence[DispatchKey]:
     """Return where an operator is refused. One that is written with others would be so at the first of the keys."""
-    return _KEYS if base_name(op) in COMPOSED else (DispatchKey.CPU,)
+    return (*_KEYS, DispatchKey.FuncTorchBatched) if base_name(op) in COMPOSED else (DispatchKey.CPU,)
 
 
 def _refused(op: Any) -> Callable[..., Any]:
@@ -342,29 +353,6 @@ def _replaced(op: Any, function: Callable[..., Any]) -> Callable[..., Any]:
         return function(emulation, *args, **kwargs)
 
     return replaced
-
-
-def _check(designs: Sequence[Design]) -> None:
-    """Raise DesignError for designs that PyTorch's operators cannot be mapped to."""
-    seen: dict[tuple[torch.dtype, torch.dtype], Design] = {}
-    for design in designs:
-        if design.scale_format is not None:
-            raise DesignError(
-                f"{design.name} takes scales, which torch.matmul has no place for: call mmaproof.torch.matmul"
-            )
-        narrow = {x.name for x in (design.a_format, design.b_format)} & HELD_AS_PATTERNS
-        if narrow:
-            raise DesignError(
-                f"{design.name} multiplies {', '.join(sorted(narrow))}, which PyTorch has no type for: call "
-                "mmaproof.torch.matmul with patterns in torch.uint8"
-            )
-        other = seen.setdefault(_dtypes(design), design)
-        if other is not design:
-            raise DesignError(f"{other.name} and {design.name} take the same types: which should run?")
-
-
-def _dtypes(design: Design) -> tuple[torch.dtype, torch.dtype]:
-    return dtype_of(design.a_format), dtype_of(design.b_format)
 
 
 def _dtype_in_torch(a: torch.Tensor, b: torch.Tensor) -> torch.dtype | None:

@@ -435,6 +435,45 @@ def test_designs_that_do_not_fit_are_refused(designs: Any, options: dict[str, An
         emulating(*designs, **options)
 
 
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"cast": "near"}, "cast is 'near': None, 'nearest', 'scaled'"),
+        ({"cast": 1}, "cast is 1: None"),
+        ({"promote_every": 0}, "promote_every is 0: None for"),
+        ({"promote_every": -16}, "promote_every is -16: None for"),
+        ({"promote_every": "16"}, "promote_every is '16': None for"),
+        ({"promote_every": True}, "promote_every is True: None for"),
+        ({"c_outside": "yes"}, "c_outside is 'yes': True or False"),
+        ({"result": "float32"}, "result is 'float32', .* returns torch.float32: None, torch.float16, torch.bfloat16"),
+        ({"result": torch.int8}, "result is torch.int8, .* torch.float64$"),
+        ({"native": torch.float64}, r"native is torch.float64: .*native=\[torch.float64\]"),
+        ({"native": "float64"}, "native is 'float64': a list"),
+        ({"native": ["float64"]}, r"native is \['float64'\]: a list"),
+        ({"native": None}, "native is None: a list"),
+        ({"native": [torch.float64, torch.float16]}, "native leaves products of torch.float16 to PyTorch, and hopper"),
+    ],
+)
+def test_settings_are_checked_before_anything_runs(options: dict[str, Any], text: str) -> None:
+    with pytest.raises(EmulationError, match=text):
+        emulating(HOPPER, **options)
+    if options.keys() <= {"cast", "promote_every", "c_outside"}:
+        with pytest.raises(EmulationError, match=text):
+            matmul(HOPPER, A, B, **options)
+
+
+def test_the_other_type_of_a_product_may_be_native() -> None:
+    with emulating("hopper/wgmma.f32.e4m3.e5m2", native=[torch.float8_e5m2]):
+        pass
+
+
+@pytest.mark.parametrize("design", [None, 3, [HOPPER]])
+def test_what_is_no_design_is_refused(design: Any) -> None:
+    for call in (lambda: emulating(design), lambda: emulating(HOPPER, design), lambda: matmul(design, A, B)):
+        with pytest.raises(DesignError, match="is no design: give the name of one"):
+            call()
+
+
 def test_a_design_must_be_found_by_its_name() -> None:
     from dataclasses import replace
 

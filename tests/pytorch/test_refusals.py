@@ -92,6 +92,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "mkldnn": (lambda: F.linear(SQUARE.to_mkldnn(), SQUARE.to_mkldnn()), "mkldnn"),
     "vecdot": (lambda: torch.linalg.vecdot(A, A), r"linalg_vecdot.*unsqueeze\(-1\)"),
     "vecdot of float32": (lambda: torch.linalg.vecdot(SQUARE, SQUARE), "linalg_vecdot"),
+    "vecdot under vmap": (lambda: torch.vmap(torch.linalg.vecdot)(A, A), "linalg_vecdot"),
     "encoder": (
         lambda: torch.nn.TransformerEncoderLayer(8, 2, batch_first=True).eval()(SEQUENCE),
         "matches no design|attention|transformer",
