@@ -191,6 +191,12 @@ def contains_products(name: str) -> bool:
 
 
 @cache
+def is_product(op: Any) -> bool:
+    """Return whether an operator of aten is a product, or contains some as far as its name tells."""
+    return op in EMULATED or (op.namespace == "aten" and contains_products(base_name(op)))
+
+
+@cache
 def is_made_of_others(op: Any) -> bool:
     """Return whether PyTorch writes an operator of aten with others, which show all its products."""
     if base_name(op) in COMPOSED:

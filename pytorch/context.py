@@ -26,7 +26,16 @@ from torch.utils._pytree import tree_leaves
 
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError
-from mmaproof.torch.aten import COMPOSED, EMULATED, Number, base_name, is_made_of_others, refusal, refused_operators
+from mmaproof.torch.aten import (
+    COMPOSED,
+    EMULATED,
+    Number,
+    base_name,
+    is_made_of_others,
+    is_product,
+    refusal,
+    refused_operators,
+)
 from mmaproof.torch.casting import Cast
 from mmaproof.torch.dtypes import dtype_of
 from mmaproof.torch.errors import EmulationError
@@ -268,6 +277,8 @@ class _Mode(TorchDispatchMode):
         emulation = _ACTIVE.innermost
         if emulation is None or emulation.is_native((*args, *kwargs.values())):
             return func(*args, **kwargs)
+        if is_product(func):
+            _check_operands(func, (*args, *kwargs.values()))
         if func in EMULATED:
             return EMULATED[func](emulation, *args, **kwargs)
         if is_made_of_others(func):  # linear and matmul come here whole in torch.inference_mode()
@@ -277,6 +288,12 @@ class _Mode(TorchDispatchMode):
         if reason is not None:
             raise EmulationError(reason)
         return func(*args, **kwargs)
+
+
+def _check_operands(op: Any, operands: Iterable[Any]) -> None:
+    """Raise EmulationError for nested tensors, which have no shape and may be written with themselves."""
+    if any(isinstance(x, torch.Tensor) and x.is_nested for x in tree_leaves(list(operands))):
+        raise EmulationError(f"an operand of {op} is a nested tensor: multiply the tensors that it holds, one by one")
 
 
 class _Replacement:

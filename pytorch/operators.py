@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+from torch._C._functorch import TransformType, get_interpreter_stack
 from torch.autograd import forward_ad
 
 from mmaproof.designs.design import Design
@@ -101,6 +102,10 @@ def run(
         x is not None and forward_ad.unpack_dual(x).tangent is not None for x in tensors
     ):
         raise EmulationError("products are not differentiated forwards (jvp, jacfwd): use backward()")
+    if any(x.key() is not TransformType.Vmap for x in get_interpreter_stack() or ()):
+        raise EmulationError(
+            "products are not differentiated by torch.func (grad, vjp, jacrev, hessian, jvp, jacfwd): use backward()"
+        )
     settings = (recipe.cast.value, recipe.promote_every, recipe.c_outside)
     d: torch.Tensor = _product(*tensors, recipe.design.name, backward.name, *settings)
     return d

@@ -57,7 +57,24 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "sparse half": (lambda: A.to_sparse() @ B, "is a torch.sparse_coo tensor"),
     "nested": (
         lambda: torch.bmm(torch.nested.nested_tensor([A, A]), torch.nested.nested_tensor([B, B])),
-        "a is a nested tensor",
+        "is a nested tensor: multiply the tensors that it holds",
+    ),
+    "linear of nested": (lambda: F.linear(torch.nested.nested_tensor([A, A[:4]]), B.T), "is a nested tensor"),
+    "matmul of nested": (lambda: torch.nested.nested_tensor([A, A[:4]]) @ B, "is a nested tensor"),
+    "linear of jagged": (
+        lambda: F.linear(torch.nested.nested_tensor([A, A[:4]], layout=torch.jagged), B.T),
+        "is a nested tensor",
+    ),
+    "matmul of jagged": (
+        lambda: torch.nested.nested_tensor([A, A[:4]], layout=torch.jagged) @ B,
+        "is a nested tensor",
+    ),
+    "func.grad": (lambda: torch.func.grad(lambda x: (x @ B).sum())(A), r"by torch.func .*use backward\(\)"),
+    "func.vjp": (lambda: torch.func.vjp(lambda x: (x @ B).sum(), A), "by torch.func"),
+    "func.jacrev": (lambda: torch.func.jacrev(lambda x: (x @ B).sum())(A), "by torch.func"),
+    "func.grad under vmap": (
+        lambda: torch.vmap(torch.func.grad(lambda x: (x @ B).sum()))(A[None]),
+        "by torch.func",
     ),
     "complex": (lambda: A.to(torch.complex64) @ B.to(torch.complex64), "complex64.*matches no design"),
     "float32": (
