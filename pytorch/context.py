@@ -37,6 +37,7 @@ from mmaproof.torch.aten import (
     refused_operators,
 )
 from mmaproof.torch.casting import Cast
+from mmaproof.torch.deferred import Deferring
 from mmaproof.torch.dtypes import dtype_of
 from mmaproof.torch.errors import EmulationError
 from mmaproof.torch.operators import run
@@ -313,6 +314,7 @@ class _Replacement:
                 try:
                     for op, key, replaced in _replacements():
                         op.py_impl(key)(replaced)
+                    _DEFERRING.start()
                 except BaseException:
                     _restore()
                     raise
@@ -322,6 +324,7 @@ class _Replacement:
         with self._lock:
             self._users -= 1
             if not self._users:
+                _DEFERRING.stop()
                 _restore()
 
 
@@ -334,6 +337,19 @@ def _restore() -> None:
 
 
 _REPLACEMENT = _Replacement()
+
+
+def _current() -> emulating | None:
+    """Return a context like the innermost of this thread."""
+    emulation = _ACTIVE.innermost
+    if emulation is None:
+        return None
+    context: emulating = emulating.__new__(emulating)
+    context._emulation = emulation
+    return context
+
+
+_DEFERRING = Deferring(_current)
 
 
 @cache
