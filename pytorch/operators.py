@@ -135,7 +135,8 @@ def matmul(
 
     * ``cast``: "nearest" rounds operands of other types to the design's, "scaled" first multiplies each matrix by a
       power of two that uses the format's range; None raises instead.
-    * ``promote_every``: after so many elements of k the sum leaves the unit and is added in fp32 (or fp64) outside it.
+    * ``promote_every``: after so many elements of k the sum leaves the unit and is added in fp32 (or fp64) outside
+      it. None: never.
     * ``c_outside``: c is added outside the unit, rounded to nearest in d's format. With ``promote_every`` and with
       ``cast="scaled"`` it always is.
     * ``backward``: the design of the products in the backward pass, ``grad @ b.mT`` and ``(grad.mT @ a).mT``, in which
