@@ -118,14 +118,14 @@ class Emulation:
 class emulating:  # noqa: N801 - read as a word in a with statement, like torch.no_grad
     """A context in which matrix products of CPU tensors run on designs, forwards and backwards.
 
-    ``with emulating("hopper/wgmma.f32.f16.f16"):`` runs torch.matmul, ``@``, mm, bmm, mv, dot, addmm, baddbmm,
-    addbmm, addmv, linear, einsum, and everything that PyTorch makes of them, on the design. With several designs, the
-    types of the operands choose. The gradients of such products run on the design too, also where ``backward()`` is
-    called later, and so do those of a ``torch.autograd.Function``, and products of checkpoints. A product that is not emulated raises EmulationError: convolutions, fused attention, fused recurrent
-    layers, solvers, sparse, quantized, nested and complex tensors, other devices than the CPU, products in place and
-    with ``out=``. Operations without products run as ever. Like ``torch.no_grad``, the context holds for its thread
-    only, may be nested (the innermost decides), entered again, and written as a decorator of a function or a generator
-    function.
+    ``with emulating("hopper/wgmma.f32.f16.f16"):`` runs torch.matmul, ``@``, mm, bmm, mv, dot, addmm, baddbmm, addbmm,
+    addmv, linear, einsum, and everything that PyTorch makes of them, on the design. With several designs, the types of
+    the operands choose. The gradients of such products run on the design too, also where ``backward()`` is called
+    later, and so do those of a ``torch.autograd.Function``, and products of checkpoints. A product that is not emulated
+    raises EmulationError: convolutions, fused attention, fused recurrent layers, solvers, sparse, quantized, nested and
+    complex tensors, other devices than the CPU, products in place and with ``out=``. Operations without products run as
+    ever. Like ``torch.no_grad``, the context holds for its thread only, may be nested (the innermost decides), entered
+    again, and written as a decorator of a function or a generator function.
 
     * ``cast``: None raises for operands of other types than the designs'; "nearest" rounds them to the formats of the
       first design; "scaled" first multiplies each matrix by a power of two that uses the format's range.
