@@ -141,6 +141,25 @@ HARMLESS = frozenset(
 )
 """Operators whose names have such a word, and which sum no products."""
 
+COMPOSED = frozenset(
+    {
+        "fbgemm_linear_fp16_weight",
+        "fbgemm_linear_fp16_weight_fp32_activation",
+        "fbgemm_linear_int8_weight",
+        "fbgemm_linear_int8_weight_fp32_activation",
+        "quantized_gru_cell",
+        "quantized_lstm_cell",
+        "quantized_rnn_relu_cell",
+        "quantized_rnn_tanh_cell",
+        "_wrapped_quantized_linear_prepacked",
+        "linalg_vecdot",
+    }
+)
+"""Operators that PyTorch writes with others, and whose products no other operator shows.
+
+FBGEMM multiplies between operators that only allocate and add. ``linalg_vecdot`` multiplies elements and adds them up.
+"""
+
 _KNOWN_LIBRARIES = frozenset({"aten", "prim", "prims", "profiler", "rngprims", "debugprims", "mmaproof"})
 
 _REMEDIES = (
@@ -152,6 +171,9 @@ _REMEDIES = (
     ("attention", "multiply queries, keys and values with torch.matmul"),
     ("transformer", "switch the fast path off: torch.backends.mha.set_fastpath_enabled(False)"),
     ("trilinear", "write it with torch.einsum"),
+    ("vecdot", "write it as x.unsqueeze(-2) @ y.unsqueeze(-1)"),
+    ("fbgemm", "multiply dense tensors with torch.nn.functional.linear"),
+    ("quantized", "multiply dense tensors"),
 )
 
 
@@ -169,8 +191,16 @@ def contains_products(name: str) -> bool:
 
 
 @cache
+def is_product(op: Any) -> bool:
+    """Return whether an operator of aten is a product, or contains some as far as its name tells."""
+    return op in EMULATED or (op.namespace == "aten" and contains_products(base_name(op)))
+
+
+@cache
 def is_made_of_others(op: Any) -> bool:
-    """Return whether PyTorch has no kernel for an operator of aten, and writes it with others instead."""
+    """Return whether PyTorch writes an operator of aten with others, which show all its products."""
+    if base_name(op) in COMPOSED:
+        return False
     key = torch._C.DispatchKey.CompositeImplicitAutograd
     return op.namespace == "aten" and (key in op.py_kernels or op.has_kernel_for_dispatch_key(key))
 

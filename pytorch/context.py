@@ -9,8 +9,9 @@ emulated.
 
 from __future__ import annotations
 
+import inspect
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cache, wraps
@@ -25,12 +26,32 @@ from torch.utils._pytree import tree_leaves
 
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError
-from mmaproof.torch.aten import EMULATED, Number, is_made_of_others, refusal, refused_operators
+from mmaproof.torch.aten import (
+    COMPOSED,
+    EMULATED,
+    Number,
+    base_name,
+    is_made_of_others,
+    is_product,
+    refusal,
+    refused_operators,
+)
 from mmaproof.torch.casting import Cast
-from mmaproof.torch.dtypes import HELD_AS_PATTERNS, dtype_of
+from mmaproof.torch.deferred import Deferring
+from mmaproof.torch.dtypes import dtype_of
 from mmaproof.torch.errors import EmulationError
-from mmaproof.torch.operators import cast_of, named, run
+from mmaproof.torch.operators import run
 from mmaproof.torch.product import Recipe
+from mmaproof.torch.settings import (
+    cast_of,
+    check_designs,
+    dtypes_of,
+    flag,
+    named,
+    native_of,
+    promotion_of,
+    result_of,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,14 +100,14 @@ class Emulation:
     def _recipe(self, a: torch.Tensor, b: torch.Tensor) -> Recipe:
         """Return the recipe for operands of these types. EmulationError lists the types that there are designs for."""
         for recipe in self.recipes:
-            if (a.dtype, b.dtype) == _dtypes(recipe.design):
+            if (a.dtype, b.dtype) == dtypes_of(recipe.design):
                 return recipe
         if self.recipes[0].cast is not Cast.NEVER:
             return self.recipes[0]
         known = ", ".join(
             f"{first} x {second} ({recipe.design.name})"
             for recipe in self.recipes
-            for first, second in (_dtypes(recipe.design),)
+            for first, second in (dtypes_of(recipe.design),)
         )
         raise EmulationError(
             f"a product of {a.dtype} and {b.dtype} matches no design of the context: it has {known}. Convert the "
@@ -97,17 +118,19 @@ class Emulation:
 class emulating:  # noqa: N801 - read as a word in a with statement, like torch.no_grad
     """A context in which matrix products of CPU tensors run on designs, forwards and backwards.
 
-    ``with emulating("hopper/wgmma.f32.f16.f16"):`` runs torch.matmul, ``@``, mm, bmm, mv, dot, addmm, baddbmm,
-    addbmm, addmv, linear, einsum, and everything that PyTorch makes of them, on the design. With several designs, the
-    types of the operands choose. The gradients of such products run on the design too, also where ``backward()`` is
-    called later. A product that is not emulated raises EmulationError: convolutions, fused attention, fused recurrent
-    layers, solvers, sparse, quantized, nested and complex tensors, other devices than the CPU, products in place and
-    with ``out=``. Operations without products run as ever. Like ``torch.no_grad``, the context holds for its thread
-    only, may be nested (the innermost decides), entered again, and written as a decorator.
+    ``with emulating("hopper/wgmma.f32.f16.f16"):`` runs torch.matmul, ``@``, mm, bmm, mv, dot, addmm, baddbmm, addbmm,
+    addmv, linear, einsum, and everything that PyTorch makes of them, on the design. With several designs, the types of
+    the operands choose. The gradients of such products run on the design too, also where ``backward()`` is called
+    later, and so do those of a ``torch.autograd.Function``, and products of checkpoints. A product that is not emulated
+    raises EmulationError: convolutions, fused attention, fused recurrent layers, solvers, sparse, quantized, nested and
+    complex tensors, other devices than the CPU, products in place and with ``out=``. Operations without products run as
+    ever. Like ``torch.no_grad``, the context holds for its thread only, may be nested (the innermost decides), entered
+    again, and written as a decorator of a function or a generator function.
 
     * ``cast``: None raises for operands of other types than the designs'; "nearest" rounds them to the formats of the
       first design; "scaled" first multiplies each matrix by a power of two that uses the format's range.
-    * ``promote_every``: after so many elements of k the sum leaves the unit and is added in fp32 (or fp64) outside it.
+    * ``promote_every``: after so many elements of k the sum leaves the unit and is added in fp32 (or fp64) outside
+      it. None: never.
     * ``c_outside``: bias and c are added outside the unit, in d's format, as the epilogue of a GEMM library does. By
       default they enter the unit as c.
     * ``result``: the type of results. None: PyTorch's rule, which is the operands' type, to which d is rounded to
@@ -116,7 +139,7 @@ class emulating:  # noqa: N801 - read as a word in a with statement, like torch.
     * ``native``: types whose products PyTorch computes itself, for example ``[torch.float64]``.
 
     Raises DesignError for an unknown design, for two designs of the same types, and for settings that a design
-    does not allow.
+    does not allow, and EmulationError for settings that are none, or that contradict each other.
     """
 
     @torch.compiler.disable
@@ -124,7 +147,7 @@ class emulating:  # noqa: N801 - read as a word in a with statement, like torch.
         self,
         *designs: Design | str,
         cast: str | None = None,
-        promote_every: int = 0,
+        promote_every: int | None = None,
         c_outside: bool = False,
         result: torch.dtype | None = None,
         backward: Design | str | None = None,
@@ -133,15 +156,16 @@ class emulating:  # noqa: N801 - read as a word in a with statement, like torch.
         if not designs:
             raise DesignError("emulating() needs the name of a design: mmaproof designs lists them")
         found = [named(x) for x in designs]
-        _check(found)
+        check_designs(found)
         of_gradients = [] if backward is None else [named(backward)]
-        _check(of_gradients)
-        recipes = [Recipe(x, cast_of(cast), promote_every, c_outside) for x in (*found, *of_gradients)]
+        check_designs(of_gradients)
+        settings = cast_of(cast), promotion_of(promote_every), flag("c_outside", c_outside)
+        recipes = [Recipe(x, *settings) for x in (*found, *of_gradients)]
         self._emulation = Emulation(
             recipes[: len(found)],
             of_gradients[0] if of_gradients else None,
-            result,
-            frozenset(native),
+            result_of(result, found),
+            native_of(native, found),
         )
 
     @torch.compiler.disable
@@ -164,14 +188,72 @@ class emulating:  # noqa: N801 - read as a word in a with statement, like torch.
         stack.__exit__(kind, error, traceback)
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Return ``function`` as one that runs in this context."""
+        """Return ``function`` as one that runs in this context.
+
+        The context surrounds each step of a generator, and what its caller does between the steps is outside. A
+        coroutine's steps are not in one's hands in this way, and a class is not run at all: both raise EmulationError.
+        """
+        _check_decorated(function)
+        if inspect.isgeneratorfunction(function):
+            return _steps_inside(self, function)
 
         @wraps(function)
         def inside(*args: Any, **kwargs: Any) -> Any:
             with self:
-                return function(*args, **kwargs)
+                found = function(*args, **kwargs)
+            if inspect.isgenerator(found) or inspect.iscoroutine(found) or inspect.isasyncgen(found):
+                raise EmulationError(
+                    f"{function!r} returned a {type(found).__name__}, whose products would run outside: write "
+                    "`with emulating(...):` inside it"
+                )
+            return found
 
         return inside
+
+
+def _check_decorated(function: Callable[..., Any]) -> None:
+    """Raise EmulationError for what returns before its products have run, and thus would run them outside."""
+    if isinstance(function, type):
+        raise EmulationError(
+            f"emulating() decorates functions, and {function.__name__} is a class: decorate its methods "
+            "(forward of a module), or write `with emulating(...):` where they are called"
+        )
+    if not callable(function):
+        raise EmulationError(f"emulating() decorates functions, and {function!r} is none")
+    if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
+        raise EmulationError(
+            f"emulating() does not decorate asynchronous functions, and {function.__name__} is one: write "
+            "`with emulating(...):` inside it, around products and not around await"
+        )
+
+
+def _steps_inside(context: emulating, function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a generator function each of whose steps runs in the context."""
+
+    @wraps(function)
+    def inside(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
+        with context:
+            generator = function(*args, **kwargs)
+        step: Callable[..., Any] = generator.send
+        given: tuple[Any, ...] = (None,)
+        try:
+            while True:
+                with context:
+                    try:
+                        found = step(*given)
+                    except StopIteration as end:
+                        return end.value
+                try:
+                    step, given = generator.send, ((yield found),)
+                except GeneratorExit:
+                    raise
+                except BaseException as error:
+                    step, given = generator.throw, (error,)
+        finally:
+            with context:
+                generator.close()
+
+    return inside
 
 
 class _Active(threading.local):
@@ -198,6 +280,8 @@ class _Mode(TorchDispatchMode):
         emulation = _ACTIVE.innermost
         if emulation is None or emulation.is_native((*args, *kwargs.values())):
             return func(*args, **kwargs)
+        if is_product(func):
+            _check_operands(func, (*args, *kwargs.values()))
         if func in EMULATED:
             return EMULATED[func](emulation, *args, **kwargs)
         if is_made_of_others(func):  # linear and matmul come here whole in torch.inference_mode()
@@ -207,6 +291,12 @@ class _Mode(TorchDispatchMode):
         if reason is not None:
             raise EmulationError(reason)
         return func(*args, **kwargs)
+
+
+def _check_operands(op: Any, operands: Iterable[Any]) -> None:
+    """Raise EmulationError for nested tensors, which have no shape and may be written with themselves."""
+    if any(isinstance(x, torch.Tensor) and x.is_nested for x in tree_leaves(list(operands))):
+        raise EmulationError(f"an operand of {op} is a nested tensor: multiply the tensors that it holds, one by one")
 
 
 class _Replacement:
@@ -226,6 +316,7 @@ class _Replacement:
                 try:
                     for op, key, replaced in _replacements():
                         op.py_impl(key)(replaced)
+                    _DEFERRING.start()
                 except BaseException:
                     _restore()
                     raise
@@ -235,6 +326,7 @@ class _Replacement:
         with self._lock:
             self._users -= 1
             if not self._users:
+                _DEFERRING.stop()
                 _restore()
 
 
@@ -249,14 +341,35 @@ def _restore() -> None:
 _REPLACEMENT = _Replacement()
 
 
+def _current() -> emulating | None:
+    """Return a context like the innermost of this thread."""
+    emulation = _ACTIVE.innermost
+    if emulation is None:
+        return None
+    context: emulating = emulating.__new__(emulating)
+    context._emulation = emulation
+    return context
+
+
+_DEFERRING = Deferring(_current)
+
+
 @cache
 def _replacements() -> Sequence[tuple[Any, DispatchKey, Callable[..., Any]]]:
     """Return operators, the keys that they are replaced at, and by what."""
     emulated = [(op, key, _replaced(op, function)) for op, function in EMULATED.items() for key in _KEYS]
-    return [*emulated, *((op, DispatchKey.CPU, _replaced(op, _refused(op))) for op in refused_operators())]
+    return [
+        *emulated,
+        *((op, key, _replaced(op, _refused(op))) for op in refused_operators() for key in _keys_of_refusal(op)),
+    ]
 
 
 _KEYS = (DispatchKey.AutogradCPU, DispatchKey.CPU)
+
+
+def _keys_of_refusal(op: Any) -> Sequence[DispatchKey]:
+    """Return where an operator is refused. One that is written with others would be so at the first of the keys."""
+    return (*_KEYS, DispatchKey.FuncTorchBatched) if base_name(op) in COMPOSED else (DispatchKey.CPU,)
 
 
 def _refused(op: Any) -> Callable[..., Any]:
@@ -275,29 +388,6 @@ def _replaced(op: Any, function: Callable[..., Any]) -> Callable[..., Any]:
         return function(emulation, *args, **kwargs)
 
     return replaced
-
-
-def _check(designs: Sequence[Design]) -> None:
-    """Raise DesignError for designs that PyTorch's operators cannot be mapped to."""
-    seen: dict[tuple[torch.dtype, torch.dtype], Design] = {}
-    for design in designs:
-        if design.scale_format is not None:
-            raise DesignError(
-                f"{design.name} takes scales, which torch.matmul has no place for: call mmaproof.torch.matmul"
-            )
-        narrow = {x.name for x in (design.a_format, design.b_format)} & HELD_AS_PATTERNS
-        if narrow:
-            raise DesignError(
-                f"{design.name} multiplies {', '.join(sorted(narrow))}, which PyTorch has no type for: call "
-                "mmaproof.torch.matmul with patterns in torch.uint8"
-            )
-        other = seen.setdefault(_dtypes(design), design)
-        if other is not design:
-            raise DesignError(f"{other.name} and {design.name} take the same types: which should run?")
-
-
-def _dtypes(design: Design) -> tuple[torch.dtype, torch.dtype]:
-    return dtype_of(design.a_format), dtype_of(design.b_format)
 
 
 def _dtype_in_torch(a: torch.Tensor, b: torch.Tensor) -> torch.dtype | None:

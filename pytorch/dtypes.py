@@ -59,8 +59,14 @@ def tensor_of(numbers: np.ndarray, fmt: Format) -> torch.Tensor:
     return torch.from_numpy(np.ascontiguousarray(patterns_of(numbers, fmt))).view(dtype_of(fmt))
 
 
-def check_tensor(name: str, tensor: torch.Tensor) -> None:
+def check_tensor(name: str, tensor: object) -> None:
     """Raise EmulationError for a tensor whose numbers are not plain numbers in this machine's memory."""
+    if not isinstance(tensor, torch.Tensor):
+        kind = f"{type(tensor).__module__}.{type(tensor).__qualname__}".removeprefix("builtins.")
+        remedy = (
+            "torch.from_numpy makes one of an array" if isinstance(tensor, np.ndarray) else "torch.tensor makes one"
+        )
+        raise EmulationError(f"{name} is a {kind}, and no tensor of PyTorch: {remedy}")
     if tensor.device.type != "cpu":
         raise EmulationError(f"{name} is on {tensor.device}: products are emulated on the CPU; move it with .cpu()")
     if tensor.layout != torch.strided or tensor.is_nested or tensor.is_quantized:

@@ -6,26 +6,24 @@ design, because nobody else could: it is made between two of the operator's own 
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
 import torch
+from torch._C._functorch import TransformType, get_interpreter_stack
 from torch.autograd import forward_ad
 
-from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError
 from mmaproof.torch.casting import Cast
 from mmaproof.torch.dtypes import check_tensor, dtype_of
 from mmaproof.torch.errors import EmulationError
 from mmaproof.torch.product import Recipe, product, result_shape
+from mmaproof.torch.settings import cast_of, find, flag, named, promotion_of
 
 _SCHEMA = (
     "(Tensor a, Tensor b, Tensor? c, Tensor? scale_a, Tensor? scale_b, str design, str gradient_design, str cast, "
     "int promote_every, bool c_outside) -> Tensor"
 )
-
-_find = lru_cache(maxsize=None)(find_design)
 
 
 @torch.library.custom_op("mmaproof::product", mutates_args=(), schema=_SCHEMA)
@@ -41,14 +39,14 @@ def _product(
     promote_every: int,
     c_outside: bool,
 ) -> torch.Tensor:
-    return product(Recipe(_find(design), Cast(cast), promote_every, c_outside), a, b, c, scale_a, scale_b)
+    return product(Recipe(find(design), Cast(cast), promote_every, c_outside), a, b, c, scale_a, scale_b)
 
 
 @_product.register_fake
 def _shape_of_product(
     a: torch.Tensor, b: torch.Tensor, c: Any, scale_a: Any, scale_b: Any, design: str, *settings: Any
 ) -> torch.Tensor:
-    return a.new_empty(result_shape(a, b), dtype=dtype_of(_find(design).d_format))
+    return a.new_empty(result_shape(a, b), dtype=dtype_of(find(design).d_format))
 
 
 def _save(ctx: Any, inputs: tuple[Any, ...], output: torch.Tensor) -> None:
@@ -104,31 +102,13 @@ def run(
         x is not None and forward_ad.unpack_dual(x).tangent is not None for x in tensors
     ):
         raise EmulationError("products are not differentiated forwards (jvp, jacfwd): use backward()")
+    if any(x.key() is not TransformType.Vmap for x in get_interpreter_stack() or ()):
+        raise EmulationError(
+            "products are not differentiated by torch.func (grad, vjp, jacrev, hessian, jvp, jacfwd): use backward()"
+        )
     settings = (recipe.cast.value, recipe.promote_every, recipe.c_outside)
     d: torch.Tensor = _product(*tensors, recipe.design.name, backward.name, *settings)
     return d
-
-
-def named(design: Design | str) -> Design:
-    """Return the design of a name, or a design that its name finds again. Raises DesignError for any other."""
-    if isinstance(design, str):
-        return _find(design)
-    if _find(design.name) != design:
-        raise DesignError(
-            f"{design.name} is the name of another design: an operator of PyTorch holds a name, so give a design of "
-            "the catalogue, or one made of it with change(), or name your catalogue in MMAPROOF_CATALOGUE"
-        )
-    return design
-
-
-def cast_of(text: str | None) -> Cast:
-    """Return the way of casting that a user has named; None is never."""
-    if text is None:
-        return Cast.NEVER
-    try:
-        return Cast(text)
-    except ValueError:
-        raise EmulationError(f"cast is {text!r}: None, {', '.join(repr(str(x)) for x in list(Cast)[1:])}") from None
 
 
 @torch.compiler.disable
@@ -141,7 +121,7 @@ def matmul(
     scale_b: torch.Tensor | None = None,
     *,
     cast: str | None = None,
-    promote_every: int = 0,
+    promote_every: int | None = None,
     c_outside: bool = False,
     backward: Design | str | None = None,
 ) -> torch.Tensor:
@@ -155,7 +135,8 @@ def matmul(
 
     * ``cast``: "nearest" rounds operands of other types to the design's, "scaled" first multiplies each matrix by a
       power of two that uses the format's range; None raises instead.
-    * ``promote_every``: after so many elements of k the sum leaves the unit and is added in fp32 (or fp64) outside it.
+    * ``promote_every``: after so many elements of k the sum leaves the unit and is added in fp32 (or fp64) outside
+      it. None: never.
     * ``c_outside``: c is added outside the unit, rounded to nearest in d's format. With ``promote_every`` and with
       ``cast="scaled"`` it always is.
     * ``backward``: the design of the products in the backward pass, ``grad @ b.mT`` and ``(grad.mT @ a).mT``, in which
@@ -166,11 +147,14 @@ def matmul(
     not allow what is asked.
     """
     found = named(design)
-    recipe = Recipe(found, cast_of(cast), promote_every, c_outside)
+    recipe = Recipe(found, cast_of(cast), promotion_of(promote_every), flag("c_outside", c_outside))
     of_gradients = found if backward is None else named(backward)
     if of_gradients.scale_format is not None and of_gradients is not found:
         raise DesignError(f"{of_gradients.name} takes scales, which gradients do not have: name another design")
-    Recipe(of_gradients, recipe.cast, promote_every)
+    Recipe(of_gradients, recipe.cast, recipe.promote_every)
+    for name, tensor in (("a", a), ("b", b), ("c", c), ("scale_a", scale_a), ("scale_b", scale_b)):
+        if name in "ab" or tensor is not None:
+            check_tensor(name, tensor)
     if a.ndim > 2 and b.ndim == 2 and c is None and scale_a is None and scale_b is None:
         # one long matrix, so that the gradient of b is one product and no sum of products
         flat = run(recipe, of_gradients, a.reshape(-1, a.shape[-1]), b)

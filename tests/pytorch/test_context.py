@@ -280,6 +280,57 @@ def test_a_context_may_be_entered_again_and_be_a_decorator() -> None:
     assert is_native()
 
 
+def test_each_step_of_a_decorated_generator_runs_in_the_context() -> None:
+    closed = []
+
+    @emulating(VOLTA)
+    def products(a: Any, b: Any) -> Any:
+        try:
+            sent = yield a @ b
+            try:
+                yield a @ sent
+            except ZeroDivisionError:
+                yield b.T @ a.T
+            return "the end"
+        finally:
+            closed.append(bits(a @ b))
+
+    steps = products(A, B)
+    assert bits(next(steps)) == bits(on_volta(A, B))
+    assert is_native()
+    assert bits(steps.send(B * 2)) == bits(on_volta(A, B * 2))
+    assert bits(steps.throw(ZeroDivisionError())) == bits(on_volta(B.T, A.T))
+    with pytest.raises(StopIteration, match="the end"):
+        next(steps)
+    assert is_native()
+    early = products(A, B)
+    next(early)
+    early.close()
+    assert closed == [bits(on_volta(A, B))] * 2
+    assert is_native()
+
+
+def test_what_does_not_run_when_it_is_called_is_not_decorated() -> None:
+    async def coroutine() -> Any:
+        return A @ B
+
+    async def generator() -> Any:
+        yield A @ B
+
+    class Layer(torch.nn.Module):
+        pass
+
+    for function in (coroutine, generator):
+        with pytest.raises(EmulationError, match="asynchronous functions"):
+            emulating(VOLTA)(function)
+    with pytest.raises(EmulationError, match="Layer is a class: decorate its methods"):
+        emulating(VOLTA)(Layer)
+    with pytest.raises(EmulationError, match="decorates functions"):
+        emulating(VOLTA)(3)
+    with pytest.raises(EmulationError, match="returned a generator"):
+        emulating(VOLTA)(lambda: (A @ B for _ in range(2)))()
+
+
 def is_native() -> bool:
     return bits(A @ B) != bits(on_volta(A, B)) and "Mm" in type((A.clone().requires_grad_() @ B).grad_fn).__name__
 
@@ -382,6 +433,45 @@ def test_what_has_no_products_runs_as_ever() -> None:
 def test_designs_that_do_not_fit_are_refused(designs: Any, options: dict[str, Any], text: str) -> None:
     with pytest.raises(DesignError, match=text):
         emulating(*designs, **options)
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"cast": "near"}, "cast is 'near': None, 'nearest', 'scaled'"),
+        ({"cast": 1}, "cast is 1: None"),
+        ({"promote_every": 0}, "promote_every is 0: None for"),
+        ({"promote_every": -16}, "promote_every is -16: None for"),
+        ({"promote_every": "16"}, "promote_every is '16': None for"),
+        ({"promote_every": True}, "promote_every is True: None for"),
+        ({"c_outside": "yes"}, "c_outside is 'yes': True or False"),
+        ({"result": "float32"}, "result is 'float32', .* returns torch.float32: None, torch.float16, torch.bfloat16"),
+        ({"result": torch.int8}, "result is torch.int8, .* torch.float64$"),
+        ({"native": torch.float64}, r"native is torch.float64: .*native=\[torch.float64\]"),
+        ({"native": "float64"}, "native is 'float64': a list"),
+        ({"native": ["float64"]}, r"native is \['float64'\]: a list"),
+        ({"native": None}, "native is None: a list"),
+        ({"native": [torch.float64, torch.float16]}, "native leaves products of torch.float16 to PyTorch, and hopper"),
+    ],
+)
+def test_settings_are_checked_before_anything_runs(options: dict[str, Any], text: str) -> None:
+    with pytest.raises(EmulationError, match=text):
+        emulating(HOPPER, **options)
+    if options.keys() <= {"cast", "promote_every", "c_outside"}:
+        with pytest.raises(EmulationError, match=text):
+            matmul(HOPPER, A, B, **options)
+
+
+def test_the_other_type_of_a_product_may_be_native() -> None:
+    with emulating("hopper/wgmma.f32.e4m3.e5m2", native=[torch.float8_e5m2]):
+        pass
+
+
+@pytest.mark.parametrize("design", [None, 3, [HOPPER]])
+def test_what_is_no_design_is_refused(design: Any) -> None:
+    for call in (lambda: emulating(design), lambda: emulating(HOPPER, design), lambda: matmul(design, A, B)):
+        with pytest.raises(DesignError, match="is no design: give the name of one"):
+            call()
 
 
 def test_a_design_must_be_found_by_its_name() -> None:

@@ -289,3 +289,15 @@ def test_settings_that_a_design_does_not_allow() -> None:
         matmul(VOLTA, a, b, backward="blackwell/tcgen05.mma.m128n8k64.block16.f32.e2m1.e2m1.ue4m3")
     with pytest.raises(DesignError, match="no instruction"):
         matmul("volta/nothing", a, b)
+
+
+def test_what_is_no_tensor_is_refused() -> None:
+    a, b = drawn(4, 16), drawn(16, 4)
+    for operands, text in (
+        ((a.numpy(), b), "a is a numpy.ndarray, and no tensor of PyTorch: torch.from_numpy"),
+        ((a, b.tolist()), "b is a list, and no tensor of PyTorch: torch.tensor"),
+        ((a, None), "b is a NoneType"),
+        ((a, b, 1.0), "c is a float"),
+    ):
+        with pytest.raises(EmulationError, match=text):
+            matmul(VOLTA, *operands)

@@ -1,6 +1,7 @@
 """What is not emulated raises, and never runs in PyTorch instead."""
 
 import re
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -12,7 +13,7 @@ torch = pytest.importorskip("torch", reason=PYTORCH)
 from support.tensors import VOLTA, bits, drawn, expected  # noqa: E402
 
 from mmaproof.torch import EmulationError, emulating  # noqa: E402
-from mmaproof.torch.aten import EMULATED, HARMLESS, base_name, contains_products, refusal  # noqa: E402
+from mmaproof.torch.aten import COMPOSED, EMULATED, HARMLESS, base_name, contains_products, is_made_of_others, refusal  # noqa: E402
 
 F = torch.nn.functional
 A, B = drawn(8, 32), drawn(32, 8)
@@ -20,6 +21,18 @@ SQUARE = drawn(8, 8, dtype=torch.float32)
 QUERY = drawn(1, 2, 4, 8)
 IMAGE = drawn(1, 2, 8, 8)
 SEQUENCE = drawn(5, 2, 8, dtype=torch.float32)
+
+
+def _packed_int8() -> Any:
+    weight, offsets, scale, zero_point = torch.fbgemm_linear_quantize_weight(SQUARE)
+    return weight, torch.fbgemm_pack_quantized_matrix(weight), offsets, scale, zero_point
+
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    PACKED_FP16, PACKED_INT8 = torch.fbgemm_pack_gemm_matrix_fp16(SQUARE), _packed_int8()
+    QUANTIZED_LINEAR = torch.ao.nn.quantized.dynamic.Linear(8, 8)
+    QUANTIZED_LSTM = torch.ao.nn.quantized.dynamic.LSTM(8, 4)
 
 REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "conv1d": (lambda: F.conv1d(drawn(1, 2, 8), drawn(3, 2, 3)), "aten.convolution.*unfold"),
@@ -44,7 +57,24 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "sparse half": (lambda: A.to_sparse() @ B, "is a torch.sparse_coo tensor"),
     "nested": (
         lambda: torch.bmm(torch.nested.nested_tensor([A, A]), torch.nested.nested_tensor([B, B])),
-        "a is a nested tensor",
+        "is a nested tensor: multiply the tensors that it holds",
+    ),
+    "linear of nested": (lambda: F.linear(torch.nested.nested_tensor([A, A[:4]]), B.T), "is a nested tensor"),
+    "matmul of nested": (lambda: torch.nested.nested_tensor([A, A[:4]]) @ B, "is a nested tensor"),
+    "linear of jagged": (
+        lambda: F.linear(torch.nested.nested_tensor([A, A[:4]], layout=torch.jagged), B.T),
+        "is a nested tensor",
+    ),
+    "matmul of jagged": (
+        lambda: torch.nested.nested_tensor([A, A[:4]], layout=torch.jagged) @ B,
+        "is a nested tensor",
+    ),
+    "func.grad": (lambda: torch.func.grad(lambda x: (x @ B).sum())(A), r"by torch.func .*use backward\(\)"),
+    "func.vjp": (lambda: torch.func.vjp(lambda x: (x @ B).sum(), A), "by torch.func"),
+    "func.jacrev": (lambda: torch.func.jacrev(lambda x: (x @ B).sum())(A), "by torch.func"),
+    "func.grad under vmap": (
+        lambda: torch.vmap(torch.func.grad(lambda x: (x @ B).sum()))(A[None]),
+        "by torch.func",
     ),
     "complex": (lambda: A.to(torch.complex64) @ B.to(torch.complex64), "complex64.*matches no design"),
     "float32": (
@@ -66,6 +96,20 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: torch._weight_int8pack_mm(A.bfloat16(), torch.ones(8, 32, dtype=torch.int8), torch.ones(8).bfloat16()),
         "_weight_int8pack_mm",
     ),
+    "fbgemm fp16": (
+        lambda: torch.fbgemm_linear_fp16_weight(SQUARE, PACKED_FP16, torch.zeros(8)),
+        "fbgemm_linear_fp16_weight.*dense tensors",
+    ),
+    "fbgemm int8": (
+        lambda: torch.fbgemm_linear_int8_weight_fp32_activation(SQUARE, *PACKED_INT8, torch.zeros(8)),
+        "fbgemm_linear_int8_weight_fp32_activation",
+    ),
+    "quantized linear": (lambda: QUANTIZED_LINEAR(SQUARE), "quantized"),
+    "quantized lstm": (lambda: QUANTIZED_LSTM(SEQUENCE), "quantized"),
+    "mkldnn": (lambda: F.linear(SQUARE.to_mkldnn(), SQUARE.to_mkldnn()), "mkldnn"),
+    "vecdot": (lambda: torch.linalg.vecdot(A, A), r"linalg_vecdot.*unsqueeze\(-1\)"),
+    "vecdot of float32": (lambda: torch.linalg.vecdot(SQUARE, SQUARE), "linalg_vecdot"),
+    "vecdot under vmap": (lambda: torch.vmap(torch.linalg.vecdot)(A, A), "linalg_vecdot"),
     "encoder": (
         lambda: torch.nn.TransformerEncoderLayer(8, 2, batch_first=True).eval()(SEQUENCE),
         "matches no design|attention|transformer",
@@ -144,8 +188,34 @@ def test_every_operator_that_speaks_of_products_is_known() -> None:
     assert passed == set()
 
 
+WRITTEN_WITH_OTHERS = """
+    _convolution _convolution_double_backward _convolution_mode _scaled_dot_product_attention_math _sparse_mm
+    _thnn_differentiable_gru_cell_backward _thnn_differentiable_lstm_cell_backward
+    _thnn_fused_lstm_cell_backward _wrapped_linear_prepack bilinear chain_matmul conv1d conv2d conv3d
+    conv_tbc_backward conv_transpose1d conv_transpose2d conv_transpose3d fbgemm_linear_quantize_weight
+    fbgemm_pack_gemm_matrix_fp16 fbgemm_pack_quantized_matrix gru gru_cell linalg_cholesky linalg_cond
+    linalg_det linalg_diagonal linalg_eigh linalg_eigvals linalg_eigvalsh linalg_inv linalg_ldl_factor
+    linalg_lu_factor linalg_matmul linalg_matrix_norm linalg_matrix_power linalg_matrix_rank linalg_multi_dot
+    linalg_norm linalg_pinv linalg_slogdet linalg_solve linalg_solve_ex linalg_svd linalg_svdvals
+    linalg_tensorinv linalg_tensorsolve linalg_vander linear lstm lstm_cell lu_solve matmul rnn_relu
+    rnn_relu_cell rnn_tanh rnn_tanh_cell scaled_dot_product_attention slow_conv3d smm sspaddmm thnn_conv2d
+"""
+"""Operators that show all their products, or have none. A new name is to be looked at."""
+
+
+def test_every_operator_that_is_written_with_others_is_known() -> None:
+    found = set()
+    for full in torch._C._dispatch_get_all_op_names():
+        library, _, rest = full.partition("::")
+        name, _, overload = rest.partition(".")
+        if library == "aten" and (contains_products(name) or "fbgemm" in name):
+            op = getattr(getattr(torch.ops.aten, name), overload or "default")
+            found |= {name} if is_made_of_others(op) else set()
+    assert found == set(WRITTEN_WITH_OTHERS.split())
+
+
 def test_harmless_names_are_those_of_operators() -> None:
-    assert every_name() >= HARMLESS
+    assert every_name() >= HARMLESS | COMPOSED
     assert {base_name(x) for x in EMULATED} <= every_name()
 
 

@@ -1,0 +1,121 @@
+"""What a user names beside the tensors of a product, checked before anything runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+
+import torch
+
+from mmaproof.designs.catalogue import find_design
+from mmaproof.designs.design import Design
+from mmaproof.designs.errors import DesignError
+from mmaproof.torch.casting import Cast
+from mmaproof.torch.dtypes import HELD_AS_PATTERNS, dtype_of
+from mmaproof.torch.errors import EmulationError
+
+find = lru_cache(maxsize=None)(find_design)
+
+_RESULTS = {
+    True: (torch.float16, torch.bfloat16, torch.float32, torch.float64),
+    False: (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64),
+}
+"""The types that d may be converted to, by whether it is a floating-point number."""
+
+
+def named(design: Design | str) -> Design:
+    """Return the design of a name, or a design that its name finds again. Raises DesignError for any other."""
+    if isinstance(design, str):
+        return find(design)
+    if not isinstance(design, Design):
+        raise DesignError(
+            f"{design!r} is no design: give the name of one, as `mmaproof designs` lists them, or what find_design "
+            "returns"
+        )
+    if find(design.name) != design:
+        raise DesignError(
+            f"{design.name} is the name of another design: an operator of PyTorch holds a name, so give a design of "
+            "the catalogue, or one made of it with change(), or name your catalogue in MMAPROOF_CATALOGUE"
+        )
+    return design
+
+
+def cast_of(text: str | None) -> Cast:
+    """Return the way of casting that a user has named; None is never."""
+    if text is None:
+        return Cast.NEVER
+    try:
+        return Cast(text)
+    except ValueError:
+        raise EmulationError(f"cast is {text!r}: None, {', '.join(repr(str(x)) for x in list(Cast)[1:])}") from None
+
+
+def promotion_of(count: int | None) -> int:
+    """Return after how many elements of k sums leave the unit; 0 for never, which a user writes as None."""
+    if count is None:
+        return 0
+    if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+        raise EmulationError(
+            f"promote_every is {count!r}: None for sums that stay in the unit, or a number of elements of k, which is "
+            "a multiple of the design's K"
+        )
+    return count
+
+
+def flag(name: str, value: object) -> bool:
+    """Return a setting that is on or off."""
+    if not isinstance(value, bool):
+        raise EmulationError(f"{name} is {value!r}: True or False")
+    return value
+
+
+def result_of(result: object, designs: Sequence[Design]) -> torch.dtype | None:
+    """Return the type of results, to which the d of every design converts."""
+    for design in designs:
+        of_d = dtype_of(design.d_format)
+        allowed = _RESULTS[of_d.is_floating_point]
+        if result is not None and result not in allowed:
+            raise EmulationError(
+                f"result is {result!r}, and {design.name} returns {of_d}: None, {', '.join(map(str, allowed))}"
+            )
+    return result if isinstance(result, torch.dtype) else None
+
+
+def native_of(types: object, designs: Sequence[Design]) -> frozenset[torch.dtype]:
+    """Return the types whose products are PyTorch's own. No design of the context may multiply these alone."""
+    found = list(types) if isinstance(types, Iterable) and not isinstance(types, str) else [types]
+    if found and (not isinstance(types, Iterable) or not all(isinstance(x, torch.dtype) for x in found)):
+        raise EmulationError(f"native is {types!r}: a list of types of PyTorch, for example native=[torch.float64]")
+    native = frozenset(x for x in found if isinstance(x, torch.dtype))
+    for design in designs:
+        if native.issuperset(dtypes_of(design)):
+            both = " and ".join(sorted({str(x) for x in dtypes_of(design)}))
+            raise EmulationError(
+                f"native leaves products of {both} to PyTorch, and {design.name} is there to compute them: drop one "
+                "of the two"
+            )
+    return native
+
+
+def check_designs(designs: Sequence[Design]) -> None:
+    """Raise DesignError for designs that PyTorch's operators cannot be mapped to."""
+    seen: dict[tuple[torch.dtype, torch.dtype], Design] = {}
+    for design in designs:
+        if design.scale_format is not None:
+            raise DesignError(
+                f"{design.name} takes scales, which torch.matmul has no place for: call mmaproof.torch.matmul"
+            )
+        narrow = {x.name for x in (design.a_format, design.b_format)} & HELD_AS_PATTERNS
+        if narrow:
+            raise DesignError(
+                f"{design.name} multiplies {', '.join(sorted(narrow))}, which PyTorch has no type for: call "
+                "mmaproof.torch.matmul with patterns in torch.uint8"
+            )
+        other = seen.setdefault(dtypes_of(design), design)
+        if other is not design:
+            raise DesignError(f"{other.name} and {design.name} take the same types: which should run?")
+
+
+def dtypes_of(design: Design) -> tuple[torch.dtype, torch.dtype]:
+    """Return the types of a and b."""
+    return dtype_of(design.a_format), dtype_of(design.b_format)
