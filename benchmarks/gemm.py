@@ -1,4 +1,4 @@
-"""Multiply-adds per millisecond of error-corrected GEMM algorithms on arrays, against ``plain`` and NumPy's float32.
+"""Multiply-adds per millisecond of error-corrected GEMM algorithms, against ``plain`` and NumPy's float32.
 
     python benchmarks/gemm.py [--algorithms NAME ...] [--k N] [--rows N] [--columns N] [--repeats N] [--json]
 
@@ -7,6 +7,7 @@ algorithms do the same work for it. Each runs on a unit that its source means. T
 ``mmaproof gemm error``, uniform in (-1, 1); times are wall-clock, of ``multiply`` with its splits, in one thread, on
 Linux bound to one core. NumPy multiplies the same matrices in float32 in the same run, with as many threads as its
 BLAS started: they are not bound. The best of several runs counts; the spread says how much longer the worst one took.
+The unit is computed by native code where that pays, or as MMAPROOF_BACKEND says; the rest is computed on arrays.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ def measure(run: Callable[[], object], count: int, repeats: int) -> dict[str, fl
 
 def arguments() -> argparse.Namespace:
     """Read the command line."""
-    parser = argparse.ArgumentParser(description="Multiply-adds per millisecond of GEMM algorithms on arrays.")
+    parser = argparse.ArgumentParser(description="Multiply-adds per millisecond of GEMM algorithms.")
     parser.add_argument("--algorithms", nargs="+", metavar="NAME", default=list(ALGORITHMS), help="those to measure")
     parser.add_argument("--k", type=int, default=4096, help="length of the dot products")
     parser.add_argument("--rows", type=int, default=256, help="rows of A")

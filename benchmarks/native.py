@@ -29,6 +29,7 @@ from machine import machine, print_report
 
 from mmaproof import Design, evaluate_batch, find_design, matmul
 from mmaproof.designs.arrays import array_of
+from mmaproof.designs.errors import MmaproofError
 from mmaproof.smt.backends import Backend
 from mmaproof.smt.native import kernels, matrices
 from mmaproof.smt.native.compiler import processor
@@ -221,6 +222,12 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--json", action="store_true", help="print exactly one JSON object")
     given = parser.parse_args()
+    try:
+        for name in given.designs:
+            find_design(name)
+        processor()
+    except MmaproofError as problem:
+        parser.error(str(problem))
     cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
     if cores:
         os.sched_setaffinity(0, cores[:1])

@@ -75,7 +75,7 @@ def compare_interpretations(design: Design, most: int, repeats: int, seconds: fl
     batch = draw(DISTRIBUTION, design, most, design.k, np.random.default_rng(SEED))
     rows = [batch.row(i) for i in range(min(most, MOST_INTEGER_ROWS))]
     integers = measure(lambda n: [evaluate(design, row) for row in rows[:n]], len(rows), repeats, seconds)
-    arrays = measure(lambda n: evaluate_batch(design, batch.select(slice(n))), most, repeats, seconds)
+    arrays = measure(lambda n: evaluate_batch(design, batch.select(slice(n)), backend="arrays"), most, repeats, seconds)
     ratio = arrays["per_second"] / integers["per_second"]
     return {"design": design.name, "k": design.k, "arrays": arrays, "integers": integers, "ratio": ratio}
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.native import needs_native
 
 from mmaproof.algorithms.catalogue import ALGORITHMS
 
@@ -34,6 +35,7 @@ def test_every_benchmark_is_tried_here() -> None:
         "identification.py",
         "limits.py",
         "machine.py",
+        "native.py",
         "published_queries.py",
         "separation.py",
         "staged_proofs.py",
@@ -75,6 +77,23 @@ def test_throughput_refuses_what_it_cannot_measure(wrong: tuple[str, ...]) -> No
     done = run("throughput.py", *wrong)
     assert done.returncode == 2
     assert "error:" in done.stderr
+
+
+@needs_native
+def test_native_code_is_compared_with_arrays() -> None:
+    found = report("native.py", "--repeats", "1", "--sizes", "128", "--designs", DESIGNS[1])
+    (row,) = found["families"]
+    assert (row["design"], row["k"], row["equal"]) == (DESIGNS[1], 4, True)
+    assert min(row[x] for x in ("rows", "rows_arrays", "product", "product_arrays")) > 0
+    assert row["rows_warm"] < row["rows_cold"]
+    (size,) = found["growth"]
+    assert size["side"] == 128
+    assert min(size[x] for x in ("cpu", "wall_1", "wall_2")) > 0
+    printed = run("native.py", "--repeats", "1", "--sizes", "--designs", DESIGNS[1])
+    assert DESIGNS[1] in printed.stdout, printed.stderr
+    refused = run("native.py", "--designs", "hopper/nothing")
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "hopper has no instruction" in refused.stderr
 
 
 def test_exported_models_report_a_speed_for_each_compiler() -> None:
