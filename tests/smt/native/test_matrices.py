@@ -2,10 +2,12 @@
 
 import dataclasses
 
+from typing import Any
+
 import numpy as np
 import pytest
 from support.native import needs_native
-from support.sampling import distinct_designs, first_of_each_family, quick_are
+from support.sampling import distinct_designs, first_of_each_family
 from support.variations import VARIED, random_design
 
 from mmaproof import matmul
@@ -25,6 +27,7 @@ from mmaproof.verification.distributions import BASIC, draw
 pytestmark = needs_native
 DESIGNS = distinct_designs()
 HOPPER = "hopper/wgmma.f32.f16.f16"
+SEEDS = [pytest.param(x, marks=pytest.mark.middle if x < 3 else pytest.mark.slow) for x in range(1, 12)]
 SHAPES = ((1, 1), (3, 5), (17, 150), (70, 40))
 
 
@@ -53,14 +56,21 @@ def differing(design: Design, given: Matrices, jobs: int = 1) -> int:
     return int((native != arrays).sum())
 
 
-@pytest.mark.parametrize("design", quick_are(DESIGNS, first_of_each_family(DESIGNS)))
+def tiers() -> list[Any]:
+    """Every arithmetic: the first of each family in the quick tier, a third in the middle one, all in the slow one."""
+    first = first_of_each_family(DESIGNS)
+    marks = [() if d in first else pytest.mark.slow if i % 3 else pytest.mark.middle for i, d in enumerate(DESIGNS)]
+    return [pytest.param(d, id=d.name, marks=m) for d, m in zip(DESIGNS, marks, strict=True)]
+
+
+@pytest.mark.parametrize("design", tiers())
 def test_every_arithmetic(design):
     for i, distribution in enumerate(BASIC):
         m, n = SHAPES[i % len(SHAPES)]
         assert differing(design, drawn(design, distribution, m, n, design.k * (1 + i % 3)), jobs=1 + i % 2) == 0
 
 
-@pytest.mark.parametrize("seed", [0, *(pytest.param(x, marks=pytest.mark.middle) for x in range(1, 6))])
+@pytest.mark.parametrize("seed", [0, *SEEDS])
 @pytest.mark.parametrize("family", VARIED)
 def test_any_combination_of_parameters(family, seed):
     design = random_design(family, seed)
