@@ -1,7 +1,6 @@
 """Matrix products by native code are what arrays compute, bit for bit."""
 
 import dataclasses
-
 from typing import Any
 
 import numpy as np
