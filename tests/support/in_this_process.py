@@ -1,5 +1,6 @@
 """Bitwuzla without processes, which would take longer than the queries, of which some tests ask thousands."""
 
+import threading
 import time
 from collections.abc import Sequence
 
@@ -21,6 +22,10 @@ MOST_SECONDS = 0.5
 BITWUZLA = require_solver("bitwuzla")
 
 
+ASSERTING = threading.Lock()
+"""pySMT's solvers ask for the type of what is asserted, of one checker that all threads share."""
+
+
 class InThisProcess(Solving):
     """Solving in the process of the test."""
 
@@ -30,7 +35,8 @@ class InThisProcess(Solving):
             return unanswered()
         options = {"time-limit-per": int(min(limits.seconds, MOST_SECONDS) * 1000)}
         with BitwuzlaSolver(default_environment(), QF_BV, solver_options=options) as engine:
-            engine.add_assertion(formula)
+            with ASSERTING:
+                engine.add_assertion(formula)
             try:
                 satisfiable = engine.solve()
                 model = {x.symbol_name(): int(engine.get_value(x).constant_value()) for x in symbols if satisfiable}
@@ -50,7 +56,8 @@ class InAnyEnvironment(Solving):
         query = Query.of(formula).formula(environment.formula_manager)
         options = {"time-limit-per": int(limits.seconds * 1000)}
         with BitwuzlaSolver(environment, QF_BV, solver_options=options) as engine:
-            engine.add_assertion(query)
+            with ASSERTING:
+                engine.add_assertion(query)
             try:
                 satisfiable = engine.solve()
                 known = environment.fvo.get_free_variables(query) if satisfiable else ()
