@@ -208,12 +208,19 @@ def with_solving(
             options = replace(defaults, **{name: given.pop(name) for name in shown if name in given})
             return command(**given, **{record: options})
 
-        called.__name__, called.__doc__, called.__module__ = command.__name__, command.__doc__, command.__module__
-        called.__annotations__ = {x.name: x.annotation for x in parameters} | {"return": int}
-        vars(called)["__signature__"] = Signature(parameters, return_annotation=int)
-        return called
+        return _in_place_of(command, called, parameters)
 
     return decorate
+
+
+def _in_place_of(
+    command: Callable[..., int], called: Callable[..., int], parameters: Sequence[Parameter]
+) -> Callable[..., int]:
+    """Return ``called`` as the command that typer sees: with the name and text of ``command``, and these parameters."""
+    called.__name__, called.__doc__, called.__module__ = command.__name__, command.__doc__, command.__module__
+    called.__annotations__ = {x.name: x.annotation for x in parameters} | {"return": int}
+    vars(called)["__signature__"] = Signature(parameters, return_annotation=int)
+    return called
 
 
 def with_backend(command: Callable[..., int]) -> Callable[..., int]:
@@ -233,10 +240,7 @@ def with_backend(command: Callable[..., int]) -> Callable[..., int]:
                 raise TargetUnavailable(problem)
             return command(**given)
 
-    called.__name__, called.__doc__, called.__module__ = command.__name__, command.__doc__, command.__module__
-    called.__annotations__ = {x.name: x.annotation for x in parameters} | {"return": int}
-    vars(called)["__signature__"] = Signature(parameters, return_annotation=int)
-    return called
+    return _in_place_of(command, called, parameters)
 
 
 def target_of(text: str, timeout: str, design: str | None) -> Target:

@@ -68,11 +68,11 @@ def dot(
         shape = np.broadcast_shapes(*leading)
     except ValueError:
         raise OperandError(f"leading dimensions {', '.join(map(str, leading))} do not broadcast") from None
-    spread, wanted = operands.broadcast(shape or (1,)), wanted_backend(backend)
+    spread = operands.broadcast(shape or (1,))
     d = np.empty(math.prod(shape), dtype=pattern_dtype(found.d_format))
     for first in range(0, len(d), CHUNK_ROWS):
         at = np.unravel_index(np.arange(first, min(first + CHUNK_ROWS, len(d))), spread.c.shape)
-        d[first : first + CHUNK_ROWS] = _rows(found, spread.select(at), len(d) - first, wanted, backend)
+        d[first : first + CHUNK_ROWS] = _rows(found, spread.select(at), len(d) - first, backend)
     return array_of(d.reshape(shape), found.d_format)
 
 
@@ -129,13 +129,9 @@ def matmul(
     return array_of(d, found.d_format)
 
 
-def _rows(
-    design: Design, operands: _Patterns, rows_left: int, wanted: Backend | None, named: Backend | str | None
-) -> Patterns:
-    """Return the patterns of d of rows with k first; after them and with them, ``rows_left`` are to be computed.
-
-    ``wanted`` is the backend that the caller ``named``, or else the environment.
-    """
+def _rows(design: Design, operands: _Patterns, rows_left: int, backend: Backend | str | None) -> Patterns:
+    """Return the patterns of d of rows with k first; after them and with them, ``rows_left`` are to be computed."""
+    wanted = wanted_backend(backend)
     if wanted is None:
         length, instructions = min(len(operands.a), design.k), -(-len(operands.a) // design.k)
         if not pays(design, length, rows_left * instructions):
@@ -143,7 +139,7 @@ def _rows(
                 return _run(design, operands)
     elif wanted is Backend.ARRAYS:
         return _run(design, operands)
-    return evaluate_batch(design, operands.batch(), backend=named)
+    return evaluate_batch(design, operands.batch(), backend=backend)
 
 
 def _tile(design: Design, tile: _Patterns, wanted: Backend | None) -> Patterns:
