@@ -21,41 +21,11 @@ from mmaproof.designs.operands import pattern_dtype
 from mmaproof.smt.algebra.nodes import LANES, Node, Op, needed
 from mmaproof.smt.native.llvm import Writer
 from mmaproof.smt.native.lowering import InputColumn, Lowered
-from mmaproof.smt.native.rows import ATTRIBUTES, control_register, lanes_for, load_rows, resize, store
+from mmaproof.smt.native.rows import ATTRIBUTES, control_register, lanes_for, load_rows, loop, resize, store
 
 UNPACK_A, UNPACK_B, MULTIPLY = "unpack_a", "unpack_b", "multiply"
 OF_A, OF_B = ("a", "sa"), ("b", "sb")
 
-_UNPACK_A = """
-define void @{name}({arguments}, ptr %to, i64 %blocks) {attributes} {{
-entry:
-  br label %loop
-loop:
-  %block = phi i64 [0, %entry], [%next, %loop]
-{body}
-  %next = add i64 %block, 1
-  %more = icmp ult i64 %next, %blocks
-  br i1 %more, label %loop, label %exit
-exit:
-  ret void
-}}
-"""
-_UNPACK_B = """
-define void @{name}({arguments}, ptr %to, i64 %pitch, i64 %blocks) {attributes} {{
-entry:
-  %width = mul i64 %blocks, {lanes}
-  br label %loop
-loop:
-  %block = phi i64 [0, %entry], [%next, %loop]
-  %column = mul i64 %block, {lanes}
-{body}
-  %next = add i64 %block, 1
-  %more = icmp ult i64 %next, %blocks
-  br i1 %more, label %loop, label %exit
-exit:
-  ret void
-}}
-"""
 _MULTIPLY = """
 define void @{name}(ptr noalias %a, ptr noalias %b, ptr %c, ptr %d, i64 %first, i64 %last,
     i64 %instructions, i64 %pitch_a, i64 %pitch_b, i64 %pitch_c, i64 %pitch_d, i64 %blocks) {attributes} {{
@@ -184,8 +154,8 @@ def _unpack_a(lowered: Lowered, parts: Split) -> tuple[str, set[str]]:
         start = writer.emit(f"add i64 {block}, {at}")
         _keep(writer, node, writer.emit(f"getelementptr i8, ptr %to, i64 {start}"))
         at += parts.lanes * kept_bytes(node)
-    arguments = ", ".join(f"ptr noalias %{x.name}" for x in columns)
-    text = _UNPACK_A.format(name=UNPACK_A, arguments=arguments, attributes=ATTRIBUTES, body="\n".join(writer.lines))
+    arguments = [*(f"ptr noalias %{x.name}" for x in columns), "ptr %to"]
+    text = loop(UNPACK_A, arguments, writer.lines)
     return text, writer.declarations
 
 
@@ -208,13 +178,10 @@ def _unpack_b(lowered: Lowered, parts: Split) -> tuple[str, set[str]]:
     for node in parts.of_b:
         _keep(writer, node, _in_panel(writer, "%to", at, kept_bytes(node)))
         at += kept_bytes(node)
-    text = _UNPACK_B.format(
-        name=UNPACK_B,
-        arguments=", ".join(f"ptr noalias %{x.name}" for x in columns),
-        attributes=ATTRIBUTES,
-        lanes=parts.lanes,
-        body="\n".join(writer.lines),
-    )
+    arguments = [*(f"ptr noalias %{x.name}" for x in columns), "ptr %to", "i64 %pitch"]
+    first = f"  %column = mul i64 %block, {parts.lanes}"
+    width = f"\n  %width = mul i64 %blocks, {parts.lanes}"
+    text = loop(UNPACK_B, arguments, [first, *writer.lines], before=width)
     return text, writer.declarations
 
 

@@ -20,8 +20,8 @@ MXCSR = 0x1F80
 
 ATTRIBUTES = '"min-legal-vector-width"="512" "prefer-vector-width"="512"'
 
-_FUNCTION = """
-define void @{name}({arguments}, {results}, i64 %blocks) {attributes} {{
+_LOOP = """
+define void @{name}({arguments}, i64 %blocks) {attributes} {{
 entry:{before}
   br label %loop
 loop:
@@ -76,16 +76,21 @@ def rows_function(columns: Sequence[InputColumn], outputs: Sequence[tuple[Node, 
         place = writer.emit(f"getelementptr i8, ptr %d{i}, i64 {at}")
         store(writer, node, place, 8 * size)
     before, after = control_register(nodes)
-    text = _FUNCTION.format(
-        name=NAME,
-        arguments=", ".join(f"ptr noalias %{x.name}" for x in columns),
-        results=", ".join(f"ptr noalias %d{i}" for i in range(len(outputs))),
+    pointers = [*(x.name for x in columns), *(f"d{i}" for i in range(len(outputs)))]
+    text = loop(NAME, [f"ptr noalias %{x}" for x in pointers], writer.lines, before, after)
+    return Function(text, frozenset(writer.declarations), writer.lanes)
+
+
+def loop(name: str, arguments: Sequence[str], body: Sequence[str], before: str = "", after: str = "") -> str:
+    """Return a function that runs ``body`` for each ``%block`` from 0 on; the number of blocks is its last argument."""
+    return _LOOP.format(
+        name=name,
+        arguments=", ".join(arguments),
         attributes=ATTRIBUTES,
         before=before,
-        body="\n".join(writer.lines),
+        body="\n".join(body),
         after=after,
     )
-    return Function(text, frozenset(writer.declarations), writer.lanes)
 
 
 def control_register(nodes: Sequence[Node]) -> tuple[str, str]:
