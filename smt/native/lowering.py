@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from mmaproof.designs.formats import Format
 from mmaproof.designs.operands import OperandBatch, pattern_dtype
 from mmaproof.smt.algebra.code import CodeAlgebra, Value
 from mmaproof.smt.algebra.nodes import Graph, Node, needed
-from mmaproof.smt.algebra.protocol import Word
+from mmaproof.smt.algebra.protocol import D, Word
 from mmaproof.smt.native.fused_multiply_add import instructions, is_chain_of_instructions
 from mmaproof.smt.semantics import OperandWords, dot_product_accumulate
 from mmaproof.smt.semantics.unpack import unpack
@@ -76,10 +77,27 @@ def no_rows(columns: Sequence[InputColumn]) -> OperandBatch:
     return OperandBatch(held["a"], held["b"], held["c"][:, 0], held.get("sa"), held.get("sb"))
 
 
-def symbols(algebra: CodeAlgebra, columns: Sequence[InputColumn]) -> OperandWords[Value]:
-    """Return the operands as inputs of a graph."""
+class HasSymbols(Protocol[D]):
+    """An algebra whose words may be variables: of a graph, or of a formula."""
+
+    def symbol(self, name: str, width: int) -> Word[D]:
+        """Return the unsigned variable ``name``."""
+        ...
+
+
+def symbols(algebra: HasSymbols[D], columns: Sequence[InputColumn]) -> OperandWords[D]:
+    """Return the operands as variables with the names of the inputs."""
     words = {x.name: [algebra.symbol(name, x.format.bits) for name in x.inputs] for x in columns}
     return OperandWords(words["a"], words["b"], words["c"][0], words.get("sa", ()), words.get("sb", ()))
+
+
+def finite_words(design: Design, operands: OperandWords[D]) -> Iterator[tuple[Format, Word[D]]]:
+    """Yield what a graph for finite operands takes for numbers, with its format: elements of a and b, and scales."""
+    formats = (design.a_format, design.b_format, design.scale_format, design.scale_format)
+    for fmt, words in zip(formats, (operands.a, operands.b, operands.scale_a, operands.scale_b), strict=True):
+        if fmt is not None and not fmt.is_integer:
+            for word in words:
+                yield fmt, word
 
 
 def lower(
@@ -102,18 +120,14 @@ def lower(
         return Lowered(design, length, columns, algebra.graph, instructions(design, length, algebra.graph), finite)
     operands = symbols(algebra, columns)
     if finite:
-        formats = (design.a_format, design.b_format, design.scale_format, design.scale_format)
-        for fmt, words in zip(formats, (operands.a, operands.b, operands.scale_a, operands.scale_b), strict=True):
-            for word in words:
-                _assume_finite(algebra, fmt, word)
+        for fmt, word in finite_words(design, operands):
+            _assume_finite(algebra, fmt, word)
     d = dot_product_accumulate(design, algebra, operands).d
     return Lowered(design, length, columns, algebra.graph, d.data.node, finite)
 
 
-def _assume_finite(algebra: CodeAlgebra, fmt: Format | None, word: Word[Value]) -> None:
+def _assume_finite(algebra: CodeAlgebra, fmt: Format, word: Word[Value]) -> None:
     """Take for granted that a pattern is a number."""
-    if fmt is None or fmt.is_integer:
-        return
     if fmt.infinity is not None:
         low = fmt.fraction_bits + fmt.ignored_bits
         algebra.assume_within(word.extract(low + fmt.exponent_bits - 1, low), 0, (1 << fmt.exponent_bits) - 2)

@@ -27,7 +27,7 @@ both products are that number. No product is left to a solver.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,13 +39,14 @@ from mmaproof.smt.algebra.nodes import Node, Op, needed
 from mmaproof.smt.algebra.places import CutPlaces
 from mmaproof.smt.algebra.protocol import Truth, Word
 from mmaproof.smt.algebra.terms import TermAlgebra
+from mmaproof.smt.native.lowering import finite_words, symbols
 from mmaproof.smt.native.recording import Place, Recorded
 from mmaproof.smt.native.terms import GraphTerms
 from mmaproof.smt.proving.asked import Lemmas, OutOfTimeError, StagedProof
 from mmaproof.smt.proving.cut_variables import CutVariables
 from mmaproof.smt.proving.laws import Law, Operation
 from mmaproof.smt.proving.samples import Samples
-from mmaproof.smt.semantics import OperandWords, dot_product_accumulate
+from mmaproof.smt.semantics import dot_product_accumulate
 from mmaproof.smt.semantics.unpack import unpack
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.prove import Ask
@@ -73,26 +74,13 @@ class RefutedError(Exception):
     """Operands were found for which the graph does not return d of its design. So there is nothing to prove."""
 
 
-def operand_symbols(recorded: Recorded, algebra: TermAlgebra) -> dict[str, list[Word[FNode]]]:
-    """Return the operands as words of symbols, by column; the names are those of the graph's inputs."""
-    return {x.name: [algebra.symbol(name, x.format.bits) for name in x.inputs] for x in recorded.lowered.columns}
-
-
-def operands_of(words: Mapping[str, list[Word[FNode]]]) -> OperandWords[FNode]:
-    """Return the operands of the semantics."""
-    return OperandWords(words["a"], words["b"], words["c"][0], words.get("sa", ()), words.get("sb", ()))
-
-
 def precondition(recorded: Recorded, algebra: TermAlgebra) -> list[FNode]:
     """Return what the graph takes for granted of its operands: one formula for each element that is to be finite."""
-    if not recorded.lowered.finite:
-        return []
-    words, formulas = operand_symbols(recorded, algebra), []
-    for column in recorded.lowered.columns:
-        if column.name != "c" and not column.format.is_integer:
-            for word in words[column.name]:
-                read = unpack(algebra, column.format, word)
-                formulas.append((~(read.nan | read.infinite)).data)
+    lowered, formulas = recorded.lowered, []
+    if lowered.finite:
+        for fmt, word in finite_words(lowered.design, symbols(algebra, lowered.columns)):
+            read = unpack(algebra, fmt, word)
+            formulas.append((~(read.nan | read.infinite)).data)
     return [f for f in formulas if not f.is_true()]
 
 
@@ -118,8 +106,8 @@ def prove_graph(
     try:
         for formula in precondition(recorded, terms):
             cuts.note(formula)
-        words = operand_symbols(recorded, terms)
-        d = dot_product_accumulate(recorded.lowered.design, terms, operands_of(words)).d
+        operands = symbols(terms, recorded.lowered.columns)
+        d = dot_product_accumulate(recorded.lowered.design, terms, operands).d
         proved = terms.finish(recorded.lowered.d, d)
     except OutOfTimeError:
         proved, reason = False, Cause.TIMEOUT.reason(f"no staged proof within {limits}")
