@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,13 +15,14 @@ from mmaproof.designs.design import Design
 from mmaproof.designs.errors import OperandError
 from mmaproof.designs.operands import Operands, Patterns, pattern_dtype
 from mmaproof.smt.algebra.arrays import ArrayAlgebra
-from mmaproof.smt.algebra.code import TooWideError
 from mmaproof.smt.algebra.integers import IntegerAlgebra
 from mmaproof.smt.algebra.protocol import D, Word
-from mmaproof.smt.backends import Backend, wanted_backend
-from mmaproof.smt.evaluate import without_native_code
-from mmaproof.smt.native.paying import MATRICES, accounted, pays
+from mmaproof.smt.evaluate import product_natively
+from mmaproof.smt.native.paying import MATRICES, accounted
 from mmaproof.smt.semantics import OperandWords
+
+if TYPE_CHECKING:
+    from mmaproof.smt.native.matrices import Matrices
 
 _INTEGERS = IntegerAlgebra()
 _ARRAYS = ArrayAlgebra()
@@ -118,23 +119,20 @@ class TileArithmetic(Arithmetic[Any, Any]):
         rows, columns = shape
         if of_a not in ((), (1, 1), (rows, 1)) or of_b not in ((), (1, 1), (1, columns)):
             return super()._dot_product(unit, words)
-        wanted, instructions = wanted_backend(), -(-len(words.a) // unit.k)
-        dots = rows * columns * instructions
-        if wanted is not Backend.NATIVE and (wanted is not None or not pays(unit, MATRICES, dots)):
+        dots = rows * columns * -(-len(words.a) // unit.k)
+
+        def matrices() -> Matrices:
+            from mmaproof.smt.native.matrices import Matrices  # noqa: PLC0415  (loads LLVM)
+
+            a = np.stack([np.broadcast_to(x.data, (rows, 1))[:, 0] for x in words.a], axis=1)
+            b = np.stack([np.broadcast_to(x.data, (1, columns))[0] for x in words.b])
+            c = np.broadcast_to(words.c.data, shape)
+            return Matrices(*(x.astype(pattern_dtype(f)) for x, f in zip((a, b, c), unit.formats[:3], strict=True)))
+
+        d = product_natively(unit, dots, matrices)
+        if d is None:
             with accounted(unit, MATRICES, dots):
                 return super()._dot_product(unit, words)
-        from mmaproof.smt.native.matrices import Matrices, multiply_natively  # noqa: PLC0415  (loads LLVM)
-
-        a = np.stack([np.broadcast_to(x.data, (rows, 1))[:, 0] for x in words.a], axis=1)
-        b = np.stack([np.broadcast_to(x.data, (1, columns))[0] for x in words.b])
-        c = np.broadcast_to(words.c.data, shape)
-        patterns = (x.astype(pattern_dtype(fmt)) for x, fmt in zip((a, b, c), unit.formats[:3], strict=True))
-        try:
-            d = multiply_natively(unit, Matrices(*patterns))
-        except TooWideError as problem:
-            if wanted is Backend.NATIVE:
-                without_native_code(unit, problem, None)
-            return super()._dot_product(unit, words)
         return _ARRAYS.from_patterns(d, unit.d_format.bits)
 
 

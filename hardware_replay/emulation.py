@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,13 +21,15 @@ from mmaproof.designs.design import Design
 from mmaproof.designs.errors import InputError, OperandError
 from mmaproof.designs.formats import Format
 from mmaproof.designs.operands import OperandBatch, Patterns, pattern_dtype
-from mmaproof.smt.algebra.code import TooWideError
 from mmaproof.smt.algebra.protocol import Word
 from mmaproof.smt.arrays import ARRAYS, CHUNK_ROWS
 from mmaproof.smt.backends import Backend, wanted_backend
-from mmaproof.smt.evaluate import evaluate_batch, without_native_code
+from mmaproof.smt.evaluate import evaluate_batch, product_natively
 from mmaproof.smt.native.paying import MATRICES, accounted, pays
 from mmaproof.smt.semantics import OperandWords, dot_product_accumulate
+
+if TYPE_CHECKING:
+    from mmaproof.smt.native.matrices import Matrices
 
 _SHORTEST_SIDE = 32
 """Rows of a tile of a matrix product. A tile has many columns, because NumPy's inner loop runs along them."""
@@ -109,15 +111,15 @@ def matmul(
     counts = [None if s is None else s.shape[x] for s, x in ((given.scale_a, 1), (given.scale_b, 0))]
     _check_length(found, k, counts)
     wanted = wanted_backend(backend)
-    if wanted is Backend.NATIVE or (wanted is None and pays(found, MATRICES, m * n * -(-k // found.k))):
-        from mmaproof.smt.native.matrices import Matrices, multiply_natively  # noqa: PLC0415  (loads LLVM)
 
-        matrices = Matrices(given.a, given.b, given.c, given.scale_a, given.scale_b)
-        try:
-            return array_of(multiply_natively(found, matrices, jobs), found.d_format)
-        except TooWideError as problem:
-            if wanted is Backend.NATIVE:
-                without_native_code(found, problem, backend)
+    def matrices() -> Matrices:
+        from mmaproof.smt.native.matrices import Matrices  # noqa: PLC0415  (loads LLVM)
+
+        return Matrices(given.a, given.b, given.c, given.scale_a, given.scale_b)
+
+    product = product_natively(found, m * n * -(-k // found.k), matrices, jobs=jobs, backend=backend)
+    if product is not None:
+        return array_of(product, found.d_format)
     d = np.empty((m, n), dtype=pattern_dtype(found.d_format))
     columns = max(min(n, CHUNK_ROWS // max(min(m, _SHORTEST_SIDE), 1)), 1)
     rows = max(min(m, CHUNK_ROWS // columns), 1)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import assert_never
+from collections.abc import Callable
+from typing import TYPE_CHECKING, assert_never
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +18,9 @@ from mmaproof.smt.arrays import ARRAYS, CHUNK_ROWS, evaluate_on_arrays
 from mmaproof.smt.backends import Backend, note_once, wanted_backend
 from mmaproof.smt.native import paying
 from mmaproof.smt.semantics import DotProduct, OperandWords, dot_product_accumulate, equal_results
+
+if TYPE_CHECKING:
+    from mmaproof.smt.native.matrices import Matrices
 
 _INTEGERS = IntegerAlgebra()
 
@@ -86,6 +90,26 @@ def _natively(design: Design, batch: OperandBatch) -> Patterns:
     from mmaproof.smt.native.batches import evaluate_natively  # noqa: PLC0415  (loads LLVM)
 
     return evaluate_natively(design, batch)
+
+
+def product_natively(
+    design: Design, dots: int, given: Callable[[], Matrices], *, jobs: int = 1, backend: Backend | str | None = None
+) -> Patterns | None:
+    """Return the patterns of a matrix product by native code, where that is wanted or pays; None where it is not.
+
+    ``dots`` are its dot products of an instruction, ``given`` returns its operands. Raises as ``evaluate_batch``.
+    """
+    wanted = wanted_backend(backend)
+    if wanted is not Backend.NATIVE and (wanted is not None or not paying.pays(design, paying.MATRICES, dots)):
+        return None
+    from mmaproof.smt.native.matrices import multiply_natively  # noqa: PLC0415  (loads LLVM)
+
+    try:
+        return multiply_natively(design, given(), jobs)
+    except TooWideError as problem:
+        if wanted is Backend.NATIVE:
+            without_native_code(design, problem, backend)
+        return None
 
 
 def _fastest(design: Design, batch: OperandBatch) -> Patterns:
