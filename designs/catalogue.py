@@ -121,6 +121,9 @@ def _without_shape(instruction: str) -> str:
 CATALOGUE_VARIABLE = "MMAPROOF_CATALOGUE"
 """The environment variable that names the user's own catalogue files, separated as in PATH."""
 
+FILES = ("shared", "nvidia", "amd", "x86", "riscv", "paper")
+"""The project's own catalogue files, ``designs/data/catalogue/NAME.toml``, in the order in which designs are listed."""
+
 
 @cache
 def load_catalogue() -> Catalogue:
@@ -128,9 +131,9 @@ def load_catalogue() -> Catalogue:
 
     Raises CatalogueError if one of the files is wrong.
     """
-    own = Path(str(files("mmaproof.designs") / "data" / "catalogue.toml"))
+    folder = Path(str(files("mmaproof.designs") / "data" / "catalogue"))
     named = os.environ.get(CATALOGUE_VARIABLE, "")
-    return read_catalogue(own, *(Path(p) for p in named.split(os.pathsep) if p))
+    return read_catalogue(*(folder / f"{x}.toml" for x in FILES), *(Path(p) for p in named.split(os.pathsep) if p))
 
 
 def find_design(name: str) -> Design:
@@ -187,8 +190,8 @@ def _units(path: Path, data: dict[str, Any]) -> Iterator[_Table]:
     rows = data.get("unit", [])
     if not isinstance(rows, list):
         raise CatalogueError(f"{path}: unit: written [[unit]], with two brackets, because there may be several")
-    if not rows:
-        raise CatalogueError(f"{path}: no [[unit]]: a catalogue has at least one")
+    if not any(data.values()):
+        raise CatalogueError(f"{path}: the file is empty: a catalogue has one [[unit]] at least, or what others share")
     for number, row in enumerate(rows, start=1):
         if not isinstance(row, dict):
             raise CatalogueError(f"{path}: unit {number}: {row!r} is no table: written [[unit]]")

@@ -1,11 +1,12 @@
 """The catalogue: complete, found by name, and errors that say where."""
 
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
 from support.published import TABLE_4
 
-from mmaproof.designs.catalogue import find_design, load_catalogue, read_catalogue
+from mmaproof.designs.catalogue import FILES, find_design, load_catalogue, read_catalogue
 from mmaproof.designs.errors import CatalogueError, DesignError
 
 
@@ -274,3 +275,8 @@ def test_records_rebuild_the_design():
         settings = ",".join(f"{n}={'none' if v is None else v}" for n, v in record["parameters"].items())
         found = find_design(f"{record['name']}@{settings}")
         assert (found.chain, found.step) == (design.chain, design.step)
+
+
+def test_every_file_of_the_project_is_read():
+    folder = Path(str(files("mmaproof.designs") / "data" / "catalogue"))
+    assert sorted(FILES) == sorted(x.stem for x in folder.iterdir())
