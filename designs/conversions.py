@@ -11,9 +11,10 @@ from mmaproof.designs.formats import FORMATS, Format
 class Rounding(StrEnum):
     """The rounding of a conversion, by the names of SMT-LIB and of the papers.
 
-    All but RZ are those of IEEE 754, overflow included. The papers' RZ truncates the magnitude and leaves open what an
-    overflow gives. If ``overflow`` is largest-finite, it is IEEE 754's rounding towards zero (SMT-LIB's RTZ). If
-    ``overflow`` is infinity, it is not.
+    All but RZ and RTO are those of IEEE 754, overflow included. The papers' RZ truncates the magnitude and leaves open
+    what an overflow gives. If ``overflow`` is largest-finite, it is IEEE 754's rounding towards zero (SMT-LIB's RTZ).
+    If ``overflow`` is infinity, it is not. RTO is the rounding to odd of Arm's pseudo-code and of RISC-V's drafts; it
+    leaves the same open.
     """
 
     RZ = "rz"
@@ -26,6 +27,13 @@ class Rounding(StrEnum):
     """towards minus infinity"""
     RTP = "rtp"
     """towards plus infinity"""
+    RTO = "rto"
+    """to odd: truncated, and the last kept bit is set where anything was lost"""
+
+    @property
+    def truncates(self) -> bool:
+        """Whether a rounded number keeps the exponent of the exact one, because its magnitude is never carried up."""
+        return self in (Rounding.RZ, Rounding.RTO)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,15 +52,17 @@ RHO: dict[str, Conversion] = {
     "rna-fp32": Conversion(Rounding.RNA, FORMATS["fp32"], 23),
     "rtn-fp32": Conversion(Rounding.RTN, FORMATS["fp32"], 23),
     "rtp-fp32": Conversion(Rounding.RTP, FORMATS["fp32"], 23),
+    "rto-fp32": Conversion(Rounding.RTO, FORMATS["fp32"], 23),
     "rz-fp16": Conversion(Rounding.RZ, FORMATS["fp16"], 10),
     "rne-fp16": Conversion(Rounding.RNE, FORMATS["fp16"], 10),
     "rna-fp16": Conversion(Rounding.RNA, FORMATS["fp16"], 10),
     "rtn-fp16": Conversion(Rounding.RTN, FORMATS["fp16"], 10),
     "rtp-fp16": Conversion(Rounding.RTP, FORMATS["fp16"], 10),
+    "rto-fp16": Conversion(Rounding.RTO, FORMATS["fp16"], 10),
     "rne-fp64": Conversion(Rounding.RNE, FORMATS["fp64"], 52),
     "int32": Conversion(Rounding.RZ, FORMATS["int32"], 31),
 }
-"""Conversions by name. Published units use rz and rne only.
+"""Conversions by name. Published units use rz, rne and rto, and on Arm whichever the control register chooses.
 
 ``int32`` is the register of an integer unit. The parameter ``integer_overflow`` decides what its overflow gives.
 """

@@ -92,6 +92,8 @@ class Subnormals(StrEnum):
     """those of c, in each step of a chain"""
     RESULTS = "results"
     """results of a step, and of every rounded operation inside it"""
+    ACCUMULATOR_AND_RESULTS = "accumulator-and-results"
+    """those of c, in each step of a chain, and results"""
 
     @property
     def of_a(self) -> bool:
@@ -106,12 +108,12 @@ class Subnormals(StrEnum):
     @property
     def of_c(self) -> bool:
         """Whether a subnormal c becomes zero, in each step of a chain."""
-        return self in (Subnormals.FLUSHED, Subnormals.ACCUMULATOR)
+        return self in (Subnormals.FLUSHED, Subnormals.ACCUMULATOR, Subnormals.ACCUMULATOR_AND_RESULTS)
 
     @property
     def of_results(self) -> bool:
         """Whether subnormal results of a step, and of rounded operations inside it, become zero."""
-        return self in (Subnormals.FLUSHED, Subnormals.RESULTS)
+        return self in (Subnormals.FLUSHED, Subnormals.RESULTS, Subnormals.ACCUMULATOR_AND_RESULTS)
 
 
 class FlushedSign(StrEnum):
@@ -180,9 +182,29 @@ class Join(StrEnum):
     ROUND_DOWN = "round-down"
     """late: the sum of the products is rounded down to late_bits, c to fraction_bits, below the larger exponent"""
     IEEE = "ieee"
-    """late: the converted sum of the products is added to c in IEEE round to nearest, in every step"""
+    """late: the converted sum of the products is added to c as in IEEE 754, in every step (see join_rounding)"""
     IEEE_ONCE = "ieee-once"
-    """late: the chain of steps of an instruction starts at +0; its result is added to c once, as in ieee"""
+    """late: the chain of steps of an instruction starts at +0; its result is added to c once, rounded to nearest"""
+    EXACT = "exact"
+    """late: the sum of the products and c are added exactly, and rho rounds once"""
+
+
+class JoinRounding(StrEnum):
+    """How the sum of the products and c is rounded where both are numbers of the output format."""
+
+    NEAREST = "nearest"
+    """to nearest, ties to even"""
+    RHO = "rho"
+    """as rho rounds, its overflow included"""
+
+
+class Sticky(StrEnum):
+    """What the bits that the alignment cuts off the terms do to the rounding of their sum."""
+
+    NO = "no"
+    """nothing"""
+    YES = "yes"
+    """if any of them is one, a sum that is not zero is rounded as though a bit were set below its last place"""
 
 
 class LateRounding(StrEnum):

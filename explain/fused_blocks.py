@@ -25,6 +25,7 @@ from mmaproof.explain.values import (
     units,
     unpacked,
 )
+from mmaproof.smt.semantics.convert import Rules
 from mmaproof.smt.semantics.labels import Addend, Group, Label, Partial
 from mmaproof.smt.semantics.widths import sum_widths
 
@@ -176,10 +177,11 @@ def late_block(step: Step) -> Block:
     readings = tuple(words.flushed(step, [("c", step.c)] if flushes else []))
     values = [pattern_number(*step.c, flushes=flushes), pattern_number(*named[Partial.WHOLE])]
     total, overflowed = sum(values, Fraction(0)), not is_finite(fmt, d)
-    rounded = Rounded(
-        total, fmt, d, fmt.fraction_bits, Rounding.RNE, overflowed, step.design.step.subnormals.of_results
-    )
-    after = [words.rounding(f"rounding to nearest in {fmt.name}", rounded), result]
+    rho = Rules.of_late_addition(step.design).rho
+    flushed = step.design.step.subnormals.of_results
+    rounded = Rounded(total, fmt, d, rho.fraction_bits, rho.rounding, overflowed, flushed)
+    way = "to nearest" if rho.rounding is Rounding.RNE else rho.rounding.value
+    after = [words.rounding(f"rounding {way} in {fmt.name}", rounded), result]
     rows = [_late_row(str(name), *x) for name, x in named.items()]
     highest, low = max(top_weight(v) for v in (*values, total) if v) if any(values) else 0, min(r.scale for r in rows)
     if not all(values) or highest - low > DRAWN_BITS:

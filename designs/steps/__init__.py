@@ -5,7 +5,7 @@ A new kind is a module here that ``STEPS`` lists. Its arithmetic is a module of 
 
 from __future__ import annotations
 
-from mmaproof.designs.steps.fused import FusedStep, JoinedAsTerm, JoinedInIeee, JoinedRoundedDown
+from mmaproof.designs.steps.fused import FusedStep, JoinedAsTerm, JoinedExactly, JoinedInIeee, JoinedRoundedDown
 from mmaproof.designs.steps.integer import IntegerStep
 from mmaproof.designs.steps.interleaved import InterleavedStep
 from mmaproof.designs.steps.pairwise import PairwiseStep
@@ -22,6 +22,7 @@ __all__ = [
     "IntegerStep",
     "InterleavedStep",
     "JoinedAsTerm",
+    "JoinedExactly",
     "JoinedInIeee",
     "JoinedRoundedDown",
     "PairwiseStep",

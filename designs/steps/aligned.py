@@ -30,6 +30,12 @@ class SingleProducts(Record):
 
     selects = {"group_size": None}  # noqa: RUF012
 
+    product_shift: int = parameter(
+        0,
+        IntegerRange(-1000, 1000),
+        "power of two that each product is multiplied with before it is aligned",
+        "Arm, FPMR.LSCALE: its negative",
+    )
     zero_product: ZeroProduct = parameter(
         ZeroProduct.OPERAND_MINUS_126, ZeroProduct, "exponent of a zero product in e_max", POINTS + "2"
     )
@@ -38,6 +44,11 @@ class SingleProducts(Record):
     def group_size(self) -> int | None:
         """None, because there are no groups."""
         return None
+
+    @property
+    def shift(self) -> int:
+        """The exponent of the power of two that each product is multiplied with."""
+        return self.product_shift
 
     @property
     def zeros_are_absent(self) -> bool:
@@ -79,6 +90,11 @@ class ScaledGroups(Record):
     def is_meant(cls, settings: Mapping[str, Any]) -> bool:
         """Return whether ``group_size`` is set."""
         return settings["group_size"] is not None
+
+    @property
+    def shift(self) -> int:
+        """0, because scales do what a constant power of two does."""
+        return 0
 
     @property
     def zeros_are_absent(self) -> bool:
@@ -131,7 +147,9 @@ class AlignedStep(RoundedStep):
         "Xie et al. 2026, algorithm 7, line 4; normalised: Valpey et al. 2025",
     )
     terms: SingleProducts | ScaledGroups = record(SingleProducts(), SingleProducts, ScaledGroups)
-    zero_c: ZeroC = parameter(ZeroC.MINUS_126, ZeroC, "exponent of c = 0 in e_max", POINTS + "1")
+    zero_c: ZeroC = parameter(
+        ZeroC.MINUS_126, ZeroC, "exponent of c = 0 in e_max", POINTS + "1", only=lambda step: step.aligns_c
+    )
     e_zero: int = parameter(
         -133,
         IntegerRange(-2000, 2000),
@@ -139,7 +157,9 @@ class AlignedStep(RoundedStep):
         POINTS + "1 to 4",
         only=lambda step: step.zero_c is ZeroC.E_ZERO or step.terms.reads_e_zero,
     )
-    c_subnormal: SubnormalC = parameter(SubnormalC.E_MIN, SubnormalC, "exponent of a subnormal c", POINTS + "5")
+    c_subnormal: SubnormalC = parameter(
+        SubnormalC.E_MIN, SubnormalC, "exponent of a subnormal c", POINTS + "5", only=lambda step: step.aligns_c
+    )
     negative_zero: NegativeZero = parameter(
         NegativeZero.POSITIVE, NegativeZero, "sign of a negative sum that converts to zero", POINTS + "7"
     )
@@ -148,9 +168,14 @@ class AlignedStep(RoundedStep):
     )
 
     @property
+    def aligns_c(self) -> bool:
+        """Whether c, or the +0 that a chain starts with, is aligned at an exponent that a reading gives it."""
+        return True
+
+    @property
     def zeros_are_absent(self) -> bool:
         """Whether neither a zero product or group nor a zero c takes part in e_max."""
-        return self.zero_c is ZeroC.ABSENT and self.terms.zeros_are_absent
+        return (self.zero_c is ZeroC.ABSENT or not self.aligns_c) and self.terms.zeros_are_absent
 
     @property
     def kept_bits(self) -> int | None:
@@ -166,15 +191,15 @@ class AlignedStep(RoundedStep):
     def product_excess(self) -> int | None:
         """At most 1 if products are normalised, because the product of two significands below 2 is below 4.
 
-        Nothing is stated of groups.
+        A power of two that products are multiplied with comes on top. Nothing is stated of groups.
         """
         if self.group_size is not None:
             return None
         match self.product_exponent:
             case ProductExponent.SUMMED:
-                return 0
+                return self.terms.shift
             case ProductExponent.NORMALISED:
-                return 1
+                return self.terms.shift + 1
             case _:
                 assert_never(self.product_exponent)
 
@@ -190,9 +215,9 @@ class AlignedStep(RoundedStep):
             {
                 Guarantee.ALIGNED_TERMS: True,
                 Guarantee.MOVING_EXPONENTS: True,
-                Guarantee.CONVERTED_BY_RHO: True,
-                Guarantee.SUMMED_EXPONENTS: self.product_exponent is ProductExponent.SUMMED,
-                Guarantee.SINGLE_PRODUCTS: self.group_size is None,
+                Guarantee.CONVERTED_BY_RHO: not self.terms.shift,
+                Guarantee.SUMMED_EXPONENTS: self.product_exponent is ProductExponent.SUMMED and not self.terms.shift,
+                Guarantee.SINGLE_PRODUCTS: self.group_size is None and not self.terms.shift,
                 Guarantee.FINITE_PRODUCTS: self.product_limit is None,
                 Guarantee.ABSENT_ZEROS: self.zeros_are_absent,
                 Guarantee.POSITIVE_ZERO_SUM: self.zero_sum is ZeroSum.POSITIVE,

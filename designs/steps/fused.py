@@ -13,7 +13,9 @@ from mmaproof.designs.readings import (
     FarC,
     Grouping,
     Join,
+    JoinRounding,
     LateRounding,
+    Sticky,
     Summation,
     ZeroC,
 )
@@ -80,9 +82,23 @@ class JoinedRoundedDown(Record):
 
 @dataclass(frozen=True)
 class JoinedInIeee(Record):
-    """The converted sum of the products is added to c in IEEE round to nearest."""
+    """The converted sum of the products is added to c in an addition of IEEE 754."""
 
     selects = {"join": Join.IEEE}  # noqa: RUF012
+
+    join_rounding: JoinRounding = parameter(
+        JoinRounding.NEAREST,
+        JoinRounding,
+        "rounding of the sum with c where the converted sum of the products is added to it",
+        "recordings of FP8 mma.sync; rho: RISC-V Zvbdota, Arm BFDOT",
+    )
+
+
+@dataclass(frozen=True)
+class JoinedExactly(Record):
+    """The sum of the products and c are added exactly, and rho rounds once."""
+
+    selects = {"join": Join.EXACT}  # noqa: RUF012
 
 
 @dataclass(frozen=True)
@@ -106,14 +122,20 @@ class FusedStep(AlignedStep):
     grouping: Grouping = parameter(
         Grouping.ALL, Grouping, "products that are aligned with each other", "Xie et al. 2026, algorithm 11"
     )
-    join: JoinedAsTerm | JoinedRoundedDown | JoinedInIeee = record(
-        JoinedAsTerm(), JoinedAsTerm, JoinedRoundedDown, JoinedInIeee
+    join: JoinedAsTerm | JoinedRoundedDown | JoinedInIeee | JoinedExactly = record(
+        JoinedAsTerm(), JoinedAsTerm, JoinedRoundedDown, JoinedInIeee, JoinedExactly
     )
     alignment: Alignment = parameter(
         Alignment.TRUNCATE,
         Alignment,
         "what happens to bits below the last kept one",
         "Xie et al. 2026, algorithm 7, line 10",
+    )
+    sticky: Sticky = parameter(
+        Sticky.NO,
+        Sticky,
+        "effect of bits that are cut off the terms on the rounding of the sum",
+        "RTL practice: the tensor unit of Vortex",
     )
     carry_bits: int | None = parameter(
         None,
@@ -136,21 +158,29 @@ class FusedStep(AlignedStep):
     @property
     def guarantees(self) -> frozenset[Guarantee]:
         """What follows from the alignment, the register and the join."""
-        as_term = isinstance(self.join, JoinedAsTerm)
+        as_term, alone = isinstance(self.join, JoinedAsTerm), self._converts_its_sum
         return super().guarantees | stated(
             {
                 Guarantee.ALIGNED_SUMS: True,
-                Guarantee.BOUNDED_SUM: self._cuts_near_terms and self.rounds_near,
-                Guarantee.SINGLE_SUM: as_term and self.grouping is Grouping.ALL,
+                Guarantee.BOUNDED_SUM: self._cuts_near_terms and self.rounds_near and not self.terms.shift,
+                Guarantee.SINGLE_SUM: as_term and alone and self.grouping is Grouping.ALL,
+                Guarantee.CONVERTED_SUM: alone,
                 Guarantee.C_AS_TERM: as_term,
                 Guarantee.ROUNDED_LAST_SUM: self.adds_c_last,
-                Guarantee.TRUNCATED_TERMS: self.alignment is Alignment.TRUNCATE,
-                Guarantee.TRUNCATES: self.alignment is Alignment.TRUNCATE,
-                Guarantee.JAMMED_TERMS: self.alignment is Alignment.JAM,
+                Guarantee.TRUNCATED_TERMS: alone and self.alignment is Alignment.TRUNCATE,
+                Guarantee.TRUNCATES: alone and self.alignment is Alignment.TRUNCATE,
+                Guarantee.JAMMED_TERMS: alone and self.alignment is Alignment.JAM,
                 Guarantee.EXACT_SUM: self.carry_bits is None,
                 Guarantee.NO_FLOOR: self.floor is None,
             }
         )
+
+    @property
+    def _converts_its_sum(self) -> bool:
+        """Whether rho converts the sum of its last terms and looks at nothing else."""
+        joins = (JoinedAsTerm, JoinedRoundedDown, JoinedInIeee)
+        again = isinstance(self.join, JoinedRoundedDown) and self.join.rounds_twice
+        return isinstance(self.join, joins) and not again and self.sticky is Sticky.NO
 
     @property
     def _cuts_near_terms(self) -> bool:
@@ -165,9 +195,19 @@ class FusedStep(AlignedStep):
         return cuts <= {Alignment.TRUNCATE, Alignment.NEAREST} or of_terms
 
     @property
+    def aligns_c(self) -> bool:
+        """Whether c is aligned as it is read. An exact sum with c does not depend on how c is written."""
+        return not isinstance(self.join, JoinedExactly)
+
+    @property
     def adds_c_last(self) -> bool:
         """Whether c joins in an IEEE 754 addition."""
         return isinstance(self.join, JoinedInIeee)
+
+    @property
+    def adds_c_as_rho(self) -> bool:
+        """Whether the sum with c is rounded as the sum of the products is."""
+        return isinstance(self.join, JoinedInIeee) and self.join.join_rounding is JoinRounding.RHO
 
     @property
     def can_start_at_zero(self) -> bool:
@@ -184,3 +224,5 @@ class FusedStep(AlignedStep):
         yield from super().misfits(signature, k)
         if self.adds_c_last and signature.c is not signature.d:
             yield "join", f"join = {Join.IEEE} adds c in {signature.d.name}, and c is {signature.c.name}"
+        if isinstance(self.join, JoinedExactly) and self.grouping is not Grouping.ALL:
+            yield "grouping", f"grouping = {self.grouping}: join = {Join.EXACT} adds c to one sum of all products"

@@ -30,7 +30,7 @@ class SequentialStep(AlignedStep):
         once = (self.first, self.truncates, self.normalises) == (First.EXPONENT, Truncates.ADDEND, Normalises.NO)
         return super().guarantees | stated(
             {
-                Guarantee.BOUNDED_SUM: self.rounds_near,
+                Guarantee.BOUNDED_SUM: self.rounds_near and not self.terms.shift,
                 Guarantee.C_AS_TERM: True,
                 Guarantee.TRUNCATES: True,
                 Guarantee.SUM_IN_TURN: once,

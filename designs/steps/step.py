@@ -20,6 +20,7 @@ class Guarantee(Enum):
     ALIGNED_TERMS = "its products, or groups of them, are terms that are aligned with each other and added"
     ALIGNED_SUMS = "its products are terms of sums, which are aligned at the largest exponent, cut and added"
     SINGLE_SUM = "all of its products and c are the terms of one such sum, whose value alone is converted"
+    CONVERTED_SUM = "what rho converts is the sum of the terms that are aligned last, and it looks at nothing else"
     C_AS_TERM = "c is aligned with the products, or with sums of them, as one of these is"
     TRUNCATED_TERMS = "its aligned terms are truncated magnitudes"
     JAMMED_TERMS = "its aligned terms are truncated magnitudes whose last kept bit says whether anything was lost"
@@ -121,6 +122,11 @@ class Step(Record):
         return False
 
     @property
+    def adds_c_as_rho(self) -> bool:
+        """Whether rho rounds the sum with c too, where ``adds_c_last`` holds. It is rounded to nearest otherwise."""
+        return False
+
+    @property
     def hands_on_overflow(self) -> bool:
         """Whether its conversion can give an infinity that the next step of a chain may read as a number."""
         return False
@@ -152,8 +158,8 @@ def _flushes_operands(step: Any) -> bool:
 
 
 def _flushes_tiny(step: Any) -> bool:
-    # a value that RZ rounds below the smallest normal number is below it in any range of exponents
-    return bool(step.subnormals.of_results and step.conversion.rounding is not Rounding.RZ)
+    # a value that is truncated to one below the smallest normal number is below it in any range of exponents
+    return bool(step.subnormals.of_results and not step.conversion.rounding.truncates)
 
 
 @dataclass(frozen=True)
@@ -188,7 +194,7 @@ class RoundedStep(Step):
         Overflow,
         "result of a truncating conversion that overflows",
         "publications disagree: open point 6",
-        only=lambda step: step.conversion.rounding is Rounding.RZ,
+        only=lambda step: step.conversion.rounding.truncates,
     )
     nan_code: NanCode = parameter(NanCode.ALL_ONES, NanCode, "pattern of a NaN result", "Xie et al. 2026, section 4.2")
 

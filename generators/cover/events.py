@@ -94,7 +94,7 @@ def _add_step(
         bins.unasked = "what happens inside a step of this kind"
         add_classes(bins, "d", design.d_format, [step.d])
     if late:
-        rho = Rules.nearest(design.d_format, design.step).rho
+        rho = Rules.of_late_addition(design).rho
         addend = ieee.read_accumulator(algebra, design.step, c_format, c)
         total = unpack(algebra, rho.target, dict(step.rounded)[Partial.WHOLE])
         _add_addition(bins, rho, "d", ("c", "sum of products"), finite, addend, total, step.d)

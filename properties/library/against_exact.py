@@ -277,8 +277,8 @@ def rounded_once(design: Design, fraction_bits: int | None = None) -> Design:
 
 
 def rounds_last_in_ieee(design: Design) -> bool:
-    """Return whether the last operation of a step is an IEEE 754 addition of c, whatever rho is."""
-    return design.adds_c_last
+    """Return whether the last operation of a step is an addition of c that rounds to nearest, whatever rho is."""
+    return design.adds_c_last and not design.step.adds_c_as_rho
 
 
 def adds_last_in_ieee(design: Design) -> bool:

@@ -406,14 +406,16 @@ def lemmas_for_c(design: Design) -> Sequence[Lemma]:
     if design.adds_c_last or design.guarantees(Guarantee.ROUNDED_LAST_SUM):
         if design.c_format is not d:
             return ()
-        return _of_addition(d, Rules.nearest(d, step) if design.adds_c_last else Rules.of_operation(step), step)
+        rules = Rules.of_late_addition(design) if design.adds_c_last else Rules.of_operation(step)
+        return _of_addition(d, rules, step)
     (path,) = datapath(design.one_step(), step.L)
-    if not design.guarantees(Guarantee.ALIGNED_SUMS, Guarantee.EXACT_SUM) or Addend.C not in path.sums[-1].terms:
-        return ()
-    if path.far_c_dropped is not None or path.rounds_again is not None:
+    if not design.guarantees(*_RISING_C) or Addend.C not in path.sums[-1].terms or path.far_c_dropped is not None:
         return ()
     return _of_sum(ChangedC(design), _last_sum(design), path.sums[-1].terms.index(Addend.C), Rules.of(step))
 
+
+_RISING_C = (Guarantee.ALIGNED_SUMS, Guarantee.EXACT_SUM, Guarantee.CONVERTED_SUM)
+"""The guarantees by which a sum of which c is a term is what is converted."""
 
 _RISING_PRODUCT = (
     *(Guarantee.ALIGNED_SUMS, Guarantee.SINGLE_SUM, Guarantee.EXACT_SUM, Guarantee.SINGLE_PRODUCTS),

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from mmaproof.designs.conversions import Conversion, Rounding
+from mmaproof.designs.design import Design
 from mmaproof.designs.formats import Format, Specials
 from mmaproof.designs.readings import NegativeZero, Overflow, Tininess
 from mmaproof.designs.steps.aligned import AlignedStep
@@ -44,6 +45,12 @@ class Rules:
         rounded = _rounded(step)
         flushes = rounded.subnormals.of_results
         return cls(rounded.conversion, rounded.overflow, NegativeZero.NEGATIVE, flushes, rounded.tininess)
+
+    @classmethod
+    def of_late_addition(cls, design: Design) -> Rules:
+        """Return the rules of the addition of c to the converted sum of the products."""
+        step = design.step
+        return cls.of_operation(step) if step.adds_c_as_rho else cls.nearest(design.d_format, step)
 
     @classmethod
     def nearest(cls, fmt: Format, step: Step) -> Rules:
@@ -115,7 +122,7 @@ def convert(
     result_negative = result_negative | (is_zero & zero_negative)
     if rules.flushes:
         small = bits.extract(bits.width - 1, rho.fraction_bits).is_value(0)
-        if rules.tininess is Tininess.UNBOUNDED and rho.rounding is not Rounding.RZ:
+        if rules.tininess is Tininess.UNBOUNDED and not rho.rounding.truncates:
             small = _is_tiny(rho, negative, top, above_min)
         bits = ite(small, algebra.unsigned(0, bits.width), bits)
     if fmt.specials is Specials.FNUZ:  # the pattern of a negative zero is its NaN
@@ -131,7 +138,7 @@ def convert(
 def _stays_finite(algebra: Algebra[D, T], rules: Rules, negative: Truth[T]) -> Truth[T]:
     """Return whether an overflow gives the largest finite number, and no infinity (IEEE 754-2019, clause 7.4)."""
     match rules.rho.rounding:
-        case Rounding.RZ:
+        case Rounding.RZ | Rounding.RTO:
             return algebra.truth(rules.overflow is Overflow.LARGEST_FINITE)
         case Rounding.RTN:
             return ~negative
@@ -154,7 +161,10 @@ def _is_tiny(rho: Conversion, negative: Truth[T], top: Word[D], above_min: Word[
 
 
 def _round(rounding: Rounding, negative: Truth[T], top: Word[D], down: Word[D], precision: int) -> Word[D]:
-    """Return the ``precision`` highest bits of ``top`` moved ``down`` places, rounded (one bit wider but for RZ)."""
+    """Return the ``precision`` highest bits of ``top`` moved ``down`` places, rounded.
+
+    The result is one bit wider, unless the rounding truncates.
+    """
     if rounding is Rounding.RZ:
         top = top << max(precision - top.width, 0)
         return top.drop_low(top.width - precision).shift_right(down)
@@ -165,6 +175,8 @@ def _round(rounding: Rounding, negative: Truth[T], top: Word[D], down: Word[D], 
         sticky = ~top.extract(surplus, 0).is_value(0)
         top = top.drop_low(surplus + 1).concatenate(sticky.as_bit())
     moved = top.shift_right_jam(down)
+    if rounding is Rounding.RTO:
+        return moved.shift_right_jam(moved.algebra.unsigned(2, 2)).narrow(precision)
     one, zero = (top.algebra.unsigned(bit, precision) for bit in (1, 0))
     return moved.drop_low(2) + ite(_rounds_up(rounding, negative, moved), one, zero)
 

@@ -13,10 +13,10 @@ from functools import lru_cache
 from mmaproof.designs.design import Design
 from mmaproof.designs.formats import Format
 from mmaproof.designs.readings import Adder, Comparator, Grouping
-from mmaproof.designs.steps import FusedStep, JoinedInIeee, JoinedRoundedDown
+from mmaproof.designs.steps import FusedStep, JoinedExactly, JoinedInIeee, JoinedRoundedDown
 from mmaproof.smt.semantics.cut import Cut
 from mmaproof.smt.semantics.labels import Addend, Group, Label, Partial, Product
-from mmaproof.smt.semantics.widths import sum_widths
+from mmaproof.smt.semantics.widths import largest_sum, sum_widths
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,8 @@ class StepPath:
     ``terms`` are what the products become, ``sums`` the fused sums in order, of which the last one is converted; there
     are none where the step adds otherwise. ``far_c_dropped`` is the number of fraction bits below the products' sum
     beyond which a c is dropped; ``rounds_again`` the fraction bits at which the last sum is rounded down a second time.
-    ``added_last`` is the c that is added to the converted sum in IEEE 754, None where there is none.
+    ``added_last`` is the c that is added to the converted sum in IEEE 754, None where there is none. With
+    ``normalises_addends`` the last sum is that of two numbers that are normalised before they are aligned.
     """
 
     ks: tuple[int, ...]
@@ -83,6 +84,7 @@ class StepPath:
     far_c_dropped: int | None = None
     rounds_again: int | None = None
     added_last: Source | None = None
+    normalises_addends: bool = False
 
     @property
     def joins_last(self) -> Source:
@@ -119,6 +121,8 @@ def _step(design: Design, ks: tuple[int, ...], c: Source, added_once: Source | N
         return StepPath(ks, c, terms, ())
     if isinstance(step.join, JoinedInIeee):
         return StepPath(ks, ZERO, terms, _sums(design, step, terms), added_last=c)
+    if isinstance(step.join, JoinedExactly):
+        return StepPath(ks, c, terms, _sums(design, step, terms), normalises_addends=True)
     dropped, again = None, None
     if isinstance(step.join, JoinedRoundedDown):
         dropped = step.fraction_bits if step.join.drops_far_c else None
@@ -146,6 +150,11 @@ def _sums(design: Design, step: FusedStep, terms: Sequence[Label]) -> tuple[SumP
         cuts = [Cut(late.first_bits, late.late_alignment), Cut(step.fraction_bits, late.late_alignment)]
         return add(Partial.WHOLE, [Partial.PRODUCTS, Addend.C], cuts, floor=None)
 
+    if isinstance(step.join, JoinedExactly):
+        products = add(Partial.PRODUCTS, terms, [cut] * len(terms), floor=step.floor, register=register)
+        # as in an addition of IEEE 754 (see ieee), of numbers whose widest significand has this many bits
+        precision = max(largest_sum(design).bit_length() + 1, *(f.precision for f in design.formats[2:]))
+        return products, add(Partial.WHOLE, [Partial.PRODUCTS, Addend.C], [Cut.jammed(precision + 2)] * 2, floor=None)
     if step.grouping is Grouping.ALL:
         if late is None:
             with_c = [*terms, Addend.C]

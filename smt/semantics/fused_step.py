@@ -11,13 +11,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from mmaproof.designs.design import Design
-from mmaproof.designs.readings import ZeroSum
+from mmaproof.designs.readings import Sticky, ZeroSum
 from mmaproof.designs.steps import FusedStep
 from mmaproof.designs.steps.aligned import ScaledGroups
 from mmaproof.smt.algebra.magnitudes import with_top_exponent
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Word, ite
 from mmaproof.smt.algebra.signals import Signal, SignalKind
-from mmaproof.smt.semantics.align import align
+from mmaproof.smt.semantics.align import align, loses_bits
 from mmaproof.smt.semantics.convert import Rules, convert
 from mmaproof.smt.semantics.cut import Cut
 from mmaproof.smt.semantics.datapath import StepPath
@@ -44,6 +44,8 @@ def fused_step(
     total, e_max, fraction_bits = sums[-1].total, sums[-1].e_max, sums[-1].fraction_bits
     if path.rounds_again is not None:
         total, e_max, fraction_bits = _round_down_again(sums[-1], path.rounds_again)
+    if step.sticky is Sticky.YES:
+        total, fraction_bits = _with_sticky_bit(algebra, sums, total), fraction_bits + 1
     rules, zero_negative = Rules.of(step), algebra.truth(False)
     if step.zero_sum is ZeroSum.IEEE:
         negatives = [*(product_sign(x) for x in products), accumulator.negative]
@@ -97,6 +99,8 @@ def _sums(algebra: Algebra[D, T], path: StepPath, terms: dict[Label, Term[D, T]]
     for of in path.sums:
         if path.far_c_dropped is not None and of.label is Partial.WHOLE:
             terms[Addend.C] = _without_far_c(path.far_c_dropped, terms[Partial.PRODUCTS], terms[Addend.C])
+        if path.normalises_addends and of.label is Partial.WHOLE:
+            terms |= {label: _normalised(terms[label]) for label in of.terms}
         total = fused_sum(algebra, of, [terms[label] for label in of.terms])
         sums.append(total)
         if of.label is not Partial.WHOLE:
@@ -109,6 +113,26 @@ def _without_far_c(fraction_bits: int, products: Term[D, T], c: Term[D, T]) -> T
     far = products.present & (c.exponent + (fraction_bits + 1) < products.exponent)
     nothing = c.significand.algebra.unsigned(0, c.significand.width)
     return replace(c, significand=ite(far, nothing, c.significand))
+
+
+def _normalised(term: Term[D, T]) -> Term[D, T]:
+    """Return the same number with a significand from 1 to below 2. A zero takes no part in e_max."""
+    significand, exponent = with_top_exponent(term.significand, term.exponent, term.fraction_bits)
+    width, nonzero = significand.width, ~term.significand.is_value(0)
+    return Term(width - 1, term.negative, exponent, significand, nonzero, (1 << width) - 1)
+
+
+def _with_sticky_bit(algebra: Algebra[D, T], sums: Sequence[FusedSum[D, T]], total: Word[D]) -> Word[D]:
+    """Return the magnitude of a sum with one more bit: whether alignment cut a nonzero bit off any term.
+
+    A sum that is zero stays zero.
+    """
+    lost = algebra.any_of(
+        [loses_bits(algebra, term, x.e_max, cut) for x in sums for term, cut in zip(x.terms, x.path.cuts, strict=True)]
+    )
+    magnitude = total.magnitude()
+    sticky = lost & ~magnitude.is_value(0)
+    return magnitude.concatenate(sticky.as_bit()).negated_where(total < 0)
 
 
 def _round_down_again(total: FusedSum[D, T], late_bits: int) -> tuple[Word[D], Word[D], int]:

@@ -90,6 +90,8 @@ def product_term(algebra: Algebra[D, T], step: AlignedStep, x: Factors[D, T]) ->
     if reading is ZeroProduct.OPERAND_MINUS_126:
         exponents = [ite(f.zero, ZERO_EXPONENT, f.exponent) for f in (a, b)]
     exponent = exponents[0] + exponents[1]
+    if step.terms.shift:
+        exponent = exponent + step.terms.shift
     significand = a.significand * b.significand
     fraction_bits, largest = a.fraction_bits + b.fraction_bits, a.largest * b.largest
     for scale in x.scales:

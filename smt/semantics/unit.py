@@ -194,9 +194,9 @@ def _accumulator(
 
 
 def _late_addition(design: Design, algebra: Algebra[D, T], c: Word[D], total: Word[D]) -> Word[D]:
-    """Return ``c + total``, rounded to nearest in the output format; subnormals are as elsewhere in the design."""
+    """Return ``c + total``, rounded in the output format; subnormals are as elsewhere in the design."""
     step, fmt = design.step, design.d_format
     if not isinstance(step, RoundedStep):
         raise TypeError(f"{type(step).__name__} rounds nothing")
     addends = (ieee.read_accumulator(algebra, step, fmt, c), unpack(algebra, fmt, total))
-    return ieee.add(algebra, Rules.nearest(fmt, step), step.nan_code, *addends)
+    return ieee.add(algebra, Rules.of_late_addition(design), step.nan_code, *addends)

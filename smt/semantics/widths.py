@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from mmaproof.designs.design import Design
 from mmaproof.designs.formats import Format
 from mmaproof.designs.readings import Grouping, ProductExponent
-from mmaproof.designs.steps import FusedStep, JoinedRoundedDown
+from mmaproof.designs.steps import FusedStep, JoinedAsTerm, JoinedInIeee
 from mmaproof.smt.semantics.cut import Cut
 
 
@@ -76,7 +76,7 @@ def largest_sum(design: Design) -> int:
     cut = Cut(step.fraction_bits, step.alignment)
     terms = step.L // (step.group_size or 1) // (2 if step.grouping is Grouping.EVEN_ODD else 1)
     total = max(terms, 1) * _product_bound(design, cut)
-    if isinstance(step.join, JoinedRoundedDown) or step.grouping is Grouping.EVEN_ODD:
+    if not isinstance(step.join, JoinedAsTerm | JoinedInIeee) or step.grouping is Grouping.EVEN_ODD:
         return total
     # from the second step of a chain on, c is the d of the step before
     return total + max(_bound(design.c_format, cut), _bound(design.d_format, cut))

@@ -53,9 +53,12 @@ def late_ieee(
     each_step: bool,
     d_format: str,
     c_format: str | None = None,
+    join_rounding: str = "nearest",
     **parameters: Any,
 ) -> int:
-    """Products summed apart from c, which IEEE additions (RNE, in the d format) join; parameters of ``dot``.
+    """Products summed apart from c, which IEEE additions (in the d format) join; parameters of ``dot``.
+
+    The additions are rounded to nearest, or with ``join_rounding`` "rho" as the sums of the products are.
 
     Each instruction takes the next ``len(order)`` products (without an order: all), permuted so that product
     ``order[i]`` comes i-th, in steps of L. They form a chain of T-FDPA steps that starts at +0, and its result
@@ -90,8 +93,56 @@ def late_ieee(
             subnormals=design.subnormals,
         )
         accumulator, flush = read(d, d_format, "c" in flushed), "d" in flushed
-        d = ieee_add(accumulator, decode(partial, d_format), d_format, design.nan_code, flush=flush)
+        rounding = {"rho": design.rho, "overflow": design.overflow} if join_rounding == "rho" else {}
+        d = ieee_add(accumulator, decode(partial, d_format), d_format, design.nan_code, flush=flush, **rounding)
     return d
+
+
+# --- c added exactly
+
+
+def joined_exactly(
+    a: Sequence[int],
+    b: Sequence[int],
+    c: int,
+    *,
+    L: int,  # noqa: N803 - its name in the papers
+    c_format: str,
+    d_format: str,
+    **parameters: Any,
+) -> int:
+    """Products summed apart from c as in ``dot``; that sum, as it was cut, and c are added exactly and rounded once.
+
+    An exact sum of zero is +0. ``parameters`` are those of ``dot``, but for readings of c, which has none here.
+    """
+    design = Design(**parameters)
+    check_output(design, d_format)
+
+    def step(_: int, pairs: Sequence[Pair], accumulator: Number) -> int:
+        special = special_value(pairs, accumulator, FORMATS[d_format].infinity, design.nan_code)
+        if special is not None:
+            return special
+        terms = [product_term(x, y, design) for x, y in pairs]
+        exponents = [term.exponent for term in terms if term.exponent is not None]
+        if design.floor is not None:
+            exponents.append(design.floor)
+        products = (0, 0)
+        if exponents:
+            unit = max(exponents) - design.fraction_bits
+            products = (sum(align(term, unit, design.alignment) for term in terms), unit)
+        return design.convert(*exact_sum([products, (accumulator.signed, accumulator.scale)]))
+
+    pairs = decode_pairs(a, b, design.a_format, design.b_format, L, design.subnormals)
+    return chain(
+        pairs,
+        c,
+        step,
+        c_format=c_format,
+        d_format=d_format,
+        length=L,
+        chain_infinity=design.chain_infinity,
+        subnormals=design.subnormals,
+    )
 
 
 # --- integers

@@ -48,6 +48,8 @@ def _readings(design: Design) -> dict[str, Any]:
         "negative_zero": _letter(p.negative_zero),
         "chain_infinity": _letter(p.chain_infinity),
         "subnormals": p.subnormals.value,
+        "sticky": p.sticky.value,
+        "product_shift": p.product_shift,
     }
 
 
@@ -146,6 +148,7 @@ def _late(design: Design, a: Patterns, b: Patterns, operands: Operands, nan_code
         order=p.k_order.permutation(design.k),
         L=p.L,
         each_step=p.join.value == "ieee",
+        join_rounding=p.join_rounding.value,
         nan_code=nan_code,
         **_readings(design),
     )
@@ -177,7 +180,16 @@ def _sequential(design: Design, a: Patterns, b: Patterns, operands: Operands, na
     )
 
 
+def _joined_exactly(design: Design, a: Patterns, b: Patterns, operands: Operands, nan_code: int) -> int:
+    settings = _readings(design)
+    for name in ("zero_c", "c_subnormal", "carry_bits", "sticky"):
+        del settings[name]
+    return accumulators.joined_exactly(a, b, operands.c, L=design.step.L, nan_code=nan_code, **settings)
+
+
 def _t_fdpa(design: Design, a: Patterns, b: Patterns, operands: Operands, nan_code: int) -> int:
+    if _settings(design).join.value == "exact":
+        return _joined_exactly(design, a, b, operands, nan_code)
     return exact.dot(a, b, operands.c, L=design.step.L, nan_code=nan_code, **_readings(design))
 
 

@@ -38,6 +38,7 @@ FLUSHED = {
     "operands-of-a": "a",
     "accumulator": "c",
     "results": "d",
+    "accumulator-and-results": "cd",
 }
 """Whose subnormal numbers become zero: those of operands +0 (or of their sign), those of a result d of its sign."""
 
@@ -52,6 +53,7 @@ CHOICES = {
     "overflow": ("A", "B"),
     "negative_zero": ("A", "B"),
     "chain_infinity": ("A", "B"),
+    "sticky": ("no", "yes"),
 }
 
 
@@ -76,6 +78,8 @@ class Design:
     negative_zero: str = "A"
     chain_infinity: str = "A"
     subnormals: str = "kept"
+    sticky: str = "no"
+    product_shift: int = 0
 
     def __post_init__(self) -> None:
         """Refuse a misspelt choice, which would otherwise be taken for some other one."""
@@ -124,14 +128,15 @@ def special_value(pairs: Sequence[Pair], c: Number, infinity: int, nan_code: int
 
 def product_term(x: Number, y: Number, design: Design) -> Term:
     """Xie, algorithm 7, step 1: the exact product; the exponent of a zero product is point 2."""
-    integer, scale = x.signed * y.signed, x.scale + y.scale
+    integer, scale = x.signed * y.signed, x.scale + y.scale + design.product_shift
     exponent: int | None
     if integer != 0 and design.product_exponent == "summed":
-        exponent = x.exponent + y.exponent
+        exponent = x.exponent + y.exponent + design.product_shift
     elif integer != 0:
         exponent = floor_log2(integer, scale)
     elif design.zero_product == "A":
         exponent = sum(ZERO_EXPONENT if operand.kind == "zero" else operand.exponent for operand in (x, y))
+        exponent += design.product_shift
     else:
         exponent = None if design.zero_product == "B" else design.e_zero
     return Term(integer, scale, exponent)
@@ -190,7 +195,14 @@ def fused_sum(terms: Sequence[Term], design: Design) -> int:
     if design.carry_bits is not None:
         product_bits = 2 if design.product_exponent == "summed" else 1
         total = wrap(total, 1 + design.carry_bits + product_bits + design.fraction_bits)
+    if design.sticky == "yes" and total and any(loses_bits(term, unit) for term in terms):
+        total, unit = 2 * total + (1 if total > 0 else -1), unit - 1
     return design.convert(total, unit)
+
+
+def loses_bits(term: Term, unit: int) -> bool:
+    """Whether a term is no multiple of ``2**unit``."""
+    return term.scale < unit and term.integer % (1 << (unit - term.scale)) != 0
 
 
 def t_fdpa(pairs: Sequence[Pair], c: Number, design: Design) -> int:
@@ -287,13 +299,17 @@ def dot(
     negative_zero: str = "A",
     chain_infinity: str = "A",
     subnormals: str = "kept",
+    sticky: str = "no",
+    product_shift: int = 0,
     nan_code: int,
 ) -> int:
     """One element of D, ``c + sum a[k]*b[k]``, by a chain of T-FDPA steps (Xie, algorithms 5 and 7).
 
     ``fraction_bits`` is F. Open points: 1 ``zero_c``, 2 ``zero_product``, 3 and 4 ``floor``, 5
     ``c_subnormal`` (for a c of any format), 6 ``overflow``, 7 ``negative_zero``, 8 ``chain_infinity``, 13
-    ``carry_bits``. ``subnormals`` is a key of FLUSHED; c is flushed in each step.
+    ``carry_bits``. ``subnormals`` is a key of FLUSHED; c is flushed in each step. With ``sticky`` "yes" a sum that is
+    not zero is followed by one bit more, set where any term lost a nonzero bit. Products are multiplied with
+    ``2**product_shift``.
     """
     design = Design(
         a_format=a_format,
@@ -313,6 +329,8 @@ def dot(
         negative_zero=negative_zero,
         chain_infinity=chain_infinity,
         subnormals=subnormals,
+        sticky=sticky,
+        product_shift=product_shift,
     )
     check_output(design, d_format)
     return chain(

@@ -63,7 +63,7 @@ FORMATS = {
 }
 
 
-DIRECTIONS = ("rz", "rne", "rna", "rtn", "rtp")
+DIRECTIONS = ("rz", "rne", "rna", "rtn", "rtp", "rto")
 
 
 @dataclass(frozen=True)
@@ -72,6 +72,7 @@ class Conversion:
 
     "rz" and "rne" are those of Xie, table 2; "rne", "rna", "rtn" and "rtp" are roundTiesToEven, roundTiesToAway,
     roundTowardNegative and roundTowardPositive of IEEE 754-2019, clause 4.3; "rz" is its roundTowardZero under 6B.
+    "rto" is FPRounding_ODD of Arm's pseudo-code: where inexact, the neighbour whose significand is odd.
     """
 
     format: str
@@ -188,6 +189,8 @@ def significand(total: int, scale: int, conversion: Conversion, e_min: int) -> t
     match conversion.direction:
         case "rz":
             kept = below
+        case "rto":
+            kept = below if below % 2 == 1 or below == above else above
         case "rtn":
             kept = above if negative else below
         case "rtp":
@@ -225,7 +228,9 @@ def convert(
     unstored = layout.fraction_bits - conversion.fraction_bits
     if kept and floor_log2(kept, unit) >= layout.e_infinity:
         # 7.4: what is rounded away from infinity stays at the largest finite number
-        finite = {"rz": overflow == "B", "rtn": not negative, "rtp": negative}.get(conversion.direction, False)
+        finite = {"rz": overflow == "B", "rto": overflow == "B", "rtn": not negative, "rtp": negative}.get(
+            conversion.direction, False
+        )
         return sign | (layout.infinity - (1 << unstored) if finite else layout.infinity)
     if kept == 0:
         return sign if negative_zero == "B" else 0

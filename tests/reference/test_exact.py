@@ -525,13 +525,15 @@ def test_other_conversions(format: str, least: int, direction: str) -> None:
 
 
 def test_overflow_literals() -> None:
-    """IEEE 754-2019, clause 7.4, beyond (2 - 2^-23) 2^127; RZ is point 6."""
+    """IEEE 754-2019, clause 7.4, beyond (2 - 2^-23) 2^127; RZ is point 6, and so is the rounding to odd."""
     positive = {"rz": 0x7F800000, "rne": 0x7F800000, "rna": 0x7F800000, "rtn": 0x7F7FFFFF, "rtp": 0x7F800000}
+    positive["rto"] = 0x7F800000
     negative = {"rz": 0xFF800000, "rne": 0xFF800000, "rna": 0xFF800000, "rtn": 0xFF800000, "rtp": 0xFF7FFFFF}
+    negative["rto"] = 0xFF800000
     for direction in DIRECTIONS:
         assert convert(1, 128, f"{direction}-fp32") == positive[direction]
         assert convert(-1, 128, f"{direction}-fp32") == negative[direction]
-        assert convert(1, 999, f"{direction}-fp32", overflow="B") == {"rz": 0x7F7FFFFF}.get(
+        assert convert(1, 999, f"{direction}-fp32", overflow="B") == {"rz": 0x7F7FFFFF, "rto": 0x7F7FFFFF}.get(
             direction, positive[direction]
         )
     # a quarter above the largest finite number: rounded before it is an overflow
@@ -547,10 +549,10 @@ def test_overflow_literals() -> None:
 
 def test_underflow_literals() -> None:
     for sign, negative in ((0, 1), (1, -1)):
-        up, down = ("rtp", "rtn") if not sign else ("rtn", "rtp")
+        up = "rtn" if sign else "rtp"
         for reading, zero in (("A", 0), ("B", sign << 31)):
             rounded = {x: convert(negative, -160, f"{x}-fp32", negative_zero=reading) for x in DIRECTIONS}
-            assert rounded == dict.fromkeys(DIRECTIONS, zero) | {up: 1 | sign << 31, down: zero}
+            assert rounded == dict.fromkeys(DIRECTIONS, zero) | {up: 1 | sign << 31, "rto": 1 | sign << 31}
     assert convert(1, -150, "rna-fp32") == 1  # half of the smallest: a tie, away from zero
     assert convert(1, -150, "rne-fp32") == 0
     # flushed: what is subnormal after it was rounded, with its sign whatever the reading of a negative zero
@@ -560,6 +562,15 @@ def test_underflow_literals() -> None:
     assert convert(-1, -160, "rz-fp32", flush=True) == 0
     assert convert(-1, -160, "rz-fp32", flush=True, negative_zero="B") == 0x80000000
     assert convert(-1, -160, "rtn-fp32", flush=True) == 0x80000000
+
+
+def test_odd_literals() -> None:
+    """FPRounding_ODD of Arm's pseudo-code: truncated, and where that is inexact, the last bit is set."""
+    assert convert(2**24 + 1, -24, "rto-fp32") == 0x3F800001  # just above 1
+    assert convert(2**24 + 3, -24, "rto-fp32") == 0x3F800001  # above 1 + 2^-23, whose last bit is set
+    assert convert(2**23 + 2, -23, "rto-fp32") == 0x3F800002  # exact
+    assert convert(-(2**24) - 1, -24, "rto-fp32") == 0xBF800001
+    assert convert(2**25 - 1, -25, "rto-fp32") == 0x3F7FFFFF  # never up to the next power of two
 
 
 def test_conversion_literals() -> None:

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from reference.designs import reference_result
 from support.sampling import arithmetic, basic_operands, distinct_designs, fp16_design
-from support.variations import VARIED, disagreements, random_design
+from support.variations import VARIED, disagreements, random_design, with_parameters
 
 from mmaproof.designs.catalogue import find_design, load_catalogue
 from mmaproof.designs.design import Design
-from mmaproof.designs.readings import Alignment
+from mmaproof.designs.readings import Alignment, Join, Sticky
 from mmaproof.smt.evaluate import evaluate
 from mmaproof.verification.distributions import DISTRIBUTIONS, draw
 
@@ -70,6 +70,14 @@ def test_terms_rounded_to_nearest_agree(family, seed):
     rng, design = np.random.default_rng(seed), random_design(family, seed, **{name: Alignment.NEAREST})
     for distribution in DISTRIBUTIONS:
         assert disagreements(design, draw(distribution, design, 12, design.k, rng)) == [], distribution
+
+
+@pytest.mark.parametrize("seed", [0, 1, *(pytest.param(x, marks=pytest.mark.middle) for x in range(2, 12))])
+def test_sums_to_which_c_is_added_exactly_agree(seed):
+    rng, design = np.random.default_rng(seed), random_design("t-fdpa", seed, join=Join.EXACT, sticky=Sticky.NO)
+    design = with_parameters(design, carry_bits=None)
+    for name in DISTRIBUTIONS:
+        assert disagreements(design, draw(name, design, 12, design.k * (1 + seed % 2), rng)) == [], name
 
 
 @pytest.mark.parametrize("k", [1, 3, 12, 16, 48])

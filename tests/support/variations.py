@@ -25,6 +25,7 @@ INTEGERS = {
     "floor": (None, -132, -20, 3),
     "carry_bits": (None, 0, 1, 2),
     "late_bits": (24, 26, 31),
+    "product_shift": (-130, -3, 0, 5),
 }
 ORDERS = tuple(KOrder(x) for x in ("consecutive", "reversed", "mod4:01/23", "mod2:1/0"))
 
@@ -34,7 +35,7 @@ VARIED = {
     "t-fdpa": (
         ("ampere/f32.bf16.bf16.f32", "ampere/f16.f16.f16.f16", "hopper/wgmma.f32.e5m2.e5m2", "volta/f32.f16.f16.f16"),
         "L fraction_bits alignment product_exponent carry_bits zero_c zero_product e_zero floor c_subnormal "
-        "negative_zero chain_infinity",
+        "negative_zero chain_infinity sticky product_shift",
     ),
     "fma-chain": (
         ("cdna3/v_mfma_f32_32x32x2_f32", "ampere/mma.m8n8k4.f64.f64.f64.f64", "cpu/vdpbf16ps.m1n1k2.f32.bf16.bf16.f32"),
@@ -65,7 +66,7 @@ VARIED = {
     ),
     "bulk-normalisation": (
         ("riscv/bulk.m1n1k8.f32.f16.f16.f32", "riscv/bulk.m1n1k4.f32.bf16.f16.f32"),
-        "L fraction_bits alignment zero_c zero_product e_zero negative_zero",
+        "L fraction_bits alignment zero_c zero_product e_zero negative_zero join_rounding sticky product_shift",
     ),
     "sequential": (
         ("paper/sequential.f32.f16.f16.f32",),

@@ -31,6 +31,8 @@ Monomial = tuple[str, ...]
 """The names of symbols. Two symbols stand for the products of an element of a row and one of a column."""
 
 _NEAREST = (Rounding.RNE, Rounding.RNA)
+_AWAY = (Rounding.RTN, Rounding.RTP, Rounding.RTO)
+"""Roundings that may take a tiny number to one that is much larger."""
 
 
 class NoBoundError(InputError):
@@ -182,7 +184,7 @@ def rounding_error(most: Fraction, fmt: Format, rounding: Rounding) -> Fraction:
     # a power of two in the range of the format does not move, and numbers below it have the next lower exponent
     top = _log2_below(most) if most else fmt.e_min
     ulp = Fraction(2) ** (max(top, fmt.e_min) - fmt.fraction_bits)
-    if rounding in (Rounding.RTN, Rounding.RTP):
+    if rounding in _AWAY:
         return ulp
     return min(ulp / 2 if rounding in _NEAREST else ulp, most)
 
@@ -198,7 +200,7 @@ def rounded_magnitude(most: Fraction, fmt: Format, rounding: Rounding) -> Fracti
             return floor(count + Fraction(1, 2)) * ulp
         case Rounding.RZ:
             return floor(count) * ulp
-        case Rounding.RTN | Rounding.RTP:
+        case Rounding.RTN | Rounding.RTP | Rounding.RTO:
             return ceil(count) * ulp
         case _:
             assert_never(rounding)
