@@ -139,7 +139,8 @@ def _sum_rows(step: Step, of: Sum, register_top: int, last: bool) -> Iterator[Ro
     name = str(of.label) if not last else "total" if step.late or step.once else "sum"
     yield Row(RowKind.SUM, name, sign, total, of.cut, top, of.cut, exact(of.total))
     if last:
-        yield from _result_rows(step.output_name, step.conversion, of.cut, top, of.cut)
+        scale = of.cut - 1 if step.sticky_bit else of.cut
+        yield from _result_rows(step.output_name, step.conversion, scale, top, of.cut)
 
 
 def _result_rows(name: str, x: Rounded, scale: int, top: int, cut: int | None) -> Iterator[Row]:
@@ -161,6 +162,8 @@ def _converted(step: Step) -> Iterator[str]:
     """Say how the sum was rounded."""
     if step.path.rounds_again is not None:
         yield f"first the sum is rounded down to {step.path.rounds_again} bits below its own highest bit"
+    if step.sticky_bit:
+        yield f"sticky: bits were cut off, so the sum is rounded with a bit set at 2^{step.sums[-1].cut - 1}"
     yield words.rounding(f"conversion {step.design.step.rho}", step.conversion)
     if step.output_name == "acc":
         yield "acc goes into the next step; c is added after the last one"

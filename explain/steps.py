@@ -83,11 +83,20 @@ class Step:
         return self.sums[-1].total
 
     @property
+    def sticky_bit(self) -> Fraction:
+        """The bit below the last place of the sum that says that something was cut off; 0 where there is none."""
+        cut_off = any(s.lost(label) for s in self.sums for label in s.labels)
+        if self.design.settings.get("sticky") != "yes" or not self.total or not cut_off:
+            return Fraction(0)
+        return scaled(1 if self.total > 0 else -1, self.sums[-1].cut - 1)
+
+    @property
     def conversion(self) -> Rounded:
-        """How the sum became the output."""
+        """How the sum, and the sticky bit below it, became the output."""
         rho = self.design.step.conversion
         overflowed, flushes = self.signals.overflowed.data, self.design.step.subnormals.of_results
-        return Rounded(self.total, rho.target, self.output, rho.fraction_bits, rho.rounding, overflowed, flushes)
+        exact = self.total + self.sticky_bit
+        return Rounded(exact, rho.target, self.output, rho.fraction_bits, rho.rounding, overflowed, flushes)
 
     @property
     def rounded(self) -> int:

@@ -137,3 +137,19 @@ def test_designs_with_any_parameters_are_drawn(family: str) -> None:
             lines, d = draw(explain([design], x), 80), trace(design, x).d.data
             assert max(map(len, lines)) <= 80
             assert any(line.startswith(f"d = {design.d_format.hex(d)} = ") for line in lines)
+
+
+def test_a_sticky_bit_is_said_and_rounds() -> None:
+    # 1 + 2^-24 and a c whose last bit is cut off: a tie without it
+    fused = find_design("ampere/mma.m16n8k8.f32.bf16.bf16.f32@rho=rne-fp32,L=8")
+    x = operands(fused, 1.0, 1.0, 2.0**-24 + 2.0**-47)
+    d = {}
+    for reading in ("no", "yes"):
+        design = fused.change(sticky=reading)
+        d[reading] = trace(design, x).d.data
+        lines = "\n".join(draw(explain([design], x), 80))
+        assert ("sticky: bits were cut off, so the sum is rounded with a bit set at 2^-25" in lines) is (
+            reading == "yes"
+        )
+        assert ("a tie" in lines) is (reading == "no")
+    assert d == {"no": 0x3F800000, "yes": 0x3F800001}
