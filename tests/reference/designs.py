@@ -161,6 +161,7 @@ def _integer(design: Design, a: Patterns, b: Patterns, operands: Operands, nan_c
         operands.c,
         L=design.step.L,
         saturate=_settings(design).integer_overflow.value == "saturate",
+        register=design.d_format.name,
         **_some(_formats(design), "a_format", "b_format"),
     )
 
