@@ -196,6 +196,8 @@ def _t_fdpa(design: Design, a: Patterns, b: Patterns, operands: Operands, nan_co
 
 def _fma(design: Design, a: Patterns, b: Patterns, operands: Operands, nan_code: int) -> int:
     p = _settings(design)
+    if p.join.value == "ieee-once":
+        return _interleaved(design, a, b, operands, nan_code)
     return exact.fma_chain(
         a,
         b,
@@ -216,7 +218,8 @@ def _interleaved(design: Design, a: Patterns, b: Patterns, operands: Operands, n
         a,
         b,
         operands.c,
-        L=design.step.L,
+        L=design.k if p.join.value == "ieee-once" else design.step.L,
+        temporaries=1 if p.join.value == "ieee-once" else 2,
         nan_code=nan_code,
         flushed_sign=p.flushed_sign.value,
         tininess=p.tininess.value,
