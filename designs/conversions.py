@@ -61,8 +61,10 @@ RHO: dict[str, Conversion] = {
     "rto-fp16": Conversion(Rounding.RTO, FORMATS["fp16"], 10),
     "rne-fp64": Conversion(Rounding.RNE, FORMATS["fp64"], 52),
     "int32": Conversion(Rounding.RZ, FORMATS["int32"], 31),
+    "uint32": Conversion(Rounding.RZ, FORMATS["uint32"], 32),
 }
 """Conversions by name. Published units use rz, rne and rto, and on Arm whichever the control register chooses.
 
-``int32`` is the register of an integer unit. The parameter ``integer_overflow`` decides what its overflow gives.
+``int32`` and ``uint32`` are the registers of integer units. The parameter ``integer_overflow`` decides what their overflow
+gives.
 """

@@ -9,10 +9,11 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from mmaproof.designs.readings import First, IntegerOverflow, Normalises, Truncates
-from mmaproof.designs.steps import IntegerStep, PairwiseStep, SequentialStep
+from mmaproof.designs.steps import IntegerStep, InterleavedStep, PairwiseStep, SequentialStep
 from mmaproof.explain import words
 from mmaproof.explain.blocks import Block, Entry
 from mmaproof.explain.steps import Pattern, Step
+from mmaproof.explain.sums import Name
 from mmaproof.explain.values import (
     exact,
     is_finite,
@@ -87,6 +88,42 @@ def _rounding_note(step: Step, whole: Fraction | None, result: Pattern) -> str:
     exactly = exact(whole)
     return f"rounded from {exactly}" if len(exactly) <= words.LONGEST // 2 else f"rounded by {magnitude(value - whole)}"
 
+
+def interleaved_block(step: Step, of: InterleavedStep) -> Block:
+    """Return the block of two chains of fused multiply-adds: one line for each that changes its sum."""
+    heading = (
+        f"even and odd products in two chains from +0, each fused multiply-add is rounded by {of.rho}; "
+        f"both sums are added, then c{words.flushing(of.subnormals)}"
+    )
+    fmt, results = step.design.d_format, [word.data for _, word in step.signals.rounded]
+    entries: list[Entry] = []
+    idle: list[Name] = []
+    before = {0: (fmt, 0), 1: (fmt, 0)}
+    in_turn = [(first, label) for first in (0, 1) for label in step.path.terms[first::2]]
+    for (first, label), pattern in zip(in_turn, results, strict=False):
+        total, factors = (fmt, pattern), step.patterns(label)
+        if total == before[first] and not step.products[label] and all(is_finite(*x) for x in factors):
+            idle.append(label)
+            continue
+        operands = " * ".join(f.hex(x) for f, x in factors)
+        known = all(is_finite(*x) for x in (*factors, before[first]))
+        whole = pattern_number(*before[first]) + step.products[label] if known else None
+        note = ", ".join(x for x in (operands, _rounding_note(step, whole, total)) if x)
+        entries.append(Entry(f"{_CHAINS[first]} + {label}", fmt.hex(pattern), pattern_value(*total), note))
+        before[first] = total
+    sums, total = [before[0], before[1]], (fmt, results[-1])
+    note = _addition_note(step, sums, [pattern_number(*x) for x in sums], total)
+    entries.append(Entry(" + ".join(_CHAINS), fmt.hex(results[-1]), pattern_value(*total), note))
+    c, d = step.accumulator, (fmt, step.output)
+    entries.append(Entry(str(step.accumulator_name), c[0].hex(c[1]), pattern_value(*c)))
+    values = [pattern_number(*c, flushes=step.flushes("c")), pattern_number(*total)]
+    note = _addition_note(step, [c, total], values, d)
+    entries.append(Entry(step.output_name, fmt.hex(step.output), pattern_value(*d), note))
+    zeros = (f"{names(sorted(idle))}: zero, which leaves its chain unchanged",) if idle else ()
+    return Block("", heading, (*words.readings(step), *zeros), (), tuple(entries), (step.returned,))
+
+
+_CHAINS = ("even", "odd")
 
 _FIRST = {
     First.EXPONENT: "starting with the largest exponent",

@@ -8,11 +8,11 @@ from dataclasses import replace
 
 from mmaproof.designs.design import Design
 from mmaproof.designs.operands import Operands
-from mmaproof.designs.steps import FusedStep, IntegerStep, PairwiseStep, SequentialStep
+from mmaproof.designs.steps import FusedStep, IntegerStep, InterleavedStep, PairwiseStep, SequentialStep
 from mmaproof.explain.blocks import Block, Picture
 from mmaproof.explain.differences import first_difference, paired
 from mmaproof.explain.fused_blocks import fused_parts, late_block
-from mmaproof.explain.list_blocks import integer_block, plain_block, sequential_block, tree_block
+from mmaproof.explain.list_blocks import integer_block, interleaved_block, plain_block, sequential_block, tree_block
 from mmaproof.explain.steps import Step
 from mmaproof.smt.evaluate import trace
 
@@ -81,6 +81,8 @@ def _parts_of_sum(step: Step) -> list[Block]:
             return [tree_block(step, tree)]
         case SequentialStep() as sequential:
             return [sequential_block(step, sequential)]
+        case InterleavedStep() as interleaved:
+            return [interleaved_block(step, interleaved)]
         case IntegerStep() as integer:
             return [integer_block(step, integer)]
         case _:

@@ -10,7 +10,7 @@ from mmaproof.designs.design import Design
 from mmaproof.designs.formats import Format
 from mmaproof.designs.operands import Operands
 from mmaproof.designs.readings import ProductInfinity
-from mmaproof.designs.steps import FusedStep, IntegerStep, PairwiseStep, SequentialStep
+from mmaproof.designs.steps import FusedStep, IntegerStep, InterleavedStep, PairwiseStep, SequentialStep
 from mmaproof.explain.sums import Name, Rounded, Running, Sum
 from mmaproof.explain.values import (
     pattern_number,
@@ -146,6 +146,8 @@ class Step:
                 return "an adder tree"
             case SequentialStep():
                 return "a sequential sum"
+            case InterleavedStep():
+                return "two chains of fused multiply-adds"
             case other:
                 return f"a step of the kind {type(other).__name__}"
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import ctypes
 import platform
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -21,7 +23,9 @@ from mmaproof.designs.catalogue import load_catalogue
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import InputError, TargetUnavailable, did_you_mean
 from mmaproof.designs.formats import Format
-from mmaproof.designs.operands import OperandBatch, Patterns, pattern_dtype
+from mmaproof.designs.operands import OperandBatch, Operands, Patterns, pattern_dtype
+from mmaproof.hardware_replay.amx import permit_tiles, tile_source
+from mmaproof.hardware_replay.target import Unit
 
 CPUINFO = Path("/proc/cpuinfo")
 """Where Linux lists the CPU's features; it lists vector instructions only if it saves their registers."""
@@ -47,7 +51,7 @@ loop:
   %x = load {vector}, ptr %at_a, align 1
   %y = load {vector}, ptr %at_b, align 1
   %z = load {vector}, ptr %at_d, align 1
-  %r = call {vector} asm sideeffect "{mnemonic} $3, $2, $0", "=v,0,v,v"({vector} %z, {vector} %x, {vector} %y)
+  %r = call {vector} asm sideeffect "{text} $3, $2, $0", "=v,0,v,v"({vector} %z, {vector} %x, {vector} %y)
   store {vector} %r, ptr %at_d, align 1
   %next = add i64 %i, 1
   %more = icmp ult i64 %next, %vectors
@@ -77,14 +81,18 @@ class CpuInstruction:
 
     ``mnemonics`` are the instructions. The names of their designs in the catalogue's architecture ``cpu`` begin with
     them. ``flag`` is the name of the feature in /proc/cpuinfo, and ``features`` is its name in LLVM. A vector has
-    ``vector_bits``.
+    ``vector_bits``; where that is None, the instructions are of tiles. ``encoding`` is what LLVM reads before a
+    mnemonic that has several encodings. Linux does not list every feature, and a hypervisor hides some: on a CPU with
+    the feature ``beside`` it is tried in a process of its own.
     """
 
     name: str
     mnemonics: tuple[str, ...]
     flag: str
     features: str
-    vector_bits: int
+    vector_bits: int | None
+    encoding: str = ""
+    beside: str = ""
 
     @property
     def designs(self) -> tuple[Design, ...]:
@@ -93,9 +101,12 @@ class CpuInstruction:
         return tuple(d for d in here if _mnemonic(d) in self.mnemonics)
 
     @property
-    def about(self) -> str:
-        """The model name of the CPU."""
-        return _cpuinfo().get("model name", "an x86-64 CPU")
+    def about(self) -> Unit:
+        """The model name of the CPU and, as its version, the numbers that CPUID has for it."""
+        info = _cpuinfo()
+        numbers = (f"{x} {info[key]}" for x, key in _NUMBERS.items() if key in info)
+        version = ", ".join((info.get("vendor_id", ""), *numbers)).strip(", ")
+        return Unit(info.get("model name", "an x86-64 CPU"), version)
 
     def run(self, design: Design, batch: OperandBatch) -> Patterns:
         """Return the patterns of d, shape (rows,), as the instruction of ``design`` computes them.
@@ -108,7 +119,7 @@ class CpuInstruction:
             raise InputError(f"cpu:{self.name} does not run {design.name}: it runs {runs}")
         batch.check(design)
         compiled = self.compiled(_mnemonic(design))
-        lanes = self.vector_bits // design.d_format.bits
+        lanes = 1 if self.vector_bits is None else self.vector_bits // design.d_format.bits
         vectors = -(-len(batch) // lanes)
         whole = batch.padded(design)
         columns = zip((whole.a, whole.b, whole.c), design.formats[:3], strict=True)
@@ -119,19 +130,59 @@ class CpuInstruction:
         return d[: len(batch)]
 
     def compiled(self, mnemonic: str) -> Compiled:
-        """Return one of ``mnemonics``, compiled for this process (once)."""
-        return _compile(mnemonic, self.features, self.vector_bits)
+        """Return one of ``mnemonics``, compiled for this process (once). Raises TargetUnavailable as ``require``."""
+        if self.vector_bits is None:
+            permit_tiles()
+        return _compile(self.source(mnemonic), self.features)
 
+    def source(self, mnemonic: str) -> str:
+        """Return the LLVM IR of ``run`` for one of ``mnemonics``."""
+        if self.vector_bits is None:
+            return tile_source(mnemonic)
+        vector = f"<{self.vector_bits // 32} x i32>"
+        return _RUN.format(mxcsr=MXCSR, text=self.encoding + mnemonic, vector=vector)
+
+    def require(self) -> None:
+        """Raise TargetUnavailable, which says what is missing, where this CPU does not run the instructions."""
+        flags = _cpuinfo().get("flags", "").split()
+        tried = self.flag not in flags and self.beside in flags
+        if self.flag not in flags and not (tried and executes(self.name)):
+            trapped = ", and it was tried" if tried else ""
+            raise TargetUnavailable(f"cpu:{self.name} is not on this CPU: {CPUINFO} lacks {self.flag}{trapped}")
+        if self.vector_bits is None:
+            permit_tiles()
+
+    def run_once(self) -> None:
+        """Run each of the instructions on zeros. A CPU that has none ends the process."""
+        for design in self.designs:
+            self.run(design, OperandBatch.of_rows(design.formats, [Operands((0,) * design.k, (0,) * design.k, 0)]))
+
+
+_BYTES = ("vpdpbssd", "vpdpbssds", "vpdpbsud", "vpdpbsuds", "vpdpbuud", "vpdpbuuds")
+_WORDS = ("vpdpwsud", "vpdpwsuds", "vpdpwusd", "vpdpwusds", "vpdpwuud", "vpdpwuuds")
+_VNNI = ("vpdpbusd", "vpdpbusds", "vpdpwssd", "vpdpwssds")
 
 INSTRUCTIONS = {
     x.name: x
     for x in (
+        CpuInstruction("amx-bf16", ("tdpbf16ps",), "amx_bf16", "+amx-tile,+amx-bf16", None),
+        CpuInstruction("amx-fp16", ("tdpfp16ps",), "amx_fp16", "+amx-tile,+amx-fp16", None, beside="amx_tile"),
+        CpuInstruction("amx-tf32", ("tmmultf32ps",), "amx_tf32", "+amx-tile,+amx-tf32", None, beside="amx_tile"),
+        CpuInstruction(
+            "amx-int8", ("tdpbssd", "tdpbsud", "tdpbusd", "tdpbuud"), "amx_int8", "+amx-tile,+amx-int8", None
+        ),
+        CpuInstruction("avx10.2", ("vdpphps",), "avx10_2", "+avx10.2,+avx10.2-512", 512, beside="avx512_fp16"),
         CpuInstruction("avx512-bf16", ("vdpbf16ps",), "avx512_bf16", "+avx512f,+avx512bf16", 512),
-        CpuInstruction("avx512-vnni", ("vpdpbusd", "vpdpbusds"), "avx512_vnni", "+avx512f,+avx512vnni", 512),
+        CpuInstruction("avx512-vnni", _VNNI, "avx512_vnni", "+avx512f,+avx512vnni", 512),
+        CpuInstruction("avx-vnni", _VNNI, "avx_vnni", "+avx2,+avxvnni", 256, "{vex} "),
+        CpuInstruction("avx-vnni-int8", _BYTES, "avx_vnni_int8", "+avx2,+avxvnniint8", 256),
+        CpuInstruction("avx-vnni-int16", _WORDS, "avx_vnni_int16", "+avx2,+avxvnniint16", 256),
         CpuInstruction("fma", ("vfmadd231ps", "vfmadd231pd"), "fma", "+avx,+fma", 256),
     )
 }
-"""What can be run, by name."""
+"""What can be run, by name. vpdpbusd and its like have two encodings with one arithmetic."""
+
+_NUMBERS = {"family": "cpu family", "model": "model", "stepping": "stepping", "microcode": "microcode"}
 
 
 def find_cpu_instruction(name: str) -> CpuInstruction:
@@ -146,10 +197,20 @@ def find_cpu_instruction(name: str) -> CpuInstruction:
     if platform.machine() != "x86_64" or not CPUINFO.is_file():
         here = f"{platform.machine()} under {platform.system()}"
         raise TargetUnavailable(f"cpu:{name} needs an x86-64 CPU under Linux: this is {here}")
-    if found.flag not in _cpuinfo().get("flags", "").split():
-        raise TargetUnavailable(f"cpu:{name} is not on this CPU: {CPUINFO} lacks {found.flag}")
     _llvm()
+    found.require()
     return found
+
+
+@cache
+def executes(name: str) -> bool:
+    """Return whether the CPU runs the instructions that ``name`` means, as a process of its own finds out.
+
+    A kernel older than a feature does not list it, and a hypervisor can hide it, though the CPU has it.
+    """
+    program = f"from {__name__} import INSTRUCTIONS; INSTRUCTIONS[{name!r}].run_once()"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False, timeout=60)
+    return done.returncode == 0
 
 
 def _filled(rows: Patterns, count: int, fmt: Format) -> Patterns:
@@ -180,12 +241,11 @@ def _llvm() -> Any:
 
 
 @cache
-def _compile(mnemonic: str, features: str, vector_bits: int) -> Compiled:
+def _compile(source: str, features: str) -> Compiled:
     llvm = _llvm()
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     llvm.initialize_native_asmparser()
-    source = _RUN.format(mxcsr=MXCSR, mnemonic=mnemonic, vector=f"<{vector_bits // 32} x i32>")
     module = llvm.parse_assembly(source)
     machine = llvm.Target.from_default_triple().create_target_machine(features=features)
     assembly = str(machine.emit_assembly(module))

@@ -198,7 +198,7 @@ def _process(command: str, timeout: float | None) -> Target:
 
 def _cpu(name: str, _: float | None) -> Target:
     found = find_cpu_instruction(name)
-    return InstructionTarget(f"cpu:{found.name}", Unit(found.about), found.designs, found.run)
+    return InstructionTarget(f"cpu:{found.name}", found.about, found.designs, found.run)
 
 
 def _cuda(number: str, _: float | None) -> Target:

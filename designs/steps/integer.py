@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from mmaproof.designs.readings import IntegerOverflow
 from mmaproof.designs.steps.record import parameter
 from mmaproof.designs.steps.step import Guarantee, Step, stated
+
+REGISTERS = ("int32", "uint32")
+"""The conversions that are the register of an integer unit."""
 
 
 @dataclass(frozen=True)
 class IntegerStep(Step):
     """``c + sum a*b`` of integers, reduced to the register once."""
 
-    selects = {"rho": "int32"}  # noqa: RUF012 - a class constant, typed in Record
-
     rho: str = parameter(
-        "int32", ("int32",), "conversion of the sum to the output format", "the register of an integer unit"
+        "int32", REGISTERS, "conversion of the sum to the output format", "the register of an integer unit"
     )
     integer_overflow: IntegerOverflow = parameter(
         IntegerOverflow.WRAP, IntegerOverflow, "overflow of an integer register", "PTX ISA, .satfinite"
     )
+
+    @classmethod
+    def is_meant(cls, settings: Mapping[str, Any]) -> bool:
+        """Return whether rho is a register."""
+        return settings["rho"] in REGISTERS
 
     @property
     def guarantees(self) -> frozenset[Guarantee]:

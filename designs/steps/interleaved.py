@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mmaproof.designs.readings import NegativeZero, Summation, ZeroSum
-from mmaproof.designs.steps.step import RoundedStep
+from mmaproof.designs.steps.step import Guarantee, RoundedStep, stated
 
 
 @dataclass(frozen=True)
@@ -17,3 +17,22 @@ class InterleavedStep(RoundedStep):
 
     selects = {"summation": Summation.INTERLEAVED}  # noqa: RUF012
     implies = {"negative_zero": NegativeZero.NEGATIVE, "zero_sum": ZeroSum.IEEE}  # noqa: RUF012
+
+    @property
+    def guarantees(self) -> frozenset[Guarantee]:
+        """It consists of IEEE 754 operations, so it guarantees what these guarantee.
+
+        The sum is bounded: rounding to nearest, or towards zero, takes ``s + p`` no further from the number ``s`` than
+        twice the product p, because ``s`` itself is as near as that. So a chain is at most twice the sum of its
+        products' magnitudes, and each of the two additions after it adds at most one part in 2**p.
+        """
+        return self.about_numbers | stated(
+            {
+                Guarantee.ROUNDED_OPERATIONS: True,
+                Guarantee.ROUNDED_LAST_SUM: True,
+                Guarantee.CONVERTED_BY_RHO: True,
+                Guarantee.BOUNDED_SUM: self.rounds_near,
+                Guarantee.FINITE_PRODUCTS: True,
+                Guarantee.SINGLE_PRODUCTS: True,
+            }
+        )

@@ -51,9 +51,9 @@ def integer_step(
         total = algebra.modular_sum([total, accumulator], fmt.bits)
     else:
         exact = total + accumulator
-        low, high = -(1 << (fmt.bits - 1)), (1 << (fmt.bits - 1)) - 1
+        low, high = (-(1 << (fmt.bits - 1)), (1 << (fmt.bits - 1)) - 1) if fmt.signed else (0, (1 << fmt.bits) - 1)
         exact = ite(exact < low, low, exact)
-        total = ite(exact > high, high, exact).narrow(fmt.bits)
+        total = ite(exact > high, high, exact).narrow(fmt.bits + (not fmt.signed))
     d = algebra.signal(Signal(SignalKind.D), total.extract(fmt.bits - 1, 0))
     no = algebra.truth(False)
     return StepSignals(path, (), (), d, no, SpecialResult(no, no, no), d)

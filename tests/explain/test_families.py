@@ -28,6 +28,7 @@ TREE = find_design("paper/tree.m1n1k4.f32.f16.f16.f32")
 FLUSHING = find_design("cdna2/v_mfma_f32_32x32x8bf16_1k")
 SEQUENTIAL = find_design("paper/sequential.m1n1k4.f32.f16.f16.f32")
 INTEGER = find_design("turing/mma.m8n8k16.s32.s8.s8.s32")
+AMX = find_design("cpu/tdpbf16ps")
 
 
 def parts(design: Design, operands: Operands) -> list[Block]:
@@ -110,6 +111,45 @@ def test_a_second_rounding_that_the_model_does_not_do_is_not_drawn() -> None:
     assert said(design, ROUNDED_DOWN) == said(once, ROUNDED_DOWN)
 
 
+# 2^24, and of odd k 1; a product that is no tie; a subnormal operand; a product of 2^-127
+CHAINS = Operands((0x4B80, 0x3F80, 0x3F81, 0x0001, 0x0080), (0x3F80, 0x3F80, 0x3F81, 0x3F80, 0x3F00), 0x3F800000)
+
+
+def test_two_chains_of_fused_multiply_adds_as_drawn() -> None:
+    assert text(explain([AMX], CHAINS)) == "\n".join(
+        [
+            "cpu/tdpbf16ps.m16n16k32.f32.bf16.bf16.f32",
+            "even and odd products in two chains from +0, each fused multiply-add is rounded",
+            "  by rne-fp32; both sums are added, then c; subnormals are flushed to zero",
+            "subnormal operands that read a zero of their sign: a[3] = 0x0001",
+            "p3, p5..p31: zero, which leaves its chain unchanged",
+            "even + p0   0x4b800000  +1 * 2^24       0x4b80 * 0x3f80",
+            "even + p2   0x4b800001  +8388609 * 2^1",
+            "            0x3f81 * 0x3f81, rounded from +274877923585 * 2^-14",
+            "even + p4   0x4b800001  +8388609 * 2^1  0x0080 * 0x3f00, rounded by 2^-127",
+            "odd + p1    0x3f800000  +1 * 2^0        0x3f80 * 0x3f80",
+            "even + odd  0x4b800002  +4194305 * 2^2  rounded from +16777219 * 2^0",
+            "c           0x3f800000  +1 * 2^0",
+            "d           0x4b800002  +4194305 * 2^2  rounded from +16777221 * 2^0",
+            "d = 0x4b800002 = +4194305 * 2^2",
+        ]
+    )
+
+
+def test_special_values_of_two_chains_are_said() -> None:
+    infinities = said(AMX, Operands((0x7F80, 0x7F80, 0x3F80), (0x3F80, 0xBF80, 0x3F80), 0))
+    assert "p3..p31: zero, which leaves its chain unchanged" in infinities
+    drawn = text(explain([AMX], Operands((0x7F80, 0x7F80), (0x3F80, 0xBF80), 0)))
+    assert "even + odd  0x7fc00000  NaN        infinities of both signs" in drawn
+    overflow = text(explain([AMX], Operands((0x7F00, 0, 0x7F00), (0x7F00, 0, 0xFF00), 0)))
+    assert "0x7f00 * 0x7f00, beyond the largest finite number" in overflow
+    flushed = text(explain([AMX], Operands((0x0080,), (0x3F00,), 0)))
+    assert "0x0080 * 0x3f00, flushed to zero from +1 * 2^-127" in flushed
+    one = find_design("cpu/tdpbf16ps@L=1").one_step()
+    assert "odd" in text(explain([one], Operands((0x3F80,), (0x3F80,), 0)))
+    assert difference(AMX, AMX.change(k_order="mod4:02/13"), CHAINS)
+
+
 @dataclass(frozen=True)
 class UnknownStep(RoundedStep):
     """A kind of step that pictures have not been taught."""
@@ -135,20 +175,6 @@ def test_a_sum_whose_terms_are_cut_in_several_ways_is_not_drawn(monkeypatch: pyt
     monkeypatch.setitem(join.path_cuts, Addend.C, nearest)
     assert not join.is_cut_in_one_way
     assert "not drawn bit by bit" in step_block(step).heading
-
-
-def test_interleaved_chains_are_not_drawn_as_a_tree() -> None:
-    design = find_design("cpu/tdpbf16ps.m16n16k32.f32.bf16.bf16.f32")
-    (block,) = parts(design, Operands((0x3F80,) * 32, (0x4000,) * 32, 0x3F800000))
-    assert "not drawn bit by bit" in block.heading
-    named = {x.label: x.value for x in block.entries}
-    assert (named["p0"], named["p1+p3"], named["p0+..+p31"], named["c"]) == (
-        "+1 * 2^1",
-        "+1 * 2^2",
-        "+1 * 2^6",
-        "+1 * 2^0",
-    )
-    assert not any(x.note for x in block.entries)
 
 
 def test_even_and_odd_products_are_added_apart() -> None:

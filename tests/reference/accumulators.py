@@ -157,15 +157,17 @@ def integer_dot(
     b_format: str,
     L: int,  # noqa: N803 - its name in the papers
     saturate: bool,
+    register: str = "int32",
 ) -> int:
-    """One element of an integer unit: exact steps of L products on an int32 that wraps or saturates."""
+    """One element of an integer unit: exact steps of L products on a register that wraps or saturates."""
     if len(a) != len(b) or len(a) == 0 or len(a) % L != 0:
         raise ValueError(f"{len(a)} and {len(b)} operands are not steps of {L}")
     products = [decode_integer(x, a_format) * decode_integer(y, b_format) for x, y in zip(a, b, strict=True)]
-    d = decode_integer(c, "int32")
+    low, high = {"int32": (-(2**31), 2**31 - 1), "uint32": (0, 2**32 - 1)}[register]
+    d = decode_integer(c, register)
     for start in range(0, len(products), L):
         total = d + sum(products[start : start + L])
-        d = max(-(2**31), min(total, 2**31 - 1)) if saturate else wrap(total, 32)
+        d = max(low, min(total, high)) if saturate else wrap(total, 32)
     return d % 2**32
 
 

@@ -161,6 +161,7 @@ def _integer(design: Design, a: Patterns, b: Patterns, operands: Operands, nan_c
         operands.c,
         L=design.step.L,
         saturate=_settings(design).integer_overflow.value == "saturate",
+        register=design.d_format.name,
         **_some(_formats(design), "a_format", "b_format"),
     )
 
@@ -195,6 +196,8 @@ def _t_fdpa(design: Design, a: Patterns, b: Patterns, operands: Operands, nan_co
 
 def _fma(design: Design, a: Patterns, b: Patterns, operands: Operands, nan_code: int) -> int:
     p = _settings(design)
+    if p.join.value == "ieee-once":
+        return _interleaved(design, a, b, operands, nan_code)
     return exact.fma_chain(
         a,
         b,
@@ -215,7 +218,8 @@ def _interleaved(design: Design, a: Patterns, b: Patterns, operands: Operands, n
         a,
         b,
         operands.c,
-        L=design.step.L,
+        L=design.k if p.join.value == "ieee-once" else design.step.L,
+        temporaries=1 if p.join.value == "ieee-once" else 2,
         nan_code=nan_code,
         flushed_sign=p.flushed_sign.value,
         tininess=p.tininess.value,

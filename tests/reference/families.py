@@ -119,11 +119,13 @@ def interleaved_fma(
     subnormals: str = "flushed",
     flushed_sign: str = "kept",
     tininess: str = "rounded",
+    temporaries: int = 2,
 ) -> int:
     """Intel SDM volume 2, TDPBF16PS, for one element: L products in a step, every operation rounded by ``rho``.
 
     The SDM accumulates the elements of even index in one temporary and those of odd index in another, both from +0,
-    each by a fused multiply-add, then adds the two and that sum to c.
+    each by a fused multiply-add, then adds the two and that sum to c. TMMULTF32PS (ISE programming reference) has one
+    of the ``temporaries``, which is added to c.
     """
     format = CONVERSIONS[rho].format
     check_nan(nan_code, format)
@@ -132,12 +134,13 @@ def interleaved_fma(
     pairs = decode_pairs(a, b, a_format, b_format, L, subnormals, flushed_sign)
     d, d_format = c, c_format
     for start in range(0, len(pairs), L):
-        temporary = [0, 0]
+        temporary = [0] * temporaries
         for i, (x, y) in enumerate(pairs[start : start + L]):
-            z = decode(temporary[i % 2], format)
-            temporary[i % 2] = fused_multiply_add(x, y, z, format, nan_code, **rounding)
-        even, odd = (decode(x, format) for x in temporary)
-        total = decode(ieee_add(even, odd, format, nan_code, **rounding), format)
+            z = decode(temporary[i % temporaries], format)
+            temporary[i % temporaries] = fused_multiply_add(x, y, z, format, nan_code, **rounding)
+        total = decode(temporary[0], format)
+        for other in temporary[1:]:
+            total = decode(ieee_add(total, decode(other, format), format, nan_code, **rounding), format)
         d = ieee_add(read(d, d_format, "c" in flushed, flushed_sign), total, format, nan_code, **rounding)
         d_format = format
     return d

@@ -146,7 +146,15 @@ def decode(pattern: int, format: str) -> Number:
     return Number("finite" if integer else "zero", sign, integer, exponent - layout.fraction_bits, exponent)
 
 
-INTEGERS = {"int8": (8, True), "uint8": (8, False), "int4": (4, True), "int32": (32, True)}
+INTEGERS = {
+    "int4": (4, True),
+    "int8": (8, True),
+    "uint8": (8, False),
+    "int16": (16, True),
+    "uint16": (16, False),
+    "int32": (32, True),
+    "uint32": (32, False),
+}
 """Bits, counted from the lowest of a pattern, and whether they are two's complement."""
 
 

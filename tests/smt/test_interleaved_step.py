@@ -8,6 +8,7 @@ from reference.designs import reference_result
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.operands import Operands
+from mmaproof.designs.steps import Guarantee
 from mmaproof.properties.library import PROPERTIES
 from mmaproof.smt.evaluate import evaluate, evaluate_batch
 from mmaproof.verification.compare import compare
@@ -82,10 +83,14 @@ def test_what_is_like_it_differs(change):
     assert found.verdict == "different"
 
 
-def test_it_guarantees_nothing_so_nothing_is_argued_about_it():
+def test_it_guarantees_what_operations_of_ieee_754_do():
     design = find_design(AMX)
-    assert design.step.guarantees == frozenset()
-    askable = [p for p in PROPERTIES.values() if p.why_not(design) is None]
-    assert askable, "some properties are of any design"
+    assert {x.name for x in design.step.guarantees} == {
+        *("ROUNDED_OPERATIONS", "ROUNDED_LAST_SUM", "CONVERTED_BY_RHO", "BOUNDED_SUM"),
+        *("FINITE_PRODUCTS", "SINGLE_PRODUCTS"),
+    }
+    assert Guarantee.UNCHANGED_OPERANDS in design.change(subnormals="kept").step.guarantees
+    assert Guarantee.BOUNDED_SUM not in design.change(rho="rtp-fp32").step.guarantees
+    assert PROPERTIES["monotone-in-c"].why_not(design) is None
     assert PROPERTIES["error-bound"].why_not(design) is not None
     assert PROPERTIES["carry-bits"].why_not(design) is not None
