@@ -204,7 +204,7 @@ class Sticky(StrEnum):
     NO = "no"
     """nothing"""
     YES = "yes"
-    """if any of them is one, a sum that is not zero is rounded as though a bit were set below its last place"""
+    """if any of them is one, a sum that is not zero is rounded as though its magnitude were larger by next to nothing"""
 
 
 class LateRounding(StrEnum):
