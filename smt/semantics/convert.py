@@ -150,9 +150,7 @@ def _stays_finite(algebra: Algebra[D, T], rules: Rules, negative: Truth[T]) -> T
             return algebra.truth(False)
 
 
-def _is_tiny(
-    rho: Conversion, negative: Truth[T], top: Word[D], above_min: Word[D], trace: Truth[T] | None
-) -> Truth[T]:
+def _is_tiny(rho: Conversion, negative: Truth[T], top: Word[D], above_min: Word[D], trace: Truth[T] | None) -> Truth[T]:
     """Return whether a number is below ``2**e_min`` once rounded as though exponents had no lower end.
 
     It is where its top bit lies below ``2**e_min``, unless that bit is the next one below and the significand rounds up
