@@ -143,6 +143,8 @@ class Summation(StrEnum):
     """products, then sums of neighbours, then the sum with c: each rounded by rho (an adder tree)"""
     SEQUENTIAL = "sequential"
     """one after the other into one accumulator (Fasi et al. 2021)"""
+    LANES = "lanes"
+    """products, or sums of two, are lanes of a narrow register: aligned with c and truncated, with a sticky bit (Vortex)"""
     INTERLEAVED = "interleaved"
     """even and odd products in two chains of fused multiply-adds from +0, then both sums, then c (Intel AMX)"""
 
@@ -204,7 +206,28 @@ class Sticky(StrEnum):
     NO = "no"
     """nothing"""
     YES = "yes"
-    """if any of them is one, a sum that is not zero is rounded as though a bit were set below its last place"""
+    """if any of them is one, a sum that is not zero is rounded as though its magnitude were larger by next to nothing"""
+
+
+class ImplicitOnes(StrEnum):
+    """Which operands have the one above the fraction in their significand. Only that of normal numbers has a value."""
+
+    NORMAL = "normal"
+    """normal numbers"""
+    ACCUMULATOR = "accumulator"
+    """also a zero and a subnormal c: the latter reads as 1.f at the exponent below that of the smallest normal number"""
+    ZEROS = "zeros"
+    """as in accumulator, and zero elements: only its exponent says that a term is a zero, and its bits can be lost"""
+
+    @property
+    def of_c(self) -> bool:
+        """Whether any c has it."""
+        return self is not ImplicitOnes.NORMAL
+
+    @property
+    def of_zeros(self) -> bool:
+        """Whether zero elements of a and b have it."""
+        return self is ImplicitOnes.ZEROS
 
 
 class LateRounding(StrEnum):

@@ -8,11 +8,12 @@ from __future__ import annotations
 from mmaproof.designs.steps.fused import FusedStep, JoinedAsTerm, JoinedExactly, JoinedInIeee, JoinedRoundedDown
 from mmaproof.designs.steps.integer import IntegerStep
 from mmaproof.designs.steps.interleaved import InterleavedStep
+from mmaproof.designs.steps.lanes import LanesStep
 from mmaproof.designs.steps.pairwise import PairwiseStep
 from mmaproof.designs.steps.sequential import SequentialStep
 from mmaproof.designs.steps.step import Guarantee, RoundedStep, Step
 
-STEPS: tuple[type[Step], ...] = (IntegerStep, FusedStep, PairwiseStep, SequentialStep, InterleavedStep)
+STEPS: tuple[type[Step], ...] = (IntegerStep, FusedStep, PairwiseStep, SequentialStep, InterleavedStep, LanesStep)
 """Every kind of step. The first one that the settings choose is taken."""
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "JoinedExactly",
     "JoinedInIeee",
     "JoinedRoundedDown",
+    "LanesStep",
     "PairwiseStep",
     "RoundedStep",
     "SequentialStep",

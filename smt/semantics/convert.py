@@ -80,10 +80,12 @@ def convert(
     e_max: Word[D],
     fraction_bits: int,
     zero_negative: Truth[T],
+    trace: Truth[T] | None = None,
 ) -> tuple[Word[D], Truth[T]]:
     """Return the pattern of ``rho(total * 2**(e_max - fraction_bits))`` and whether it overflowed to infinity.
 
-    ``zero_negative`` is the sign of the result where ``total`` is zero. The magnitude is normalised so that its
+    ``zero_negative`` is the sign of the result where ``total`` is zero. Where ``trace`` holds, a total that is not zero
+    is rounded as though its magnitude were larger by less than any bit counts. The magnitude is normalised so that its
     top bit has the exponent E, moved down where E < e_min (gradual underflow), and cut to the precision p of the
     conversion. Exponent field and significand are then put together by one addition: with E - e_min in the
     field, the integer bit of a normal number adds the missing one, and a carry out of the rounded significand
@@ -101,7 +103,7 @@ def convert(
     below_min = above_min < 0
     field = ite(below_min, 0, above_min).narrow_to_unsigned(above_min.width - 1)
     down = ite(below_min, -above_min, 0).narrow_to_unsigned(above_min.width)
-    kept = _round(rho.rounding, negative, top, down, precision)
+    kept = _round(rho.rounding, negative, top, down, precision, trace)
 
     # e8m13 is held in an fp32 word: the fraction bits it does not use stay zero
     unused = fmt.fraction_bits - rho.fraction_bits
@@ -123,7 +125,7 @@ def convert(
     if rules.flushes:
         small = bits.extract(bits.width - 1, rho.fraction_bits).is_value(0)
         if rules.tininess is Tininess.UNBOUNDED and not rho.rounding.truncates:
-            small = _is_tiny(rho, negative, top, above_min)
+            small = _is_tiny(rho, negative, top, above_min, trace)
         bits = ite(small, algebra.unsigned(0, bits.width), bits)
     if fmt.specials is Specials.FNUZ:  # the pattern of a negative zero is its NaN
         result_negative = result_negative & ~bits.is_value(0)
@@ -148,20 +150,22 @@ def _stays_finite(algebra: Algebra[D, T], rules: Rules, negative: Truth[T]) -> T
             return algebra.truth(False)
 
 
-def _is_tiny(rho: Conversion, negative: Truth[T], top: Word[D], above_min: Word[D]) -> Truth[T]:
+def _is_tiny(rho: Conversion, negative: Truth[T], top: Word[D], above_min: Word[D], trace: Truth[T] | None) -> Truth[T]:
     """Return whether a number is below ``2**e_min`` once rounded as though exponents had no lower end.
 
     It is where its top bit lies below ``2**e_min``, unless that bit is the next one below and the significand rounds up
     to the next power of two.
     """
     precision = rho.fraction_bits + 1
-    kept = _round(rho.rounding, negative, top, top.algebra.unsigned(0, 1), precision)
+    kept = _round(rho.rounding, negative, top, top.algebra.unsigned(0, 1), precision, trace)
     just_below = above_min.is_value(-1)
     return (above_min < 0) & ~(just_below & kept.bit(precision))
 
 
-def _round(rounding: Rounding, negative: Truth[T], top: Word[D], down: Word[D], precision: int) -> Word[D]:
-    """Return the ``precision`` highest bits of ``top`` moved ``down`` places, rounded.
+def _round(
+    rounding: Rounding, negative: Truth[T], top: Word[D], down: Word[D], precision: int, trace: Truth[T] | None
+) -> Word[D]:
+    """Return the ``precision`` highest bits of ``top`` moved ``down`` places, rounded; ``trace`` lies below all of them.
 
     The result is one bit wider, unless the rounding truncates.
     """
@@ -175,6 +179,8 @@ def _round(rounding: Rounding, negative: Truth[T], top: Word[D], down: Word[D], 
         sticky = ~top.extract(surplus, 0).is_value(0)
         top = top.drop_low(surplus + 1).concatenate(sticky.as_bit())
     moved = top.shift_right_jam(down)
+    if trace is not None:  # the lowest bit is a sticky bit, whatever was moved
+        moved = moved.drop_low(1).concatenate((trace | moved.bit(0)).as_bit())
     if rounding is Rounding.RTO:
         return moved.shift_right_jam(moved.algebra.unsigned(2, 2)).narrow(precision)
     one, zero = (top.algebra.unsigned(bit, precision) for bit in (1, 0))

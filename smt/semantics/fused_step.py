@@ -15,7 +15,7 @@ from mmaproof.designs.readings import Sticky, ZeroSum
 from mmaproof.designs.steps import FusedStep
 from mmaproof.designs.steps.aligned import ScaledGroups
 from mmaproof.smt.algebra.magnitudes import with_top_exponent
-from mmaproof.smt.algebra.protocol import Algebra, D, T, Word, ite
+from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word, ite
 from mmaproof.smt.algebra.signals import Signal, SignalKind
 from mmaproof.smt.semantics.align import align, loses_bits
 from mmaproof.smt.semantics.convert import Rules, convert
@@ -44,13 +44,12 @@ def fused_step(
     total, e_max, fraction_bits = sums[-1].total, sums[-1].e_max, sums[-1].fraction_bits
     if path.rounds_again is not None:
         total, e_max, fraction_bits = _round_down_again(sums[-1], path.rounds_again)
-    if step.sticky is Sticky.YES:
-        total, fraction_bits = _with_sticky_bit(algebra, sums, total), fraction_bits + 1
+    trace = lost_bits(algebra, sums) if step.sticky is Sticky.YES else None
     rules, zero_negative = Rules.of(step), algebra.truth(False)
     if step.zero_sum is ZeroSum.IEEE:
         negatives = [*(product_sign(x) for x in products), accumulator.negative]
         zero_negative = rules.sign_of_zero(algebra, negatives)
-    converted, overflowed = convert(algebra, rules, total, e_max, fraction_bits, zero_negative)
+    converted, overflowed = convert(algebra, rules, total, e_max, fraction_bits, zero_negative, trace)
     special = special_result(algebra, products, (c,), step)
     d = choose_special(algebra, design.d_format, step.nan_code, special, converted)
     return StepSignals(path, tuple(sums), (), converted, overflowed, special, d)
@@ -122,17 +121,11 @@ def _normalised(term: Term[D, T]) -> Term[D, T]:
     return Term(width - 1, term.negative, exponent, significand, nonzero, (1 << width) - 1)
 
 
-def _with_sticky_bit(algebra: Algebra[D, T], sums: Sequence[FusedSum[D, T]], total: Word[D]) -> Word[D]:
-    """Return the magnitude of a sum with one more bit: whether alignment cut a nonzero bit off any term.
-
-    A sum that is zero stays zero.
-    """
-    lost = algebra.any_of(
+def lost_bits(algebra: Algebra[D, T], sums: Sequence[FusedSum[D, T]]) -> Truth[T]:
+    """Return whether alignment cut a nonzero bit off any term of any of the sums."""
+    return algebra.any_of(
         [loses_bits(algebra, term, x.e_max, cut) for x in sums for term, cut in zip(x.terms, x.path.cuts, strict=True)]
     )
-    magnitude = total.magnitude()
-    sticky = lost & ~magnitude.is_value(0)
-    return magnitude.concatenate(sticky.as_bit()).negated_where(total < 0)
 
 
 def _round_down_again(total: FusedSum[D, T], late_bits: int) -> tuple[Word[D], Word[D], int]:

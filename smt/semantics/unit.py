@@ -9,7 +9,7 @@ from typing import Any, Generic
 from mmaproof.designs.design import Design
 from mmaproof.designs.formats import FORMATS, Format
 from mmaproof.designs.readings import ChainInfinity, FlushedSign, Widening
-from mmaproof.designs.steps import FusedStep, IntegerStep, InterleavedStep, PairwiseStep, RoundedStep, SequentialStep
+from mmaproof.designs.steps import FusedStep, IntegerStep, InterleavedStep, LanesStep, PairwiseStep, RoundedStep, SequentialStep
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Word
 from mmaproof.smt.semantics import ieee
 from mmaproof.smt.semantics.convert import Rules
@@ -18,6 +18,7 @@ from mmaproof.smt.semantics.fused_step import fused_step
 from mmaproof.smt.semantics.integer_step import integer_step, read_integer
 from mmaproof.smt.semantics.interleaved_step import interleaved_step
 from mmaproof.smt.semantics.labels import Addend, Element, Partial
+from mmaproof.smt.semantics.lanes_step import lanes_step
 from mmaproof.smt.semantics.pairwise_step import pairwise_step
 from mmaproof.smt.semantics.sequential_step import sequential_step
 from mmaproof.smt.semantics.signals import StepSignals
@@ -131,6 +132,8 @@ def _step(
             return sequential_step(design, step, algebra, path, products, accumulator)
         case InterleavedStep():
             return interleaved_step(design, step, algebra, path, products, accumulator)
+        case LanesStep():
+            return lanes_step(design, step, algebra, path, products, accumulator)
         case _:
             raise TypeError(f"{type(step).__name__} has no semantics")
 

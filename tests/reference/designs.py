@@ -9,7 +9,7 @@ from typing import Any
 from mmaproof.designs.design import Design
 from mmaproof.designs.operands import Operands
 from mmaproof.designs.parameters import complete_settings
-from reference import accumulators, exact, families
+from reference import accumulators, exact, families, riscv, vortex
 
 Patterns = list[int]
 Ask = Callable[[Design, Patterns, Patterns, Operands, int], int]
@@ -227,6 +227,18 @@ def _interleaved(design: Design, a: Patterns, b: Patterns, operands: Operands, n
     )
 
 
+def _rvbna(design: Design, a: Patterns, b: Patterns, operands: Operands, nan_code: int) -> int:
+    """Only what the draft fixes: the guard bits follow from n, and nothing else is asked of the design."""
+    assert nan_code == riscv.CANONICAL_NAN
+    return riscv.bulk_dot(a, b, operands.c, n=design.step.L, **_some(_formats(design), "a_format", "b_format"))
+
+
+def _vortex(design: Design, a: Patterns, b: Patterns, operands: Operands, nan_code: int) -> int:
+    """Only what the RTL fixes for some number of lanes: nothing else is asked of the design."""
+    assert nan_code == vortex.NAN
+    return vortex.tfr(a, b, operands.c, L=design.step.L, **_some(_formats(design), "a_format", "b_format"))
+
+
 _FAMILIES: dict[str, Ask] = {
     "t-fdpa": _t_fdpa,
     "fma-chain": _fma,
@@ -239,6 +251,8 @@ _FAMILIES: dict[str, Ask] = {
     "adder-tree": _tree,
     "emulated-fp8": _late,
     "bulk-normalisation": _late,
+    "rvbna": _rvbna,
+    "vortex-tfr": _vortex,
     "integer": _integer,
     "interleaved-fma": _interleaved,
     "sequential": _sequential,

@@ -196,7 +196,8 @@ def fused_sum(terms: Sequence[Term], design: Design) -> int:
         product_bits = 2 if design.product_exponent == "summed" else 1
         total = wrap(total, 1 + design.carry_bits + product_bits + design.fraction_bits)
     if design.sticky == "yes" and total and any(loses_bits(term, unit) for term in terms):
-        total, unit = 2 * total + (1 if total > 0 else -1), unit - 1
+        # far below the last place of any rounding: a sticky bit makes no tie, it breaks one
+        total, unit = (total << 200) + (1 if total > 0 else -1), unit - 200
     return design.convert(total, unit)
 
 
@@ -308,7 +309,7 @@ def dot(
     ``fraction_bits`` is F. Open points: 1 ``zero_c``, 2 ``zero_product``, 3 and 4 ``floor``, 5
     ``c_subnormal`` (for a c of any format), 6 ``overflow``, 7 ``negative_zero``, 8 ``chain_infinity``, 13
     ``carry_bits``. ``subnormals`` is a key of FLUSHED; c is flushed in each step. With ``sticky`` "yes" a sum that is
-    not zero is followed by one bit more, set where any term lost a nonzero bit. Products are multiplied with
+    not zero grows by next to nothing where any term lost a nonzero bit. Products are multiplied with
     ``2**product_shift``.
     """
     design = Design(

@@ -1,0 +1,78 @@
+"""A step whose products are lanes of a narrow register: the variant TFR of Vortex's tensor unit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from mmaproof.designs.readings import ImplicitOnes, NegativeZero, Sticky, Summation
+from mmaproof.designs.signature import Signature
+from mmaproof.designs.steps.record import IntegerRange, parameter
+from mmaproof.designs.steps.step import RoundedStep
+
+RTL = "Vortex, hw/rtl/tcu/tfr"
+
+
+@dataclass(frozen=True)
+class LanesStep(RoundedStep):
+    """Products, or sums of two neighbours, are lanes. They and c are aligned, truncated and added in one register.
+
+    A lane that is zero and a zero c read the exponent e_zero. The register is two's complement and wraps. Its most
+    negative number has no magnitude there, and reads as zero.
+    """
+
+    selects = {"summation": Summation.LANES}  # noqa: RUF012
+    implies = {"negative_zero": NegativeZero.NEGATIVE}  # noqa: RUF012
+
+    fraction_bits: int = parameter(
+        23, IntegerRange(1, 5000), "F: fraction bits kept below 2**e_max after alignment", f"{RTL}/VX_tcu_tfr_align.sv"
+    )
+    pair_bits: int | None = parameter(
+        None,
+        IntegerRange(1, 200, otherwise="none"),
+        "fraction bits of two products that are added in one lane; the lowest bit of their sum is dropped",
+        f"{RTL}/VX_tcu_tfr_mul_f8.sv",
+    )
+    carry_bits: int | None = parameter(
+        None,
+        IntegerRange(0, 64, otherwise="sufficient"),
+        "integer bits of the sum above those of one product; the register wraps, 'sufficient' never does",
+        f"{RTL}/VX_tcu_tfr_acc.sv",
+    )
+    e_zero: int = parameter(
+        -133, IntegerRange(-2000, 2000), "exponent of a lane that is zero, and of c = 0", f"{RTL}/VX_tcu_tfr_mul_join.sv"
+    )
+    implicit_ones: ImplicitOnes = parameter(
+        ImplicitOnes.NORMAL,
+        ImplicitOnes,
+        "which operands have the implicit one in their significand",
+        f"{RTL}/VX_tcu_tfr_mul_f16.sv, VX_tcu_tfr_mul_join.sv",
+    )
+    sticky: Sticky = parameter(
+        Sticky.NO,
+        Sticky,
+        "effect of bits that are cut off the terms on the rounding of the sum",
+        f"{RTL}/VX_tcu_tfr_align.sv, VX_tcu_tfr_norm_round.sv",
+    )
+
+    @property
+    def kept_bits(self) -> int | None:
+        """F: the fraction bits below e_max that a lane keeps."""
+        return self.fraction_bits
+
+    @property
+    def register(self) -> int | None:
+        """Width of the register: a sign, carry bits, two integer bits of a product, and F; None if it never wraps."""
+        return None if self.carry_bits is None else 1 + self.carry_bits + 2 + self.fraction_bits
+
+    def misfits(self, signature: Signature, k: int) -> Iterator[tuple[str, str]]:
+        """Yield what does not fit, as in ``Step``. A lane of two products needs two, and has none of scales."""
+        yield from super().misfits(signature, k)
+        if signature.scale is not None:
+            yield "summation", f"summation = {Summation.LANES}: lanes have no scales"
+        if self.pair_bits is None:
+            return
+        if self.L % 2:
+            yield "L_max", f"L = {self.L} is odd, and each lane adds two products"
+        if self.pair_bits < signature.a.fraction_bits + signature.b.fraction_bits:
+            yield "pair_bits", f"pair_bits = {self.pair_bits} does not hold one product of {signature.a.name}"
