@@ -125,7 +125,8 @@ def evidence_word(design: Design) -> str:
 
     stated = design.evidence.whole
     word = MARK if design.is_assumed else "-" if stated is None else stated.level.value
-    return f"{word}+recorded" if design.evidence.row in load_recorded() else word
+    recorded = load_recorded().get(design.evidence.row)
+    return f"{word}+recorded" if recorded is not None and recorded.refuted else word
 
 
 def print_evidence(levels: dict[str, Evidence]) -> None:

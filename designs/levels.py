@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -31,12 +31,17 @@ SILENT = {
 
 @dataclass(frozen=True)
 class RecordedRow:
-    """What recordings decide of a row: ``refuted`` has, for each parameter, the fewest rows that refute a value."""
+    """What recordings say of a row of the catalogue.
+
+    ``refuted`` has, for each parameter that they decide, the fewest rows that refute another value of it. ``left`` has,
+    for parameters that they restrict and do not decide, the other values that are left, as texts.
+    """
 
     row: str
     recordings: tuple[str, ...]
     rows: int
     refuted: Mapping[str, int]
+    left: Mapping[str, tuple[str, ...]]
 
     def evidence(self, parameter: str) -> Evidence:
         """Return the evidence for a parameter that the recordings decide."""
@@ -55,7 +60,16 @@ def load_recorded() -> Mapping[str, RecordedRow]:
 def parse_recorded(text: str) -> Mapping[str, RecordedRow]:
     """Return the rows of a file of recorded evidence."""
     rows = tomllib.loads(text).get("row", [])
-    return {x["row"]: RecordedRow(x["row"], tuple(x["recordings"]), x["rows"], dict(x["refuted"])) for x in rows}
+    return {
+        x["row"]: RecordedRow(
+            x["row"],
+            tuple(x["recordings"]),
+            x["rows"],
+            dict(x["refuted"]),
+            {name: tuple(texts) for name, texts in x["left"].items()},
+        )
+        for x in rows
+    }
 
 
 def levels_of(design: Design) -> dict[str, Evidence]:
@@ -77,7 +91,10 @@ def levels_of(design: Design) -> dict[str, Evidence]:
         elif recorded is not None and name in recorded.refuted:
             found[name] = recorded.evidence(name)
         else:
-            found[name] = _stated(design, name, disputed)
+            stated = _stated(design, name, disputed)
+            if recorded is not None and name in recorded.left:
+                stated = replace(stated, source=f"{stated.source}; recordings leave {', '.join(recorded.left[name])}")
+            found[name] = stated
     return found
 
 
