@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from mmaproof.cli.output import say_wrapped
+from mmaproof.cli.output import say
 
 if TYPE_CHECKING:
     from mmaproof.designs.design import Design
@@ -16,14 +16,9 @@ FEW = 4
 """Up to so many assumed rows are named; more are counted by architecture."""
 
 
-def assumed_names(designs: Iterable[Design]) -> list[str]:
-    """Return the names of the designs whose row of the catalogue is assumed, each once: a field of JSON data."""
-    return list(dict.fromkeys(x.name for x in designs if x.is_assumed))
-
-
 def say_assumed(designs: Iterable[Design], what: str = "this answer", indent: str = "  ") -> None:
-    """Print that ``what`` rests on assumed rows, where one of ``designs`` is of such a row."""
-    names = assumed_names(designs)
+    """Print, in one line, that ``what`` rests on assumed rows, where one of ``designs`` is of such a row."""
+    names = list(dict.fromkeys(x.name for x in designs if x.is_assumed))
     if not names:
         return
     held = names
@@ -31,4 +26,4 @@ def say_assumed(designs: Iterable[Design], what: str = "this answer", indent: st
         of = dict.fromkeys(x.partition("/")[0] for x in names)
         held = [f"{len(names)} of {', '.join(of)}"]
     rows = "an assumed row" if len(names) == 1 else "assumed rows"
-    say_wrapped(f"assumed: {what} rests on {rows}: {', '.join(held)} (no source describes the unit)", indent)
+    say(f"{indent}assumed: {what} rests on {rows}: {', '.join(held)} (no source describes the unit)")

@@ -20,7 +20,11 @@ commands = typer.Typer(rich_markup_mode=None, context_settings={"help_option_nam
 
 def register(app: typer.Typer) -> None:
     """Add the commands to ``app``."""
-    app.add_typer(commands, name="recordings", help="Show recordings, say what they decide, and make them out of text files of others.")
+    app.add_typer(
+        commands,
+        name="recordings",
+        help="Show recordings, say what they decide, and make them out of text files of others.",
+    )
 
 
 @commands.command()
@@ -59,7 +63,11 @@ def decide(
     output: Annotated[
         Path | None,
         typer.Option(
-            "-o", "--output", metavar="FILE.toml", help="Write it as the catalogue's file of evidence.", show_default=False
+            "-o",
+            "--output",
+            metavar="FILE.toml",
+            help="Write it as the catalogue's file of evidence.",
+            show_default=False,
         ),
     ] = None,
     json: Json = False,

@@ -268,7 +268,7 @@ class _Table:
             raise self.fail("evidence", str(error)) from error
         held = self.fields.get("evidence_of", {})
         if not isinstance(held, dict) or not all(isinstance(x, str) for x in held.values()):
-            raise self.fail("evidence_of", f"{held!r} is no table of texts: write {{ nan_code = \"assumed: why\" }}")
+            raise self.fail("evidence_of", f'{held!r} is no table of texts: write {{ nan_code = "assumed: why" }}')
         parameters = {}
         for name, text in held.items():
             try:

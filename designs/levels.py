@@ -14,7 +14,6 @@ from typing import Any
 
 from mmaproof.designs.catalogue import load_catalogue
 from mmaproof.designs.design import Design
-from mmaproof.designs.errors import DesignError
 from mmaproof.designs.evidence import Evidence, Level
 from mmaproof.designs.parameters import DEFINITIONS, complete_settings
 from mmaproof.designs.profiles import load_disputes
@@ -42,6 +41,20 @@ class RecordedRow:
     rows: int
     refuted: Mapping[str, int]
     left: Mapping[str, tuple[str, ...]]
+
+    def merged(self, other: RecordedRow) -> RecordedRow:
+        """Return what these recordings and those of ``other`` say together."""
+        refuted = {**other.refuted, **self.refuted}
+        left: dict[str, tuple[str, ...]] = {}
+        for name in {*self.left, *other.left} - refuted.keys():
+            both = [set(x.left[name]) for x in (self, other) if name in x.left]
+            left[name] = tuple(
+                x for x in (*self.left.get(name, ()), *other.left.get(name, ())) if x in both[0] & both[-1]
+            )
+        refuted |= {name: 1 for name, texts in left.items() if not texts}
+        recordings = tuple(dict.fromkeys((*self.recordings, *other.recordings)))
+        left = {name: tuple(dict.fromkeys(texts)) for name, texts in left.items() if texts}
+        return RecordedRow(self.row, recordings, self.rows + other.rows, refuted, left)
 
     def evidence(self, parameter: str) -> Evidence:
         """Return the evidence for a parameter that the recordings decide."""
@@ -72,15 +85,16 @@ def parse_recorded(text: str) -> Mapping[str, RecordedRow]:
     }
 
 
-def levels_of(design: Design) -> dict[str, Evidence]:
+def levels_of(design: Design, recorded: RecordedRow | None = None) -> dict[str, Evidence]:
     """Return what each parameter of ``design`` that a result may depend on rests on.
 
-    A parameter that was changed from the catalogue's row is assumed; one that a profile sets is published.
+    ``recorded`` is what recordings say of its row, by default those of the project. A parameter that was changed from
+    the catalogue's row is assumed; one that a profile sets is published.
     """
     settings = design.settings
     base = load_catalogue().designs.get(design.base_name)
     before = {} if base is None else complete_settings(base.chain, base.step)
-    recorded = load_recorded().get(design.evidence.row)
+    recorded = recorded or load_recorded().get(design.evidence.row)
     disputed = _disputed(design)
     found = {}
     for name, value in settings.items():
