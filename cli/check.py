@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from mmaproof.cli.assumed import say_assumed
 from mmaproof.cli.explain import lemma_record, print_lemmas
 from mmaproof.cli.operands import operand_lines, operands_record
 from mmaproof.cli.options import (
@@ -108,7 +109,7 @@ def check(
             seed=options.seed,
         )
     if json:
-        print_json(check_record(done))
+        print_json(check_record(done), [unit])
         if not all(run.whole for run in done.finding.runs):
             complain(f"note: where a run says step, {STEP}")
     else:
@@ -198,6 +199,7 @@ def print_check(done: Check, picture: bool, explained: bool) -> None:
     if finding.value is not None:
         say(f"  {done.asked.feature}: {value_text(finding.value)}")
     print_answers(done, explained)
+    say_assumed([done.design])
     if finding.reason is not None:
         say(f"  reason: {finding.reason}")
     if done.verdict == "vacuous":

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from mmaproof.cli.assumed import say_assumed
 from mmaproof.cli.explain import lemma_record, print_lemmas
 from mmaproof.cli.operands import operand_lines, operands_record
 from mmaproof.cli.options import (
@@ -92,7 +93,7 @@ def compare(
             seed=options.seed,
         )
     if json:
-        print_json(comparison_record(answer))
+        print_json(comparison_record(answer), designs)
     else:
         print_comparison(answer, picture, explained)
     if output is not None and answer.witness is not None:
@@ -150,6 +151,7 @@ def print_comparison(answer: Comparison, picture: bool, explained: bool = False)
     say(f"{answer.verdict}: {' and '.join(d.name for d in question.designs)}")
     asked = [f"k = {question.k}", *(f"where {p}" for p in question.where)]
     say(f"  asked for {', '.join(asked)}; answered by {answer.origin}, {answer.seconds:.2f} s in all")
+    say_assumed(question.designs)
     print_lemmas(answer.lemmas, "d = " + " = ".join(f"d of {d.name}" for d in question.designs), whole=explained)
     if answer.reason is not None:
         say(f"  reason: {answer.reason}")

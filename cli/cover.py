@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from mmaproof.cli.assumed import say_assumed
 from mmaproof.cli.executors import Dask, runner
 from mmaproof.cli.options import SOLVING, DesignName, Json, SolvingOptions, with_backend, with_solving
 from mmaproof.cli.output import (
@@ -80,9 +81,10 @@ def cover(
     if done.unasked:
         complain(f"note: not asked: {done.unasked}")
     if json:
-        print_json(coverage_record(done))
+        print_json(coverage_record(done), [unit])
     else:
         print_coverage(done)
+        say_assumed([unit], indent="")
     return EXIT_HOLDS if done.is_complete else EXIT_UNKNOWN
 
 

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.measure import Measurement
 from rich.table import Table
 
+from mmaproof.cli.assumed import MARK, say_assumed
 from mmaproof.cli.options import DesignName, Json
-from mmaproof.cli.output import print_json, results, say
+from mmaproof.cli.output import print_json, results, say, say_wrapped
+
+if TYPE_CHECKING:
+    from mmaproof.designs.design import Design
+    from mmaproof.designs.evidence import Evidence
 
 ALWAYS_SHOWN = ("widening",)
 """Parameters that are shown of every design, of those too whose steps do not have them."""
@@ -29,7 +34,10 @@ def list_designs(
     ] = None,
     json: Json = False,
 ) -> None:
-    """List the catalogue: every design with its K and main parameters."""
+    """List the catalogue: every design with its K, its main parameters, and what its row rests on.
+
+    The last column is vendor, published or assumed, with +recorded where recordings decide parameters of the row.
+    """
     from mmaproof.designs.catalogue import load_catalogue
     from mmaproof.designs.errors import DesignError
 
@@ -38,17 +46,17 @@ def list_designs(
         raise DesignError(f"unknown architecture {architecture!r}: one of {', '.join(catalogue.architectures)}")
     chosen = [d for d in catalogue.designs.values() if architecture in (None, d.architecture)]
     if json:
-        print_json({"designs": [d.record() for d in chosen]})
+        print_json({"designs": [design_record(d) for d in chosen]})
         return
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in ("design", "K", "L", "F", "rho", "family"):
+    for heading in ("design", "K", "L", "F", "rho", "family", "evidence"):
         # on a narrow terminal names of designs are folded and nothing is left out
         table.add_column(
             heading, justify="right" if heading in "KLF" else "left", no_wrap=heading != "design", overflow="fold"
         )
     for d in chosen:
         fraction_bits = str(d.settings.get("fraction_bits", "-"))
-        table.add_row(d.name, str(d.k), str(d.step.L), fraction_bits, d.step.rho, d.family)
+        table.add_row(d.name, str(d.k), str(d.step.L), fraction_bits, d.step.rho, d.family, evidence_word(d))
     console = results()
     width = max(console.width, NARROWEST)
     if not console.is_terminal:
@@ -57,19 +65,21 @@ def list_designs(
 
 
 def show(design: DesignName, json: Json = False) -> None:
-    """Show one design: formats, every parameter with its meaning, widths, and source."""
+    """Show one design: formats, widths, source, and every parameter with its meaning and what its value rests on."""
     from mmaproof.designs.catalogue import find_design, load_catalogue
+    from mmaproof.designs.levels import levels_of
     from mmaproof.designs.parameters import DEFINITIONS, complete_settings, format_settings
     from mmaproof.smt.semantics.widths import sum_widths
 
     found = find_design(design)
     if json:
-        print_json(found.record())
+        print_json(design_record(found))
         return
     title = load_catalogue().architectures[found.architecture]
     say(found.name)
     say(f"  {title.title}{' (' + ', '.join(title.targets) + ')' if title.targets else ''}, family {found.family}")
     say(f"  source: {found.source}")
+    say_assumed([found], "everything about it")
     say("  formats: " + ", ".join(f"{x} {f.name}" for x, f in zip("abcd", found.formats, strict=True)))
     steps, products = found.k // found.step.L, found.step.L
     say(
@@ -86,12 +96,43 @@ def show(design: DesignName, json: Json = False) -> None:
             f" + {widths.fraction_bits} fraction{wraps}"
         )
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-    for heading in ("parameter", "value", "meaning", "allowed"):
+    for heading in ("parameter", "value", "evidence", "meaning", "allowed"):
         table.add_column(heading, overflow="fold")
     names = [name for name in DEFINITIONS if name in found.settings or name in ALWAYS_SHOWN]
+    levels = levels_of(found)
     for name, value in format_settings(complete_settings(found.chain, found.step), names).items():
         changed = "*" if name in found.changed else ""
-        table.add_row(name + changed, value, DEFINITIONS[name].meaning, DEFINITIONS[name].allowed())
+        level = levels[name].level.value if name in levels else "-"
+        table.add_row(name + changed, value, level, DEFINITIONS[name].meaning, DEFINITIONS[name].allowed())
     results().print(table)
     if found.changed:
         say("* changed from the catalogue's row")
+    print_evidence(levels)
+
+
+def design_record(design: Design) -> dict[str, Any]:
+    """Return a design as JSON data, with the evidence for each parameter and whether its row is assumed."""
+    from mmaproof.designs.levels import levels_of
+
+    levels = levels_of(design)
+    evidence = {name: {"level": x.level.value, "source": x.source} for name, x in levels.items()}
+    return {**design.record(), "assumed": design.is_assumed, "evidence": evidence}
+
+
+def evidence_word(design: Design) -> str:
+    """Return in a word what the row of a design rests on: its level, and whether recordings decide some of it."""
+    from mmaproof.designs.levels import load_recorded
+
+    stated = design.evidence.whole
+    word = MARK if design.is_assumed else "-" if stated is None else stated.level.value
+    recorded = load_recorded().get(design.evidence.row)
+    return f"{word}+recorded" if recorded is not None and recorded.refuted else word
+
+
+def print_evidence(levels: dict[str, Evidence]) -> None:
+    """Print what the levels of a table of parameters are: parameters of the same evidence together."""
+    held: dict[Evidence, list[str]] = {}
+    for name, evidence in levels.items():
+        held.setdefault(evidence, []).append(name)
+    for evidence, names in sorted(held.items(), key=lambda x: list(type(x[0].level)).index(x[0].level)):
+        say_wrapped(f"{', '.join(names)}: {evidence.source}", f"{evidence.level.value}: ")

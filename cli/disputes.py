@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from mmaproof.cli.assumed import say_assumed
 from mmaproof.cli.executors import Dask, runner
 from mmaproof.cli.operands import operand_lines, operands_record
 from mmaproof.cli.options import SOLVING, Json, SolvingOptions, with_backend, with_solving
@@ -70,7 +71,7 @@ def disputes(
     elif output is not None:
         complain(f"note: {output} is not written: no vector was found")
     if json:
-        print_json({"disputes": [dispute_record(d) for d in found]})
+        print_json({"disputes": [dispute_record(d) for d in found]}, [d.design for d in found])
     elif not found:
         say(f"no open point applies to {'the designs' if architecture is None else architecture}")
     return EXIT_UNKNOWN if any(STATUS[d.status.value] == "unknown" for d in found) else EXIT_HOLDS
@@ -105,6 +106,7 @@ def print_dispute(dispute: Dispute, before: Dispute | None) -> None:
     """Print a dispute for a person; what it shares with the one ``before`` is not repeated."""
     if before is None or before.design is not dispute.design:
         say("\n" + ", ".join(dispute.designs))
+        say_assumed([dispute.design], "what follows")
         before = None
     if before is None or before.point is not dispute.point:
         say(f"  {dispute.point.number}. {dispute.point.title}")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, assert_never
 
 import typer
 
+from mmaproof.cli.assumed import say_assumed
 from mmaproof.cli.options import Json, NanCodes, Seed, Where, ZeroSigns, askable, with_backend
 from mmaproof.cli.output import EXIT_HOLDS, complain, print_json, say
 from mmaproof.cli.version import tool_version
@@ -130,10 +131,12 @@ def export(
         chosen = [find_design(x) for x in designs or []]
         write = _program if form in PROGRAMS else _vectors
         record, text = write(sources[0], form, output, chosen, (k, rows, seed))
+    about = [find_design(x) for x in ([*sources] if form in (ExportFormat.SMT2, *MODELS) else designs or [])]
     if json:
-        print_json({"file": str(output), "format": form.value, **record})
+        print_json({"file": str(output), "format": form.value, **record}, about)
     else:
         say(f"{output}: {text}")
+        say_assumed(about, "what is written")
     return EXIT_HOLDS
 
 

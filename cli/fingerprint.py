@@ -10,6 +10,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
+from mmaproof.cli.assumed import say_assumed
 from mmaproof.cli.check import run_record, value_text
 from mmaproof.cli.executors import Dask, runner
 from mmaproof.cli.options import SOLVING, Json, SolvingOptions, with_backend, with_solving
@@ -102,9 +103,10 @@ def fingerprint(
             rows.setdefault(feature.asked.name, []).append(feature)
     features = [f for row in rows.values() for f in row]
     if json:
-        print_json(fingerprint_record(rows, designs))
+        print_json(fingerprint_record(rows, designs), designs)
     else:
         print_fingerprint(rows, designs)
+        say_assumed(designs, indent="")
     if output is not None:
         origin, version = f"fingerprint (seed {options.seed})", tool_version()
         found = [v for f in features for v in vectors_of(f, designs, origin=origin, version=version)]

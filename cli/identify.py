@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from mmaproof.cli.assumed import say_assumed
 from mmaproof.cli.operands import operand_lines, operands_record
 from mmaproof.cli.options import (
     SOLVING,
@@ -102,7 +103,7 @@ def identify(
     if outcome.oracle.problem is not None:
         complain(f"error: {outcome.oracle.problem}")
     if json:
-        print_json(identification_record(outcome))
+        print_json(identification_record(outcome), (*outcome.matches, *outcome.fitting))
     else:
         print_identification(outcome)
     if outcome.oracle.problem is not None:
@@ -205,6 +206,7 @@ def print_identification(outcome: Identification) -> None:
     for text, designs in (("is", outcome.matches), ("agrees with, not proved to be", outcome.fitting)):
         if designs:
             say(f"  {text} {', '.join(x.name for x in designs)}")
+    say_assumed((*outcome.matches, *outcome.fitting), "what it is called")
     if not (outcome.matches or outcome.fitting):
         say("  is no design of the catalogue")
     for name, finding in outcome.findings.items():

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from mmaproof.cli.assumed import say_assumed
 from mmaproof.cli.compare import comparison_record, witness_vector
 from mmaproof.cli.executors import Dask, executors
 from mmaproof.cli.options import SOLVING, Json, Output, SolvingOptions, with_backend, with_solving
@@ -89,9 +90,10 @@ def matrix(
     found.sort(key=lambda a: place[a.names])
     done = Matrix(designs, found, groups_of(designs, found), not_comparable(designs), time.monotonic() - started)
     if json:
-        print_json(matrix_record(done))
+        print_json(matrix_record(done), designs)
     else:
         print_matrix(done)
+        say_assumed(designs, indent="")
     write_files(done, output, picture)
     return EXIT_UNKNOWN if done.counts["unknown"] else EXIT_HOLDS
 

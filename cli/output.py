@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
 
+    from mmaproof.designs.design import Design
     from mmaproof.smt.solving.verdict import SolverIdentity
 
 X = TypeVar("X")
@@ -74,9 +75,13 @@ def discard(stream: TextIO) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
-def print_json(record: dict[str, Any]) -> None:
-    """Print exactly one JSON object."""
-    print(json.dumps(record, indent=2))
+def print_json(record: dict[str, Any], of: Iterable[Design] | None = None) -> None:
+    """Print exactly one JSON object.
+
+    If it is an answer about designs (``of``), it names those of them that are assumed.
+    """
+    assumed = {} if of is None else {"assumed": list(dict.fromkeys(x.name for x in of if x.is_assumed))}
+    print(json.dumps({**record, **assumed}, indent=2))
 
 
 def solver_record(solver: SolverIdentity | None) -> dict[str, str] | None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from mmaproof.cli.assumed import say_assumed
 from mmaproof.cli.explain import lemma_record, print_lemmas
 from mmaproof.cli.operands import operand_lines, operands_record
 from mmaproof.cli.options import SOLVING, DesignName, Explained, Json, Length, SolvingOptions, with_solving
@@ -53,10 +54,11 @@ def prove_native(
             seed=options.seed,
         )
     if json:
-        print_json(native_record(answer))
+        print_json(native_record(answer), [unit])
     else:
         for graph in answer.graphs:
             _print_graph(graph, explained)
+        say_assumed([unit])
     return EXIT_STATUS[answer.status.value]
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from mmaproof.cli.assumed import say_assumed
 from mmaproof.cli.options import Instruction, Json, Length, Seed, Silence, TargetName, target_of, with_backend
 from mmaproof.cli.output import EXIT_HOLDS, EXIT_UNKNOWN, complain, print_json, say
 from mmaproof.cli.standard import record_standard
@@ -138,10 +139,12 @@ def _record_source(runner: _Runner, rows: Rows, output: Path, json: bool) -> int
                 "rows": held,
                 "unanswered": len(rows.batch) - held,
                 "problem": ran.problem,
-            }
+            },
+            [] if found is None else [found],
         )
     else:
         say(f"{target.name}: {held} rows of {rows.whence} recorded" + (f" in {output}" if held else ""))
         if held < len(rows.batch):
             say(f"  {len(rows.batch) - held} rows not answered by the target")
+        say_assumed([] if found is None else [found], "the name of the unit")
     return EXIT_HOLDS if held == len(rows.batch) and ran.problem is None else EXIT_UNKNOWN

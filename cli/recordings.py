@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mmaproof.cli.options import Json
-from mmaproof.cli.output import EXIT_HOLDS, print_json, say
+from mmaproof.cli.output import EXIT_HOLDS, EXIT_REFUTED, print_json, say, say_wrapped
 
 if TYPE_CHECKING:
+    from mmaproof.hardware_replay.decided import RowDecision
     from mmaproof.hardware_replay.provenance import Provenance
 
 commands = typer.Typer(rich_markup_mode=None, context_settings={"help_option_names": ["-h", "--help"]})
@@ -19,7 +20,11 @@ commands = typer.Typer(rich_markup_mode=None, context_settings={"help_option_nam
 
 def register(app: typer.Typer) -> None:
     """Add the commands to ``app``."""
-    app.add_typer(commands, name="recordings", help="Show recordings, and make them out of text files of others.")
+    app.add_typer(
+        commands,
+        name="recordings",
+        help="Show recordings, say what they decide, and make them out of text files of others.",
+    )
 
 
 @commands.command()
@@ -43,6 +48,78 @@ def show(
         for file, about in found:
             _print(file, about)
     return EXIT_HOLDS
+
+
+@commands.command()
+def decide(
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="[FILE]...",
+            help="Recordings (.npz), or folders of them; those of the project itself count always.",
+            show_default=False,
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="FILE.toml",
+            help="Write it as the catalogue's file of evidence.",
+            show_default=False,
+        ),
+    ] = None,
+    json: Json = False,
+) -> int:
+    """Say which parameters of which rows of the catalogue recordings decide.
+
+    A parameter is decided if every other value of it, with the other parameters as they are, contradicts some recorded
+    row. Of other parameters the values that are left are listed. Exit status 1 if a row of the catalogue is not what
+    was recorded.
+    """
+    from mmaproof.designs.files import require_writable, write_atomically
+    from mmaproof.hardware_replay.decided import decide as decided_by
+    from mmaproof.hardware_replay.decided import recorded_text, recordings_in, recordings_of_the_project
+
+    if output is not None:
+        require_writable(output)
+    named = [y for x in files or [] for y in (recordings_in(x) if x.is_dir() else [x])]
+    found = decided_by([*recordings_of_the_project(), *named])
+    if output is not None:
+        write_atomically(output, recorded_text(found))
+    if json:
+        print_json({"rows": [decision_record(x) for x in found.values()]})
+    else:
+        for decision in found.values():
+            print_decision(decision)
+    return EXIT_REFUTED if any(x.wrong for x in found.values()) else EXIT_HOLDS
+
+
+def decision_record(decision: RowDecision) -> dict[str, Any]:
+    """Return what recordings say of a row of the catalogue as JSON data."""
+    return {
+        "row": decision.row,
+        "recordings": decision.recordings,
+        "rows": decision.rows,
+        "wrong": decision.wrong,
+        "decided": decision.decided,
+        "left": {name: left for name in decision.refuting if (left := decision.left(name))},
+    }
+
+
+def print_decision(decision: RowDecision) -> None:
+    """Print what recordings say of a row of the catalogue for a person."""
+    say(f"{decision.row}: {decision.rows} rows of {', '.join(decision.recordings)}")
+    if decision.wrong:
+        say(f"  {decision.wrong} rows are not what the catalogue has: nothing is decided")
+        return
+    decided = ", ".join(f"{name} ({count})" for name, count in decision.decided.items())
+    say_wrapped(f"{decided or 'nothing'} (fewest rows against another value)", "  decided: ")
+    for name in decision.refuting:
+        left = decision.left(name)
+        if left:
+            say_wrapped(", ".join(left), f"  {name} may also be: ")
 
 
 @commands.command("import")

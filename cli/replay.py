@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from mmaproof.cli.assumed import say_assumed
 from mmaproof.cli.operands import operand_lines, operands_record
 from mmaproof.cli.options import Instruction, Json, NanCodes, Silence, TargetName, target_of, with_backend
 from mmaproof.cli.output import EXIT_HOLDS, EXIT_INPUT, EXIT_REFUTED, EXIT_UNKNOWN, complain, print_json, results, say
@@ -53,15 +55,29 @@ def replay(
     report = run_all(rows.answers, runner, nan_codes=nan_codes)
     for problem in (*rows.problems, *report.problems):
         complain(f"error: {problem}")
+    about = _designs(rows.answers, runner)
     if json:
-        print_json(replay_record(source, runner, report, rows))
+        print_json(replay_record(source, runner, report, rows), about)
     else:
         print_replay(source, runner, report)
+        say_assumed(about, "the model that was run or expected")
     if rows.problems:
         return EXIT_INPUT
     if report.mismatches:
         return EXIT_REFUTED
     return EXIT_UNKNOWN if report.unanswered or report.problems or not report.rows else EXIT_HOLDS
+
+
+def _designs(answers: list[Answers], target: Target) -> list[Design]:
+    """Return the designs that were run, and those whose outputs were expected, as far as they are known."""
+    from mmaproof.designs.catalogue import find_design
+    from mmaproof.designs.errors import DesignError
+
+    found = [x for part in answers if (x := target.design_of(part)) is not None]
+    for name in {part.design for part in answers} - {None}:
+        with suppress(DesignError):  # a name that is not in this catalogue
+            found.append(find_design(str(name)))
+    return found
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from mmaproof.cli.assumed import say_assumed
 from mmaproof.cli.operands import operands_record, parse_operands
 from mmaproof.cli.options import DesignName, Json, Length
 from mmaproof.cli.output import print_json, results, say
@@ -51,10 +52,12 @@ def run(
                 "k": len(operands),
                 **operands_record(found.formats, operands, found.scale_format),
                 "d": d,
-            }
+            },
+            [found],
         )
         return
     if explain:
         results().print(Drawing(explained([found], operands)))
     else:
         say(f"{d} = {pattern_value(found.d_format, result)}")
+    say_assumed([found])

@@ -7,6 +7,7 @@ from importlib.metadata import version
 from json import dumps
 from typing import TYPE_CHECKING, Any
 
+from mmaproof.cli.assumed import say_assumed
 from mmaproof.cli.output import EXIT_HOLDS, EXIT_UNKNOWN, complain, counted, print_json, say
 from mmaproof.cli.version import tool_version
 
@@ -58,9 +59,10 @@ def record_standard(
         raise
     made.write()
     if json:
-        print_json(made.record())
+        print_json(made.record(), [x.design for x in made.sampled])
     else:
         made.print()
+        say_assumed([x.design for x in made.sampled], "the model", indent="")
     for problem in made.problems:
         complain(f"error: {problem}")
     return EXIT_UNKNOWN if made.problems or any(_of(x, "unanswered") for x in made.sampled) else EXIT_HOLDS

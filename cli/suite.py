@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from mmaproof.cli.assumed import say_assumed
 from mmaproof.cli.executors import Dask, executors
 from mmaproof.cli.matrix import chosen
 from mmaproof.cli.operands import operands_record
@@ -88,11 +89,12 @@ def suite(
             found = list(counted(making, "kinds", len(groups)))
     found.sort(key=lambda x: groups.index(x.group))
     if json:
-        print_json(suites_record(found, time.monotonic() - started))
+        print_json(suites_record(found, time.monotonic() - started), designs)
     else:
         from mmaproof.cli.suite_text import print_suites
 
         print_suites(found, time.monotonic() - started)
+        say_assumed(designs, indent="")
     vectors = [vector_of(x, v) for x in found for v in x.vectors]
     if output is not None and vectors:
         write_vectors(output, vectors)

@@ -7,7 +7,7 @@ import os
 import re
 import tomllib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -15,8 +15,9 @@ from typing import Any
 
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import CatalogueError, DesignError, InputError, did_you_mean
+from mmaproof.designs.evidence import Evidence, Level, RowEvidence
 from mmaproof.designs.formats import Format, find_format
-from mmaproof.designs.parameters import DEFINITIONS, compose, parse_parameter
+from mmaproof.designs.parameters import DEFINITIONS, compose, definition, parse_parameter
 from mmaproof.designs.profiles import load_disputes
 from mmaproof.designs.signature import Signature
 
@@ -24,7 +25,7 @@ _NUMBER = r"([0-9]{1,9})"
 _SHAPE = re.compile(f"m{_NUMBER}n{_NUMBER}k{_NUMBER}(?![0-9])|(?<![0-9]){_NUMBER}x{_NUMBER}x{_NUMBER}(?![0-9])")
 _BLOCKS = re.compile(r"_\d+b(?=_)")
 _ROW_FIELDS = ("architecture", "family", "a", "b", "c", "d", "instructions", "source")
-_FAMILY_FIELDS = ("L_max", *(n for n in DEFINITIONS if n != "L"))
+_FAMILY_FIELDS = ("L_max", "evidence", "evidence_of", *(n for n in DEFINITIONS if n != "L"))
 _ROW_OPTIONAL = ("scale", "block", *_FAMILY_FIELDS)
 _TABLES = ("architectures", "families", "unit")
 _NAME = re.compile(r"[A-Za-z0-9_.-]+")
@@ -32,11 +33,23 @@ _NAME = re.compile(r"[A-Za-z0-9_.-]+")
 
 @dataclass(frozen=True, slots=True)
 class Architecture:
-    """A generation of units: its short name, its published title, and its compilation targets."""
+    """A generation of units: its short name, its published title, and its compilation targets.
+
+    ``assumed_like`` is the architecture whose rows are taken over because no source describes this one.
+    """
 
     name: str
     title: str
     targets: tuple[str, ...]
+    assumed_like: str | None = None
+
+
+@dataclass(frozen=True)
+class _Family:
+    """What rows share: parameters and L_max, and what these rest on."""
+
+    settings: dict[str, Any]
+    evidence: RowEvidence
 
 
 @dataclass(frozen=True)
@@ -147,14 +160,15 @@ def read_catalogue(*paths: Path) -> Catalogue:
     Raises CatalogueError, which names the file, the row and the field that is wrong.
     """
     architectures: dict[str, Architecture] = {}
-    families: dict[str, dict[str, Any]] = {}
+    families: dict[str, _Family] = {}
     designs: dict[str, Design] = {}
     for path in paths:
         data = _read_toml(path)
         for name in data:
             if name not in _TABLES:
                 raise CatalogueError(f"{path}: {name}: unknown table: one of {', '.join(_TABLES)}")
-        architectures |= {x.name: x.architecture() for x in _tables(path, data, "architectures")}
+        stated = {x.name: x for x in _tables(path, data, "architectures")}
+        architectures |= {name: x.architecture() for name, x in stated.items()}
         families |= {x.name: x.family() for x in _tables(path, data, "families")}
         for row in _units(path, data):
             for design in row.designs(architectures, families):
@@ -163,6 +177,11 @@ def read_catalogue(*paths: Path) -> Catalogue:
                         "instructions",
                         f"{design.base_name} is listed twice (first as {designs[design.base_name].source!r})",
                     )
+                designs[design.base_name] = design
+        for name, table in stated.items():
+            for design in table.assumed_designs(architectures, list(designs.values())):
+                if design.base_name in designs:
+                    raise table.fail("assumed_like", f"{design.base_name} is listed too: {name} has rows of its own")
                 designs[design.base_name] = design
     return Catalogue(designs, architectures)
 
@@ -216,15 +235,48 @@ class _Table:
 
     def architecture(self) -> Architecture:
         """Return the architecture that this table describes."""
-        self.check_fields(("title", "targets"))
+        self.check_fields(("title", "targets"), ("assumed_like",))
         if not _NAME.fullmatch(self.name):
             raise CatalogueError(f"{self.path}: {self.where}: a name is of letters, digits, '_', '.' and '-'")
-        return Architecture(self.name, self.text("title"), tuple(self.texts("targets")))
+        like = self.text("assumed_like") if "assumed_like" in self.fields else None
+        return Architecture(self.name, self.text("title"), tuple(self.texts("targets")), like)
 
-    def family(self) -> dict[str, Any]:
-        """Return the parameters, and L_max, of the family that this table describes."""
+    def assumed_designs(self, architectures: dict[str, Architecture], designs: list[Design]) -> Iterator[Design]:
+        """Yield the designs that this architecture takes over from the one that it is assumed to be like, if any."""
+        like = architectures[self.name].assumed_like
+        if like is None:
+            return
+        described = {x.name for x in architectures.values() if x.assumed_like is None}
+        if like not in described:
+            raise self.fail("assumed_like", f"{like!r} is no architecture with rows: one of {', '.join(described)}")
+        for design in (x for x in designs if x.architecture == like):
+            row = f"{self.name}/{design.evidence.row.partition('/')[2]}"
+            evidence = RowEvidence(row, Evidence(Level.ASSUMED, ""), like=like)
+            source = f"assumed, described by no source: as {design.base_name} ({design.source})"
+            yield replace(design, architecture=self.name, source=source, evidence=evidence)
+
+    def family(self) -> _Family:
+        """Return the family that this table describes."""
         self.check_fields((), _FAMILY_FIELDS)
-        return self.settings()
+        return _Family(self.settings(), self.evidence())
+
+    def evidence(self) -> RowEvidence:
+        """Return what the parameters of this table rest on, as far as it says."""
+        try:
+            whole = Evidence.parse(self.text("evidence")) if "evidence" in self.fields else None
+        except DesignError as error:
+            raise self.fail("evidence", str(error)) from error
+        held = self.fields.get("evidence_of", {})
+        if not isinstance(held, dict) or not all(isinstance(x, str) for x in held.values()):
+            raise self.fail("evidence_of", f'{held!r} is no table of texts: write {{ nan_code = "assumed: why" }}')
+        parameters = {}
+        for name, text in held.items():
+            try:
+                definition(name)
+                parameters[name] = Evidence.parse(text)
+            except DesignError as error:
+                raise self.fail("evidence_of", f"{name}: {error}") from error
+        return RowEvidence(whole=whole, parameters=parameters)
 
     def check_fields(self, needed: tuple[str, ...], allowed: tuple[str, ...] = ()) -> None:
         """Raise CatalogueError if a field is missing or unknown."""
@@ -281,13 +333,14 @@ class _Table:
             raise self.fail(name, f"{len(found)} formats are given: exactly one is needed")
         return found[0]
 
-    def designs(self, architectures: dict[str, Architecture], families: dict[str, dict[str, Any]]) -> Iterator[Design]:
+    def designs(self, architectures: dict[str, Architecture], families: dict[str, _Family]) -> Iterator[Design]:
         """Yield the designs of a [[unit]] table, one for each instruction and combination of formats."""
         self.check_fields(_ROW_FIELDS, _ROW_OPTIONAL)
         for name, known in (("architecture", architectures), ("family", families)):
             if self.text(name) not in known:
                 raise self.fail(name, f"unknown {self.text(name)!r}: one of {', '.join(known)}")
-        settings = families[self.text("family")] | self.settings()
+        family = families[self.text("family")]
+        settings = family.settings | self.settings()
         if "L_max" not in settings:
             raise self.fail("L_max", "is missing, here and in the family")
         scale = self.format("scale") if "scale" in self.fields else None
@@ -296,9 +349,12 @@ class _Table:
         d = self.format("d")
         if not self.texts("instructions"):
             raise self.fail("instructions", "no instruction is given: one at least")
+        row = ""
         for template in self.texts("instructions"):
             for a, b, c in itertools.product(*columns):
-                yield self.design(template, Signature(a, b, c, d, scale, block), settings)
+                found = self.design(template, Signature(a, b, c, d, scale, block), settings)
+                row = row or found.base_name
+                yield replace(found, evidence=family.evidence.refined(row, self.evidence()))
 
     def design(self, template: str, signature: Signature, settings: dict[str, Any]) -> Design:
         spelled = {f"{{{x}}}": f.isa_name for x, f in zip("abcd", signature.formats, strict=True)}

@@ -9,6 +9,7 @@ from typing import Any
 
 from mmaproof.designs.chain import Chain
 from mmaproof.designs.errors import DesignError
+from mmaproof.designs.evidence import UNSTATED, RowEvidence
 from mmaproof.designs.formats import Format
 from mmaproof.designs.k_order import CONSECUTIVE
 from mmaproof.designs.parameters import (
@@ -51,6 +52,8 @@ class Design:
     """the source whose readings of the open points are set; None for the readings of the catalogue"""
     changed: tuple[str, ...] = field(default=())
     """names of the parameters that differ from the catalogue's row (under the profile)"""
+    evidence: RowEvidence = field(default=UNSTATED, compare=False)
+    """what the catalogue's row rests on"""
 
     def __post_init__(self) -> None:
         for name, problem in self._misfits():
@@ -98,6 +101,16 @@ class Design:
     def formats(self) -> tuple[Format, Format, Format, Format]:
         """The formats of a, b, c and d."""
         return self.signature.formats
+
+    @property
+    def is_assumed(self) -> bool:
+        """Whether the catalogue's row is an assumption as a whole: no source describes this unit."""
+        return self.evidence.is_assumed
+
+    @property
+    def like(self) -> str:
+        """The architecture whose units this one is described by: its own, or the one it is assumed to be like."""
+        return self.evidence.like or self.architecture
 
     @property
     def base_name(self) -> str:

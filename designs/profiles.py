@@ -45,7 +45,7 @@ class Reading:
         """Return whether the reading applies to ``design``."""
         held = (
             (self.families, design.family),
-            (self.architectures, design.architecture),
+            (self.architectures, design.like),
             (self.c, design.c_format.name),
             (self.d, design.d_format.name),
         )

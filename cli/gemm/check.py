@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from mmaproof.cli.assumed import say_assumed
 from mmaproof.cli.explain import lemma_record, print_lemmas
 from mmaproof.cli.options import SOLVING, Explained, Json, Length, SolvingOptions, Where, with_backend, with_solving
 from mmaproof.cli.output import (
@@ -99,9 +100,10 @@ def check(
             seed=options.seed,
         )
     if json:
-        print_json(check_record(done))
+        print_json(check_record(done), [design])
     else:
         print_check(done, explained)
+        say_assumed([design])
     return EXIT_STATUS[verdict_of(done)]
 
 

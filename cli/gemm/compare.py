@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from mmaproof.cli.assumed import say_assumed
 from mmaproof.cli.explain import lemma_record
 from mmaproof.cli.gemm.options import AlgorithmName, Unit
 from mmaproof.cli.gemm.run import error_record, error_text
@@ -102,9 +103,10 @@ def compare(
             seed=options.seed,
         )
     if json:
-        print_json(comparison_record(done))
+        print_json(comparison_record(done), designs)
     else:
         print_comparison(done, explain)
+        say_assumed(designs)
     if output is not None and done.answer.witness is not None:
         write_vectors(output, [witness_vector(done)])
     elif output is not None:

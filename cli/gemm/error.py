@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from mmaproof.cli.assumed import say_assumed
 from mmaproof.cli.executors import Dask, runner
 from mmaproof.cli.gemm.options import Unit
 from mmaproof.cli.options import SOLVING, Json, SolvingOptions, askable, with_backend, with_solving
@@ -117,11 +118,12 @@ def error(
     with runner(dask) as run:
         points = [point for some in counted(run(points_of, tasks), "sizes", len(tasks)) for point in some]
     if json:
-        print_json(error_record(design, drawn, target, seed, step, points))
+        print_json(error_record(design, drawn, target, seed, step, points), [design])
     elif as_csv:
         print_csv(design, drawn, target, seed, points)
     else:
         print_errors(design, drawn, target, seed, step, points)
+        say_assumed([design], indent="")
     if output is not None:
         write_picture(output, points, f"{design.name}, {drawn.what}, against {target.value}")
     undecided = step is not None and step.answer is not None and step.answer.status is Status.UNKNOWN

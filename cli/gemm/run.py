@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from mmaproof.cli.assumed import say_assumed
 from mmaproof.cli.gemm.options import AlgorithmName, Unit
 from mmaproof.cli.operands import operands_record, parse_patterns
 from mmaproof.cli.options import Json
@@ -65,7 +66,7 @@ def run(
             record |= {"exact": None, "error": None, "ulps": None}
         else:
             record |= {"exact": str(outcome.exact), **error_record(outcome)}
-        print_json(record)
+        print_json(record, [design])
         return
     if explain:
         for line in explanation(done):
@@ -75,6 +76,7 @@ def run(
     say(f"d = {OPERANDS.hex(done.d)} = {pattern_value(OPERANDS, done.d)}")
     if outcome is not None:
         say(f"exact {exact(outcome.exact)}, error {error_text(outcome)}")
+    say_assumed([design])
 
 
 def error_record(outcome: Returned) -> dict[str, Any]:

@@ -1,0 +1,29 @@
+"""The mark of assumed rows: what a command says of designs that no source describes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from mmaproof.cli.output import say
+
+if TYPE_CHECKING:
+    from mmaproof.designs.design import Design
+
+MARK = "assumed"
+"""The word that marks an assumed row in tables."""
+FEW = 4
+"""Up to so many assumed rows are named; more are counted by architecture."""
+
+
+def say_assumed(designs: Iterable[Design], what: str = "this answer", indent: str = "  ") -> None:
+    """Print, in one line, that ``what`` rests on assumed rows, where one of ``designs`` is of such a row."""
+    names = list(dict.fromkeys(x.name for x in designs if x.is_assumed))
+    if not names:
+        return
+    held = names
+    if len(names) > FEW:
+        of = dict.fromkeys(x.partition("/")[0] for x in names)
+        held = [f"{len(names)} of {', '.join(of)}"]
+    rows = "an assumed row" if len(names) == 1 else "assumed rows"
+    say(f"{indent}assumed: {what} rests on {rows}: {', '.join(held)} (no source describes the unit)")

@@ -1,0 +1,194 @@
+"""`mmaproof evidence`: what no recording decides of the catalogue, and the vectors that would."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from mmaproof.cli.assumed import MARK
+from mmaproof.cli.executors import Dask, runner
+from mmaproof.cli.options import SOLVING, Json, SolvingOptions, with_backend, with_solving
+from mmaproof.cli.output import EXIT_HOLDS, complain, counted, print_json, say, say_wrapped
+from mmaproof.cli.version import tool_version
+
+if TYPE_CHECKING:
+    from mmaproof.designs.levels import RecordedRow
+    from mmaproof.generators.evidence.open_values import OpenParameter, OpenRow, OpenValue
+    from mmaproof.generators.vectors import Vector
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to ``app``."""
+    app.command("evidence")(with_backend(evidence))
+
+
+@with_solving(without=("search",), timeout="20s", timeout_of="Limit for each question that is asked: 20s, 2m.")
+def evidence(
+    architecture: Annotated[
+        str | None, typer.Argument(metavar="[ARCHITECTURE]", help="One architecture only.", show_default=False)
+    ] = None,
+    recordings: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--recording",
+            metavar="FILE",
+            help="A recording (.npz), or a folder of them, that counts beside those of the project. Repeatable.",
+            show_default=False,
+        ),
+    ] = None,
+    options: SolvingOptions = SOLVING,
+    dask: Dask = None,
+    vectors: Annotated[
+        bool, typer.Option("--vectors/--no-vectors", help="Find the vectors, or only list what is not decided.")
+    ] = True,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="FILE", help="Write the vectors as a vector file: the file to run."),
+    ] = None,
+    json: Json = False,
+) -> int:
+    """List what no recording decides, for each row of the catalogue, with the vectors that would decide it.
+
+    A row is one entry of the catalogue, with all instructions that it stands for. Each vector separates the row from
+    designs in which one parameter has another value. Run the file on a unit with `mmaproof record`, and name the
+    recording with --recording. Vectors are looked for among random operands first, and values that cannot be told
+    apart are proved so, which takes some seconds for each row. Exit status 0, whatever is left open.
+    """
+    from mmaproof.designs.catalogue import load_catalogue
+    from mmaproof.designs.errors import DesignError, InputError
+    from mmaproof.designs.files import require_writable
+    from mmaproof.generators.evidence.open_values import open_row, tasks
+    from mmaproof.generators.vectors import write_vectors
+
+    known = load_catalogue().architectures
+    if architecture is not None and architecture not in known:
+        raise DesignError(f"unknown architecture {architecture!r}: one of {', '.join(known)}")
+    if output is not None:
+        if not vectors:
+            raise InputError(f"--no-vectors leaves nothing to write to {output}: leave one of them out")
+        require_writable(output)
+    asked = tasks(
+        architecture,
+        _recorded(recordings or []),
+        solving=options.solving,
+        limits=options.limits,
+        version=tool_version(),
+        seed=options.seed,
+        vectors=vectors,
+    )
+    found: list[OpenRow] = []
+    with runner(dask) as run:
+        for row in counted(run(open_row, asked), "rows", len(asked)):
+            if not json:
+                print_row(row, sum(len(x.vectors) for x in found))
+            found.append(row)
+    held = [x for row in found for x in row.vectors]
+    if output is not None and held:
+        write_vectors(output, held)
+    elif output is not None:
+        complain(f"note: {output} is not written: no vector was found")
+    if json:
+        record = {"rows": list(_records(found)), "vectors": len(held), "file": str(output) if held else None}
+        print_json(record, [x.task.design for x in found])
+    elif held:
+        print_advice(held, output)
+    return EXIT_HOLDS
+
+
+def _recorded(recordings: list[Path]) -> Mapping[str, RecordedRow]:
+    """Return what the project's recordings say, together with those that the user names."""
+    from mmaproof.designs.levels import load_recorded
+    from mmaproof.hardware_replay.decided import decide, recordings_in
+
+    known = dict(load_recorded())
+    named = [y for x in recordings for y in (recordings_in(x) if x.is_dir() else [x])]
+    for row, decision in decide(named).items():
+        recorded = decision.recorded()
+        if recorded is None:
+            complain(
+                f"note: {decision.wrong} of {decision.rows} rows of {', '.join(decision.recordings)} are not what "
+                f"{row} has: they decide nothing"
+            )
+        else:
+            known[row] = recorded.merged(known[row]) if row in known else recorded
+    return known
+
+
+def _records(found: list[OpenRow]) -> Iterator[dict[str, Any]]:
+    """Yield the rows as JSON data. Vectors are numbered from 1, as the lines of the file are."""
+    before = 0
+    for row in found:
+        design = row.task.design
+        yield {
+            "row": design.evidence.row,
+            "designs": list(row.task.names),
+            "design": design.name,
+            "assumed": design.is_assumed,
+            "recorded": {name: x.source for name, x in row.recorded.items()},
+            "open": {
+                x.name: {
+                    "value": x.value,
+                    "level": x.evidence.level.value,
+                    "source": x.evidence.source,
+                    "others": [_value_record(v, before) for v in x.values],
+                }
+                for x in row.parameters
+            },
+        }
+        before += len(row.vectors)
+
+
+def _value_record(value: OpenValue, before: int) -> dict[str, Any]:
+    return {
+        "value": value.text,
+        "under": value.under or None,
+        "vectors": [before + x + 1 for x in value.vectors],
+        "same": value.same,
+        "reason": value.reason,
+    }
+
+
+def print_row(row: OpenRow, before: int) -> None:
+    """Print what is open in a row for a person; ``before`` vectors are those of the rows before it."""
+    design = row.task.design
+    more = f" and {len(row.task.names) - 1} more" if len(row.task.names) > 1 else ""
+    mark = f", {MARK}: no source describes the unit" if design.is_assumed else ""
+    say(f"\n{design.name}{more}{mark}")
+    if row.recorded:
+        sources = ", ".join(dict.fromkeys(x.source.partition(": every")[0] for x in row.recorded.values()))
+        say_wrapped(f"{', '.join(row.recorded)} ({sources})", "  recorded: ")
+    for x in row.parameters:
+        if x.values:
+            reason = f" ({x.evidence.source})" if x.evidence.source != design.source else ""
+            others = "; ".join(_outcomes(x, before, row.task.vectors))
+            say_wrapped(f"{x.evidence.level}{reason}; {others}", f"  {x.name} = {x.value}: ")
+
+
+def _outcomes(parameter: OpenParameter, before: int, looked: bool) -> Iterator[str]:
+    """Yield what is known of the other values of a parameter, those with the same outcome together."""
+    together: dict[tuple[str, str], list[str]] = {}
+    for x in parameter.values:
+        if x.vectors:
+            outcome = f"vector {before + x.vectors[0] + 1} excludes"
+        elif x.same:
+            outcome = "cannot be told apart (proved):"
+        else:
+            outcome = "no vector found:" if looked else "not excluded:"
+        together.setdefault((outcome, x.under), []).append(x.text)
+    for (outcome, under), texts in together.items():
+        yield f"{outcome} {', '.join(texts)}" + (f" (under {under})" if under else "")
+
+
+def print_advice(held: list[Vector], output: Path | None) -> None:
+    """Print how the vectors are run."""
+    where = "FILE.jsonl" if output is None else str(output)
+    say("")
+    if output is None:
+        say(f"{len(held)} vectors: write them with -o {where}")
+    else:
+        say(f"{len(held)} vectors written to {where}")
+    say(f"run them with: mmaproof record TARGET {where} --design DESIGN -o RECORDING.npz")
+    say("and see what they decide with: mmaproof recordings decide RECORDING.npz")

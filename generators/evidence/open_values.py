@@ -1,0 +1,287 @@
+"""The values of parameters that no recording excludes, row by row, and vectors that do once a unit has run them.
+
+A vector separates the design of a row from designs in which one parameter has another value. Most are found among
+random operands. The rest are asked of ``compare``, which also proves that some values cannot be told apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from mmaproof.designs.catalogue import load_catalogue
+from mmaproof.designs.design import Design
+from mmaproof.designs.errors import DesignError
+from mmaproof.designs.evidence import Evidence, Level
+from mmaproof.designs.levels import RecordedRow, levels_of
+from mmaproof.designs.operands import OperandBatch, Operands, Patterns
+from mmaproof.designs.parameters import format_parameter
+from mmaproof.designs.profiles import load_disputes
+from mmaproof.generators.set_cover import set_cover
+from mmaproof.generators.vectors import Vector
+from mmaproof.hardware_replay.alternatives import Alternative, alternatives
+from mmaproof.smt.algebra.integers import IntegerAlgebra
+from mmaproof.smt.arrays import SharedBatch, evaluate_on_arrays
+from mmaproof.smt.evaluate import equal_patterns, evaluate
+from mmaproof.smt.semantics import equal_results
+from mmaproof.smt.solving.limits import Limits
+from mmaproof.smt.solving.solving import Solving
+from mmaproof.smt.solving.verdict import Status
+from mmaproof.verification.compare import Comparison, compare
+from mmaproof.verification.distributions import DISTRIBUTIONS, draw
+from mmaproof.verification.search import Budget
+
+ROWS = 128
+"""Random operand sets of each distribution that are tried before questions are asked."""
+SEARCH = Budget(rows=20_000, seconds=1.0)
+"""The search before a solver is asked about one value."""
+
+_OF_CHAINS = ("L", "k_order", "chain_infinity")
+"""Parameters that show in a chain of steps and not in a step."""
+
+_INTEGERS = IntegerAlgebra()
+
+
+@dataclass(frozen=True)
+class Task:
+    """A row of the catalogue, and the means to find its vectors. It is plain data for another process.
+
+    ``design`` stands for the row, whose designs are ``names``. ``recorded`` is what recordings say of it. Without
+    ``vectors`` none are looked for.
+    """
+
+    design: Design
+    names: tuple[str, ...]
+    recorded: RecordedRow | None
+    solving: Solving
+    limits: Limits
+    version: str
+    seed: int = 0
+    vectors: bool = True
+
+
+@dataclass(frozen=True)
+class OpenValue:
+    """A value that a parameter might have instead of the row's, as far as recordings say.
+
+    ``vectors`` are the numbers of those that separate it, from 0. If there are none, ``same`` says that none exists at
+    this length, which is proved, and otherwise ``reason`` says why nothing is known. ``under`` are settings of other
+    parameters without which it has no effect, as text.
+    """
+
+    text: str
+    under: str = ""
+    vectors: tuple[int, ...] = ()
+    same: bool = False
+    reason: str | None = None
+
+
+@dataclass(frozen=True)
+class OpenParameter:
+    """A parameter of a row that no recording decides: its value as text, the evidence, and what else it may be."""
+
+    name: str
+    value: str
+    evidence: Evidence
+    values: tuple[OpenValue, ...]
+
+
+@dataclass(frozen=True)
+class OpenRow:
+    """What no recording decides of a row, and the parameters that recordings do decide, with the evidence."""
+
+    task: Task
+    recorded: Mapping[str, Evidence]
+    parameters: tuple[OpenParameter, ...]
+    vectors: tuple[Vector, ...]
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """A value to be separated: the row's design, under settings that show the value, and the same with the value."""
+
+    other: Alternative
+    first: Design
+    second: Design
+    under: str = ""
+
+    @property
+    def nan_codes(self) -> bool:
+        """Whether NaNs of different codes are different."""
+        return self.other.parameter == "nan_code"
+
+    def separated_by(self, operands: Operands) -> bool:
+        """Return whether operands separate the value, computed on integers."""
+        fmt = self.first.d_format
+        words = (_INTEGERS.unsigned(evaluate(x, operands), fmt.bits) for x in (self.first, self.second))
+        return not equal_results(_INTEGERS, fmt, *words, nan_codes=self.nan_codes).data
+
+
+def tasks(
+    architecture: str | None,
+    recorded: Mapping[str, RecordedRow],
+    *,
+    solving: Solving,
+    limits: Limits,
+    version: str,
+    seed: int = 0,
+    vectors: bool = True,
+) -> list[Task]:
+    """Return a task for each row of the catalogue, or of one architecture. The longest instruction stands for a row."""
+    rows: dict[str, list[Design]] = {}
+    for design in load_catalogue().designs.values():
+        if architecture in (None, design.architecture):
+            rows.setdefault(design.evidence.row, []).append(design)
+    return [
+        Task(
+            max(held, key=lambda d: d.k),
+            tuple(d.name for d in held),
+            recorded.get(row),
+            solving,
+            limits,
+            version,
+            seed,
+            vectors,
+        )
+        for row, held in rows.items()
+    ]
+
+
+def open_row(task: Task) -> OpenRow:
+    """Return what no recording decides of the row of a task, with vectors that would."""
+    levels = levels_of(task.design, task.recorded)
+    pairs = [_pair(task.design, x) for name, held in levels.items() for x in _left(task, name, held)]
+    operands: list[Operands] = []
+    without: dict[int, OpenValue] = {}
+    if task.vectors:
+        operands = _among_random_operands(task, pairs)
+        missing = [i for i, pair in enumerate(pairs) if not any(pair.separated_by(x) for x in operands)]
+        for i in missing:
+            answer = _asked(task, pairs[i])
+            if isinstance(answer, Operands):
+                operands.append(answer)
+            else:
+                without[i] = answer
+    separated = [[i for i, pair in enumerate(pairs) if pair.separated_by(x)] for x in operands]
+    values: dict[str, list[OpenValue]] = {}
+    for i, pair in enumerate(pairs):
+        by = tuple(n for n, held in enumerate(separated) if i in held)
+        found = OpenValue(pair.other.text, pair.under, by) if by else without.get(i, OpenValue(pair.other.text))
+        values.setdefault(pair.other.parameter, []).append(found)
+    return OpenRow(
+        task,
+        {name: x for name, x in levels.items() if x.level is Level.RECORDED},
+        tuple(
+            OpenParameter(name, format_parameter(name, task.design.settings[name]), x, tuple(values.get(name, ())))
+            for name, x in levels.items()
+            if x.level is not Level.RECORDED
+        ),
+        tuple(_vector(task, x, [pairs[i] for i in held]) for x, held in zip(operands, separated, strict=True)),
+    )
+
+
+def _left(task: Task, name: str, held: Evidence) -> list[Alternative]:
+    """Return the other values of a parameter that no recording excludes."""
+    if held.level is Level.RECORDED:
+        return []
+    left = None if task.recorded is None else task.recorded.left.get(name)
+    return [x for x in alternatives(task.design, name) if left is None or x.text in left]
+
+
+def _pair(design: Design, other: Alternative) -> _Pair:
+    """Return the pair to be separated: under the settings that an open point needs to show, if there are any."""
+    for point in load_disputes().points:
+        if other.parameter in point.parameters and point.jointly:
+            try:
+                first, second = (x.change(**point.jointly) for x in (design, other.design))
+            except DesignError:
+                continue
+            return _Pair(other, first, second, ", ".join(f"{n} = {x}" for n, x in point.jointly.items()))
+    return _Pair(other, design, other.design)
+
+
+def _among_random_operands(task: Task, pairs: Sequence[_Pair]) -> list[Operands]:
+    """Return few random operand sets that separate all pairs which any of those drawn separates."""
+    if not pairs:
+        return []
+    design, rng = task.design, np.random.default_rng(task.seed)
+    batch = SharedBatch.of(
+        OperandBatch.concatenate([draw(name, design, ROWS, design.k, rng) for name in DISTRIBUTIONS])
+    )
+    computed: dict[Design, Patterns] = {}
+    for x in (y for pair in pairs for y in (pair.first, pair.second)):
+        if x not in computed:
+            computed[x] = evaluate_on_arrays(x, batch)
+    apart = np.stack(
+        [~equal_patterns(design.d_format, computed[x.first], computed[x.second], nan_codes=x.nan_codes) for x in pairs],
+        axis=1,
+    )
+    sets: dict[frozenset[int], int] = {}
+    for row, separated in enumerate(apart):
+        sets.setdefault(frozenset(np.flatnonzero(separated).tolist()), row)
+    sets.pop(frozenset(), None)
+    held = list(sets)
+    return [batch.row(sets[held[i]]) for i in set_cover(held)] if held else []
+
+
+def _asked(task: Task, pair: _Pair) -> Operands | OpenValue:
+    """Return operands that separate a pair, or what is known of it without any.
+
+    The question is about one step where a longer instruction of the row is a chain of such steps: steps that are equal
+    for all operands make equal chains. A witness is filled up with zeros, and counts if it separates the long ones too.
+    """
+    short = None if pair.other.parameter in _OF_CHAINS else _shortest(task)
+    if short is not None:
+        first, second = (replace(x, instruction=short.instruction, k=short.k) for x in (pair.first, pair.second))
+        answer = _compared(task, pair, first, second)
+        if answer.witness is None:
+            return OpenValue(pair.other.text, pair.under, same=answer.status is Status.PROVED, reason=answer.reason)
+        zeros = (0,) * (task.design.k - short.k)
+        filled = Operands(answer.witness.a + zeros, answer.witness.b + zeros, answer.witness.c)
+        if pair.separated_by(filled):
+            return filled
+    answer = _compared(task, pair, pair.first, pair.second)
+    if answer.witness is not None:
+        return answer.witness
+    return OpenValue(pair.other.text, pair.under, same=answer.status is Status.PROVED, reason=answer.reason)
+
+
+def _shortest(task: Task) -> Design | None:
+    """Return an instruction of the row that is one step of the chain that the task's design is; None if none is."""
+    whole, known = task.design, load_catalogue().designs
+    for design in (known[name] for name in task.names):
+        same = (design.signature, design.chain, design.step) == (whole.signature, whole.chain, whole.step)
+        if same and design.block is None and design.k == design.step.L < whole.k:
+            return design
+    return None
+
+
+def _compared(task: Task, pair: _Pair, first: Design, second: Design) -> Comparison:
+    return compare(
+        first,
+        second,
+        solver=task.solving,
+        limits=task.limits,
+        nan_codes=pair.nan_codes,
+        budget=SEARCH,
+        seed=task.seed,
+    )
+
+
+def _vector(task: Task, operands: Operands, pairs: Sequence[_Pair]) -> Vector:
+    """Return operands as a vector with what the row's design returns, and each of those that it is told from."""
+    designs = {x.name: x for pair in pairs for x in (pair.first, pair.second)}
+    designs = {task.design.name: task.design, **designs}
+    excluded = ", ".join(f"{x.other.parameter} = {x.other.text}" for x in pairs)
+    return Vector(
+        operands,
+        task.design.formats,
+        {name: evaluate(x, operands) for name, x in designs.items()},
+        why=f"separates {task.design.name} from {excluded}",
+        origin=f"evidence (seed {task.seed})",
+        version=task.version,
+        scale_format=task.design.scale_format,
+        tags=tuple(dict.fromkeys(x.other.parameter for x in pairs)),
+    )

@@ -1,0 +1,144 @@
+"""What recordings decide: the parameters of which every other value contradicts some recorded row.
+
+A recording is of one instruction. What it decides holds for the row of the catalogue that the instruction is of, and
+for no other one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from importlib.resources import files
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from mmaproof.designs.catalogue import find_design, load_catalogue
+from mmaproof.designs.design import Design
+from mmaproof.designs.errors import InputError
+from mmaproof.designs.levels import RecordedRow
+from mmaproof.hardware_replay.alternatives import alternatives
+from mmaproof.hardware_replay.answers import Answers
+from mmaproof.hardware_replay.recordings import read_index, read_recording
+from mmaproof.smt.arrays import SharedBatch
+from mmaproof.smt.evaluate import equal_patterns, evaluate_batch
+
+
+@dataclass
+class RowDecision:
+    """What recordings say of one row of the catalogue.
+
+    ``refuting`` has, for each parameter and each other value of it as text, how many recorded rows exclude that value.
+    ``wrong`` counts the rows in which the catalogue's own row is not what was recorded.
+    """
+
+    row: str
+    recordings: list[str] = field(default_factory=list)
+    rows: int = 0
+    wrong: int = 0
+    refuting: dict[str, dict[str, int]] = field(default_factory=lambda: defaultdict(dict))
+
+    @property
+    def decided(self) -> dict[str, int]:
+        """The parameters that are decided, each with the fewest recorded rows that exclude one of its other values."""
+        if self.wrong:
+            return {}
+        return {name: min(counts.values()) for name, counts in self.refuting.items() if all(counts.values())}
+
+    def left(self, parameter: str) -> list[str]:
+        """Return the values of a parameter that no recorded row excludes, as texts."""
+        return [text for text, count in self.refuting[parameter].items() if not count]
+
+    def recorded(self) -> RecordedRow | None:
+        """Return what the recordings say as the data file has it; None if they contradict the row."""
+        if self.wrong:
+            return None
+        partly = {name: tuple(self.left(name)) for name, counts in self.refuting.items() if any(counts.values())}
+        left = {name: texts for name, texts in partly.items() if texts}
+        return RecordedRow(self.row, tuple(self.recordings), self.rows, self.decided, left)
+
+
+def recordings_of_the_project() -> list[Path]:
+    """Return the recordings that are part of the project."""
+    folder = Path(str(files("mmaproof.hardware_replay") / "recordings"))
+    return sorted(folder.glob("*.npz")) if folder.is_dir() else []
+
+
+def recordings_in(folder: Path) -> list[Path]:
+    """Return the recordings in a folder: those of its index if it has one, else all files."""
+    if (folder / "index.json").is_file():
+        return [x.path for x in read_index(folder).values()]
+    return sorted(folder.glob("*.npz"))
+
+
+def decide(recordings: Iterable[Path], rows: int | None = None) -> dict[str, RowDecision]:
+    """Return what ``recordings`` decide, by row of the catalogue; of each the first ``rows`` rows, None for all.
+
+    Raises InputError for a file that is no recording, and for one that is of no design of the catalogue.
+    """
+    found: dict[str, RowDecision] = {}
+    for path in recordings:
+        answers = read_recording(path)
+        if answers.design is None:
+            raise InputError(f"{path}: says of no design of the catalogue that it was run, so it decides nothing")
+        design = find_design(answers.design)
+        decision = found.setdefault(design.evidence.row, RowDecision(design.evidence.row))
+        _add(decision, design, answers, rows)
+    for decision in found.values():
+        _add_values_of_siblings(decision)
+    return found
+
+
+def _add(decision: RowDecision, design: Design, answers: Answers, rows: int | None) -> None:
+    """Add what the first ``rows`` rows of one recording say."""
+    batch, d = SharedBatch.of(answers.batch.select(slice(0, rows))), answers.d[:rows]
+
+    def differs(other: Design, *, nan_codes: bool = False) -> npt.NDArray[np.bool_]:
+        return ~equal_patterns(design.d_format, evaluate_batch(other, batch), d, nan_codes=nan_codes)
+
+    wrong = int(differs(design).sum())
+    decision.recordings.append(answers.whence)
+    decision.rows += len(batch)
+    decision.wrong += wrong
+    codes_differ = bool(differs(design, nan_codes=True).any())
+    for other in alternatives(design):
+        counts = decision.refuting[other.parameter]
+        # the code of a NaN is looked at where the row has the code that was returned
+        compared = differs(other.design, nan_codes=other.parameter == "nan_code" and not codes_differ)
+        counts[other.text] = counts.get(other.text, 0) + int(compared.sum())
+
+
+def _add_values_of_siblings(decision: RowDecision) -> None:
+    """Add the values that only other instructions of the row can have: no recorded row excludes them."""
+    for design in load_catalogue().designs.values():
+        if design.evidence.row == decision.row:
+            for other in alternatives(design, "L") if "L" in design.settings else ():
+                decision.refuting["L"].setdefault(other.text, 0)
+
+
+def recorded_text(decisions: Mapping[str, RowDecision]) -> str:
+    """Return what is decided as the text of the project's data file."""
+    lines = [
+        "# What recordings decide of the rows of the catalogue, computed by `mmaproof recordings decide`.",
+        "# A row is named by its first design. A parameter is listed if every other value of it that was tried",
+        "# contradicts some recorded row, with the fewest rows that contradict one of these values. Of parameters that",
+        "# are not decided, [row.left] has the values that no row contradicts, if rows contradict others.",
+    ]
+    for row in sorted(decisions):
+        recorded = decisions[row].recorded()
+        if recorded is not None:
+            lines += [
+                "",
+                "[[row]]",
+                f"row = {json.dumps(recorded.row)}",
+                f"recordings = {json.dumps(list(recorded.recordings))}",
+                f"rows = {recorded.rows}",
+                "[row.refuted]",
+                *(f"{name} = {count}" for name, count in sorted(recorded.refuted.items())),
+                "[row.left]",
+                *(f"{name} = {json.dumps(list(texts))}" for name, texts in sorted(recorded.left.items())),
+            ]
+    return "\n".join(lines) + "\n"
