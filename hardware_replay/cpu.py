@@ -95,7 +95,7 @@ class CpuInstruction:
     @property
     def about(self) -> str:
         """The model name of the CPU."""
-        return _cpuinfo().get("model name", "an x86-64 CPU")
+        return cpuinfo().get("model name", "an x86-64 CPU")
 
     def run(self, design: Design, batch: OperandBatch) -> Patterns:
         """Return the patterns of d, shape (rows,), as the instruction of ``design`` computes them.
@@ -112,7 +112,7 @@ class CpuInstruction:
         vectors = -(-len(batch) // lanes)
         whole = batch.padded(design)
         columns = zip((whole.a, whole.b, whole.c), design.formats[:3], strict=True)
-        a, b, d = (_filled(x, vectors * lanes, fmt) for x, fmt in columns)
+        a, b, d = (filled(x, vectors * lanes, fmt) for x, fmt in columns)
         for first in range(0, whole.k if vectors else 0, design.k):
             x, y = (np.ascontiguousarray(z[:, first : first + design.k]) for z in (a, b))
             compiled.run(x.ctypes.data, y.ctypes.data, d.ctypes.data, vectors)
@@ -146,13 +146,13 @@ def find_cpu_instruction(name: str) -> CpuInstruction:
     if platform.machine() != "x86_64" or not CPUINFO.is_file():
         here = f"{platform.machine()} under {platform.system()}"
         raise TargetUnavailable(f"cpu:{name} needs an x86-64 CPU under Linux: this is {here}")
-    if found.flag not in _cpuinfo().get("flags", "").split():
+    if found.flag not in cpuinfo().get("flags", "").split():
         raise TargetUnavailable(f"cpu:{name} is not on this CPU: {CPUINFO} lacks {found.flag}")
-    _llvm()
+    llvm()
     return found
 
 
-def _filled(rows: Patterns, count: int, fmt: Format) -> Patterns:
+def filled(rows: Patterns, count: int, fmt: Format) -> Patterns:
     """Return a copy of ``rows`` in the type of their format, with rows of zeros after them."""
     whole = np.zeros((count, *rows.shape[1:]), dtype=pattern_dtype(fmt))
     whole[: len(rows)] = rows
@@ -163,14 +163,14 @@ def _mnemonic(design: Design) -> str:
     return design.instruction.partition(".")[0]
 
 
-def _cpuinfo() -> dict[str, str]:
+def cpuinfo() -> dict[str, str]:
     """Return what /proc/cpuinfo says of the first CPU."""
     first = CPUINFO.read_text(encoding="utf-8").partition("\n\n")[0]
     entries = (line.partition(":") for line in first.splitlines())
     return {name.strip(): value.strip() for name, _, value in entries}
 
 
-def _llvm() -> Any:
+def llvm() -> Any:
     """Return llvmlite's binding of LLVM."""
     try:
         import llvmlite.binding  # noqa: PLC0415 - in the extra [cpu]
@@ -181,15 +181,15 @@ def _llvm() -> Any:
 
 @cache
 def _compile(mnemonic: str, features: str, vector_bits: int) -> Compiled:
-    llvm = _llvm()
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    llvm.initialize_native_asmparser()
+    binding = llvm()
+    binding.initialize_native_target()
+    binding.initialize_native_asmprinter()
+    binding.initialize_native_asmparser()
     source = _RUN.format(mxcsr=MXCSR, mnemonic=mnemonic, vector=f"<{vector_bits // 32} x i32>")
-    module = llvm.parse_assembly(source)
-    machine = llvm.Target.from_default_triple().create_target_machine(features=features)
+    module = binding.parse_assembly(source)
+    machine = binding.Target.from_default_triple().create_target_machine(features=features)
     assembly = str(machine.emit_assembly(module))
-    engine = llvm.create_mcjit_compiler(module, machine)
+    engine = binding.create_mcjit_compiler(module, machine)
     engine.finalize_object()
     address = engine.get_function_address("run")
     run = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)(address)
