@@ -34,7 +34,8 @@ class Step(Generic[D]):
 def rules_of(fmt: Format, rounding: Rounding) -> Rules:
     """Return the rules of an IEEE 754 operation whose result is of ``fmt``; subnormals are kept."""
     rho = Conversion(rounding, fmt, fmt.fraction_bits)
-    return Rules(rho, Overflow.LARGEST_FINITE, NegativeZero.NEGATIVE, flushes=False)
+    overflow = Overflow.LARGEST_FINITE if rounding.truncates else Overflow.INFINITY
+    return Rules(rho, overflow, NegativeZero.NEGATIVE, flushes=False)
 
 
 class Arithmetic(Generic[D, T]):

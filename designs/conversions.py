@@ -14,7 +14,8 @@ class Rounding(StrEnum):
     All but RZ and RTO are those of IEEE 754, overflow included. The papers' RZ truncates the magnitude and leaves open
     what an overflow gives. If ``overflow`` is largest-finite, it is IEEE 754's rounding towards zero (SMT-LIB's RTZ).
     If ``overflow`` is infinity, it is not. RTO is the rounding to odd of Arm's pseudo-code and of RISC-V's drafts; it
-    leaves the same open.
+    leaves the same open. RNE is IEEE 754's if ``overflow`` is infinity. If it is largest-finite, RNE saturates, as units
+    with 8-bit formats can.
     """
 
     RZ = "rz"
@@ -29,6 +30,11 @@ class Rounding(StrEnum):
     """towards plus infinity"""
     RTO = "rto"
     """to odd: truncated, and the last kept bit is set where anything was lost"""
+
+    @property
+    def leaves_overflow_open(self) -> bool:
+        """Whether the parameter ``overflow`` says what a number beyond the largest finite one becomes."""
+        return self in (Rounding.RZ, Rounding.RTO, Rounding.RNE)
 
     @property
     def truncates(self) -> bool:

@@ -16,7 +16,7 @@ from mmaproof.designs.errors import DesignError
 from mmaproof.designs.k_order import KOrder
 from mmaproof.designs.readings import Join, Summation
 from mmaproof.designs.steps import STEPS, RoundedStep, Step
-from mmaproof.designs.steps.record import Definition, IntegerRange, Record, choose
+from mmaproof.designs.steps.record import LETTERS, Definition, IntegerRange, Record, choose
 
 _CHOICES = {
     "summation": Definition(
@@ -107,7 +107,7 @@ def parse_parameter(name: str, text: str) -> Any:
             value = text.lower()
         case readings if issubclass(readings, StrEnum):
             members = list(readings)
-            letter = "ABCDEF".find(text) if len(text) == 1 else -1
+            letter = LETTERS.find(text) if len(text) == 1 else -1
             if 0 <= letter < len(members):
                 value = members[letter]
             elif text.lower() in [m.value for m in members]:

@@ -132,6 +132,8 @@ class Tininess(StrEnum):
     """when it is rounded to a subnormal number: what rounds up to the smallest normal number is kept"""
     UNBOUNDED = "unbounded"
     """when it is below the smallest normal number once rounded as though exponents had no lower end"""
+    EXACT = "exact"
+    """when it is below the smallest normal number before it is rounded"""
 
 
 class Summation(StrEnum):
@@ -307,12 +309,12 @@ class IntegerOverflow(StrEnum):
 
 
 class Overflow(StrEnum):
-    """Open point 6: what a truncating conversion returns beyond the largest finite number."""
+    """Open point 6: what a conversion returns beyond the largest finite number, if it truncates or rounds to nearest."""
 
     INFINITY = "infinity"
     """infinity"""
     LARGEST_FINITE = "largest-finite"
-    """the largest finite number of the conversion (IEEE 754's rounding towards zero)"""
+    """the largest finite number of the conversion (IEEE 754's rounding towards zero; saturation)"""
 
 
 class NegativeZero(StrEnum):

@@ -103,7 +103,7 @@ class CpuInstruction:
     @property
     def about(self) -> Unit:
         """The model name of the CPU and, as its version, the numbers that CPUID has for it."""
-        info = _cpuinfo()
+        info = cpuinfo()
         numbers = (f"{x} {info[key]}" for x, key in _NUMBERS.items() if key in info)
         version = ", ".join((info.get("vendor_id", ""), *numbers)).strip(", ")
         return Unit(info.get("model name", "an x86-64 CPU"), version)
@@ -123,7 +123,7 @@ class CpuInstruction:
         vectors = -(-len(batch) // lanes)
         whole = batch.padded(design)
         columns = zip((whole.a, whole.b, whole.c), design.formats[:3], strict=True)
-        a, b, d = (_filled(x, vectors * lanes, fmt) for x, fmt in columns)
+        a, b, d = (filled(x, vectors * lanes, fmt) for x, fmt in columns)
         for first in range(0, whole.k if vectors else 0, design.k):
             x, y = (np.ascontiguousarray(z[:, first : first + design.k]) for z in (a, b))
             compiled.run(x.ctypes.data, y.ctypes.data, d.ctypes.data, vectors)
@@ -144,7 +144,7 @@ class CpuInstruction:
 
     def require(self) -> None:
         """Raise TargetUnavailable, which says what is missing, where this CPU does not run the instructions."""
-        flags = _cpuinfo().get("flags", "").split()
+        flags = cpuinfo().get("flags", "").split()
         tried = self.flag not in flags and self.beside in flags
         if self.flag not in flags and not (tried and executes(self.name)):
             trapped = ", and it was tried" if tried else ""
@@ -197,7 +197,7 @@ def find_cpu_instruction(name: str) -> CpuInstruction:
     if platform.machine() != "x86_64" or not CPUINFO.is_file():
         here = f"{platform.machine()} under {platform.system()}"
         raise TargetUnavailable(f"cpu:{name} needs an x86-64 CPU under Linux: this is {here}")
-    _llvm()
+    llvm()
     found.require()
     return found
 
@@ -213,7 +213,7 @@ def executes(name: str) -> bool:
     return done.returncode == 0
 
 
-def _filled(rows: Patterns, count: int, fmt: Format) -> Patterns:
+def filled(rows: Patterns, count: int, fmt: Format) -> Patterns:
     """Return a copy of ``rows`` in the type of their format, with rows of zeros after them."""
     whole = np.zeros((count, *rows.shape[1:]), dtype=pattern_dtype(fmt))
     whole[: len(rows)] = rows
@@ -224,14 +224,14 @@ def _mnemonic(design: Design) -> str:
     return design.instruction.partition(".")[0]
 
 
-def _cpuinfo() -> dict[str, str]:
+def cpuinfo() -> dict[str, str]:
     """Return what /proc/cpuinfo says of the first CPU."""
     first = CPUINFO.read_text(encoding="utf-8").partition("\n\n")[0]
     entries = (line.partition(":") for line in first.splitlines())
     return {name.strip(): value.strip() for name, _, value in entries}
 
 
-def _llvm() -> Any:
+def llvm() -> Any:
     """Return llvmlite's binding of LLVM."""
     try:
         import llvmlite.binding  # noqa: PLC0415 - in the extra [cpu]
@@ -242,14 +242,14 @@ def _llvm() -> Any:
 
 @cache
 def _compile(source: str, features: str) -> Compiled:
-    llvm = _llvm()
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    llvm.initialize_native_asmparser()
-    module = llvm.parse_assembly(source)
-    machine = llvm.Target.from_default_triple().create_target_machine(features=features)
+    binding = llvm()
+    binding.initialize_native_target()
+    binding.initialize_native_asmprinter()
+    binding.initialize_native_asmparser()
+    module = binding.parse_assembly(source)
+    machine = binding.Target.from_default_triple().create_target_machine(features=features)
     assembly = str(machine.emit_assembly(module))
-    engine = llvm.create_mcjit_compiler(module, machine)
+    engine = binding.create_mcjit_compiler(module, machine)
     engine.finalize_object()
     address = engine.get_function_address("run")
     run = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)(address)

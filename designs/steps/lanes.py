@@ -40,7 +40,10 @@ class LanesStep(RoundedStep):
         f"{RTL}/VX_tcu_tfr_acc.sv",
     )
     e_zero: int = parameter(
-        -133, IntegerRange(-2000, 2000), "exponent of a lane that is zero, and of c = 0", f"{RTL}/VX_tcu_tfr_mul_join.sv"
+        -133,
+        IntegerRange(-2000, 2000),
+        "exponent of a lane that is zero, and of c = 0",
+        f"{RTL}/VX_tcu_tfr_mul_join.sv",
     )
     implicit_ones: ImplicitOnes = parameter(
         ImplicitOnes.NORMAL,

@@ -6,6 +6,7 @@ leave a parameter without an effect, it has its default there. So records that m
 
 from __future__ import annotations
 
+import string
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
@@ -14,6 +15,10 @@ from typing import Any, ClassVar, Self, TypeVar
 
 from mmaproof.designs.errors import DesignError
 from mmaproof.designs.k_order import KOrder
+
+
+LETTERS = string.ascii_uppercase
+"""The letters that stand for the readings of an enumeration, in its order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +47,7 @@ class Definition:
             case tuple():
                 return ", ".join(self.values)
             case readings if issubclass(readings, StrEnum):
-                return ", ".join(f"{letter} = {r.value}" for letter, r in zip("ABCDEF", readings, strict=False))
+                return ", ".join(f"{letter} = {r.value}" for letter, r in zip(LETTERS, readings, strict=False))
             case _:
                 return KOrder.ALLOWED
 

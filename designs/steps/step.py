@@ -186,15 +186,15 @@ class RoundedStep(Step):
         Tininess.ROUNDED,
         Tininess,
         "when a result counts as subnormal and becomes zero",
-        "IEEE 754-2019, clause 7.5; unbounded: x86 CPUs as run",
+        "IEEE 754-2019, clause 7.5; unbounded: x86 CPUs as run; exact: Arm, FPCR.FZ",
         only=_flushes_tiny,
     )
     overflow: Overflow = parameter(
         Overflow.INFINITY,
         Overflow,
-        "result of a truncating conversion that overflows",
-        "publications disagree: open point 6",
-        only=lambda step: step.conversion.rounding.truncates,
+        "result of a conversion that overflows, where it truncates or rounds to nearest even",
+        "publications disagree: open point 6; to nearest: Arm, FPMR.OSM",
+        only=lambda step: step.conversion.rounding.leaves_overflow_open,
     )
     nan_code: NanCode = parameter(NanCode.ALL_ONES, NanCode, "pattern of a NaN result", "Xie et al. 2026, section 4.2")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import assert_never
 
 from mmaproof.designs.conversions import Conversion, Rounding
 from mmaproof.designs.design import Design
@@ -123,9 +124,7 @@ def convert(
         result_negative = negative & ~bits.is_value(0)
     result_negative = result_negative | (is_zero & zero_negative)
     if rules.flushes:
-        small = bits.extract(bits.width - 1, rho.fraction_bits).is_value(0)
-        if rules.tininess is Tininess.UNBOUNDED and not rho.rounding.truncates:
-            small = _is_tiny(rho, negative, top, above_min, trace)
+        small = _is_small(rules, negative, top, above_min, bits, trace)
         bits = ite(small, algebra.unsigned(0, bits.width), bits)
     if fmt.specials is Specials.FNUZ:  # the pattern of a negative zero is its NaN
         result_negative = result_negative & ~bits.is_value(0)
@@ -140,14 +139,32 @@ def convert(
 def _stays_finite(algebra: Algebra[D, T], rules: Rules, negative: Truth[T]) -> Truth[T]:
     """Return whether an overflow gives the largest finite number, and no infinity (IEEE 754-2019, clause 7.4)."""
     match rules.rho.rounding:
-        case Rounding.RZ | Rounding.RTO:
+        case Rounding.RZ | Rounding.RTO | Rounding.RNE:
             return algebra.truth(rules.overflow is Overflow.LARGEST_FINITE)
         case Rounding.RTN:
             return ~negative
         case Rounding.RTP:
             return negative
-        case Rounding.RNE | Rounding.RNA:
+        case Rounding.RNA:
             return algebra.truth(False)
+
+
+def _is_small(
+    rules: Rules, negative: Truth[T], top: Word[D], above_min: Word[D], bits: Word[D], trace: Truth[T] | None
+) -> Truth[T]:
+    """Return whether a result counts as subnormal. ``bits`` is what it was rounded to, its sign apart."""
+    rounded = bits.extract(bits.width - 1, rules.rho.fraction_bits).is_value(0)
+    if rules.rho.rounding.truncates:  # all readings are the same then
+        return rounded
+    match rules.tininess:
+        case Tininess.ROUNDED:
+            return rounded
+        case Tininess.UNBOUNDED:
+            return _is_tiny(rules.rho, negative, top, above_min, trace)
+        case Tininess.EXACT:
+            return above_min < 0
+        case _:
+            assert_never(rules.tininess)
 
 
 def _is_tiny(rho: Conversion, negative: Truth[T], top: Word[D], above_min: Word[D], trace: Truth[T] | None) -> Truth[T]:

@@ -47,7 +47,9 @@ def fused_step(
     trace = lost_bits(algebra, sums) if step.sticky is Sticky.YES else None
     rules, zero_negative = Rules.of(step), algebra.truth(False)
     if step.zero_sum is ZeroSum.IEEE:
-        negatives = [*(product_sign(x) for x in products), accumulator.negative]
+        # a c that is added afterwards is no term of the sum: +0 stands in its place
+        joining = [] if step.adds_c_last else [accumulator.negative]
+        negatives = [*(product_sign(x) for x in products), *joining]
         zero_negative = rules.sign_of_zero(algebra, negatives)
     converted, overflowed = convert(algebra, rules, total, e_max, fraction_bits, zero_negative, trace)
     special = special_result(algebra, products, (c,), step)

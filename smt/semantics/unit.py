@@ -9,7 +9,15 @@ from typing import Any, Generic
 from mmaproof.designs.design import Design
 from mmaproof.designs.formats import FORMATS, Format
 from mmaproof.designs.readings import ChainInfinity, FlushedSign, Widening
-from mmaproof.designs.steps import FusedStep, IntegerStep, InterleavedStep, LanesStep, PairwiseStep, RoundedStep, SequentialStep
+from mmaproof.designs.steps import (
+    FusedStep,
+    IntegerStep,
+    InterleavedStep,
+    LanesStep,
+    PairwiseStep,
+    RoundedStep,
+    SequentialStep,
+)
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Word
 from mmaproof.smt.semantics import ieee
 from mmaproof.smt.semantics.convert import Rules

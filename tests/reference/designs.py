@@ -9,7 +9,7 @@ from typing import Any
 from mmaproof.designs.design import Design
 from mmaproof.designs.operands import Operands
 from mmaproof.designs.parameters import complete_settings
-from reference import accumulators, exact, families, riscv, vortex
+from reference import accumulators, arm, exact, families, riscv, vortex
 
 Patterns = list[int]
 Ask = Callable[[Design, Patterns, Patterns, Operands, int], int]
@@ -239,6 +239,41 @@ def _vortex(design: Design, a: Patterns, b: Patterns, operands: Operands, nan_co
     return vortex.tfr(a, b, operands.c, L=design.step.L, **_some(_formats(design), "a_format", "b_format"))
 
 
+def _arm(function: Callable[..., int]) -> Ask:
+    """A function of Arm's pseudo-code: FPCR and FPMR have the values that the settings stand for."""
+
+    def ask(design: Design, a: Patterns, b: Patterns, operands: Operands, nan_code: int) -> int:
+        p = _settings(design)
+        rho = p.rho.partition("-")[0]
+        flushed = p.subnormals.value
+        fields = {
+            "kept": {},
+            "flushed": {"fz": True, "fz16": True, "fiz": True},
+            "accumulator-and-results": {"fz": True, "fiz": True},
+            "operands": {"fz16": True},
+            "results": {"fz": True, "ah": True},
+        }[flushed]
+        if p.tininess.value == "unbounded" and fields:
+            fields |= {"ah": True}
+        return arm.chain(
+            function,
+            a,
+            b,
+            operands.c,
+            length=design.step.L,
+            formats=(design.a_format.name, design.b_format.name, design.c_format.name),
+            control=arm.Control(
+                nan_code,
+                rmode="rne" if rho == "rto" else rho,
+                osm=rho == "rne" and _letter(p.overflow) == "B",
+                lscale=-p.product_shift,
+                **fields,
+            ),
+        )
+
+    return ask
+
+
 _FAMILIES: dict[str, Ask] = {
     "t-fdpa": _t_fdpa,
     "fma-chain": _fma,
@@ -256,6 +291,10 @@ _FAMILIES: dict[str, Ask] = {
     "integer": _integer,
     "interleaved-fma": _interleaved,
     "sequential": _sequential,
+    "bf16-to-odd": _arm(arm.bf_dot_add),
+    "fused-pairs": _arm(arm.fp_dot_add),
+    "rounded-pairs": _arm(arm.fp_mat_mul_add),
+    "fp8-dot": _arm(arm.fp8_dot_add),
 }
 
 
