@@ -54,6 +54,8 @@ class Format:
     """whether there is a sign that is read"""
     ignored_sign: bool = False
     """whether there is a sign bit that is not read (UE4M3)"""
+    chosen_bias: int | None = None
+    """the bias of the exponent field, if it is not the one that follows from the other fields"""
 
     def __reduce__(self) -> tuple[Callable[[str], Format], tuple[str]]:
         """Pickle the name only. Formats are compared by identity, and another process has its own objects."""
@@ -89,6 +91,8 @@ class Format:
         """The bias of the exponent field; 0 for integers."""
         if self.is_integer:
             return 0
+        if self.chosen_bias is not None:
+            return self.chosen_bias
         return (1 << (self.exponent_bits - 1)) - (0 if self.specials is Specials.FNUZ else 1)
 
     @property
@@ -276,6 +280,7 @@ _OCP8 = "OCP 8-bit floating point specification 1.0"
 _OCPMX = "OCP microscaling formats (MX) specification 1.0"
 _PTX = "PTX ISA, alternate formats"
 _FNUZ = "AMD CDNA3 instruction set"
+_GAUDI = "HabanaAI/Intel_Gaudi3_Software, mme/mme_reference/data_types/fp8.h: FP8 143 with a bias of 3, 7, 11 or 15"
 _IS_IEEE, _NAN_ONLY, _NONE, _INTEGER = Specials.IEEE, Specials.NAN_ONLY, Specials.NONE, Specials.INTEGER
 
 FORMATS: dict[str, Format] = {
@@ -288,6 +293,10 @@ FORMATS: dict[str, Format] = {
         Format("fp16", "f16", "float16", 5, 10, _IS_IEEE, _IEEE),
         Format("e5m2", "e5m2", "float8_e5m2", 5, 2, _IS_IEEE, _OCP8),
         Format("e4m3", "e4m3", "float8_e4m3fn", 4, 3, _NAN_ONLY, _OCP8),
+        Format("e4m3b3", "e4m3b3", None, 4, 3, _IS_IEEE, _GAUDI, chosen_bias=3),
+        Format("e4m3b7", "e4m3b7", "float8_e4m3", 4, 3, _IS_IEEE, _GAUDI),
+        Format("e4m3b11", "e4m3b11", None, 4, 3, _IS_IEEE, _GAUDI, chosen_bias=11),
+        Format("e4m3b15", "e4m3b15", None, 4, 3, _IS_IEEE, _GAUDI, chosen_bias=15),
         Format("e5m2fnuz", "bf8", "float8_e5m2fnuz", 5, 2, Specials.FNUZ, _FNUZ),
         Format("e4m3fnuz", "fp8", "float8_e4m3fnuz", 4, 3, Specials.FNUZ, _FNUZ),
         Format("e3m2", "e3m2", "float6_e3m2fn", 3, 2, _NONE, _OCPMX),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from mmaproof.designs.formats import Format
+from mmaproof.designs.formats import FORMATS, Format
 
 
 class Alignment(StrEnum):
@@ -71,6 +71,13 @@ class Widening(StrEnum):
     """used as they are"""
     FP16 = "fp16"
     """converted to fp16: subnormals of a narrower format become normal"""
+    FP32 = "fp32"
+    """converted to fp32: subnormals of a format with a smaller range become normal"""
+
+    @property
+    def target(self) -> Format | None:
+        """The wider format; None if they are used as they are."""
+        return None if self is Widening.NONE else FORMATS[self.value]
 
 
 class Subnormals(StrEnum):
@@ -333,6 +340,8 @@ class ZeroSum(StrEnum):
     """always +0"""
     IEEE = "ieee"
     """-0 if every term is -0, else +0; where rho rounds towards minus infinity, +0 if every term is +0, else -0"""
+    MAJORITY = "majority"
+    """-0 if every product is zero and more of them are -0 than +0, else +0; c has no say"""
 
 
 class ChainInfinity(StrEnum):

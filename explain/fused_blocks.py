@@ -35,7 +35,7 @@ DRAWN_BITS = 64
 
 def fused_parts(step: Step) -> list[Block]:
     """Return the blocks of the fused sums of a step, in order."""
-    readings = (*words.readings(step), *words.scales(step))
+    readings = (*words.readings(step), *words.scales(step), *words.parts(step))
     if step.decided:
         heading, *causes = words.specials(step)
         return [Block("", heading, tuple(causes), after=(step.returned,))]

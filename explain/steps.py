@@ -19,7 +19,7 @@ from mmaproof.explain.values import (
     unpacked,
 )
 from mmaproof.smt.semantics.datapath import Source
-from mmaproof.smt.semantics.labels import Addend, Group, Label, Partial, Product
+from mmaproof.smt.semantics.labels import Addend, Group, Label, Part, Partial, Product
 from mmaproof.smt.semantics.signals import StepSignals
 
 Pattern = tuple[Format, int]
@@ -187,7 +187,7 @@ class Step:
     def patterns(self, label: Name) -> list[Pattern]:
         """Return the patterns behind a term: those of a and b, the scales of a group, or the accumulator."""
         match label:
-            case Product(k):
+            case Product(k) | Part(k, "h", "h"):
                 return [self.element(x, k) for x in "ab"]
             case Group(ks):
                 return self.scales(ks[0])

@@ -11,7 +11,7 @@ from mmaproof.designs.formats import Format
 from mmaproof.explain.values import pattern_number, scaled, top_weight
 from mmaproof.smt.semantics.cut import Cut
 from mmaproof.smt.semantics.fused_sum import FusedSum
-from mmaproof.smt.semantics.labels import Addend, Group, Label, Partial, Product
+from mmaproof.smt.semantics.labels import Addend, Label, Partial, is_of_products
 
 
 class Running(Enum):
@@ -57,7 +57,7 @@ class Sum:
         """What is added, in words."""
         if self.label in (Partial.EVEN, Partial.ODD):
             return f"{self.label} products"
-        named = [str(label) for label in self.labels if not isinstance(label, Product | Group)]
+        named = [str(label) for label in self.labels if not is_of_products(label)]
         named = named if self.of_sums else ["products", *named]
         return " and ".join([", ".join(named[:-1]), named[-1]] if named[1:] else named)
 

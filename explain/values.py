@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from mmaproof.designs.formats import Format
 from mmaproof.smt.algebra.integers import IntegerAlgebra
 from mmaproof.smt.semantics import ieee
 from mmaproof.smt.semantics.integer_step import read_integer
-from mmaproof.smt.semantics.labels import Product
+from mmaproof.smt.semantics.labels import Part, Product
 from mmaproof.smt.semantics.unpack import Unpacked
 
 _ALGEBRA = IntegerAlgebra()
@@ -88,15 +88,25 @@ def top_weight(value: Fraction) -> int:
 
 
 def names(labels: Sequence[object]) -> str:
-    """Return the labels p0, p1, p2, p8, c as ``p0..p2, p8, c``."""
+    """Return the labels p0, p1, p2, p8, c as ``p0..p2, p8, c``; a product in the place of all of its parts."""
     runs: list[list[object]] = []
-    for label in labels:
+    for label in _with_whole_products(labels):
         last = runs[-1][-1] if runs else None
         if isinstance(label, Product) and isinstance(last, Product) and label.k == last.k + 1:
             runs[-1].append(label)
         else:
             runs.append([label])
     return ", ".join(f"{run[0]}..{run[-1]}" if len(run) > 2 else ", ".join(map(str, run)) for run in runs)
+
+
+def _with_whole_products(labels: Sequence[object]) -> Iterator[object]:
+    """Yield the labels, one product in the place of all four parts of it, where they follow each other."""
+    left = [*labels]
+    while left:
+        first = left[0]
+        whole = isinstance(first, Part) and tuple(left[:4]) == Part.all_of(first.k)
+        yield Product(first.k) if whole and isinstance(first, Part) else first
+        del left[: 4 if whole else 1]
 
 
 def listed(items: Sequence[str], limit: int = 4) -> str:

@@ -23,7 +23,7 @@ from mmaproof.explain.values import (
     scaled,
     unpacked,
 )
-from mmaproof.smt.semantics.labels import Addend, Group, Product
+from mmaproof.smt.semantics.labels import Addend, Group, Part, Product
 
 LONGEST = 60
 """Characters of an exact value that is still read; terms far apart need a longer significand."""
@@ -68,7 +68,7 @@ def zeros(step: Step, of: Sum) -> Iterator[str]:
 def products_of(label: Name) -> tuple[int, ...]:
     """Return the numbers of the products that a term is made of; there are none in a sum before it."""
     match label:
-        case Product(k):
+        case Product(k) | Part(k):
             return (k,)
         case Group(ks):
             return ks
@@ -131,6 +131,14 @@ def readings(step: Step) -> Iterator[str]:
         if wider:
             fmt = step.design.a_format
             yield f"widened to {target.name}, where these subnormals of {fmt.name} are normal: {listed(wider, 2)}"
+
+
+def parts(step: Step) -> Iterator[str]:
+    """Say what the parts of products are, where products are cut in parts."""
+    low = step.design.settings.get("low_bits")
+    if low is not None:
+        k = step.ks[0]
+        yield f"p{k}.hl: the high bits (h) of a[{k}] times the low {low} bits (l) of b[{k}], and so on"
 
 
 _ZERO = {FlushedSign.POSITIVE: "+0", FlushedSign.KEPT: "a zero of their sign", None: "zero"}

@@ -40,6 +40,7 @@ def exact_twin(design: Design, fraction_bits: int | None = None) -> Design:
         "zero_c": "absent",
         "subnormals": "kept",
         "widening": "none",
+        "low_bits": "none",
         "zero_product" if design.step.group_size is None else "zero_group": "absent",
     }
     twin = changed_to(design, **settings)

@@ -58,6 +58,12 @@ def from_float64(fmt: Format, values: np.ndarray) -> Patterns:
         return narrow
     if not fmt.signed:
         values = np.abs(values)
+    if fmt.chosen_bias is not None:
+        # the same patterns mean the same numbers times a power of two in a format whose bias is the usual one
+        layout = (fmt.exponent_bits, fmt.fraction_bits, fmt.specials)
+        others = (f for f in FORMATS.values() if f.chosen_bias is None)
+        plain = next(f for f in others if (f.exponent_bits, f.fraction_bits, f.specials) == layout)
+        return from_float64(plain, values * 2.0 ** (fmt.bias - plain.bias))
     if fmt.ml_dtypes_name is None:
         single: Patterns = values.astype(np.float32).view(np.uint32)
         return single & np.uint32(~((1 << fmt.ignored_bits) - 1) & 0xFFFFFFFF)

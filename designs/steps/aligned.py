@@ -28,7 +28,7 @@ POINTS = "publications disagree: open point "
 class SingleProducts(Record):
     """Each product is a term of its own."""
 
-    selects = {"group_size": None}  # noqa: RUF012
+    selects = {"group_size": None, "low_bits": None}  # noqa: RUF012
 
     product_shift: int = parameter(
         0,
@@ -51,6 +51,11 @@ class SingleProducts(Record):
         return self.product_shift
 
     @property
+    def in_parts(self) -> bool:
+        """Whether a product is several terms."""
+        return False
+
+    @property
     def zeros_are_absent(self) -> bool:
         """Whether a zero product takes no part in e_max."""
         return self.zero_product is ZeroProduct.ABSENT
@@ -63,6 +68,41 @@ class SingleProducts(Record):
     def misfits(self, signature: Signature, L: int) -> Iterator[tuple[str, str]]:  # noqa: N803
         """Yield nothing: single products fit every signature."""
         yield from ()
+
+
+@dataclass(frozen=True)
+class ProductsInParts(SingleProducts):
+    """The significands are cut into high and low bits; each of the four products of parts is a term of its own.
+
+    All four have the exponent of the whole product, also those whose value is zero.
+    """
+
+    selects = {"group_size": None}  # noqa: RUF012
+
+    low_bits: int = parameter(
+        None,
+        IntegerRange(1, 63, otherwise="none"),
+        "low bits of the significands of a and b that are multiplied by themselves, as terms of their own",
+        "Intel Gaudi 3, fp16 and tf32: HabanaAI/Intel_Gaudi3_Software, coral-sim, fs_fma_gaudi3.h",
+    )
+
+    @classmethod
+    def is_meant(cls, settings: Mapping[str, Any]) -> bool:
+        """Return whether ``low_bits`` is set."""
+        return settings["low_bits"] is not None
+
+    @property
+    def in_parts(self) -> bool:
+        """True: it is four."""
+        return True
+
+    def misfits(self, signature: Signature, L: int) -> Iterator[tuple[str, str]]:  # noqa: N803
+        """Yield formats whose significands have no bits above the low ones, and units with scales."""
+        for name, fmt in (("a", signature.a), ("b", signature.b)):
+            if fmt.precision <= self.low_bits:
+                yield "low_bits", f"low_bits = {self.low_bits} leaves nothing of the {fmt.precision} bits of {name}"
+        if signature.scale is not None:
+            yield "low_bits", f"low_bits = {self.low_bits} is of units without scales"
 
 
 @dataclass(frozen=True)
@@ -95,6 +135,11 @@ class ScaledGroups(Record):
     def shift(self) -> int:
         """0, because scales do what a constant power of two does."""
         return 0
+
+    @property
+    def in_parts(self) -> bool:
+        """False, because a group is one term."""
+        return False
 
     @property
     def zeros_are_absent(self) -> bool:
@@ -146,7 +191,9 @@ class AlignedStep(RoundedStep):
         "exponent with which a product enters the alignment",
         "Xie et al. 2026, algorithm 7, line 4; normalised: Valpey et al. 2025",
     )
-    terms: SingleProducts | ScaledGroups = record(SingleProducts(), SingleProducts, ScaledGroups)
+    terms: SingleProducts | ScaledGroups | ProductsInParts = record(
+        SingleProducts(), SingleProducts, ScaledGroups, ProductsInParts
+    )
     zero_c: ZeroC = parameter(
         ZeroC.MINUS_126, ZeroC, "exponent of c = 0 in e_max", POINTS + "1", only=lambda step: step.aligns_c
     )
@@ -188,6 +235,11 @@ class AlignedStep(RoundedStep):
         return self.terms.group_size
 
     @property
+    def cut_terms(self) -> int:
+        """L, or as many as the parts of L products."""
+        return self.L * (4 if self.terms.in_parts else 1)
+
+    @property
     def product_excess(self) -> int | None:
         """At most 1 if products are normalised, because the product of two significands below 2 is below 4.
 
@@ -217,14 +269,21 @@ class AlignedStep(RoundedStep):
                 Guarantee.MOVING_EXPONENTS: True,
                 Guarantee.CONVERTED_BY_RHO: not self.terms.shift,
                 Guarantee.SUMMED_EXPONENTS: self.product_exponent is ProductExponent.SUMMED and not self.terms.shift,
-                Guarantee.SINGLE_PRODUCTS: self.group_size is None and not self.terms.shift,
+                Guarantee.SINGLE_PRODUCTS: self._adds_products,
                 Guarantee.FINITE_PRODUCTS: self.product_limit is None,
                 Guarantee.ABSENT_ZEROS: self.zeros_are_absent,
                 Guarantee.POSITIVE_ZERO_SUM: self.zero_sum is ZeroSum.POSITIVE,
             }
         )
 
+    @property
+    def _adds_products(self) -> bool:
+        """Whether each term but c is the product of two elements."""
+        return self.group_size is None and not self.terms.in_parts and not self.terms.shift
+
     def misfits(self, signature: Signature, k: int) -> Iterator[tuple[str, str]]:
         """Yield what does not fit, as in ``Step``, the groups included."""
         yield from super().misfits(signature, k)
+        if self.terms.in_parts and self.product_exponent is not ProductExponent.SUMMED:
+            yield "low_bits", "the parts of a product have the sum of its exponents, and product_exponent is another"
         yield from self.terms.misfits(signature, self.L)

@@ -38,9 +38,9 @@ class SequentialStep(AlignedStep):
         )
 
     def settings(self) -> dict[str, Any]:
-        """Return the values of its parameters by name. It has none for groups."""
+        """Return the values of its parameters by name. It has none for groups and parts."""
         found = super().settings()
-        del found["group_size"]
+        del found["group_size"], found["low_bits"]
         return found
 
     @property

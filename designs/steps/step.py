@@ -8,7 +8,7 @@ from enum import Enum
 from typing import Any
 
 from mmaproof.designs.conversions import RHO, Conversion, Rounding
-from mmaproof.designs.formats import FORMATS, Format
+from mmaproof.designs.formats import Format
 from mmaproof.designs.readings import FlushedSign, NanCode, Overflow, Subnormals, Tininess, Widening
 from mmaproof.designs.signature import Signature
 from mmaproof.designs.steps.record import IntegerRange, Record, parameter
@@ -17,9 +17,12 @@ from mmaproof.designs.steps.record import IntegerRange, Record, parameter
 class Guarantee(Enum):
     """What a proof or a question may assume of a step. A step has the guarantees that it states, and no others."""
 
-    ALIGNED_TERMS = "its products, or groups of them, are terms that are aligned with each other and added"
-    ALIGNED_SUMS = "its products are terms of sums, which are aligned at the largest exponent, cut and added"
-    SINGLE_SUM = "all of its products and c are the terms of one such sum, whose value alone is converted"
+    ALIGNED_TERMS = "its products, or groups or parts of them, are terms that are aligned with each other and added"
+    ALIGNED_SUMS = (
+        "its products, or groups or parts of them, are terms of sums, which are aligned at the largest exponent, cut and "
+        "added"
+    )
+    SINGLE_SUM = "all of these terms and c are added in one such sum, whose value alone is converted"
     CONVERTED_SUM = "what rho converts is the sum of the terms that are aligned last, and it looks at nothing else"
     C_AS_TERM = "c is aligned with the products, or with sums of them, as one of these is"
     TRUNCATED_TERMS = "its aligned terms are truncated magnitudes"
@@ -94,6 +97,11 @@ class Step(Record):
     def group_size(self) -> int | None:
         """The number of products whose exact sum is scaled as one term; None if there are no groups."""
         return None
+
+    @property
+    def cut_terms(self) -> int:
+        """The most terms, c aside, of which a cut may lose a part by itself."""
+        return self.L
 
     @property
     def product_excess(self) -> int | None:
@@ -221,11 +229,14 @@ class RoundedStep(Step):
         yield from super().misfits(signature, k)
         if self.conversion.target.is_integer:
             yield "rho", f"rho = {self.rho} is of integer units"
+        target = self.widening.target
         for name, fmt in (("a", signature.a), ("b", signature.b)):
-            if self.widening is Widening.FP16 and not _can_be_widened(fmt, FORMATS["fp16"]):
-                yield "widening", f"{name} is {fmt.name}, which cannot be widened to fp16"
+            if target is not None and not _can_be_widened(fmt, target):
+                yield "widening", f"{name} is {fmt.name}, which cannot be widened to {target.name}"
 
 
 def _can_be_widened(fmt: Format, target: Format) -> bool:
     """Return whether ``target`` holds every number of ``fmt``, and all or none of its subnormals are normal there."""
-    return not fmt.is_integer and (fmt.e_min == target.e_min or fmt.e_min - fmt.fraction_bits >= target.e_min)
+    if fmt.is_integer or fmt.fraction_bits > target.fraction_bits or fmt.e_max > target.e_max:
+        return False
+    return fmt.e_min == target.e_min or fmt.e_min - fmt.fraction_bits >= target.e_min

@@ -33,7 +33,7 @@ class WithinBound(RunQuestion):
     """For finite operands and d: ``|d - exact| < (L + 1) * 2**(e_max - F) + u``.
 
     e_max is as the design computes it. u is one ulp (half an ulp for rounding to nearest) in the precision p of rho,
-    and an ulp is ``2**(max(e_d, e_min) - p)``.
+    and an ulp is ``2**(max(e_d, e_min) - p)``. If products are cut in parts, L is the number of these.
 
     The lemmas add up to the claim as follows. The cut moves each of the L + 1 terms by less than ``2**(e_max - F)``.
     The register holds the sum of the cut terms. rho moves that sum by at most u.
@@ -63,7 +63,7 @@ class WithinBound(RunQuestion):
         def power(count: int, exponent: Word[D]) -> Term[D, T]:
             return Term(0, no, exponent, algebra.unsigned(count, count.bit_length()), yes, count)
 
-        unit = power(self.design.step.L + 1, algebra.subtract(e_max, algebra.signed(kept_bits(self.design))))
+        unit = power(self.design.step.cut_terms + 1, algebra.subtract(e_max, algebra.signed(kept_bits(self.design))))
         ulp = power(1, algebra.subtract(d.exponent, algebra.signed(rho.fraction_bits + half)))
         result_term = Term(d.fraction_bits, d.negative, d.exponent, d.significand, yes, d.largest)
         # a common exponent that no term exceeds, with enough bits below it to keep the lowest bit of every term
@@ -107,7 +107,8 @@ class ErrorBound(Property):
     feature = "error below (L + 1) 2^(e_max - F) + ulp; largest found, as a part of it"
     statement = (
         "|d - exact| < (L + 1) * 2^(e_max - F) + u for all finite operands with finite d; u = one ulp of d in rho's "
-        "precision (RZ) or half of one (RNE); the value is the largest |d - exact| found, divided by the bound"
+        "precision (RZ) or half of one (RNE); L counts the parts where products are cut in parts; the value is the "
+        "largest |d - exact| found, divided by the bound"
     )
     witness = "operands for which the error is at least the bound"
     limit = "operands with the largest error found, which is below the bound"

@@ -13,9 +13,9 @@ from functools import lru_cache
 from mmaproof.designs.design import Design
 from mmaproof.designs.formats import Format
 from mmaproof.designs.readings import Adder, Comparator, Grouping
-from mmaproof.designs.steps import FusedStep, JoinedExactly, JoinedInIeee, JoinedRoundedDown
+from mmaproof.designs.steps import FusedStep, JoinedExactly, JoinedInIeee, JoinedRoundedDown, Step
 from mmaproof.smt.semantics.cut import Cut
-from mmaproof.smt.semantics.labels import Addend, Group, Label, Partial, Product
+from mmaproof.smt.semantics.labels import Addend, Group, Label, Part, Partial, Product
 from mmaproof.smt.semantics.widths import largest_sum, sum_widths
 
 
@@ -116,7 +116,7 @@ def datapath(design: Design, length: int) -> tuple[StepPath, ...]:
 
 def _step(design: Design, ks: tuple[int, ...], c: Source, added_once: Source | None) -> StepPath:
     step = design.step
-    terms = _terms(ks, step.group_size)
+    terms = _terms(ks, step)
     if not isinstance(step, FusedStep):
         return StepPath(ks, c, terms, ())
     if isinstance(step.join, JoinedInIeee):
@@ -130,10 +130,13 @@ def _step(design: Design, ks: tuple[int, ...], c: Source, added_once: Source | N
     return StepPath(ks, c, terms, _sums(design, step, terms), dropped, again, added_once)
 
 
-def _terms(ks: tuple[int, ...], group_size: int | None) -> tuple[Label, ...]:
-    if group_size is None:
-        return tuple(map(Product, ks))
-    return tuple(Group(ks[i : i + group_size]) for i in range(0, len(ks), group_size))
+def _terms(ks: tuple[int, ...], step: Step) -> tuple[Label, ...]:
+    size = step.group_size
+    if size is not None:
+        return tuple(Group(ks[i : i + size]) for i in range(0, len(ks), size))
+    if isinstance(step, FusedStep) and step.terms.in_parts:
+        return tuple(part for k in ks for part in Part.all_of(k))
+    return tuple(map(Product, ks))
 
 
 def _sums(design: Design, step: FusedStep, terms: Sequence[Label]) -> tuple[SumPath, ...]:

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from mmaproof.designs.design import Design
-from mmaproof.designs.readings import Sticky, ZeroSum
+from mmaproof.designs.readings import Sticky
 from mmaproof.designs.steps import FusedStep
-from mmaproof.designs.steps.aligned import ScaledGroups
+from mmaproof.designs.steps.aligned import ProductsInParts, ScaledGroups
 from mmaproof.smt.algebra.magnitudes import with_top_exponent
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word, ite
 from mmaproof.smt.algebra.signals import Signal, SignalKind
@@ -25,8 +25,17 @@ from mmaproof.smt.semantics.fused_sum import FusedSum, fused_sum
 from mmaproof.smt.semantics.labels import Addend, Label, Partial
 from mmaproof.smt.semantics.signals import StepSignals
 from mmaproof.smt.semantics.specials import choose_special, special_result
-from mmaproof.smt.semantics.terms import Factors, Term, accumulator_term, product_sign, product_term, scaled_term
+from mmaproof.smt.semantics.terms import (
+    Factors,
+    Term,
+    accumulator_term,
+    part_terms,
+    product_sign,
+    product_term,
+    scaled_term,
+)
 from mmaproof.smt.semantics.unpack import Unpacked
+from mmaproof.smt.semantics.zero_sums import sign_of_zero_sum
 
 
 def fused_step(
@@ -45,13 +54,8 @@ def fused_step(
     if path.rounds_again is not None:
         total, e_max, fraction_bits = _round_down_again(sums[-1], path.rounds_again)
     trace = lost_bits(algebra, sums) if step.sticky is Sticky.YES else None
-    rules, zero_negative = Rules.of(step), algebra.truth(False)
-    if step.zero_sum is ZeroSum.IEEE:
-        # a c that is added afterwards is no term of the sum: +0 stands in its place
-        joining = [] if step.adds_c_last else [accumulator.negative]
-        negatives = [*(product_sign(x) for x in products), *joining]
-        zero_negative = rules.sign_of_zero(algebra, negatives)
-    converted, overflowed = convert(algebra, rules, total, e_max, fraction_bits, zero_negative, trace)
+    zero_negative = sign_of_zero_sum(algebra, step, products, accumulator.negative)
+    converted, overflowed = convert(algebra, Rules.of(step), total, e_max, fraction_bits, zero_negative, trace)
     special = special_result(algebra, products, (c,), step)
     d = choose_special(algebra, design.d_format, step.nan_code, special, converted)
     return StepSignals(path, tuple(sums), (), converted, overflowed, special, d)
@@ -61,6 +65,8 @@ def _terms(
     design: Design, step: FusedStep, algebra: Algebra[D, T], products: Sequence[Factors[D, T]]
 ) -> list[Term[D, T]]:
     """Return the terms that the products become."""
+    if isinstance(step.terms, ProductsInParts):
+        return [term for x in products for term in part_terms(algebra, step, x, step.terms.low_bits)]
     if not isinstance(step.terms, ScaledGroups):
         return [product_term(algebra, step, x) for x in products]
     size = step.terms.group_size

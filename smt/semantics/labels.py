@@ -25,6 +25,22 @@ class Product(NamedTuple):
         return f"p{self.k}"
 
 
+class Part(NamedTuple):
+    """A part of the product of the elements at ``k``: of the high or the low bits of either significand."""
+
+    k: int
+    of_a: str
+    of_b: str
+
+    def __str__(self) -> str:
+        return f"p{self.k}.{self.of_a}{self.of_b}"
+
+    @classmethod
+    def all_of(cls, k: int) -> tuple[Part, ...]:
+        """Return the four parts of one product, the largest first."""
+        return tuple(cls(k, x, y) for x in "hl" for y in "hl")
+
+
 class Group(NamedTuple):
     """The exact sum of the products at ``ks``, scaled."""
 
@@ -73,9 +89,9 @@ class RoundedSum(NamedTuple):
         return "+".join(map(str, self.parts))
 
 
-Label = Product | Group | Partial | Addend | RoundedSum
+Label = Product | Part | Group | Partial | Addend | RoundedSum
 
 
 def is_of_products(label: Label) -> bool:
-    """Return whether a term is a product or a scaled group of some."""
-    return isinstance(label, Product | Group)
+    """Return whether a term is a product, a part of one, or a scaled group of some."""
+    return isinstance(label, Product | Part | Group)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Generic, assert_never
 
 from mmaproof.designs.design import Design
-from mmaproof.designs.readings import First, Normalises, Truncates, ZeroSum
+from mmaproof.designs.readings import First, Normalises, Truncates
 from mmaproof.designs.steps import SequentialStep, Step
 from mmaproof.smt.algebra.magnitudes import with_top_exponent
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word, ite
@@ -24,6 +24,7 @@ from mmaproof.smt.semantics.signals import StepSignals
 from mmaproof.smt.semantics.specials import choose_special, special_result
 from mmaproof.smt.semantics.terms import Factors, Term, accumulator_term, product_term
 from mmaproof.smt.semantics.unpack import Unpacked
+from mmaproof.smt.semantics.zero_sums import sign_of_zero_sum
 
 GUARD_BITS = 3
 """Bits below F at which an addend is jammed: truncating the sum at F sees it as the exact one (see ``add``)."""
@@ -55,10 +56,8 @@ def sequential_step(
     state = cut_at(step, algebra, start(algebra, terms, chosen, fraction), fraction)
     for term, taken in zip(terms, chosen, strict=True):
         state = add(step, algebra, state, term, term.present & ~taken, fraction)
-    rules, zero_negative = Rules.of(step), algebra.truth(False)
-    if step.zero_sum is ZeroSum.IEEE:
-        zero_negative = rules.sign_of_zero(algebra, [t.negative for t in terms])
-    converted, overflowed = convert(algebra, rules, state.value, state.exponent, fraction, zero_negative)
+    zero_negative = sign_of_zero_sum(algebra, step, products, terms[-1].negative)
+    converted, overflowed = convert(algebra, Rules.of(step), state.value, state.exponent, fraction, zero_negative)
     special = special_result(algebra, products, (c,), step)
     d = choose_special(algebra, design.d_format, step.nan_code, special, converted)
     in_turn = tuple(zip((*path.terms, Addend.C), terms, strict=True))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Generic, assert_never
 
 from mmaproof.designs.readings import ProductExponent, SubnormalC, ZeroC, ZeroGroup, ZeroProduct
@@ -107,6 +107,26 @@ def product_term(algebra: Algebra[D, T], step: AlignedStep, x: Factors[D, T]) ->
         significand, exponent, fraction_bits = _normalise_product(zero, significand, exponent, fraction_bits)
         largest = (1 << significand.width) - 1
     return Term(fraction_bits, product_sign(x), exponent, significand, present, largest)
+
+
+def part_terms(algebra: Algebra[D, T], step: AlignedStep, x: Factors[D, T], low_bits: int) -> tuple[Term[D, T], ...]:
+    """Return the products of the high and the low bits of two significands, in the order of ``Part.all_of``.
+
+    All have the exponent, the sign and the fraction bits of the whole product, and its bound, which is that of the
+    first one; bits that do not belong to a part are zero in it.
+    """
+    whole = product_term(algebra, step, x)
+    return tuple(
+        replace(whole, significand=of_a * of_b)
+        for of_a in _parts(x.a.significand, low_bits)
+        for of_b in _parts(x.b.significand, low_bits)
+    )
+
+
+def _parts(significand: Word[D], low_bits: int) -> tuple[Word[D], Word[D]]:
+    """Return a significand without its low bits, and these."""
+    low = significand.extract(low_bits - 1, 0)
+    return significand.drop_low(low_bits) << low_bits, low.extend(significand.width)
 
 
 def normalised_product(algebra: Algebra[D, T], x: Factors[D, T]) -> Term[D, T]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Generic
 
 from mmaproof.designs.design import Design
-from mmaproof.designs.formats import FORMATS, Format
+from mmaproof.designs.formats import Format
 from mmaproof.designs.readings import ChainInfinity, FlushedSign, Widening
 from mmaproof.designs.steps import (
     FusedStep,
@@ -183,8 +183,8 @@ def _factors(reading: Reading, algebra: Algebra[D, T], operands: OperandWords[D]
     for name, fmt, column, flushes in (of_a, of_b):
         pattern = _element(algebra, fmt, column, k)
         x = ieee.read(algebra, fmt, pattern, flushes=flushes, flushed_sign=reading.flushed_sign)
-        if reading.widening is Widening.FP16:
-            x = widen(algebra, fmt, FORMATS["fp16"], x)
+        if reading.widening.target is not None:
+            x = widen(algebra, fmt, reading.widening.target, x)
         elements.append(x.named(Element(name, k)))
     scales: tuple[Unpacked[D, T], ...] = ()
     if reading.scale is not None and reading.block is not None:

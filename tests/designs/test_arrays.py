@@ -29,7 +29,7 @@ def test_every_pattern_goes_out_and_in(fmt):
     assert back.tolist() == expected.tolist()
 
 
-@pytest.mark.parametrize("fmt", NARROW, ids=lambda f: f.name)
+@pytest.mark.parametrize("fmt", [f for f in NARROW if f.chosen_bias is None], ids=lambda f: f.name)
 def test_numbers_keep_their_value(fmt):
     """An array that NumPy or ml_dtypes made itself from numbers, not one that was viewed as the type."""
     dtype = array_dtype(fmt)

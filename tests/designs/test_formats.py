@@ -13,9 +13,10 @@ from mmaproof.designs.formats import FORMATS, find_format
 from mmaproof.designs.operands import pattern_dtype
 from mmaproof.smt.algebra.integers import IntegerAlgebra
 from mmaproof.smt.semantics.unpack import unpack
+from mmaproof.verification.distributions import from_float64
 
 ALGEBRA = IntegerAlgebra()
-NARROW = [f for f in FORMATS.values() if f.bits <= 16]
+NARROW = [f for f in FORMATS.values() if f.bits <= 16 and f.chosen_bias is None]
 
 
 def value(fmt, pattern):
@@ -144,7 +145,7 @@ def test_special_values_are_encoded():
 @pytest.mark.parametrize(
     ("name", "number", "problem"),
     [
-        ("e4m3", math.inf, r"e4m3 has no infinity: 0x7e is its largest number and 0x7f is NaN.* e5m2$"),
+        ("e4m3", math.inf, r"e4m3 has no infinity: 0x7e is its largest number and 0x7f is NaN.* e5m2, "),
         ("e2m1", -math.inf, r"e2m1 has no infinity: 0x7 is its largest number; formats with infinities are fp64,"),
         ("e2m1", math.nan, r"e2m1 has no NaN"),
         ("int8", math.nan, r"int8 has no NaN"),
@@ -178,3 +179,18 @@ def test_huge_numbers_are_named_in_short():
         fp32.encode(10**5000)
     with pytest.raises(InputError, match=r"^-2\*\*-16610 \(about\) is not .* 0x80000000$"):
         fp32.encode(Fraction(-1, 10**5000))
+
+
+@pytest.mark.parametrize("fmt", [f for f in FORMATS.values() if f.chosen_bias is not None], ids=lambda f: f.name)
+def test_a_chosen_bias_scales_every_number(fmt):
+    plain = find_format("e4m3b7")
+    for pattern in range(256):
+        expected = value(plain, pattern)
+        scaled = expected if math.isnan(expected) else math.ldexp(expected, plain.bias - fmt.bias)
+        assert value(fmt, pattern) == scaled or (math.isnan(scaled) and fmt.is_nan(pattern)), hex(pattern)
+    assert fmt.encode(0.75) == (fmt.bias - 1) << 3 | 4
+
+
+def test_numbers_with_a_chosen_bias_are_drawn_as_of_the_format():
+    fmt, numbers = find_format("e4m3b11"), [1, -0.3125, 2.0**-13]
+    assert [value(fmt, x) for x in from_float64(fmt, np.array(numbers)).tolist()] == numbers

@@ -9,7 +9,7 @@ from typing import Any
 from mmaproof.designs.design import Design
 from mmaproof.designs.operands import Operands
 from mmaproof.designs.parameters import complete_settings
-from reference import accumulators, arm, exact, families, riscv, vortex
+from reference import accumulators, arm, exact, families, gaudi, riscv, vortex
 
 Patterns = list[int]
 Ask = Callable[[Design, Patterns, Patterns, Operands, int], int]
@@ -274,6 +274,44 @@ def _arm(function: Callable[..., int]) -> Ask:
     return ask
 
 
+def _gaudi2(design: Design, a: Patterns, b: Patterns, operands: Operands, nan_code: int) -> int:
+    p = _settings(design)
+    return gaudi.gaudi2(
+        a,
+        b,
+        operands.c,
+        L=p.L,
+        fraction_bits=p.fraction_bits,
+        via=_via(p),
+        product_exponent=p.product_exponent.value,
+        zero_sum=p.zero_sum.value,
+        flushes_operands=p.subnormals.value == "flushed",
+        nan_code=nan_code,
+        **_some(_formats(design), "a_format", "b_format"),
+    )
+
+
+def _gaudi3(design: Design, a: Patterns, b: Patterns, operands: Operands, nan_code: int) -> int:
+    p = _settings(design)
+    return gaudi.gaudi3(
+        a,
+        b,
+        operands.c,
+        L=p.L,
+        fraction_bits=p.fraction_bits,
+        via=_via(p),
+        low_bits=p.low_bits,
+        floor=p.floor,
+        nan_code=nan_code,
+        **_some(_formats(design), "a_format", "b_format"),
+    )
+
+
+def _via(p: SimpleNamespace) -> str | None:
+    widening: str = p.widening.value
+    return None if widening == "none" else widening
+
+
 _FAMILIES: dict[str, Ask] = {
     "t-fdpa": _t_fdpa,
     "fma-chain": _fma,
@@ -295,6 +333,8 @@ _FAMILIES: dict[str, Ask] = {
     "fused-pairs": _arm(arm.fp_dot_add),
     "rounded-pairs": _arm(arm.fp_mat_mul_add),
     "fp8-dot": _arm(arm.fp8_dot_add),
+    "gaudi2": _gaudi2,
+    "gaudi3": _gaudi3,
 }
 
 

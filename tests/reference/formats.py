@@ -57,6 +57,7 @@ FORMATS = {
     "e4m3": Format(4, 3, 7, "fn"),
     "e5m2fnuz": Format(5, 2, 16, "fnuz"),
     "e4m3fnuz": Format(4, 3, 8, "fnuz"),
+    **{f"e4m3b{bias}": Format(4, 3, bias) for bias in (3, 7, 11, 15)},
     "e3m2": Format(3, 2, 3, "none"),
     "e2m3": Format(2, 3, 1, "none"),
     "e2m1": Format(2, 1, 1, "none"),

@@ -115,7 +115,7 @@ class EnclosureArithmetic(Arithmetic[Any, Any]):
     ) -> Number[Any]:
         """Return the unit's result for ``c + sum a*b``, with each step within the bound of ``error-bound``.
 
-        That is ``|d - exact| < (L + 1) * 2**(e_max - F) + u``. e_max is at most the exponent of the largest product or
+        That is ``|d - exact| < (L + 1) * 2**(e_max - F) + u`` (4 L for L where products are cut in parts). e_max is at most the exponent of the largest product or
         of the largest c, as the design reads exponents. u is one ulp of d (or half an ulp), and ``|d|`` is below
         ``|exact| + (L + 1) * 2**(e_max - F) + u``. The sum in the register is below that without u, because each term
         is cut by less than one unit. The conversion does not overflow if that is at most its largest number.
@@ -134,7 +134,7 @@ class EnclosureArithmetic(Arithmetic[Any, Any]):
         half = int(rho.rounding in _NEAREST)
         for _ in range(0, unit.padded_length(len(a)), length):
             e_max = max(fixed, _exponent(fmt, most))
-            cut = (length + 1) * Fraction(2) ** (e_max - kept)
+            cut = (unit.step.cut_terms + 1) * Fraction(2) ** (e_max - kept)
             most += min(left, length) * product.most + cut
             left, fmt = max(left - length, 0), unit.d_format
             if most > _largest_converted(unit):
