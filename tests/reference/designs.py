@@ -9,7 +9,7 @@ from typing import Any
 from mmaproof.designs.design import Design
 from mmaproof.designs.operands import Operands
 from mmaproof.designs.parameters import complete_settings
-from reference import accumulators, exact, families
+from reference import accumulators, exact, families, sign_frame
 
 Patterns = list[int]
 Ask = Callable[[Design, Patterns, Patterns, Operands, int], int]
@@ -223,6 +223,21 @@ def _interleaved(design: Design, a: Patterns, b: Patterns, operands: Operands, n
     )
 
 
+def _sign_frame(design: Design, a: Patterns, b: Patterns, operands: Operands, nan_code: int) -> int:
+    p = _settings(design)
+    return sign_frame.sign_frame(
+        a,
+        b,
+        operands.c,
+        L=p.L,
+        nan_code=nan_code,
+        least=None if p.floor is None else p.floor + p.c_extra_bits,
+        product_bits=p.fraction_bits,
+        own_bits=p.fraction_bits + p.c_extra_bits,
+        **_some(_readings(design), "a_format", "b_format", "c_format", "d_format", "rho", "subnormals"),
+    )
+
+
 _FAMILIES: dict[str, Ask] = {
     "t-fdpa": _t_fdpa,
     "fma-chain": _fma,
@@ -238,6 +253,7 @@ _FAMILIES: dict[str, Ask] = {
     "integer": _integer,
     "interleaved-fma": _interleaved,
     "sequential": _sequential,
+    "sign-frame": _sign_frame,
 }
 
 
