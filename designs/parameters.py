@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
+from string import ascii_uppercase
 from typing import Any
 
 from mmaproof.designs.chain import Chain
@@ -33,7 +34,16 @@ _SHOWN_FIRST = (
     "summation",
     *("adder", "comparator", "grouping", "group_size", "join", "late_bits", "late_alignment", "late_rounding", "far_c"),
     *("product_limit", "product_infinity", "zero_group", "group_e_zero", "first", "truncates", "normalises"),
-    *("integer_overflow", "alignment", "product_exponent", "c_extra_bits", "carry_bits", "zero_c", "zero_product", "e_zero"),
+    *(
+        "integer_overflow",
+        "alignment",
+        "product_exponent",
+        "c_extra_bits",
+        "carry_bits",
+        "zero_c",
+        "zero_product",
+        "e_zero",
+    ),
     "floor",
     *("c_subnormal", "overflow", "negative_zero", "chain_infinity", "zero_sum", "nan_code"),
 )
@@ -109,7 +119,7 @@ def parse_parameter(name: str, text: str) -> Any:
             value = text.lower()
         case readings if issubclass(readings, StrEnum):
             members = list(readings)
-            letter = "ABCDEF".find(text) if len(text) == 1 else -1
+            letter = ascii_uppercase.find(text) if len(text) == 1 else -1
             if 0 <= letter < len(members):
                 value = members[letter]
             elif text.lower() in [m.value for m in members]:

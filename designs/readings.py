@@ -78,8 +78,8 @@ class Widening(StrEnum):
 class Subnormals(StrEnum):
     """Which subnormal numbers become zero.
 
-    The parameters flushed_sign and flushed_result give the sign of a flushed operand and of a flushed result. Scales are
-    never flushed.
+    The parameters flushed_sign and flushed_result give the sign of a flushed operand and of a flushed result.
+    Scales are never flushed.
     """
 
     KEPT = "kept"

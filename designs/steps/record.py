@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from functools import cache
+from string import ascii_uppercase
 from typing import Any, ClassVar, Self, TypeVar
 
 from mmaproof.designs.errors import DesignError
@@ -42,7 +43,7 @@ class Definition:
             case tuple():
                 return ", ".join(self.values)
             case readings if issubclass(readings, StrEnum):
-                return ", ".join(f"{letter} = {r.value}" for letter, r in zip("ABCDEF", readings, strict=False))
+                return ", ".join(f"{letter} = {r.value}" for letter, r in zip(ascii_uppercase, readings, strict=False))
             case _:
                 return KOrder.ALLOWED
 

@@ -398,7 +398,7 @@ def _at_most(algebra: Algebra[D, T], x: tuple[Word[D], Word[D]], y: tuple[Word[D
 
 
 _RISING_C = (Guarantee.ALIGNED_SUMS, Guarantee.EXACT_SUM, Guarantee.CONVERTED_SUM, Guarantee.OWN_CUTS)
-"""The guarantees by which a sum of which c is a term is converted, and a rising term changes other cuts by e_max alone."""
+"""The guarantees by which a sum of which c is a term is converted, and other cuts change with e_max alone."""
 
 
 def lemmas_for_c(design: Design) -> Sequence[Lemma]:

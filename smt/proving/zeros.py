@@ -77,7 +77,7 @@ class ZeroIsLowest(Lemma):
 
 
 def zeros_can_be_lowest(design: Design) -> bool:
-    """Return whether the argument applies: products are terms of fused sums, have the same scales, and zeros add nothing.
+    """Return whether the argument applies: products are terms of fused sums, have the same scales, and zeros add 0.
 
     If what is cut of a term depended on the sign of c, a zero of the other sign could add one unit.
     """
