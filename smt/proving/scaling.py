@@ -34,7 +34,7 @@ from mmaproof.smt.semantics.unpack import unpack
 
 _MOVES = (
     *(Guarantee.ALIGNED_SUMS, Guarantee.SINGLE_SUM, Guarantee.SINGLE_PRODUCTS, Guarantee.MOVING_EXPONENTS),
-    *(Guarantee.FINITE_PRODUCTS, Guarantee.NO_FLOOR, Guarantee.SUBNORMAL_RESULTS, Guarantee.OWN_CUTS),
+    *(Guarantee.FINITE_PRODUCTS, Guarantee.NO_FLOOR, Guarantee.SUBNORMAL_RESULTS),
 )
 
 
