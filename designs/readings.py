@@ -22,6 +22,8 @@ class Alignment(StrEnum):
     """dropped, and the last kept bit is set if any of them was nonzero (round to odd)"""
     NEAREST = "nearest"
     """each term is rounded to the nearest, ties to even"""
+    COMPLEMENT = "complement"
+    """dropped; the bits of a term whose sign is not c's are inverted, not negated: it lies one unit further from c"""
 
 
 class ProductExponent(StrEnum):
@@ -83,8 +85,8 @@ class Widening(StrEnum):
 class Subnormals(StrEnum):
     """Which subnormal numbers become zero.
 
-    The parameter flushed_sign gives the sign of a flushed operand. A flushed result keeps its sign. Scales are never
-    flushed.
+    The parameters flushed_sign and flushed_result give the sign of a flushed operand and of a flushed result.
+    Scales are never flushed.
     """
 
     KEPT = "kept"
@@ -124,7 +126,7 @@ class Subnormals(StrEnum):
 
 
 class FlushedSign(StrEnum):
-    """The zero that a subnormal operand becomes."""
+    """The zero that a subnormal operand, or a subnormal result, becomes."""
 
     POSITIVE = "positive"
     """+0"""

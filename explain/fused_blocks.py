@@ -120,12 +120,13 @@ def _register(step: Step, of: Sum) -> tuple[int, int]:
 def _term_rows(step: Step, of: Sum) -> Iterator[Row]:
     for label, t in zip(of.labels, of.signals.terms, strict=True):
         value, held, cut = of.terms[label], of.aligned[label], of.cuts[label]
-        if not value:
+        if not value and not held:
             continue
         sign, scale = "+-"[t.negative.data], t.exponent.data - t.fraction_bits
         top = scale + t.significand.width - 1
         operands = " * ".join(f.hex(x) for f, x in step.patterns(label))
-        yield Row(RowKind.TERM, str(label), sign, t.significand.data, scale, top, cut, exact(value), operands)
+        if value:
+            yield Row(RowKind.TERM, str(label), sign, t.significand.data, scale, top, cut, exact(value), operands)
         kept, there = units(value, cut), units(held, cut)
         if there != kept:
             top = cut + there.bit_length() - 1

@@ -77,6 +77,18 @@ class Sum:
         return all(cut.rounds_down for cut in self.path_cuts.values())
 
     @property
+    def inverts(self) -> bool:
+        """Whether the bits of terms that oppose c are inverted."""
+        return any(cut.inverts for cut in self.path_cuts.values())
+
+    @property
+    def inverted(self) -> list[Name]:
+        """The terms whose bits are inverted, zeros among them: each lies one unit further from c."""
+        if not self.inverts:
+            return []
+        return [x for x in self.labels if abs(self.aligned[x]) != abs(self.terms[x] - self.lost(x))]
+
+    @property
     def is_cut_in_one_way(self) -> bool:
         """Whether the same happens to the lost bits of every term."""
         return len({cut.alignment for cut in self.path_cuts.values()}) == 1

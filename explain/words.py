@@ -120,6 +120,9 @@ def readings(step: Step) -> Iterator[str]:
     read.append((str(step.accumulator_name), "c", step.accumulator))
     small = [entry for entry in read if is_subnormal(*entry[2])]
     yield from flushed(step, [(name, pattern) for name, column, pattern in small if step.flushes(column)])
+    extra = step.design.settings.get("c_extra_bits", 0)
+    if extra and pattern_number(*step.accumulator):
+        yield f"{step.accumulator_name} keeps {extra} bits more than F: it is aligned with an exponent {extra} lower"
     widening = step.design.settings.get("widening", Widening.NONE)
     if widening is not Widening.NONE:
         target = FORMATS[widening.value]
@@ -178,7 +181,10 @@ def losses(of: Sum) -> Iterator[str]:
         # each row has its own value
         what = f"{together} of" if len(together) <= LONGEST else "bits of"
         yield f"lost by the cut: {what} {names(losers)}" if losers else "lost by the cut: nothing"
-        if any(abs(of.aligned[label]) != abs(of.terms[label] - of.lost(label)) for label in losers):
+        if inverted := of.inverted:
+            are = "is" if len(inverted) == 1 else "are each"
+            yield f"complement: inverted, not negated, {names(inverted)} {are} 2^{of.cut} further from c"
+        elif any(abs(of.aligned[label]) != abs(of.terms[label] - of.lost(label)) for label in losers):
             yield _FLOOR if of.rounds_down else _JAM
     whole = sum(of.aligned.values(), Fraction(0))
     if whole != of.total:

@@ -137,6 +137,13 @@ class FusedStep(AlignedStep):
         "effect of bits that are cut off the terms on the rounding of the sum",
         "RTL practice: the tensor unit of Vortex",
     )
+    c_extra_bits: int = parameter(
+        0,
+        IntegerRange(0, 16),
+        "fraction bits that c keeps beyond F: it is aligned with an exponent so much lower",
+        "ROCm/rocm-systems, issue 12056 and rocjitsu's gfx11_dot2.h",
+        only=lambda step: isinstance(step.join, JoinedAsTerm | JoinedRoundedDown),
+    )
     carry_bits: int | None = parameter(
         None,
         IntegerRange(0, 64, otherwise="sufficient"),
@@ -149,8 +156,11 @@ class FusedStep(AlignedStep):
 
     @property
     def other_exponents(self) -> tuple[int, ...] | None:
-        """The exponents that zeros may read, and the floor of e_max. Nothing is stated of groups of zeros."""
-        if self.group_size is not None:
+        """The exponents that zeros may read, and the floor of e_max.
+
+        Nothing is stated of groups of zeros, and of a c that keeps extra bits.
+        """
+        if self.group_size is not None or self.c_extra_bits:
             return None
         zeros = (self.e_zero,) if self.zero_c is ZeroC.E_ZERO or self.terms.reads_e_zero else ()
         return zeros if self.floor is None else (*zeros, self.floor)
@@ -159,14 +169,16 @@ class FusedStep(AlignedStep):
     def guarantees(self) -> frozenset[Guarantee]:
         """What follows from the alignment, the register and the join."""
         as_term, alone = isinstance(self.join, JoinedAsTerm), self._converts_its_sum
+        own_cuts = self.alignment is not Alignment.COMPLEMENT
         return super().guarantees | stated(
             {
                 Guarantee.ALIGNED_SUMS: True,
                 Guarantee.BOUNDED_SUM: self._cuts_near_terms and self.rounds_near and not self.terms.shift,
                 Guarantee.SINGLE_SUM: as_term and alone and self.grouping is Grouping.ALL,
                 Guarantee.CONVERTED_SUM: alone,
-                Guarantee.C_AS_TERM: as_term,
+                Guarantee.C_AS_TERM: as_term and own_cuts and not self.c_extra_bits,
                 Guarantee.ROUNDED_LAST_SUM: self.adds_c_last,
+                Guarantee.OWN_CUTS: own_cuts,
                 Guarantee.TRUNCATED_TERMS: alone and self.alignment is Alignment.TRUNCATE,
                 Guarantee.TRUNCATES: alone and self.alignment is Alignment.TRUNCATE,
                 Guarantee.JAMMED_TERMS: alone and self.alignment is Alignment.JAM,
@@ -191,8 +203,9 @@ class FusedStep(AlignedStep):
         cuts = {self.alignment}
         if isinstance(self.join, JoinedRoundedDown):
             cuts.add(self.join.late_alignment)
-        of_terms = self.floor is None and self.zeros_are_absent
-        return cuts <= {Alignment.TRUNCATE, Alignment.NEAREST} or of_terms
+        of_terms = self.floor is None and self.zeros_are_absent and not self.c_extra_bits
+        near = {Alignment.TRUNCATE, Alignment.NEAREST}
+        return cuts <= near or (of_terms and cuts <= {*near, Alignment.FLOOR, Alignment.JAM})
 
     @property
     def aligns_c(self) -> bool:
@@ -222,7 +235,24 @@ class FusedStep(AlignedStep):
     def misfits(self, signature: Signature, k: int) -> Iterator[tuple[str, str]]:
         """Yield what does not fit, as in ``Step``. A c that is added last must have the output format."""
         yield from super().misfits(signature, k)
+        for fmt in (signature.c, signature.d):
+            if self.c_extra_bits > fmt.fraction_bits:
+                yield "c_extra_bits", f"c_extra_bits = {self.c_extra_bits} exceeds the fraction bits of {fmt.name}"
+        yield from self._misfits_of_complement()
         if self.adds_c_last and signature.c is not signature.d:
             yield "join", f"join = {Join.IEEE} adds c in {signature.d.name}, and c is {signature.c.name}"
         if isinstance(self.join, JoinedExactly) and self.grouping is not Grouping.ALL:
             yield "grouping", f"grouping = {self.grouping}: join = {Join.EXACT} adds c to one sum of all products"
+
+    def _misfits_of_complement(self) -> Iterator[tuple[str, str]]:
+        """Yield where the sign of c, against which terms are inverted, is not known when they are added."""
+        if isinstance(self.join, JoinedRoundedDown) and self.join.late_alignment is Alignment.COMPLEMENT:
+            yield "late_alignment", f"late_alignment = {Alignment.COMPLEMENT} is of terms that are added with c"
+        if self.alignment is not Alignment.COMPLEMENT:
+            return
+        if not isinstance(self.join, JoinedAsTerm):
+            yield "alignment", f"alignment = {Alignment.COMPLEMENT} is of steps in which c is a term of the sum"
+        if self.grouping is not Grouping.ALL:
+            yield "grouping", f"alignment = {Alignment.COMPLEMENT} is of steps whose terms are added together"
+        if self.sticky is not Sticky.NO:
+            yield "sticky", f"sticky = {self.sticky} is of terms that are cut, and not of inverted ones"

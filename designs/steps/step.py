@@ -24,6 +24,7 @@ class Guarantee(Enum):
     )
     SINGLE_SUM = "all of these terms and c are added in one such sum, whose value alone is converted"
     CONVERTED_SUM = "what rho converts is the sum of the terms that are aligned last, and it looks at nothing else"
+    OWN_CUTS = "what is cut off a term depends on that term and on e_max alone"
     C_AS_TERM = "c is aligned with the products, or with sums of them, as one of these is"
     TRUNCATED_TERMS = "its aligned terms are truncated magnitudes"
     JAMMED_TERMS = "its aligned terms are truncated magnitudes whose last kept bit says whether anything was lost"
@@ -165,6 +166,10 @@ def _flushes_operands(step: Any) -> bool:
     return bool(step.subnormals.of_a or step.subnormals.of_b or step.subnormals.of_c)
 
 
+def _flushes_results(step: Any) -> bool:
+    return bool(step.subnormals.of_results)
+
+
 def _flushes_tiny(step: Any) -> bool:
     # a value that is truncated to one below the smallest normal number is below it in any range of exponents
     return bool(step.subnormals.of_results and not step.conversion.rounding.truncates)
@@ -189,6 +194,13 @@ class RoundedStep(Step):
         "zero that a subnormal operand becomes",
         "Xie et al. 2026, algorithm 2; kept: x86 CPUs as run",
         only=_flushes_operands,
+    )
+    flushed_result: FlushedSign = parameter(
+        FlushedSign.KEPT,
+        FlushedSign,
+        "zero that a subnormal result becomes",
+        "Xie et al. 2026, algorithm 2; positive: gfx1151 and gfx1100 as run",
+        only=_flushes_results,
     )
     tininess: Tininess = parameter(
         Tininess.ROUNDED,

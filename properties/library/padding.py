@@ -96,7 +96,7 @@ class _SameWith(SameResults):
         Infinities and NaNs do not depend on fraction bits.
         """
         design = self.design
-        if not has_single_sum(design) or not design.guarantees(Guarantee.EXACT_SUM):
+        if not has_single_sum(design) or not design.guarantees(Guarantee.EXACT_SUM, Guarantee.OWN_CUTS):
             return ()
         if not self.is_one_step and design.c_format is not design.d_format:
             # the sums of its steps are of other widths

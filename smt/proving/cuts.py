@@ -76,6 +76,7 @@ class TermLemma(Lemma):
             Input("e_max", shape.e_max_width, signed=True),
             Input("negative", 1),
             Input("present", 1),
+            *([Input("opposes", 1)] if cut.inverts else []),
         )
 
     def assumption(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
@@ -91,6 +92,7 @@ class TermLemma(Lemma):
             words["significand"],
             words["present"].is_value(1),
             self.shape.largest,
+            words["opposes"].is_value(1) if self.cut.inverts else None,
         )
 
 

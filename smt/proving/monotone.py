@@ -397,6 +397,10 @@ def _at_most(algebra: Algebra[D, T], x: tuple[Word[D], Word[D]], y: tuple[Word[D
     return (x[0] < y[0]) | ((x[0] == y[0]) & (x[1] <= y[1]))
 
 
+_RISING_C = (Guarantee.ALIGNED_SUMS, Guarantee.EXACT_SUM, Guarantee.CONVERTED_SUM, Guarantee.OWN_CUTS)
+"""The guarantees by which a sum of which c is a term is converted, and other cuts change with e_max alone."""
+
+
 def lemmas_for_c(design: Design) -> Sequence[Lemma]:
     """Return lemmas that together imply that d does not fall if c rises; none if the argument does not apply.
 
@@ -414,11 +418,8 @@ def lemmas_for_c(design: Design) -> Sequence[Lemma]:
     return _of_sum(ChangedC(design), _last_sum(design), path.sums[-1].terms.index(Addend.C), Rules.of(step))
 
 
-_RISING_C = (Guarantee.ALIGNED_SUMS, Guarantee.EXACT_SUM, Guarantee.CONVERTED_SUM)
-"""The guarantees by which a sum of which c is a term is what is converted."""
-
 _RISING_PRODUCT = (
-    *(Guarantee.ALIGNED_SUMS, Guarantee.SINGLE_SUM, Guarantee.EXACT_SUM, Guarantee.SINGLE_PRODUCTS),
+    *(*_RISING_C, Guarantee.SINGLE_SUM, Guarantee.SINGLE_PRODUCTS),
     *(Guarantee.FINITE_PRODUCTS, Guarantee.SUMMED_EXPONENTS, Guarantee.UNCHANGED_OPERANDS),
 )
 """The guarantees by which the significand of the first product is that of a[0] times another number."""

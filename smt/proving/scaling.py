@@ -16,6 +16,7 @@ So d is doubled. No number is special, before or after, so no special value repl
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from mmaproof.designs.design import Design
@@ -106,8 +107,7 @@ class CutMoves(CutLemma):
 
     def of_term(self, algebra: Algebra[D, T], term: Term[D, T], e_max: Word[D]) -> Truth[T]:
         """Return whether the cut stays the same if the exponent and e_max are one higher."""
-        exponent = term.exponent + 1
-        higher = Term(term.fraction_bits, term.negative, exponent, term.significand, term.present, term.largest)
+        higher = replace(term, exponent=term.exponent + 1)
         moved = align(algebra, higher, e_max + 1, self.cut)
         return align(algebra, term, e_max, self.cut) == moved
 

@@ -46,7 +46,7 @@ from mmaproof.smt.semantics.terms import Term
 
 _T_FDPA = (
     *(Guarantee.ALIGNED_SUMS, Guarantee.SINGLE_SUM, Guarantee.TRUNCATED_TERMS, Guarantee.EXACT_SUM),
-    *(Guarantee.SINGLE_PRODUCTS, Guarantee.NO_FLOOR, Guarantee.POSITIVE_ZERO_SUM),
+    *(Guarantee.SINGLE_PRODUCTS, Guarantee.C_AS_TERM, Guarantee.NO_FLOOR, Guarantee.POSITIVE_ZERO_SUM),
 )
 
 

@@ -77,8 +77,11 @@ class ZeroIsLowest(Lemma):
 
 
 def zeros_can_be_lowest(design: Design) -> bool:
-    """Return whether the argument applies: products are terms of fused sums and have the same scales."""
-    return design.guarantees(Guarantee.ALIGNED_SUMS, Guarantee.SINGLE_PRODUCTS)
+    """Return whether the argument applies: products are terms of fused sums, have the same scales, and zeros add 0.
+
+    If what is cut of a term depended on the sign of c, a zero of the other sign could add one unit.
+    """
+    return design.guarantees(Guarantee.ALIGNED_SUMS, Guarantee.SINGLE_PRODUCTS, Guarantee.OWN_CUTS)
 
 
 def unused_bits(design: Design) -> int:

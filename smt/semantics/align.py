@@ -34,7 +34,8 @@ def align(algebra: Algebra[D, T], term: Term[D, T], e_max: Word[D], cut: Cut) ->
 
     Bits further than F below e_max are lost however far down they are, so dropping the fixed surplus of a
     significand with more than F fraction bits before the variable shift loses the same bits. Rounding to nearest
-    looks at two bits more: the first one that is lost, and whether anything lies below it.
+    looks at two bits more: the first one that is lost, and whether anything lies below it. In the sign of c, a term of
+    magnitude m that opposes it is added as the inverted bits of m, which stand for -m - 1: a magnitude of m + 1.
     """
     distance = e_max - term.exponent
     amount = ite(term.present, distance, 0).narrow_to_unsigned(distance.width - 1)
@@ -50,6 +51,9 @@ def align(algebra: Algebra[D, T], term: Term[D, T], e_max: Word[D], cut: Cut) ->
             value = _round_to_even(jammed).negated_where(term.negative)
         case Alignment.TRUNCATE:
             value = _drop_low(significand, surplus).shift_right(amount).negated_where(term.negative)
+        case Alignment.COMPLEMENT:
+            kept = _drop_low(significand, surplus).shift_right(amount)
+            value = (kept + _opposes(term).as_bit()).negated_where(term.negative)
     return value.narrow(cut.bound(term.largest, term.fraction_bits).bit_length() + 1)
 
 
@@ -59,9 +63,17 @@ def loses_bits(algebra: Algebra[D, T], term: Term[D, T], e_max: Word[D], cut: Cu
     So the cut is inexact, whatever the alignment does about it; e_max is at least the term's exponent. Jammed at one
     more fraction bit, the lowest bit is that first one below the cut, set as well where anything lower is lost: it is
     zero only where every bit below the cut is. Negation does not change the lowest bit, and a term that is not present
-    is zero and loses none.
+    is zero and loses none. A term that is inverted instead of negated is never exact.
     """
-    return align(algebra, term, e_max, Cut(cut.fraction_bits + 1, Alignment.JAM)).bit(0)
+    lost = align(algebra, term, e_max, Cut(cut.fraction_bits + 1, Alignment.JAM)).bit(0)
+    return lost | _opposes(term) if cut.inverts else lost
+
+
+def _opposes(term: Term[D, T]) -> Truth[T]:
+    """Return whether the bits of a term are inverted. Raises TypeError if nothing says against which sign."""
+    if term.opposes is None:
+        raise TypeError("a term is to be inverted where it opposes c, and no c is added with it")
+    return term.opposes
 
 
 def _round_to_even(x: Word[D]) -> Word[D]:

@@ -9,7 +9,7 @@ from typing import assert_never
 from mmaproof.designs.conversions import Conversion, Rounding
 from mmaproof.designs.design import Design
 from mmaproof.designs.formats import Format, Specials
-from mmaproof.designs.readings import NegativeZero, Overflow, Tininess
+from mmaproof.designs.readings import FlushedSign, NegativeZero, Overflow, Tininess
 from mmaproof.designs.steps.aligned import AlignedStep
 from mmaproof.designs.steps.step import RoundedStep, Step
 from mmaproof.smt.algebra.magnitudes import nearest_rounds_up, with_top_exponent
@@ -21,8 +21,8 @@ from mmaproof.smt.algebra.signals import Signal, SignalKind
 class Rules:
     """What a conversion does: rho, and the readings of its overflow and of negative results that become zero.
 
-    With ``flushes``, a subnormal result becomes a zero of its sign after it was rounded. ``tininess`` says which
-    results count as subnormal.
+    With ``flushes``, a subnormal result becomes a zero after it was rounded: one of its sign, or +0, as
+    ``flushed_result`` says. ``tininess`` says which results count as subnormal.
     """
 
     rho: Conversion
@@ -30,6 +30,7 @@ class Rules:
     negative_zero: NegativeZero
     flushes: bool
     tininess: Tininess = Tininess.ROUNDED
+    flushed_result: FlushedSign = FlushedSign.KEPT
 
     @classmethod
     def of(cls, step: Step) -> Rules:
@@ -44,8 +45,8 @@ class Rules:
     def of_operation(cls, step: Step) -> Rules:
         """Return the rules of an IEEE 754 operation rounded by a design's rho: what becomes zero keeps its sign."""
         rounded = _rounded(step)
-        flushes = rounded.subnormals.of_results
-        return cls(rounded.conversion, rounded.overflow, NegativeZero.NEGATIVE, flushes, rounded.tininess)
+        flushes, zero = rounded.subnormals.of_results, rounded.flushed_result
+        return cls(rounded.conversion, rounded.overflow, NegativeZero.NEGATIVE, flushes, rounded.tininess, zero)
 
     @classmethod
     def of_late_addition(cls, design: Design) -> Rules:
@@ -57,8 +58,8 @@ class Rules:
     def nearest(cls, fmt: Format, step: Step) -> Rules:
         """Return the rules of an IEEE 754 operation, rounded to nearest even, that flushes as a design does."""
         rho, rounded = Conversion(Rounding.RNE, fmt, fmt.fraction_bits), _rounded(step)
-        flushes = rounded.subnormals.of_results
-        return cls(rho, Overflow.INFINITY, NegativeZero.NEGATIVE, flushes, rounded.tininess)
+        flushes, zero = rounded.subnormals.of_results, rounded.flushed_result
+        return cls(rho, Overflow.INFINITY, NegativeZero.NEGATIVE, flushes, rounded.tininess, zero)
 
     def sign_of_zero(self, algebra: Algebra[D, T], negatives: Sequence[Truth[T]]) -> Truth[T]:
         """Return the sign of an IEEE 754 sum that is exactly zero, of terms with these signs.
@@ -126,6 +127,9 @@ def convert(
     if rules.flushes:
         small = _is_small(rules, negative, top, above_min, bits, trace)
         bits = ite(small, algebra.unsigned(0, bits.width), bits)
+        if rules.flushed_result is FlushedSign.POSITIVE:
+            # of a sum that is zero the readings of such zeros decide
+            result_negative = result_negative & (is_zero | ~small)
     if fmt.specials is Specials.FNUZ:  # the pattern of a negative zero is its NaN
         result_negative = result_negative & ~bits.is_value(0)
     pattern = result_negative.as_bit().concatenate(bits)

@@ -24,7 +24,8 @@ class Cut:
         """Return a bound of the magnitude of a cut significand that is at most ``largest``.
 
         Its exponent is at most the one aligned at, so it only moves down. Truncation keeps the whole part;
-        rounding towards minus infinity adds one unit to a negative magnitude, jamming at most sets the last bit.
+        rounding towards minus infinity adds one unit to a negative magnitude, inverting instead of negating adds one to
+        a magnitude that opposes c, jamming at most sets the last bit.
         Rounding to nearest keeps the order of magnitudes, so the largest becomes the largest.
         """
         units = Fraction(largest << self.fraction_bits, 1 << fraction_bits)
@@ -52,3 +53,8 @@ class Cut:
     def rounds_down(self) -> bool:
         """Whether a cut moves a term towards minus infinity."""
         return self.alignment is Alignment.FLOOR
+
+    @property
+    def inverts(self) -> bool:
+        """Whether a term whose sign is not c's is moved one unit further from c."""
+        return self.alignment is Alignment.COMPLEMENT

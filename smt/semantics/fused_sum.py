@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Generic
 
 from mmaproof.designs.readings import Adder
@@ -11,7 +11,7 @@ from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.algebra.signals import Signal, SignalKind
 from mmaproof.smt.semantics.align import align, largest_exponent
 from mmaproof.smt.semantics.datapath import SumPath
-from mmaproof.smt.semantics.labels import Label
+from mmaproof.smt.semantics.labels import Addend, Label
 from mmaproof.smt.semantics.terms import Term
 
 
@@ -56,6 +56,8 @@ def fused_sum(algebra: Algebra[D, T], path: SumPath, terms: Sequence[Term[D, T]]
     additions.
     """
     terms = [term.named(label) for term, label in zip(terms, path.terms, strict=True)]
+    if any(cut.inverts for cut in path.cuts):
+        terms = _against_c(algebra, path, terms)
     e_max = algebra.signal(Signal(SignalKind.E_MAX), largest_exponent(algebra, terms, path.floor, path.comparator))
     aligned, largest = [], 0
     for term, cut, label in zip(terms, path.cuts, path.terms, strict=True):
@@ -78,3 +80,10 @@ def fused_sum(algebra: Algebra[D, T], path: SumPath, terms: Sequence[Term[D, T]]
     total = algebra.signal(Signal(SignalKind.SUM), total, (-largest, largest))
     present = algebra.any_of([t.present for t in terms])
     return FusedSum(path, tuple(terms), e_max, tuple(aligned), total, present, largest)
+
+
+def _against_c(algebra: Algebra[D, T], path: SumPath, terms: Sequence[Term[D, T]]) -> list[Term[D, T]]:
+    """Return the terms, with which of them oppose the sign of c: also zeros, but nothing where every term is zero."""
+    c = terms[path.terms.index(Addend.C)]
+    nonzero = algebra.any_of([~t.significand.is_value(0) for t in terms])
+    return [replace(t, opposes=(t.negative ^ c.negative) & nonzero) for t in terms]

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Generic, assert_never
 
 from mmaproof.designs.readings import ProductExponent, SubnormalC, ZeroC, ZeroGroup, ZeroProduct
+from mmaproof.designs.steps import FusedStep
 from mmaproof.designs.steps.aligned import AlignedStep, ScaledGroups, SingleProducts
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word, ite
 from mmaproof.smt.algebra.signals import Signal, SignalKind
@@ -21,7 +22,8 @@ class Term(Generic[D, T]):
     """``(-1)**negative * significand * 2**(exponent - fraction_bits)``, to be aligned.
 
     A term that is not ``present`` takes no part in e_max; it is zero. The significand never exceeds ``largest``.
-    ``valid`` says so to a machine.
+    ``valid`` says so to a machine. ``opposes`` says that an adder inverts its bits, because its sign is not that of c;
+    it is stated where such a cut is asked for, of zeros as well.
     """
 
     fraction_bits: int
@@ -30,6 +32,7 @@ class Term(Generic[D, T]):
     significand: Word[D]
     present: Truth[T]
     largest: int
+    opposes: Truth[T] | None = None
 
     def valid(self) -> Truth[T]:
         """Return what the stages after this one rely on, whatever the term is made of.
@@ -65,6 +68,7 @@ class Term(Generic[D, T]):
             significand,
             algebra.signal_truth(Signal(SignalKind.PRESENCE, label), self.present),
             self.largest,
+            self.opposes,
         )
 
 
@@ -152,10 +156,11 @@ def product_sign(x: Factors[D, T]) -> Truth[T]:
 
 
 def accumulator_term(algebra: Algebra[D, T], step: AlignedStep, c: Unpacked[D, T]) -> Term[D, T]:
-    """Return the accumulator as a term."""
+    """Return the accumulator as a term. ``c_extra_bits`` moves its point, and with it the exponent of its alignment."""
     if step.c_subnormal is SubnormalC.NORMALISED:
         c = normalised(algebra, c)
-    exponent, present = c.exponent, algebra.truth(True)
+    extra = step.c_extra_bits if isinstance(step, FusedStep) else 0
+    exponent, present = c.exponent - extra if extra else c.exponent, algebra.truth(True)
     match step.zero_c:
         case ZeroC.MINUS_126:
             exponent = ite(c.zero, ZERO_EXPONENT, exponent)
@@ -165,7 +170,7 @@ def accumulator_term(algebra: Algebra[D, T], step: AlignedStep, c: Unpacked[D, T
             present = ~c.zero
         case _:
             assert_never(step.zero_c)
-    return Term(c.fraction_bits, c.negative, exponent, c.significand, present, c.largest)
+    return Term(c.fraction_bits - extra, c.negative, exponent, c.significand, present, c.largest)
 
 
 def scaled_term(

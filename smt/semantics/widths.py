@@ -62,8 +62,8 @@ def _product_bound(design: Design, cut: Cut) -> int:
     return cut.bound(largest, point)
 
 
-def _bound(fmt: Format, cut: Cut) -> int:
-    return cut.bound(fmt.max_significand, fmt.fraction_bits)
+def _bound(fmt: Format, cut: Cut, extra: int) -> int:
+    return cut.bound(fmt.max_significand, fmt.fraction_bits - extra)
 
 
 def largest_sum(design: Design) -> int:
@@ -79,7 +79,7 @@ def largest_sum(design: Design) -> int:
     if not isinstance(step.join, JoinedAsTerm | JoinedInIeee) or step.grouping is Grouping.EVEN_ODD:
         return total
     # from the second step of a chain on, c is the d of the step before
-    return total + max(_bound(design.c_format, cut), _bound(design.d_format, cut))
+    return total + max(_bound(fmt, cut, step.c_extra_bits) for fmt in (design.c_format, design.d_format))
 
 
 def sum_widths(design: Design) -> SumWidths:

@@ -9,7 +9,7 @@ from typing import Any
 from mmaproof.designs.design import Design
 from mmaproof.designs.operands import Operands
 from mmaproof.designs.parameters import complete_settings
-from reference import accumulators, arm, exact, families, gaudi, riscv, vortex
+from reference import accumulators, arm, exact, families, gaudi, riscv, sign_frame, vortex
 
 Patterns = list[int]
 Ask = Callable[[Design, Patterns, Patterns, Operands, int], int]
@@ -312,6 +312,22 @@ def _via(p: SimpleNamespace) -> str | None:
     return None if widening == "none" else widening
 
 
+def _sign_frame(design: Design, a: Patterns, b: Patterns, operands: Operands, nan_code: int) -> int:
+    p, readings = _settings(design), _readings(design)
+    unit = sign_frame.Unit(
+        nan_code=nan_code,
+        product_bits=p.fraction_bits,
+        own_bits=p.fraction_bits + p.c_extra_bits,
+        least=None if p.floor is None else p.floor + p.c_extra_bits,
+        flush="d" in exact.FLUSHED[p.subnormals.value],
+        flushed_result=p.flushed_result.value,
+        tininess=p.tininess.value,
+        **_some(readings, "rho", "overflow", "negative_zero"),
+    )
+    chosen = _some(readings, *_formats(design), "subnormals", "chain_infinity")
+    return sign_frame.sign_frame(a, b, operands.c, unit, L=p.L, flushed_sign=p.flushed_sign.value, **chosen)
+
+
 _FAMILIES: dict[str, Ask] = {
     "t-fdpa": _t_fdpa,
     "fma-chain": _fma,
@@ -335,6 +351,7 @@ _FAMILIES: dict[str, Ask] = {
     "fp8-dot": _arm(arm.fp8_dot_add),
     "gaudi2": _gaudi2,
     "gaudi3": _gaudi3,
+    "sign-frame": _sign_frame,
 }
 
 

@@ -256,6 +256,7 @@ def chain(
     length: int,
     chain_infinity: str = "A",
     subnormals: str = "kept",
+    flushed_sign: str = "positive",
 ) -> int:
     """Xie, algorithm 5, for one element: steps of ``length`` products, the d of one being the c of the next.
 
@@ -264,12 +265,12 @@ def chain(
     operands too, and what it makes of them is treated alike.
     """
     flush = "c" in FLUSHED[subnormals]
-    accumulator, d = read(c, c_format, flush), 0
+    accumulator, d = read(c, c_format, flush, flushed_sign), 0
     for start in range(0, len(pairs), length):
         of_step = pairs[start : start + length]
         d = step(start, of_step, accumulator)
         made_of_infinity = accumulator.kind == "inf" or any("inf" in (x.kind, y.kind) for x, y in of_step)
-        accumulator = read(d, d_format, flush)
+        accumulator = read(d, d_format, flush, flushed_sign)
         if chain_infinity == "B" and accumulator.kind == "inf" and not made_of_infinity:
             e_infinity = FORMATS[d_format].e_infinity
             accumulator = Number("finite", accumulator.sign, 1, e_infinity, e_infinity)
