@@ -31,7 +31,7 @@ _CHOICES = {
 _SHOWN_FIRST = (
     *("L", "fraction_bits", "rho", "k_order", "widening", "subnormals", "flushed_sign", "tininess", "summation"),
     *("adder", "comparator", "grouping", "group_size", "join", "late_bits", "late_alignment", "late_rounding", "far_c"),
-    *("product_limit", "product_infinity", "zero_group", "group_e_zero", "first", "truncates", "normalises"),
+    *("product_limit", "product_infinity", "zero_group", "group_e_zero", "zero_product_sign", "first", "truncates", "normalises"),
     *("integer_overflow", "alignment", "product_exponent", "carry_bits", "zero_c", "zero_product", "e_zero", "floor"),
     *("c_subnormal", "overflow", "negative_zero", "chain_infinity", "zero_sum", "nan_code"),
 )

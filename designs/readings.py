@@ -117,12 +117,14 @@ class Subnormals(StrEnum):
 
 
 class FlushedSign(StrEnum):
-    """The zero that a subnormal operand becomes."""
+    """The zero that a subnormal operand becomes, c in each step of a chain."""
 
     POSITIVE = "positive"
     """+0"""
     KEPT = "kept"
     """a zero of its sign (denormals-are-zero of x86)"""
+    POSITIVE_ZEROS = "positive-zeros"
+    """+0, and so does an operand that is -0 (open point 16)"""
 
 
 class Tininess(StrEnum):
@@ -132,6 +134,15 @@ class Tininess(StrEnum):
     """when it is rounded to a subnormal number: what rounds up to the smallest normal number is kept"""
     UNBOUNDED = "unbounded"
     """when it is below the smallest normal number once rounded as though exponents had no lower end"""
+
+
+class ZeroProductSign(StrEnum):
+    """Open points 9 and 16: the sign of a product that is exactly zero, where products are rounded operations."""
+
+    IEEE = "ieee"
+    """that of the product"""
+    PLUS_ZERO = "plus-zero"
+    """that of its sum with +0, so +0 but where rho rounds towards minus infinity: the product is a multiply-add"""
 
 
 class Summation(StrEnum):
@@ -266,6 +277,8 @@ class ZeroGroup(StrEnum):
     """takes no part"""
     E_ZERO = "e-zero"
     """reads group_e_zero, but only if every product or a scale is zero"""
+    SCALE_MINUS_126 = "scale-minus-126"
+    """the group keeps its scale exponents, and that of a zero scale reads -126"""
 
 
 class First(StrEnum):
