@@ -247,7 +247,8 @@ class LateRounding(StrEnum):
     ONCE = "once"
     """the sum of the products is rounded down once, at late_bits"""
     TWICE = "twice"
-    """it is rounded down at late_bits + 1, c added, the sum renormalised and rounded down at late_bits"""
+    """it is rounded down at late_bits + 1, c added, the sum renormalised (to e_min of d at least) and rounded down at
+    late_bits"""
 
 
 class FarC(StrEnum):
@@ -257,6 +258,8 @@ class FarC(StrEnum):
     """is rounded down like any other (a negative one to one unit)"""
     DROPPED = "dropped"
     """becomes zero (the special truncation of GTR-FDPA)"""
+    SPECIALS_DROPPED = "specials-dropped"
+    """becomes zero, and so does one that is infinite or NaN: its exponent reads -1 (open point 18)"""
 
 
 class ProductInfinity(StrEnum):

@@ -14,6 +14,7 @@ from mmaproof.explain.sums import Name, Rounded, Running, Sum
 from mmaproof.explain.values import (
     exact,
     is_finite,
+    is_negative_zero,
     is_subnormal,
     listed,
     magnitude,
@@ -81,7 +82,7 @@ def is_dropped(step: Step, of: Sum) -> bool:
     if step.path.far_c_dropped is None or of.terms.get(Addend.C) != 0:
         return False
     fmt, c = step.accumulator
-    return is_finite(fmt, c) and not unpacked(fmt, c, flushes=step.flushes("c")).zero.data
+    return not is_finite(fmt, c) or not unpacked(fmt, c, flushes=step.flushes("c")).zero.data
 
 
 def dropped(step: Step, of: Sum) -> Iterator[str]:
@@ -89,7 +90,8 @@ def dropped(step: Step, of: Sum) -> Iterator[str]:
     if step.path.far_c_dropped is not None and is_dropped(step, of):
         fmt, c = step.accumulator
         below = f"more than F + 1 = {step.path.far_c_dropped + 1} below that of the products"
-        yield f"c = {fmt.hex(c)} = {pattern_value(fmt, c)} is dropped: its exponent is {below}"
+        exponent = "its exponent is" if is_finite(fmt, c) else "its exponent reads -1,"
+        yield f"c = {fmt.hex(c)} = {pattern_value(fmt, c)} is dropped: {exponent} {below}"
 
 
 def scales(step: Step) -> Iterator[str]:
@@ -120,6 +122,10 @@ def readings(step: Step) -> Iterator[str]:
     read.append((str(step.accumulator_name), "c", step.accumulator))
     small = [entry for entry in read if is_subnormal(*entry[2])]
     yield from flushed(step, [(name, pattern) for name, column, pattern in small if step.flushes(column)])
+    if step.design.settings.get("flushed_sign") is FlushedSign.POSITIVE_ZEROS:
+        zeros = [name for name, column, (f, x) in read if step.flushes(column) and is_negative_zero(f, x)]
+        if zeros:
+            yield f"operands of -0 that read +0: {listed(zeros)}"
     widening = step.design.settings.get("widening", Widening.NONE)
     if widening is not Widening.NONE:
         target = FORMATS[widening.value]
@@ -133,7 +139,12 @@ def readings(step: Step) -> Iterator[str]:
             yield f"widened to {target.name}, where these subnormals of {fmt.name} are normal: {listed(wider, 2)}"
 
 
-_ZERO = {FlushedSign.POSITIVE: "+0", FlushedSign.KEPT: "a zero of their sign", None: "zero"}
+_ZERO = {
+    FlushedSign.POSITIVE: "+0",
+    FlushedSign.POSITIVE_ZEROS: "+0",
+    FlushedSign.KEPT: "a zero of their sign",
+    None: "zero",
+}
 
 
 def flushed(step: Step, operands: Sequence[tuple[str, Pattern]]) -> Iterator[str]:

@@ -40,9 +40,7 @@ def operation(design):
 
 def tensor(dtype, patterns):
     """Return the numbers that bit patterns (a list, or lists of rows) mean."""
-    bits = 8 * dtype.itemsize
-    words = torch.tensor(patterns, dtype=torch.int64 if bits == 64 else None)
-    return words.to(WORDS[dtype.itemsize]).view(dtype)
+    return torch.tensor(patterns, dtype=torch.int64).to(WORDS[dtype.itemsize]).view(dtype)
 
 
 def elements(unit, dtype, ptx, patterns):
@@ -76,8 +74,11 @@ def answer(unit, rows):
 
 
 def integers(x):
-    """Return the patterns that a field of a row spells."""
-    return list(map(integers, x)) if isinstance(x, list) else int(x, 16)
+    """Return the patterns that a field of a row spells, those of 64 bits as signed integers."""
+    if isinstance(x, list):
+        return list(map(integers, x))
+    pattern = int(x, 16)
+    return pattern - (1 << 64) if pattern >> 63 else pattern
 
 
 def main():
