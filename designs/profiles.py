@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from itertools import product
 from typing import Any
 
 from mmaproof.designs.design import Design
@@ -88,21 +89,26 @@ def load_disputes() -> Disputes:
     points = tuple(
         Point(p["number"], p["title"], tuple(p["parameters"]), dict(p.get("with", {}))) for p in data["point"]
     )
-    readings = tuple(
-        Reading(
-            r["point"],
-            r["profile"],
-            {n: str(v) for n, v in r["set"].items()},
-            families=_texts(r, "families"),
-            architectures=_texts(r, "architectures"),
-            c=_texts(r, "c"),
-            d=_texts(r, "d"),
-            kind=_texts(r, "kind") or (),
-            without=_texts(r, "without") or (),
-        )
-        for r in data["reading"]
-    )
+    readings = tuple(reading for row in data["reading"] for reading in _readings(row))
     return Disputes(tuple(data["profiles"]), points, readings)
+
+
+def _readings(row: Mapping[str, Any]) -> Iterator[Reading]:
+    """Yield the readings of a row: one for each of its profiles, and for each architecture that has its own value."""
+    own = next((tuple(value) for value in row["set"].values() if isinstance(value, dict)), None)
+    for profile, architecture in product(row["profiles"], own or (None,)):
+        values = {n: v[architecture] if isinstance(v, dict) else v for n, v in row["set"].items()}
+        yield Reading(
+            row["point"],
+            profile,
+            {n: str(v) for n, v in values.items()},
+            families=_texts(row, "families"),
+            architectures=_texts(row, "architectures") if architecture is None else (architecture,),
+            c=_texts(row, "c"),
+            d=_texts(row, "d"),
+            kind=_texts(row, "kind") or (),
+            without=_texts(row, "without") or (),
+        )
 
 
 def _texts(row: Mapping[str, Any], name: str) -> tuple[str, ...] | None:

@@ -126,12 +126,14 @@ class Subnormals(StrEnum):
 
 
 class FlushedSign(StrEnum):
-    """The zero that a subnormal operand, or a subnormal result, becomes."""
+    """The zero that a subnormal operand (c in each step of a chain), or a subnormal result, becomes."""
 
     POSITIVE = "positive"
     """+0"""
     KEPT = "kept"
     """a zero of its sign (denormals-are-zero of x86)"""
+    POSITIVE_ZEROS = "positive-zeros"
+    """+0, and so does an operand that is -0 (open point 16)"""
 
 
 class Tininess(StrEnum):
@@ -143,6 +145,15 @@ class Tininess(StrEnum):
     """when it is below the smallest normal number once rounded as though exponents had no lower end"""
     EXACT = "exact"
     """when it is below the smallest normal number before it is rounded"""
+
+
+class ZeroProductSign(StrEnum):
+    """Open points 9 and 16: the sign of a product that is exactly zero, where products are rounded operations."""
+
+    IEEE = "ieee"
+    """that of the product"""
+    PLUS_ZERO = "plus-zero"
+    """that of its sum with +0, so +0 but where rho rounds towards minus infinity: the product is a multiply-add"""
 
 
 class Summation(StrEnum):
@@ -247,7 +258,8 @@ class LateRounding(StrEnum):
     ONCE = "once"
     """the sum of the products is rounded down once, at late_bits"""
     TWICE = "twice"
-    """it is rounded down at late_bits + 1, c added, the sum renormalised and rounded down at late_bits"""
+    """it is rounded down at late_bits + 1, c added, the sum renormalised (to e_min of d at least) and rounded down at
+    late_bits"""
 
 
 class FarC(StrEnum):
@@ -257,6 +269,8 @@ class FarC(StrEnum):
     """is rounded down like any other (a negative one to one unit)"""
     DROPPED = "dropped"
     """becomes zero (the special truncation of GTR-FDPA)"""
+    SPECIALS_DROPPED = "specials-dropped"
+    """becomes zero, and so does one that is infinite or NaN: its exponent reads -1 (open point 18)"""
 
 
 class ProductInfinity(StrEnum):
@@ -277,6 +291,8 @@ class ZeroGroup(StrEnum):
     """takes no part"""
     E_ZERO = "e-zero"
     """reads group_e_zero, but only if every product or a scale is zero"""
+    SCALE_MINUS_126 = "scale-minus-126"
+    """the group keeps its scale exponents, and that of a zero scale reads -126"""
 
 
 class First(StrEnum):

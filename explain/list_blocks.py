@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
-from mmaproof.designs.readings import First, IntegerOverflow, Normalises, Truncates
+from mmaproof.designs.readings import First, IntegerOverflow, Normalises, Truncates, ZeroProductSign
 from mmaproof.designs.steps import IntegerStep, InterleavedStep, PairwiseStep, SequentialStep
 from mmaproof.explain import words
 from mmaproof.explain.blocks import Block, Entry
@@ -28,7 +28,8 @@ from mmaproof.smt.semantics.labels import Label, Partial, Product, RoundedSum
 def tree_block(step: Step, of: PairwiseStep) -> Block:
     """Return the block of a step that rounds each product and each sum of two."""
     flushing = words.flushing(of.subnormals)
-    heading = f"adder tree: each product and each sum of two is rounded by {of.rho}, c is added last{flushing}"
+    zero = ", added to +0," if of.zero_product_sign is ZeroProductSign.PLUS_ZERO else ""
+    heading = f"adder tree: each product{zero} and each sum of two is rounded by {of.rho}, c is added last{flushing}"
     return Block("", heading, tuple(words.readings(step)), (), tuple(_tree(step)), (step.returned,))
 
 

@@ -62,6 +62,12 @@ def is_finite(fmt: Format, pattern: int) -> bool:
     return not (x.nan.data or x.infinite.data)
 
 
+def is_negative_zero(fmt: Format, pattern: int) -> bool:
+    """Return whether ``pattern`` is -0."""
+    x = None if fmt.is_integer else unpacked(fmt, pattern)
+    return x is not None and x.zero.data and x.negative.data and not x.nan.data
+
+
 def is_subnormal(fmt: Format, pattern: int) -> bool:
     """Return whether ``pattern`` is a subnormal number."""
     return not fmt.is_integer and unpacked(fmt, pattern).subnormal.data

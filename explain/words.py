@@ -14,6 +14,7 @@ from mmaproof.explain.sums import Name, Rounded, Running, Sum
 from mmaproof.explain.values import (
     exact,
     is_finite,
+    is_negative_zero,
     is_subnormal,
     listed,
     magnitude,
@@ -81,7 +82,7 @@ def is_dropped(step: Step, of: Sum) -> bool:
     if step.path.far_c_dropped is None or of.terms.get(Addend.C) != 0:
         return False
     fmt, c = step.accumulator
-    return is_finite(fmt, c) and not unpacked(fmt, c, flushes=step.flushes("c")).zero.data
+    return not is_finite(fmt, c) or not unpacked(fmt, c, flushes=step.flushes("c")).zero.data
 
 
 def dropped(step: Step, of: Sum) -> Iterator[str]:
@@ -89,7 +90,8 @@ def dropped(step: Step, of: Sum) -> Iterator[str]:
     if step.path.far_c_dropped is not None and is_dropped(step, of):
         fmt, c = step.accumulator
         below = f"more than F + 1 = {step.path.far_c_dropped + 1} below that of the products"
-        yield f"c = {fmt.hex(c)} = {pattern_value(fmt, c)} is dropped: its exponent is {below}"
+        exponent = "its exponent is" if is_finite(fmt, c) else "its exponent reads -1,"
+        yield f"c = {fmt.hex(c)} = {pattern_value(fmt, c)} is dropped: {exponent} {below}"
 
 
 def scales(step: Step) -> Iterator[str]:
@@ -123,6 +125,10 @@ def readings(step: Step) -> Iterator[str]:
     extra = step.design.settings.get("c_extra_bits", 0)
     if extra and pattern_number(*step.accumulator):
         yield f"{step.accumulator_name} keeps {extra} bits more than F: it is aligned with an exponent {extra} lower"
+    if step.design.settings.get("flushed_sign") is FlushedSign.POSITIVE_ZEROS:
+        zeros = [name for name, column, (f, x) in read if step.flushes(column) and is_negative_zero(f, x)]
+        if zeros:
+            yield f"operands of -0 that read +0: {listed(zeros)}"
     widening = step.design.settings.get("widening", Widening.NONE)
     if widening is not Widening.NONE:
         target = FORMATS[widening.value]
@@ -144,7 +150,12 @@ def parts(step: Step) -> Iterator[str]:
         yield f"p{k}.hl: the high bits (h) of a[{k}] times the low {low} bits (l) of b[{k}], and so on"
 
 
-_ZERO = {FlushedSign.POSITIVE: "+0", FlushedSign.KEPT: "a zero of their sign", None: "zero"}
+_ZERO = {
+    FlushedSign.POSITIVE: "+0",
+    FlushedSign.POSITIVE_ZEROS: "+0",
+    FlushedSign.KEPT: "a zero of their sign",
+    None: "zero",
+}
 
 
 def flushed(step: Step, operands: Sequence[tuple[str, Pattern]]) -> Iterator[str]:

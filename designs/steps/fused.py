@@ -77,7 +77,12 @@ class JoinedRoundedDown(Record):
     @property
     def drops_far_c(self) -> bool:
         """Whether a c far below the sum of the products becomes zero."""
-        return self.far_c is FarC.DROPPED
+        return self.far_c is not FarC.ROUNDED
+
+    @property
+    def drops_far_specials(self) -> bool:
+        """Whether an infinite or NaN c is one of exponent -1, which becomes zero far below the sum of the products."""
+        return self.far_c is FarC.SPECIALS_DROPPED
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from mmaproof.designs.readings import NegativeZero, Summation, ZeroSum
+from mmaproof.designs.readings import NegativeZero, Summation, ZeroProductSign, ZeroSum
 from mmaproof.designs.signature import Signature
+from mmaproof.designs.steps.record import parameter
 from mmaproof.designs.steps.step import Guarantee, RoundedStep, stated
 
 
@@ -16,6 +17,13 @@ class PairwiseStep(RoundedStep):
 
     selects = {"summation": Summation.PAIRWISE}  # noqa: RUF012
     implies = {"negative_zero": NegativeZero.NEGATIVE, "zero_sum": ZeroSum.IEEE}  # noqa: RUF012
+
+    zero_product_sign: ZeroProductSign = parameter(
+        ZeroProductSign.IEEE,
+        ZeroProductSign,
+        "sign of a product that is exactly zero",
+        "publications disagree: open points 9 and 16",
+    )
 
     @property
     def guarantees(self) -> frozenset[Guarantee]:

@@ -192,7 +192,7 @@ class RoundedStep(Step):
         FlushedSign.POSITIVE,
         FlushedSign,
         "zero that a subnormal operand becomes",
-        "Xie et al. 2026, algorithm 2; kept: x86 CPUs as run",
+        "Xie et al. 2026, algorithm 2; kept: x86 CPUs as run; of -0: open point 16",
         only=_flushes_operands,
     )
     flushed_result: FlushedSign = parameter(

@@ -52,7 +52,7 @@ GROUPS = (
     ("late_rounding", "far_c"),
     ("group_size", "zero_group", "group_e_zero"),
     ("widening",),
-    ("subnormals", "flushed_sign", "tininess"),
+    ("subnormals", "flushed_sign", "zero_product_sign", "tininess"),
     ("zero_c", "zero_product", "e_zero"),
     ("floor",),
     ("c_subnormal", "negative_zero", "zero_sum"),

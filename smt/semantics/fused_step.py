@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from mmaproof.designs.design import Design
 from mmaproof.designs.readings import Sticky
-from mmaproof.designs.steps import FusedStep
+from mmaproof.designs.steps import FusedStep, JoinedRoundedDown
 from mmaproof.designs.steps.aligned import ProductsInParts, ScaledGroups
 from mmaproof.smt.algebra.magnitudes import with_top_exponent
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word, ite
@@ -37,6 +37,9 @@ from mmaproof.smt.semantics.terms import (
 from mmaproof.smt.semantics.unpack import Unpacked
 from mmaproof.smt.semantics.zero_sums import sign_of_zero_sum
 
+_EXPONENT_OF_SPECIALS = -1
+"""What an infinity and NaN read where c is dropped for its exponent: frexp of C and PyTorch gives 0, for [1/2, 1)."""
+
 
 def fused_step(
     design: Design,
@@ -49,13 +52,20 @@ def fused_step(
     """Return the signals of one step. They leave out a c that is added to the converted sum."""
     terms = _terms(design, step, algebra, products)
     accumulator = accumulator_term(algebra, step, c)
+    drops_specials = isinstance(step.join, JoinedRoundedDown) and step.join.drops_far_specials
+    if drops_specials:
+        exponent = ite(c.nan | c.infinite, _EXPONENT_OF_SPECIALS, accumulator.exponent)
+        accumulator = replace(accumulator, exponent=exponent)
     sums = _sums(algebra, path, dict(zip(path.terms, terms, strict=True)) | {Addend.C: accumulator})
     total, e_max, fraction_bits = sums[-1].total, sums[-1].e_max, sums[-1].fraction_bits
     if path.rounds_again is not None:
-        total, e_max, fraction_bits = _round_down_again(sums[-1], path.rounds_again)
+        total, e_max, fraction_bits = _round_down_again(sums[-1], path.rounds_again, design.d_format.e_min)
     trace = lost_bits(algebra, sums) if step.sticky is Sticky.YES else None
     zero_negative = sign_of_zero_sum(algebra, step, products, accumulator.negative)
     converted, overflowed = convert(algebra, Rules.of(step), total, e_max, fraction_bits, zero_negative, trace)
+    if drops_specials:
+        near = ~_is_far(step.fraction_bits, sums[-2].as_term(), accumulator)
+        c = replace(c, nan=c.nan & near, infinite=c.infinite & near)
     special = special_result(algebra, products, (c,), step)
     d = choose_special(algebra, design.d_format, step.nan_code, special, converted)
     return StepSignals(path, tuple(sums), (), converted, overflowed, special, d)
@@ -117,9 +127,13 @@ def _sums(algebra: Algebra[D, T], path: StepPath, terms: dict[Label, Term[D, T]]
 
 def _without_far_c(fraction_bits: int, products: Term[D, T], c: Term[D, T]) -> Term[D, T]:
     """Return c with a zero significand where its exponent is below E - F - 1 (algorithm 11, lines 24 and 25)."""
-    far = products.present & (c.exponent + (fraction_bits + 1) < products.exponent)
     nothing = c.significand.algebra.unsigned(0, c.significand.width)
-    return replace(c, significand=ite(far, nothing, c.significand))
+    return replace(c, significand=ite(_is_far(fraction_bits, products, c), nothing, c.significand))
+
+
+def _is_far(fraction_bits: int, products: Term[D, T], c: Term[D, T]) -> Truth[T]:
+    """Return whether the exponent of c is below E - F - 1."""
+    return products.present & (c.exponent + (fraction_bits + 1) < products.exponent)
 
 
 def _normalised(term: Term[D, T]) -> Term[D, T]:
@@ -136,8 +150,14 @@ def lost_bits(algebra: Algebra[D, T], sums: Sequence[FusedSum[D, T]]) -> Truth[T
     )
 
 
-def _round_down_again(total: FusedSum[D, T], late_bits: int) -> tuple[Word[D], Word[D], int]:
-    """Return the sum normalised and rounded down to ``late_bits`` below its own exponent (open point 11, reading B)."""
+def _round_down_again(total: FusedSum[D, T], late_bits: int, e_min: int) -> tuple[Word[D], Word[D], int]:
+    """Return the sum normalised and rounded down to ``late_bits`` below its own exponent, or below 2**e_min.
+
+    That is open point 11, reading B. The exponent that is returned is the one below which it is rounded.
+    """
     top, exponent = with_top_exponent(total.total.magnitude(), total.e_max, total.fraction_bits)
     value = top.negated_where(total.total < 0) << max(late_bits - top.width + 1, 0)
-    return value.drop_low(max(top.width - 1 - late_bits, 0)), exponent, late_bits
+    above = exponent - e_min
+    down = ite(above < 0, -above, 0).narrow_to_unsigned(above.width)
+    kept = value.drop_low(max(top.width - 1 - late_bits, 0)).shift_right(down)
+    return kept, ite(above < 0, e_min, exponent), late_bits

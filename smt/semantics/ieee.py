@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from mmaproof.designs.formats import Format
-from mmaproof.designs.readings import Alignment, FlushedSign, NanCode
+from mmaproof.designs.readings import Alignment, FlushedSign, NanCode, ZeroProductSign
 from mmaproof.designs.steps.step import RoundedStep, Step
 from mmaproof.smt.algebra import magnitudes
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Word, ite
@@ -51,13 +51,22 @@ def cut_of_addends(fmt: Format, x: Unpacked[D, T], y: Unpacked[D, T]) -> Cut:
     return Cut(precision + 2, Alignment.JAM)
 
 
-def multiply(algebra: Algebra[D, T], rules: Rules, nan_code: NanCode, x: Factors[D, T]) -> Word[D]:
-    """Return the product of two elements, rounded as ``rules`` say."""
+def multiply(
+    algebra: Algebra[D, T],
+    rules: Rules,
+    nan_code: NanCode,
+    x: Factors[D, T],
+    zero_sign: ZeroProductSign = ZeroProductSign.IEEE,
+) -> Word[D]:
+    """Return the product of two elements, rounded as ``rules`` say; ``zero_sign`` is of one that is exactly zero."""
     significand, exponent = magnitudes.normalised(x.a.significand * x.b.significand, x.a.exponent + x.b.exponent)
     fraction_bits = x.a.fraction_bits + x.b.fraction_bits
     negative = product_sign(x)
     total = significand.negated_where(negative)
-    finite, _ = convert(algebra, rules, total, exponent, fraction_bits, negative)
+    zero_negative = negative
+    if zero_sign is ZeroProductSign.PLUS_ZERO:
+        zero_negative = rules.sign_of_zero(algebra, [negative, algebra.truth(False)])
+    finite, _ = convert(algebra, rules, total, exponent, fraction_bits, zero_negative)
     special = special_result(algebra, (x,), ())
     return choose_special(algebra, rules.rho.target, nan_code, special, finite)
 

@@ -28,7 +28,7 @@ def pairwise_step(
     """Return the signals of one step: products, then sums of neighbours, then the sum with ``c``."""
     fmt, nan_code = design.d_format, step.nan_code
     rules = Rules.of_operation(step)
-    level = [ieee.multiply(algebra, rules, nan_code, x) for x in products]
+    level = [ieee.multiply(algebra, rules, nan_code, x, step.zero_product_sign) for x in products]
     parts: list[tuple[Label, ...]] = [(label,) for label in path.terms]
     rounded: list[tuple[Label, Word[D]]] = list(zip(path.terms, level, strict=True))
     while len(level) > 1:

@@ -202,6 +202,9 @@ def scaled_term(
             products_zero = algebra.all_of([x.a.zero | x.b.zero for x in group])
             empty = algebra.any_of([products_zero, *(s.zero for s in scales)])
             exponent = ite(empty, groups.group_e_zero, exponent)
+        case ZeroGroup.SCALE_MINUS_126:
+            read = [ite(s.zero, ZERO_EXPONENT, s.exponent) for s in scales]
+            exponent = read[0] + read[1]
         case ZeroGroup.SCALES:
             pass
         case _:

@@ -31,7 +31,7 @@ ALLOWED: dict[str, tuple[set[str], str]] = {
     ),
     "explain/list_blocks.py": (
         {"First", "IntegerOverflow", "IntegerStep", "InterleavedStep", "Normalises", "PairwiseStep", "SequentialStep"}
-        | {"Truncates"},
+        | {"Truncates", "ZeroProductSign"},
         _DRAWN,
     ),
     "explain/words.py": ({"FlushedSign", "Subnormals", "Widening"}, _DRAWN),

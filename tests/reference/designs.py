@@ -17,7 +17,7 @@ Ask = Callable[[Design, Patterns, Patterns, Operands, int], int]
 
 
 def _letter(reading: Enum) -> str:
-    return "ABC"[list(type(reading)).index(reading)]
+    return "ABCD"[list(type(reading)).index(reading)]
 
 
 def _settings(design: Design) -> SimpleNamespace:
@@ -65,6 +65,8 @@ def _fdpa_late(function: Callable[..., int]) -> Ask:
     def ask(design: Design, a: Patterns, b: Patterns, operands: Operands, nan_code: int) -> int:
         p = _settings(design)
         chosen = _some(_readings(design), *OF_FUSED_SUMS)
+        if function is families.gtr_fdpa:
+            chosen["far_c"] = p.far_c.value
         return function(
             a,
             b,
@@ -88,6 +90,8 @@ def _tree(design: Design, a: Patterns, b: Patterns, operands: Operands, nan_code
         b,
         operands.c,
         P=design.step.L,
+        flushed_sign=_settings(design).flushed_sign.value,
+        zero_products=_settings(design).zero_product_sign.value,
         nan_code=nan_code,
         **_some(_readings(design), "a_format", "b_format", "c_format", *OF_RESULTS),
     )

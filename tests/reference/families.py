@@ -13,6 +13,7 @@ from typing import Any
 from reference.exact import (
     CHOICES,
     FLUSHED,
+    ZERO_EXPONENT,
     Design,
     Pair,
     Term,
@@ -66,9 +67,15 @@ def ftz_addmul(
     rho: str = "rne-fp32",
     overflow: str = "A",
     subnormals: str = "flushed",
+    flushed_sign: str = "positive",
+    zero_products: str = "ieee",
     nan_code: int,
 ) -> int:
     """Xie, algorithms 1 and 2, for one element; d and every intermediate result are of the format of rho.
+
+    With ``flushed_sign`` "positive-zeros" operands of -0 become +0 too: MMA-Sim 2.1.1, arithmetic/ftz_mul_add.py, and
+    fpy's models compare magnitudes with the smallest normal number. With ``zero_products`` "plus-zero" a product is a
+    fused multiply-add with +0: MMA-Sim of early 2026, simulator/arithmetic.py, pairwise_dot.
 
     ``P`` is a power of two: P consecutive products are summed as a balanced tree. With "kept" subnormal numbers the
     same tree is plain IEEE arithmetic with gradual underflow (point 9, reading B, and point 10 by P). Every operation
@@ -90,13 +97,16 @@ def ftz_addmul(
         half = len(products) // 2
         return add(decode(tree(products[:half]), format), tree(products[half:]))
 
+    plus_zero = Number("zero", 0, 0, 0, 0)
     products = [
-        ieee_multiply(x, y, format, nan_code, **rounding)
-        for x, y in decode_pairs(a, b, a_format, b_format, P, subnormals)
+        fused_multiply_add(x, y, plus_zero, format, nan_code, **rounding)
+        if zero_products == "plus-zero"
+        else ieee_multiply(x, y, format, nan_code, **rounding)
+        for x, y in decode_pairs(a, b, a_format, b_format, P, subnormals, flushed_sign)
     ]
     d, d_format = c, c_format
     for start in range(0, len(products), P):
-        d = add(read(d, d_format, "c" in flushed), tree(products[start : start + P]))
+        d = add(read(d, d_format, "c" in flushed, flushed_sign), tree(products[start : start + P]))
         d_format = format
     return d
 
@@ -279,6 +289,9 @@ def group_term(pairs: Sequence[Pair], scale_a: Number, scale_b: Number, group_ze
     exponent: int | None = scale_a.exponent + scale_b.exponent
     if integer == 0 and group_zero == "B":
         exponent = None
+    if group_zero == "D":
+        # MMA-Sim of early 2026, simulator/arithmetic.py: extract_significand_exponent gives a zero the exponent -126
+        exponent = sum(s.exponent if s.integer else ZERO_EXPONENT for s in (scale_a, scale_b))
     if group_zero == "C":
         no_products = all(product == 0 for product, _ in products)
         if no_products or scale_a.integer == 0 or scale_b.integer == 0:
@@ -309,7 +322,7 @@ def gst_fdpa(
     """
     design = Design(**parameters)
     check_output(design, d_format)
-    check_choice("group_zero", group_zero, "ABC")
+    check_choice("group_zero", group_zero, "ABCD")
     if group_zero == "C" and design.e_zero is None:
         raise ValueError("reading C of a group that is zero needs e_zero")
     if L % G or block % G:
@@ -359,6 +372,7 @@ class Rounded:
     final_rounding: str
     product_overflow: str
     late_alignment: str = "floor"
+    far_c: str = "rounded"
 
     def __post_init__(self) -> None:
         """Refuse a misspelt choice."""
@@ -366,6 +380,7 @@ class Rounded:
         check_choice("final_rounding", self.final_rounding, "AB")
         check_choice("product_overflow", self.product_overflow, "AB")
         check_choice("late_alignment", self.late_alignment, CHOICES["alignment"])
+        check_choice("far_c", self.far_c, ("rounded", "dropped", "specials-dropped"))
 
 
 def truncated_sum(terms: Sequence[Term], fraction_bits: int) -> Term:
@@ -393,7 +408,8 @@ def final_sum(products: Term, c: Term, design: Rounded, *, drops_small_c: bool) 
     """Xie, algorithm 10, steps 3 and 4: the sum of the products and c, rounded down, and the result in fp32.
 
     ``drops_small_c`` is the special truncation of algorithm 11, line 24. Under 11B the products keep one bit
-    more until the sum is renormalised, and that is rounded down to F2 bits once more.
+    more until the sum is renormalised, and that is rounded down to F2 bits once more (MMA-Sim 2.1.1, arithmetic/fdpa.py
+    renormalises as fp32 does, to an exponent of -126 at least).
     """
     exponents = [term.exponent for term in (products, c) if term.exponent is not None]
     if not exponents:
@@ -408,7 +424,7 @@ def final_sum(products: Term, c: Term, design: Rounded, *, drops_small_c: bool) 
     kept_products = align(products, products_unit, design.late_alignment)
     total, scale = exact_sum([(kept_products, products_unit), (kept_c, c_unit)])
     if twice and total != 0:
-        unit = floor_log2(total, scale) - design.f2
+        unit = max(floor_log2(total, scale), FORMATS["fp32"].e_min) - design.f2
         total, scale = align(Term(total, scale, None), unit, "floor"), unit
     return design.step.convert(total, scale)
 
@@ -499,11 +515,16 @@ def gtr_fdpa(
     final_rounding: str = "A",
     product_overflow: str = "A",
     late_alignment: str = "floor",
+    far_c: str = "dropped",
     nan_code: int,
     rho: str = "rne-fp32",
     **parameters: Any,
 ) -> int:
-    """Xie, algorithms 5 and 11, for one element; parameters as for ``tr_fdpa``."""
+    """Xie, algorithms 5 and 11, for one element; parameters as for ``tr_fdpa``.
+
+    With ``far_c`` "specials-dropped" an infinite or NaN c has the exponent -1 that frexp gives it, and is dropped as any
+    other c is (MMA-Sim 2.1.1, arithmetic/fdpa.py, gtr_fdpa; fpy, examples/mmasim/models/amd.py).
+    """
     inner = Design(
         a_format=a_format,
         b_format=b_format,
@@ -515,16 +536,20 @@ def gtr_fdpa(
         e_zero=e_zero,
         **parameters,
     )
-    design = Rounded(inner, f2, final_rounding, product_overflow, late_alignment)
+    design = Rounded(inner, f2, final_rounding, product_overflow, late_alignment, far_c)
 
     def step(_: int, pairs: Sequence[Pair], accumulator: Number) -> int:
-        special = rounded_special_value(pairs, accumulator, design)
-        if special is not None:
-            return special
         terms = [product_term(x, y, inner) for x, y in pairs]
         even, odd = (truncated_sum(half, fraction_bits) for half in (terms[0::2], terms[1::2]))
         products = rounded_sum(even, odd, fraction_bits, late_alignment)
-        return final_sum(products, c_term(accumulator, inner), design, drops_small_c=True)
+        joins = c_term(accumulator, inner)
+        if far_c == "specials-dropped" and accumulator.kind in ("inf", "nan"):
+            if products.exponent is not None and products.exponent - fraction_bits - 1 > -1:
+                accumulator, joins = Number("zero", 0, 0, 0, 0), Term(0, 0, None)
+        special = rounded_special_value(pairs, accumulator, design)
+        if special is not None:
+            return special
+        return final_sum(products, joins, design, drops_small_c=far_c != "rounded")
 
     pairs = decode_pairs(a, b, a_format, b_format, L, inner.subnormals)
     return chain(pairs, c, step, c_format="fp32", d_format="fp32", length=L, subnormals=inner.subnormals)

@@ -57,9 +57,12 @@ VARIED = {
     ),
     "gtr-fdpa": (
         ("cdna3/v_mfma_f32_16x16x32_fp8_bf8", "cdna3/v_mfma_f32_32x32x16_bf8_bf8"),
-        "L fraction_bits late_bits late_alignment zero_c zero_product e_zero negative_zero late_rounding",
+        "L fraction_bits late_bits late_alignment zero_c zero_product e_zero negative_zero late_rounding far_c",
     ),
-    "ftz-addmul": (("cdna2/v_mfma_f32_32x32x8f16", "cdna2/v_mfma_f32_32x32x8bf16_1k"), "L"),
+    "ftz-addmul": (
+        ("cdna2/v_mfma_f32_32x32x8f16", "cdna2/v_mfma_f32_32x32x8bf16_1k"),
+        "L flushed_sign zero_product_sign",
+    ),
     "emulated-fp8": (
         ("hopper/mma.f32.e4m3.e4m3.f32", "hopper/mma.f16.e5m2.e4m3.f16"),
         "L fraction_bits alignment zero_c zero_product e_zero negative_zero chain_infinity widening k_order",
