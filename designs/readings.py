@@ -42,6 +42,8 @@ class ZeroC(StrEnum):
     """takes no part"""
     E_ZERO = "e-zero"
     """reads e_zero"""
+    NATURAL = "natural"
+    """reads the exponent of its own encoding: e_min of its format"""
 
 
 class ZeroProduct(StrEnum):
@@ -53,6 +55,8 @@ class ZeroProduct(StrEnum):
     """takes no part"""
     E_ZERO = "e-zero"
     """the product reads e_zero"""
+    NATURAL = "natural"
+    """the zero operand reads the exponent of its own encoding, e_min of its format, added to the other operand's"""
 
 
 class SubnormalC(StrEnum):

@@ -99,13 +99,15 @@ class Step(Record):
     def product_excess(self) -> int | None:
         """The most by which the exponent of a product exceeds the sum of its factors' exponents; None if not stated.
 
-        The exponent of a factor is read as its format has it: it is at least e_min, and that of zero is -126.
+        The exponent of a factor is read as its format has it: it is at least e_min. That of zero is e_min or -126.
         """
         return None
 
-    @property
-    def other_exponents(self) -> tuple[int, ...] | None:
-        """The values of e_max besides -126 and the exponents of products and of c; None if not stated."""
+    def other_exponents(self, *c_formats: Format) -> tuple[int, ...] | None:
+        """Return the values of e_max besides -126 and the exponents of products and of a c that is not zero.
+
+        ``c_formats`` are the formats that a c has. None if it is not stated.
+        """
         return None
 
     @property

@@ -17,7 +17,7 @@ Ask = Callable[[Design, Patterns, Patterns, Operands, int], int]
 
 
 def _letter(reading: Enum) -> str:
-    return "ABC"[list(type(reading)).index(reading)]
+    return "ABCD"[list(type(reading)).index(reading)]
 
 
 def _settings(design: Design) -> SimpleNamespace:
