@@ -44,6 +44,8 @@ class ZeroC(StrEnum):
     """takes no part"""
     E_ZERO = "e-zero"
     """reads e_zero"""
+    NATURAL = "natural"
+    """reads the exponent of its own encoding: e_min of its format"""
 
 
 class ZeroProduct(StrEnum):
@@ -55,6 +57,8 @@ class ZeroProduct(StrEnum):
     """takes no part"""
     E_ZERO = "e-zero"
     """the product reads e_zero"""
+    NATURAL = "natural"
+    """the zero operand reads the exponent of its own encoding, e_min of its format, added to the other operand's"""
 
 
 class SubnormalC(StrEnum):
@@ -126,7 +130,7 @@ class Subnormals(StrEnum):
 
 
 class FlushedSign(StrEnum):
-    """The zero that a subnormal operand (c in each step of a chain), or a subnormal result, becomes."""
+    """The zero that a subnormal operand becomes, c in each step of a chain."""
 
     POSITIVE = "positive"
     """+0"""
@@ -134,6 +138,15 @@ class FlushedSign(StrEnum):
     """a zero of its sign (denormals-are-zero of x86)"""
     POSITIVE_ZEROS = "positive-zeros"
     """+0, and so does an operand that is -0 (open point 16)"""
+
+
+class FlushedResult(StrEnum):
+    """The zero that a subnormal result becomes."""
+
+    KEPT = "kept"
+    """a zero of its sign"""
+    POSITIVE = "positive"
+    """+0"""
 
 
 class Tininess(StrEnum):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, assert_never
 
+from mmaproof.designs.formats import Format
 from mmaproof.designs.readings import (
     Adder,
     Alignment,
@@ -159,16 +160,25 @@ class FusedStep(AlignedStep):
         None, IntegerRange(-2000, 2000, otherwise="none"), "least value of e_max", POINTS + "3 and 4"
     )
 
-    @property
-    def other_exponents(self) -> tuple[int, ...] | None:
-        """The exponents that zeros may read, and the floor of e_max.
+    def other_exponents(self, *c_formats: Format) -> tuple[int, ...] | None:
+        """Return the exponents that zeros may read, and the floor of e_max.
 
         Nothing is stated of groups of zeros, and of a c that keeps extra bits.
         """
         if self.group_size is not None or self.c_extra_bits:
             return None
-        zeros = (self.e_zero,) if self.zero_c is ZeroC.E_ZERO or self.terms.reads_e_zero else ()
-        return zeros if self.floor is None else (*zeros, self.floor)
+        of_c: tuple[int, ...] = ()
+        match self.zero_c:
+            case ZeroC.E_ZERO:
+                of_c = (self.e_zero,)
+            case ZeroC.NATURAL:
+                of_c = tuple(f.e_min for f in c_formats)
+            case ZeroC.MINUS_126 | ZeroC.ABSENT:
+                pass
+            case _:
+                assert_never(self.zero_c)
+        products = (self.e_zero,) if self.terms.reads_e_zero else ()
+        return (*of_c, *products, *(() if self.floor is None else (self.floor,)))
 
     @property
     def guarantees(self) -> frozenset[Guarantee]:

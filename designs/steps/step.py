@@ -9,7 +9,7 @@ from typing import Any
 
 from mmaproof.designs.conversions import RHO, Conversion, Rounding
 from mmaproof.designs.formats import Format
-from mmaproof.designs.readings import FlushedSign, NanCode, Overflow, Subnormals, Tininess, Widening
+from mmaproof.designs.readings import FlushedResult, FlushedSign, NanCode, Overflow, Subnormals, Tininess, Widening
 from mmaproof.designs.signature import Signature
 from mmaproof.designs.steps.record import IntegerRange, Record, parameter
 
@@ -108,13 +108,15 @@ class Step(Record):
     def product_excess(self) -> int | None:
         """The most by which the exponent of a product exceeds the sum of its factors' exponents; None if not stated.
 
-        The exponent of a factor is read as its format has it: it is at least e_min, and that of zero is -126.
+        The exponent of a factor is read as its format has it: it is at least e_min. That of zero is e_min or -126.
         """
         return None
 
-    @property
-    def other_exponents(self) -> tuple[int, ...] | None:
-        """The values of e_max besides -126 and the exponents of products and of c; None if not stated."""
+    def other_exponents(self, *c_formats: Format) -> tuple[int, ...] | None:
+        """Return the values of e_max besides -126 and the exponents of products and of a c that is not zero.
+
+        ``c_formats`` are the formats that a c has. None if it is not stated.
+        """
         return None
 
     @property
@@ -195,9 +197,9 @@ class RoundedStep(Step):
         "Xie et al. 2026, algorithm 2; kept: x86 CPUs as run; of -0: open point 16",
         only=_flushes_operands,
     )
-    flushed_result: FlushedSign = parameter(
-        FlushedSign.KEPT,
-        FlushedSign,
+    flushed_result: FlushedResult = parameter(
+        FlushedResult.KEPT,
+        FlushedResult,
         "zero that a subnormal result becomes",
         "Xie et al. 2026, algorithm 2; positive: gfx1151 and gfx1100 as run",
         only=_flushes_results,

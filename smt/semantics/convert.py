@@ -9,7 +9,7 @@ from typing import assert_never
 from mmaproof.designs.conversions import Conversion, Rounding
 from mmaproof.designs.design import Design
 from mmaproof.designs.formats import Format, Specials
-from mmaproof.designs.readings import FlushedSign, NegativeZero, Overflow, Tininess
+from mmaproof.designs.readings import FlushedResult, NegativeZero, Overflow, Tininess
 from mmaproof.designs.steps.aligned import AlignedStep
 from mmaproof.designs.steps.step import RoundedStep, Step
 from mmaproof.smt.algebra.magnitudes import nearest_rounds_up, with_top_exponent
@@ -30,7 +30,7 @@ class Rules:
     negative_zero: NegativeZero
     flushes: bool
     tininess: Tininess = Tininess.ROUNDED
-    flushed_result: FlushedSign = FlushedSign.KEPT
+    flushed_result: FlushedResult = FlushedResult.KEPT
 
     @classmethod
     def of(cls, step: Step) -> Rules:
@@ -127,7 +127,7 @@ def convert(
     if rules.flushes:
         small = _is_small(rules, negative, top, above_min, bits, trace)
         bits = ite(small, algebra.unsigned(0, bits.width), bits)
-        if rules.flushed_result is FlushedSign.POSITIVE:
+        if rules.flushed_result is FlushedResult.POSITIVE:
             # of a sum that is zero the readings of such zeros decide
             result_negative = result_negative & (is_zero | ~small)
     if fmt.specials is Specials.FNUZ:  # the pattern of a negative zero is its NaN

@@ -90,6 +90,7 @@ def product_term(algebra: Algebra[D, T], step: AlignedStep, x: Factors[D, T]) ->
     reading = step.terms.zero_product if isinstance(step.terms, SingleProducts) else None
     zero = algebra.any_of([f.zero for f in (a, b, *x.scales)])
     present = algebra.truth(True)
+    # of a zero, unpacked, the exponent is that of its encoding
     exponents = [a.exponent, b.exponent]
     if reading is ZeroProduct.OPERAND_MINUS_126:
         exponents = [ite(f.zero, ZERO_EXPONENT, f.exponent) for f in (a, b)]
@@ -103,10 +104,15 @@ def product_term(algebra: Algebra[D, T], step: AlignedStep, x: Factors[D, T]) ->
         if scale.fraction_bits:
             significand = significand * scale.significand
         fraction_bits, largest = fraction_bits + scale.fraction_bits, largest * scale.largest
-    if reading is ZeroProduct.E_ZERO:
-        exponent = ite(zero, step.e_zero, exponent)
-    elif reading is ZeroProduct.ABSENT:
-        present = ~zero
+    match reading:
+        case ZeroProduct.E_ZERO:
+            exponent = ite(zero, step.e_zero, exponent)
+        case ZeroProduct.ABSENT:
+            present = ~zero
+        case ZeroProduct.OPERAND_MINUS_126 | ZeroProduct.NATURAL | None:
+            pass
+        case _:
+            assert_never(reading)
     if step.product_exponent is ProductExponent.NORMALISED:
         significand, exponent, fraction_bits = _normalise_product(zero, significand, exponent, fraction_bits)
         largest = (1 << significand.width) - 1
@@ -157,10 +163,12 @@ def product_sign(x: Factors[D, T]) -> Truth[T]:
 
 def accumulator_term(algebra: Algebra[D, T], step: AlignedStep, c: Unpacked[D, T]) -> Term[D, T]:
     """Return the accumulator as a term. ``c_extra_bits`` moves its point, and with it the exponent of its alignment."""
+    extra = step.c_extra_bits if isinstance(step, FusedStep) else 0
+    encoded, present = c.exponent - extra if extra else c.exponent, algebra.truth(True)
+    exponent = encoded
     if step.c_subnormal is SubnormalC.NORMALISED:
         c = normalised(algebra, c)
-    extra = step.c_extra_bits if isinstance(step, FusedStep) else 0
-    exponent, present = c.exponent - extra if extra else c.exponent, algebra.truth(True)
+        exponent = c.exponent - extra if extra else c.exponent
     match step.zero_c:
         case ZeroC.MINUS_126:
             exponent = ite(c.zero, ZERO_EXPONENT, exponent)
@@ -168,6 +176,9 @@ def accumulator_term(algebra: Algebra[D, T], step: AlignedStep, c: Unpacked[D, T
             exponent = ite(c.zero, step.e_zero, exponent)
         case ZeroC.ABSENT:
             present = ~c.zero
+        case ZeroC.NATURAL:
+            # the exponent of a zero that was normalised means nothing
+            exponent = exponent if exponent is encoded else ite(c.zero, encoded, exponent)
         case _:
             assert_never(step.zero_c)
     return Term(c.fraction_bits - extra, c.negative, exponent, c.significand, present, c.largest)

@@ -145,9 +145,13 @@ def flush_subnormal(x: Unpacked[D, T], sign: FlushedSign) -> Unpacked[D, T]:
 def widen(algebra: Algebra[D, T], fmt: Format, target: Format, x: Unpacked[D, T]) -> Unpacked[D, T]:
     """Return ``x``, a number of ``fmt``, as the same number of ``target``: subnormal where ``target`` has it so.
 
-    No design has a format some of whose subnormals would be normal in ``target`` and others would not.
+    No design has a format some of whose subnormals would be normal in ``target`` and others would not. A zero reads the
+    exponent of its encoding, which is that of ``target``.
     """
-    return x if fmt.e_min == target.e_min else normalised(algebra, x)
+    if fmt.e_min == target.e_min:
+        return x
+    wide = normalised(algebra, x)
+    return replace(wide, exponent=ite(x.zero, target.e_min, wide.exponent))
 
 
 def normalised(algebra: Algebra[D, T], x: Unpacked[D, T]) -> Unpacked[D, T]:

@@ -78,7 +78,7 @@ def test_ambiguity_lists_the_candidates():
         ("volta/f32.f16.f16.f32@L=2,L=4", "set twice"),
         ("volta/f32.f16.f16.f32@F=2", "unknown parameter 'F'"),
         ("volta/f32.f16.f16.f32@fraction_bits=1.5", "integer"),
-        ("volta/f32.f16.f16.f32@zero_c=D", "minus-126"),
+        ("volta/f32.f16.f16.f32@zero_c=E", "minus-126"),
         ("volta/f32.f16.f16.f32@rho=rne-fp16", "rho"),
         ("volta/f32.f16.f16.f32@carry_bits=65", "sufficient"),
         ("volta/mma.m8n8k4.f32.f16.f16.f16@join=ieee", "join = ieee adds c in fp32, and c is fp16"),

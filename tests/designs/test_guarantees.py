@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from mmaproof.designs.catalogue import find_design
+from mmaproof.designs.formats import FORMATS
 from mmaproof.designs.operands import Operands
 from mmaproof.designs.steps import Guarantee
 from mmaproof.explain.values import is_finite, pattern_number
@@ -52,6 +53,8 @@ INTEGERS = "ampere/mma.m16n8k16.s32.s8.s8.s32"
         (FUSED, "zero_product=absent,zero_c=e-zero", "", ""),
         (FUSED, "zero_product=e-zero,zero_c=absent", "", ""),
         (FUSED, "zero_product=absent,zero_c=absent", "", "ABSENT_ZEROS"),
+        (FUSED, "zero_product=absent,zero_c=natural", "", ""),
+        (FUSED, "zero_product=natural,zero_c=absent", "", ""),
         (MXFP4, "zero_group=absent,zero_c=absent", "", "ABSENT_ZEROS"),
         (FUSED, "widening=fp16", "UNCHANGED_OPERANDS", ""),
         (FUSED, "widening=fp32", "UNCHANGED_OPERANDS", ""),
@@ -99,10 +102,32 @@ def test_a_sum_that_is_far_above_its_terms_is_not_said_to_be_bounded():
         assert not design.guarantees(Guarantee.BOUNDED_SUM)
 
 
+@pytest.mark.parametrize(
+    ("settings", "others"),
+    [
+        ("zero_c=absent", set()),
+        ("zero_c=natural", {-14, -126}),
+        ("zero_c=e-zero,e_zero=7", {7}),
+        ("zero_product=e-zero,e_zero=8", {8}),
+        ("zero_c=natural,zero_product=natural,floor=9", {-14, -126, 9}),
+    ],
+)
+def test_e_max_that_is_no_exponent_of_a_number(settings, others):
+    """With c in fp16 and d in fp32, a zero c reads e_min of either in a chain."""
+    step = find_design(f"volta/f32.f16.f16.f16@{settings}").step
+    assert set(step.other_exponents(*(FORMATS[x] for x in ("fp16", "fp32")))) == others
+
+
 WHAT_IFS = [
     *("", "alignment=jam", "alignment=jam,floor=100", "alignment=floor", "alignment=nearest,floor=60", "floor=100"),
     *("join=round-down", "join=round-down,late_alignment=truncate", "join=ieee", "grouping=even-odd", "carry_bits=0"),
-    *("zero_c=e-zero,e_zero=100", "alignment=jam,zero_product=absent,zero_c=absent", "rho=rtp-fp32", "rho=rna-fp32"),
+    *(
+        "zero_c=e-zero,e_zero=100",
+        "alignment=jam,zero_c=natural",
+        "alignment=jam,zero_product=absent,zero_c=absent",
+        "rho=rtp-fp32",
+        "rho=rna-fp32",
+    ),
     *("summation=sequential", "summation=sequential,first=index,normalises=yes", "summation=pairwise", "L=1"),
     *("summation=pairwise,rho=rtn-fp32", "summation=sequential,rho=rtp-fp32", "summation=interleaved"),
 ]

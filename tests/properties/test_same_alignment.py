@@ -21,6 +21,7 @@ PAIRS = [
     ("blackwell/block16.f32.e2m1.e2m1.ue4m3", "zero_group=B", True, True),
     ("volta/f32.f16.f16.f32", "zero_c=B", False, False),
     ("volta/f16.f16.f16.f16", "c_subnormal=B", True, True),
+    ("volta/f16.f16.f16.f16", "zero_c=natural", True, True),
     ("ampere/m16n8k8.f16.f16.f16.f16", "c_subnormal=B,zero_c=B", True, True),
 ]
 

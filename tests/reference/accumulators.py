@@ -34,6 +34,8 @@ from reference.formats import FORMATS, Number, convert, decode, decode_integer, 
 
 def widened(x: Number, format: str) -> Number:
     """The same number as an operand of a wider format, so that subnormal numbers may become normal."""
+    if x.kind == "zero":
+        return decode(x.sign << (FORMATS[format].width - 1), format)
     if x.kind != "finite":
         return x
     wide = decode(convert(x.signed, x.scale, f"rne-{format}"), format)

@@ -47,8 +47,8 @@ CHOICES = {
     "subnormals": tuple(FLUSHED),
     "alignment": ("truncate", "floor", "jam", "nearest"),
     "product_exponent": ("summed", "normalised"),
-    "zero_c": ("A", "B", "C"),
-    "zero_product": ("A", "B", "C"),
+    "zero_c": ("A", "B", "C", "D"),
+    "zero_product": ("A", "B", "C", "D"),
     "c_subnormal": ("A", "B"),
     "overflow": ("A", "B"),
     "negative_zero": ("A", "B"),
@@ -140,6 +140,9 @@ def product_term(x: Number, y: Number, design: Design) -> Term:
     elif design.zero_product == "A":
         exponent = sum(ZERO_EXPONENT if operand.kind == "zero" else operand.exponent for operand in (x, y))
         exponent += design.product_shift
+    elif design.zero_product == "D":
+        # a zero has the exponent field of a subnormal number
+        exponent = x.exponent + y.exponent + design.product_shift
     else:
         exponent = None if design.zero_product == "B" else design.e_zero
     return Term(integer, scale, exponent)
@@ -149,7 +152,7 @@ def c_term(c: Number, design: Design) -> Term:
     """Xie, algorithm 7, lines 6 and 7; the exponent of a zero is point 1, of a subnormal number point 5."""
     exponent: int | None
     if c.kind == "zero":
-        exponent = {"A": ZERO_EXPONENT, "B": None, "C": design.e_zero}[design.zero_c]
+        exponent = {"A": ZERO_EXPONENT, "B": None, "C": design.e_zero, "D": c.exponent}[design.zero_c]
     elif design.c_subnormal == "A":
         exponent = c.exponent
     else:

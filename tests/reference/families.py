@@ -226,7 +226,7 @@ def scaled(term: Term, scale_a: Number, scale_b: Number, design: Design) -> Term
     """
     shift = scale_a.exponent + scale_b.exponent
     exponent = term.exponent
-    if exponent is not None and (term.integer != 0 or design.zero_product == "A"):
+    if exponent is not None and (term.integer != 0 or design.zero_product in ("A", "D")):
         exponent += shift
     return Term(term.integer, term.scale + shift, exponent)
 

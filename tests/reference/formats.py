@@ -92,7 +92,7 @@ class Number:
     """A decoded operand: kind "nan", "inf", "zero" or "finite" and ``(-1)**sign * integer * 2**scale``.
 
     ``exponent`` is Exp(x) of Xie, algorithm 7: that of the field, for subnormal numbers e_min. It means
-    nothing for NaN and infinity, and for zero the readings of points 1 and 2 take its place.
+    nothing for NaN and infinity. For zero it is e_min too, unless a reading of points 1 and 2 takes its place.
     """
 
     kind: str

@@ -120,6 +120,7 @@ FLOORED = ("Ampere", "bf16", [15 * 2.0**-78, 2.0**-78], [17 * 2.0**-79, 2.0**-79
         ({"zero_c": "C", "e_zero": -132}, 0x00000001),
         ({"zero_c": "C", "e_zero": -129}, 0x00000001),  # eight times 2^-152 is just kept
         ({"zero_c": "C", "e_zero": -127}, 0x00000000),
+        ({"zero_c": "D"}, 0x00000000),  # e_min of fp32
     ],
 )
 def test_point_1_zero_c(readings: dict[str, Any], expected: int) -> None:
@@ -134,6 +135,7 @@ def test_point_1_zero_c(readings: dict[str, Any], expected: int) -> None:
         ({"zero_product": "B", "e_zero": 0}, 0x30800000),  # e_zero belongs to C
         ({"zero_product": "C", "e_zero": -132}, 0x30800000),
         ({"zero_product": "C", "e_zero": 0}, 0x00000000),
+        ({"zero_product": "D"}, 0x00000000),
         ({"zero_product": "A", "product_exponent": "normalised"}, 0x00000000),
         ({"zero_product": "B", "product_exponent": "normalised"}, 0x30800000),
     ],
@@ -146,6 +148,8 @@ def test_point_2_a_zero_of_any_format_reads_minus_126() -> None:
     """As an fp16 subnormal number the zero would lift e_max to 1, and 2^-30 would be lost."""
     assert run("Ampere", "fp16", [0.0, 2.0**-15], [2.0**15, 2.0**-15]) == 0x30800000
     assert run("Ampere", "fp16", [2.0**15, 2.0**-15], [-0.0, 2.0**-15]) == 0x30800000
+    assert run("Ampere", "fp16", [2.0**15, 2.0**-15], [-0.0, 2.0**-15], zero_product="D") == 0
+    assert run("Ampere", "fp16", [2.0**10, 2.0**-14], [-0.0, 2.0**-14], zero_product="D") == 0x31800000
 
 
 def test_points_1_and_2_nothing_takes_part() -> None:

@@ -74,7 +74,24 @@ READINGS = [
         (0.0, 1.0),
         (2.0**127, 2.0**-30),
         0.0,
-        {"zero_product=A": 0, "zero_product=B": 0x30800000},
+        {"zero_product=A": 0, "zero_product=B": 0x30800000, "zero_product=natural": 0},
+    ),
+    # of fp16 a zero reads -14 by its encoding: c = 0 cuts 2^-48 off, and a zero times 2^15 cuts 2^-30 off
+    (
+        1,
+        "volta/f16.f16.f16.f16",
+        (2.0**-11, 2.0**-24),
+        (2.0**-14, 2.0**-24),
+        0.0,
+        {"zero_c=A": 1, "zero_c=natural": 0, "zero_c=natural,c_subnormal=B": 0},
+    ),
+    (
+        2,
+        "ampere/f32.f16.f16.f32",
+        (0.0, 2.0**-15),
+        (2.0**15, 2.0**-15),
+        0.0,
+        {"zero_product=A": 0x30800000, "zero_product=natural": 0},
     ),
     (
         4,

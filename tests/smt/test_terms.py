@@ -13,6 +13,7 @@ from mmaproof.smt.semantics import OperandWords, dot_product_accumulate
 SETTINGS = (
     "zero_c=B,zero_product=B,floor=-132",
     "zero_c=C,zero_product=C,e_zero=-20,c_subnormal=B",
+    "zero_c=natural,zero_product=natural,c_subnormal=B",
     "alignment=jam,fraction_bits=10,overflow=B",
     "alignment=floor,carry_bits=0,negative_zero=B",
     "product_exponent=normalised,carry_bits=1,chain_infinity=B,L=2",

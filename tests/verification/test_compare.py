@@ -50,6 +50,7 @@ MUTANTS = [
     "L=2",
     "zero_product=B",
     pytest.param("zero_c=B,zero_product=B,floor=-20", marks=pytest.mark.middle),
+    "zero_product=natural",
     "overflow=B,fraction_bits=22",
     pytest.param("c_subnormal=B,zero_product=B", marks=pytest.mark.middle),
     "nan_code=quiet,fraction_bits=22",

@@ -107,7 +107,7 @@ def expected_tags(design, operands):
     names = ("rho", "fraction_bits", "alignment", "product_exponent", "subnormals")
     readings = {n: p[n] for n in names}
     for n in ("zero_c", "zero_product", "c_subnormal"):
-        readings[n] = "ABC"[list(type(p[n])).index(p[n])]
+        readings[n] = "ABCD"[list(type(p[n])).index(p[n])]
     a, b, c, d = (f.name for f in design.formats)
     code = p["nan_code"].pattern(design.d_format)
     ask = exact.Design(a_format=a, b_format=b, nan_code=code, e_zero=p["e_zero"], **readings)
