@@ -8,6 +8,7 @@ from fractions import Fraction
 
 from mmaproof.designs.conversions import Rounding
 from mmaproof.designs.formats import Format
+from mmaproof.designs.steps import LanesStep
 from mmaproof.explain import words
 from mmaproof.explain.blocks import Block, Entry, Row, RowKind
 from mmaproof.explain.steps import Pattern, Step
@@ -108,6 +109,10 @@ def _register(step: Step, of: Sum) -> tuple[int, int]:
     The register that the design's parameters describe holds sums of products, of which two integer bits can be told
     apart; where sums or scaled groups are added, the picture is as wide as their values.
     """
+    if isinstance(step.design.step, LanesStep):
+        integer_top = of.e_max + 1
+        bits = of.register if of.register is not None else of.signals.total.width
+        return integer_top, of.cut + bits - 2
     if of.of_sums or any(isinstance(label, Group) for label in of.labels):
         values = [v for v in (*of.aligned.values(), *of.terms.values(), of.total) if v]
         top = max(of.e_max, *map(top_weight, values))
@@ -140,7 +145,7 @@ def _sum_rows(step: Step, of: Sum, register_top: int, last: bool) -> Iterator[Ro
     name = str(of.label) if not last else "total" if step.late or step.once else "sum"
     yield Row(RowKind.SUM, name, sign, total, of.cut, top, of.cut, exact(of.total))
     if last:
-        scale = of.cut - 1 if step.sticky_bit else of.cut
+        scale = of.cut if step.sticky_weight is None else step.sticky_weight
         yield from _result_rows(step.output_name, step.conversion, scale, top, of.cut)
 
 
@@ -163,8 +168,8 @@ def _converted(step: Step) -> Iterator[str]:
     """Say how the sum was rounded."""
     if step.path.rounds_again is not None:
         yield f"first the sum is rounded down to {step.path.rounds_again} bits below its own highest bit"
-    if step.sticky_bit:
-        yield f"sticky: bits were cut off, so the sum is rounded with a bit set at 2^{step.sums[-1].cut - 1}"
+    if step.sticky_weight is not None:
+        yield f"sticky: bits were cut off, so the sum is rounded as though a bit were set at 2^{step.sticky_weight}"
     yield words.rounding(f"conversion {step.design.step.rho}", step.conversion)
     if step.output_name == "acc":
         yield "acc goes into the next step; c is added after the last one"

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from mmaproof.designs.design import Design
 from mmaproof.designs.operands import Operands
-from mmaproof.designs.steps import FusedStep, IntegerStep, InterleavedStep, PairwiseStep, SequentialStep
+from mmaproof.designs.steps import FusedStep, IntegerStep, InterleavedStep, LanesStep, PairwiseStep, SequentialStep
 from mmaproof.explain.blocks import Block, Picture
 from mmaproof.explain.differences import first_difference, paired
 from mmaproof.explain.fused_blocks import fused_parts, late_block
@@ -76,6 +76,8 @@ def _parts_of_sum(step: Step) -> list[Block]:
     """Return the blocks of a step but for a c that is added late; a kind of step is drawn where it is known here."""
     match step.design.step:
         case FusedStep() if all(s.is_cut_in_one_way for s in step.sums):
+            return fused_parts(step)
+        case LanesStep():
             return fused_parts(step)
         case PairwiseStep() as tree:
             return [tree_block(step, tree)]

@@ -10,7 +10,7 @@ from mmaproof.designs.design import Design
 from mmaproof.designs.formats import Format
 from mmaproof.designs.operands import Operands
 from mmaproof.designs.readings import ProductInfinity
-from mmaproof.designs.steps import FusedStep, IntegerStep, InterleavedStep, PairwiseStep, SequentialStep
+from mmaproof.designs.steps import FusedStep, IntegerStep, InterleavedStep, LanesStep, PairwiseStep, SequentialStep
 from mmaproof.explain.sums import Name, Rounded, Running, Sum
 from mmaproof.explain.values import (
     pattern_number,
@@ -83,19 +83,27 @@ class Step:
         return self.sums[-1].total
 
     @property
-    def sticky_bit(self) -> Fraction:
-        """The bit below the last place of the sum that says that something was cut off; 0 where there is none."""
+    def sticky_weight(self) -> int | None:
+        """Weight of a bit that stands for all that was cut off; None where there is none.
+
+        It lies below the last place of the sum, and below the first bit that the rounding drops.
+        """
         cut_off = any(s.lost(label) for s in self.sums for label in s.labels)
         if self.design.settings.get("sticky") != "yes" or not self.total or not cut_off:
-            return Fraction(0)
-        return scaled(1 if self.total > 0 else -1, self.sums[-1].cut - 1)
+            return None
+        return min(self.sums[-1].cut, self._rounded(self.total).low - 1) - 1
 
     @property
     def conversion(self) -> Rounded:
         """How the sum, and the sticky bit below it, became the output."""
+        weight = self.sticky_weight
+        sticky = Fraction(0) if weight is None else scaled(1 if self.total > 0 else -1, weight)
+        return self._rounded(self.total + sticky)
+
+    def _rounded(self, exact: Fraction) -> Rounded:
+        """Return what the conversion made of a sum of this value."""
         rho = self.design.step.conversion
         overflowed, flushes = self.signals.overflowed.data, self.design.step.subnormals.of_results
-        exact = self.total + self.sticky_bit
         return Rounded(exact, rho.target, self.output, rho.fraction_bits, rho.rounding, overflowed, flushes)
 
     @property
@@ -142,6 +150,8 @@ class Step:
                 return "an integer sum"
             case FusedStep():
                 return "a fused sum"
+            case LanesStep():
+                return "a sum of lanes"
             case PairwiseStep():
                 return "an adder tree"
             case SequentialStep():

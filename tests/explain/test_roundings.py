@@ -148,7 +148,7 @@ def test_a_sticky_bit_is_said_and_rounds() -> None:
         design = fused.change(sticky=reading)
         d[reading] = trace(design, x).d.data
         lines = "\n".join(draw(explain([design], x), 80))
-        assert ("sticky: bits were cut off, so the sum is rounded with a bit set at 2^-25" in lines) is (
+        assert ("sticky: bits were cut off, so the sum is rounded as though a bit were set at 2^-25" in lines) is (
             reading == "yes"
         )
         assert ("a tie" in lines) is (reading == "no")
