@@ -15,6 +15,7 @@ from mmaproof.designs.errors import InputError, TargetUnavailable
 from mmaproof.designs.operands import OperandBatch, Patterns, pattern_dtype
 from mmaproof.hardware_replay.cuda.compiling import CUDA_12, compile_kernels, nvrtc_version
 from mmaproof.hardware_replay.cuda.instructions import ARCHITECTURES, kernel_of
+from mmaproof.hardware_replay.cuda.mma_sync import rejected
 from mmaproof.hardware_replay.kernels.fragments import Words
 from mmaproof.hardware_replay.kernels.kernel import OPERANDS, Kernel
 
@@ -132,7 +133,7 @@ def _designs_of(major: int, minor: int) -> tuple[Design, ...]:
     exact, compatible = f"sm_{major}{minor}", f"sm_{major}0"
     for target in (exact, compatible):
         names = {x.name for x in catalogue.architectures.values() if target in x.targets and x.name in ARCHITECTURES}
-        found = tuple(x for x in catalogue.designs.values() if x.architecture in names)
+        found = tuple(x for x in catalogue.designs.values() if x.architecture in names and rejected(x) is None)
         if found and (target == exact or not kernel_of(found[0]).architecture.endswith("a")):
             return found
     return ()

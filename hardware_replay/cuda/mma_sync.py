@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from mmaproof.designs.catalogue import load_catalogue
 from mmaproof.designs.design import Design
+from mmaproof.designs.errors import InputError
 from mmaproof.designs.formats import Format
 from mmaproof.hardware_replay.kernels.fragments import Fragment, halves
 from mmaproof.hardware_replay.kernels.kernel import Kernel
@@ -46,12 +47,25 @@ _Places = npt.NDArray[np.intp]
 
 
 def kernel(design: Design) -> Kernel:
-    """Return the kernel of ``design``, an NVIDIA design of the catalogue whose instruction is ``mma....``."""
+    """Return the kernel of ``design``, an NVIDIA design of the catalogue whose instruction is ``mma....``.
+
+    Raises InputError for an instruction that the assembler rejects.
+    """
+    if (why := rejected(design)) is not None:
+        raise InputError(f"{design.base_name}: {why}")
     name = re.sub(r"\W", "_", design.base_name)
     architecture = load_catalogue().architectures[design.architecture].targets[-1]
     fragments = _fragments(design)
     source = _source(name, design, fragments)
     return Kernel(design, architecture, name, source, _THREADS, fragments, _machine_code(design))
+
+
+def rejected(design: Design) -> str | None:
+    """Return why ptxas rejects an instruction of the catalogue, None where it does not."""
+    scale = design.scale_format
+    if scale is not None and scale.isa_name == "ue4m3" and design.block != 16:
+        return f"ptxas takes scales of ue4m3 with blocks of 16 only, not of {design.block}: no GPU runs it"
+    return None
 
 
 def _kind(design: Design) -> str | None:

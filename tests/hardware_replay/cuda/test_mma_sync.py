@@ -9,17 +9,20 @@ import pytest
 from support.simulated_warp import Warp
 
 from mmaproof.designs.catalogue import find_design, load_catalogue
-from mmaproof.designs.errors import TargetUnavailable
+from mmaproof.designs.errors import InputError, TargetUnavailable
 from mmaproof.designs.operands import Patterns, pattern_dtype
-from mmaproof.hardware_replay.cuda.compiling import compile_kernels
-from mmaproof.hardware_replay.cuda.mma_sync import kernel
+from mmaproof.hardware_replay.cuda.compiling import CompilationError, compile_kernels
+from mmaproof.hardware_replay.cuda.mma_sync import kernel, rejected
 from mmaproof.hardware_replay.kernels.fragments import Fragment
 from mmaproof.hardware_replay.kernels.kernel import Kernel
 from mmaproof.smt.evaluate import evaluate_batch
 from mmaproof.verification.distributions import draw
 
 ARCHITECTURES = ["volta", "turing", "ampere", "ada", "hopper", "blackwell", "rtx-blackwell"]
-KERNELS = [kernel(x) for x in load_catalogue().designs.values() if x.instruction.startswith("mma.")]
+DESIGNS = [
+    x for x in load_catalogue().designs.values() if x.architecture in ARCHITECTURES and x.instruction.startswith("mma.")
+]
+KERNELS = [kernel(x) for x in DESIGNS if rejected(x) is None]
 
 
 def kernels_of(architecture: str) -> list[Kernel]:
@@ -38,6 +41,18 @@ ONE_OF_EACH_LAYOUT = list({layout_of(x): x for x in KERNELS}.values())
 def test_every_architecture_has_kernels_and_every_kernel_one() -> None:
     assert {x.design.architecture for x in KERNELS} == set(ARCHITECTURES)
     assert len({x.name for x in KERNELS}) == len(KERNELS)
+
+
+def test_an_instruction_that_the_assembler_rejects_has_no_kernel(nvrtc: None) -> None:
+    (design,) = (x for x in DESIGNS if rejected(x) is not None)
+    with pytest.raises(InputError, match=r"block32.*ptxas takes scales of ue4m3 with blocks of 16 only"):
+        kernel(design)
+    accepted = kernel(find_design("rtx-blackwell/mma.m16n8k64.block32.f32.e2m1.e2m1.f32.ue8m0"))
+    compile_kernels([accepted])
+    source = accepted.source.replace(".ue8m0", ".ue4m3")
+    assert source != accepted.source
+    with pytest.raises(CompilationError, match=r"Illegal modifier '\.scale_vec::2X'"):
+        compile_kernels([replace(accepted, source=source)])
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES[1:])
