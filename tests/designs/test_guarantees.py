@@ -31,6 +31,9 @@ INTEGERS = "ampere/mma.m16n8k16.s32.s8.s8.s32"
         (FUSED, "alignment=floor,zero_product=absent,zero_c=absent", "TRUNCATED_TERMS TRUNCATES", "ABSENT_ZEROS"),
         (FUSED, "alignment=nearest", "TRUNCATED_TERMS TRUNCATES", ""),
         (FUSED, "alignment=jam", "TRUNCATED_TERMS TRUNCATES BOUNDED_SUM", "JAMMED_TERMS"),
+        # what is cut of a term depends on the sign of c; c is aligned with an exponent that it has not
+        (FUSED, "alignment=complement", "TRUNCATED_TERMS TRUNCATES BOUNDED_SUM OWN_CUTS C_AS_TERM", ""),
+        (FUSED, "c_extra_bits=2", "C_AS_TERM", ""),
         # a direction away from zero makes the smallest number of anything
         (FUSED, "rho=rtp-fp32", "BOUNDED_SUM", ""),
         (SEQUENTIAL, "rho=rtn-fp32", "BOUNDED_SUM", ""),
@@ -99,6 +102,7 @@ def test_a_sum_that_is_far_above_its_terms_is_not_said_to_be_bounded():
 WHAT_IFS = [
     *("", "alignment=jam", "alignment=jam,floor=100", "alignment=floor", "alignment=nearest,floor=60", "floor=100"),
     *("join=round-down", "join=round-down,late_alignment=truncate", "join=ieee", "grouping=even-odd", "carry_bits=0"),
+    *("alignment=complement", "alignment=complement,zero_product=absent,zero_c=absent", "c_extra_bits=3"),
     *("zero_c=e-zero,e_zero=100", "alignment=jam,zero_product=absent,zero_c=absent", "rho=rtp-fp32", "rho=rna-fp32"),
     *("summation=sequential", "summation=sequential,first=index,normalises=yes", "summation=pairwise", "L=1"),
     *("summation=pairwise,rho=rtn-fp32", "summation=sequential,rho=rtp-fp32", "summation=interleaved"),

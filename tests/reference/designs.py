@@ -224,18 +224,19 @@ def _interleaved(design: Design, a: Patterns, b: Patterns, operands: Operands, n
 
 
 def _sign_frame(design: Design, a: Patterns, b: Patterns, operands: Operands, nan_code: int) -> int:
-    p = _settings(design)
-    return sign_frame.sign_frame(
-        a,
-        b,
-        operands.c,
-        L=p.L,
+    p, readings = _settings(design), _readings(design)
+    unit = sign_frame.Unit(
         nan_code=nan_code,
-        least=None if p.floor is None else p.floor + p.c_extra_bits,
         product_bits=p.fraction_bits,
         own_bits=p.fraction_bits + p.c_extra_bits,
-        **_some(_readings(design), "a_format", "b_format", "c_format", "d_format", "rho", "subnormals"),
+        least=None if p.floor is None else p.floor + p.c_extra_bits,
+        flush="d" in exact.FLUSHED[p.subnormals.value],
+        flushed_result=p.flushed_result.value,
+        tininess=p.tininess.value,
+        **_some(readings, "rho", "overflow", "negative_zero"),
     )
+    chosen = _some(readings, *_formats(design), "subnormals", "chain_infinity")
+    return sign_frame.sign_frame(a, b, operands.c, unit, L=p.L, flushed_sign=p.flushed_sign.value, **chosen)
 
 
 _FAMILIES: dict[str, Ask] = {
