@@ -19,8 +19,8 @@ class Guarantee(Enum):
 
     ALIGNED_TERMS = "its products, or groups or parts of them, are terms that are aligned with each other and added"
     ALIGNED_SUMS = (
-        "its products, or groups or parts of them, are terms of sums, which are aligned at the largest exponent, cut and "
-        "added"
+        "its products, or groups or parts of them, are terms of sums, which are aligned at the largest exponent, "
+        "cut and added"
     )
     SINGLE_SUM = "all of these terms and c are added in one such sum, whose value alone is converted"
     CONVERTED_SUM = "what rho converts is the sum of the terms that are aligned last, and it looks at nothing else"

@@ -92,6 +92,6 @@ class RoundedSum(NamedTuple):
 Label = Product | Part | Group | Partial | Addend | RoundedSum
 
 
-def is_of_products(label: Label) -> bool:
+def is_of_products(label: object) -> bool:
     """Return whether a term is a product, a part of one, or a scaled group of some."""
     return isinstance(label, Product | Part | Group)
