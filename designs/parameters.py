@@ -28,13 +28,7 @@ _CHOICES = {
 }
 """The parameters whose values choose a record."""
 
-_SHOWN_FIRST = (
-    "L fraction_bits rho k_order widening subnormals flushed_sign flushed_result tininess summation adder comparator "
-    "grouping group_size low_bits join join_rounding late_bits late_alignment late_rounding far_c product_limit "
-    "product_infinity zero_group group_e_zero zero_product_sign first truncates normalises integer_overflow alignment sticky "
-    "product_exponent product_shift c_extra_bits carry_bits zero_c zero_product e_zero floor c_subnormal overflow "
-    "negative_zero chain_infinity zero_sum nan_code"
-).split()
+_SHOWN_FIRST = ["L", "fraction_bits", "rho", "k_order", "widening", "subnormals", "flushed_sign", "flushed_result", "tininess", "summation", "adder", "comparator", "grouping", "group_size", "low_bits", "join", "join_rounding", "late_bits", "late_alignment", "late_rounding", "far_c", "product_limit", "product_infinity", "zero_group", "group_e_zero", "zero_product_sign", "first", "truncates", "normalises", "integer_overflow", "alignment", "sticky", "product_exponent", "product_shift", "c_extra_bits", "carry_bits", "zero_c", "zero_product", "e_zero", "floor", "c_subnormal", "overflow", "negative_zero", "chain_infinity", "zero_sum", "nan_code"]
 """The order of parameters in tables and in the names of designs. Any others follow."""
 
 

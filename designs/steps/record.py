@@ -16,7 +16,6 @@ from typing import Any, ClassVar, Self, TypeVar
 from mmaproof.designs.errors import DesignError
 from mmaproof.designs.k_order import KOrder
 
-
 LETTERS = string.ascii_uppercase
 """The letters that stand for the readings of an enumeration, in its order."""
 
