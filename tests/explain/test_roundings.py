@@ -147,7 +147,7 @@ def test_a_sticky_bit_is_said_and_rounds() -> None:
     for reading in ("no", "yes"):
         design = fused.change(sticky=reading)
         d[reading] = trace(design, x).d.data
-        lines = "\n".join(draw(explain([design], x), 80))
+        lines = " ".join(x.strip() for x in draw(explain([design], x), 80))
         assert ("sticky: bits were cut off, so the sum is rounded as though a bit were set at 2^-25" in lines) is (
             reading == "yes"
         )
