@@ -65,6 +65,8 @@ def _fdpa_late(function: Callable[..., int]) -> Ask:
     def ask(design: Design, a: Patterns, b: Patterns, operands: Operands, nan_code: int) -> int:
         p = _settings(design)
         chosen = _some(_readings(design), *OF_FUSED_SUMS)
+        if design.block is not None:
+            chosen |= {"scale_a": operands.scale_a, "scale_b": operands.scale_b, "block": design.block}
         return function(
             a,
             b,

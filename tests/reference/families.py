@@ -498,9 +498,15 @@ def gtr_fdpa(
     late_alignment: str = "floor",
     nan_code: int,
     rho: str = "rne-fp32",
+    scale_a: Sequence[int] = (),
+    scale_b: Sequence[int] = (),
+    block: int | None = None,
     **parameters: Any,
 ) -> int:
-    """Xie, algorithms 5 and 11, for one element; parameters as for ``tr_fdpa``."""
+    """Xie, algorithms 5 and 11, for one element; parameters as for ``tr_fdpa``.
+
+    With a ``block``, E8M0 scales enter each product as in algorithm 8 (a combination that no source describes).
+    """
     inner = Design(
         a_format=a_format,
         b_format=b_format,
@@ -514,14 +520,19 @@ def gtr_fdpa(
     )
     design = Rounded(inner, f2, final_rounding, product_overflow, late_alignment)
 
-    def step(_: int, pairs: Sequence[Pair], accumulator: Number) -> int:
+    pairs = decode_pairs(a, b, a_format, b_format, L, inner.subnormals)
+    scales = [(ONE, ONE)] * len(pairs) if block is None else decode_scales(scale_a, scale_b, "e8m0", len(pairs), block)
+    if has_nan(scales):
+        return nan_code
+
+    def step(start: int, pairs: Sequence[Pair], accumulator: Number) -> int:
         special = rounded_special_value(pairs, accumulator, design)
         if special is not None:
             return special
-        terms = [product_term(x, y, inner) for x, y in pairs]
+        of_products = scales[start : start + L]
+        terms = [scaled(product_term(x, y, inner), *s, inner) for (x, y), s in zip(pairs, of_products, strict=True)]
         even, odd = (truncated_sum(half, fraction_bits) for half in (terms[0::2], terms[1::2]))
         products = rounded_sum(even, odd, fraction_bits, late_alignment)
         return final_sum(products, c_term(accumulator, inner), design, drops_small_c=True)
 
-    pairs = decode_pairs(a, b, a_format, b_format, L, inner.subnormals)
     return chain(pairs, c, step, c_format="fp32", d_format="fp32", length=L, subnormals=inner.subnormals)

@@ -19,7 +19,11 @@ from mmaproof.smt.evaluate import evaluate_batch
 from mmaproof.verification.distributions import draw
 
 ARCHITECTURES = ["volta", "turing", "ampere", "ada", "hopper", "blackwell", "rtx-blackwell"]
-KERNELS = [kernel(x) for x in load_catalogue().designs.values() if x.instruction.startswith("mma.")]
+KERNELS = [
+    kernel(x)
+    for x in load_catalogue().designs.values()
+    if x.instruction.startswith("mma.") and x.architecture in ARCHITECTURES
+]
 
 
 def kernels_of(architecture: str) -> list[Kernel]:
