@@ -16,7 +16,7 @@ from mmaproof.cli.version import tool_version
 
 if TYPE_CHECKING:
     from mmaproof.designs.levels import RecordedRow
-    from mmaproof.generators.evidence.open_values import OpenParameter, OpenRow, OpenValue
+    from mmaproof.generators.open_values import OpenParameter, OpenRow, OpenValue
     from mmaproof.generators.vectors import Vector
 
 
@@ -60,7 +60,7 @@ def evidence(
     from mmaproof.designs.catalogue import load_catalogue
     from mmaproof.designs.errors import DesignError, InputError
     from mmaproof.designs.files import require_writable
-    from mmaproof.generators.evidence.open_values import open_row, tasks
+    from mmaproof.generators.open_values import open_row, tasks
     from mmaproof.generators.vectors import write_vectors
 
     known = load_catalogue().architectures

@@ -15,8 +15,11 @@ _KINDS: dict[str, Callable[[Design], Kernel]] = {
     "tcgen05": tcgen05.kernel,
 }
 
-ARCHITECTURES = ("volta", "turing", "ampere", "ada", "hopper", "blackwell", "rtx-blackwell")
-"""The architectures of the catalogue whose instructions are NVIDIA's."""
+ARCHITECTURES = (
+    *("volta", "turing", "ampere", "ada", "hopper", "blackwell", "rtx-blackwell"),
+    *("blackwell-ultra", "gb10"),
+)
+"""The architectures of the catalogue whose instructions are NVIDIA's and can be compiled for."""
 
 
 def kernel_of(design: Design) -> Kernel:

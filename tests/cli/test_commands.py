@@ -103,6 +103,7 @@ def test_run(run):
         "b": ["0x3c00", "0x3c00"],
         "c": "0x00000000",
         "d": "0x40400000",
+        "assumed": [],
     }
     assert status == 0
     status, out, _ = run(*arguments, "--explain")

@@ -129,8 +129,11 @@ def test_the_bias_of_rounding_down():
     assert abs(zero.mean()) < 4 * zero.std() / np.sqrt(rows), "symmetric"
 
 
+DESCRIBED = [d for d in load_catalogue().designs.values() if not d.is_assumed]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [d.name for d in load_catalogue().designs.values() if d.family == "t-fdpa"])
+@pytest.mark.parametrize("name", [d.name for d in DESCRIBED if d.family == "t-fdpa"])
 def test_table_9_is_proved_for_every_row(name):
     assert check("error-bound", find_design(name)).verdict == "holds"
 
@@ -138,7 +141,7 @@ def test_table_9_is_proved_for_every_row(name):
 @pytest.mark.middle
 def test_table_9_is_proved_for_every_arithmetic():
     seen = {}
-    for d in load_catalogue().designs.values():
+    for d in DESCRIBED:
         if d.family == "t-fdpa":
             seen.setdefault((tuple(f.name for f in d.formats), d.step.fraction_bits, d.step.rho), d)
     chosen = [d for d in seen.values() if d.step.L in (4, 32)]

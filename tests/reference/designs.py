@@ -67,6 +67,8 @@ def _fdpa_late(function: Callable[..., int]) -> Ask:
         chosen = _some(_readings(design), *OF_FUSED_SUMS)
         if function is families.gtr_fdpa:
             chosen["far_c"] = p.far_c.value
+        if design.block is not None:
+            chosen |= {"scale_a": operands.scale_a, "scale_b": operands.scale_b, "block": design.block}
         return function(
             a,
             b,

@@ -518,12 +518,16 @@ def gtr_fdpa(
     far_c: str = "dropped",
     nan_code: int,
     rho: str = "rne-fp32",
+    scale_a: Sequence[int] = (),
+    scale_b: Sequence[int] = (),
+    block: int | None = None,
     **parameters: Any,
 ) -> int:
     """Xie, algorithms 5 and 11, for one element; parameters as for ``tr_fdpa``.
 
     With ``far_c`` "specials-dropped" an infinite or NaN c has the exponent -1 that frexp gives it, and is dropped as any
     other c is (MMA-Sim 2.1.1, arithmetic/fdpa.py, gtr_fdpa; fpy, examples/mmasim/models/amd.py).
+    With a ``block``, E8M0 scales enter each product as in algorithm 8 (a combination that no source describes).
     """
     inner = Design(
         a_format=a_format,
@@ -538,8 +542,14 @@ def gtr_fdpa(
     )
     design = Rounded(inner, f2, final_rounding, product_overflow, late_alignment, far_c)
 
-    def step(_: int, pairs: Sequence[Pair], accumulator: Number) -> int:
-        terms = [product_term(x, y, inner) for x, y in pairs]
+    pairs = decode_pairs(a, b, a_format, b_format, L, inner.subnormals)
+    scales = [(ONE, ONE)] * len(pairs) if block is None else decode_scales(scale_a, scale_b, "e8m0", len(pairs), block)
+    if has_nan(scales):
+        return nan_code
+
+    def step(start: int, pairs: Sequence[Pair], accumulator: Number) -> int:
+        of_products = scales[start : start + L]
+        terms = [scaled(product_term(x, y, inner), *s, inner) for (x, y), s in zip(pairs, of_products, strict=True)]
         even, odd = (truncated_sum(half, fraction_bits) for half in (terms[0::2], terms[1::2]))
         products = rounded_sum(even, odd, fraction_bits, late_alignment)
         joins = c_term(accumulator, inner)
@@ -551,5 +561,4 @@ def gtr_fdpa(
             return special
         return final_sum(products, joins, design, drops_small_c=far_c != "rounded")
 
-    pairs = decode_pairs(a, b, a_format, b_format, L, inner.subnormals)
     return chain(pairs, c, step, c_format="fp32", d_format="fp32", length=L, subnormals=inner.subnormals)

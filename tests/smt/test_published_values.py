@@ -50,7 +50,7 @@ def rows_of_table_8() -> list[Design]:
     return [
         d
         for d in load_catalogue().designs.values()
-        if d.family in ("t-fdpa", "fma-chain") and min(d.a_format.bits, d.b_format.bits) >= 8
+        if not d.is_assumed and d.family in ("t-fdpa", "fma-chain") and min(d.a_format.bits, d.b_format.bits) >= 8
     ]
 
 

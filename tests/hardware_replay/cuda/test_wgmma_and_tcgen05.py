@@ -281,7 +281,8 @@ def test_the_model_notices_exchanged_offsets_of_a_descriptor() -> None:
 
 
 def kernels(family: str) -> list[Kernel]:
-    return [kernel_of(d) for d in load_catalogue().designs.values() if d.instruction.split(".")[0] == family]
+    known = (d for d in load_catalogue().designs.values() if not d.is_assumed)
+    return [kernel_of(d) for d in known if d.instruction.split(".")[0] == family]
 
 
 @pytest.mark.parametrize("family", ["wgmma", "tcgen05"])
