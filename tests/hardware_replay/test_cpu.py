@@ -1,7 +1,10 @@
 """The designs of the architecture ``cpu`` against the instructions of this CPU, where it has them."""
 
 import ctypes
+import errno
+import platform
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,12 +14,17 @@ from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError, InputError, OperandError, TargetUnavailable
 from mmaproof.designs.operands import OperandBatch, Operands, Patterns
 from mmaproof.hardware_replay import cpu
+from mmaproof.hardware_replay.amx import permit_tiles, tile_source
 from mmaproof.hardware_replay.cpu import INSTRUCTIONS, CpuInstruction, find_cpu_instruction
+from mmaproof.hardware_replay.target import Unit
 from mmaproof.smt.evaluate import equal_patterns, evaluate_batch
 from mmaproof.verification.distributions import DISTRIBUTIONS, draw
 
-DESIGNS = [d for instruction in INSTRUCTIONS.values() for d in instruction.designs]
-BF16 = "cpu/vdpbf16ps.m1n1k2.f32.bf16.bf16.f32"
+RUNS = [(x, d) for x in INSTRUCTIONS.values() for d in x.designs]
+of_each_run = pytest.mark.parametrize(
+    ("instruction", "design"), RUNS, ids=[f"{x.name}-{d.instruction.partition('.')[0]}" for x, d in RUNS]
+)
+BF16, TILE = "cpu/vdpbf16ps.m1n1k2.f32.bf16.bf16.f32", "cpu/tdpbf16ps.m16n16k32.f32.bf16.bf16.f32"
 NORMAL_ROWS, SLOW_ROWS = 100_000, 4_000_000
 
 # what each mutant computes otherwise than the instruction
@@ -32,6 +40,22 @@ MUTANTS = [
     (BF16, "tininess=rounded"),
     (BF16, "zero_sum=positive"),
     (BF16, "rho=rz-fp32"),
+    (TILE, "k_order=mod4:02/13"),
+    (TILE, "L=16"),  # two instructions of half the length
+    (TILE, "summation=pairwise"),
+    (TILE, "subnormals=kept"),
+    (TILE, "subnormals=operands"),
+    (TILE, "subnormals=accumulator"),
+    (TILE, "subnormals=results"),
+    (TILE, "flushed_sign=positive"),
+    (TILE, "tininess=rounded"),
+    (TILE, "rho=rz-fp32"),
+    ("cpu/tdpfp16ps", "subnormals=flushed"),  # fp16 operands too
+    ("cpu/tdpfp16ps", "subnormals=kept"),  # c too
+    ("cpu/tdpfp16ps", "L=16"),
+    ("cpu/tdpbssd", "integer_overflow=saturate"),
+    ("cpu/vpdpwssds", "integer_overflow=wrap"),
+    ("cpu/vpdpwssds", "L=1,integer_overflow=saturate"),
     ("cpu/vpdpbusd", "integer_overflow=saturate"),
     ("cpu/vpdpbusds", "integer_overflow=wrap"),
     ("cpu/vpdpbusds", "L=1,integer_overflow=saturate"),  # saturates after each product
@@ -46,7 +70,12 @@ MUTANTS = [
 
 def instruction_of(design: Design) -> CpuInstruction:
     """What runs the design here; the test is skipped where nothing does."""
-    (name,) = (x.name for x in INSTRUCTIONS.values() if design.base_name in {d.name for d in x.designs})
+    names = [x.name for x in INSTRUCTIONS.values() if design.base_name in {d.name for d in x.designs}]
+    return available(names[0])
+
+
+def available(name: str) -> CpuInstruction:
+    """The instruction; the test is skipped where this CPU lacks it."""
     try:
         return find_cpu_instruction(name)
     except TargetUnavailable as error:
@@ -72,12 +101,33 @@ def beside_the_smallest_normal_number(design: Design, rows: int, k: int, rng: np
     return OperandBatch(parts[0], parts[1], c)
 
 
+def around_the_smallest_normal_number(design: Design, rows: int, k: int, rng: np.random.Generator) -> OperandBatch:
+    """The same beside a product instead of c, in the same chain of every second product."""
+    batch = beside_the_smallest_normal_number(design, rows, k, rng)
+    if k > 2:
+        half = design.d_format.e_min // 2
+        for column, fmt in ((batch.a, design.a_format), (batch.b, design.b_format)):
+            sign = rng.integers(0, 2, rows, dtype=column.dtype) << column.dtype.type(fmt.sign_position)
+            column[:, -3] = sign | column.dtype.type(fmt.encode(2.0**half))
+        batch.c[:] = 0
+    return batch
+
+
+def subnormal_beside_zeros(design: Design, rows: int, k: int, rng: np.random.Generator) -> OperandBatch:
+    """c, mostly a subnormal number, beside products that are zeros."""
+    batch = draw("subnormal", design, rows, k, rng)
+    return replace(batch, a=batch.a * 0)
+
+
 def operands(design: Design, rows: int, seed: int = 0) -> list[OperandBatch]:
     """``rows`` operand sets in all: every distribution, at K and in a chain of three instructions."""
     rng = np.random.default_rng(seed)
     draws = [lambda *x, name=name: draw(name, *x) for name in DISTRIBUTIONS]
-    if not design.d_format.is_integer:
-        draws.append(beside_the_smallest_normal_number)
+    a, b, _, d = design.formats
+    if not d.is_integer:
+        draws.append(subnormal_beside_zeros)
+    if not d.is_integer and a.e_min + b.e_min < d.e_min - d.fraction_bits:
+        draws += [beside_the_smallest_normal_number, around_the_smallest_normal_number]
     each = -(-rows // (2 * len(draws)))
     return [make(design, each, k, rng) for make in draws for k in (design.k, 3 * design.k)]
 
@@ -92,32 +142,37 @@ def differing(design: Design, ran: list[Patterns], batches: list[OperandBatch]) 
     return found
 
 
+def rows_of(design: Design) -> int:
+    """Fewer rows of tiles: they have many more products."""
+    return NORMAL_ROWS if design.k <= 4 else NORMAL_ROWS // 5
+
+
 @pytest.fixture(scope="module")
 def ran():
     """The normal tier's operands of a design and what the instruction returned for them, by name of the design."""
-    held: dict[str, tuple[list[OperandBatch], list[Patterns]]] = {}
+    held: dict[tuple[str, str], tuple[list[OperandBatch], list[Patterns]]] = {}
 
-    def get(design: Design) -> tuple[list[OperandBatch], list[Patterns]]:
-        instruction = instruction_of(design)
-        if design.name not in held:
-            batches = operands(design, NORMAL_ROWS)
-            held[design.name] = batches, [instruction.run(design, b) for b in batches]
-        return held[design.name]
+    def get(instruction: CpuInstruction, design: Design) -> tuple[list[OperandBatch], list[Patterns]]:
+        key = instruction.name, design.name
+        if key not in held:
+            batches = operands(design, rows_of(design))
+            held[key] = batches, [available(instruction.name).run(design, b) for b in batches]
+        return held[key]
 
     return get
 
 
-@pytest.mark.parametrize("design", DESIGNS, ids=lambda d: d.name)
-def test_the_design_is_what_the_instruction_computes(design, ran):
-    batches, returned = ran(design)
-    assert sum(map(len, batches)) >= NORMAL_ROWS
+@of_each_run
+def test_the_design_is_what_the_instruction_computes(instruction, design, ran):
+    batches, returned = ran(instruction, design)
+    assert sum(map(len, batches)) >= rows_of(design)
     assert differing(design, returned, batches) == []
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("design", DESIGNS, ids=lambda d: d.name)
-def test_the_design_is_what_the_instruction_computes_on_millions(design):
-    instruction = instruction_of(design)
+@of_each_run
+def test_the_design_is_what_the_instruction_computes_on_millions(instruction, design):
+    available(instruction.name)
     for seed in range(1, 9):
         batches = operands(design, SLOW_ROWS // 8, seed)
         assert differing(design, [instruction.run(design, b) for b in batches], batches) == []
@@ -126,15 +181,32 @@ def test_the_design_is_what_the_instruction_computes_on_millions(design):
 @pytest.mark.middle
 @pytest.mark.parametrize(("name", "settings"), MUTANTS)
 def test_a_mutant_is_told_apart(name, settings, ran):
-    batches, returned = ran(find_design(name))
+    batches, returned = ran(instruction_of(find_design(name)), find_design(name))
     assert differing(find_design(f"{name}@{settings}"), returned, batches) != []
 
 
-@pytest.mark.parametrize("design", DESIGNS, ids=lambda d: d.name)
-def test_the_instruction_itself_is_compiled(design):
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="LLVM assembles for the CPU that it runs on")
+@of_each_run
+def test_the_instruction_itself_is_compiled(instruction, design):
+    """Also where this CPU lacks it: LLVM assembles it into machine code, which is not run."""
     mnemonic = design.instruction.partition(".")[0]
-    assembly = instruction_of(design).compiled(mnemonic).assembly
-    assert [line.split()[0] for line in assembly.splitlines() if mnemonic in line.split()] == [mnemonic]
+    assembly = cpu._compile(instruction.source(mnemonic), instruction.features).assembly
+    (line,) = (words for line in assembly.splitlines() if mnemonic in (words := line.split()))
+    assert line[: line.index(mnemonic) + 1] == [*instruction.encoding.split(), mnemonic]
+
+
+@pytest.mark.parametrize("name", ["tdpbf16ps", "tdpfp16ps", "tdpbsud"])
+def test_a_whole_tile_holds_what_its_elements_hold_one_by_one(name):
+    design = find_design(f"cpu/{name}")
+    instruction, rng = instruction_of(design), np.random.default_rng(3)
+    left, right = (draw("ties", design, 16, design.k, rng) for _ in "ab")
+    c = draw("edges", design, 256, design.k, rng).c
+    pairs = OperandBatch(np.repeat(left.a, 16, axis=0), np.tile(right.b, (16, 1)), c)
+    words = np.ascontiguousarray(np.ascontiguousarray(right.b).view(np.uint32).T)  # one row for each word of a row of A
+    a, d = np.ascontiguousarray(left.a), c.copy()
+    whole = cpu._compile(tile_source(name, 16, 16), instruction.features)
+    whole.run(a.ctypes.data, words.ctypes.data, d.ctypes.data, 1)
+    assert d.tolist() == instruction.run(design, pairs).tolist()
 
 
 def test_the_control_register_is_at_its_default_inside_and_restored():
@@ -182,16 +254,20 @@ def test_lengths_and_designs_that_do_not_fit():
 
 
 def test_unknown_names():
-    with pytest.raises(InputError, match=r"'avx512-bf61': one of avx512-bf16, avx512-vnni, fma .*mean avx512-bf16"):
+    with pytest.raises(InputError, match=r"'avx512-bf61': one of amx-bf16, .*, fma .*mean avx512-bf16 or"):
         find_cpu_instruction("avx512-bf61")
 
 
-def test_every_design_of_the_catalogue_has_one_instruction():
-    assert sorted(d.name for x in INSTRUCTIONS.values() for d in x.designs) == sorted(d.name for d in DESIGNS)
+def test_every_design_of_the_catalogue_has_an_instruction():
+    here = {d.name for d in load_catalogue().designs.values() if d.architecture == "cpu"}
+    assert {d.name for _, d in RUNS} == here
     assert set(INSTRUCTIONS) == set(load_catalogue().architectures["cpu"].targets)
 
 
-CPUINFO = "processor : 0\nmodel name : Some CPU\nflags : fpu fma avx512f\n\nprocessor : 1\nflags : avx512_bf16\n"
+CPUINFO = (
+    "processor : 0\nvendor_id : Its Maker\ncpu family : 6\nmodel : 7\nmodel name : Some CPU\n"
+    "flags : fpu fma avx512f amx_tile amx_bf16\n\nprocessor : 1\nflags : avx512_bf16\n"
+)
 
 
 def test_what_is_missing_is_said(monkeypatch, tmp_path):
@@ -205,7 +281,43 @@ def test_what_is_missing_is_said(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "llvmlite", None)
     with pytest.raises(TargetUnavailable, match=r"pip install 'mmaproof\[cpu\]'"):
         find_cpu_instruction("fma")
-    assert INSTRUCTIONS["fma"].about == "Some CPU"
+    assert INSTRUCTIONS["fma"].about == Unit("Some CPU", "Its Maker, family 6, model 7")
     monkeypatch.setattr(cpu.platform, "machine", lambda: "aarch64")
     with pytest.raises(TargetUnavailable, match="this is aarch64 under"):
         find_cpu_instruction("fma")
+
+
+def test_a_feature_that_is_not_listed_is_tried_in_a_process_of_its_own(monkeypatch, tmp_path):
+    monkeypatch.setattr(cpu, "CPUINFO", tmp_path / "cpuinfo")
+    monkeypatch.setattr(cpu.platform, "machine", lambda: "x86_64")
+    monkeypatch.setattr(cpu, "permit_tiles", lambda: None)
+    cpu.CPUINFO.write_text(CPUINFO)
+    tried = []
+    monkeypatch.setattr(cpu, "executes", lambda name: tried.append(name) or name == "amx-fp16")
+    assert find_cpu_instruction("amx-bf16").name == "amx-bf16"  # listed
+    assert find_cpu_instruction("amx-fp16").name == "amx-fp16"
+    with pytest.raises(TargetUnavailable, match="cpu:amx-tf32 is not on this CPU: .* lacks amx_tf32, and it was tried"):
+        find_cpu_instruction("amx-tf32")
+    with pytest.raises(TargetUnavailable, match=r"lacks avx_vnni_int8$"):
+        find_cpu_instruction("avx-vnni-int8")
+    assert tried == ["amx-fp16", "amx-tf32"]
+
+
+def test_a_process_that_traps_is_no_cpu_that_has_the_instruction(monkeypatch):
+    monkeypatch.setattr(cpu.sys, "executable", "/bin/false")
+    assert not cpu.executes.__wrapped__("fma")
+
+
+def test_a_refused_permission_is_said(monkeypatch):
+    class Refusing:
+        def syscall(self, *_: int) -> int:
+            ctypes.set_errno(errno.EPERM)
+            return -1
+
+    permit_tiles.cache_clear()
+    monkeypatch.setattr("mmaproof.hardware_replay.amx.ctypes.CDLL", lambda *_, **__: Refusing())
+    try:
+        with pytest.raises(TargetUnavailable, match=r"Linux refuses this process the tiles of AMX \(Operation not perm"):
+            permit_tiles()
+    finally:
+        permit_tiles.cache_clear()
