@@ -32,6 +32,9 @@ INTEGERS = "ampere/mma.m16n8k16.s32.s8.s8.s32"
         (FUSED, "alignment=floor,zero_product=absent,zero_c=absent", "TRUNCATED_TERMS TRUNCATES", "ABSENT_ZEROS"),
         (FUSED, "alignment=nearest", "TRUNCATED_TERMS TRUNCATES", ""),
         (FUSED, "alignment=jam", "TRUNCATED_TERMS TRUNCATES BOUNDED_SUM", "JAMMED_TERMS"),
+        # what is cut of a term depends on the sign of c; c is aligned with an exponent that it has not
+        (FUSED, "alignment=complement", "TRUNCATED_TERMS TRUNCATES BOUNDED_SUM OWN_CUTS C_AS_TERM", ""),
+        (FUSED, "c_extra_bits=2", "C_AS_TERM", ""),
         # a direction away from zero makes the smallest number of anything
         (FUSED, "rho=rtp-fp32", "BOUNDED_SUM", ""),
         (SEQUENTIAL, "rho=rtn-fp32", "BOUNDED_SUM", ""),
@@ -121,6 +124,7 @@ def test_e_max_that_is_no_exponent_of_a_number(settings, others):
 WHAT_IFS = [
     *("", "alignment=jam", "alignment=jam,floor=100", "alignment=floor", "alignment=nearest,floor=60", "floor=100"),
     *("join=round-down", "join=round-down,late_alignment=truncate", "join=ieee", "grouping=even-odd", "carry_bits=0"),
+    *("alignment=complement", "alignment=complement,zero_product=absent,zero_c=absent", "c_extra_bits=3"),
     *(
         "zero_c=e-zero,e_zero=100",
         "alignment=jam,zero_c=natural",

@@ -14,82 +14,94 @@ AMD's emulator (emulation/rocjitsu, gfx11_dot2.h in the folder of shared AMDGPU 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from reference.exact import FLUSHED, Pair, chain, check_nan, decode_pairs, special_value
+from reference.exact import Pair, chain, check_nan, decode_pairs, special_value
 from reference.formats import CONVERSIONS, FORMATS, Number, convert, floor_log2
 
-PRODUCT_BITS = 24
-"""Bits below the largest sum of operand exponents."""
-ACCUMULATOR_BITS = 26
-"""Bits below the leading bit of the accumulator."""
+
+@dataclass(frozen=True)
+class Unit:
+    """What a step does: the bits that products and the accumulator keep, and how the sum is rounded.
+
+    ``least`` is the least exponent that the accumulator reads, None where a zero one takes no part. ``flush`` makes
+    results that are subnormal, in the sense of ``tininess``, zeros: of their sign, or +0.
+    """
+
+    rho: str
+    nan_code: int
+    product_bits: int = 24
+    own_bits: int = 26
+    least: int | None = None
+    overflow: str = "A"
+    negative_zero: str = "A"
+    flush: bool = False
+    flushed_result: str = "positive"
+    tininess: str = "unbounded"
+
+    def rounded(self, total: int, grid: int) -> int:
+        """The result of a step whose sum is ``total * 2**grid``."""
+        d = convert(
+            total,
+            grid,
+            self.rho,
+            overflow=self.overflow,
+            negative_zero=self.negative_zero,
+            flush=self.flush,
+            tininess=self.tininess,
+        )
+        minus_zero = 1 << (FORMATS[CONVERSIONS[self.rho].format].width - 1)
+        return 0 if d == minus_zero and self.flush and self.flushed_result == "positive" else d
 
 
-def dot2(
-    pairs: Sequence[Pair], c: Number, *, rho: str, nan_code: int, least: int | None, product_bits: int, own_bits: int
-) -> int:
-    """One step. ``least`` is the least exponent that the accumulator reads, None where a zero one takes no part."""
-    special = special_value(pairs, c, FORMATS[CONVERSIONS[rho].format].infinity, nan_code)
+def dot2(pairs: Sequence[Pair], c: Number, unit: Unit) -> int:
+    """One step, of two products in the units named above."""
+    special = special_value(pairs, c, FORMATS[CONVERSIONS[unit.rho].format].infinity, unit.nan_code)
     if special is not None:
         return special
     terms = [(x.sign ^ y.sign, x.integer * y.integer, x.scale + y.scale) for x, y in pairs]
     terms.append((c.sign, c.integer, c.scale))
     if not any(integer for _, integer, _ in terms):
         return 0
-    grids = [x.exponent + y.exponent - product_bits for x, y in pairs if x.integer * y.integer]
-    grids += [floor_log2(c.integer, c.scale) - own_bits] if c.integer else []
-    grids += [] if least is None else [least - own_bits]
+    grids = [x.exponent + y.exponent - unit.product_bits for x, y in pairs if x.integer * y.integer]
+    grids += [floor_log2(c.integer, c.scale) - unit.own_bits] if c.integer else []
+    grids += [] if unit.least is None else [unit.least - unit.own_bits]
     grid = max(grids)
     in_frame = 0
     for sign, integer, scale in terms:
         magnitude = integer << (scale - grid) if scale >= grid else integer >> (grid - scale)
         in_frame += ~magnitude if sign != c.sign else magnitude
-    total = -in_frame if c.sign else in_frame
-    kept = CONVERSIONS[rho].format != "fp32"
-    d = convert(total, grid, rho, flush=not kept, tininess="unbounded")
-    sign_bit = 1 << (FORMATS[CONVERSIONS[rho].format].width - 1)
-    return 0 if d == sign_bit else d
+    return unit.rounded(-in_frame if c.sign else in_frame, grid)
 
 
 def sign_frame(
     a: Sequence[int],
     b: Sequence[int],
     c: int,
+    unit: Unit,
     *,
     a_format: str,
     b_format: str,
     c_format: str,
     d_format: str,
     L: int,  # noqa: N803 - its name in the papers
-    rho: str,
     subnormals: str,
-    nan_code: int,
-    least: int | None,
-    product_bits: int = PRODUCT_BITS,
-    own_bits: int = ACCUMULATOR_BITS,
+    flushed_sign: str = "kept",
+    chain_infinity: str = "A",
 ) -> int:
-    """One element of D by a chain of steps of L products (two in the units named above), in the order of k.
+    """One element of D by a chain of steps of L products, in the order of k.
 
-    A flushed operand becomes a zero of its sign; ``subnormals`` is a key of FLUSHED.
+    ``subnormals`` is a key of FLUSHED: which operands become zeros, of the sign that ``flushed_sign`` says.
     """
-    check_nan(nan_code, d_format)
-    if "d" in FLUSHED[subnormals] and d_format != "fp32":
-        raise ValueError(f"results of {d_format} keep their subnormal numbers in these units")
-    pairs = decode_pairs(a, b, a_format, b_format, L, subnormals, "kept")
+    check_nan(unit.nan_code, d_format)
     return chain(
-        pairs,
+        decode_pairs(a, b, a_format, b_format, L, subnormals, flushed_sign),
         c,
-        lambda _, of_step, accumulator: dot2(
-            of_step,
-            accumulator,
-            rho=rho,
-            nan_code=nan_code,
-            least=least,
-            product_bits=product_bits,
-            own_bits=own_bits,
-        ),
+        lambda _, of_step, accumulator: dot2(of_step, accumulator, unit),
         c_format=c_format,
         d_format=d_format,
         length=L,
+        chain_infinity=chain_infinity,
         subnormals=subnormals,
-        flushed_sign="kept",
+        flushed_sign=flushed_sign,
     )
