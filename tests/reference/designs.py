@@ -318,6 +318,8 @@ def _via(p: SimpleNamespace) -> str | None:
 
 def _sign_frame(design: Design, a: Patterns, b: Patterns, operands: Operands, nan_code: int) -> int:
     p, readings = _settings(design), _readings(design)
+    if p.alignment.value == "jam":  # the pseudo-code of the instruction set
+        return _fma(design, a, b, operands, nan_code)
     unit = sign_frame.Unit(
         nan_code=nan_code,
         product_bits=p.fraction_bits,
