@@ -30,5 +30,5 @@ def test_a_terminal_gets_every_column(run, monkeypatch, width):
     for word in ("K", "L", "F", "rho", "family", "evidence"):
         assert word in lines[0]
     assert "…" not in out
-    assert sum("gst-fdpa" in line.split() for line in lines) == 2
+    assert any("gst-fdpa" in line.split() for line in lines)
     assert LONGEST.replace("/", "") in "".join(line.split()[0] for line in lines).replace("/", "")
