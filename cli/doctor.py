@@ -93,6 +93,7 @@ def _nearest(path: Path) -> Path:
 def _targets() -> dict[str, str]:
     """Return what each target is, or why it is not available."""
     from mmaproof.designs.errors import TargetUnavailable
+    from mmaproof.hardware_replay.arm_cpu import ARM_INSTRUCTIONS
     from mmaproof.hardware_replay.cpu import INSTRUCTIONS
     from mmaproof.hardware_replay.targets import find_target
 
@@ -101,7 +102,7 @@ def _targets() -> dict[str, str]:
         "recording": _recordings(),
         "process": "any command that speaks JSON lines",
     }
-    for name in (*(f"cpu:{x}" for x in INSTRUCTIONS), "cuda"):
+    for name in (*(f"cpu:{x}" for x in (*INSTRUCTIONS, *ARM_INSTRUCTIONS)), "cuda"):
         try:
             target = find_target(name)
         except TargetUnavailable as error:

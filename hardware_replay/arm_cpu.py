@@ -21,6 +21,7 @@ from mmaproof.designs.errors import InputError, TargetUnavailable
 from mmaproof.designs.formats import Format
 from mmaproof.designs.operands import OperandBatch, Patterns, pattern_dtype
 from mmaproof.hardware_replay import cpu
+from mmaproof.hardware_replay.target import Unit
 
 VECTOR_BITS = 128
 
@@ -103,9 +104,11 @@ class ArmInstruction:
         return tuple(d for d in here if any(d.instruction.startswith(f.begins) for f in self.forms))
 
     @property
-    def about(self) -> str:
-        """What the CPU calls itself."""
-        return cpu.cpuinfo().get("model name", "an Arm CPU")
+    def about(self) -> Unit:
+        """The numbers of the CPU: Linux knows no name of an Arm one."""
+        info = cpu.cpuinfo()
+        numbers = (f"{x} {info[key]}" for x, key in _NUMBERS.items() if key in info)
+        return Unit("an Arm CPU", ", ".join(numbers))
 
     def run(self, design: Design, batch: OperandBatch) -> Patterns:
         """Return the patterns of d, shape (rows,), as the instruction of ``design`` computes them.
@@ -138,11 +141,13 @@ class ArmInstruction:
         return next(f for f in self.forms if design.instruction.startswith(f.begins))
 
 
+_NUMBERS = {"implementer": "CPU implementer", "part": "CPU part", "variant": "CPU variant", "revision": "CPU revision"}
+
 _BF16 = (
     Form("bfdot.m", "bfdot $0.4s, $2.8h, $3.8h"),
     Form("bfmmla.m", "bfmmla $0.4s, $2.8h, $3.8h", matrices=True),
 )
-_WITH_EBF = tuple(Form(f.begins.replace(".m", ".ebf.m"), f.assembly, f.matrices) for f in _BF16)
+_WITH_EBF = tuple(Form(f.begins.replace(".m", "-ebf.m"), f.assembly, f.matrices) for f in _BF16)
 
 ARM_INSTRUCTIONS = {
     x.name: x

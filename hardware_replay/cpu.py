@@ -191,7 +191,7 @@ def find_cpu_instruction(name: str) -> CpuInstruction:
     Raises InputError for an unknown name, TargetUnavailable where the CPU, the system or llvmlite is missing.
     """
     if name not in INSTRUCTIONS:
-        known = list(INSTRUCTIONS)
+        known = [*INSTRUCTIONS, *load_catalogue().architectures["arm"].targets]
         raise InputError(f"unknown CPU instruction {name!r}: one of {', '.join(known)}{did_you_mean(name, known)}")
     found = INSTRUCTIONS[name]
     if platform.machine() != "x86_64" or not CPUINFO.is_file():

@@ -15,6 +15,7 @@ from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError, InputError
 from mmaproof.designs.operands import OperandBatch, Patterns
 from mmaproof.hardware_replay.answers import Answers, Rows
+from mmaproof.hardware_replay.arm_cpu import ARM_INSTRUCTIONS, find_arm_instruction
 from mmaproof.hardware_replay.cpu import find_cpu_instruction
 from mmaproof.hardware_replay.cuda.device import open_device
 from mmaproof.hardware_replay.process import DEADLINE, ProcessTarget
@@ -197,7 +198,7 @@ def _process(command: str, timeout: float | None) -> Target:
 
 
 def _cpu(name: str, _: float | None) -> Target:
-    found = find_cpu_instruction(name)
+    found = find_arm_instruction(name) if name in ARM_INSTRUCTIONS else find_cpu_instruction(name)
     return InstructionTarget(f"cpu:{found.name}", found.about, found.designs, found.run)
 
 
