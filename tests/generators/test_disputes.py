@@ -56,7 +56,8 @@ def test_bf16_on_ampere_shows_every_point_that_it_can():
 
 
 @pytest.mark.parametrize(
-    ("architecture", "points"), [pytest.param("cdna1", {7, 9}, marks=pytest.mark.middle), ("cdna2", {10}), ("rdna3.5", {41})]
+    ("architecture", "points"),
+    [pytest.param("cdna1", {7, 9}, marks=pytest.mark.middle), ("cdna2", {10}), ("rdna3.5", {41})],
 )
 def test_amd_points(architecture, points):
     found = list(disputes_of(architecture, lambda d: d.k <= 4))

@@ -194,4 +194,3 @@ def test_terms_are_inverted_against_a_c_that_is_added_with_them(settings, field)
 def test_c_has_as_many_bits_as_it_keeps_more():
     with pytest.raises(DesignError, match="exceeds the fraction bits of fp16"):
         find_design("rdna3.5/v_wmma_f16_16x16x16_f16@c_extra_bits=11")
-
