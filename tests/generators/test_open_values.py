@@ -17,7 +17,7 @@ from mmaproof.hardware_replay.provenance import Provenance
 from mmaproof.hardware_replay.recordings import write_recording
 from mmaproof.hardware_replay.targets import find_target
 from mmaproof.properties.equivalence import Equivalence
-from mmaproof.smt.evaluate import evaluate
+from mmaproof.smt.evaluate import evaluate, evaluate_batch
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Status
@@ -146,8 +146,11 @@ def test_a_witness_for_one_step_is_filled_up_to_the_chain(monkeypatch):
         asked.append((first.k, second.k))
         question = Equivalence(first, second)
         rng = np.random.default_rng(0)
-        operands = open_values.draw("normal", short, 1, first.k, rng).row(0)
-        return Comparison(Status.REFUTED, 0.0, None, operands, question=question)
+        batch = open_values.draw("normal", short, 64, first.k, rng)
+        apart = np.flatnonzero(evaluate_batch(first, batch) != evaluate_batch(second, batch))
+        if not len(apart):
+            return Comparison(Status.UNKNOWN, 0.0, "no row of a few", question=question)
+        return Comparison(Status.REFUTED, 0.0, None, batch.row(apart[0]), question=question)
 
     monkeypatch.setattr(open_values, "_among_random_operands", none)
     monkeypatch.setattr(open_values, "compare", compare)
