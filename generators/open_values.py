@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 
 from mmaproof.designs.catalogue import load_catalogue
 from mmaproof.designs.design import Design
@@ -22,10 +23,8 @@ from mmaproof.designs.profiles import load_disputes
 from mmaproof.generators.set_cover import set_cover
 from mmaproof.generators.vectors import Vector
 from mmaproof.hardware_replay.alternatives import Alternative, alternatives
-from mmaproof.smt.algebra.integers import IntegerAlgebra
 from mmaproof.smt.arrays import SharedBatch, evaluate_on_arrays
-from mmaproof.smt.evaluate import equal_patterns, evaluate
-from mmaproof.smt.semantics import equal_results
+from mmaproof.smt.evaluate import equal_patterns
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Status
@@ -40,8 +39,6 @@ SEARCH = Budget(rows=20_000, seconds=1.0)
 
 _OF_CHAINS = ("L", "k_order", "chain_infinity")
 """Parameters that show in a chain of steps and not in a step."""
-
-_INTEGERS = IntegerAlgebra()
 
 
 @dataclass(frozen=True)
@@ -107,16 +104,26 @@ class _Pair:
     second: Design
     under: str = ""
 
+    @classmethod
+    def itself(cls, design: Design) -> _Pair:
+        """Return a pair that nothing separates."""
+        return cls(Alternative("", None, design, design), design, design)
+
     @property
     def nan_codes(self) -> bool:
         """Whether NaNs of different codes are different."""
         return self.other.parameter == "nan_code"
 
-    def separated_by(self, operands: Operands) -> bool:
-        """Return whether operands separate the value, computed on integers."""
-        fmt = self.first.d_format
-        words = (_INTEGERS.unsigned(evaluate(x, operands), fmt.bits) for x in (self.first, self.second))
-        return not equal_results(_INTEGERS, fmt, *words, nan_codes=self.nan_codes).data
+    def separated_by(self, computed: Mapping[Design, Patterns]) -> npt.NDArray[np.bool_]:
+        """Return which rows separate the value, given what designs return for them."""
+        first, second = computed[self.first], computed[self.second]
+        return ~equal_patterns(self.first.d_format, first, second, nan_codes=self.nan_codes)
+
+
+def _computed(pairs: Sequence[_Pair], batch: OperandBatch) -> dict[Design, Patterns]:
+    """Return what each design of the pairs returns for every row."""
+    shared = SharedBatch.of(batch)
+    return {x: evaluate_on_arrays(x, shared) for x in dict.fromkeys(y for p in pairs for y in (p.first, p.second))}
 
 
 def tasks(
@@ -155,16 +162,18 @@ def open_row(task: Task) -> OpenRow:
     pairs = [_pair(task.design, x) for name, held in levels.items() for x in _left(task, name, held)]
     operands: list[Operands] = []
     without: dict[int, OpenValue] = {}
-    if task.vectors:
-        operands = _among_random_operands(task, pairs)
-        missing = [i for i, pair in enumerate(pairs) if not any(pair.separated_by(x) for x in operands)]
+    if task.vectors and pairs:
+        operands, missing = _among_random_operands(task, pairs)
         for i in missing:
             answer = _asked(task, pairs[i])
             if isinstance(answer, Operands):
                 operands.append(answer)
             else:
                 without[i] = answer
-    separated = [[i for i, pair in enumerate(pairs) if pair.separated_by(x)] for x in operands]
+    batch = OperandBatch.of_rows(task.design.formats, operands) if operands else None
+    computed = {} if batch is None else _computed([*pairs, _Pair.itself(task.design)], batch)
+    apart = [x.separated_by(computed) for x in pairs] if operands else []
+    separated = [[i for i, x in enumerate(apart) if x[n]] for n in range(len(operands))]
     values: dict[str, list[OpenValue]] = {}
     for i, pair in enumerate(pairs):
         by = tuple(n for n, held in enumerate(separated) if i in held)
@@ -178,7 +187,10 @@ def open_row(task: Task) -> OpenRow:
             for name, x in levels.items()
             if x.level is not Level.RECORDED
         ),
-        tuple(_vector(task, x, [pairs[i] for i in held]) for x, held in zip(operands, separated, strict=True)),
+        tuple(
+            _vector(task, x, [pairs[i] for i in held], {y: int(d[n]) for y, d in computed.items()})
+            for n, (x, held) in enumerate(zip(operands, separated, strict=True))
+        ),
     )
 
 
@@ -202,28 +214,18 @@ def _pair(design: Design, other: Alternative) -> _Pair:
     return _Pair(other, design, other.design)
 
 
-def _among_random_operands(task: Task, pairs: Sequence[_Pair]) -> list[Operands]:
-    """Return few random operand sets that separate all pairs which any of those drawn separates."""
-    if not pairs:
-        return []
+def _among_random_operands(task: Task, pairs: Sequence[_Pair]) -> tuple[list[Operands], list[int]]:
+    """Return few random operand sets that separate what any of those drawn does, and the pairs that are left."""
     design, rng = task.design, np.random.default_rng(task.seed)
-    batch = SharedBatch.of(
-        OperandBatch.concatenate([draw(name, design, ROWS, design.k, rng) for name in DISTRIBUTIONS])
-    )
-    computed: dict[Design, Patterns] = {}
-    for x in (y for pair in pairs for y in (pair.first, pair.second)):
-        if x not in computed:
-            computed[x] = evaluate_on_arrays(x, batch)
-    apart = np.stack(
-        [~equal_patterns(design.d_format, computed[x.first], computed[x.second], nan_codes=x.nan_codes) for x in pairs],
-        axis=1,
-    )
+    batch = OperandBatch.concatenate([draw(name, design, ROWS, design.k, rng) for name in DISTRIBUTIONS])
+    computed = _computed(pairs, batch)
+    apart = np.stack([x.separated_by(computed) for x in pairs], axis=1)
     sets: dict[frozenset[int], int] = {}
     for row, separated in enumerate(apart):
         sets.setdefault(frozenset(np.flatnonzero(separated).tolist()), row)
-    sets.pop(frozenset(), None)
-    held = list(sets)
-    return [batch.row(sets[held[i]]) for i in set_cover(held)] if held else []
+    held = [x for x in sets if x]
+    missing = np.flatnonzero(~apart.any(axis=0)).tolist()
+    return [batch.row(sets[held[i]]) for i in set_cover(held)] if held else [], missing
 
 
 def _asked(task: Task, pair: _Pair) -> Operands | OpenValue:
@@ -240,7 +242,7 @@ def _asked(task: Task, pair: _Pair) -> Operands | OpenValue:
             return OpenValue(pair.other.text, pair.under, same=answer.status is Status.PROVED, reason=answer.reason)
         zeros = (0,) * (task.design.k - short.k)
         filled = Operands(answer.witness.a + zeros, answer.witness.b + zeros, answer.witness.c)
-        if pair.separated_by(filled):
+        if pair.separated_by(_computed([pair], OperandBatch.of_rows(task.design.formats, [filled])))[0]:
             return filled
     answer = _compared(task, pair, pair.first, pair.second)
     if answer.witness is not None:
@@ -270,15 +272,14 @@ def _compared(task: Task, pair: _Pair, first: Design, second: Design) -> Compari
     )
 
 
-def _vector(task: Task, operands: Operands, pairs: Sequence[_Pair]) -> Vector:
+def _vector(task: Task, operands: Operands, pairs: Sequence[_Pair], d: Mapping[Design, int]) -> Vector:
     """Return operands as a vector with what the row's design returns, and each of those that it is told from."""
-    designs = {x.name: x for pair in pairs for x in (pair.first, pair.second)}
-    designs = {task.design.name: task.design, **designs}
+    designs = [task.design, *(x for pair in pairs for x in (pair.first, pair.second))]
     excluded = ", ".join(f"{x.other.parameter} = {x.other.text}" for x in pairs)
     return Vector(
         operands,
         task.design.formats,
-        {name: evaluate(x, operands) for name, x in designs.items()},
+        {x.name: d[x] for x in designs},
         why=f"separates {task.design.name} from {excluded}",
         origin=f"evidence (seed {task.seed})",
         version=task.version,

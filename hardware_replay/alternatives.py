@@ -92,8 +92,13 @@ def candidates(design: Design, name: str) -> tuple[Any, ...]:
 @cache
 def _values_of_others(name: str) -> tuple[int, ...]:
     """Return what rows of the catalogue, and profiles of them, have for an integer parameter."""
+    return tuple(sorted({x[name] for x in _settings_of_others() if x[name] is not None}))
+
+
+@cache
+def _settings_of_others() -> tuple[dict[str, Any], ...]:
+    """Return the settings of all rows of the catalogue and of profiles of them."""
     disputes = load_disputes()
-    designs = list(load_catalogue().designs.values())
-    steps = {(x.chain, x.step) for x in designs}
-    steps |= {(y.chain, y.step) for x in designs for p in disputes.profiles for y in (disputes.apply(x, p),)}
-    return tuple(sorted({v for s in steps if (v := complete_settings(*s)[name]) is not None}))
+    rows = {x.evidence.row: x for x in load_catalogue().designs.values() if x.evidence.like is None}
+    designs = [*rows.values(), *(disputes.apply(x, p) for x in rows.values() for p in disputes.profiles)]
+    return tuple(complete_settings(*x) for x in {(x.chain, x.step) for x in designs})

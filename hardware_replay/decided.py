@@ -84,7 +84,7 @@ def decide(recordings: Iterable[Path], rows: int | None = None) -> dict[str, Row
         answers = read_recording(path)
         if answers.design is None:
             raise InputError(f"{path}: says of no design of the catalogue that it was run, so it decides nothing")
-        design = find_design(answers.design)
+        design = find_design(find_design(answers.design).base_name)
         decision = found.setdefault(design.evidence.row, RowDecision(design.evidence.row))
         _add(decision, design, answers, rows)
     for decision in found.values():

@@ -10,7 +10,7 @@ from mmaproof.generators.vectors import read_vectors
 INTEGERS = "turing/mma.m8n8k16.s32.s8.s8.s32"
 FIELDS = [
     *("design", "complete", "vectors", "wanted_hits", "baseline", "seed", "seconds"),
-    *("hit", "not_hit", "unreachable", "unknown", "bins"),
+    *("hit", "not_hit", "unreachable", "unknown", "bins", "assumed"),
 ]
 OF_BIN = ["event", "value", "status", "hits", "baseline_hits", "solver", "certified_by", "reason"]
 

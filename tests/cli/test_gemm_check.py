@@ -10,7 +10,7 @@ UNIT = "volta/mma.m8n8k4.f32.f16.f16.f32"
 INTEGERS = "turing/mma.m8n8k16.s32.s8.s8.s32"
 FIELDS = [
     *("verdict", "question", "algorithm", "unit", "where", "seconds"),
-    *("conclusion", "values", "witnesses", "reason", "lemmas"),
+    *("conclusion", "values", "witnesses", "reason", "lemmas", "assumed"),
 ]
 
 

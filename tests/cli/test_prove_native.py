@@ -29,7 +29,7 @@ def test_json(run):
     status, out, _ = run("prove-native", INTEGER, "--k", "2", "--json")
     record = only_json(out)
     assert status == 0
-    assert list(record) == ["verdict", "design", "k", "seconds", "graphs"]
+    assert list(record) == ["verdict", "design", "k", "seconds", "graphs", "assumed"]
     assert (record["verdict"], record["k"]) == ("proved", 2)
     assert [list(x) for x in record["graphs"]] == [FIELDS]
     assert {x["status"] for x in record["graphs"][0]["lemmas"]} == {"proved"}

@@ -1,0 +1,161 @@
+"""The vectors that decide what no recording does: they separate what they say, and a recording of them decides it."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from mmaproof.designs.catalogue import find_design, load_catalogue
+from mmaproof.designs.evidence import Level
+from mmaproof.designs.levels import RecordedRow, load_recorded
+from mmaproof.designs.operands import OperandBatch
+from mmaproof.generators import open_values
+from mmaproof.generators.open_values import open_row, tasks
+from mmaproof.generators.vectors import answers_of, read_vectors, write_vectors
+from mmaproof.hardware_replay.decided import decide
+from mmaproof.hardware_replay.provenance import Provenance
+from mmaproof.hardware_replay.recordings import write_recording
+from mmaproof.hardware_replay.targets import find_target
+from mmaproof.properties.equivalence import Equivalence
+from mmaproof.smt.evaluate import evaluate, evaluate_batch
+from mmaproof.smt.solving.limits import Limits
+from mmaproof.smt.solving.solving import Solving
+from mmaproof.smt.solving.verdict import Status
+from mmaproof.verification.compare import Comparison
+
+ROW = "volta/mma.m8n8k4.f16.f16.f16.f16"
+MEANS = {"solving": Solving(), "limits": Limits(20, 4 << 30), "version": "test"}
+
+
+def task_of(row, recorded=None, **options):
+    (found,) = [x for x in tasks(row.partition("/")[0], recorded or {}, **MEANS, **options) if x.names[0] == row]
+    return found
+
+
+@pytest.fixture
+def no_questions(monkeypatch):
+    """Values that no random operands separate stay unknown."""
+
+    def compare(first, second, **_):
+        return Comparison(Status.UNKNOWN, 0.0, "not asked", question=Equivalence(first, second))
+
+    monkeypatch.setattr(open_values, "compare", compare)
+
+
+@pytest.fixture
+def volta(no_questions):
+    return open_row(task_of(ROW))
+
+
+def test_each_row_of_the_catalogue_has_one_task():
+    found = tasks(None, {}, **MEANS)
+    assert {x.design.evidence.row for x in found} == {d.evidence.row for d in load_catalogue().designs.values()}
+    assert [n for x in found for n in x.names] == list(dict.fromkeys(n for x in found for n in x.names))
+    assert sum(len(x.names) for x in found) == len(load_catalogue().designs)
+
+
+def test_a_vector_separates_what_it_says(volta):
+    assert volta.vectors
+    design = find_design(ROW)
+    for parameter in volta.parameters:
+        for value in parameter.values:
+            for number in value.vectors:
+                vector = volta.vectors[number]
+                assert parameter.name in vector.tags
+                under = f"{value.under.replace(' ', '')}," if value.under else ""
+                other = find_design(f"{ROW}@{under}{parameter.name}={value.text}")
+                row = find_design(f"{ROW}@{under.rstrip(',')}") if under else design
+                d = evaluate(row, vector.operands)
+                assert vector.outputs[row.name] == d
+                assert vector.outputs[other.name] == evaluate(other, vector.operands) != d
+
+
+def test_a_parameter_without_a_vector_says_why(volta):
+    unknown = [v for p in volta.parameters for v in p.values if not v.vectors]
+    assert unknown
+    assert all(not v.same and v.reason == "not asked" for v in unknown)
+
+
+def test_what_recordings_decide_is_not_asked(no_questions):
+    recorded = RecordedRow(ROW, ("one",), 10, {"fraction_bits": 3}, {"rho": ("rna-fp16",)})
+    found = open_row(task_of(ROW, {ROW: recorded}))
+    assert set(found.recorded) == {"fraction_bits"}
+    (rho,) = [p for p in found.parameters if p.name == "rho"]
+    assert [v.text for v in rho.values] == ["rna-fp16"]
+    assert "fraction_bits" not in {p.name for p in found.parameters}
+    assert all(p.evidence.level is not Level.RECORDED for p in found.parameters)
+
+
+@pytest.mark.parametrize("returned_by", [ROW, f"{ROW}@fraction_bits=24"])
+def test_a_recording_of_the_vectors_decides_them(volta, tmp_path, returned_by):
+    """Run on a unit that is the row every separated value is excluded; on another unit the row itself is."""
+    write_vectors(tmp_path / "vectors.jsonl", list(volta.vectors))
+    (answers,) = answers_of(read_vectors(tmp_path / "vectors.jsonl"), [ROW]).answers
+    ran = find_target(f"model:{returned_by}", 30.0).run(answers)
+    about = Provenance.of(answers, target="", device="", instruction="", operands={"source": "test"})
+    write_recording(tmp_path / "recorded.npz", replace(answers, d=ran.d), about)
+    (decision,) = decide([tmp_path / "recorded.npz"]).values()
+    if returned_by != ROW:
+        assert decision.wrong
+        return
+    assert decision.wrong == 0
+    for parameter in volta.parameters:
+        for value in parameter.values:
+            if value.vectors and not value.under:
+                assert decision.refuting[parameter.name][value.text], (parameter.name, value.text)
+    assert {"fraction_bits", "alignment", "nan_code"} <= set(decision.decided)
+
+
+def test_an_assumed_row_has_the_vectors_of_the_row_that_it_is_like(no_questions):
+    rows = ["blackwell/mma.m16n8k8.f32.bf16.bf16.f32", "rubin/mma.m16n8k8.f32.bf16.bf16.f32"]
+    first, second = (open_row(task_of(row)) for row in rows)
+    assert [x.operands for x in first.vectors] == [x.operands for x in second.vectors]
+    assert {p.evidence.level for p in second.parameters} == {Level.ASSUMED}
+    assert not load_recorded().get(rows[1])
+
+
+def test_without_vectors_nothing_is_computed(monkeypatch):
+    monkeypatch.setattr(open_values, "evaluate_on_arrays", None)
+    monkeypatch.setattr(open_values, "compare", None)
+    found = open_row(task_of(ROW, vectors=False))
+    assert found.vectors == ()
+    assert all(not (v.vectors or v.same) for p in found.parameters for v in p.values)
+
+
+@pytest.mark.middle
+def test_what_random_operands_do_not_show_is_asked():
+    """A register that is one bit short, and an order that no step of the instruction can show."""
+    found = open_row(task_of(ROW))
+    values = {(p.name, v.text): v for p in found.parameters for v in p.values}
+    assert values["carry_bits", "2"].vectors
+    assert values["k_order", "reversed"].same
+    narrow = find_design(f"{ROW}@carry_bits=2")
+    wrapping = found.vectors[values["carry_bits", "2"].vectors[0]].operands
+    assert evaluate(narrow, wrapping) != evaluate(find_design(ROW), wrapping)
+
+
+def test_a_witness_for_one_step_is_filled_up_to_the_chain(monkeypatch):
+    """Ampere's m16n8k16 is two steps of m16n8k8: its questions are about one, and its vectors have its length."""
+    row = "ampere/mma.m16n8k8.f32.bf16.bf16.f32"
+    short, asked = find_design(row), []
+
+    def none(task, pairs):
+        return [], list(range(len(pairs)))
+
+    def compare(first, second, **_):
+        asked.append((first.k, second.k))
+        question = Equivalence(first, second)
+        rng = np.random.default_rng(0)
+        batch = open_values.draw("normal", short, 64, first.k, rng)
+        apart = np.flatnonzero(evaluate_batch(first, batch) != evaluate_batch(second, batch))
+        if not len(apart):
+            return Comparison(Status.UNKNOWN, 0.0, "no row of a few", question=question)
+        return Comparison(Status.REFUTED, 0.0, None, batch.row(apart[0]), question=question)
+
+    monkeypatch.setattr(open_values, "_among_random_operands", none)
+    monkeypatch.setattr(open_values, "compare", compare)
+    found = open_row(task_of(row))
+    assert {len(x.operands) for x in found.vectors} == {16}
+    assert (8, 8) in asked
+    filled = OperandBatch.of_rows(short.formats, [x.operands for x in found.vectors])
+    assert (filled.a[:, 8:] == 0).all(axis=1).any()
