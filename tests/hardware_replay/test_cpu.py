@@ -317,7 +317,9 @@ def test_a_refused_permission_is_said(monkeypatch):
     permit_tiles.cache_clear()
     monkeypatch.setattr("mmaproof.hardware_replay.amx.ctypes.CDLL", lambda *_, **__: Refusing())
     try:
-        with pytest.raises(TargetUnavailable, match=r"Linux refuses this process the tiles of AMX \(Operation not perm"):
+        with pytest.raises(
+            TargetUnavailable, match=r"Linux refuses this process the tiles of AMX \(Operation not perm"
+        ):
             permit_tiles()
     finally:
         permit_tiles.cache_clear()
