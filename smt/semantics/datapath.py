@@ -178,7 +178,7 @@ def _sums(design: Design, step: FusedStep, terms: Sequence[Label]) -> tuple[SumP
         if step.grouping is Grouping.APART:
             parts = {Partial.PRODUCTS: terms}
         before = [add(x, of, [cut] * len(of), floor=None, register=register) for x, of in parts.items()]
-        with_sums = [*parts, Addend.C]
+        with_sums: list[Label] = [*parts, Addend.C]
         return *before, add(Partial.WHOLE, with_sums, [cut] * len(with_sums), floor=step.floor)
     halves = [
         add(label, half, [cut] * len(half), floor=step.floor, register=register)
