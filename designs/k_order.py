@@ -13,7 +13,8 @@ class KOrder:
     """An order of products that a text describes.
 
     ``text`` is ``consecutive``, ``reversed``, or groups of residues. For example, ``mod4:01/23`` takes the k with k mod
-    4 in {0, 1} first and then the k with k mod 4 in {2, 3}, each group in rising order.
+    4 in {0, 1} first and then the k with k mod 4 in {2, 3}, each group in rising order. Residues are hexadecimal
+    digits.
     """
 
     text: str
@@ -27,7 +28,7 @@ class KOrder:
         return self.text
 
     def _period(self) -> int:
-        spelled = re.fullmatch(r"mod([1-9]):[0-9]+(/[0-9]+)*", self.text)
+        spelled = re.fullmatch(r"mod([1-9]|1[0-6]):[0-9a-f]+(/[0-9a-f]+)*", self.text)
         if spelled is None and self.text not in ("consecutive", "reversed"):
             raise DesignError(f"k_order {self.text!r}: allowed is {self.ALLOWED}")
         return int(spelled[1]) if spelled else 1
@@ -39,10 +40,10 @@ class KOrder:
         if self.text == "reversed":
             return list(reversed(range(length)))
         period, groups = self._period(), self.text.partition(":")[2].split("/")
-        residues = [int(r) for group in groups for r in group]
+        residues = [int(r, 16) for group in groups for r in group]
         if sorted(residues) != list(range(period)):
             raise DesignError(f"k_order {self.text!r}: each residue 0..{period - 1} must occur once")
-        return [k for group in groups for k in range(length) if str(k % period) in group]
+        return [k for group in groups for k in range(length) if f"{k % period:x}" in group]
 
 
 CONSECUTIVE = KOrder("consecutive")

@@ -64,6 +64,7 @@ _SHOWN_FIRST = [
     "product_exponent",
     "product_shift",
     "c_extra_bits",
+    "small_c",
     "carry_bits",
     "zero_c",
     "zero_product",

@@ -209,6 +209,24 @@ class Grouping(StrEnum):
     """all of the step"""
     EVEN_ODD = "even-odd"
     """those of even index and those of odd index apart; then both sums are added"""
+    APART = "apart"
+    """all of the step, apart from c; then c is added to their sum (floor is of that addition)"""
+    HALVES = "halves"
+    """those of the first half of the step and of the second apart; then both sums and c are added (floor likewise)"""
+
+    @property
+    def is_before_c(self) -> bool:
+        """Whether products are added before a c that is a term joins their sums."""
+        return self in (Grouping.APART, Grouping.HALVES)
+
+
+class SmallC(StrEnum):
+    """What happens to a c below the last bit that is kept of it, where terms are rounded down."""
+
+    ROUNDED = "rounded"
+    """is rounded down like any other (a negative one to one unit)"""
+    DROPPED = "dropped"
+    """becomes zero, unless that bit is at most the smallest normal number of its format"""
 
 
 class Join(StrEnum):

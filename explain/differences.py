@@ -85,6 +85,8 @@ def _differing_results(a: Step, b: Step) -> Iterator[str]:
 _OF = {
     Partial.EVEN: " of the even products",
     Partial.ODD: " of the odd products",
+    Partial.FIRST: " of the first half",
+    Partial.SECOND: " of the second half",
     Partial.PRODUCTS: " of the products",
 }
 

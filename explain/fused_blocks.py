@@ -98,7 +98,7 @@ def _cuts(step: Step, of: Sum) -> str:
 def _fraction(step: Step, of: Sum, label: Name) -> str:
     """Return how many fraction bits of a term are kept, as the parameter that says so."""
     bits, again = of.path_cuts[label].fraction_bits, step.path.rounds_again
-    if label is not Partial.PRODUCTS:
+    if label is not Partial.PRODUCTS or "late_bits" not in step.design.settings:
         return f"F = {bits}"
     return f"F2 + {bits - again} = {bits}" if again is not None and bits > again else f"F2 = {bits}"
 

@@ -55,7 +55,7 @@ class Sum:
     @property
     def title(self) -> str:
         """What is added, in words."""
-        if self.label in (Partial.EVEN, Partial.ODD):
+        if self.label in (Partial.EVEN, Partial.ODD, Partial.FIRST, Partial.SECOND):
             return f"{self.label} products"
         named = [str(label) for label in self.labels if not is_of_products(label)]
         named = named if self.of_sums else ["products", *named]

@@ -78,8 +78,8 @@ def products_of(label: Name) -> tuple[int, ...]:
 
 
 def is_dropped(step: Step, of: Sum) -> bool:
-    """Return whether c became zero because it lies too far below the products."""
-    if step.path.far_c_dropped is None or of.terms.get(Addend.C) != 0:
+    """Return whether c became zero because it lies too far below the products, or below the last bit that is kept."""
+    if not step.path.drops_c or of.terms.get(Addend.C) != 0:
         return False
     fmt, c = step.accumulator
     return not is_finite(fmt, c) or not unpacked(fmt, c, flushes=step.flushes("c")).zero.data
@@ -87,8 +87,12 @@ def is_dropped(step: Step, of: Sum) -> bool:
 
 def dropped(step: Step, of: Sum) -> Iterator[str]:
     """Say that c became zero because it lies too far below the products."""
-    if step.path.far_c_dropped is not None and is_dropped(step, of):
-        fmt, c = step.accumulator
+    if not is_dropped(step, of):
+        return
+    fmt, c = step.accumulator
+    if step.path.small_c_dropped is not None and Addend.C in of.terms:
+        yield f"c = {fmt.hex(c)} = {pattern_value(fmt, c)} is dropped: it is below 2^{of.cut}"
+    elif step.path.far_c_dropped is not None:
         below = f"more than F + 1 = {step.path.far_c_dropped + 1} below that of the products"
         exponent = "its exponent is" if is_finite(fmt, c) else "its exponent reads -1,"
         yield f"c = {fmt.hex(c)} = {pattern_value(fmt, c)} is dropped: {exponent} {below}"

@@ -16,6 +16,7 @@ from mmaproof.designs.readings import (
     Join,
     JoinRounding,
     LateRounding,
+    SmallC,
     Sticky,
     Summation,
     ZeroC,
@@ -150,6 +151,13 @@ class FusedStep(AlignedStep):
         "ROCm/rocm-systems, issue 12056 and rocjitsu's gfx11_dot2.h",
         only=lambda step: isinstance(step.join, JoinedAsTerm | JoinedRoundedDown),
     )
+    small_c: SmallC = parameter(
+        SmallC.ROUNDED,
+        SmallC,
+        "a c below the last bit that is kept of it, where terms are rounded down",
+        "ROCm/rocm-systems, rocjitsu's gfx12_dot.h",
+        only=lambda step: isinstance(step.join, JoinedAsTerm) and step.alignment is Alignment.FLOOR,
+    )
     carry_bits: int | None = parameter(
         None,
         IntegerRange(0, 64, otherwise="sufficient"),
@@ -184,7 +192,7 @@ class FusedStep(AlignedStep):
     def guarantees(self) -> frozenset[Guarantee]:
         """What follows from the alignment, the register and the join."""
         as_term, alone = isinstance(self.join, JoinedAsTerm), self._converts_its_sum
-        own_cuts = self.alignment is not Alignment.COMPLEMENT
+        own_cuts = self.alignment is not Alignment.COMPLEMENT and self.small_c is SmallC.ROUNDED
         return super().guarantees | stated(
             {
                 Guarantee.ALIGNED_SUMS: True,
@@ -256,6 +264,10 @@ class FusedStep(AlignedStep):
         yield from self._misfits_of_complement()
         if self.adds_c_last and signature.c is not signature.d:
             yield "join", f"join = {Join.IEEE} adds c in {signature.d.name}, and c is {signature.c.name}"
+        if self.grouping.is_before_c and not isinstance(self.join, JoinedAsTerm):
+            yield "grouping", f"grouping = {self.grouping} is of steps in which c is a term of a sum"
+        elif self.grouping is Grouping.HALVES and self.L % 2:
+            yield "grouping", f"grouping = {self.grouping}: L = {self.L} has no halves"
         if isinstance(self.join, JoinedExactly) and self.grouping is not Grouping.ALL:
             yield "grouping", f"grouping = {self.grouping}: join = {Join.EXACT} adds c to one sum of all products"
 

@@ -20,6 +20,8 @@ _KINDS: Mapping[Label, str] = {
     Partial.PRODUCTS: "sum of products",
     Partial.EVEN: "even sum",
     Partial.ODD: "odd sum",
+    Partial.FIRST: "sum of the first half",
+    Partial.SECOND: "sum of the second half",
 }
 
 

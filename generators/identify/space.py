@@ -47,6 +47,7 @@ GROUPS = (
     ("L", "k_order"),
     ("summation", "first", "truncates", "normalises"),
     ("join", "grouping"),
+    ("grouping", "alignment", "small_c"),
     ("fraction_bits", "alignment"),
     ("alignment", "c_extra_bits"),
     ("rho", "product_exponent"),

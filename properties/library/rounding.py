@@ -131,7 +131,7 @@ class _Converted(AgainstExact):
         meant.append(loses_nothing(algebra, (*d.steps[0].sums, total), self.kept))
         if self.addition is not None:
             meant.append(self.addition.is_product(algebra, d, self.returned(self.twin, algebra, first)))
-        elif d.steps[0].path.far_c_dropped is not None:
+        elif d.steps[0].path.drops_c:
             # a c that was dropped is not among the terms of the sum
             meant.append(loses_nothing(algebra, self.returned(self.twin, algebra, first).steps[0].sums, self.kept))
         return algebra.all_of(meant)

@@ -84,7 +84,7 @@ class NegationSymmetric(SimpleProperty):
 def _joins_rounded_down(design: Design) -> bool:
     """Return whether c joins the sum of the products in a sum whose terms are rounded towards minus infinity."""
     (path,) = datapath(design.one_step(), design.step.L)
-    last = path.sums[-1] if path.sums else None
+    last = path.sums[-1] if path.sums and "late_bits" in design.settings else None
     return last is not None and Partial.PRODUCTS in last.terms and all(cut.rounds_down for cut in last.cuts)
 
 

@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from mmaproof.designs.design import Design
 from mmaproof.designs.formats import Format
-from mmaproof.designs.readings import Adder, Comparator, Grouping
+from mmaproof.designs.readings import Adder, Comparator, Grouping, SmallC
 from mmaproof.designs.steps import FusedStep, JoinedExactly, JoinedInIeee, JoinedRoundedDown, Step
 from mmaproof.smt.semantics.cut import Cut
 from mmaproof.smt.semantics.labels import Addend, Group, Label, Part, Partial, Product
@@ -73,6 +73,7 @@ class StepPath:
     ``terms`` are what the products become, ``sums`` the fused sums in order, of which the last one is converted; there
     are none where the step adds otherwise. ``far_c_dropped`` is the number of fraction bits below the products' sum
     beyond which a c is dropped; ``rounds_again`` the fraction bits at which the last sum is rounded down a second time.
+    ``small_c_dropped`` is the exponent of the units above which a c below one unit is dropped.
     ``added_last`` is the c that is added to the converted sum in IEEE 754, None where there is none. With
     ``normalises_addends`` the last sum is that of two numbers that are normalised before they are aligned.
     """
@@ -85,6 +86,12 @@ class StepPath:
     rounds_again: int | None = None
     added_last: Source | None = None
     normalises_addends: bool = False
+    small_c_dropped: int | None = None
+
+    @property
+    def drops_c(self) -> bool:
+        """Whether a c that is not zero may be none of the terms."""
+        return self.far_c_dropped is not None or self.small_c_dropped is not None
 
     @property
     def joins_last(self) -> Source:
@@ -127,7 +134,8 @@ def _step(design: Design, ks: tuple[int, ...], c: Source, added_once: Source | N
     if isinstance(step.join, JoinedRoundedDown):
         dropped = step.fraction_bits if step.join.drops_far_c else None
         again = step.join.late_bits if step.join.rounds_twice else None
-    return StepPath(ks, c, terms, _sums(design, step, terms), dropped, again, added_once)
+    small = c.format_in(design).e_min if step.small_c is SmallC.DROPPED else None
+    return StepPath(ks, c, terms, _sums(design, step, terms), dropped, again, added_once, small_c_dropped=small)
 
 
 def _terms(ks: tuple[int, ...], step: Step) -> tuple[Label, ...]:
@@ -164,6 +172,14 @@ def _sums(design: Design, step: FusedStep, terms: Sequence[Label]) -> tuple[SumP
             return (add(Partial.WHOLE, with_c, [cut] * len(with_c), floor=step.floor, register=register),)
         products = add(Partial.PRODUCTS, terms, [cut] * len(terms), floor=step.floor, register=register)
         return products, joined(late)
+    if step.grouping.is_before_c:
+        middle, end = len(terms) // 2, len(terms)
+        parts = {Partial.FIRST: terms[:middle], Partial.SECOND: terms[middle:end]}
+        if step.grouping is Grouping.APART:
+            parts = {Partial.PRODUCTS: terms}
+        before = [add(x, of, [cut] * len(of), floor=None, register=register) for x, of in parts.items()]
+        with_sums: list[Label] = [*parts, Addend.C]
+        return *before, add(Partial.WHOLE, with_sums, [cut] * len(with_sums), floor=step.floor)
     halves = [
         add(label, half, [cut] * len(half), floor=step.floor, register=register)
         for label, half in ((Partial.EVEN, terms[0::2]), (Partial.ODD, terms[1::2]))

@@ -7,7 +7,7 @@ afterwards and both are rounded down together.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from mmaproof.designs.design import Design
@@ -17,10 +17,10 @@ from mmaproof.designs.steps.aligned import ProductsInParts, ScaledGroups
 from mmaproof.smt.algebra.magnitudes import with_top_exponent
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word, ite
 from mmaproof.smt.algebra.signals import Signal, SignalKind
-from mmaproof.smt.semantics.align import align, loses_bits
+from mmaproof.smt.semantics.align import align, largest_exponent, loses_bits
 from mmaproof.smt.semantics.convert import Rules, convert
 from mmaproof.smt.semantics.cut import Cut
-from mmaproof.smt.semantics.datapath import StepPath
+from mmaproof.smt.semantics.datapath import StepPath, SumPath
 from mmaproof.smt.semantics.fused_sum import FusedSum, fused_sum
 from mmaproof.smt.semantics.labels import Addend, Label, Partial
 from mmaproof.smt.semantics.signals import StepSignals
@@ -116,6 +116,8 @@ def _sums(algebra: Algebra[D, T], path: StepPath, terms: dict[Label, Term[D, T]]
     for of in path.sums:
         if path.far_c_dropped is not None and of.label is Partial.WHOLE:
             terms[Addend.C] = _without_far_c(path.far_c_dropped, terms[Partial.PRODUCTS], terms[Addend.C])
+        if path.small_c_dropped is not None and of.label is Partial.WHOLE:
+            terms[Addend.C] = _without_small_c(algebra, of, path.small_c_dropped, terms)
         if path.normalises_addends and of.label is Partial.WHOLE:
             terms |= {label: _normalised(terms[label]) for label in of.terms}
         total = fused_sum(algebra, of, [terms[label] for label in of.terms])
@@ -129,6 +131,15 @@ def _without_far_c(fraction_bits: int, products: Term[D, T], c: Term[D, T]) -> T
     """Return c with a zero significand where its exponent is below E - F - 1 (algorithm 11, lines 24 and 25)."""
     nothing = c.significand.algebra.unsigned(0, c.significand.width)
     return replace(c, significand=ite(_is_far(fraction_bits, products, c), nothing, c.significand))
+
+
+def _without_small_c(algebra: Algebra[D, T], of: SumPath, e_min: int, terms: Mapping[Label, Term[D, T]]) -> Term[D, T]:
+    """Return c with a zero significand where its magnitude is below one unit and a unit exceeds ``2**e_min``."""
+    c, bits = terms[Addend.C], of.cut_of(Addend.C).fraction_bits
+    e_max = largest_exponent(algebra, [terms[label] for label in of.terms], of.floor, of.comparator)
+    nothing = c.significand.algebra.unsigned(0, c.significand.width)
+    small = align(algebra, c, e_max, Cut(bits)).is_value(0) & (e_max > e_min + bits)
+    return replace(c, significand=ite(small, nothing, c.significand))
 
 
 def _is_far(fraction_bits: int, products: Term[D, T], c: Term[D, T]) -> Truth[T]:

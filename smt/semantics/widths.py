@@ -74,9 +74,9 @@ def largest_sum(design: Design) -> int:
     """
     step = _fused(design)
     cut = Cut(step.fraction_bits, step.alignment)
-    terms = step.L // (step.group_size or 1) // (2 if step.grouping is Grouping.EVEN_ODD else 1)
+    terms = step.L // (step.group_size or 1) // (2 if step.grouping in (Grouping.EVEN_ODD, Grouping.HALVES) else 1)
     total = max(terms, 1) * _product_bound(design, cut)
-    if not isinstance(step.join, JoinedAsTerm | JoinedInIeee) or step.grouping is Grouping.EVEN_ODD:
+    if not isinstance(step.join, JoinedAsTerm | JoinedInIeee) or step.grouping is not Grouping.ALL:
         return total
     # from the second step of a chain on, c is the d of the step before
     return total + max(_bound(fmt, cut, step.c_extra_bits) for fmt in (design.c_format, design.d_format))

@@ -9,7 +9,7 @@ from typing import Any
 from mmaproof.designs.design import Design
 from mmaproof.designs.operands import Operands
 from mmaproof.designs.parameters import complete_settings
-from reference import accumulators, arm, exact, families, gaudi, riscv, sign_frame, vortex
+from reference import accumulators, arm, exact, families, gaudi, riscv, sign_frame, sums_rounded_down, vortex
 
 Patterns = list[int]
 Ask = Callable[[Design, Patterns, Patterns, Operands, int], int]
@@ -336,6 +336,23 @@ def _sign_frame(design: Design, a: Patterns, b: Patterns, operands: Operands, na
     return sign_frame.sign_frame(a, b, operands.c, unit, L=p.L, flushed_sign=p.flushed_sign.value, **chosen)
 
 
+def _sums_rounded_down(design: Design, a: Patterns, b: Patterns, operands: Operands, nan_code: int) -> int:
+    p = _settings(design)
+    unit = sums_rounded_down.Unit(
+        nan_code=nan_code,
+        group=p.L // 2 if p.grouping.value == "halves" else p.L,
+        product_bits=p.fraction_bits,
+        own_bits=p.fraction_bits + p.c_extra_bits,
+        least=None if p.floor is None else p.floor + p.c_extra_bits,
+        drops_small=p.small_c.value == "dropped",
+        flush="d" in exact.FLUSHED[p.subnormals.value],
+        **_some(_readings(design), "c_format", "rho", "overflow", "negative_zero"),
+    )
+    chosen = _some(_readings(design), "a_format", "b_format", "d_format", "chain_infinity", "subnormals")
+    order = p.k_order.permutation(design.k)
+    return sums_rounded_down.sums_rounded_down(a, b, operands.c, unit, L=p.L, order=order, **chosen)
+
+
 _FAMILIES: dict[str, Ask] = {
     "t-fdpa": _t_fdpa,
     "fma-chain": _fma,
@@ -360,6 +377,7 @@ _FAMILIES: dict[str, Ask] = {
     "gaudi2": _gaudi2,
     "gaudi3": _gaudi3,
     "sign-frame": _sign_frame,
+    "sums-rounded-down": _sums_rounded_down,
 }
 
 

@@ -81,6 +81,15 @@ VARIED = {
         ),
         "L fraction_bits c_extra_bits floor negative_zero chain_infinity flushed_sign flushed_result tininess",
     ),
+    "sums-rounded-down": (
+        (
+            "rdna4/v_wmma_f32_16x16x16_f16.wave64",
+            "rdna4/v_wmma_f32_16x16x16_bf16.wave64",
+            "rdna4/v_wmma_f16_16x16x16_f16",
+            "rdna4/v_dot4_f32_fp8.m1n1k4.e4m3.e5m2",
+        ),
+        "fraction_bits c_extra_bits floor negative_zero chain_infinity small_c",
+    ),
     "sequential": (
         ("paper/sequential.f32.f16.f16.f32",),
         "L fraction_bits product_exponent zero_c zero_product e_zero negative_zero first truncates normalises",
