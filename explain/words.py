@@ -129,6 +129,9 @@ def readings(step: Step) -> Iterator[str]:
         zeros = [name for name, column, (f, x) in read if step.flushes(column) and is_negative_zero(f, x)]
         if zeros:
             yield f"operands of -0 that read +0: {listed(zeros)}"
+    ones = [str(name) for name, value in step.terms.items() if value and not _value(step, name)]
+    if ones:
+        yield f"zeros whose significand keeps its implicit one: {', '.join(ones)}"
     widening = step.design.settings.get("widening", Widening.NONE)
     if widening is not Widening.NONE:
         target = FORMATS[widening.value]
@@ -148,6 +151,17 @@ def parts(step: Step) -> Iterator[str]:
     if low is not None:
         k = step.ks[0]
         yield f"p{k}.hl: the high bits (h) of a[{k}] times the low {low} bits (l) of b[{k}], and so on"
+
+
+def _value(step: Step, name: Name) -> Fraction:
+    """Return the value of a product or of c, as it is read; of anything else, which is no such term, its own."""
+    match name:
+        case Product():
+            return step.products[name]
+        case Addend.C if is_finite(*step.accumulator):
+            return pattern_number(*step.accumulator, flushes=step.flushes("c"))
+        case _:
+            return step.terms[name]
 
 
 _ZERO = {
