@@ -146,7 +146,12 @@ def readings(step: Step) -> Iterator[str]:
 
 
 def parts(step: Step) -> Iterator[str]:
-    """Say what the parts of products are, where products are cut in parts."""
+    """Say what the parts of products are, where products are cut in parts, or which part is multiplied."""
+    places = step.design.step.multiplied_places
+    if places is not None:
+        (first_a, last_a), (first_b, last_b) = places
+        phase = step.design.settings["fidelity_phase"]
+        yield f"phase {phase}: the places {first_a} to {last_a} of a and {first_b} to {last_b} of b are multiplied"
     low = step.design.settings.get("low_bits")
     if low is not None:
         k = step.ks[0]

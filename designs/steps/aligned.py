@@ -291,6 +291,13 @@ class AlignedStep(RoundedStep):
         return self.terms.group_size
 
     @property
+    def multiplied_places(self) -> tuple[tuple[int, int], tuple[int, int]] | None:
+        """Those of a fidelity phase."""
+        if isinstance(self.terms, ProductsOfParts):
+            return self.terms.places_of_a, self.terms.places_of_b
+        return None
+
+    @property
     def cut_terms(self) -> int:
         """L, or as many as the parts of L products."""
         return self.L * (4 if self.terms.in_parts else 1)
