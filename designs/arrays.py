@@ -3,7 +3,7 @@
 The type of an array is the one with the format's name in NumPy or ml_dtypes (``array_dtype``): float16, bfloat16,
 float8_e4m3fn, float4_e2m1fn, int4 and so on. Some formats have no type of their own. tf32 is held in float32, whose low
 13 bits are not read. ue4m3 is held in float8_e4m3fn, whose sign is not read. Formats with a bias that no type has
-(e4m3b3, e4m3b11, e4m3b15) are held as patterns, unsigned integers.
+(e4m3b3, e4m3b11, e4m3b15) or without infinities and NaNs (e8m10, e8m7, e5m10) are held as patterns, unsigned integers.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _E2M1 = FORMATS["e2m1"]
 def array_dtype(fmt: Format | str) -> np.dtype[Any]:
     """Return the NumPy type whose arrays hold numbers of ``fmt`` (a format or its short name)."""
     fmt = _found(fmt)
-    if fmt.chosen_bias is not None:
+    if fmt.ml_dtypes_name is None and fmt is not FORMATS["tf32"]:
         return pattern_dtype(fmt)
     name = "float32" if fmt.ml_dtypes_name is None else fmt.ml_dtypes_name
     return np.dtype(getattr(ml_dtypes, name, name))

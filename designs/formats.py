@@ -281,6 +281,7 @@ _OCPMX = "OCP microscaling formats (MX) specification 1.0"
 _PTX = "PTX ISA, alternate formats"
 _FNUZ = "AMD CDNA3 instruction set"
 _GAUDI = "HabanaAI/Intel_Gaudi3_Software, mme/mme_reference/data_types/fp8.h: FP8 143 with a bias of 3, 7, 11 or 15"
+_TENSIX = "tenstorrent/tt-isa-documentation, FloatBitPatterns.md: tf32, bf16 and fp16 without infinities and NaNs"
 _IS_IEEE, _NAN_ONLY, _NONE, _INTEGER = Specials.IEEE, Specials.NAN_ONLY, Specials.NONE, Specials.INTEGER
 
 FORMATS: dict[str, Format] = {
@@ -299,6 +300,9 @@ FORMATS: dict[str, Format] = {
         Format("e4m3b15", "e4m3b15", None, 4, 3, _IS_IEEE, _GAUDI, chosen_bias=15),
         Format("e5m2fnuz", "bf8", "float8_e5m2fnuz", 5, 2, Specials.FNUZ, _FNUZ),
         Format("e4m3fnuz", "fp8", "float8_e4m3fnuz", 4, 3, Specials.FNUZ, _FNUZ),
+        Format("e8m10", "e8m10", None, 8, 10, _NONE, _TENSIX, ignored_bits=13),
+        Format("e8m7", "e8m7", None, 8, 7, _NONE, _TENSIX),
+        Format("e5m10", "e5m10", None, 5, 10, _NONE, _TENSIX),
         Format("e3m2", "e3m2", "float6_e3m2fn", 3, 2, _NONE, _OCPMX),
         Format("e2m3", "e2m3", "float6_e2m3fn", 2, 3, _NONE, _OCPMX),
         Format("e2m1", "e2m1", "float4_e2m1fn", 2, 1, _NONE, _OCPMX),

@@ -8,7 +8,6 @@ from fractions import Fraction
 
 from mmaproof.designs.conversions import Rounding
 from mmaproof.designs.formats import Format
-from mmaproof.designs.steps import LanesStep
 from mmaproof.explain import words
 from mmaproof.explain.blocks import Block, Entry, Row, RowKind
 from mmaproof.explain.steps import Pattern, Step
@@ -27,7 +26,7 @@ from mmaproof.explain.values import (
     unpacked,
 )
 from mmaproof.smt.semantics.convert import Rules
-from mmaproof.smt.semantics.labels import Addend, Group, Label, Partial
+from mmaproof.smt.semantics.labels import Addend, Label, Partial
 from mmaproof.smt.semantics.widths import sum_widths
 
 DRAWN_BITS = 64
@@ -109,11 +108,8 @@ def _register(step: Step, of: Sum) -> tuple[int, int]:
     The register that the design's parameters describe holds sums of products, of which two integer bits can be told
     apart; where sums or scaled groups are added, the picture is as wide as their values.
     """
-    if isinstance(step.design.step, LanesStep):
-        integer_top = of.e_max + 1
-        bits = of.register if of.register is not None else of.signals.total.width
-        return integer_top, of.cut + bits - 2
-    if of.of_sums or any(isinstance(label, Group) for label in of.labels):
+    scaled_groups = step.design.step.group_size is not None
+    if of.of_sums or scaled_groups:
         values = [v for v in (*of.aligned.values(), *of.terms.values(), of.total) if v]
         top = max(of.e_max, *map(top_weight, values))
         return top, top

@@ -133,6 +133,9 @@ def readings(step: Step) -> Iterator[str]:
         zeros = [name for name, column, (f, x) in read if step.flushes(column) and is_negative_zero(f, x)]
         if zeros:
             yield f"operands of -0 that read +0: {listed(zeros)}"
+    ones = [str(name) for name, value in step.terms.items() if value and not _value(step, name)]
+    if ones:
+        yield f"zeros whose significand keeps its implicit one: {', '.join(ones)}"
     widening = step.design.settings.get("widening", Widening.NONE)
     if widening is not Widening.NONE:
         target = FORMATS[widening.value]
@@ -147,11 +150,27 @@ def readings(step: Step) -> Iterator[str]:
 
 
 def parts(step: Step) -> Iterator[str]:
-    """Say what the parts of products are, where products are cut in parts."""
+    """Say what the parts of products are, where products are cut in parts, or which part is multiplied."""
+    places = step.design.step.multiplied_places
+    if places is not None:
+        (first_a, last_a), (first_b, last_b) = places
+        phase = step.design.settings["fidelity_phase"]
+        yield f"phase {phase}: the places {first_a} to {last_a} of a and {first_b} to {last_b} of b are multiplied"
     low = step.design.settings.get("low_bits")
     if low is not None:
         k = step.ks[0]
         yield f"p{k}.hl: the high bits (h) of a[{k}] times the low {low} bits (l) of b[{k}], and so on"
+
+
+def _value(step: Step, name: Name) -> Fraction:
+    """Return the value of a product or of c, as it is read; of anything else, which is no such term, its own."""
+    match name:
+        case Product():
+            return step.products[name]
+        case Addend.C if is_finite(*step.accumulator):
+            return pattern_number(*step.accumulator, flushes=step.flushes("c"))
+        case _:
+            return step.terms[name]
 
 
 _ZERO = {

@@ -15,7 +15,7 @@ import numpy as np
 
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import InputError
-from mmaproof.designs.formats import FORMATS, Format
+from mmaproof.designs.formats import FORMATS, Format, Specials
 from mmaproof.designs.operands import OperandBatch, Patterns, pattern_dtype
 
 _Column = Callable[[Format, tuple[int, ...], np.random.Generator], Patterns]
@@ -64,6 +64,11 @@ def from_float64(fmt: Format, values: np.ndarray) -> Patterns:
         others = (f for f in FORMATS.values() if f.chosen_bias is None)
         plain = next(f for f in others if (f.exponent_bits, f.fraction_bits, f.specials) == layout)
         return from_float64(plain, values * 2.0 ** (fmt.bias - plain.bias))
+    if fmt.ml_dtypes_name is None and fmt.specials is Specials.NONE:
+        # a format of IEEE 754 but for its largest exponent, whose infinity is a number here
+        sizes = (fmt.exponent_bits, fmt.fraction_bits, fmt.ignored_bits)
+        alike = (f for f in FORMATS.values() if (f.exponent_bits, f.fraction_bits, f.ignored_bits) == sizes)
+        return from_float64(next(f for f in alike if f.specials is Specials.IEEE), values)
     if fmt.ml_dtypes_name is None:
         single: Patterns = values.astype(np.float32).view(np.uint32)
         return single & np.uint32(~((1 << fmt.ignored_bits) - 1) & 0xFFFFFFFF)

@@ -28,7 +28,7 @@ POINTS = "publications disagree: open point "
 class SingleProducts(Record):
     """Each product is a term of its own."""
 
-    selects = {"group_size": None, "low_bits": None}  # noqa: RUF012
+    selects = {"group_size": None, "low_bits": None, "fidelity_phase": None}  # noqa: RUF012
 
     product_shift: int = parameter(
         0,
@@ -56,6 +56,11 @@ class SingleProducts(Record):
         return False
 
     @property
+    def of_parts(self) -> bool:
+        """Whether only a part of the significands is multiplied."""
+        return False
+
+    @property
     def zeros_are_absent(self) -> bool:
         """Whether a zero product takes no part in e_max."""
         return self.zero_product is ZeroProduct.ABSENT
@@ -68,6 +73,52 @@ class SingleProducts(Record):
     def misfits(self, signature: Signature, L: int) -> Iterator[tuple[str, str]]:  # noqa: N803
         """Yield nothing: single products fit every signature."""
         yield from ()
+
+
+@dataclass(frozen=True)
+class ProductsOfParts(SingleProducts):
+    """One fidelity phase: a high or a low part of the significand of a is multiplied with one of that of b.
+
+    In the phases 0 and 1 the part of a is its implicit one and 6 fraction bits, in 2 and 3 the 4 fraction bits after
+    these. In the phases 0 and 2 the part of b is its implicit one and 4 fraction bits, in 1 and 3 the 5 bits after these.
+    """
+
+    selects = {"group_size": None, "low_bits": None}  # noqa: RUF012
+
+    fidelity_phase: int = parameter(
+        None,
+        IntegerRange(0, 3, otherwise="none"),
+        "phase that says which bits of the significands of a and b are multiplied",
+        "Tenstorrent Tensix: tenstorrent/tt-isa-documentation, SrcASrcB.md",
+    )
+
+    @classmethod
+    def is_meant(cls, settings: Mapping[str, Any]) -> bool:
+        """Return whether ``fidelity_phase`` is set."""
+        return settings["fidelity_phase"] is not None
+
+    @property
+    def of_parts(self) -> bool:
+        """True: a product is of two parts."""
+        return True
+
+    @property
+    def places_of_a(self) -> tuple[int, int]:
+        """The first and the last place of a that is multiplied: place 0 is the implicit one, 1 the next bit."""
+        return (7, 10) if self.fidelity_phase & 2 else (0, 6)
+
+    @property
+    def places_of_b(self) -> tuple[int, int]:
+        """Those of b."""
+        return (5, 9) if self.fidelity_phase & 1 else (0, 4)
+
+    def misfits(self, signature: Signature, L: int) -> Iterator[tuple[str, str]]:  # noqa: N803
+        """Yield units with scales, and formats of which a phase multiplies nothing."""
+        if signature.scale is not None:
+            yield "fidelity_phase", f"fidelity_phase = {self.fidelity_phase} is of units without scales"
+        for name, fmt, (first, _) in (("a", signature.a, self.places_of_a), ("b", signature.b, self.places_of_b)):
+            if first > fmt.fraction_bits:
+                yield "fidelity_phase", f"fidelity_phase = {self.fidelity_phase} multiplies no bit of {name}, {fmt.name}"
 
 
 @dataclass(frozen=True)
@@ -142,6 +193,11 @@ class ScaledGroups(Record):
         return False
 
     @property
+    def of_parts(self) -> bool:
+        """False, because a group is of whole products."""
+        return False
+
+    @property
     def zeros_are_absent(self) -> bool:
         """Whether a group whose value is zero takes no part in e_max."""
         return self.zero_group is ZeroGroup.ABSENT
@@ -191,8 +247,8 @@ class AlignedStep(RoundedStep):
         "exponent with which a product enters the alignment",
         "Xie et al. 2026, algorithm 7, line 4; normalised: Valpey et al. 2025",
     )
-    terms: SingleProducts | ScaledGroups | ProductsInParts = record(
-        SingleProducts(), SingleProducts, ScaledGroups, ProductsInParts
+    terms: SingleProducts | ScaledGroups | ProductsInParts | ProductsOfParts = record(
+        SingleProducts(), SingleProducts, ScaledGroups, ProductsInParts, ProductsOfParts
     )
     zero_c: ZeroC = parameter(
         ZeroC.MINUS_126, ZeroC, "exponent of c = 0 in e_max", POINTS + "1", only=lambda step: step.aligns_c
@@ -235,6 +291,13 @@ class AlignedStep(RoundedStep):
         return self.terms.group_size
 
     @property
+    def multiplied_places(self) -> tuple[tuple[int, int], tuple[int, int]] | None:
+        """Those of a fidelity phase."""
+        if isinstance(self.terms, ProductsOfParts):
+            return self.terms.places_of_a, self.terms.places_of_b
+        return None
+
+    @property
     def cut_terms(self) -> int:
         """L, or as many as the parts of L products."""
         return self.L * (4 if self.terms.in_parts else 1)
@@ -262,7 +325,9 @@ class AlignedStep(RoundedStep):
 
     @property
     def guarantees(self) -> frozenset[Guarantee]:
-        """What follows from the parameters of the terms and of the conversion."""
+        """What follows from the parameters of the terms and of the conversion. Nothing does of parts of products."""
+        if self.terms.of_parts:
+            return frozenset()
         return self.about_numbers | stated(
             {
                 Guarantee.ALIGNED_TERMS: True,

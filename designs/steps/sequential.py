@@ -27,6 +27,8 @@ class SequentialStep(AlignedStep):
     @property
     def guarantees(self) -> frozenset[Guarantee]:
         """It is aligned once if it starts with the largest exponent, cuts addends and does not normalise."""
+        if self.terms.of_parts:
+            return frozenset()
         once = (self.first, self.truncates, self.normalises) == (First.EXPONENT, Truncates.ADDEND, Normalises.NO)
         return super().guarantees | stated(
             {
@@ -40,7 +42,7 @@ class SequentialStep(AlignedStep):
     def settings(self) -> dict[str, Any]:
         """Return the values of its parameters by name. It has none for groups and parts."""
         found = super().settings()
-        del found["group_size"], found["low_bits"]
+        del found["group_size"], found["low_bits"], found["fidelity_phase"]
         return found
 
     @property

@@ -105,6 +105,11 @@ class Step(Record):
         return self.L
 
     @property
+    def multiplied_places(self) -> tuple[tuple[int, int], tuple[int, int]] | None:
+        """The first and the last place of the significands of a and of b that are multiplied; None if all are."""
+        return None
+
+    @property
     def product_excess(self) -> int | None:
         """The most by which the exponent of a product exceeds the sum of its factors' exponents; None if not stated.
 

@@ -8,7 +8,7 @@ from typing import Generic, assert_never
 
 from mmaproof.designs.readings import ProductExponent, SubnormalC, ZeroC, ZeroGroup, ZeroProduct
 from mmaproof.designs.steps import FusedStep
-from mmaproof.designs.steps.aligned import AlignedStep, ScaledGroups, SingleProducts
+from mmaproof.designs.steps.aligned import AlignedStep, ProductsOfParts, ScaledGroups, SingleProducts
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word, ite
 from mmaproof.smt.algebra.signals import Signal, SignalKind
 from mmaproof.smt.semantics.unpack import Unpacked, normalised
@@ -87,6 +87,8 @@ def product_term(algebra: Algebra[D, T], step: AlignedStep, x: Factors[D, T]) ->
     Its exponent is the sum of all exponents unless ``product_exponent`` says that the product is normalised first.
     """
     a, b = x.a, x.b
+    if isinstance(step.terms, ProductsOfParts):
+        a, b = _part(a, *step.terms.places_of_a), _part(b, *step.terms.places_of_b)
     reading = step.terms.zero_product if isinstance(step.terms, SingleProducts) else None
     zero = algebra.any_of([f.zero for f in (a, b, *x.scales)])
     present = algebra.truth(True)
@@ -117,6 +119,17 @@ def product_term(algebra: Algebra[D, T], step: AlignedStep, x: Factors[D, T]) ->
         significand, exponent, fraction_bits = _normalise_product(zero, significand, exponent, fraction_bits)
         largest = (1 << significand.width) - 1
     return Term(fraction_bits, product_sign(x), exponent, significand, present, largest)
+
+
+def _part(x: Unpacked[D, T], first: int, last: int) -> Unpacked[D, T]:
+    """Return an element of whose significand only the places ``first`` to ``last`` are left: place 0 is its top bit.
+
+    It may be zero, and it need not be normal.
+    """
+    algebra, width = x.significand.algebra, x.significand.width
+    low = max(width - 1 - last, 0)
+    kept = x.significand.extract(width - 1 - first, low).extend(width - low) << low
+    return replace(x, significand=kept, zero=kept.is_value(0), subnormal=algebra.truth(False))
 
 
 def part_terms(algebra: Algebra[D, T], step: AlignedStep, x: Factors[D, T], low_bits: int) -> tuple[Term[D, T], ...]:

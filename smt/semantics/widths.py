@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from mmaproof.designs.design import Design
 from mmaproof.designs.formats import Format
 from mmaproof.designs.readings import Grouping, ProductExponent
-from mmaproof.designs.steps import FusedStep, JoinedAsTerm, JoinedInIeee
+from mmaproof.designs.steps import FusedStep, JoinedAsTerm, JoinedInIeee, LanesStep
 from mmaproof.smt.semantics.cut import Cut
 
 
@@ -89,8 +89,24 @@ def sum_widths(design: Design) -> SumWidths:
     one product: two for [0, 4), one where products are normalised to [1, 2). Two's complement of that many bits and
     a sign holds every sum of either sign.
     """
+    if isinstance(design.step, LanesStep):
+        return _lanes_widths(design, design.step)
     step = _fused(design)
     integer_bits = 1 if step.product_exponent is ProductExponent.NORMALISED else 2
     sufficient = max(largest_sum(design).bit_length() - step.fraction_bits - integer_bits, 0)
     carry = sufficient if step.carry_bits is None else step.carry_bits
     return SumWidths(integer_bits, carry, step.fraction_bits, sufficient)
+
+
+def _lanes_widths(design: Design, step: LanesStep) -> SumWidths:
+    """Return the sizes of the sum of lanes: every lane and c at its largest, all at one exponent.
+
+    A lane of two products has their exponent and one more, so it is below 4 as a product is.
+    """
+    cut, a, b = Cut(step.fraction_bits), design.a_format, design.b_format
+    lanes = step.L if step.pair_bits is None else step.L // 2
+    one = cut.bound(a.max_significand * b.max_significand, a.fraction_bits + b.fraction_bits)
+    total = lanes * one + max(_bound(fmt, cut, 0) for fmt in (design.c_format, design.d_format))
+    sufficient = max(total.bit_length() - step.fraction_bits - 2, 0)
+    carry = sufficient if step.carry_bits is None else step.carry_bits
+    return SumWidths(2, carry, step.fraction_bits, sufficient)

@@ -37,7 +37,6 @@ ALLOWED: dict[str, tuple[set[str], str]] = {
         },
         _DRAWN,
     ),
-    "explain/fused_blocks.py": ({"LanesStep"}, _DRAWN),
     "explain/list_blocks.py": (
         {"First", "IntegerOverflow", "IntegerStep", "InterleavedStep", "Normalises", "PairwiseStep", "SequentialStep"}
         | {"Truncates", "ZeroProductSign"},

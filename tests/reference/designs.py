@@ -9,7 +9,7 @@ from typing import Any
 from mmaproof.designs.design import Design
 from mmaproof.designs.operands import Operands
 from mmaproof.designs.parameters import complete_settings
-from reference import accumulators, arm, exact, families, gaudi, riscv, sign_frame, sums_rounded_down, vortex
+from reference import accumulators, arm, exact, families, gaudi, riscv, sign_frame, sums_rounded_down, tensix, vortex
 
 Patterns = list[int]
 Ask = Callable[[Design, Patterns, Patterns, Operands, int], int]
@@ -353,6 +353,13 @@ def _sums_rounded_down(design: Design, a: Patterns, b: Patterns, operands: Opera
     return sums_rounded_down.sums_rounded_down(a, b, operands.c, unit, L=p.L, order=order, **chosen)
 
 
+def _tensix(design: Design, a: Patterns, b: Patterns, operands: Operands, nan_code: int) -> int:
+    """Only what the documentation says of a phase, and its guide of the sum: nothing else is asked of the design."""
+    phase = _settings(design).fidelity_phase
+    formats = _some(_formats(design), "a_format", "b_format")
+    return tensix.mvmul(a, b, operands.c, phase=phase, nan_code=nan_code, k=design.k, **formats)
+
+
 _FAMILIES: dict[str, Ask] = {
     "t-fdpa": _t_fdpa,
     "fma-chain": _fma,
@@ -367,6 +374,7 @@ _FAMILIES: dict[str, Ask] = {
     "bulk-normalisation": _late,
     "rvbna": _rvbna,
     "vortex-tfr": _vortex,
+    "tensix": _tensix,
     "integer": _integer,
     "interleaved-fma": _interleaved,
     "sequential": _sequential,

@@ -1,9 +1,9 @@
 """Vortex's tensor unit, variant TFR: four-stage fused dot products.
 
 Written from the RTL alone (vortexgpgpu/vortex, ``hw/rtl/tcu/tfr``, as readable in LazyLatte/vortex-raytracing): files
-``VX_tcu_tfr_mul_f16.sv``, ``_mul_f8.sv``, ``_mul_join.sv``, ``_align.sv``, ``_acc.sv`` and ``_norm_round.sv``. It shares
-no code with the package. Exponents are those of numbers here; the RTL adds a bias, so that its smallest exponent, which
-is that of a zero, is ``least_exponent``.
+``VX_tcu_tfr_mul_f16.sv``, ``_mul_f8.sv``, ``_mul_join.sv``, ``_align.sv``, ``_acc.sv`` and ``_norm_round.sv``. It
+shares no code with the package. Exponents are those of numbers here; the RTL adds a bias, so that its smallest
+exponent, which is that of a zero, is ``least_exponent``.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ INFINITY, NAN = 0x7F800000, 0x7FC00000
 
 @dataclass(frozen=True)
 class Lane:
-    """A term ``(-1)**sign * magnitude * 2**(exponent - fraction)``. A magnitude with an exponent that a zero reads counts."""
+    """A term ``(-1)**sign * magnitude * 2**(exponent - fraction)``, zeros included."""
 
     sign: int
     magnitude: int
@@ -42,7 +42,7 @@ def least_exponent(lanes: int) -> int:
     return -(127 + 128 + W + 1 + carry_width(lanes) - W)
 
 
-def significand(x: Number, pattern: int, name: str, zero_has_one: bool) -> tuple[int, int]:
+def significand(x: Number, name: str, zero_has_one: bool) -> tuple[int, int]:
     """The significand with the implicit one as the RTL sets it, and the exponent of the field."""
     layout = FORMATS[name]
     if x.kind == "zero":
@@ -52,7 +52,7 @@ def significand(x: Number, pattern: int, name: str, zero_has_one: bool) -> tuple
 
 def product(x: Number, y: Number, a_format: str, b_format: str, least: int) -> Lane:
     """``mul_f16``: a zero factor has the implicit one too, and only the exponent says that the product is zero."""
-    (m, e), (n, f) = significand(x, 0, a_format, True), significand(y, 0, b_format, True)
+    (m, e), (n, f) = significand(x, a_format, True), significand(y, b_format, True)
     exponent = least if "zero" in (x.kind, y.kind) else e + f
     return Lane(x.sign ^ y.sign, m * n, FORMATS[a_format].fraction_bits + FORMATS[b_format].fraction_bits, exponent)
 
@@ -64,7 +64,7 @@ def pair(products: Sequence[tuple[Number, Number]], a_format: str, b_format: str
     """
     parts = []
     for x, y in products:
-        (m, e), (n, f) = significand(x, 0, a_format, False), significand(y, 0, b_format, False)
+        (m, e), (n, f) = significand(x, a_format, False), significand(y, b_format, False)
         places = FORMATS[a_format].fraction_bits + FORMATS[b_format].fraction_bits
         parts.append((x.sign ^ y.sign, m * n << (PAIR_FRACTION - places), e + f, "zero" not in (x.kind, y.kind)))
     (s0, m0, e0, v0), (s1, m1, e1, v1) = parts
@@ -123,7 +123,7 @@ def rounded(negative: bool, magnitude: int, sticky: bool, unit: int) -> int:
 def tfr_step(a: Sequence[int], b: Sequence[int], c: int, a_format: str, b_format: str) -> int:
     """One step: N registers of 32 bits hold the elements of a and of b; 2*N lanes and c are added."""
     width = FORMATS[a_format].width
-    lanes = 2 * len(a) * min(width, 32) // 32 if width != 32 else 2 * len(a)
+    lanes = 2 * len(a) * width // 32 if width < 32 else 2 * len(a)
     least = least_exponent(lanes)
     pairs = [(decode(x, a_format), decode(y, b_format)) for x, y in zip(a, b, strict=True)]
     result = special(pairs, decode(c, "fp32"))
