@@ -1,0 +1,56 @@
+"""The recordings that are part of the project: what they hold, what replays them, and what they decide."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from mmaproof.designs.catalogue import find_design
+from mmaproof.hardware_replay.decided import decide, recordings_of_the_project
+from mmaproof.hardware_replay.recordings import read_provenance, read_recording
+from mmaproof.smt.evaluate import equal_patterns, evaluate_batch
+
+RECORDINGS = recordings_of_the_project()
+each_recording = pytest.mark.parametrize("path", RECORDINGS, ids=lambda x: x.stem)
+
+
+def test_they_are_small_and_of_these_instructions():
+    assert sum(x.stat().st_size for x in RECORDINGS) < 1 << 20
+    instructions = {(read_recording(x).design or "").partition("/")[2].partition(".")[0] for x in RECORDINGS}
+    tiles = {"tdpbf16ps", "tdpfp16ps", "tdpbssd", "tdpbsud", "tdpbusd", "tdpbuud"}
+    vectors = {"vdpbf16ps", "vpdpbusd", "vpdpbusds", "vpdpwssd", "vpdpwssds", "vfmadd231ps", "vfmadd231pd"}
+    assert tiles | vectors <= instructions
+
+
+@each_recording
+def test_the_model_returns_what_was_recorded(path):
+    answers = read_recording(path)
+    design = find_design(answers.design or "")
+    assert len(answers.batch) >= 150
+    assert equal_patterns(design.d_format, answers.d, evaluate_batch(design, answers.batch)).all()
+
+
+@each_recording
+def test_a_recording_says_what_ran_and_names_nobody(path):
+    about = read_provenance(path)
+    assert about.device
+    assert about.device_version
+    assert about.target.startswith(("cpu:", "cuda"))
+    assert not any(x in json.dumps(about.record()) for x in ("/home", "/tmp", "/work", str(Path.home())))  # noqa: S108
+
+
+@pytest.mark.parametrize(
+    ("instruction", "decided"),
+    [
+        ("tdpbf16ps", "L rho k_order summation subnormals flushed_sign tininess"),
+        ("tdpfp16ps", "L rho k_order summation"),
+        ("tdpbssd", "integer_overflow"),
+        ("vpdpwssds", "integer_overflow L"),
+        pytest.param("vdpbf16ps", "L rho subnormals flushed_sign tininess", marks=pytest.mark.middle),
+    ],
+)
+def test_what_a_recording_decides(instruction, decided):
+    (path,) = (x for x in RECORDINGS if x.stem.endswith(f"-{instruction}"))
+    (found,) = decide([path]).values()
+    assert not found.wrong
+    assert set(decided.split()) <= set(found.decided)
