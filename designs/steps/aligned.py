@@ -118,7 +118,10 @@ class ProductsOfParts(SingleProducts):
             yield "fidelity_phase", f"fidelity_phase = {self.fidelity_phase} is of units without scales"
         for name, fmt, (first, _) in (("a", signature.a, self.places_of_a), ("b", signature.b, self.places_of_b)):
             if first > fmt.fraction_bits:
-                yield "fidelity_phase", f"fidelity_phase = {self.fidelity_phase} multiplies no bit of {name}, {fmt.name}"
+                yield (
+                    "fidelity_phase",
+                    f"fidelity_phase = {self.fidelity_phase} multiplies no bit of {name}, {fmt.name}",
+                )
 
 
 @dataclass(frozen=True)
