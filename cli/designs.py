@@ -131,8 +131,11 @@ def evidence_word(design: Design) -> str:
 
 def print_evidence(levels: dict[str, Evidence]) -> None:
     """Print what the levels of a table of parameters are: parameters of the same evidence together."""
+    from mmaproof.designs.evidence import Level
+
+    order = list(Level)
     held: dict[Evidence, list[str]] = {}
     for name, evidence in levels.items():
         held.setdefault(evidence, []).append(name)
-    for evidence, names in sorted(held.items(), key=lambda x: list(type(x[0].level)).index(x[0].level)):
+    for evidence, names in sorted(held.items(), key=lambda x: order.index(x[0].level)):
         say_wrapped(f"{', '.join(names)}: {evidence.source}", f"{evidence.level.value}: ")

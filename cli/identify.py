@@ -206,7 +206,7 @@ def print_identification(outcome: Identification) -> None:
     for text, designs in (("is", outcome.matches), ("agrees with, not proved to be", outcome.fitting)):
         if designs:
             say(f"  {text} {', '.join(x.name for x in designs)}")
-    say_assumed((*outcome.matches, *outcome.fitting), "what it is called")
+    say_assumed((*outcome.matches, *outcome.fitting), "one of its names or more")
     if not (outcome.matches or outcome.fitting):
         say("  is no design of the catalogue")
     for name, finding in outcome.findings.items():

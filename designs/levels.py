@@ -25,7 +25,7 @@ SILENT = {
     "chain_infinity": "open point 8: no source states it of this unit",
     "carry_bits": "open point 13: sources take the sum to be exact",
 }
-"""Open points on which no profile departs from the default, which therefore nobody has confirmed."""
+"""Open points on which no profile departs from the default. What a vendor writes down leaves none of them open."""
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ def _stated(design: Design, name: str, disputed: Mapping[str, str]) -> Evidence:
         return Evidence(Level.ASSUMED, "its row states no evidence")
     if name in disputed:
         return Evidence(Level.ASSUMED, disputed[name])
-    if name in SILENT and not _is_set(design, name):
+    if name in SILENT and row.whole.level is not Level.VENDOR and not _is_set(design, name):
         return Evidence(Level.ASSUMED, SILENT[name])
     return Evidence(row.whole.level, row.whole.source or design.source)
 
