@@ -1,0 +1,30 @@
+"""The picture of a step that cuts the parts of products one by one."""
+
+from fractions import Fraction
+
+from support.pictures import steps
+
+from mmaproof.designs.catalogue import find_design
+from mmaproof.designs.operands import Operands
+from mmaproof.explain import explain
+from mmaproof.explain.words import products_of
+from mmaproof.smt.semantics.labels import Part, Product
+
+DESIGN = find_design("gaudi3/f32.f16.f16.f32")
+OPERANDS = Operands((0x3FF1, 0x0003), (0x3C55, 0x3500), 0x31000001)
+
+
+def test_the_parts_of_a_product_add_up_to_it() -> None:
+    (step,) = steps(DESIGN, OPERANDS)
+    for k in range(2):
+        parts = [step.terms[part] for part in Part.all_of(k)]
+        assert sum(parts, Fraction(0)) == step.products[Product(k)]
+        assert [products_of(part) for part in Part.all_of(k)] == [(k,)] * 4
+
+
+def test_the_picture_names_the_parts() -> None:
+    ((block,),) = explain([DESIGN], OPERANDS).sections
+    assert [row.label for row in block.rows[:6]] == ["p0.hh", "p0.hl", "p0.lh", "p0.ll", "p1.hh", "c"]
+    assert "p0.hl: the high bits (h) of a[0] times the low 8 bits (l) of b[0], and so on" in block.before
+    assert "p1.hl, p1.lh, p1.ll: +0 (exponent -25)" in block.before
+    assert block.heading.startswith("e_max = 0 (p0), F = 24")
