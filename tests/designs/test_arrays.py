@@ -29,7 +29,7 @@ def test_every_pattern_goes_out_and_in(fmt):
     assert back.tolist() == expected.tolist()
 
 
-@pytest.mark.parametrize("fmt", [f for f in NARROW if f.chosen_bias is None], ids=lambda f: f.name)
+@pytest.mark.parametrize("fmt", [f for f in NARROW if f.ml_dtypes_name is not None], ids=lambda f: f.name)
 def test_numbers_keep_their_value(fmt):
     """An array that NumPy or ml_dtypes made itself from numbers, not one that was viewed as the type."""
     dtype = array_dtype(fmt)
@@ -43,7 +43,7 @@ def test_numbers_keep_their_value(fmt):
     assert array_of(patterns, fmt).astype(np.float64).tolist() == numbers.tolist()
 
 
-@pytest.mark.parametrize("fmt", WIDE, ids=lambda f: f.name)
+@pytest.mark.parametrize("fmt", [f for f in WIDE if f.name != "e8m10"], ids=lambda f: f.name)
 def test_wide_patterns_go_out_and_in_bit_for_bit(fmt):
     rng = np.random.default_rng(0)
     patterns = rng.integers(0, (1 << fmt.bits) - 1, (7, 300), dtype=pattern_dtype(fmt), endpoint=True)

@@ -16,7 +16,7 @@ from mmaproof.smt.semantics.unpack import unpack
 from mmaproof.verification.distributions import from_float64
 
 ALGEBRA = IntegerAlgebra()
-NARROW = [f for f in FORMATS.values() if f.bits <= 16 and f.chosen_bias is None]
+NARROW = [f for f in FORMATS.values() if f.bits <= 16 and f.ml_dtypes_name is not None]
 
 
 def value(fmt, pattern):
@@ -44,6 +44,19 @@ def test_every_pattern_means_what_ml_dtypes_says(fmt):
         assert (math.isnan(got) and math.isnan(wanted)) or (
             got == wanted and math.copysign(1, got) == math.copysign(1, wanted)
         ), hex(pattern)
+
+
+@pytest.mark.parametrize(("name", "ieee"), [("e8m7", "bf16"), ("e5m10", "fp16"), ("e8m10", "tf32")])
+def test_formats_without_infinities_differ_in_the_largest_exponent_only(name, ieee):
+    fmt, like = find_format(name), find_format(ieee)
+    low = fmt.fraction_bits + fmt.ignored_bits
+    for pattern in range(0, 1 << fmt.bits, 41 << fmt.ignored_bits):
+        field = pattern >> low & (1 << fmt.exponent_bits) - 1
+        if field != (1 << fmt.exponent_bits) - 1:
+            assert value(fmt, pattern) == value(like, pattern)
+        else:
+            assert value(fmt, pattern) == 2 * value(fmt, pattern - (1 << low))
+    assert (fmt.infinity, fmt.quiet_nan, fmt.e_max) == (None, None, like.e_max + 1)
 
 
 @pytest.mark.parametrize("name", ["fp32", "fp64"])
