@@ -13,6 +13,8 @@
   ``products=00.10.01.11``, and with c added last, ``c=last``.
 * ``ootomo-yokota-tf32``: the same in tf32, whose residuals need no scaling. Words are rounded to nearest, ties away
   from zero (``cvt.rna.tf32``).
+* ``ootomo-yokota-bf16``: the same in bf16, for units without tf32. bf16 too has the exponents of fp32, and CPUs convert
+  to it by rounding to nearest even (``vcvtneps2bf16``).
 * ``3xtf32``: CUTLASS, examples 27 and 28 (``OpMultiplyAddFastF32``). The first word is truncated, and the second is
   rounded to nearest with ties away (``round_half_ulp_truncate``). The products small*big, big*small, big*big of each
   instruction's k go to one accumulator inside the unit. CUTLASS's 4xTF32 is ``products=10.01.00.11``. Releases that
@@ -88,6 +90,7 @@ ALGORITHMS: dict[str, Algorithm] = {
         ),
         _ootomo("ootomo-yokota", "fp16", Rounding.RNE, 11),
         _ootomo("ootomo-yokota-tf32", "tf32", Rounding.RNA, 0),
+        _ootomo("ootomo-yokota-bf16", "bf16", Rounding.RNE, 0),
         SplitGemm(
             base_name="3xtf32",
             what="two words of tf32, three products in one accumulator",

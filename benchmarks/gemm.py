@@ -35,6 +35,7 @@ UNITS = {
     "markidis": VOLTA,
     "ootomo-yokota": AMPERE.format(16, "f16", "f16"),
     "ootomo-yokota-tf32": AMPERE.format(8, "tf32", "tf32"),
+    "ootomo-yokota-bf16": AMPERE.format(16, "bf16", "bf16"),
     "3xtf32": AMPERE.format(8, "tf32", "tf32"),
     "bf16x3": AMPERE.format(16, "bf16", "bf16"),
     "bf16x6": AMPERE.format(16, "bf16", "bf16"),

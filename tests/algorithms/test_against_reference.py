@@ -19,6 +19,7 @@ from mmaproof.smt.algebra.terms import TermAlgebra
 VOLTA, VOLTA_FP16 = (f"volta/mma.m8n8k4.{x}" for x in ("f32.f16.f16.f32", "f16.f16.f16.f16"))
 TURING, HOPPER = "turing/mma.m16n8k8.f32.f16.f16.f32", "hopper/wgmma.m64n8k16.f32.f16.f16"
 CDNA1, CDNA3 = "cdna1/v_mfma_f32_32x32x8f16", "cdna3/v_mfma_f32_16x16x16_f16"
+AMX_FP16, AMX_BF16 = "cpu/tdpfp16ps.m16n16k32.f32.f16.f16.f32", "cpu/tdpbf16ps.m16n16k32.f32.bf16.bf16.f32"
 TF32, XF32 = "ampere/mma.m16n8k4.f32.tf32.tf32.f32", "cdna3/v_mfma_f32_16x16x8_xf32"
 BF16, CDNA2_BF16 = "ampere/mma.m16n8k8.f32.bf16.bf16.f32", "cdna2/v_mfma_f32_32x32x8bf16_1k"
 E4M3, E4M3_FNUZ = "hopper/wgmma.m64n8k32.f32.e4m3.e4m3", "cdna3/v_mfma_f32_16x16x32_fp8_fp8"
@@ -38,12 +39,13 @@ UNITS = {
     "markidis@outside=main,interval=16,accumulators=separate,intermediate=fp16": (VOLTA, HOPPER),
     "markidis@outside=all,c=last,rounding=rz,residual_rounding=rtp": (TURING, BF16),
     "markidis@schedule=block,interval=32,rounding=rtn,residual_rounding=rz": (HOPPER, CDNA2_BF16),
-    "ootomo-yokota": (VOLTA, VOLTA_FP16, TURING, HOPPER, CDNA1, CDNA3),
+    "ootomo-yokota": (VOLTA, VOLTA_FP16, TURING, HOPPER, CDNA1, CDNA3, AMX_FP16),
     "ootomo-yokota@products=00.10.01.11,c=last": (VOLTA, HOPPER),
     "ootomo-yokota@scale=24,schedule=gemm": (VOLTA,),
     "ootomo-yokota@scale=5,outside=all,products=11.00.02.20": (TURING,),
     "ootomo-yokota@outside=none,rounding=rna,residual_rounding=rtn": (VOLTA,),
     "ootomo-yokota-tf32": (TF32, XF32),
+    "ootomo-yokota-bf16": (BF16, AMX_BF16),
     "3xtf32": (TF32, XF32),
     "3xtf32@products=10.01.00.11,accumulators=separate": (TF32,),
     "bf16x3": (BF16, CDNA2_BF16),
@@ -128,7 +130,7 @@ def test_many_operands_agree(algorithm, unit):
 
 SMALL = {"plain": VOLTA, "markidis-a": VOLTA, "markidis": VOLTA, "ootomo-yokota": VOLTA, "promoted": CDNA1}
 SMALL |= {"ootomo-yokota-tf32": TF32, "3xtf32": TF32, "slices": INT8}
-SMALL |= dict.fromkeys(("bf16x3", "bf16x6", "bf16x9"), BF16)
+SMALL |= dict.fromkeys(("bf16x3", "bf16x6", "bf16x9", "ootomo-yokota-bf16"), BF16)
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)

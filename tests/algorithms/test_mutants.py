@@ -94,7 +94,7 @@ MUTANTS: dict[str, tuple[Callable[[Any], Algorithm], ...]] = {
     "plain": ONE_WORD,
     "promoted": ONE_WORD,
     "ootomo-yokota": SEPARATE,
-    "ootomo-yokota-tf32": (*WORDS, scaled_back_by_places(1)),
+    **dict.fromkeys(("ootomo-yokota-tf32", "ootomo-yokota-bf16"), (*WORDS, scaled_back_by_places(1))),
     "slices": (exponent_off_by_one, last_slice_lost, two_slices_exchanged),
     **dict.fromkeys(("markidis-a", "markidis", "3xtf32", "bf16x3", "bf16x6", "bf16x9"), WORDS),
 }

@@ -22,7 +22,7 @@ TF32, INT8 = "ampere/mma.m16n8k4.f32.tf32.tf32.f32", "turing/mma.m8n8k16.s32.s8.
 UNITS = {
     **dict.fromkeys(("plain", "markidis-a", "markidis", "ootomo-yokota", "promoted"), VOLTA),
     **dict.fromkeys(("3xtf32", "ootomo-yokota-tf32"), TF32),
-    **dict.fromkeys(("bf16x3", "bf16x6", "bf16x9"), BF16),
+    **dict.fromkeys(("bf16x3", "bf16x6", "bf16x9", "ootomo-yokota-bf16"), BF16),
     "slices": INT8,
     "slices@slices=9,kept=all,outside=fp32": INT8,
     "plain@rounding=rtp": VOLTA,
@@ -31,6 +31,7 @@ UNITS = {
     "markidis@intermediate=fp16": VOLTA,
     "bf16x6@rounding=rtp,residual_rounding=rtp": "riscv/bulk.m1n1k4.f32.bf16.bf16.f32",
     "ootomo-yokota@scale=24,outside=all,c=last": "cdna1/v_mfma_f32_32x32x8f16",
+    "ootomo-yokota-bf16@c=last": AMX,
     "promoted@interval=32": "cdna3/v_mfma_f32_16x16x32_fp8_fp8",
 }
 
@@ -85,7 +86,7 @@ def test_every_algorithm_is_tried():
 
 def test_nothing_is_known_of_a_unit_that_states_no_bound_of_its_sums():
     span, k = Span(-3, 2), 32
-    for name, known in ((AMX, False), (BF16, False), ("ampere/bf16", True)):
+    for name, known in ((AMX, True), (f"{AMX}@rho=rtp-fp32", False), (BF16, False), ("ampere/bf16", True)):
         unit, arithmetic = find_design(name), Arithmetic(INTEGERS)
         x = Number(unit.a_format, INTEGERS.unsigned(0, unit.a_format.bits), span)
         d = arithmetic.call("d", unit, [x] * k, [x] * k, Number(OPERANDS, INTEGERS.unsigned(0, 32), span))
