@@ -86,7 +86,7 @@ def ftz_addmul(
     if P < 1 or P & (P - 1):
         raise ValueError(f"P is {P}, not a power of two")
     flushed = FLUSHED[subnormals]
-    rounding = {"rho": rho, "overflow": overflow, "flush": "d" in flushed}
+    rounding: dict[str, Any] = {"rho": rho, "overflow": overflow, "flush": "d" in flushed}
 
     def add(x: Number, y: int) -> int:
         return ieee_add(x, decode(y, format), format, nan_code, **rounding)
@@ -525,8 +525,8 @@ def gtr_fdpa(
 ) -> int:
     """Xie, algorithms 5 and 11, for one element; parameters as for ``tr_fdpa``.
 
-    With ``far_c`` "specials-dropped" an infinite or NaN c has the exponent -1 that frexp gives it, and is dropped as any
-    other c is (MMA-Sim 2.1.1, arithmetic/fdpa.py, gtr_fdpa; fpy, examples/mmasim/models/amd.py).
+    With ``far_c`` "specials-dropped" an infinite or NaN c has the exponent -1 that frexp gives it, and is dropped as
+    any other c is (MMA-Sim 2.1.1, arithmetic/fdpa.py, gtr_fdpa; fpy, examples/mmasim/models/amd.py).
     With a ``block``, E8M0 scales enter each product as in algorithm 8 (a combination that no source describes).
     """
     inner = Design(
@@ -553,9 +553,9 @@ def gtr_fdpa(
         even, odd = (truncated_sum(half, fraction_bits) for half in (terms[0::2], terms[1::2]))
         products = rounded_sum(even, odd, fraction_bits, late_alignment)
         joins = c_term(accumulator, inner)
-        if far_c == "specials-dropped" and accumulator.kind in ("inf", "nan"):
-            if products.exponent is not None and products.exponent - fraction_bits - 1 > -1:
-                accumulator, joins = Number("zero", 0, 0, 0, 0), Term(0, 0, None)
+        reads_minus_1 = far_c == "specials-dropped" and accumulator.kind in ("inf", "nan")
+        if reads_minus_1 and products.exponent is not None and -1 < products.exponent - fraction_bits - 1:
+            accumulator, joins = Number("zero", 0, 0, 0, 0), Term(0, 0, None)
         special = rounded_special_value(pairs, accumulator, design)
         if special is not None:
             return special
