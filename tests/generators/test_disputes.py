@@ -91,7 +91,7 @@ def test_profiles_set_the_points_as_the_table_says():
 
 
 READINGS = [
-    ("cdna2/v_mfma_f32_32x32x2bf16", "flushed_sign=positive", "flushed_sign=positive-zeros"),
+    ("cdna2/v_mfma_f32_32x32x2bf16", "minus_zero=kept", "minus_zero=positive"),
     ("cdna2/v_mfma_f32_32x32x2bf16", "zero_product_sign=ieee", "zero_product_sign=plus-zero"),
     ("cdna3/v_mfma_f32_32x32x16_bf8_bf8", "far_c=dropped", "far_c=specials-dropped"),
     ("rtx-blackwell/block16.f32.e2m1.e2m1.f32.ue4m3", "zero_group=scales", "zero_group=scale-minus-126"),
