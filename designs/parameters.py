@@ -55,6 +55,7 @@ _SHOWN_FIRST = [
     "zero_group",
     "group_e_zero",
     "zero_product_sign",
+    "minus_zero",
     "first",
     "truncates",
     "normalises",

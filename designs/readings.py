@@ -130,14 +130,12 @@ class Subnormals(StrEnum):
 
 
 class FlushedSign(StrEnum):
-    """The zero that a subnormal operand becomes, c in each step of a chain."""
+    """The zero that a subnormal operand becomes."""
 
     POSITIVE = "positive"
     """+0"""
     KEPT = "kept"
     """a zero of its sign (denormals-are-zero of x86)"""
-    POSITIVE_ZEROS = "positive-zeros"
-    """+0, and so does an operand that is -0 (open point 16)"""
 
 
 class FlushedResult(StrEnum):
@@ -158,6 +156,15 @@ class Tininess(StrEnum):
     """when it is below the smallest normal number once rounded as though exponents had no lower end"""
     EXACT = "exact"
     """when it is below the smallest normal number before it is rounded"""
+
+
+class MinusZero(StrEnum):
+    """Open point 16: an element, or a c that enters an instruction, that is -0."""
+
+    KEPT = "kept"
+    """stays -0"""
+    POSITIVE = "positive"
+    """becomes +0"""
 
 
 class ZeroProductSign(StrEnum):

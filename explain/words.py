@@ -129,8 +129,9 @@ def readings(step: Step) -> Iterator[str]:
     extra = step.design.settings.get("c_extra_bits", 0)
     if extra and pattern_number(*step.accumulator):
         yield f"{step.accumulator_name} keeps {extra} bits more than F: it is aligned with an exponent {extra} lower"
-    if step.design.settings.get("flushed_sign") is FlushedSign.POSITIVE_ZEROS:
-        zeros = [name for name, column, (f, x) in read if step.flushes(column) and is_negative_zero(f, x)]
+    if step.design.step.clears_minus_zero:
+        enters = step.index % (step.design.k // step.design.step.L) == 0
+        zeros = [name for name, column, (f, x) in read if is_negative_zero(f, x) and (column != "c" or enters)]
         if zeros:
             yield f"operands of -0 that read +0: {listed(zeros)}"
     ones = [str(name) for name, value in step.terms.items() if value and not _value(step, name)]
@@ -173,12 +174,7 @@ def _value(step: Step, name: Name) -> Fraction:
             return step.terms[name]
 
 
-_ZERO = {
-    FlushedSign.POSITIVE: "+0",
-    FlushedSign.POSITIVE_ZEROS: "+0",
-    FlushedSign.KEPT: "a zero of their sign",
-    None: "zero",
-}
+_ZERO = {FlushedSign.POSITIVE: "+0", FlushedSign.KEPT: "a zero of their sign", None: "zero"}
 
 
 def flushed(step: Step, operands: Sequence[tuple[str, Pattern]]) -> Iterator[str]:

@@ -106,7 +106,7 @@ def _one_step(design: Design, length: int) -> Design:
     if len(datapath(design, length)) > 1:
         if design.c_format is not design.d_format:
             raise DesignError(f"{design.name}: the first step of a chain reads another format of c than the others")
-        if not design.chain.keeps_infinities:
+        if not design.chain.keeps_infinities or design.step.clears_minus_zero:
             raise DesignError(f"{design.name}: a step of a chain reads numbers that no first step is given")
     # where c joins once, after the chain, the steps of the chain still read any accumulator but the first
     return replace(design, k=design.step.L, chain=replace(design.chain, k_order=CONSECUTIVE, adds_c_once=False))

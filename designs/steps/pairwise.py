@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from mmaproof.designs.readings import NegativeZero, Summation, ZeroProductSign, ZeroSum
+from mmaproof.designs.readings import MinusZero, NegativeZero, Summation, ZeroProductSign, ZeroSum
 from mmaproof.designs.signature import Signature
 from mmaproof.designs.steps.record import parameter
 from mmaproof.designs.steps.step import Guarantee, RoundedStep, stated
@@ -24,11 +24,23 @@ class PairwiseStep(RoundedStep):
         "sign of a product that is exactly zero",
         "publications disagree: open points 9 and 16",
     )
+    minus_zero: MinusZero = parameter(
+        MinusZero.KEPT,
+        MinusZero,
+        "an operand that is -0: an element, or c where it enters an instruction",
+        "publications disagree: open point 16",
+    )
+
+    @property
+    def clears_minus_zero(self) -> bool:
+        """The parameter ``minus_zero``."""
+        return self.minus_zero is MinusZero.POSITIVE
 
     @property
     def guarantees(self) -> frozenset[Guarantee]:
         """It consists of IEEE 754 operations, so it guarantees what these guarantee."""
-        return self.about_numbers | stated(
+        changed = {Guarantee.UNCHANGED_OPERANDS} if self.clears_minus_zero else frozenset()
+        return self.about_numbers - changed | stated(
             {
                 Guarantee.ROUNDED_OPERATIONS: True,
                 Guarantee.ADDER_TREE: True,

@@ -148,6 +148,14 @@ class Step(Record):
         return False
 
     @property
+    def clears_minus_zero(self) -> bool:
+        """Whether an element that is -0, and such a c where it enters an instruction, reads +0.
+
+        Then the steps of an instruction do not all read their c alike.
+        """
+        return False
+
+    @property
     def can_start_at_zero(self) -> bool:
         """Whether the first step of a chain can take +0 in place of c, so that c is added after the last step."""
         return False
@@ -199,7 +207,7 @@ class RoundedStep(Step):
         FlushedSign.POSITIVE,
         FlushedSign,
         "zero that a subnormal operand becomes",
-        "Xie et al. 2026, algorithm 2; kept: x86 CPUs as run; of -0: open point 16",
+        "Xie et al. 2026, algorithm 2; kept: x86 CPUs as run",
         only=_flushes_operands,
     )
     flushed_result: FlushedResult = parameter(

@@ -240,7 +240,7 @@ def ask_solver(design: Design, wanted: Bin, ask: Ask, limits: Limits) -> Asked:
 def _is_any_step(design: Design) -> bool:
     """Return whether what one step can do with any c includes what any step of the instruction can do."""
     alike = design.c_format is design.d_format and not design.chain.adds_c_once
-    return alike and design.chain.keeps_infinities
+    return alike and design.chain.keeps_infinities and not design.step.clears_minus_zero
 
 
 @dataclass(frozen=True)

@@ -57,7 +57,7 @@ GROUPS = (
     ("late_rounding", "far_c"),
     ("group_size", "zero_group", "group_e_zero"),
     ("widening", "low_bits"),
-    ("subnormals", "flushed_sign", "flushed_result", "zero_product_sign", "tininess"),
+    ("subnormals", "flushed_sign", "flushed_result", "zero_product_sign", "minus_zero", "tininess"),
     ("zero_c", "zero_product", "e_zero"),
     ("floor",),
     ("c_subnormal", "negative_zero", "zero_sum"),

@@ -31,7 +31,7 @@ from mmaproof.smt.semantics.pairwise_step import pairwise_step
 from mmaproof.smt.semantics.sequential_step import sequential_step
 from mmaproof.smt.semantics.signals import StepSignals
 from mmaproof.smt.semantics.terms import Factors
-from mmaproof.smt.semantics.unpack import Unpacked, unpack, widen
+from mmaproof.smt.semantics.unpack import Unpacked, unpack, widen, without_minus_zero
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +43,7 @@ class Reading:
     flushes_a: bool
     flushes_b: bool
     flushed_sign: FlushedSign
+    clears_minus_zero: bool
     widening: Widening
     scale: Format | None
     block: int | None
@@ -53,7 +54,8 @@ class Reading:
         step, signature = design.step, design.signature
         if not isinstance(step, RoundedStep):
             raise TypeError(f"{type(step).__name__} reads no floating-point numbers")
-        read = (step.subnormals.of_a, step.subnormals.of_b, step.flushed_sign, step.widening)
+        flushed = (step.subnormals.of_a, step.subnormals.of_b, step.flushed_sign)
+        read = (*flushed, step.clears_minus_zero, step.widening)
         return cls(signature.a, signature.b, *read, signature.scale, signature.block)
 
 
@@ -130,7 +132,8 @@ def _step(
         return integer_step(design, step, algebra, path, a, b, c)
     products = _products(Reading.of(design), algebra, operands, path.ks)
     c_format, before = path.c.format_in(design), None if path.c.step is None else steps[path.c.step]
-    accumulator = _accumulator(design, algebra, c, c_format, before)
+    enters = len(steps) % (design.k // step.L) == 0
+    accumulator = _accumulator(design, algebra, c, c_format, before, enters)
     match step:
         case FusedStep():
             return fused_step(design, step, algebra, path, products, accumulator)
@@ -183,6 +186,8 @@ def _factors(reading: Reading, algebra: Algebra[D, T], operands: OperandWords[D]
     for name, fmt, column, flushes in (of_a, of_b):
         pattern = _element(algebra, fmt, column, k)
         x = ieee.read(algebra, fmt, pattern, flushes=flushes, flushed_sign=reading.flushed_sign)
+        if reading.clears_minus_zero:
+            x = without_minus_zero(x)
         if reading.widening.target is not None:
             x = widen(algebra, fmt, reading.widening.target, x)
         elements.append(x.named(Element(name, k)))
@@ -194,10 +199,16 @@ def _factors(reading: Reading, algebra: Algebra[D, T], operands: OperandWords[D]
 
 
 def _accumulator(
-    design: Design, algebra: Algebra[D, T], c: Word[D], fmt: Format, before: StepSignals[D, T] | None
+    design: Design, algebra: Algebra[D, T], c: Word[D], fmt: Format, before: StepSignals[D, T] | None, enters: bool
 ) -> Unpacked[D, T]:
-    """Unpack the accumulator; under ``chain_infinity`` finite, an infinity that rho produced is a number."""
-    accumulator = ieee.read_accumulator(algebra, design.step, fmt, c).named(Addend.C)
+    """Unpack the accumulator; under ``chain_infinity`` finite, an infinity that rho produced is a number.
+
+    ``enters`` says whether it enters an instruction, and does not come from a step of the same.
+    """
+    accumulator = ieee.read_accumulator(algebra, design.step, fmt, c)
+    if enters and design.step.clears_minus_zero:
+        accumulator = without_minus_zero(accumulator)
+    accumulator = accumulator.named(Addend.C)
     if before is None or design.chain.chain_infinity is ChainInfinity.INFINITE:
         return accumulator
     produced = before.overflowed & ~before.special.infinite

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Generic, assert_never
+from typing import Generic
 
 from mmaproof.designs.formats import Format, Specials
 from mmaproof.designs.readings import FlushedSign
@@ -123,23 +123,19 @@ def unpack(algebra: Algebra[D, T], fmt: Format, pattern: Word[D]) -> Unpacked[D,
 
 def flush_subnormal(x: Unpacked[D, T], sign: FlushedSign) -> Unpacked[D, T]:
     """Return ``x`` with a zero in the place of a subnormal: +0, or one of its sign (Xie et al. 2026, algorithm 2)."""
-    algebra, negative = x.significand.algebra, x.negative
-    match sign:
-        case FlushedSign.POSITIVE:
-            negative = negative & ~x.subnormal
-        case FlushedSign.POSITIVE_ZEROS:
-            negative = negative & ~(x.subnormal | x.zero & ~x.nan)
-        case FlushedSign.KEPT:
-            pass
-        case _:
-            assert_never(sign)
+    algebra = x.significand.algebra
     return replace(
         x,
-        negative=negative,
+        negative=x.negative & ~x.subnormal if sign is FlushedSign.POSITIVE else x.negative,
         significand=ite(x.subnormal, algebra.unsigned(0, x.significand.width), x.significand),
         zero=x.zero | x.subnormal,
         subnormal=algebra.truth(False),
     )
+
+
+def without_minus_zero(x: Unpacked[D, T]) -> Unpacked[D, T]:
+    """Return ``x``, +0 in the place of -0."""
+    return replace(x, negative=x.negative & ~(x.zero & ~x.nan))
 
 
 def widen(algebra: Algebra[D, T], fmt: Format, target: Format, x: Unpacked[D, T]) -> Unpacked[D, T]:

@@ -13,7 +13,7 @@ from mmaproof.generators.disputes import disputed_designs, find_disputes
 from mmaproof.properties.equivalence import Equivalence
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.verdict import Status
-from mmaproof.verification.compare import Comparison
+from mmaproof.verification.compare import Comparison, compare
 
 LIMITS = Limits(60, 4 << 30)
 
@@ -57,7 +57,7 @@ def test_bf16_on_ampere_shows_every_point_that_it_can():
 
 @pytest.mark.parametrize(
     ("architecture", "points"),
-    [pytest.param("cdna1", {7, 9}, marks=pytest.mark.middle), ("cdna2", {10}), ("rdna3.5", {41})],
+    [pytest.param("cdna1", {7, 9}, marks=pytest.mark.middle), ("cdna2", {10, 16}), ("rdna3.5", {41})],
 )
 def test_amd_points(architecture, points):
     found = list(disputes_of(architecture, lambda d: d.k <= 4))
@@ -88,6 +88,23 @@ def test_profiles_set_the_points_as_the_table_says():
     assert find_design("hopper/mma.f16.f16.f16.f16@as=fpy").step.e_zero == -22
     assert find_design("hopper/wgmma.f16.f16.f16@as=khattak-mikaitis").step.floor is None
     assert find_design("cdna3/v_mfma_f32_32x32x8_f16@as=fpy").step.join.late_rounding == "twice"
+
+
+READINGS = [
+    ("cdna2/v_mfma_f32_32x32x2bf16", "minus_zero=kept", "minus_zero=positive"),
+    ("cdna2/v_mfma_f32_32x32x2bf16", "zero_product_sign=ieee", "zero_product_sign=plus-zero"),
+    ("cdna3/v_mfma_f32_32x32x16_bf8_bf8", "far_c=dropped", "far_c=specials-dropped"),
+    ("rtx-blackwell/block16.f32.e2m1.e2m1.f32.ue4m3", "zero_group=scales", "zero_group=scale-minus-126"),
+    ("rtx-blackwell/block16.f32.e2m1.e2m1.f32.ue4m3", "zero_group=e-zero", "zero_group=scale-minus-126"),
+]
+
+
+@pytest.mark.parametrize(("name", "first", "second"), READINGS)
+def test_readings_of_mma_sim_are_told_apart(name, first, second):
+    answer = compare(find_design(f"{name}@{first}"), find_design(f"{name}@{second}"), solver="bitwuzla", limits=LIMITS)
+    assert answer.status is Status.REFUTED
+    for found, d in answer.outputs.items():
+        assert reference_result(find_design(found), answer.witness) == d
 
 
 def test_names_of_profiles_are_read_back():

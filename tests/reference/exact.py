@@ -12,7 +12,7 @@ operands are bit patterns. The other families are in families.py and accumulator
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from reference.formats import CONVERSIONS, FORMATS, Number, convert, decode, floor_log2, is_subnormal
 
@@ -99,12 +99,9 @@ class Design:
 def read(pattern: int, format: str, flush: bool, flushed_sign: str = "positive") -> Number:
     """Xie, algorithm 2, lines 1 to 3, where subnormal operands are flushed: such a one becomes +0.
 
-    With ``flushed_sign`` "kept" it becomes a zero of its sign (Intel SDM volume 1, denormals-are-zeros). With
-    "positive-zeros" -0 becomes +0 as well.
+    With ``flushed_sign`` "kept" it becomes a zero of its sign (Intel SDM volume 1, denormals-are-zeros).
     """
     x = decode(pattern, format)
-    if flush and x.kind == "zero" and flushed_sign == "positive-zeros":
-        return replace(x, sign=0)
     if not flush or not is_subnormal(x, format):
         return x
     return Number("zero", x.sign if flushed_sign == "kept" else 0, 0, x.scale, x.exponent)

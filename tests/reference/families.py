@@ -7,7 +7,7 @@ excess of whole steps, groups or blocks are the caller's to pad with +0.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from reference.exact import (
@@ -67,15 +67,17 @@ def ftz_addmul(
     rho: str = "rne-fp32",
     overflow: str = "A",
     subnormals: str = "flushed",
-    flushed_sign: str = "positive",
+    minus_zero: str = "kept",
     zero_products: str = "ieee",
+    instruction: int | None = None,
     nan_code: int,
 ) -> int:
     """Xie, algorithms 1 and 2, for one element; d and every intermediate result are of the format of rho.
 
-    With ``flushed_sign`` "positive-zeros" operands of -0 become +0 too: MMA-Sim 2.1.1, arithmetic/ftz_mul_add.py, and
-    fpy's models compare magnitudes with the smallest normal number. With ``zero_products`` "plus-zero" a product is a
-    fused multiply-add with +0: MMA-Sim of early 2026, simulator/arithmetic.py, pairwise_dot.
+    With ``minus_zero`` "positive" elements of -0 become +0, and so does such a c of an ``instruction`` of so many
+    products: MMA-Sim 2.1.1, arithmetic/ftz_mul_add.py, and fpy's models compare magnitudes with the smallest normal
+    number. With ``zero_products`` "plus-zero" a product is a fused multiply-add with +0: MMA-Sim of early 2026,
+    simulator/arithmetic.py, pairwise_dot.
 
     ``P`` is a power of two: P consecutive products are summed as a balanced tree. With "kept" subnormal numbers the
     same tree is plain IEEE arithmetic with gradual underflow (point 9, reading B, and point 10 by P). Every operation
@@ -86,7 +88,7 @@ def ftz_addmul(
     if P < 1 or P & (P - 1):
         raise ValueError(f"P is {P}, not a power of two")
     flushed = FLUSHED[subnormals]
-    rounding = {"rho": rho, "overflow": overflow, "flush": "d" in flushed}
+    rounding: dict[str, Any] = {"rho": rho, "overflow": overflow, "flush": "d" in flushed}
 
     def add(x: Number, y: int) -> int:
         return ieee_add(x, decode(y, format), format, nan_code, **rounding)
@@ -97,16 +99,23 @@ def ftz_addmul(
         half = len(products) // 2
         return add(decode(tree(products[:half]), format), tree(products[half:]))
 
+    def cleared(x: Number) -> Number:
+        return replace(x, sign=0) if x.kind == "zero" and minus_zero == "positive" else x
+
     plus_zero = Number("zero", 0, 0, 0, 0)
-    products = [
-        fused_multiply_add(x, y, plus_zero, format, nan_code, **rounding)
-        if zero_products == "plus-zero"
-        else ieee_multiply(x, y, format, nan_code, **rounding)
-        for x, y in decode_pairs(a, b, a_format, b_format, P, subnormals, flushed_sign)
-    ]
+    products = []
+    for x, y in decode_pairs(a, b, a_format, b_format, P, subnormals):
+        factors = cleared(x), cleared(y)
+        if zero_products == "plus-zero":
+            products.append(fused_multiply_add(*factors, plus_zero, format, nan_code, **rounding))
+        else:
+            products.append(ieee_multiply(*factors, format, nan_code, **rounding))
     d, d_format = c, c_format
     for start in range(0, len(products), P):
-        d = add(read(d, d_format, "c" in flushed, flushed_sign), tree(products[start : start + P]))
+        accumulator = read(d, d_format, "c" in flushed)
+        if start % (instruction or len(products)) == 0:
+            accumulator = cleared(accumulator)
+        d = add(accumulator, tree(products[start : start + P]))
         d_format = format
     return d
 
@@ -525,8 +534,8 @@ def gtr_fdpa(
 ) -> int:
     """Xie, algorithms 5 and 11, for one element; parameters as for ``tr_fdpa``.
 
-    With ``far_c`` "specials-dropped" an infinite or NaN c has the exponent -1 that frexp gives it, and is dropped as any
-    other c is (MMA-Sim 2.1.1, arithmetic/fdpa.py, gtr_fdpa; fpy, examples/mmasim/models/amd.py).
+    With ``far_c`` "specials-dropped" an infinite or NaN c has the exponent -1 that frexp gives it, and is dropped as
+    any other c is (MMA-Sim 2.1.1, arithmetic/fdpa.py, gtr_fdpa; fpy, examples/mmasim/models/amd.py).
     With a ``block``, E8M0 scales enter each product as in algorithm 8 (a combination that no source describes).
     """
     inner = Design(
@@ -553,9 +562,9 @@ def gtr_fdpa(
         even, odd = (truncated_sum(half, fraction_bits) for half in (terms[0::2], terms[1::2]))
         products = rounded_sum(even, odd, fraction_bits, late_alignment)
         joins = c_term(accumulator, inner)
-        if far_c == "specials-dropped" and accumulator.kind in ("inf", "nan"):
-            if products.exponent is not None and products.exponent - fraction_bits - 1 > -1:
-                accumulator, joins = Number("zero", 0, 0, 0, 0), Term(0, 0, None)
+        reads_minus_1 = far_c == "specials-dropped" and accumulator.kind in ("inf", "nan")
+        if reads_minus_1 and products.exponent is not None and -1 < products.exponent - fraction_bits - 1:
+            accumulator, joins = Number("zero", 0, 0, 0, 0), Term(0, 0, None)
         special = rounded_special_value(pairs, accumulator, design)
         if special is not None:
             return special

@@ -63,7 +63,7 @@ VARIED = {
     ),
     "ftz-addmul": (
         ("cdna2/v_mfma_f32_32x32x8f16", "cdna2/v_mfma_f32_32x32x8bf16_1k"),
-        "L flushed_sign zero_product_sign",
+        "L zero_product_sign minus_zero",
     ),
     "emulated-fp8": (
         ("hopper/mma.f32.e4m3.e4m3.f32", "hopper/mma.f16.e5m2.e4m3.f16"),
