@@ -118,7 +118,13 @@ def test_e_max_that_is_no_exponent_of_a_number(settings, others):
 WHAT_IFS = [
     *("", "alignment=jam", "alignment=jam,floor=100", "alignment=floor", "alignment=nearest,floor=60", "floor=100"),
     *("join=round-down", "join=round-down,late_alignment=truncate", "join=ieee", "grouping=even-odd", "carry_bits=0"),
-    *("zero_c=e-zero,e_zero=100", "alignment=jam,zero_c=natural", "alignment=jam,zero_product=absent,zero_c=absent", "rho=rtp-fp32", "rho=rna-fp32"),
+    *(
+        "zero_c=e-zero,e_zero=100",
+        "alignment=jam,zero_c=natural",
+        "alignment=jam,zero_product=absent,zero_c=absent",
+        "rho=rtp-fp32",
+        "rho=rna-fp32",
+    ),
     *("summation=sequential", "summation=sequential,first=index,normalises=yes", "summation=pairwise", "L=1"),
     *("summation=pairwise,rho=rtn-fp32", "summation=sequential,rho=rtp-fp32", "summation=interleaved"),
 ]
