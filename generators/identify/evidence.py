@@ -82,6 +82,19 @@ class Evidence:
         agreeing = np.bincount(self._kind_of_row, weights=self.agrees(behaviour))
         return float(sum((agreeing / np.bincount(self._kind_of_row)).tolist()))
 
+    def shift(self, behaviour: Behaviour) -> list[int]:
+        """Return the power of two by which the unit's products are shifted, judging by the exponents of d; or nothing.
+
+        It is the one that most results are away from those of the design that behaves so. The design's own is included.
+        """
+        design = self.interface.design(behaviour)
+        fmt = design.d_format
+        at, top = fmt.fraction_bits + fmt.ignored_bits, (1 << fmt.exponent_bits) - 1
+        ours, theirs = ((x.astype(np.int64) >> at) & top for x in (evaluate_batch(design, self.batch), self.d))
+        normal = (ours > 0) & (ours < top) & (theirs > 0) & (theirs < top)
+        away, counts = np.unique((theirs - ours)[normal], return_counts=True)
+        return [behaviour["product_shift"] + int(x) for x in away[np.argsort(-counts)][:2]]
+
     def contradiction(self, behaviour: Behaviour) -> int | None:
         """Return the row of fewest nonzero products that the design gets wrong, None where there is none."""
         wrong = np.flatnonzero(~self.agrees(behaviour))

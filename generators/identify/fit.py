@@ -5,29 +5,39 @@ from __future__ import annotations
 import itertools
 import math
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from mmaproof.designs.catalogue import load_catalogue
 from mmaproof.designs.conversions import RHO
 from mmaproof.designs.errors import DesignError, InputError
+from mmaproof.designs.parameters import DEFINITIONS
+from mmaproof.designs.readings import ZeroC, ZeroProduct
 from mmaproof.generators.identify.behaviour import Behaviour
 from mmaproof.generators.identify.evidence import Evidence
 from mmaproof.generators.identify.space import GROUPS, MAKE_UP, STRUCTURE, Axes, Interface, variants
 
 STARTS = 5
 """Known units from which the search goes on, the best first."""
+COARSE = 40
+"""Most values of a range of integers that are tried before those near the best of them."""
+REFINED = 2
+"""Settings of the other parameters of a group for which the values near the best are tried."""
 
 
 @dataclass
 class Fit:
-    """The search for parameters that fit: ``tried`` are all that were held against the evidence."""
+    """The search for parameters that fit: ``tried`` are all that were held against the evidence.
+
+    With ``wide`` it takes integers from the whole of their ranges, which ladders in the evidence must show.
+    """
 
     evidence: Evidence
     axes: Axes
     deadline: float
     tried: set[Behaviour] = field(default_factory=set)
+    wide: bool = False
 
     def score(self, behaviour: Behaviour) -> float:
         """Return how well a behaviour agrees with the evidence."""
@@ -58,7 +68,7 @@ class Fit:
         changes = {
             name: _nearest(behaviour[name], values)
             for name, values in self.axes.items()
-            if name in behaviour.settings and behaviour[name] not in values
+            if name in behaviour.settings and not self.axes.allows(name, behaviour[name])
         }
         moved = behaviour.change(**changes).at_length(self.evidence.interface.k)
         try:
@@ -67,11 +77,18 @@ class Fit:
             return None
         return moved
 
-    def climb(self, start: Behaviour) -> Behaviour:
-        """Return the best that changing one group of parameters at a time, the most helpful first, leads to."""
+    def climb(self, start: Behaviour, *, in_pairs: bool = False) -> Behaviour:
+        """Return the best that changing one group of parameters at a time, the most helpful first, leads to.
+
+        With ``in_pairs`` two parameters of the structure are changed together where no group leads further.
+        """
         best = start
         while not (self.evidence.fits(best) or self.is_late()):
-            found = self._best(best, GROUPS) or self._best(best, tuple(itertools.combinations(STRUCTURE, 2)))
+            found = self._of_ranges(best) if self.wide else None
+            if found is None or not self.evidence.fits(found):
+                found = max(filter(None, (found, self._best(best, GROUPS))), key=self.score, default=None)
+            if found is None and in_pairs:
+                found = self._best(best, tuple(itertools.combinations(STRUCTURE, 2)))
             if found is None:
                 break
             best = found
@@ -89,19 +106,99 @@ class Fit:
                     return best
         return best
 
+    def simplified(self, behaviour: Behaviour) -> Behaviour:
+        """Return the behaviour with every parameter at its default that fits as well so, given those before it."""
+        for name in reversed(behaviour.settings):
+            found = behaviour.change(**{name: DEFINITIONS[name].default})
+            try:
+                if self.evidence.fits(found):
+                    behaviour = found
+            except DesignError:
+                continue
+        self.tried.add(behaviour)
+        return behaviour
+
+    def _of_ranges(self, behaviour: Behaviour) -> Behaviour | None:
+        """Return the best that has one integer from anywhere in its range, None where none is better."""
+        best, score = None, self.score(behaviour)
+        for names in sorted(GROUPS, key=len):
+            for name in self.axes.ranges.keys() & set(names):
+                for found in self._of_range(behaviour, names, name):
+                    if (reached := self.score(found)) > score:
+                        best, score = found, reached
+                if (best is not None and self.evidence.fits(best)) or self.is_late():
+                    return best
+        return best
+
+    def _of_range(self, behaviour: Behaviour, names: tuple[str, ...], name: str) -> Iterator[Behaviour]:
+        """Yield behaviours with the integers of a range that agree best, the other parameters of its group varied.
+
+        Values that are far apart are tried first, then those near the best. The further a value is from that of the
+        unit, the more rungs of a ladder it gets wrong.
+        """
+        others = tuple(x for x in names if x != name)
+        varied = variants(behaviour, others, self.axes, self.evidence.interface) if others else ()
+        values = self.axes.ranges[name]
+        apart = 4 ** max(0, math.ceil(math.log(max(len(values), 1) / COARSE, 4)))
+        found: list[dict[int, tuple[float, Behaviour]]] = []
+        for base in (behaviour, *varied):
+            if name in base.settings and not self.is_late():
+                coarse = self.evidence.shift(base) if name == "product_shift" else [*values[::apart], *values[-1:]]
+                found.append(self._scores(base, name, coarse))
+        found = sorted(filter(None, found), key=lambda x: -max(score for score, _ in x.values()))
+        for reached in found[:REFINED]:
+            yield self._refined(name, reached, 1 if name == "product_shift" else apart)
+
+    def _refined(self, name: str, reached: dict[int, tuple[float, Behaviour]], apart: int) -> Behaviour:
+        """Return the best of a range, of which values ``apart`` from each other were tried."""
+        values, tried = self.axes.ranges[name], dict(reached)
+        while apart > 1 and not self.is_late():
+            best, apart = _most_promising(tried), apart // 4
+            near = {x + i * apart for x in best for i in range(-3, 4)} - tried.keys()
+            tried |= self._scores(tried[best[0]][1], name, sorted(x for x in near if x in values))
+        return max(tried.values(), key=lambda x: x[0])[1]
+
+    def _scores(self, base: Behaviour, name: str, values: Iterable[int]) -> dict[int, tuple[float, Behaviour]]:
+        """Return how well ``base`` agrees with values of one parameter, those left out that give no valid design."""
+        reached: dict[int, tuple[float, Behaviour]] = {}
+        for value in values:
+            try:
+                found = base.change(**{name: value})
+                reached[value] = (self.evidence.score(found), found)
+            except DesignError:
+                continue
+        return reached
+
     def alternatives(self, behaviour: Behaviour) -> Iterator[Behaviour]:
         """Yield behaviours that fit as well and differ from this one in one group only."""
-        for names in (*GROUPS, *MAKE_UP):
-            for found in variants(behaviour, names, self.axes, self.evidence.interface):
-                self.tried.add(found)
-                if self.evidence.fits(found):
-                    yield found
-                if self.is_late():
-                    return
+        varied = (variants(behaviour, x, self.axes, self.evidence.interface) for x in (*GROUPS, *MAKE_UP))
+        for found in itertools.chain(_exchanged(behaviour), *varied):
+            self.tried.add(found)
+            if self.evidence.fits(found):
+                yield found
+            if self.is_late():
+                return
 
     def is_late(self) -> bool:
         """Return whether the time is over."""
         return time.monotonic() > self.deadline
+
+
+def _most_promising(reached: Mapping[int, tuple[float, Behaviour]]) -> list[int]:
+    """Return two values that agree best; of equals those next to a value that agrees otherwise, where others lie."""
+    values = sorted(reached)
+    turns = {x for pair in itertools.pairwise(values) if reached[pair[0]][0] != reached[pair[1]][0] for x in pair}
+    return sorted(values, key=lambda x: (-reached[x][0], x not in turns))[:2]
+
+
+def _exchanged(behaviour: Behaviour) -> Iterator[Behaviour]:
+    """Yield behaviours with a floor where zeros read e_zero, and with zeros that read e_zero where there is a floor."""
+    zeros = {"zero_c": ZeroC.E_ZERO, "zero_product": ZeroProduct.E_ZERO}
+    reading = {n: x for n, x in zeros.items() if behaviour.settings.get(n) is x}
+    if reading and "floor" in behaviour.settings:
+        yield behaviour.change(floor=behaviour["e_zero"], zero_c=ZeroC.ABSENT, zero_product=ZeroProduct.ABSENT)
+    elif behaviour.settings.get("floor") is not None and "zero_product" in behaviour.settings:
+        yield behaviour.change(floor=None, e_zero=behaviour["floor"], **zeros)
 
 
 def _nearest(value: Any, values: Sequence[Any]) -> Any:

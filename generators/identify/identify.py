@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 import math
 import time
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,9 @@ from mmaproof.generators.identify.behaviour import Behaviour
 from mmaproof.generators.identify.differences import differing, first_differences
 from mmaproof.generators.identify.evidence import Evidence
 from mmaproof.generators.identify.fit import STARTS, Fit, known_behaviours
+from mmaproof.generators.identify.ladders import ladders
 from mmaproof.generators.identify.oracle import Oracle
+from mmaproof.generators.identify.outcome import Identification, ParameterVerdict
 from mmaproof.generators.identify.probes import first_probes, sparse
 from mmaproof.generators.identify.space import Axes, size, variants
 from mmaproof.smt.evaluate import equal_patterns, evaluate_batch
@@ -33,6 +35,10 @@ from mmaproof.verification.compare import compare
 from mmaproof.verification.distributions import DISTRIBUTIONS, draw
 
 MOST_BATCHES = 12
+MOST_LADDERS = 3
+"""Designs whose ladders are asked when nothing fits."""
+LADDER_ROWS = 300
+"""Rows of ladders that become evidence, about: where answers turn, and as many between."""
 SEARCHED = 4096
 """Rows of each distribution among which those that separate two designs are looked for."""
 EACH = 3
@@ -45,60 +51,6 @@ PRODUCTS_AT_ONCE = 1 << 20
 PROOF_SECONDS = 10.0
 PROOF_SHARE = 0.9
 """The share of the time after which no proof runs any more. The rest is for the report."""
-
-
-@dataclass(frozen=True)
-class ParameterVerdict:
-    """What is known of one parameter: its value, the values that are excluded, proved to be the same, or not decided.
-
-    ``row`` is the simplest row of the evidence that excludes another value, None where none does.
-    """
-
-    value: Any
-    excluded: tuple[Any, ...]
-    unobservable: tuple[Any, ...]
-    undecided: tuple[Any, ...]
-    row: int | None
-
-    @property
-    def status(self) -> str:
-        """What may be said of the value."""
-        if self.undecided:
-            return "several values fit"
-        return "not observable here" if self.unobservable and not self.excluded else "determined"
-
-
-@dataclass
-class Identification:
-    """The result. ``behaviour`` fits everything that was asked; it is None if no such behaviour was found.
-
-    ``nearest`` is the one that comes closest, with ``contradiction``, the simplest row that it gets wrong. ``matches``
-    are designs of the catalogue that behave so, or are proved equivalent to ``behaviour``, ``fitting`` others that
-    agree with all rows. What was not validated matches nothing: it only fits.
-    ``nan_codes`` are the patterns of the NaNs that the unit returned; NaNs are equal whatever their codes.
-    """
-
-    oracle: Oracle
-    evidence: Evidence
-    behaviour: Behaviour | None
-    nearest: Behaviour
-    contradiction: int | None
-    space: int
-    tried: int
-    findings: dict[str, ParameterVerdict] = field(default_factory=dict)
-    matches: tuple[Design, ...] = ()
-    fitting: tuple[Design, ...] = ()
-    validated: int = 0
-    seconds: float = 0.0
-    """without the validation"""
-    nan_codes: tuple[int, ...] = ()
-    late: bool = False
-    """whether time or batches were over before anything was found that fits"""
-
-    @property
-    def design(self) -> Design | None:
-        """The design of the behaviour that fits."""
-        return None if self.behaviour is None else self.evidence.interface.design(self.behaviour)
 
 
 class Identifier:
@@ -144,13 +96,14 @@ class Identifier:
             evidence = Evidence(self.interface, batch, d, probes.kinds[: len(batch)])
         fit = Fit(evidence, self.axes, self.deadline)
         starts = fit.ranked(known_behaviours(self.interface))
-        best = self._fitting(fit, starts[:STARTS])
+        best = self._fitting(fit, starts[:STARTS], ask=recorded is None)
         for _ in range(2 * MOST_BATCHES):
             if best is None or recorded is not None:
                 break
             if not (self._separates(fit, best) or self._is_refuted(fit, best) or self._is_split(fit, best)):
                 break
-            best = best if evidence.fits(best) else self._fitting(fit, [best, *starts[:STARTS]])
+            if not evidence.fits(best):
+                best = self._fitting(fit, [best, *starts[:STARTS]], ask=True)
         else:
             self.gave_up, best = True, None
         nearest = best or max(fit.tried, key=evidence.score)
@@ -177,15 +130,63 @@ class Identifier:
                 f"c = {self.interface.signature.c.hex(operands.c)}"
             )
 
-    def _fitting(self, fit: Fit, starts: Iterable[Behaviour]) -> Behaviour | None:
-        """Return a behaviour that fits all evidence, from the starts on; None where none were found."""
-        for start in starts:
-            reached = fit.climb(start)
+    def _fitting(self, fit: Fit, starts: Sequence[Behaviour], *, ask: bool) -> Behaviour | None:
+        """Return a behaviour that fits all evidence, from the starts on; None where none were found.
+
+        What is wrong with the nearest is rather an integer than the structure, so integers come first.
+        """
+        reached = fit.climb(starts[0])
+        if fit.evidence.fits(reached):
+            return reached
+        found = self._widened(fit, ask=ask)
+        for start in () if found else starts:
+            reached = fit.climb(start, in_pairs=True)
             if fit.evidence.fits(reached):
                 return reached
             if fit.is_late():
+                return None
+        return found or self._widened(fit, ask=ask)
+
+    def _widened(self, fit: Fit, *, ask: bool) -> Behaviour | None:
+        """Return a behaviour that fits and has integers from anywhere in their ranges; None where none was found.
+
+        The search goes on from the nearest one, once its ladders were asked, as long as that brings it nearer.
+        """
+        if not self.axes.ranges:
+            return None
+        fit.wide = True
+        for _ in range(MOST_LADDERS):
+            nearest = max(fit.tried, key=fit.evidence.score)
+            if fit.is_late() or (ask and not self._climbs_ladders(fit, nearest)):
                 break
+            reached = fit.climb(nearest)
+            if fit.evidence.fits(reached):
+                fit.wide = False
+                return fit.simplified(reached)
+            if fit.evidence.score(reached) <= fit.evidence.score(nearest):
+                break
+        fit.wide = False
         return None
+
+    def _climbs_ladders(self, fit: Fit, nearest: Behaviour) -> bool:
+        """Ask the ladders of a design; return whether the unit answered.
+
+        Of many rows those become evidence where answers begin or cease to be what the design returns, and some between.
+        """
+        if self.oracle.batches >= MOST_BATCHES:
+            return False
+        design = self.interface.design(nearest)
+        rows = ladders(design, most=max(int(self.oracle.rate * SLOW / 10), 100))
+        answered, d = self.oracle.ask(rows.batch)
+        same = fit.evidence.same(design, answered, d)
+        turns = np.flatnonzero(same[1:] != same[:-1])[:LADDER_ROWS]
+        between = np.linspace(0, len(same) - 1, min(len(same), LADDER_ROWS)).astype(np.intp)
+        chosen = np.unique(np.concatenate([turns, turns + 1, between]))
+        for kind in dict.fromkeys(rows.kinds):
+            of_kind = chosen[[rows.kinds[i] == kind for i in chosen]]
+            if len(of_kind):
+                fit.evidence.add(answered.select(of_kind), d[of_kind], kind)
+        return bool(len(chosen))
 
     def _rivals(self, fit: Fit, best: Behaviour) -> Iterator[Behaviour]:
         """Yield other behaviours that fit: those of known units, and what one group of parameters leads to."""
@@ -266,7 +267,7 @@ class Identifier:
         return refuted
 
     def _refutes(self, fit: Fit, best: Behaviour) -> bool:
-        """Validate on many rows; where some differ, add a few to the evidence, and return that they did.
+        """Validate on ladders and many more rows; where some differ, add a few to the evidence, and return that.
 
         A slow unit is asked as many as it answers in about SLOW seconds, unless a number was asked for. Rows are drawn
         and compared some at a time. What the unit is asked here is not counted.
@@ -277,13 +278,18 @@ class Identifier:
             wanted, until = self.validation, math.inf
         most = max(VALIDATION // len(DISTRIBUTIONS), min(wanted // len(DISTRIBUTIONS), PRODUCTS_AT_ONCE // design.k))
         asked = replace(self.oracle)
+        slow = max(asked.rate * SLOW / 10, 100)
+        ladder = ladders(design, most=int(min(slow, wanted // len(DISTRIBUTIONS)))).batch
         self.validated, names = 0, itertools.cycle(DISTRIBUTIONS)
         while self.validated < wanted and time.monotonic() < until:
-            left = wanted - self.validated
-            rows = int(min(left, max(asked.rate * SLOW / 10, 100), most))
-            answered, d = asked.ask(draw(next(names), design, rows, self.interface.k, self.rng))
+            rows = int(min(wanted - self.validated, max(asked.rate * SLOW / 10, 100), most))
+            if self.validated < len(ladder):
+                batch = ladder.select(slice(self.validated, self.validated + rows))
+            else:
+                batch = draw(next(names), design, rows, self.interface.k, self.rng)
+            answered, d = asked.ask(batch)
             self.oracle.problem = self.oracle.problem or asked.problem
-            self.oracle.unanswered += rows - len(answered)
+            self.oracle.unanswered += len(batch) - len(answered)
             if not len(answered):
                 return False
             self.validated += len(answered)
@@ -291,7 +297,7 @@ class Identifier:
             if len(differs):
                 fit.evidence.add(answered.select(differs[:32]), d[differs[:32]], "validation")
                 self.oracle.batches = min(self.oracle.batches + 1, MOST_BATCHES)
-                self.oracle.operands += rows
+                self.oracle.operands += len(batch)
                 self.validated = 0
                 return True
         return False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
@@ -35,7 +36,7 @@ def first_probes(design: Design, seed: int) -> Probes:
     return Probes(OperandBatch.concatenate(list(parts.values())), kinds)
 
 
-def _plain(design: Design, rows: int) -> OperandBatch:
+def plain(design: Design, rows: int) -> OperandBatch:
     """Return operands of zeros, and scales of one."""
     a, b, c, _ = design.formats
     blocks, scale = design.blocks(design.k), design.scale_format
@@ -63,11 +64,13 @@ def extremes(design: Design) -> tuple[tuple[int, int], tuple[int, int]] | None:
     for_a = min(a.e_max, top - b.e_min)
     low = max(a.e_min + b.e_min, d.e_min - d.fraction_bits + margin)
     small_a = max(a.e_min, low - b.e_max)
-    large = _power(a, for_a), _power(b, top - for_a)
-    return large, (_power(a, small_a), _power(b, low - small_a))
+    large = power(a, for_a), power(b, top - for_a)
+    return large, (power(a, small_a), power(b, low - small_a))
 
 
-def _power(fmt: Format, exponent: int) -> int:
+@cache
+def power(fmt: Format, exponent: int) -> int:
+    """Return the pattern of ``2**exponent``."""
     return fmt.encode(2.0**exponent)
 
 
@@ -87,10 +90,10 @@ def tree(design: Design) -> OperandBatch:
     """
     found = extremes(design)
     if found is None:
-        return _plain(design, 0)
+        return plain(design, 0)
     (large_a, large_b), (small_a, small_b) = found
     ij = pairs(design.k)
-    batch = _plain(design, len(ij) + design.k)
+    batch = plain(design, len(ij) + design.k)
     batch.a[:], batch.b[:] = small_a, small_b
     minus = 1 << design.a_format.sign_position
     for row, (i, j) in enumerate(ij):
@@ -100,7 +103,7 @@ def tree(design: Design) -> OperandBatch:
     for i in range(design.k):
         row = len(ij) + i
         batch.a[row, i], batch.b[row, i] = large_a | minus, large_b
-        batch.c[row] = _power(c, exponent)
+        batch.c[row] = power(c, exponent)
     return batch
 
 
@@ -111,12 +114,12 @@ def _exponent(fmt: Format, pattern: int) -> int:
 def carry(design: Design) -> OperandBatch:
     """Return rows of the largest sums: the same product many times, with either sign, and c as large or zero."""
     a, b, c, d = design.formats
-    batch = _plain(design, 0)
+    batch = plain(design, 0)
     rows = []
     for share in (1, 2, 4):
         for negative in (False, True):
             for with_c in (False, True):
-                one = _plain(design, 1)
+                one = plain(design, 1)
                 x, y = (_nearly_two(f) for f in (a, b))
                 sign = 1 << a.sign_position if negative and a.signed else 0
                 one.a[:, ::share], one.b[:, ::share] = x | sign, y
@@ -138,14 +141,14 @@ def halves(design: Design, rng: np.random.Generator) -> OperandBatch:
     """Return rows whose first half adds up to something huge, and whose second half to the opposite."""
     a, b, _, _ = design.formats
     if a.is_integer:
-        return _plain(design, 0)
-    batch = _plain(design, 8)
+        return plain(design, 0)
+    batch = plain(design, 8)
     at = rng.integers(0, design.k // 2 or 1, 8)
     for row in range(len(batch)):
         i, j = int(at[row]), (design.k // 2 + int(at[row])) % design.k
         for place, sign in ((i, 0), (j, 1)):
-            batch.a[row, place] = (a.max_finite if row % 2 else _power(a, a.e_max)) | sign << a.sign_position
-            batch.b[row, place] = b.max_finite if row < 4 else _power(b, min(b.e_max, 1 + row % 3))
+            batch.a[row, place] = (a.max_finite if row % 2 else power(a, a.e_max)) | sign << a.sign_position
+            batch.b[row, place] = b.max_finite if row < 4 else power(b, min(b.e_max, 1 + row % 3))
     return batch
 
 

@@ -24,8 +24,41 @@ from mmaproof.designs.signature import Signature
 from mmaproof.designs.steps.record import IntegerRange
 from mmaproof.generators.identify.behaviour import Behaviour
 
-Axes = Mapping[str, tuple[Any, ...]]
-"""parameter -> the values it may have"""
+
+@dataclass(frozen=True)
+class Axes(Mapping[str, tuple[Any, ...]]):
+    """parameter -> the values that are tried by themselves.
+
+    Parameters of ``ranges`` may have any integer of a range beside these. Such values are tried where ladders point at
+    them, and next to the value that a design has.
+    """
+
+    values_of: Mapping[str, tuple[Any, ...]]
+    ranges: Mapping[str, range]
+
+    def __getitem__(self, name: str) -> tuple[Any, ...]:
+        """Return the values of a parameter that are tried by themselves."""
+        return self.values_of[name]
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the names."""
+        return iter(self.values_of)
+
+    def __len__(self) -> int:
+        """Return the number of parameters."""
+        return len(self.values_of)
+
+    def allows(self, name: str, value: Any) -> bool:
+        """Return whether a parameter may have a value."""
+        return value in self[name] or (isinstance(value, int) and value in self.ranges.get(name, ()))
+
+    def near(self, name: str, value: Any) -> tuple[Any, ...]:
+        """Return the values of a parameter that are tried, where it is ``value`` now."""
+        listed, held = self[name], self.ranges.get(name, range(0))
+        if isinstance(value, bool) or not isinstance(value, int):
+            return listed
+        return listed + tuple(x for x in range(value - 1, value + 2) if x in held and x not in listed)
+
 
 _ORDERS = ("consecutive", "reversed", "mod2:0/1", "mod2:1/0", "mod4:01/23", "mod4:23/01", "mod4:02/13", "mod4:0/1/2/3")
 _SAME_RESULTS = ("adder", "comparator")
@@ -36,20 +69,18 @@ _RANGES: Mapping[str, tuple[int | None, ...]] = {
     "carry_bits": (None, *range(6)),
     "late_bits": tuple(range(24, 37)),
     "low_bits": (None, *range(4, 13)),
-    "floor": (None, -126, *range(-136, -129), *range(-24, -18)),
+    "floor": (None, -126),
     "c_extra_bits": tuple(range(5)),
-    "e_zero": (-126, *range(-139, -129), *range(-24, -18)),
-    "group_e_zero": (-139,),
+    "e_zero": (-126,),
     "product_limit": (None, 128),
 }
-"""What an integer parameter may be, beside what the catalogue or a profile says of some unit."""
+"""What an integer parameter is tried to be, beside what the catalogue or a profile says of some unit."""
 
 GROUPS = (
     ("L", "k_order"),
     ("summation", "first", "truncates", "normalises"),
-    ("join", "grouping"),
+    ("join", "grouping", "join_rounding"),
     ("grouping", "alignment", "small_c"),
-    ("join", "join_rounding"),
     ("fraction_bits", "alignment"),
     ("alignment", "c_extra_bits"),
     ("rho", "product_exponent"),
@@ -67,6 +98,7 @@ GROUPS = (
     ("sticky", "implicit_ones"),
     ("fidelity_phase",),
     ("product_limit", "product_infinity"),
+    ("product_shift",),
     ("integer_overflow",),
     ("nan_code",),
 )
@@ -181,7 +213,31 @@ def default_axes(interface: Interface) -> Axes:
             case other:
                 raise TypeError(f"{name}: no values of {other} are known")
     divisors = tuple(x for x in range(1, interface.k + 1) if interface.k % x == 0)
-    return axes | {"L": divisors, "group_size": (None, *(x for x in divisors if interface.signature.block))}
+    axes |= {"L": divisors, "group_size": (None, *(x for x in divisors if interface.signature.block))}
+    return Axes(axes, {} if d.is_integer else _ranges(interface))
+
+
+def _ranges(interface: Interface) -> dict[str, range]:
+    """Return the integers that a parameter may have where some of them are not tried by themselves.
+
+    They are those that make a difference for some operands, and more: of the exponents those of all terms, and as many
+    above as a term keeps bits; of fraction bits the largest distance between terms.
+    """
+    a, b, c, d, *scale = (*interface.signature.formats, *filter(None, [interface.signature.scale]))
+    low, high = a.e_min + b.e_min + 2 * sum(f.e_min for f in scale), a.e_max + b.e_max + 2 * sum(f.e_max for f in scale)
+    lowest = min(low, c.e_min - c.fraction_bits, d.e_min - d.fraction_bits)
+    highest = max(high, c.e_max, d.e_max) + 1
+    exponents, places = range(lowest - 1, highest + 64), range(1, highest - lowest + 2 * d.fraction_bits)
+    return {
+        name: range(max(wanted.start, limits.low), min(wanted.stop, limits.high + 1))
+        for name, wanted in {
+            **dict.fromkeys(("floor", "e_zero", "group_e_zero"), exponents),
+            **dict.fromkeys(("fraction_bits", "late_bits"), places),
+            "product_limit": range(high + 3),
+            "product_shift": range(-1000, 1001),
+        }.items()
+        if isinstance(limits := DEFINITIONS[name].values, IntegerRange)
+    }
 
 
 @cache
@@ -206,7 +262,8 @@ def read_axes(path: Path, interface: Interface) -> Axes:
         raise InputError(f"{path}: {error.strerror}") from error
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise InputError(f"{path}: not a TOML file: {error}") from error
-    axes = dict(default_axes(interface))
+    default = default_axes(interface)
+    axes, ranges = dict(default), dict(default.ranges)
     for name, values in table.items():
         if name not in axes:
             raise InputError(f"{path}: unknown parameter {name!r}: one of {', '.join(axes)}")
@@ -216,13 +273,14 @@ def read_axes(path: Path, interface: Interface) -> Axes:
             axes[name] = tuple(parse_parameter(name, str(value)) for value in values)
         except DesignError as error:
             raise InputError(f"{path}: {error}") from error
-    return axes
+        ranges.pop(name, None)
+    return Axes(axes, ranges)
 
 
 def variants(behaviour: Behaviour, names: tuple[str, ...], axes: Axes, interface: Interface) -> Iterator[Behaviour]:
     """Yield every valid setting of the parameters ``names``, the others as they are, ``behaviour`` itself left out."""
     seen = {behaviour}
-    for values in itertools.product(*(axes[name] for name in names)):
+    for values in itertools.product(*(axes.near(name, behaviour.settings.get(name)) for name in names)):
         found = behaviour.change(**dict(zip(names, values, strict=True))).at_length(interface.k)
         if found not in seen:
             seen.add(found)
@@ -235,4 +293,8 @@ def variants(behaviour: Behaviour, names: tuple[str, ...], axes: Axes, interface
 
 def size(axes: Axes, behaviour: Behaviour) -> int:
     """Return the number of settings of those parameters that have an effect beside those of ``behaviour``."""
-    return math.prod(len(values) for name, values in axes.items() if name in behaviour.settings)
+    return math.prod(_count(axes, name) for name in axes if name in behaviour.settings)
+
+
+def _count(axes: Axes, name: str) -> int:
+    return len({*axes[name], *axes.ranges.get(name, ())})
