@@ -186,7 +186,7 @@ class Summation(StrEnum):
     SEQUENTIAL = "sequential"
     """one after the other into one accumulator (Fasi et al. 2021)"""
     LANES = "lanes"
-    """products, or sums of two, are lanes of a narrow register: aligned with c and truncated, with a sticky bit (Vortex)"""
+    """products, or sums of two, are lanes of a narrow register, cut and aligned with c, with a sticky bit (Vortex)"""
     INTERLEAVED = "interleaved"
     """even and odd products in two chains of fused multiply-adds from +0, then both sums, then c (Intel AMX)"""
 
@@ -266,7 +266,7 @@ class Sticky(StrEnum):
     NO = "no"
     """nothing"""
     YES = "yes"
-    """if any of them is one, a sum that is not zero is rounded as though its magnitude were larger by next to nothing"""
+    """if any is one, a sum that is not zero is rounded as though its magnitude were larger by next to nothing"""
 
 
 class ImplicitOnes(StrEnum):
@@ -275,7 +275,7 @@ class ImplicitOnes(StrEnum):
     NORMAL = "normal"
     """normal numbers"""
     ACCUMULATOR = "accumulator"
-    """also a zero and a subnormal c: the latter reads as 1.f at the exponent below that of the smallest normal number"""
+    """also a zero and a subnormal c: the latter reads as 1.f at the exponent below the smallest normal number's"""
     ZEROS = "zeros"
     """as in accumulator, and zero elements: only its exponent says that a term is a zero, and its bits can be lost"""
 
@@ -372,7 +372,7 @@ class IntegerOverflow(StrEnum):
 
 
 class Overflow(StrEnum):
-    """Open point 6: what a conversion returns beyond the largest finite number, if it truncates or rounds to nearest."""
+    """Open point 6: the result beyond the largest finite number where a conversion truncates or rounds to nearest."""
 
     INFINITY = "infinity"
     """infinity"""

@@ -75,17 +75,18 @@ def _parts(step: Step) -> list[Block]:
 def _parts_of_sum(step: Step) -> list[Block]:
     """Return the blocks of a step but for a c that is added late; a kind of step is drawn where it is known here."""
     match step.design.step:
-        case FusedStep() if all(s.is_cut_in_one_way for s in step.sums):
-            return fused_parts(step)
         case LanesStep():
             return fused_parts(step)
+        case FusedStep() if all(s.is_cut_in_one_way for s in step.sums):
+            return fused_parts(step)
         case PairwiseStep() as tree:
-            return [tree_block(step, tree)]
+            block = tree_block(step, tree)
         case SequentialStep() as sequential:
-            return [sequential_block(step, sequential)]
+            block = sequential_block(step, sequential)
         case InterleavedStep() as interleaved:
-            return [interleaved_block(step, interleaved)]
+            block = interleaved_block(step, interleaved)
         case IntegerStep() as integer:
-            return [integer_block(step, integer)]
+            block = integer_block(step, integer)
         case _:
-            return [plain_block(step)]
+            block = plain_block(step)
+    return [block]

@@ -25,6 +25,16 @@ from mmaproof.smt.semantics.signals import StepSignals
 Pattern = tuple[Format, int]
 """A bit pattern and its format."""
 
+_KINDS: dict[type, str] = {
+    IntegerStep: "an integer sum",
+    FusedStep: "a fused sum",
+    LanesStep: "a sum of lanes",
+    PairwiseStep: "an adder tree",
+    SequentialStep: "a sequential sum",
+    InterleavedStep: "two chains of fused multiply-adds",
+}
+"""What adds the terms of a step, in words."""
+
 
 class Step:
     """Step ``index`` of a design on operands.
@@ -145,21 +155,8 @@ class Step:
     @property
     def kind(self) -> str:
         """What adds its terms, in words."""
-        match self.design.step:
-            case IntegerStep():
-                return "an integer sum"
-            case FusedStep():
-                return "a fused sum"
-            case LanesStep():
-                return "a sum of lanes"
-            case PairwiseStep():
-                return "an adder tree"
-            case SequentialStep():
-                return "a sequential sum"
-            case InterleavedStep():
-                return "two chains of fused multiply-adds"
-            case other:
-                return f"a step of the kind {type(other).__name__}"
+        kind = type(self.design.step)
+        return _KINDS.get(kind, f"a step of the kind {kind.__name__}")
 
     def element(self, column: str, k: int) -> Pattern:
         """Return element ``k`` of ``a`` or ``b``, +0 where the operands hold none."""

@@ -80,7 +80,7 @@ class ProductsOfParts(SingleProducts):
     """One fidelity phase: a high or a low part of the significand of a is multiplied with one of that of b.
 
     In the phases 0 and 1 the part of a is its implicit one and 6 fraction bits, in 2 and 3 the 4 fraction bits after
-    these. In the phases 0 and 2 the part of b is its implicit one and 4 fraction bits, in 1 and 3 the 5 bits after these.
+    these. In the phases 0 and 2 the part of b is its implicit one and 4 fraction bits, in 1 and 3 the 5 bits after.
     """
 
     selects = {"group_size": None, "low_bits": None}  # noqa: RUF012

@@ -186,9 +186,9 @@ def _is_tiny(rho: Conversion, negative: Truth[T], top: Word[D], above_min: Word[
 def _round(
     rounding: Rounding, negative: Truth[T], top: Word[D], down: Word[D], precision: int, trace: Truth[T] | None
 ) -> Word[D]:
-    """Return the ``precision`` highest bits of ``top`` moved ``down`` places, rounded; ``trace`` lies below all of them.
+    """Return the ``precision`` highest bits of ``top`` moved ``down`` places, rounded.
 
-    The result is one bit wider, unless the rounding truncates.
+    ``trace`` is a bit below all of them. The result is one bit wider, unless the rounding truncates.
     """
     if rounding is Rounding.RZ:
         top = top << max(precision - top.width, 0)

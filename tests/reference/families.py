@@ -563,7 +563,7 @@ def gtr_fdpa(
         products = rounded_sum(even, odd, fraction_bits, late_alignment)
         joins = c_term(accumulator, inner)
         reads_minus_1 = far_c == "specials-dropped" and accumulator.kind in ("inf", "nan")
-        if reads_minus_1 and products.exponent is not None and -1 < products.exponent - fraction_bits - 1:
+        if reads_minus_1 and products.exponent is not None and products.exponent - fraction_bits > 0:
             accumulator, joins = Number("zero", 0, 0, 0, 0), Term(0, 0, None)
         special = rounded_special_value(pairs, accumulator, design)
         if special is not None:

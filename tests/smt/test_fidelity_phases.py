@@ -33,7 +33,7 @@ def result(phase: int, x: int, y: int) -> Fraction:
 
 
 def test_the_parts_are_those_of_the_documentation():
-    """SrcASrcB.md: of SrcA (b) the implicit one and four bits, then five; of SrcB (a) the implicit one and six, then four."""
+    """SrcASrcB.md: of SrcA (b) the implicit one and four bits, then five; of SrcB (a) that one and six, then four."""
     high_a, low_a = Fraction(0b1111111, 2**6), Fraction(0b1111, 2**10)
     high_b, low_b = Fraction(0b11111, 2**4), Fraction(0b11111, 2**9)
     assert [result(i, ALL_ONES, ALL_ONES) for i in range(4)] == [

@@ -115,11 +115,11 @@ class EnclosureArithmetic(Arithmetic[Any, Any]):
     ) -> Number[Any]:
         """Return the unit's result for ``c + sum a*b``, with each step within the bound of ``error-bound``.
 
-        That is ``|d - exact| < (L + 1) * 2**(e_max - F) + u``. Where products are cut in parts, L counts the parts. e_max
-        is at most the exponent of the largest product or of the largest c, as the design reads exponents. u is one ulp
-        of d (or half an ulp), and ``|d|`` is below ``|exact| + (L + 1) * 2**(e_max - F) + u``. The sum in the register
-        is below that without u, because each term is cut by less than one unit. The conversion does not overflow if
-        that is at most its largest number.
+        That is ``|d - exact| < (L + 1) * 2**(e_max - F) + u``; L counts the parts where products are cut in parts.
+        e_max is at most the exponent of the largest product or of the largest c, as the design reads exponents. u is
+        one ulp of d (or half an ulp), and ``|d|`` is below ``|exact| + (L + 1) * 2**(e_max - F) + u``. The sum in the
+        register is below that without u, because each term is cut by less than one unit. The conversion does not
+        overflow if that is at most its largest number.
         """
         x, y, total = a[0].word.data, b[0].word.data, c.word.data
         product = x.product(y)
