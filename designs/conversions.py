@@ -14,8 +14,8 @@ class Rounding(StrEnum):
     All but RZ and RTO are those of IEEE 754, overflow included. The papers' RZ truncates the magnitude and leaves open
     what an overflow gives. If ``overflow`` is largest-finite, it is IEEE 754's rounding towards zero (SMT-LIB's RTZ).
     If ``overflow`` is infinity, it is not. RTO is the rounding to odd of Arm's pseudo-code and of RISC-V's drafts; it
-    leaves the same open. RNE is IEEE 754's if ``overflow`` is infinity. If it is largest-finite, RNE saturates, as units
-    with 8-bit formats can.
+    leaves the same open. RNE is IEEE 754's if ``overflow`` is infinity. If it is largest-finite, RNE saturates, as
+    units with 8-bit formats can.
     """
 
     RZ = "rz"

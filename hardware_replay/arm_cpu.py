@@ -69,8 +69,8 @@ class Form:
     """One instruction: how its design's name begins, its assembly, and where it finds operands.
 
     In the assembly d is $0 (and holds c), a is $2, b is $3. A row of a and of b takes as many bits as its K elements.
-    ``matrices`` says that each row of a meets each row of b, as in the 2 x 2 matrices of BFMMLA: its own product lies on
-    the diagonal. ``bottom`` says that only the lowest element of each element of d is read.
+    ``matrices`` says that each row of a meets each row of b, as in the 2 x 2 matrices of BFMMLA: its own product lies
+    on the diagonal. ``bottom`` says that only the lowest element of each element of d is read.
     """
 
     begins: str

@@ -228,8 +228,8 @@ def convert(
     RZ, RTO and RNE overflow to infinity or, under 6B, to the largest finite number; the others as in IEEE 754, clause
     7.4. A zero is +0; a negative number that rounds to zero is +0 or, under 7B, -0. With ``flush``, a result that is
     subnormal becomes a zero of its sign; with ``tininess`` "unbounded" one that is below the smallest normal number
-    when it is rounded as though the range had no lower end (IEEE 754, clause 7.5, after rounding), with "exact" one that
-    is below it before it is rounded (the same clause, before rounding).
+    when it is rounded as though the range had no lower end (IEEE 754, clause 7.5, after rounding), with "exact" one
+    that is below it before it is rounded (the same clause, before rounding).
     """
     conversion = CONVERSIONS[rho]
     layout = FORMATS[conversion.format]
@@ -246,9 +246,8 @@ def convert(
     if kept == 0:
         return sign if negative_zero == "B" else 0
     without_end = significand(total, scale, conversion, floor_log2(total, scale))
-    if flush and tininess == "unbounded" and floor_log2(*without_end) < layout.e_min:
-        return sign
-    if flush and tininess == "exact" and floor_log2(total, scale) < layout.e_min:
+    exponent = {"unbounded": floor_log2(*without_end), "exact": floor_log2(total, scale)}.get(tininess, layout.e_min)
+    if flush and exponent < layout.e_min:
         return sign
     if floor_log2(kept, unit) < layout.e_min:
         return sign if flush else sign | kept << unstored
