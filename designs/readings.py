@@ -365,7 +365,7 @@ class IntegerOverflow(StrEnum):
 
 
 class Overflow(StrEnum):
-    """Open point 6: what a conversion returns beyond the largest finite number, if it truncates or rounds to nearest."""
+    """Open point 6: what a conversion gives beyond the largest finite number, if it truncates or rounds to nearest."""
 
     INFINITY = "infinity"
     """infinity"""
