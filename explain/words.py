@@ -134,6 +134,9 @@ def readings(step: Step) -> Iterator[str]:
         zeros = [name for name, column, (f, x) in read if is_negative_zero(f, x) and (column != "c" or enters)]
         if zeros:
             yield f"operands of -0 that read +0: {listed(zeros)}"
+    shift = step.design.settings.get("product_shift", 0)
+    if shift and any(step.products.values()):
+        yield f"each product is multiplied with 2^{shift} before it is aligned"
     ones = [str(name) for name, value in step.terms.items() if value and not _value(step, name)]
     if ones:
         yield f"zeros whose significand keeps its implicit one: {', '.join(ones)}"

@@ -295,7 +295,7 @@ def chain(
     formats: Formats,
     control: Control,
 ) -> int:
-    """One element of D by a chain of ``function``, each of ``length`` pairs: as BFMatMulAddH has it."""
+    """One element of D by a chain of ``function``, each of ``length`` pairs: as BFMatMulAddH has it, and a program."""
     if len(a) != len(b) or not a or len(a) % length:
         raise ValueError(f"{len(a)} and {len(b)} operands are not steps of {length}")
     pairs = list(zip(a, b, strict=True))
