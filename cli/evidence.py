@@ -25,7 +25,7 @@ def register(app: typer.Typer) -> None:
     app.command("evidence")(with_backend(evidence))
 
 
-@with_solving(without=("search",), timeout="20s", timeout_of="Limit for each question that is asked: 20s, 2m.")
+@with_solving(without=("search",), timeout="10s", timeout_of="Limit for the questions about each row: 10s, 2m.")
 def evidence(
     architecture: Annotated[
         str | None, typer.Argument(metavar="[ARCHITECTURE]", help="One architecture only.", show_default=False)
@@ -55,7 +55,7 @@ def evidence(
     A row is one entry of the catalogue, with all instructions that it stands for. Each vector separates the row from
     designs in which one parameter has another value. Run the file on a unit with `mmaproof record`, and name the
     recording with --recording. Vectors are looked for among random operands first, and values that cannot be told
-    apart are proved so, which takes some seconds for each row. Exit status 0, whatever is left open.
+    apart are proved so, as far as --timeout allows. Exit status 0, whatever is left open.
     """
     from mmaproof.designs.catalogue import load_catalogue
     from mmaproof.designs.errors import DesignError, InputError

@@ -6,6 +6,7 @@ random operands. The rest are asked of ``compare``, which also proves that some 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -32,10 +33,12 @@ from mmaproof.verification.compare import Comparison, compare
 from mmaproof.verification.distributions import DISTRIBUTIONS, draw
 from mmaproof.verification.search import Budget
 
-ROWS = 128
+ROWS = 256
 """Random operand sets of each distribution that are tried before questions are asked."""
-SEARCH = Budget(rows=20_000, seconds=1.0)
+SEARCH = Budget(rows=20_000, seconds=0.5)
 """The search before a solver is asked about one value."""
+SHARE = 5
+"""A question takes at most this part of the time for a row, so that one that is hard leaves some for the others."""
 
 _OF_CHAINS = ("L", "k_order", "chain_infinity")
 """Parameters that show in a chain of steps and not in a step."""
@@ -45,8 +48,8 @@ _OF_CHAINS = ("L", "k_order", "chain_infinity")
 class Task:
     """A row of the catalogue, and the means to find its vectors. It is plain data for another process.
 
-    ``design`` stands for the row, whose designs are ``names``. ``recorded`` is what recordings say of it. Without
-    ``vectors`` none are looked for.
+    ``design`` stands for the row, whose designs are ``names``. ``recorded`` is what recordings say of it. ``limits`` are
+    for all questions about the row. Without ``vectors`` none are looked for.
     """
 
     design: Design
@@ -164,8 +167,10 @@ def open_row(task: Task) -> OpenRow:
     without: dict[int, OpenValue] = {}
     if task.vectors and pairs:
         operands, missing = _among_random_operands(task, pairs)
-        for i in missing:
-            answer = _asked(task, pairs[i])
+        ends = time.monotonic() + task.limits.seconds
+        # what nobody states is asked first
+        for i in sorted(missing, key=lambda i: levels[pairs[i].other.parameter].level is not Level.ASSUMED):
+            answer = _asked(task, pairs[i], ends)
             if isinstance(answer, Operands):
                 operands.append(answer)
             else:
@@ -228,23 +233,27 @@ def _among_random_operands(task: Task, pairs: Sequence[_Pair]) -> tuple[list[Ope
     return [batch.row(sets[held[i]]) for i in set_cover(held)] if held else [], missing
 
 
-def _asked(task: Task, pair: _Pair) -> Operands | OpenValue:
-    """Return operands that separate a pair, or what is known of it without any.
+def _asked(task: Task, pair: _Pair, ends: float) -> Operands | OpenValue:
+    """Return operands that separate a pair, or what is known of it without any. No question is asked after ``ends``.
 
     The question is about one step where a longer instruction of the row is a chain of such steps: steps that are equal
     for all operands make equal chains. A witness is filled up with zeros, and counts if it separates the long ones too.
     """
+    seconds = min(ends - time.monotonic(), task.limits.seconds / SHARE)
+    if seconds <= 0:
+        return OpenValue(pair.other.text, pair.under, reason="not asked: the time for the row was over")
+    limits = replace(task.limits, seconds=seconds)
     short = None if pair.other.parameter in _OF_CHAINS else _shortest(task)
     if short is not None:
         first, second = (replace(x, instruction=short.instruction, k=short.k) for x in (pair.first, pair.second))
-        answer = _compared(task, pair, first, second)
+        answer = _compared(task, pair, first, second, limits)
         if answer.witness is None:
             return OpenValue(pair.other.text, pair.under, same=answer.status is Status.PROVED, reason=answer.reason)
         zeros = (0,) * (task.design.k - short.k)
         filled = Operands(answer.witness.a + zeros, answer.witness.b + zeros, answer.witness.c)
         if pair.separated_by(_computed([pair], OperandBatch.of_rows(task.design.formats, [filled])))[0]:
             return filled
-    answer = _compared(task, pair, pair.first, pair.second)
+    answer = _compared(task, pair, pair.first, pair.second, limits)
     if answer.witness is not None:
         return answer.witness
     return OpenValue(pair.other.text, pair.under, same=answer.status is Status.PROVED, reason=answer.reason)
@@ -260,12 +269,12 @@ def _shortest(task: Task) -> Design | None:
     return None
 
 
-def _compared(task: Task, pair: _Pair, first: Design, second: Design) -> Comparison:
+def _compared(task: Task, pair: _Pair, first: Design, second: Design, limits: Limits) -> Comparison:
     return compare(
         first,
         second,
         solver=task.solving,
-        limits=task.limits,
+        limits=limits,
         nan_codes=pair.nan_codes,
         budget=SEARCH,
         seed=task.seed,
