@@ -135,8 +135,8 @@ def _part(x: Unpacked[D, T], first: int, last: int) -> Unpacked[D, T]:
 def part_terms(algebra: Algebra[D, T], step: AlignedStep, x: Factors[D, T], low_bits: int) -> tuple[Term[D, T], ...]:
     """Return the products of the high and the low bits of two significands, in the order of ``Part.all_of``.
 
-    All have the exponent, the sign and the fraction bits of the whole product, and its bound, which is that of the
-    first one; bits that do not belong to a part are zero in it.
+    All have the exponent, the sign, the fraction bits and the bound of the whole product; bits that do not belong to a
+    part are zero in it.
     """
     whole = product_term(algebra, step, x)
     return tuple(

@@ -13,6 +13,7 @@ from mmaproof.designs.design import Design
 from mmaproof.designs.formats import Format
 from mmaproof.designs.readings import Grouping, ProductExponent
 from mmaproof.designs.steps import FusedStep, JoinedAsTerm, JoinedInIeee, LanesStep
+from mmaproof.designs.steps.aligned import ProductsInParts
 from mmaproof.smt.semantics.cut import Cut
 
 
@@ -46,9 +47,13 @@ def _fused(design: Design) -> FusedStep:
 
 
 def _product_bound(design: Design, cut: Cut) -> int:
-    """Bound of one product term (or scaled group), cut."""
+    """Bound of one product term (or scaled group, or of the parts of one product together), cut."""
     step = _fused(design)
     a, b = design.a_format, design.b_format
+    if isinstance(step.terms, ProductsInParts):
+        low, point = step.terms.low_bits, a.fraction_bits + b.fraction_bits
+        of_a, of_b = (((f.max_significand >> low) << low, (1 << low) - 1) for f in (a, b))
+        return sum(cut.bound(x * y, point) for x in of_a for y in of_b)
     largest, point = a.max_significand * b.max_significand, a.fraction_bits + b.fraction_bits
     if step.group_size is not None:
         # the exact sum of a group: its products lie up to 2**(e_max(a) + e_max(b)) above its fixed point
