@@ -44,11 +44,21 @@ class Rounding(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Conversion:
-    """rho: how ``S * 2**e_max`` becomes a number of ``target`` that uses ``fraction_bits`` of its fraction bits."""
+    """rho: how ``S * 2**e_max`` becomes a number of ``target`` that uses ``fraction_bits`` of its fraction bits.
+
+    With ``via`` it becomes a number of that wider format first, whose low bits are dropped; ``rounding`` is that of the
+    second rounding. Both formats have the same exponents.
+    """
 
     rounding: Rounding
     target: Format
     fraction_bits: int
+    via: Conversion | None = None
+
+    @property
+    def first(self) -> Conversion:
+        """The conversion of the sum itself."""
+        return self if self.via is None else self.via
 
 
 RHO: dict[str, Conversion] = {
@@ -65,6 +75,9 @@ RHO: dict[str, Conversion] = {
     "rtn-fp16": Conversion(Rounding.RTN, FORMATS["fp16"], 10),
     "rtp-fp16": Conversion(Rounding.RTP, FORMATS["fp16"], 10),
     "rto-fp16": Conversion(Rounding.RTO, FORMATS["fp16"], 10),
+    "rz-bf16-of-rne-fp32": Conversion(
+        Rounding.RZ, FORMATS["bf16"], 7, via=Conversion(Rounding.RNE, FORMATS["fp32"], 23)
+    ),
     "rne-fp64": Conversion(Rounding.RNE, FORMATS["fp64"], 52),
     "int32": Conversion(Rounding.RZ, FORMATS["int32"], 31),
     "uint32": Conversion(Rounding.RZ, FORMATS["uint32"], 32),

@@ -187,7 +187,7 @@ def _flushes_results(step: Any) -> bool:
 
 def _flushes_tiny(step: Any) -> bool:
     # a value that is truncated to one below the smallest normal number is below it in any range of exponents
-    return bool(step.subnormals.of_results and not step.conversion.rounding.truncates)
+    return bool(step.subnormals.of_results and not step.conversion.first.rounding.truncates)
 
 
 @dataclass(frozen=True)
@@ -229,7 +229,7 @@ class RoundedStep(Step):
         Overflow,
         "result of a conversion that overflows, where it truncates or rounds to nearest even",
         "publications disagree: open point 6; to nearest: Arm, FPMR.OSM",
-        only=lambda step: step.conversion.rounding.leaves_overflow_open,
+        only=lambda step: step.conversion.first.rounding.leaves_overflow_open,
     )
     nan_code: NanCode = parameter(NanCode.ALL_ONES, NanCode, "pattern of a NaN result", "Xie et al. 2026, section 4.2")
 

@@ -96,6 +96,10 @@ def convert(
     A result beyond the largest finite number becomes an infinity, or that number where ``_stays_finite`` holds.
     """
     rho = rules.rho
+    if rho.via is not None:
+        first = replace(rules, rho=rho.via)
+        wider, beyond = convert(algebra, first, total, e_max, fraction_bits, zero_negative, trace)
+        return algebra.signal(Signal(SignalKind.CONVERTED), _leading(wider, rho)), beyond
     fmt, precision = rho.target, rho.fraction_bits + 1
     negative, magnitude = total < 0, total.magnitude()
     is_zero = magnitude.is_value(0)
@@ -138,6 +142,11 @@ def convert(
     return algebra.signal(Signal(SignalKind.CONVERTED), pattern), algebra.signal_truth(
         Signal(SignalKind.OVERFLOW), overflowed
     )
+
+
+def _leading(pattern: Word[D], rho: Conversion) -> Word[D]:
+    """Return a pattern without the low bits that ``rho`` drops of the wider format. An infinity stays one."""
+    return pattern.extract(pattern.width - 1, pattern.width - rho.target.bits)
 
 
 def _stays_finite(algebra: Algebra[D, T], rules: Rules, negative: Truth[T]) -> Truth[T]:

@@ -35,6 +35,10 @@ INTEGERS = "ampere/mma.m16n8k16.s32.s8.s8.s32"
         # what is cut of a term depends on the sign of c; c is aligned with an exponent that it has not
         (FUSED, "alignment=complement", "TRUNCATED_TERMS TRUNCATES BOUNDED_SUM OWN_CUTS C_AS_TERM", ""),
         (FUSED, "c_extra_bits=2", "C_AS_TERM", ""),
+        (FUSED, "grouping=apart", "SINGLE_SUM", ""),
+        (FUSED, "grouping=halves", "SINGLE_SUM", ""),
+        # a c that is dropped is none of the terms
+        (FUSED, "alignment=floor,small_c=dropped", "TRUNCATED_TERMS TRUNCATES BOUNDED_SUM OWN_CUTS C_AS_TERM", ""),
         # a direction away from zero makes the smallest number of anything
         (FUSED, "rho=rtp-fp32", "BOUNDED_SUM", ""),
         (SEQUENTIAL, "rho=rtn-fp32", "BOUNDED_SUM", ""),

@@ -174,3 +174,11 @@ def test_a_name_finds_the_design_whose_name_it_is(settings):
 def test_a_parameter_of_another_kind_of_step_has_no_effect():
     with pytest.raises(DesignError, match="parameter group_size has no effect"):
         find_design("volta/f32.f16.f16.f32@summation=sequential,group_size=2")
+
+
+def test_an_order_may_have_sixteen_residues():
+    assert KOrder("mod16:0123/89ab/4567/cdef").permutation(16) == [0, 1, 2, 3, 8, 9, 10, 11, 4, 5, 6, 7, 12, 13, 14, 15]
+    with pytest.raises(DesignError, match=r"each residue 0\.\.15 must occur once"):
+        KOrder("mod16:0123/89ab/4567/cde")
+    with pytest.raises(DesignError, match="allowed is consecutive"):
+        KOrder("mod17:0123")

@@ -53,3 +53,12 @@ def test_a_flushed_result_is_drawn_as_the_zero_that_it_becomes() -> None:
     drawn = text(explain([BF16], Operands((0x0080, 0), (0xBF00, 0), 0)))
     assert "conversion rne-fp32: below the smallest normal number, flushed to zero" in drawn
     assert "d = 0x00000000 = +0" in drawn
+
+
+def test_a_c_below_one_unit_is_said_to_be_dropped() -> None:
+    design = find_design("rdna4/v_dot2_f32_f16")
+    drawn = text(explain([design], Operands((0x3C00, 0), (0x3C00, 0), 0xA3800001)))
+    assert "products are rounded down to multiples of 2^-24 (F = 24), c to" in drawn.replace("\n  ", " ")
+    assert "c = 0xa3800001 = -8388609 * 2^-79 is dropped: it is below 2^-24" in drawn
+    assert "is dropped" not in text(explain([design], Operands((0x3C00, 0), (0x3C00, 0), 0xBF800001)))
+    assert all(len(line) <= 80 for line in drawn.splitlines())

@@ -87,6 +87,7 @@ class Conversion:
 CONVERSIONS = {f"{x}-{y}": Conversion(y, FORMATS[y].fraction_bits, x) for x in DIRECTIONS for y in ("fp32", "fp16")} | {
     "rz-e8m13": Conversion("fp32", 13, "rz"),
     "rne-fp64": Conversion("fp64", 52, "rne"),
+    "rz-bf16-of-rne-fp32": Conversion("bf16", 7, "rz"),
 }
 
 
@@ -231,6 +232,10 @@ def convert(
     when it is rounded as though the range had no lower end (IEEE 754, clause 7.5, after rounding), with "exact" one
     that is below it before it is rounded (the same clause, before rounding).
     """
+    if "-of-" in rho:
+        # rounded to fp32, of which the leading bits are the result
+        chosen = {"overflow": overflow, "negative_zero": negative_zero, "flush": flush, "tininess": tininess}
+        return convert(total, scale, rho.partition("-of-")[2], **chosen) >> 16  # type: ignore[arg-type]
     conversion = CONVERSIONS[rho]
     layout = FORMATS[conversion.format]
     if total == 0:

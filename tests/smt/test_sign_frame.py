@@ -17,7 +17,8 @@ from mmaproof.verification.distributions import DISTRIBUTIONS, draw
 
 F16, BF16 = "rdna3.5/v_dot2_f32_f16", "rdna3.5/v_dot2_f32_bf16"
 WMMA = "rdna3.5/v_wmma_f32_16x16x16_f16"
-DESIGNS = (F16, BF16, WMMA, "rdna3.5/v_wmma_f32_16x16x16_bf16", "rdna3.5/v_wmma_f16_16x16x16_f16")
+TO_FP16, TO_BF16 = "rdna3.5/v_wmma_f16_16x16x16_f16", "rdna3.5/v_wmma_bf16_16x16x16_bf16"
+DESIGNS = (F16, BF16, WMMA, "rdna3.5/v_wmma_f32_16x16x16_bf16", TO_FP16, TO_BF16)
 
 RECORDED = {
     # ROCm/rocm-systems issue 12056, of a gfx1151: 1 + 3*8 + 8*4, the same with c = -1, and two factors of one product
@@ -170,8 +171,13 @@ def test_each_reading_of_small_numbers_can_be_seen(change):
 
 
 def test_the_floor_of_fp16_can_be_seen():
-    name = "rdna3.5/v_wmma_f16_16x16x16_f16"
-    assert compare(find_design(name), find_design(f"{name}@floor=none"), k=16).verdict == "different"
+    assert compare(find_design(TO_FP16), find_design(f"{TO_FP16}@floor=none"), k=16).verdict == "different"
+
+
+def test_bf16_results_are_the_leading_half_of_fp32_results():
+    """1 + 3 * 2**-9 lies nearer to 3f81 than to 3f80."""
+    padding = (0,) * 14
+    assert evaluate(find_design(TO_BF16), Operands((0x3F80, 0x3BC0, *padding), (0x3F80, 0x3F80, *padding), 0)) == 0x3F80
 
 
 @pytest.mark.parametrize(

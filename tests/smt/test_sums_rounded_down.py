@@ -15,7 +15,8 @@ from mmaproof.verification.distributions import DISTRIBUTIONS, draw
 F16, BF16 = "rdna4/v_dot2_f32_f16", "rdna4/v_dot2_f32_bf16"
 WMMA, WAVE64 = "rdna4/v_wmma_f32_16x16x16_f16", "rdna4/v_wmma_f32_16x16x16_f16.wave64"
 PACKED, FP8 = "rdna4/v_wmma_f16_16x16x16_f16", "rdna4/v_dot4_f32_fp8.m1n1k4.e4m3.e5m2"
-DESIGNS = (F16, BF16, WMMA, "rdna4/v_wmma_f32_16x16x16_bf16", WAVE64, PACKED, "rdna4/v_dot2_f16_f16", FP8)
+PACKED_BF16 = "rdna4/v_wmma_bf16_16x16x16_bf16"
+DESIGNS = (F16, BF16, WMMA, "rdna4/v_wmma_f32_16x16x16_bf16", WAVE64, PACKED, PACKED_BF16, "rdna4/v_dot2_f16_f16", FP8)
 
 GFX1201 = {
     # ROCm/rocm-systems, emulation/rocjitsu/tests/fixtures/float_dot/gfx1201_cases.h: results of a Radeon AI Pro R9700
