@@ -1,4 +1,4 @@
-"""The mark of assumed rows: what a command says of designs that no source describes."""
+"""The mark of assumed rows: what a command says of designs that no source describes, or none in full."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ FEW = 4
 
 def say_assumed(designs: Iterable[Design], what: str = "this answer", indent: str = "  ") -> None:
     """Print, in one line, that ``what`` rests on assumed rows, where one of ``designs`` is of such a row."""
-    names = list(dict.fromkeys(x.name for x in designs if x.is_assumed))
+    assumed = [x for x in designs if x.is_assumed]
+    names = list(dict.fromkeys(x.name for x in assumed))
     if not names:
         return
     held = names
@@ -26,4 +27,6 @@ def say_assumed(designs: Iterable[Design], what: str = "this answer", indent: st
         of = dict.fromkeys(x.partition("/")[0] for x in names)
         held = [f"{len(names)} of {', '.join(of)}"]
     rows = "an assumed row" if len(names) == 1 else "assumed rows"
-    say(f"{indent}assumed: {what} rests on {rows}: {', '.join(held)} (no source describes the unit)")
+    reasons = dict.fromkeys(x.evidence.whole.source if x.evidence.whole else "" for x in assumed)
+    why = "; ".join(reason or "no source describes the unit" for reason in reasons)
+    say(f"{indent}assumed: {what} rests on {rows}: {', '.join(held)} ({why})")

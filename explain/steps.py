@@ -172,8 +172,15 @@ class Step:
         return {"a": subnormals.of_a, "b": subnormals.of_b, "c": subnormals.of_c}[column]
 
     def number(self, column: str, k: int) -> Fraction:
-        """Return the value of element ``k`` of ``a`` or ``b`` as it is read."""
-        return pattern_number(*self.element(column, k), flushes=self.flushes(column))
+        """Return the value of element ``k`` of ``a`` or ``b`` as it is read, or of the part that is multiplied."""
+        fmt, pattern = self.element(column, k)
+        places = self.design.step.multiplied_places
+        if places is None:
+            return pattern_number(fmt, pattern, flushes=self.flushes(column))
+        x, (first, last) = unpacked(fmt, pattern, flushes=self.flushes(column)), places["ab".index(column)]
+        low = max(x.fraction_bits - last, 0)
+        kept = (x.significand.data % (1 << (x.fraction_bits - first + 1))) >> low << low
+        return scaled(-kept if x.negative.data else kept, x.exponent.data - x.fraction_bits)
 
     def scales(self, k: int) -> list[Pattern]:
         """Return the scales of a and b at ``k``, none where the design has none."""
