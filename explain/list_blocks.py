@@ -120,7 +120,8 @@ def interleaved_block(step: Step, of: InterleavedStep) -> Block:
     values = [pattern_number(*c, flushes=step.flushes("c")), pattern_number(*total)]
     note = _addition_note(step, [c, total], values, d)
     entries.append(Entry(step.output_name, fmt.hex(step.output), pattern_value(*d), note))
-    zeros = (f"{names(sorted(idle))}: zero, which leaves its chain unchanged",) if idle else ()
+    in_order = names([label for label in step.path.terms if label in idle])
+    zeros = (f"{in_order}: zero, which leaves its chain unchanged",) if idle else ()
     return Block("", heading, (*words.readings(step), *zeros), (), tuple(entries), (step.returned,))
 
 
