@@ -168,7 +168,7 @@ class MinusZero(StrEnum):
 
 
 class ZeroProductSign(StrEnum):
-    """Open points 9 and 16: the sign of a product that is exactly zero, where products are rounded operations."""
+    """Open points 9 and 19: the sign of a product that is exactly zero, where products are rounded operations."""
 
     IEEE = "ieee"
     """that of the product"""

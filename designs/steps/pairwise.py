@@ -22,7 +22,7 @@ class PairwiseStep(RoundedStep):
         ZeroProductSign.IEEE,
         ZeroProductSign,
         "sign of a product that is exactly zero",
-        "publications disagree: open points 9 and 16",
+        "publications disagree: open points 9 and 19",
     )
     minus_zero: MinusZero = parameter(
         MinusZero.KEPT,

@@ -207,6 +207,33 @@ def test_a_far_c_may_be_dropped() -> None:
     assert not [x for x in said(GTR.change(far_c=FarC.ROUNDED), operands) if "dropped:" in x]
 
 
+def test_an_infinite_c_may_be_dropped() -> None:
+    design = find_design("cdna3/v_mfma_f32_16x16x32_bf8_bf8@far_c=specials-dropped")
+    operands = Operands((0x7F,), (0x7F,), 0x7F800000)
+    (words,) = (x for x in said(design, operands) if "dropped" in x)
+    assert words == (
+        "c = 0x7f800000 = +infinity is dropped: its exponent reads -1, more than F + 1 = 25 below that of the products"
+    )
+    assert "step 1 of 2: an infinity decides, there is no sum" in said(design.change(far_c=FarC.DROPPED), operands)
+
+
+def test_operands_of_minus_zero_that_read_plus_zero() -> None:
+    design = find_design("cdna2/v_mfma_f32_32x32x4bf16@minus_zero=positive")
+    operands = Operands((0x8000, 0x3F80, 0x8000, 0x3F80), (0xBF80, 0x8000, 0xBF80, 0x3F80), 0x80000000)
+    assert [x for x in said(design, operands) if "-0" in x] == [
+        "operands of -0 that read +0: a[0], b[1], c",
+        "operands of -0 that read +0: a[2]",
+    ]
+    assert not [x for x in said(find_design("cdna2/v_mfma_f32_32x32x4bf16"), operands) if "read +0" in x]
+
+
+def test_products_that_are_added_to_plus_zero() -> None:
+    (step,) = steps(TREE.change(zero_product_sign="plus-zero"), Operands((0x8000,), (0x3C00,), 0))
+    block = step_block(step)
+    assert block.heading.startswith("adder tree: each product, added to +0, and each sum of two is rounded by rne-fp32")
+    assert [(x.label, x.value) for x in block.entries if x.label == "p0"] == [("p0", "+0")]
+
+
 def test_even_and_odd_sums_with_c_in_one_sum() -> None:
     design = GTR.change(join=Join.FUSED, alignment=Alignment.FLOOR)
     *_, last, _ = parts(design, Operands((0x41, 0x42), (0x43, 0x44), 0x3F800000))

@@ -57,7 +57,11 @@ def test_bf16_on_ampere_shows_every_point_that_it_can():
 
 @pytest.mark.parametrize(
     ("architecture", "points"),
-    [pytest.param("cdna1", {7, 9}, marks=pytest.mark.middle), ("cdna2", {10, 16}), ("rdna3.5", {41})],
+    [
+        pytest.param("cdna1", {7, 9}, marks=pytest.mark.middle),
+        pytest.param("cdna2", {10, 16, 19}, marks=pytest.mark.middle),
+        ("rdna3.5", {41}),
+    ],
 )
 def test_amd_points(architecture, points):
     found = list(disputes_of(architecture, lambda d: d.k <= 4))
