@@ -107,7 +107,7 @@ class Fit:
 
     def simplified(self, behaviour: Behaviour) -> Behaviour:
         """Return the behaviour with every parameter at its default that fits as well so, given those before it."""
-        for name in reversed(behaviour.settings):
+        for name in reversed([*behaviour.settings]):
             found = behaviour.change(**{name: DEFINITIONS[name].default})
             try:
                 if self.evidence.fits(found):
