@@ -24,7 +24,7 @@ from mmaproof.cli.output import EXIT_HOLDS, EXIT_REFUTED, EXIT_UNKNOWN, complain
 
 if TYPE_CHECKING:
     from mmaproof.generators.identify.evidence import Evidence
-    from mmaproof.generators.identify.identify import Identification, ParameterVerdict
+    from mmaproof.generators.identify.outcome import Identification, ParameterVerdict
     from mmaproof.generators.identify.space import Interface
     from mmaproof.hardware_replay.target import Target
 

@@ -12,8 +12,7 @@ from typing import Any
 from mmaproof.designs.catalogue import load_catalogue
 from mmaproof.designs.conversions import RHO
 from mmaproof.designs.errors import DesignError, InputError
-from mmaproof.designs.parameters import DEFINITIONS
-from mmaproof.designs.readings import ZeroC, ZeroProduct
+from mmaproof.designs.parameters import DEFINITIONS, parse_parameter
 from mmaproof.generators.identify.behaviour import Behaviour
 from mmaproof.generators.identify.evidence import Evidence
 from mmaproof.generators.identify.space import GROUPS, MAKE_UP, STRUCTURE, Axes, Interface, variants
@@ -108,7 +107,7 @@ class Fit:
 
     def simplified(self, behaviour: Behaviour) -> Behaviour:
         """Return the behaviour with every parameter at its default that fits as well so, given those before it."""
-        for name in reversed(behaviour.settings):
+        for name in reversed([*behaviour.settings]):
             found = behaviour.change(**{name: DEFINITIONS[name].default})
             try:
                 if self.evidence.fits(found):
@@ -193,12 +192,15 @@ def _most_promising(reached: Mapping[int, tuple[float, Behaviour]]) -> list[int]
 
 def _exchanged(behaviour: Behaviour) -> Iterator[Behaviour]:
     """Yield behaviours with a floor where zeros read e_zero, and with zeros that read e_zero where there is a floor."""
-    zeros = {"zero_c": ZeroC.E_ZERO, "zero_product": ZeroProduct.E_ZERO}
-    reading = {n: x for n, x in zeros.items() if behaviour.settings.get(n) is x}
-    if reading and "floor" in behaviour.settings:
-        yield behaviour.change(floor=behaviour["e_zero"], zero_c=ZeroC.ABSENT, zero_product=ZeroProduct.ABSENT)
-    elif behaviour.settings.get("floor") is not None and "zero_product" in behaviour.settings:
-        yield behaviour.change(floor=None, e_zero=behaviour["floor"], **zeros)
+    held, names = behaviour.settings, ("zero_c", "zero_product")
+
+    def zeros(reading: str) -> dict[str, Any]:
+        return {name: parse_parameter(name, reading) for name in names}
+
+    if "floor" in held and any(held.get(name) == "e-zero" for name in names):
+        yield behaviour.change(floor=held["e_zero"], **zeros("absent"))
+    elif held.get("floor") is not None and "zero_product" in held:
+        yield behaviour.change(floor=None, e_zero=held["floor"], **zeros("e-zero"))
 
 
 def _nearest(value: Any, values: Sequence[Any]) -> Any:

@@ -1,6 +1,6 @@
 """Ladders: rows in which an exponent falls step by step, so that each integer of a design shows where it takes effect.
 
-* The largest exponent of nonzero terms falls below ``floor`` or ``e_zero``: from there on e_max stays and bits are lost.
+* The largest exponent of nonzero terms falls below ``floor`` or ``e_zero``: e_max stays from there on, and bits are lost.
 * The distance between two terms grows beyond ``fraction_bits`` or ``late_bits``: from there on the lower term is lost.
 * A product reaches ``product_limit``: from there on it is an infinity.
 
@@ -19,7 +19,7 @@ import numpy as np
 
 from mmaproof.designs.design import Design
 from mmaproof.designs.formats import Format
-from mmaproof.designs.operands import OperandBatch
+from mmaproof.designs.operands import OperandBatch, Patterns
 from mmaproof.generators.identify.probes import Probes, plain, power
 
 RUNGS = 160
@@ -98,7 +98,7 @@ class _Rows:
         if not self.kinds:
             return Probes(plain(self.design, 0), ())
         like = plain(self.design, 1)
-        scales = [None, None]
+        scales: list[Patterns | None] = [None, None]
         if like.scale_a is not None:
             scales = [np.array(x, dtype=like.scale_a.dtype) for x in self.scales]
         batch = OperandBatch(
