@@ -23,7 +23,9 @@ FLUSHES = {
     Subnormals.OPERANDS_A: (True, False, False, False),
     Subnormals.ACCUMULATOR: (False, False, True, False),
     Subnormals.RESULTS: (False, False, False, True),
+    Subnormals.ACCUMULATOR_AND_RESULTS: (False, False, True, True),
 }
+BOTH = "accumulator-and-results"
 
 
 @pytest.mark.parametrize("reading", Subnormals)
@@ -32,9 +34,12 @@ def test_what_a_reading_flushes(reading):
 
 
 def test_letters_and_catalogue():
-    assert [find_design(f"{BF16.name}@subnormals={x}").step.subnormals for x in "ABCDEF"] == [*FLUSHES]
+    assert [find_design(f"{BF16.name}@subnormals={x}").step.subnormals for x in "ABCDEFG"] == [*FLUSHES]
     found = {(d.family, d.step.subnormals) for d in load_catalogue().designs.values()}
-    flushing = {(x, Subnormals.FLUSHED) for x in ("ftz-addmul", "fma-chain", "interleaved-fma")}
+    all_of = ("ftz-addmul", "fma-chain", "interleaved-fma", "bf16-to-odd", "sign-frame", "gaudi2", "tensix")
+    flushing = {(x, Subnormals.FLUSHED) for x in all_of}
+    flushing |= {(x, Subnormals(BOTH)) for x in ("fma-chain", "interleaved-fma", "sign-frame", "gaudi2")}
+    flushing.add(("vortex-tfr", Subnormals.RESULTS))
     assert {x for x in found if x[1] is not Subnormals.KEPT} == flushing
     with pytest.raises(DesignError, match="no effect"):
         find_design("turing/mma.m8n8k16.s32.s8.s8.s32@subnormals=flushed")
@@ -130,6 +135,7 @@ def test_c_in_each_step_of_a_chain():
         "operands-of-a": small(2.0**-140 + tiny),
         "accumulator": 0,
         "results": 0,
+        BOTH: 0,
     }
     last = (*bf16()[:-1], FORMATS["bf16"].encode(2.0**-70))
     assert results(last, last, 1, design)["accumulator"] == small(2.0**-140)
@@ -161,14 +167,15 @@ def test_late_additions_flush_sum_c_and_result():
 
     whole, zero = fp32(smallest + step), fp32(smallest)
     # the sum is a result, and so zero before c is added; c is not
-    assert late(step, smallest) == dict.fromkeys(Subnormals, whole) | {"flushed": zero, "results": zero}
-    assert late(smallest, step) == dict.fromkeys(Subnormals, whole) | {"flushed": zero, "accumulator": zero}
+    assert late(step, smallest) == dict.fromkeys(Subnormals, whole) | dict.fromkeys(("flushed", "results", BOTH), zero)
+    assert late(smallest, step) == dict.fromkeys(Subnormals, whole) | dict.fromkeys(("flushed", "accumulator", BOTH), zero)
     below = dict.fromkeys(Subnormals, fp32(step - smallest))
-    assert late(step, -smallest) == below | {"flushed": fp32(-smallest), "results": fp32(-smallest)}
+    assert late(step, -smallest) == below | dict.fromkeys(("flushed", "results", BOTH), fp32(-smallest))
     difference = fp32(-smallest / 2)
     assert late(smallest, -1.5 * smallest) == dict.fromkeys(Subnormals, difference) | {
         "flushed": MINUS_ZERO,
         "results": MINUS_ZERO,
+        BOTH: MINUS_ZERO,
     }
     for reading in Subnormals:
         d = evaluate(base.change(subnormals=reading), Operands((0,) * 4, ones, 0x80000001))
