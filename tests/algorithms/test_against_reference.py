@@ -44,6 +44,7 @@ UNITS = {
     "ootomo-yokota@scale=24,schedule=gemm": (VOLTA,),
     "ootomo-yokota@scale=5,outside=all,products=11.00.02.20": (TURING,),
     "ootomo-yokota@outside=none,rounding=rna,residual_rounding=rtn": (VOLTA,),
+    "ootomo-yokota@outside=none,rounding=rto,residual_rounding=rto": (VOLTA,),
     "ootomo-yokota-tf32": (TF32, XF32),
     "ootomo-yokota-bf16": (BF16, AMX_BF16),
     "3xtf32": (TF32, XF32),

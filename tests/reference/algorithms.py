@@ -90,11 +90,12 @@ def rounded(exact: Fraction, negative: bool, format: str, direction: str) -> int
         "rna": rest >= Fraction(1, 2),
         "rtn": negative and rest > 0,
         "rtp": not negative and rest > 0,
+        "rto": below % 2 == 0 and rest > 0,
     }[direction]
     result = (below + up) * unit
     if result <= largest_finite(format):
         return pattern_of(result, negative, format)
-    if direction == "rz" or (direction == "rtn" and not negative) or (direction == "rtp" and negative):
+    if direction in ("rz", "rto") or (direction == "rtn" and not negative) or (direction == "rtp" and negative):
         return pattern_of(largest_finite(format), negative, format)
     return infinity_of(negative, format)
 
