@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -232,10 +233,20 @@ def convert(
     when it is rounded as though the range had no lower end (IEEE 754, clause 7.5, after rounding), with "exact" one
     that is below it before it is rounded (the same clause, before rounding).
     """
-    if "-of-" in rho:
-        # rounded to fp32, of which the leading bits are the result
-        chosen = {"overflow": overflow, "negative_zero": negative_zero, "flush": flush, "tininess": tininess}
-        return convert(total, scale, rho.partition("-of-")[2], **chosen) >> 16  # type: ignore[arg-type]
+    first = rho.partition("-of-")[2]
+    chosen: dict[str, Any] = {
+        "overflow": overflow,
+        "negative_zero": negative_zero,
+        "flush": flush,
+        "tininess": tininess,
+    }
+    return rounded_once(total, scale, first, **chosen) >> 16 if first else rounded_once(total, scale, rho, **chosen)
+
+
+def rounded_once(
+    total: int, scale: int, rho: str, *, overflow: str, negative_zero: str, flush: bool, tininess: str
+) -> int:
+    """The conversion to one format, as ``convert`` describes it."""
     conversion = CONVERSIONS[rho]
     layout = FORMATS[conversion.format]
     if total == 0:
