@@ -23,6 +23,7 @@ FLUSHES = {
     Subnormals.OPERANDS_A: (True, False, False, False),
     Subnormals.ACCUMULATOR: (False, False, True, False),
     Subnormals.RESULTS: (False, False, False, True),
+    Subnormals.ACCUMULATOR_AND_RESULTS: (False, False, True, True),
 }
 
 
@@ -32,10 +33,11 @@ def test_what_a_reading_flushes(reading):
 
 
 def test_letters_and_catalogue():
-    assert [find_design(f"{BF16.name}@subnormals={x}").step.subnormals for x in "ABCDEF"] == [*FLUSHES]
+    assert [find_design(f"{BF16.name}@subnormals={x}").step.subnormals for x in "ABCDEFG"] == [*FLUSHES]
     found = {(d.family, d.step.subnormals) for d in load_catalogue().designs.values()}
     flushing = {(x, Subnormals.FLUSHED) for x in ("ftz-addmul", "fma-chain", "interleaved-fma")}
-    assert {x for x in found if x[1] is not Subnormals.KEPT} == flushing
+    flushing |= {(x, Subnormals.ACCUMULATOR_AND_RESULTS) for x in ("fma-chain", "interleaved-fma")}
+    assert flushing < {x for x in found if x[1] is not Subnormals.KEPT}
     with pytest.raises(DesignError, match="no effect"):
         find_design("turing/mma.m8n8k16.s32.s8.s8.s32@subnormals=flushed")
 
@@ -91,6 +93,7 @@ def test_every_two_readings_differ_in_every_family(family):
 
 BF16 = find_design("ampere/mma.m16n8k8.f32.bf16.bf16.f32")
 MINUS_ZERO = 0x80000000
+ACC_AND_RESULTS = Subnormals.ACCUMULATOR_AND_RESULTS.value
 
 
 def bf16(*values: float) -> tuple[int, ...]:
@@ -130,6 +133,7 @@ def test_c_in_each_step_of_a_chain():
         "operands-of-a": small(2.0**-140 + tiny),
         "accumulator": 0,
         "results": 0,
+        "accumulator-and-results": 0,
     }
     last = (*bf16()[:-1], FORMATS["bf16"].encode(2.0**-70))
     assert results(last, last, 1, design)["accumulator"] == small(2.0**-140)
@@ -161,14 +165,15 @@ def test_late_additions_flush_sum_c_and_result():
 
     whole, zero = fp32(smallest + step), fp32(smallest)
     # the sum is a result, and so zero before c is added; c is not
-    assert late(step, smallest) == dict.fromkeys(Subnormals, whole) | {"flushed": zero, "results": zero}
-    assert late(smallest, step) == dict.fromkeys(Subnormals, whole) | {"flushed": zero, "accumulator": zero}
+    assert late(step, smallest) == dict.fromkeys(Subnormals, whole) | dict.fromkeys(("flushed", "results", ACC_AND_RESULTS), zero)
+    assert late(smallest, step) == dict.fromkeys(Subnormals, whole) | dict.fromkeys(("flushed", "accumulator", ACC_AND_RESULTS), zero)
     below = dict.fromkeys(Subnormals, fp32(step - smallest))
-    assert late(step, -smallest) == below | {"flushed": fp32(-smallest), "results": fp32(-smallest)}
+    assert late(step, -smallest) == below | dict.fromkeys(("flushed", "results", ACC_AND_RESULTS), fp32(-smallest))
     difference = fp32(-smallest / 2)
     assert late(smallest, -1.5 * smallest) == dict.fromkeys(Subnormals, difference) | {
         "flushed": MINUS_ZERO,
         "results": MINUS_ZERO,
+        ACC_AND_RESULTS: MINUS_ZERO,
     }
     for reading in Subnormals:
         d = evaluate(base.change(subnormals=reading), Operands((0,) * 4, ones, 0x80000001))
