@@ -21,6 +21,8 @@ from mmaproof.designs.levels import RecordedRow, levels_of
 from mmaproof.designs.operands import OperandBatch, Operands, Patterns
 from mmaproof.designs.parameters import format_parameter
 from mmaproof.designs.profiles import load_disputes
+from mmaproof.generators.identify.ladders import ladders
+from mmaproof.generators.identify.probes import first_probes, plain, sparse
 from mmaproof.generators.set_cover import set_cover
 from mmaproof.generators.vectors import Vector
 from mmaproof.hardware_replay.alternatives import Alternative, alternatives
@@ -33,8 +35,10 @@ from mmaproof.verification.compare import Comparison, compare
 from mmaproof.verification.distributions import DISTRIBUTIONS, draw
 from mmaproof.verification.search import Budget
 
-ROWS = 256
-"""Random operand sets of each distribution that are tried before questions are asked."""
+ROWS = 64
+"""Random operand sets of each distribution that are tried before questions are asked, and so many with few products."""
+RUNGS = 1_000
+"""Rows in which exponents fall step by step, at most."""
 SEARCH = Budget(rows=20_000, seconds=0.5)
 """The search before a solver is asked about one value."""
 SHARE = 5
@@ -221,8 +225,7 @@ def _pair(design: Design, other: Alternative) -> _Pair:
 
 def _among_random_operands(task: Task, pairs: Sequence[_Pair]) -> tuple[list[Operands], list[int]]:
     """Return few random operand sets that separate what any of those drawn does, and the pairs that are left."""
-    design, rng = task.design, np.random.default_rng(task.seed)
-    batch = OperandBatch.concatenate([draw(name, design, ROWS, design.k, rng) for name in DISTRIBUTIONS])
+    batch = _operands(task)
     computed = _computed(pairs, batch)
     apart = np.stack([x.separated_by(computed) for x in pairs], axis=1)
     sets: dict[frozenset[int], int] = {}
@@ -231,6 +234,23 @@ def _among_random_operands(task: Task, pairs: Sequence[_Pair]) -> tuple[list[Ope
     held = [x for x in sets if x]
     missing = np.flatnonzero(~apart.any(axis=0)).tolist()
     return [batch.row(sets[held[i]]) for i in set_cover(held)] if held else [], missing
+
+
+def _operands(task: Task) -> OperandBatch:
+    """Return the rows that a unit is identified with, and random ones of every distribution, with few products too."""
+    design, rng = task.design, np.random.default_rng(task.seed)
+    drawn = [draw(name, design, ROWS, design.k, rng) for name in DISTRIBUTIONS]
+    parts = [*drawn, *(sparse(design, x, rng) for x in drawn)]
+    parts += [first_probes(design, task.seed).batch, ladders(design, RUNGS).batch, _negative_zeros(design)]
+    return OperandBatch.concatenate([x for x in parts if len(x)])
+
+
+def _negative_zeros(design: Design) -> OperandBatch:
+    """Return a row in which c and every product are -0; none for integer units."""
+    batch = plain(design, 0 if design.d_format.is_integer else 1)
+    if len(batch):
+        batch.a[:], batch.c[:] = 1 << design.a_format.sign_position, 1 << design.c_format.sign_position
+    return batch
 
 
 def _asked(task: Task, pair: _Pair, ends: float) -> Operands | OpenValue:

@@ -131,10 +131,10 @@ def carry(design: Design) -> OperandBatch:
 
 
 def _nearly_two(fmt: Format) -> int:
-    """Return the largest number below two; of integers the largest."""
+    """Return the largest number below two, or of all where none is as large as one; of integers the largest."""
     if fmt.is_integer:
         return (1 << (fmt.bits - fmt.signed)) - 1
-    return fmt.encode(1) | (((1 << fmt.fraction_bits) - 1) << fmt.ignored_bits)
+    return min(power(fmt, min(0, fmt.e_max)) | (((1 << fmt.fraction_bits) - 1) << fmt.ignored_bits), fmt.max_finite)
 
 
 def halves(design: Design, rng: np.random.Generator) -> OperandBatch:
