@@ -52,8 +52,8 @@ _OF_CHAINS = ("L", "k_order", "chain_infinity")
 class Task:
     """A row of the catalogue, and the means to find its vectors. It is plain data for another process.
 
-    ``design`` stands for the row, whose designs are ``names``. ``recorded`` is what recordings say of it. ``limits`` are
-    for all questions about the row. Without ``vectors`` none are looked for.
+    ``design`` stands for the row, whose designs are ``names``. ``recorded`` is what recordings say of it.
+    ``limits`` hold for all questions about the row. Without ``vectors`` none are looked for.
     """
 
     design: Design
