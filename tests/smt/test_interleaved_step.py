@@ -94,3 +94,44 @@ def test_it_guarantees_what_operations_of_ieee_754_do():
     assert PROPERTIES["monotone-in-c"].why_not(design) is None
     assert PROPERTIES["error-bound"].why_not(design) is not None
     assert PROPERTIES["carry-bits"].why_not(design) is not None
+
+
+@pytest.mark.parametrize("name", ["cpu/tdpbf16ps@L=4", "cpu/tdpfp16ps@L=4", "cpu/tmmultf32ps", "cpu/vdpphps"])
+def test_every_interpretation_returns_the_same(name):
+    """Integers, arrays and compiled code; terms of constants are those of test_terms."""
+    design, rng = find_design(name).one_step(), np.random.default_rng(22)
+    for distribution in ("subnormal", "ties", "edges"):
+        batch = draw(distribution, design, 6, design.k, rng)
+        held = [evaluate(design, batch.row(i)) for i in range(6)]
+        assert evaluate_batch(design, batch, backend="arrays").tolist() == held
+        assert evaluate_batch(design, batch, backend="native").tolist() == held
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("cpu/tdpfp16ps", "subnormals=flushed"),  # fp16 elements too
+        ("cpu/tmmultf32ps", "subnormals=results"),  # open point 61
+        pytest.param("cpu/tmmultf32ps", "join=fused", marks=pytest.mark.middle),  # c first
+        ("cpu/vdpphps", "k_order=consecutive"),
+        ("cpu/vdpphps", "subnormals=flushed"),
+        ("cpu/vpdpbuuds", "integer_overflow=wrap"),
+        ("cpu/vpdpwssds", "L=1"),
+    ],
+)
+def test_another_reading_of_what_is_beside_it_differs(name, change):
+    found = compare(find_design(name), find_design(f"{name}@{change}"))
+    assert found.verdict == "different"
+
+
+def test_a_subnormal_c_beside_products_of_fp16():
+    """Subnormal elements are used, and a subnormal c is a zero."""
+    assert result({}, 0x00000001, "cpu/tdpfp16ps") == 0
+    assert result({}, 0x00000001, "cpu/tdpfp16ps@subnormals=kept") == 1
+    assert result({0: (0x0001, 0x0001)}, 0x00000001, "cpu/tdpfp16ps") == 0x27800000
+
+
+@pytest.mark.middle
+def test_words_and_bytes_of_tiles_are_those_of_vectors():
+    for tile, vector in (("tdpbssd", "vpdpbssd"), ("tdpbuud", "vpdpbuud")):
+        assert compare(find_design(f"cpu/{tile}"), find_design(f"cpu/{vector}"), k=64).verdict == "equivalent"

@@ -168,7 +168,9 @@ def test_late_additions_flush_sum_c_and_result():
     whole, zero = fp32(smallest + step), fp32(smallest)
     # the sum is a result, and so zero before c is added; c is not
     assert late(step, smallest) == dict.fromkeys(Subnormals, whole) | dict.fromkeys(("flushed", "results", BOTH), zero)
-    assert late(smallest, step) == dict.fromkeys(Subnormals, whole) | dict.fromkeys(("flushed", "accumulator", BOTH), zero)
+    assert late(smallest, step) == dict.fromkeys(Subnormals, whole) | dict.fromkeys(
+        ("flushed", "accumulator", BOTH), zero
+    )
     below = dict.fromkeys(Subnormals, fp32(step - smallest))
     assert late(step, -smallest) == below | dict.fromkeys(("flushed", "results", BOTH), fp32(-smallest))
     difference = fp32(-smallest / 2)
