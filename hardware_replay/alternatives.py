@@ -1,7 +1,7 @@
 """The other values that a parameter of a design might have: what a recording must exclude to decide it.
 
-Of an enumeration these are all other readings, and of integers the neighbours and whatever another row of the
-catalogue, or a profile of it, has. The other parameters stay as they are.
+Of an enumeration these are all other readings, and of integers some in the neighbourhood, or, where there is none,
+whatever other rows of the catalogue and their profiles have. The other parameters stay as they are.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from mmaproof.designs.profiles import load_disputes
 from mmaproof.designs.steps.record import IntegerRange
 from mmaproof.smt.semantics.widths import sum_widths
 
-DISTANCES = (1, 2, 4, 8)
+DISTANCES = (1, 2, 4, 8, 16, 32)
 """How far from the value of an integer parameter others are tried, in both directions."""
 
 ORDERS = ("consecutive", "reversed", "mod2:0/1", "mod2:1/0", "mod4:01/23", "mod4:23/01", "mod4:02/13", "mod4:0/1/2/3")
@@ -74,10 +74,12 @@ def candidates(design: Design, name: str) -> tuple[Any, ...]:
         case IntegerRange(low, high, otherwise):
             if name == "carry_bits":
                 near: tuple[int, ...] = tuple(range(low, high + 1))
+            elif held is None:
+                near = _values_of_others(name)
             else:
-                near = () if held is None else tuple(held + sign * x for x in DISTANCES for sign in (-1, 1))
+                near = tuple(held + sign * x for x in DISTANCES for sign in (-1, 1))
             none = () if otherwise is None else (None,)
-            found = (*none, *(x for x in (*near, *_values_of_others(name)) if low <= x <= high))
+            found = (*none, *(x for x in near if low <= x <= high))
         case tuple() as values:
             found = values
         case kind if issubclass(kind, KOrder):
