@@ -165,6 +165,7 @@ def identification_record(outcome: Identification) -> dict[str, Any]:
         "unobservable": {n: text(n, f.unobservable) for n, f in found.items() if f.unobservable},
         "undecided": {n: text(n, f.undecided) for n, f in found.items() if f.undecided},
         "decided_by": {n: _row(outcome, f.row) for n, f in found.items() if f.row is not None},
+        "other_interfaces": {n: [x.name for x in designs] for n, designs in outcome.other_interfaces.items()},
         "nan_codes": [fmt.hex(x) for x in outcome.nan_codes],
         "contradiction": None if outcome.contradiction is None else _row(outcome, outcome.contradiction),
         "nearest": None if outcome.behaviour is not None else outcome.nearest.as_text(),
@@ -238,6 +239,8 @@ def _print_nothing(outcome: Identification) -> None:
     say(f"  {why} that agrees: {outcome.tried} tried, in a space of {outcome.space:.3g}; the nearest:")
     nearest = format_settings(outcome.nearest.settings)
     say_wrapped(", ".join(f"{n} = {text}" for n, text in nearest.items()), "    ")
+    for other, designs in outcome.other_interfaces.items():
+        say_wrapped(f"{', '.join(x.name for x in designs)} agrees with every answer", f"  --interface {other}: ")
     if outcome.contradiction is None:
         say("  which agrees with every answer: it was not validated")
         return

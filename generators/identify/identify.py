@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -22,6 +22,7 @@ from mmaproof.generators.identify.behaviour import Behaviour
 from mmaproof.generators.identify.differences import differing, first_differences
 from mmaproof.generators.identify.evidence import Evidence
 from mmaproof.generators.identify.fit import STARTS, Fit, known_behaviours
+from mmaproof.generators.identify.interfaces import fitting_interfaces
 from mmaproof.generators.identify.ladders import ladders
 from mmaproof.generators.identify.oracle import Oracle
 from mmaproof.generators.identify.outcome import Identification, ParameterVerdict
@@ -80,6 +81,7 @@ class Identifier:
         self.rng = np.random.default_rng(seed)
         self.proofs, self.validation = proofs, validation
         self.validated, self.gave_up = 0, False
+        self.other_interfaces: Mapping[str, tuple[Design, ...]] = {}
         self._alike: set[frozenset[Behaviour]] = set()
         self._related: dict[frozenset[Behaviour], bool] = {}
         any_known = next(iter(known_behaviours(self.interface)))
@@ -133,11 +135,15 @@ class Identifier:
     def _fitting(self, fit: Fit, starts: Sequence[Behaviour], *, ask: bool) -> Behaviour | None:
         """Return a behaviour that fits all evidence, from the starts on; None where none were found.
 
-        What is wrong with the nearest is rather an integer than the structure, so integers come first.
+        What is wrong with the nearest is rather an integer than the structure, so integers come first. Nothing is
+        searched if designs agree with everything under other formats.
         """
         reached = fit.climb(starts[0])
         if fit.evidence.fits(reached):
             return reached
+        self.other_interfaces = fitting_interfaces(fit.evidence)
+        if self.other_interfaces:
+            return None
         found = self._widened(fit, ask=ask)
         for start in () if found else starts:
             reached = fit.climb(start, in_pairs=True)
@@ -315,6 +321,8 @@ class Identifier:
             late=behaviour is None and (self.gave_up or fit.is_late()),
         )
         outcome.nan_codes = fit.evidence.nan_codes()
+        if behaviour is None:
+            outcome.other_interfaces = self.other_interfaces
         if behaviour is not None:
             codes = {x: fit.evidence.has_nan_codes(behaviour.change(nan_code=x)) for x in self.axes["nan_code"]}
             right, wrong = (tuple(x for x, fits in codes.items() if fits is y) for y in (True, False))

@@ -1,6 +1,6 @@
 """Ladders: rows in which an exponent falls step by step, so that each integer of a design shows where it takes effect.
 
-* The largest exponent of nonzero terms falls below ``floor`` or ``e_zero``: e_max stays from there on, and bits are lost.
+* The largest exponent of nonzero terms falls below ``floor`` or ``e_zero``: e_max stays there, and bits are lost.
 * The distance between two terms grows beyond ``fraction_bits`` or ``late_bits``: from there on the lower term is lost.
 * A product reaches ``product_limit``: from there on it is an infinity.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -56,6 +57,8 @@ class Identification:
     seconds: float = 0.0
     """without the validation"""
     nan_codes: tuple[int, ...] = ()
+    other_interfaces: Mapping[str, tuple[Design, ...]] = field(default_factory=dict)
+    """where nothing fits: other formats of the same widths, and the designs of the catalogue that agree under these"""
     late: bool = False
     """whether time or batches were over before anything was found that fits"""
 

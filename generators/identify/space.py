@@ -23,6 +23,7 @@ from mmaproof.designs.profiles import load_disputes
 from mmaproof.designs.signature import Signature
 from mmaproof.designs.steps.record import IntegerRange
 from mmaproof.generators.identify.behaviour import Behaviour
+from mmaproof.smt.semantics.terms import ZERO_EXPONENT
 
 
 @dataclass(frozen=True)
@@ -65,9 +66,7 @@ _SAME_RESULTS = ("adder", "comparator")
 """Parameters that change how a unit is built and not what it returns."""
 
 _RANGES: Mapping[str, tuple[int | None, ...]] = {
-    "fraction_bits": tuple(range(8, 41)),
     "carry_bits": (None, *range(6)),
-    "late_bits": tuple(range(24, 37)),
     "low_bits": (None, *range(4, 13)),
     "floor": (None, -126),
     "c_extra_bits": tuple(range(5)),
@@ -203,13 +202,14 @@ def default_axes(interface: Interface) -> Axes:
             continue
         match definition.values:
             case IntegerRange():
-                axes[name] = tuple(dict.fromkeys((*_RANGES.get(name, ()), *_known_values()[name])))
+                listed = (*_RANGES.get(name, ()), *_known_values(d)[name], definition.default)
+                axes[name] = tuple(dict.fromkeys(listed))
             case tuple():
                 axes[name] = tuple(x for x in RHO if RHO[x].target is d)
             case kind if issubclass(kind, KOrder):
                 axes[name] = tuple(map(KOrder, _ORDERS))
             case readings if issubclass(readings, StrEnum):
-                axes[name] = tuple(readings)
+                axes[name] = tuple(x for x in readings if not _is_other_word(interface, name, x))
             case other:
                 raise TypeError(f"{name}: no values of {other} are known")
     divisors = tuple(x for x in range(1, interface.k + 1) if interface.k % x == 0)
@@ -240,11 +240,18 @@ def _ranges(interface: Interface) -> dict[str, range]:
     }
 
 
+def _is_other_word(interface: Interface, name: str, reading: StrEnum) -> bool:
+    """Return whether a reading means here what the first one does: zeros read e_min, which is -126 in every format."""
+    a, b, c, d = interface.signature.formats
+    read_by = {"zero_c": (c, d), "zero_product": (a, b)}.get(name, ())
+    return bool(reading == "natural" and read_by and all(f.e_min == ZERO_EXPONENT for f in read_by))
+
+
 @cache
-def _known_values() -> Mapping[str, tuple[int | None, ...]]:
-    """Return what units of the catalogue have for each integer parameter, under any profile."""
+def _known_values(d: Format) -> Mapping[str, tuple[int | None, ...]]:
+    """Return what units of the catalogue with this format of d have for each integer parameter, under any profile."""
     disputes = load_disputes()
-    designs = list(load_catalogue().designs.values())
+    designs = [x for x in load_catalogue().designs.values() if x.d_format is d]
     designs += [disputes.apply(x, p) for x in designs for p in disputes.profiles]
     held = [complete_settings(*x) for x in {(x.chain, x.step) for x in designs}]
     integers = (name for name, definition in DEFINITIONS.items() if isinstance(definition.values, IntegerRange))
