@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -53,22 +53,35 @@ def search(question: Question, design: Design, *, seed: int, budget: Budget) -> 
     """
     rng, examine = np.random.default_rng(seed), _examiner(question)
     started = time.monotonic()
-    tried, rows, met = 0, FIRST_ROWS, False
+    tried, rows, met, thins = 0, FIRST_ROWS, False, False
     largest = max(FIRST_ROWS, min(LARGEST_ROWS, LARGEST_PRODUCTS // question.k))
     while tried < budget.rows:
         for name in DISTRIBUTIONS:
             seconds_ahead = budget.seconds - (time.monotonic() - started)
             if seconds_ahead <= 0:
                 return SearchResult((), tried, time.monotonic() - started, met, seed)
-            batch = steer(draw(name, design, rows, question.k, rng), question, rng)
+            drawn = draw(name, design, rows, question.k, rng)
+            batch = steer(_thinned(drawn, rng) if thins else drawn, question, rng)
             meant, refuted = examine(batch, rows_ahead=budget.rows - tried, seconds_ahead=seconds_ahead)
             tried += rows
             met = met or bool(meant.any())
             if refuted.any():
                 witnesses = _simplest(batch, np.flatnonzero(refuted))
                 return SearchResult(witnesses, tried, time.monotonic() - started, True, seed)
-        rows = min(rows * 4, largest)
+        # both kinds of rows are tried while batches are small
+        rows, thins = min(rows * (4 if thins else 1), largest), not thins
     return SearchResult((), tried, time.monotonic() - started, met, seed)
+
+
+def _thinned(batch: OperandBatch, rng: np.random.Generator) -> OperandBatch:
+    """Return the batch with two products, one or none in every second row, and zeros in the place of the others.
+
+    What many products hide shows there: how one product or c alone is read.
+    """
+    rows, k = batch.a.shape
+    places = rng.permuted(np.tile(np.arange(k), (rows, 1)), axis=1)
+    kept = places < np.where(np.arange(rows) % 2, k, rng.integers(0, 3, rows))[:, None]
+    return replace(batch, a=np.where(kept, batch.a, batch.a.dtype.type(0)))
 
 
 def _examiner(question: Question) -> Callable[..., Examined]:
