@@ -105,6 +105,21 @@ class Fit:
                     return best
         return best
 
+    def shifted(self, behaviour: Behaviour) -> Behaviour | None:
+        """Return a known unit that fits with its products shifted as the exponents of results say, None without one."""
+        if "product_shift" not in self.axes.ranges or "product_shift" not in behaviour.settings:
+            return None
+        for shift in self.evidence.shift(behaviour):
+            if shift and self.axes.allows("product_shift", shift):
+                known = (x for x in known_behaviours(self.evidence.interface) if "product_shift" in x.settings)
+                for found in dict.fromkeys(x.change(product_shift=shift) for x in known):
+                    if self._moved_inside(found) == found and self.evidence.fits(found):
+                        self.tried.add(found)
+                        return found
+                    if self.is_late():
+                        return None
+        return None
+
     def simplified(self, behaviour: Behaviour) -> Behaviour:
         """Return the behaviour with every parameter at its default that fits as well so, given those before it."""
         for name in reversed([*behaviour.settings]):

@@ -144,7 +144,7 @@ class Identifier:
         self.other_interfaces = fitting_interfaces(fit.evidence)
         if self.other_interfaces:
             return None
-        found = self._widened(fit, ask=ask)
+        found = fit.shifted(reached) or self._widened(fit, ask=ask)
         for start in () if found else starts:
             reached = fit.climb(start, in_pairs=True)
             if fit.evidence.fits(reached):

@@ -115,6 +115,11 @@ HIDDEN = [
     pytest.param(f"{BF16}@fraction_bits=45", {"fraction_bits": 45}, marks=pytest.mark.middle),
     pytest.param(f"{BF16}@product_shift=-11", {"product_shift": -11}, marks=pytest.mark.middle),
     pytest.param(
+        "arm/fdot.m1n1k4.f32.e4m3.e4m3.f32@product_shift=-4",
+        {"product_shift": -4, "join": "exact"},
+        marks=pytest.mark.middle,
+    ),
+    pytest.param(
         "blackwell/block16.f32.e2m1.e2m1.ue4m3@zero_group=e-zero,group_e_zero=-47",
         {"zero_group": "e-zero", "group_e_zero": -47},
         marks=pytest.mark.slow,
