@@ -190,12 +190,13 @@ class _ProductIsResult(_About):
         x = self.addend(algebra, result)
         (total,) = exact.steps[0].sums
         product = total.terms[0]
-        significand = algebra.shift_left(product.significand, x.fraction_bits - product.fraction_bits)
+        more = x.fraction_bits - product.fraction_bits
+        significand = algebra.shift_left(product.significand, max(more, 0))
         return algebra.all_of(
             [
                 algebra.negation(algebra.exclusive_or(x.negative, product.negative)),
                 algebra.equal(x.exponent, product.exponent),
-                algebra.equal(x.significand, significand),
+                algebra.equal(algebra.shift_left(x.significand, max(-more, 0)), significand),
                 algebra.negation(algebra.any_of([x.zero, x.subnormal, x.infinite, x.nan])),
             ]
         )

@@ -103,6 +103,8 @@ def prove_step(unit: Design, *, solver: str | Solving = DEFAULT_SOLVER, limits: 
 def _why_not(unit: Design) -> str | None:
     if not unit.guarantees(Guarantee.SUBNORMAL_OPERANDS, Guarantee.SUBNORMAL_RESULTS):
         return "it flushes subnormal numbers, and its bound is of what is left of them"
+    if not unit.guarantees(Guarantee.CONVERTED_BY_RHO):
+        return "its step does not state that rho converts the sum of its products and c"
     exact = unit.guarantees(Guarantee.EXACT_SUM)
     if not exact and not (unit.guarantees(Guarantee.ALIGNED_SUMS) and not sum_widths(unit).may_wrap):
         return "its register may wrap"

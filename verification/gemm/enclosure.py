@@ -236,7 +236,8 @@ def _product_exponent(label: str, unit: Design, a: Fraction, b: Fraction) -> tup
     """
     step = unit.step
     excess, others, kept = step.product_excess, step.other_exponents(unit.c_format, unit.d_format), step.kept_bits
-    if not unit.guarantees(Guarantee.SINGLE_SUM) or excess is None or others is None or kept is None:
+    stated = unit.guarantees(Guarantee.SINGLE_SUM, Guarantee.CONVERTED_BY_RHO)
+    if not stated or excess is None or others is None or kept is None:
         raise NoBoundError(f"{label}: no bound of the largest exponent in a step of {unit.name} is known")
     exponents = [max(_exponent(f, x), ZERO_EXPONENT) for f, x in ((unit.a_format, a), (unit.b_format, b))]
     return max(sum(exponents) + excess, ZERO_EXPONENT, *others), kept

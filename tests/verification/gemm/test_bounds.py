@@ -227,6 +227,7 @@ def test_the_bound_of_a_step_is_proved_or_there_is_none() -> None:
     for unit, why in (
         (fp8.change(carry_bits=0), "may wrap"),
         (find_design("cdna3/v_mfma_f32_16x16x16_f16"), "not aligned in one fused sum"),
+        (fp8.change(product_shift=3), "does not state that rho converts"),
         (
             find_design(VOLTA).change(subnormals=find_design("cdna2/v_mfma_f32_16x16x16f16").step.subnormals),
             "flush",
@@ -244,8 +245,9 @@ def test_a_bound_is_rounded_up() -> None:
     assert rounded_up(Fraction(1, 4)) == 0.25
 
 
-def test_a_unit_that_aligns_no_terms_has_no_bound() -> None:
-    unit = find_design("cpu/tdpbf16ps.m16n16k32.f32.bf16.bf16.f32")
-    with pytest.raises(NoBoundError, match="no bound of the largest exponent in a step of cpu/tdpbf16ps"):
+@pytest.mark.parametrize("name", ["cpu/tdpbf16ps.m16n16k32.f32.bf16.bf16.f32", f"{VOLTA}@product_shift=3"])
+def test_a_unit_whose_terms_are_not_its_aligned_products_has_no_bound(name) -> None:
+    unit = find_design(name)
+    with pytest.raises(NoBoundError, match=f"no bound of the largest exponent in a step of {name}"):
         error_bound(find_algorithm("plain"), unit, unit.k, ONE)
     assert not prove_step(unit).proved
