@@ -55,7 +55,7 @@ def examine_all(seeds: range, monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 
 
 def test_what_lemmas_prove_is_so(monkeypatch):
-    assert len(examine_all(range(8), monkeypatch)) >= len(QUESTIONS) / 2
+    assert len(examine_all(range(16), monkeypatch)) >= len(QUESTIONS) / 2
 
 
 @pytest.mark.middle

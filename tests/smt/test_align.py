@@ -38,7 +38,7 @@ def value(term: Term[int, bool]) -> Fraction:
     return -magnitude if term.negative.data else magnitude
 
 
-@pytest.mark.parametrize("alignment", Alignment)
+@pytest.mark.parametrize("alignment", [x for x in Alignment if x is not Alignment.COMPLEMENT])
 def test_bits_are_lost_where_the_term_is_no_multiple_of_the_last_kept_bit(alignment):
     source, seen = random.Random(31), Counter()
     for index in range(6000):

@@ -26,7 +26,7 @@ from mmaproof.smt.semantics.convert import Rules, convert
 from mmaproof.verification.distributions import DISTRIBUTIONS, draw
 
 INTEGERS, ARRAYS = IntegerAlgebra(), ArrayAlgebra()
-FLOAT_RHO = [name for name in RHO if name != "int32"]
+FLOAT_RHO = [name for name, rho in RHO.items() if not rho.target.is_integer]
 FLUSHES = [(False, Tininess.ROUNDED), *((True, x) for x in Tininess)]
 ALL_RULES = list(itertools.product(FLOAT_RHO, Overflow, NegativeZero, FLUSHES))
 
