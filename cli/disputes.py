@@ -110,7 +110,7 @@ def print_dispute(dispute: Dispute, before: Dispute | None) -> None:
         before = None
     if before is None or before.point is not dispute.point:
         say(f"  {dispute.point.number}. {dispute.point.title}")
-        held: dict[str, list[str]] = {}
+        held: dict[str, list[str]] = {} if "default" in dispute.readings.values() else {"default": ["the catalogue"]}
         for profile, text in dispute.readings.items():
             held.setdefault(text, []).append(profile)
         for text, profiles in held.items():

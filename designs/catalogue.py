@@ -15,7 +15,7 @@ from typing import Any
 
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import CatalogueError, DesignError, InputError, did_you_mean
-from mmaproof.designs.evidence import Evidence, Level, RowEvidence
+from mmaproof.designs.evidence import UNSTATED, Evidence, Level, RowEvidence
 from mmaproof.designs.formats import Format, find_format
 from mmaproof.designs.parameters import DEFINITIONS, compose, definition, parse_parameter
 from mmaproof.designs.profiles import load_disputes
@@ -50,6 +50,8 @@ class _Family:
 
     settings: dict[str, Any]
     evidence: RowEvidence
+    folder: Path
+    """that of its file: rows of a catalogue elsewhere take over its parameters, and not what these rest on"""
 
 
 @dataclass(frozen=True)
@@ -246,7 +248,7 @@ class _Table:
         like = architectures[self.name].assumed_like
         if like is None:
             return
-        described = {x.name for x in architectures.values() if x.assumed_like is None}
+        described = [x.name for x in architectures.values() if x.assumed_like is None]
         if like not in described:
             raise self.fail("assumed_like", f"{like!r} is no architecture with rows: one of {', '.join(described)}")
         for design in (x for x in designs if x.architecture == like):
@@ -258,7 +260,7 @@ class _Table:
     def family(self) -> _Family:
         """Return the family that this table describes."""
         self.check_fields((), _FAMILY_FIELDS)
-        return _Family(self.settings(), self.evidence())
+        return _Family(self.settings(), self.evidence(), self.path.parent)
 
     def evidence(self) -> RowEvidence:
         """Return what the parameters of this table rest on, as far as it says."""
@@ -349,12 +351,13 @@ class _Table:
         d = self.format("d")
         if not self.texts("instructions"):
             raise self.fail("instructions", "no instruction is given: one at least")
+        resting = family.evidence if family.folder == self.path.parent else UNSTATED
         row = ""
         for template in self.texts("instructions"):
             for a, b, c in itertools.product(*columns):
                 found = self.design(template, Signature(a, b, c, d, scale, block), settings)
                 row = row or found.base_name
-                yield replace(found, evidence=family.evidence.refined(row, self.evidence()))
+                yield replace(found, evidence=resting.refined(row, self.evidence()))
 
     def design(self, template: str, signature: Signature, settings: dict[str, Any]) -> Design:
         spelled = {f"{{{x}}}": f.isa_name for x, f in zip("abcd", signature.formats, strict=True)}

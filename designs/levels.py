@@ -107,7 +107,8 @@ def levels_of(design: Design, recorded: RecordedRow | None = None) -> dict[str, 
         else:
             stated = _stated(design, name, disputed)
             if recorded is not None and name in recorded.left:
-                stated = replace(stated, source=f"{stated.source}; recordings leave {', '.join(recorded.left[name])}")
+                left = ", ".join(recorded.left[name])
+                stated = replace(stated, source=f"{stated.source}; recordings do not exclude {left}")
             found[name] = stated
     return found
 

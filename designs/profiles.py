@@ -64,6 +64,13 @@ class Disputes:
     profiles: tuple[str, ...]
     points: tuple[Point, ...]
     readings: tuple[Reading, ...]
+    about: Mapping[str, tuple[str, ...]]
+    """profile -> the only architectures that its source is about; the others are about units that none of these is"""
+
+    def sources(self, design: Design) -> tuple[str, ...]:
+        """Return the profiles whose source is about the architecture of ``design``."""
+        special = tuple(p for p in self.profiles if design.like in self.about.get(p, ()))
+        return special or tuple(p for p in self.profiles if p not in self.about)
 
     def settings(self, design: Design, profile: str, point: int) -> dict[str, Any]:
         """Return what ``profile`` sets for ``point`` in ``design``. It is empty if the profile takes the default."""
@@ -90,7 +97,8 @@ def load_disputes() -> Disputes:
         Point(p["number"], p["title"], tuple(p["parameters"]), dict(p.get("with", {}))) for p in data["point"]
     )
     readings = tuple(reading for row in data["reading"] for reading in _readings(row))
-    return Disputes(tuple(data["profiles"]), points, readings)
+    about = {profile: tuple(names) for profile, names in data["about"].items()}
+    return Disputes(tuple(data["profiles"]), points, readings, about)
 
 
 def _readings(row: Mapping[str, Any]) -> Iterator[Reading]:

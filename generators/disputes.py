@@ -26,7 +26,7 @@ class Dispute:
     """One point in one design, for two readings that profiles hold.
 
     ``designs`` are the names of all instructions of the catalogue with this arithmetic; ``readings`` maps each profile
-    to its settings as text.
+    whose source is about the unit to its settings as text.
 
     If ``status`` is REFUTED, ``witness`` separates the readings, with the other points set as in ``context``, and
     ``predictions`` is what each profile as a whole returns for it. If it is PROVED, the readings cannot be told apart
@@ -70,13 +70,22 @@ def disputed_designs(architecture: str | None) -> list[tuple[Design, tuple[str, 
 
 
 def _settings(design: Design, point: Point) -> dict[str, dict[str, Any]]:
-    """Return what each profile sets for a point."""
+    """Return what each profile about the unit sets for a point."""
     disputes = load_disputes()
-    return {p: disputes.settings(design, p, point.number) for p in disputes.profiles}
+    return {p: disputes.settings(design, p, point.number) for p in disputes.sources(design)}
+
+
+def _distinct(by_profile: Mapping[str, dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the readings of profiles, and the catalogue's own, which no profile may hold."""
+    distinct: list[dict[str, Any]] = [] if {} in by_profile.values() else [{}]
+    for settings in by_profile.values():
+        if settings not in distinct:
+            distinct.append(settings)
+    return distinct
 
 
 def _differing_points(design: Design) -> list[Point]:
-    return [p for p in load_disputes().points if len({str(s) for s in _settings(design, p).values()}) > 1]
+    return [p for p in load_disputes().points if len(_distinct(_settings(design, p))) > 1]
 
 
 @dataclass(frozen=True)
@@ -104,10 +113,7 @@ def find_disputes(
     solving = Solving.of(solver)
     for point in _differing_points(design):
         by_profile = _settings(design, point)
-        distinct: list[dict[str, Any]] = []
-        for settings in by_profile.values():
-            if settings not in distinct:
-                distinct.append(settings)
+        distinct = _distinct(by_profile)
         texts = {profile: _text(settings) for profile, settings in by_profile.items()}
         for i, first in enumerate(distinct):
             for second in distinct[i + 1 :]:
@@ -174,6 +180,8 @@ def _tells_profiles_apart(dispute: Dispute, readings: tuple[dict[str, Any], dict
     """Return whether profiles of one reading and those of the other predict different results for the witness."""
     predictions = dispute.predictions or {}
     first, second = ({predictions[p] for p, text in dispute.readings.items() if text == _text(r)} for r in readings)
+    if dispute.witness is not None and not (first and second):
+        return evaluate(dispute.design, dispute.witness) not in first | second
     return not first & second
 
 
@@ -187,4 +195,4 @@ def _under(design: Design, settings: Mapping[str, Any]) -> Design:
 
 def _predictions(design: Design, witness: Operands) -> dict[str, int]:
     disputes = load_disputes()
-    return {profile: evaluate(disputes.apply(design, profile), witness) for profile in disputes.profiles}
+    return {profile: evaluate(disputes.apply(design, profile), witness) for profile in disputes.sources(design)}

@@ -42,6 +42,16 @@ def read(tmp_path, *changes):
     return read_catalogue(path)
 
 
+def test_a_family_of_another_catalogue_lends_parameters_and_no_evidence(tmp_path):
+    families, unit = CATALOGUE.index("[families"), CATALOGUE.index("[[unit]]")
+    (tmp_path / "families").mkdir()
+    (tmp_path / "families" / "f.toml").write_text(CATALOGUE[families:unit])
+    (tmp_path / "mine.toml").write_text(CATALOGUE[:families] + CATALOGUE[unit:])
+    catalogue = read_catalogue(tmp_path / "families" / "f.toml", tmp_path / "mine.toml")
+    found = catalogue.find("mine/f32.f16.f16.f32")
+    assert found.evidence.whole is None and not found.evidence.parameters
+
+
 def test_every_row_of_the_project_states_what_it_rests_on():
     """A row, or its family, has `evidence`: vendor, published or assumed."""
     silent = sorted({d.evidence.row for d in load_catalogue().designs.values() if d.evidence.whole is None})
@@ -61,7 +71,7 @@ def test_every_parameter_of_every_design_has_a_level_with_a_source():
     ("name", "parameter", "level", "source"),
     [
         (AMPERE, "fraction_bits", Level.RECORDED, "a100-bf16-fp32"),
-        (AMPERE, "L", Level.PUBLISHED, "recordings leave 16"),
+        (AMPERE, "L", Level.PUBLISHED, "recordings do not exclude 16"),
         (AMPERE, "zero_c", Level.ASSUMED, "open point 1"),
         (AMPERE, "carry_bits", Level.ASSUMED, "open point 13"),
         ("rdna3/v_dot2_f32_f16.m1n1k2", "carry_bits", Level.VENDOR, "gfx11_dot2"),

@@ -24,6 +24,14 @@ def disputes_of(architecture, keep=lambda design: True):
             yield from find_disputes(design, names, solver="bitwuzla", limits=LIMITS)
 
 
+def test_only_sources_about_a_unit_are_named():
+    of_volta = {"xie-paper", "mma-sim", "mma-sim-2", "fpy", "khattak-mikaitis"}
+    for architecture, sources in (("gaudi2", {"gaudi-model"}), ("volta", of_volta)):
+        dispute = next(disputes_of(architecture))
+        assert set(dispute.readings) == sources and "default" in dispute.pair
+        assert set(dispute.predictions or sources) == sources
+
+
 def check(dispute):
     design = dispute.design
     if dispute.status is Status.REFUTED:
