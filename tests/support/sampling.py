@@ -34,6 +34,13 @@ def quick_are(designs: Sequence[Design], chosen: Sequence[Design]) -> list[Any]:
     return [pytest.param(d, id=d.name, marks=() if d in chosen else pytest.mark.middle) for d in designs]
 
 
+def a_third_are_middle(designs: Sequence[Design]) -> list[Any]:
+    """The designs as parameters: the first of each family are quick, a third of the others middle, the rest slow."""
+    first = first_of_each_family(designs)
+    marks = [() if d in first else pytest.mark.slow if i % 3 else pytest.mark.middle for i, d in enumerate(designs)]
+    return [pytest.param(d, id=d.name, marks=m) for d, m in zip(designs, marks, strict=True)]
+
+
 def arithmetic(design: Design) -> tuple[object, ...]:
     """What decides a design's results."""
     return design.signature, design.k, design.chain, design.step

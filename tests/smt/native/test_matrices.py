@@ -1,12 +1,11 @@
 """Matrix products by native code are what arrays compute, bit for bit."""
 
 import dataclasses
-from typing import Any
 
 import numpy as np
 import pytest
 from support.native import needs_native
-from support.sampling import distinct_designs, first_of_each_family
+from support.sampling import a_third_are_middle, distinct_designs, first_of_each_family
 from support.variations import VARIED, random_design
 
 from mmaproof import matmul
@@ -55,14 +54,7 @@ def differing(design: Design, given: Matrices, jobs: int = 1) -> int:
     return int((native != arrays).sum())
 
 
-def tiers() -> list[Any]:
-    """Every arithmetic: the first of each family in the quick tier, a third in the middle one, all in the slow one."""
-    first = first_of_each_family(DESIGNS)
-    marks = [() if d in first else pytest.mark.slow if i % 3 else pytest.mark.middle for i, d in enumerate(DESIGNS)]
-    return [pytest.param(d, id=d.name, marks=m) for d, m in zip(DESIGNS, marks, strict=True)]
-
-
-@pytest.mark.parametrize("design", tiers())
+@pytest.mark.parametrize("design", a_third_are_middle(DESIGNS))
 def test_every_arithmetic(design):
     for i, distribution in enumerate(BASIC):
         m, n = SHAPES[i % len(SHAPES)]
