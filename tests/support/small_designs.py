@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from mmaproof.designs.catalogue import load_catalogue
 from mmaproof.designs.conversions import RHO, Conversion, Rounding
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError
@@ -39,11 +40,13 @@ ELEMENTS = (
 """Formats of a and b: of two to four bits."""
 
 E2M2, E3M2, E3M3 = (_format(f"small-e{e}m{m}", e, m, Specials.IEEE) for e, m in ((2, 2), (3, 2), (3, 3)))
+E2M1 = next(f for f in ELEMENTS if f.name == "small-e2m1-ieee")
 CONVERSIONS = {
     **{f"{r}-fp16": Conversion(r, E2M2, 2) for r in Rounding},
     **{f"{r}-fp32": Conversion(r, E3M2, 2) for r in Rounding},
     "rz-e8m13": Conversion(Rounding.RZ, E3M2, 1),
     "rne-fp64": Conversion(Rounding.RNE, E3M3, 3),
+    "rz-bf16-of-rne-fp32": Conversion(Rounding.RZ, E2M1, 1, via=Conversion(Rounding.RNE, E2M2, 2)),
 }
 """What takes the places of the conversions in RHO, by their names."""
 
@@ -55,6 +58,11 @@ DRAWN: dict[str, Sequence[Any]] = {
     "product_limit": (None, 1, 2, 4),
     "e_zero": (-6, -2, 0, 2),
     "floor": (None, -4, -1, 1, 3),
+    "product_shift": (0, -2, -1, 1, 2),
+    "low_bits": (None, None, 1),
+    "fidelity_phase": (None, None, None, 0),
+    "c_extra_bits": (0, 0, 1, 2),
+    "pair_bits": (None, 2, 3),
     "k_order": tuple(KOrder(x) for x in ("consecutive", "reversed", "mod2:1/0")),
     **{
         n: tuple(x.values)
@@ -75,6 +83,7 @@ WHERE = ("finite", "c=0", "positive")
 
 def use_small_formats(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let conversions go to small formats, of which any patterns are drawn: other distributions need wider ones."""
+    load_catalogue()  # what an evaluation may ask for; its rows cannot be read while the conversions are others
     for name, conversion in CONVERSIONS.items():
         monkeypatch.setitem(RHO, name, conversion)
     for name in DISTRIBUTIONS:
@@ -122,7 +131,7 @@ def random_pair(seed: int, *, wide: bool) -> Pair:
 
 
 def _random_design(rng: np.random.Generator, length: int, k: int, wide: bool) -> Design:
-    rho = str(rng.choice([n for n, x in CONVERSIONS.items() if wide or x.target is E2M2]))
+    rho = str(rng.choice([n for n, x in CONVERSIONS.items() if wide or x.target in (E2M2, E2M1)]))
     a, b, c = (ELEMENTS[i] for i in rng.integers(len(ELEMENTS), size=3))
     d = CONVERSIONS[rho].target
     if rng.random() < 0.5:
