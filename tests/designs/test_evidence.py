@@ -74,6 +74,7 @@ def test_every_parameter_of_every_design_has_a_level_with_a_source():
         (AMPERE, "L", Level.PUBLISHED, "recordings do not exclude 16"),
         (AMPERE, "zero_c", Level.ASSUMED, "open point 1"),
         (AMPERE, "carry_bits", Level.ASSUMED, "open point 13"),
+        ("rdna3/v_dot2_f32_f16.m1n1k2", "carry_bits", Level.VENDOR, "gfx11_dot2"),
         (AMPERE, "nan_code", Level.PUBLISHED, "table 4"),
         (f"{AMPERE}@fraction_bits=23", "fraction_bits", Level.ASSUMED, "changed"),
         (f"{AMPERE}@as=khattak-mikaitis", "zero_c", Level.PUBLISHED, "khattak-mikaitis"),

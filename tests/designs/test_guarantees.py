@@ -13,6 +13,7 @@ from mmaproof.verification.distributions import DISTRIBUTIONS, draw
 
 FUSED = "volta/mma.m8n8k4.f32.f16.f16.f32"
 SEQUENTIAL = "paper/sequential.m1n1k4.f32.f16.f16.f32"
+TREE, CHAINS = "paper/tree.m1n1k4.f32.f16.f16.f32", "cpu/tdpbf16ps.m16n16k32.f32.bf16.bf16.f32"
 MXFP4 = "blackwell/block16.f32.e2m1.e2m1.ue4m3"
 INTEGERS = "ampere/mma.m16n8k16.s32.s8.s8.s32"
 
@@ -70,6 +71,27 @@ INTEGERS = "ampere/mma.m16n8k16.s32.s8.s8.s32"
         (FUSED, "subnormals=operands-of-a", "SUBNORMAL_OPERANDS UNCHANGED_OPERANDS", ""),
         (FUSED, "subnormals=accumulator", "SUBNORMAL_OPERANDS UNCHANGED_OPERANDS", ""),
         (FUSED, "subnormals=flushed", "SUBNORMAL_OPERANDS UNCHANGED_OPERANDS SUBNORMAL_RESULTS", ""),
+        # what is cut off the terms enters the rounding; c is added exactly to a sum of cut terms
+        (FUSED, "sticky=yes", "SINGLE_SUM CONVERTED_SUM TRUNCATED_TERMS TRUNCATES", ""),
+        (FUSED, "join=exact", "SINGLE_SUM CONVERTED_SUM C_AS_TERM TRUNCATED_TERMS TRUNCATES", ""),
+        (
+            FUSED,
+            "join=round-down,late_rounding=twice",
+            "SINGLE_SUM CONVERTED_SUM C_AS_TERM TRUNCATED_TERMS TRUNCATES BOUNDED_SUM",
+            "",
+        ),
+        # the terms are not the products
+        (FUSED, "product_shift=1", "BOUNDED_SUM CONVERTED_BY_RHO SINGLE_PRODUCTS SUMMED_EXPONENTS", ""),
+        (SEQUENTIAL, "product_shift=1", "BOUNDED_SUM CONVERTED_BY_RHO SINGLE_PRODUCTS SUMMED_EXPONENTS", ""),
+        (
+            FUSED,
+            "alignment=floor,zero_product=absent,zero_c=absent,c_extra_bits=2",
+            "TRUNCATED_TERMS TRUNCATES C_AS_TERM BOUNDED_SUM",
+            "ABSENT_ZEROS",
+        ),
+        (TREE, "minus_zero=positive", "UNCHANGED_OPERANDS", ""),
+        (FUSED, "rho=rto-fp32", "BOUNDED_SUM", ""),
+        (CHAINS, "rho=rtp-fp32", "BOUNDED_SUM", ""),
         (SEQUENTIAL, "first=magnitude", "SUM_IN_TURN", ""),
         (SEQUENTIAL, "first=index", "SUM_IN_TURN", ""),
         (SEQUENTIAL, "truncates=partial-sum", "SUM_IN_TURN", ""),
@@ -84,13 +106,31 @@ def test_a_value_takes_what_it_makes_untrue(name, settings, lost, gained):
     assert {x.name for x in after - before} == set(gained.split())
 
 
+@pytest.mark.parametrize("name", [f"{FUSED}@fidelity_phase=0", "vortex/tfr.wmma.m8n4k8.f32.f16.f16.f32"])
+def test_nothing_is_stated_of_parts_of_significands_and_of_lanes(name):
+    assert find_design(name).step.guarantees == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("settings", "excess"),
+    [
+        ("product_exponent=summed", 0),
+        ("product_exponent=normalised", 1),
+        ("product_shift=-3", -3),
+        ("product_exponent=normalised,product_shift=3", 4),
+    ],
+)
+def test_how_far_the_exponent_of_a_product_exceeds_those_of_its_factors(settings, excess):
+    assert find_design(f"{FUSED}@{settings}").step.product_excess == excess
+
+
 @pytest.mark.parametrize(
     ("name", "not_stated"),
     [
         (FUSED, "JAMMED_TERMS ABSENT_ZEROS ROUNDED_OPERATIONS ROUNDED_LAST_SUM ADDER_TREE SUM_IN_TURN"),
         (MXFP4, "SINGLE_PRODUCTS ABSENT_ZEROS"),
         (SEQUENTIAL, "SINGLE_SUM ALIGNED_SUMS EXACT_SUM NO_FLOOR TRUNCATED_TERMS JAMMED_TERMS ROUNDED_LAST_SUM"),
-        ("paper/tree.m1n1k4.f32.f16.f16.f32", "ALIGNED_TERMS ALIGNED_SUMS SINGLE_SUM EXACT_SUM POSITIVE_ZERO_SUM"),
+        (TREE, "ALIGNED_TERMS ALIGNED_SUMS SINGLE_SUM EXACT_SUM POSITIVE_ZERO_SUM"),
         (INTEGERS, "ALIGNED_TERMS CONVERTED_BY_RHO FINITE_PRODUCTS"),
     ],
 )
@@ -123,6 +163,10 @@ def test_e_max_that_is_no_exponent_of_a_number(settings, others):
     """With c in fp16 and d in fp32, a zero c reads e_min of either in a chain."""
     step = find_design(f"volta/f32.f16.f16.f16@{settings}").step
     assert set(step.other_exponents(*(FORMATS[x] for x in ("fp16", "fp32")))) == others
+
+
+def test_no_exponents_are_stated_of_a_c_that_keeps_extra_bits():
+    assert find_design(f"{FUSED}@c_extra_bits=2").step.other_exponents(FORMATS["fp32"]) is None
 
 
 WHAT_IFS = [

@@ -91,10 +91,13 @@ def test_pairs_of_fp8():
     one = 0x38
     assert step((*first, *rest), (one, 0x7E, *rest), 0, FP8) == 0x43E00000
     assert step((*second, *rest), (0x7E, one, *rest), 0, FP8) == 0x43E00000
-    # a zero beside 2^-18: the zero reads exponent -7 + 8, so 2^-18 is shifted by 19 places and its bit is lost
-    lost = step((0x00, 0x01, *rest), (0x7E, 0x01, *rest), 0, FP8)
-    kept = step((0x01, 0x00, *rest), (0x01, 0x7E, *rest), 0, FP8)
-    assert (lost, kept) == (0x36800000, 0x36800000)
+    # a zero beside 2^-18 keeps its bit; as the first of two it reads exponent -7 + 8, so that c loses its last bit
+    c = 0x3A000001
+    lost = step((0x00, 0x01, *rest), (0x7E, 0x01, *rest), c, FP8)
+    kept = step((0x01, 0x00, *rest), (0x01, 0x7E, *rest), c, FP8)
+    assert (lost, kept) == (0x3A010000, 0x3A010001)
+    # two products that cancel are a zero lane: c keeps its last bit
+    assert step((0x7E, 0x7E, *rest), (one, 0x80 | one, *rest), c, FP8) == c
 
 
 QUICK = ("sticky=no",)
