@@ -240,7 +240,8 @@ def _print_nothing(outcome: Identification) -> None:
     nearest = format_settings(outcome.nearest.settings)
     say_wrapped(", ".join(f"{n} = {text}" for n, text in nearest.items()), "    ")
     for other, designs in outcome.other_interfaces.items():
-        say_wrapped(f"{', '.join(x.name for x in designs)} agrees with every answer", f"  --interface {other}: ")
+        verb = "agrees" if len(designs) == 1 else "agree"
+        say_wrapped(f"{', '.join(x.name for x in designs)} {verb} with every answer", f"  --interface {other}: ")
     if outcome.contradiction is None:
         say("  which agrees with every answer: it was not validated")
         return
