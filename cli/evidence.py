@@ -72,7 +72,7 @@ def evidence(
         require_writable(output)
     asked = tasks(
         architecture,
-        _recorded(recordings or []),
+        _recorded(recordings or [], architecture),
         solving=options.solving,
         limits=options.limits,
         version=tool_version(),
@@ -98,14 +98,17 @@ def evidence(
     return EXIT_HOLDS
 
 
-def _recorded(recordings: list[Path]) -> Mapping[str, RecordedRow]:
+def _recorded(recordings: list[Path], architecture: str | None) -> Mapping[str, RecordedRow]:
     """Return what the project's recordings say, together with those that the user names."""
     from mmaproof.designs.levels import load_recorded
     from mmaproof.hardware_replay.decided import decide, recordings_in
 
     known = dict(load_recorded())
     named = [y for x in recordings for y in (recordings_in(x) if x.is_dir() else [x])]
-    for row, decision in decide(named).items():
+    decisions = decide(named)
+    if named and not any(architecture in (None, row.partition("/")[0]) for row in decisions):
+        complain(f"note: the recordings are of no row that is listed; they are of {', '.join(decisions) or 'none'}")
+    for row, decision in decisions.items():
         recorded = decision.recorded()
         if recorded is None:
             complain(

@@ -74,9 +74,9 @@ def decide(
 ) -> int:
     """Say which parameters of which rows of the catalogue recordings decide.
 
-    A parameter is decided if every other value of it, with the other parameters as they are, contradicts some recorded
-    row. Of other parameters the values that are left are listed. Exit status 1 if a row of the catalogue is not what
-    was recorded.
+    Where recordings are named, the rows that these are of are printed. A parameter is decided if every other value of
+    it, with the other parameters as they are, contradicts some recorded row. Of other parameters the values that are
+    left are listed. Exit status 1 if a row of the catalogue is not what was recorded.
     """
     from mmaproof.designs.files import require_writable, write_atomically
     from mmaproof.hardware_replay.decided import decide as decided_by
@@ -88,6 +88,9 @@ def decide(
     found = decided_by([*recordings_of_the_project(), *named])
     if output is not None:
         write_atomically(output, recorded_text(found))
+    if named:
+        concerned = decided_by(named)
+        found = {row: decision for row, decision in found.items() if row in concerned}
     if json:
         print_json({"rows": [decision_record(x) for x in found.values()]})
     else:

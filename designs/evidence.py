@@ -40,10 +40,12 @@ class Evidence:
     @classmethod
     def parse(cls, text: str) -> Evidence:
         """Return the evidence that ``LEVEL`` or ``LEVEL: SOURCE`` spells. Raises DesignError for another level."""
-        name, _, source = text.partition(":")
+        name, colon, source = text.partition(":")
         if name.strip() not in STATED:
             hint = "; a recording is found by mmaproof, not stated" if name.strip() == Level.RECORDED else ""
             raise DesignError(f"{text!r} states no level of evidence: one of {', '.join(STATED)}{hint}")
+        if colon and not source.strip():
+            raise DesignError(f"{text!r} names no source after the colon: write LEVEL or LEVEL: SOURCE")
         return cls(Level(name.strip()), source.strip())
 
 

@@ -70,8 +70,11 @@ def test_a_recording_that_contradicts_the_row_is_noted(run, no_questions, tmp_pa
     run("record", "model:volta/f16.f16.f16.f16@fraction_bits=22", path, "-o", tmp_path / "other.npz")
     status, out, _ = run("recordings", "decide", tmp_path / "other.npz")
     assert (status, "are not what the catalogue has" in out) == (1, True)
+    assert {line.partition("/")[0] for line in out.splitlines() if line[:1] not in " "} == {"volta"}
     _, _, err = run("evidence", "volta", "--no-vectors", "--recording", tmp_path / "other.npz")
     assert "they decide nothing" in err
+    _, _, err = run("evidence", "rubin", "--no-vectors", "--recording", tmp_path / "other.npz")
+    assert "the recordings are of no row that is listed; they are of volta/" in err
 
 
 @pytest.mark.parametrize(

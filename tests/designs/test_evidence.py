@@ -112,6 +112,7 @@ def test_a_row_that_states_nothing_is_not_marked_but_all_of_it_is_assumed(tmp_pa
 @pytest.mark.parametrize(
     ("old", "new", "problem"),
     [
+        ('"published: a paper"', '"vendor:"', r"families\.f: evidence: 'vendor:' names no source"),
         ('"published: a paper"', '"recorded"', r"families\.f: evidence: 'recorded' states no level.*not stated"),
         ('"published: a paper"', '"probably"', r"families\.f: evidence: .*one of vendor, published, assumed"),
         ("{ nan_code =", "{ nan_cod =", r"families\.f: evidence_of: nan_cod: unknown parameter"),
