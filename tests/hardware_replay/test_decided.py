@@ -71,6 +71,9 @@ def batch():
 def test_a_parameter_is_decided_if_every_other_value_is_excluded(tmp_path, batch):
     (decision,) = decide([record(tmp_path, VOLTA, batch)]).values()
     assert {"fraction_bits", "alignment", "nan_code"} <= set(decision.decided)
+    assert any(0 in x.values() and any(x.values()) for x in decision.refuting.values())
+    for name, fewest in decision.decided.items():
+        assert 0 < fewest == min(decision.refuting[name].values())
     design = find_design(VOLTA)
     for other in alternatives(design):
         d, model = evaluate_batch(other.design, batch), evaluate_batch(design, batch)
