@@ -67,7 +67,8 @@ def test_bf16_on_ampere_shows_every_point_that_it_can():
     ("architecture", "points"),
     [
         pytest.param("cdna1", {7, 9}, marks=pytest.mark.middle),
-        pytest.param("cdna2", {10, 16, 19}, marks=pytest.mark.middle),
+        # profiles that are the same for K = 2 take a minute each to be proved so
+        pytest.param("cdna2", {10, 16, 19}, marks=pytest.mark.slow),
         ("rdna3.5", {41}),
     ],
 )
