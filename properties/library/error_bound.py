@@ -114,10 +114,11 @@ class ErrorBound(Property):
     limit = "operands with the largest error found, which is below the bound"
     source = "Xie et al. 2026, section 6.1, table 9"
     specimen = "volta/mma.m8n8k4.f32.f16.f16.f32"
+    rests_on = (Guarantee.CONVERTED_BY_RHO,)
 
     def why_not(self, design: Design) -> str | None:
-        """Return that the bound is of a single fused sum."""
-        return None if has_single_sum(design) else why_not_aligned(design)
+        """Return that the bound is of a single fused sum of products that are multiplied with nothing else."""
+        return super().why_not(design) if has_single_sum(design) else why_not_aligned(design)
 
     def settle(self, design: Design, scope: Scope, ask: Ask) -> PropertyVerdict:
         """Ask whether the bound holds. Then look for the largest error."""

@@ -130,9 +130,11 @@ class _Exactness(Property):
     source = "Xie et al. 2026, section 6.1; Fasi et al. 2021, Accuracy of the dot products"
     specimen = "volta/mma.m8n8k4.f32.f16.f16.f32"
 
+    rests_on = (Guarantee.CONVERTED_BY_RHO,)
+
     def why_not(self, design: Design) -> str | None:
-        """Return that terms pass through more than one sum, or none."""
-        return None if has_single_sum(design) else why_not_aligned(design)
+        """Return that terms pass through more than one sum, or none, or are multiplied with a power of two."""
+        return super().why_not(design) if has_single_sum(design) else why_not_aligned(design)
 
     def settle(self, design: Design, scope: Scope, ask: Ask) -> PropertyVerdict:
         """Ask at the spread for which F leaves room, then one further. Step on if that was not the largest."""

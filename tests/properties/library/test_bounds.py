@@ -197,3 +197,9 @@ def test_they_are_about_one_step(name):
 def test_units_without_one_sum_are_refused_with_the_reason():
     with pytest.raises(DesignError, match="one fused sum"):
         check("error-bound", find_design("cdna2/v_mfma_f32_32x32x8f16"))
+
+
+@pytest.mark.parametrize("name", ["error-bound", "exactness-of-c", "exactness-of-products"])
+def test_nothing_is_asked_of_products_that_are_shifted(name):
+    assert find_property(name).why_not(find_design(VOLTA)) is None
+    assert find_property(name).why_not(find_design(f"{VOLTA}@product_shift=3")) is not None

@@ -227,7 +227,7 @@ def test_the_bound_of_a_step_is_proved_or_there_is_none() -> None:
     for unit, why in (
         (fp8.change(carry_bits=0), "may wrap"),
         (find_design("cdna3/v_mfma_f32_16x16x16_f16"), "not aligned in one fused sum"),
-        (fp8.change(product_shift=3), "does not state that rho converts"),
+        (fp8.change(product_shift=3), "does not state how it adds its terms"),
         (
             find_design(VOLTA).change(subnormals=find_design("cdna2/v_mfma_f32_16x16x16f16").step.subnormals),
             "flush",
