@@ -1,6 +1,7 @@
 """Programs for machines without Python: the real ones compile; on a stand-in for the runtime, their lines are right."""
 
 import dataclasses
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -118,7 +119,9 @@ def test_programs_compile(tmp_path, architecture):
         pytest.skip("nvcc is not on this machine (the kernels themselves are compiled with NVRTC by other tests)")
     kinds = {}
     for design in load_catalogue().designs.values():
-        if design.architecture == architecture and rejected(design) is None:
+        # ptxas of CUDA 13.0 does not take this instruction yet, that of the NVRTC of other tests does
+        newer = re.fullmatch(r"mma\..*\.block16\..*\.ue8m0", design.instruction)
+        if design.architecture == architecture and rejected(design) is None and not newer:
             kinds[design.instruction.split(".")[0], design.d_format, design.scale_format] = design
     groups = [(rows_of(design.name), kernel_of(design)) for design in kinds.values()]
     text = program(groups, CUDA, file="vectors.cu", version="0")
