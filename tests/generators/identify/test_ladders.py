@@ -104,20 +104,20 @@ def identified(design, seconds=600):
 HIDDEN = [
     ("volta/mma.m8n8k4.f32.f16.f16.f32@zero_product=natural", {"zero_product": "natural"}),
     pytest.param("ampere/f16.f16.f16.f16@floor=-17", {"floor": -17}, marks=pytest.mark.middle),
-    pytest.param(f"{BF16}@{NO_ZEROS},floor=-47", {"floor": -47}, marks=pytest.mark.middle),
+    pytest.param(f"{BF16}@{NO_ZEROS},floor=-47", {"floor": -47}, marks=pytest.mark.slow),
     pytest.param(
         f"{BF16}@zero_c=e-zero,zero_product=absent,e_zero=-47",
         {"zero_c": "e-zero", "zero_product": "absent", "e_zero": -47},
-        marks=pytest.mark.middle,
+        marks=pytest.mark.slow,
     ),
     pytest.param(f"{CDNA3}@product_limit=77", {"product_limit": 77}, marks=pytest.mark.middle),
-    pytest.param(f"{CDNA3}@product_limit=200", {"product_limit": 200}, marks=pytest.mark.middle),
+    pytest.param(f"{CDNA3}@product_limit=200", {"product_limit": 200}, marks=pytest.mark.slow),
     pytest.param(f"{BF16}@fraction_bits=45", {"fraction_bits": 45}, marks=pytest.mark.middle),
-    pytest.param(f"{BF16}@product_shift=-11", {"product_shift": -11}, marks=pytest.mark.middle),
+    pytest.param(f"{BF16}@product_shift=-11", {"product_shift": -11}, marks=pytest.mark.slow),
     pytest.param(
         "arm/fdot.m1n1k4.f32.e4m3.e4m3.f32@product_shift=-4",
         {"product_shift": -4, "join": "exact"},
-        marks=pytest.mark.middle,
+        marks=pytest.mark.slow,
     ),
     pytest.param(
         "blackwell/block16.f32.e2m1.e2m1.ue4m3@zero_group=e-zero,group_e_zero=-47",
