@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from mmaproof.cli.output import say
+from mmaproof.cli.output import assumed_names, say
 
 if TYPE_CHECKING:
     from mmaproof.designs.design import Design
@@ -19,7 +19,7 @@ FEW = 4
 def say_assumed(designs: Iterable[Design], what: str = "this answer", indent: str = "  ") -> None:
     """Print, in one line, that ``what`` rests on assumed rows, where one of ``designs`` is of such a row."""
     assumed = [x for x in designs if x.is_assumed]
-    names = list(dict.fromkeys(x.name for x in assumed))
+    names = assumed_names(assumed)
     if not names:
         return
     held = names

@@ -80,8 +80,13 @@ def print_json(record: dict[str, Any], of: Iterable[Design] | None = None) -> No
 
     If it is an answer about designs (``of``), it names those of them that are assumed.
     """
-    assumed = {} if of is None else {"assumed": list(dict.fromkeys(x.name for x in of if x.is_assumed))}
+    assumed = {} if of is None else {"assumed": assumed_names(of)}
     print(json.dumps({**record, **assumed}, indent=2))
+
+
+def assumed_names(designs: Iterable[Design]) -> list[str]:
+    """Return the names of the designs whose row of the catalogue is assumed, each once."""
+    return list(dict.fromkeys(x.name for x in designs if x.is_assumed))
 
 
 def solver_record(solver: SolverIdentity | None) -> dict[str, str] | None:

@@ -8,7 +8,7 @@ from json import dumps
 from typing import TYPE_CHECKING, Any
 
 from mmaproof.cli.assumed import say_assumed
-from mmaproof.cli.output import EXIT_HOLDS, EXIT_UNKNOWN, complain, counted, print_json, say
+from mmaproof.cli.output import EXIT_HOLDS, EXIT_UNKNOWN, assumed_names, complain, counted, print_json, say
 from mmaproof.cli.version import tool_version
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def record_standard(
         raise
     made.write()
     if json:
-        print_json(made.record(), [x.design for x in made.sampled])
+        print_json(made.record())
     else:
         made.print()
         say_assumed([x.design for x in made.sampled], "the model", indent="")
@@ -126,6 +126,7 @@ class _Made:
             "instructions": [_instruction_record(x) for x in self.sampled],
             "questions": [_probed_record(x) for x in self.probed],
             "problems": self.problems,
+            "assumed": assumed_names(x.design for x in self.sampled),
         }
 
     def write(self) -> None:
