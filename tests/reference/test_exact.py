@@ -202,7 +202,7 @@ def test_point_6_overflow() -> None:
     opposite = ("Ampere", "bf16", [-(2.0**127)] * 2, [1.0] * 2)
     assert run(*opposite) == 0xFF800000
     assert run(*opposite, overflow="B") == 0xFF7FFFFF
-    assert run("Ampere", "fp16", [256.0], [256.0], output="fp16", overflow="B") == 0x7C00
+    assert run("Ampere", "fp16", [256.0], [256.0], output="fp16", overflow="B") == 0x7BFF
 
 
 def test_point_7_negative_zero() -> None:
