@@ -1,0 +1,446 @@
+"""A netlist against a design, net by net: each net that is related to a variable of the model is replaced by it.
+
+The design runs first, with a variable at each place of its datapath (``ModelTerms``). Then the circuit runs over the
+same operands. For each net, in the order in which the circuit computes them, samples suggest relations to variables of
+the model (``Relations``). A relation that is proved replaces the net, so that what follows is about variables of the
+model alone. A net that is related to nothing stays as it is.
+
+Nets that are sums of the model's words are recognised by their form (``Linear``), whatever the order and the kind of
+the adders: a sum becomes a variable of its own, or the variable of the model's sum. Of a carry-save adder the two
+results are no sums of the words, but together they are: where it is proved of a word c that it is x + y + z - s modulo
+2**n, s being the exclusive or of the three, c is that sum from there on. A net may also be the maximum of some of the
+model's exponents.
+
+The lemmas imply that the circuit returns d of the design, for this reason. Take operands that meet the precondition,
+and any values of the undefined bits. Give each variable the value that its definition has for them. Each fact and each
+relation holds for all values of its variables that meet the facts, so it holds for these: by induction over the nets,
+each net has the value of what replaces it. The laws that are used besides are those of ``laws`` (sums and maxima in any
+order, bounds of sums) and of ``linear`` (addition modulo powers of two).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from pysmt import operators as op
+from pysmt.environment import Environment
+from pysmt.fnode import FNode
+
+from mmaproof.smt.algebra.protocol import Word
+from mmaproof.smt.algebra.signals import SignalKind
+from mmaproof.smt.proving.columns import FAST_BITS, Columns, signed_column
+from mmaproof.smt.proving.cut_variables import CutVariables
+from mmaproof.smt.proving.laws import Law, Operation
+from mmaproof.smt.proving.linear import Form, Linear
+from mmaproof.smt.proving.model_terms import ModelTerms
+from mmaproof.smt.proving.net_relations import Relations
+
+NET_SECONDS = 5.0
+"""Seconds that a query about a net may take."""
+CANDIDATES = 4
+"""Suggestions that are asked about for one net."""
+FEWEST_BITS_OF_SUMS = 4
+SUM_BITS = 8
+"""The bits that a sum may have beyond those of the net."""
+_WITH_BITS = frozenset({"product", "magnitude", "normalised", "moved right", "converted"})
+
+
+@dataclass(frozen=True)
+class MatchedNet:
+    """A net and the variable of the model that it was proved to be related to."""
+
+    net: str
+    signal: str
+    relation: str
+
+
+class NetSweep:
+    """The nets of one circuit on their way through the variables of one model."""
+
+    def __init__(self, model: ModelTerms, cuts: CutVariables, columns: Columns, environment: Environment) -> None:
+        self._model, self._cuts, self._columns = model, cuts, columns
+        self._terms: Any = environment.formula_manager
+        self._environment = environment
+        self._known: dict[FNode, FNode] = {}
+        self._relations = Relations(environment, columns)
+        self._summands: dict[FNode, bool] = {}
+        self._sums: dict[tuple[FNode, ...], list[tuple[FNode, Form]]] = {}
+        """variables of sums by the variables that they add, with their forms"""
+        self._forms: dict[FNode, Form] = {}
+        """the form of a variable of a sum over the words that it adds"""
+        self._doubled: dict[FNode, Form] = {}
+        self._exclusive: list[tuple[FNode, Form, frozenset[FNode]]] = []
+        """variables of exclusive ors, the form of the sum of their words, and those words"""
+        self._maxima: dict[frozenset[FNode], FNode] = {}
+        self._linear = Linear(environment, self._is_summand, self._extended, self._twice)
+        self.matched: list[MatchedNet] = []
+        self.unmatched: list[str] = []
+        self._take_model()
+
+    # --- the model's variables --------------------------------------------------------------------------------
+
+    def _take_model(self) -> None:
+        for x in self._model.signals:
+            if x.width == 0:
+                self._relations.add_truth(x.variable)
+                continue
+            of_sum = x.kind in (SignalKind.OPERAND_SIGNIFICAND, SignalKind.SIGNIFICAND, SignalKind.SUM)
+            absent = x.kind in (SignalKind.EXPONENT, SignalKind.OPERAND_EXPONENT, SignalKind.E_MAX)
+            self._relations.add_number(
+                x.name,
+                x.variable,
+                x.definition,
+                x.signed,
+                has_bits=of_sum or x.name in _WITH_BITS,
+                may_be_absent=absent or x.name in ("maximum", "exponent that counts", "places"),
+            )
+        for variable, signed in self._model.added.items():
+            self._summands[variable] = signed
+        for x in self._model.signals:
+            if x.width and x.definition in self._model.totals:
+                form = self._linear.form(x.definition)
+                if form is not None and len(form.terms) > 1:
+                    self._summands[x.variable] = x.signed
+                    self._note_sum(x.variable, form)
+        for fold in self._model.folds:
+            self._maxima[frozenset(fold.parts)] = fold.variable
+
+    def _is_summand(self, variable: FNode) -> bool | None:
+        return self._summands.get(variable)
+
+    def _note_sum(self, variable: FNode, form: Form) -> None:
+        self._sums.setdefault(tuple(v for v, _ in form.terms), []).append((variable, form))
+        self._forms[variable] = form
+
+    # --- nets -------------------------------------------------------------------------------------------------
+
+    def on_net(self, name: str, word: Word[FNode]) -> Word[FNode]:
+        """Return what replaces a net: a term over variables that is proved to be equal to it, or itself."""
+        term = word.data
+        if term not in self._known:
+            self._known[term] = found = self._replacement(name, term)
+            self._known[found] = found
+        return Word(self._known[term], word.width, word.signed, self._model)
+
+    def _replacement(self, name: str, term: FNode) -> FNode:
+        if term.is_constant() or self._is_plain(term):
+            return term
+        if term.bv_width() == 1:
+            return self._bit(name, term)
+        if term.bv_width() >= FEWEST_BITS_OF_SUMS:
+            form = self._linear.form(term)
+            if form is not None and form.terms:
+                return self._of_form(name, form)
+        found = self._maximum(name, term)
+        if found is None:
+            found = self._related(name, term)
+        if found is None and term.bv_width() >= FEWEST_BITS_OF_SUMS:
+            found = self._of_adder(name, term)
+        if found is None:
+            self.unmatched.append(name)
+            return term
+        return found
+
+    def _is_plain(self, term: FNode) -> bool:
+        """Return whether a term is a variable, or bits of variables put together."""
+        pending = [term]
+        while pending:
+            x = pending.pop()
+            if x.is_symbol() or x.is_constant():
+                continue
+            if not (x.is_bv_concat() or x.is_bv_extract() or x.is_bv_zext() or x.is_bv_sext()):
+                return False
+            pending += x.args()
+        return True
+
+    def _bit(self, name: str, term: FNode) -> FNode:
+        if term.is_ite() and term.arg(0).is_symbol():
+            return term
+        for tried, (relation, variable, negated) in enumerate(self._relations.of_bit(term)):
+            if tried == CANDIDATES:
+                break
+            definition = self._definition(variable)
+            values = [self._terms.BV(1 - negated, 1), self._terms.BV(int(negated), 1)]
+            of = variable if variable in self._cuts.symbols(term) else definition
+            claim = self._terms.Equals(term, self._terms.Ite(of, *values))
+            if self._cuts.holds(f"net {name}", relation, claim, seconds=NET_SECONDS, widenings=2):
+                self.matched.append(MatchedNet(name, self._name(variable), relation))
+                return self._terms.Ite(variable, *values)
+        return term
+
+    def _definition(self, variable: FNode) -> FNode:
+        return self._cuts.definition(variable)
+
+    def _name(self, variable: FNode) -> str:
+        return next((s.name for s in self._model.signals if s.variable is variable), str(variable))
+
+    def _related(self, name: str, term: FNode) -> FNode | None:
+        """Return the net over the first number to which it is proved to be related."""
+        symbols = self._cuts.symbols(term)
+        suggestions = list(self._relations.of_word(term))
+        suggestions.sort(key=lambda s: s.number.variable not in symbols)
+        for suggestion in suggestions[:CANDIDATES]:
+            number = suggestion.number
+            inside = number.variable in symbols
+            claim = self._terms.Equals(term, suggestion.of(number.variable if inside else number.definition))
+            if self._cuts.holds(f"net {name}", suggestion.relation, claim, seconds=NET_SECONDS):
+                self.matched.append(MatchedNet(name, number.name, suggestion.relation))
+                return suggestion.of(number.variable)
+        return None
+
+    # --- sums -------------------------------------------------------------------------------------------------
+
+    def _of_form(self, name: str, form: Form) -> FNode:
+        """Return a sum as a term: over the variable of that sum, which is made if there is none yet."""
+        self._model.used.add(Law(Operation.SUM, form.width))
+        form = self._expanded(form)
+        terms, constant = form.centred()
+        if len(terms) > 1:
+            variable, factor = self._variable_of(name, form)
+        elif terms:
+            (variable, factor), = terms
+        else:
+            return self._terms.BV(form.constant, form.width)
+        return self._scaled(variable, factor, constant, form.width)
+
+    def _expanded(self, form: Form) -> Form:
+        """Return a form over words that are no sums."""
+        while any(v in self._forms for v, _ in form.terms):
+            total = Form.of(form.width, (), form.constant)
+            for variable, coefficient in form.terms:
+                inner = self._forms.get(variable)
+                if inner is None:
+                    part = Form.of(form.width, ((variable, 1),), 0)
+                else:
+                    terms, constant = inner.centred()
+                    part = Form.of(form.width, terms, constant)
+                total = total.plus(part.times(coefficient))
+            form = total
+        return form
+
+    def _variable_of(self, name: str, form: Form) -> tuple[FNode, int]:
+        """Return the variable whose multiple the form is, its constant apart, and the factor."""
+        terms, _ = form.centred()
+        for variable, other in self._sums.get(tuple(v for v, _ in terms), ()):
+            known = other.centred()[0]
+            factor, rest = divmod(terms[0][1], known[0][1])
+            if not rest and all((c - factor * k) % (1 << form.width) == 0 for (_, c), (_, k) in zip(terms, known, strict=True)):
+                if not any(c == name for c in ()) and self._name(variable) == "sum":
+                    self.matched.append(MatchedNet(name, "sum", "equal" if factor == 1 else f"times {factor}"))
+                return variable, factor
+        bounds = [self._range(v) for v, _ in terms]
+        low = sum(min(c * b[0], c * b[1]) for (_, c), b in zip(terms, bounds, strict=True))
+        high = sum(max(c * b[0], c * b[1]) for (_, c), b in zip(terms, bounds, strict=True))
+        width = max(low if low >= 0 else ~low, high if high >= 0 else ~high).bit_length() + 1
+        m = self._terms
+        total = None
+        for variable, coefficient in terms:
+            x = self._relations.resized(variable, self._summands[variable], width)
+            if coefficient != 1:
+                x = m.BVNeg(x) if coefficient == -1 else m.BVMul(x, m.BV(coefficient % (1 << width), width))
+            total = x if total is None else m.BVAdd(total, x)
+        variable = self._cuts.new(total, width)
+        self._summands[variable] = True
+        whole = Form.of(width, terms, 0)
+        self._note_sum(variable, whole)
+        if low <= 0 <= high and all(b[0] <= 0 <= b[1] for b in bounds):
+            self._model.note_bounds_of_sum(Word(variable, width, True, self._model), (low, high))
+        self._relations.add_number("sum of some terms", variable, total, True)
+        return variable, 1
+
+    def _range(self, variable: FNode) -> tuple[int, int]:
+        known = self._model.bounds.get(variable)
+        if known is not None:
+            return known
+        width = variable.bv_width()
+        return (-(1 << (width - 1)), (1 << (width - 1)) - 1) if self._summands[variable] else (0, (1 << width) - 1)
+
+    def _scaled(self, variable: FNode, factor: int, constant: int, width: int) -> FNode:
+        m = self._terms
+        x = self._relations.resized(variable, self._summands[variable], width)
+        if factor != 1:
+            places = factor.bit_length() - 1
+            if factor > 0 and factor == 1 << places and places < width:
+                x = m.BVConcat(self._relations.resized(variable, self._summands[variable], width - places), m.BV(0, places))
+            else:
+                x = m.BVNeg(x) if factor == -1 else m.BVMul(x, m.BV(factor % (1 << width), width))
+        return m.BVAdd(x, m.BV(constant % (1 << width), width)) if constant else x
+
+    def _extended(self, inner: FNode, form: Form, width: int, signed: bool) -> Form | None:
+        """Return the form of an extended sum, where it is proved that the sum fits the word before it."""
+        form = self._expanded(form)
+        terms, constant = form.centred()
+        if len(terms) > 1:
+            variable, factor = self._variable_of("", form)
+        elif terms:
+            (variable, factor), = terms
+        else:
+            return None
+        own = form.width
+        wide = max(variable.bv_width(), width) + abs(factor).bit_length() + 1
+        whole = self._scaled(variable, factor, constant, wide)
+        cut = self._terms.BVExtract(whole, 0, own - 1)
+        back = self._terms.BVSExt(cut, wide - own) if signed else self._terms.BVZExt(cut, wide - own)
+        if not self._cuts.holds("sum", "fits its word", self._terms.Equals(back, whole), seconds=NET_SECONDS, widenings=0):
+            return None
+        inner_form = self._forms.get(variable)
+        base = Form.of(width, ((variable, 1),), 0) if inner_form is None else Form.of(width, *_integers(inner_form))
+        return base.times(factor).plus(Form.of(width, (), constant))
+
+    def _twice(self, term: FNode) -> Form | None:
+        return self._doubled.get(term)
+
+    # --- carry-save adders ------------------------------------------------------------------------------------
+
+    def _of_adder(self, name: str, term: FNode) -> FNode | None:
+        """Return a result of a carry-save adder: the exclusive or as a variable, or the carries as a sum."""
+        width = term.bv_width()
+        if term.is_bv_xor():
+            leaves = _leaves(term)
+            forms = [self._linear.form(x) for x in leaves]
+            whole = [f for f in forms if f is not None]
+            if len(leaves) < 2 or len(whole) < len(leaves):
+                return None
+            total = Form.of(width, (), 0)
+            for f in whole:
+                total = total.plus(self._expanded(f))
+            variable = self._cuts.new(term, width)
+            self._summands[variable] = False
+            self._exclusive.append((variable, total, frozenset(leaves)))
+            return variable
+        if width > FAST_BITS:
+            return None
+        return self._carries(name, term)
+
+    def _carries(self, name: str, term: FNode) -> FNode | None:
+        """Return the carries x + y + z - s of three words, or half of them, if the term is proved to be that."""
+        width, column = term.bv_width(), self._columns.values(term)
+        mask = np.uint64((1 << width) - 1)
+        for variable, total, leaves in reversed(self._exclusive[-16:]):
+            if total.width != width:
+                continue
+            rest = total.plus(Form.of(width, ((variable, 1),), 0).times(-1))
+            carried = self._value(rest)
+            for doubled in (False, True):
+                seen = (column << np.uint64(1)) & mask if doubled else column
+                if not np.array_equal(seen, carried):
+                    continue
+                if self._is_carry(name, term, variable, leaves, doubled=doubled):
+                    self.matched.append(MatchedNet(name, "carries", "of a carry-save adder"))
+                    if not doubled:
+                        return self._of_form(name, rest)
+                    half = self._cuts.new(term, width)
+                    self._doubled[half] = rest
+                    return half
+        return None
+
+    def _value(self, form: Form) -> Any:
+        total = np.full(len(self._columns.rows), form.constant, dtype=np.uint64)
+        for variable, coefficient in form.terms:
+            values = self._columns.values(variable)
+            if self._summands[variable]:
+                values = signed_column(values, variable.bv_width())
+            total = total + values.astype(np.int64).view(np.uint64) * np.uint64(coefficient)
+        return total & np.uint64((1 << form.width) - 1)
+
+    def _is_carry(self, name: str, term: FNode, exclusive: FNode, leaves: frozenset[FNode], *, doubled: bool) -> bool:
+        """Return whether it is proved, of any words in the place of the leaves, that a term is their carries."""
+        m, width = self._terms, term.bv_width()
+        fresh = {x: self._model.symbol(f"word{i}_{width}", width).data for i, x in enumerate(self._in_order(leaves))}
+        of_any = self._environment.substituter.substitute(term, fresh)
+        left = m.BVConcat(m.BVExtract(of_any, 0, width - 2), m.BV(0, 1)) if doubled else of_any
+        words = list(fresh.values())
+        total, exclusive_or = words[0], words[0]
+        for x in words[1:]:
+            total, exclusive_or = m.BVAdd(total, x), m.BVXor(exclusive_or, x)
+        if self._cuts.symbols(of_any) - set(words):
+            return False
+        claim = m.Equals(m.BVAdd(left, exclusive_or), total)
+        return self._cuts.proved(f"net {name}", "carries of its words", claim, seconds=NET_SECONDS)
+
+    def _in_order(self, terms: Sequence[FNode] | frozenset[FNode]) -> list[FNode]:
+        return sorted(terms, key=lambda x: x.node_id())
+
+    # --- maxima -----------------------------------------------------------------------------------------------
+
+    def _maximum(self, name: str, term: FNode) -> FNode | None:
+        """Return a net as the maximum of some of the exponents of a fold, plus a constant."""
+        width = term.bv_width()
+        if width > FAST_BITS or not term.is_ite():
+            return None
+        column = self._columns.values(term)
+        mask = (1 << width) - 1
+        for fold in self._model.folds:
+            parts = [(p, self._numbers_of(p)) for p in fold.parts if not p.is_constant()]
+            tried = set()
+            for _, values in parts:
+                amount = (int(column[0]) - int(values[0])) & mask
+                if amount in tried:
+                    continue
+                tried.add(amount)
+                near = amount - (1 << width) if amount >> (width - 1) else amount
+                reached = column.astype(np.int64) - near
+                some = [(p, v) for p, v in parts if (v <= reached).all()]
+                if len(some) < 2 or not np.array_equal(np.max([v for _, v in some], axis=0), reached):
+                    continue
+                found = self._prove_maximum(name, term, frozenset(p for p, _ in some), near)
+                if found is not None:
+                    return found
+        return None
+
+    def _numbers_of(self, part: FNode) -> Any:
+        return signed_column(self._columns.values(part), part.bv_width())
+
+    def _prove_maximum(self, name: str, term: FNode, parts: frozenset[FNode], offset: int) -> FNode | None:
+        """Return the net over the maximum of ``parts`` if the net is proved to be the maximum of two earlier ones."""
+        m, width = self._terms, term.bv_width()
+        own = next(iter(parts)).bv_width()
+        symbols = self._cuts.symbols(term)
+        held = [(s, v) for s, v in self._maxima.items() if s <= parts and v in symbols]
+        held += [(frozenset([p]), p) for p in parts if self._cuts.symbols(p) <= symbols]
+        covered = frozenset[FNode]().union(*(s for s, _ in held)) if held else frozenset()
+        words = self._in_order([v for _, v in held]) if covered == parts else self._in_order(parts)
+        largest = words[0]
+        for x in words[1:]:
+            largest = m.Ite(m.BVSLT(largest, x), x, largest)
+
+        def moved(x: FNode) -> FNode:
+            y = self._relations.resized(x, True, width)
+            return m.BVAdd(y, m.BV(offset % (1 << width), width)) if offset else y
+
+        if not self._cuts.holds(f"net {name}", "maximum", m.Equals(term, moved(largest)), seconds=NET_SECONDS):
+            return None
+        self._model.used.add(Law(Operation.MAXIMUM, own, True))
+        variable = self._maxima.get(parts)
+        if variable is None:
+            variable = self._cuts.new(largest, own)
+            self._maxima[parts] = variable
+            self._relations.add_number("maximum of some exponents", variable, largest, True, may_be_absent=True)
+            for part in self._in_order(parts):
+                self._cuts.note(m.Not(m.BVSLT(variable, part)))
+            bounds = [self._model.range_of(p) for p in parts]
+            known = [b for b in bounds if b is not None]
+            if len(known) == len(parts):
+                both = max(b[0] for b in known), max(b[1] for b in known)
+                self._model.note_bounds_of_maximum(Word(variable, own, True, self._model), both)
+        self.matched.append(MatchedNet(name, f"maximum of {len(parts)} exponents", f"offset by {offset}"))
+        return moved(variable)
+
+
+def _integers(form: Form) -> tuple[tuple[tuple[FNode, int], ...], int]:
+    return form.centred()
+
+
+def _leaves(term: FNode) -> list[FNode]:
+    """Return the words of which a term is the exclusive or."""
+    found, pending = [], [term]
+    while pending:
+        x = pending.pop()
+        if x.node_type() == op.BV_XOR:
+            pending += x.args()
+        else:
+            found.append(x)
+    return found
