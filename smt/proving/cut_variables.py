@@ -97,6 +97,10 @@ class CutVariables:
         """Return whether a claim about any words is proved, of all values of its symbols, by itself."""
         return self._lemmas.ask(what, relation, claim, None, seconds=seconds) is Status.PROVED
 
+    def column(self, term: FNode) -> Any:
+        """Return the values of a term on the samples."""
+        return self._samples.values(term)
+
     def definition(self, variable: FNode) -> FNode:
         """Return the term that a variable stands for."""
         return self._cuts[variable].definition

@@ -71,7 +71,7 @@ class Linear:
 
     ``summand`` says of a variable whether it is read in two's complement (None: it is no number). ``extended`` returns
     the form, modulo ``2**width``, of a term of fewer bits extended, or None where nothing is known. ``doubled`` returns
-    the form of twice a term, or None.
+    the form of twice a term, or None; ``bitwise`` that of an exclusive or, or None.
     """
 
     def __init__(
@@ -80,9 +80,10 @@ class Linear:
         summand: Callable[[FNode], bool | None],
         extended: Callable[[FNode, Form, int, bool], Form | None],
         doubled: Callable[[FNode], Form | None],
+        bitwise: Callable[[FNode], Form | None],
     ) -> None:
         self._terms: Any = environment.formula_manager
-        self._summand, self._extended, self._doubled = summand, extended, doubled
+        self._summand, self._extended, self._doubled, self._bitwise = summand, extended, doubled, bitwise
         self._forms: dict[FNode, Form | None] = {}
 
     def form(self, term: FNode) -> Form | None:
@@ -109,6 +110,8 @@ class Linear:
             return Form.of(width, (), node.constant_value())
         if node.is_symbol():
             return None if self._summand(node) is None else Form.of(width, ((node, 1),), 0)
+        if kind == op.BV_XOR:
+            return self._bitwise(node)
         parts = [self._forms[x] for x in _parts(node)]
         if kind == op.BV_CONCAT:
             return self._concatenated(node, width)

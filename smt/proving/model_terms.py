@@ -69,6 +69,7 @@ class ModelTerms(CutPlaces[FNode, FNode], LawfulTerms):
         """operand symbol -> the same pattern over the variables of its parts"""
         self._formats = patterns
         self._rewritten: dict[FNode, FNode] = {}
+        self._columns: dict[tuple[int, bool, bytes], FNode] = {}
         self._variables: dict[FNode, FNode] = {}
         self.added: dict[FNode, bool] = {}
         """variables that are added, and whether they are read in two's complement"""
@@ -122,13 +123,28 @@ class ModelTerms(CutPlaces[FNode, FNode], LawfulTerms):
         known = self._variables.get(term)
         if known is not None:
             return known
+        earlier = self._same_as(what, term, width, signed)
+        if earlier is not None:
+            self._variables[term] = earlier
+            return earlier
         variable = self.cuts.new(term, width if width != TRUTH else None)
+        self._columns.setdefault((width, signed, self.cuts.column(variable).tobytes()), variable)
         found = ModelSignal(what, variable, term, width, signed, kind)
         self._variables[term] = variable
         self.signals.append(found)
         if kind in (SignalKind.OPERAND_SIGN, SignalKind.OPERAND_EXPONENT, SignalKind.OPERAND_SIGNIFICAND):
             self._of_operand.append(found)
         return variable
+
+    def _same_as(self, what: str, term: FNode, width: int, signed: bool) -> FNode | None:
+        """Return an earlier variable that is proved to be equal to a word."""
+        if width == TRUTH:
+            return None
+        earlier = self._columns.get((width, signed, self.cuts.column(term).tobytes()))
+        if earlier is None or earlier not in self.cuts.symbols(term):
+            return None
+        claim = self._terms.Equals(term, earlier)
+        return earlier if self.cuts.holds(what, "equal", claim, seconds=FACT_SECONDS, widenings=0) else None
 
     def rewritten(self, term: FNode) -> FNode:
         """Return a term with every operand that was taken apart written over its parts."""

@@ -20,17 +20,17 @@ order, bounds of sums) and of ``linear`` (addition modulo powers of two).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from pysmt import operators as op
 from pysmt.environment import Environment
 from pysmt.fnode import FNode
 
 from mmaproof.smt.algebra.protocol import Word
 from mmaproof.smt.algebra.signals import SignalKind
+from mmaproof.smt.proving.bitwise import BitwiseFunction, bitwise_function, is_bitwise
 from mmaproof.smt.proving.columns import FAST_BITS, Columns, signed_column
 from mmaproof.smt.proving.cut_variables import CutVariables
 from mmaproof.smt.proving.laws import Law, Operation
@@ -71,11 +71,12 @@ class NetSweep:
         """variables of sums by the variables that they add, with their forms"""
         self._forms: dict[FNode, Form] = {}
         """the form of a variable of a sum over the words that it adds"""
-        self._doubled: dict[FNode, Form] = {}
-        self._exclusive: list[tuple[FNode, Form, frozenset[FNode]]] = []
-        """variables of exclusive ors, the form of the sum of their words, and those words"""
+        self._halves: dict[FNode, BitwiseFunction] = {}
+        """variables of carries that have not been moved to their places"""
+        self._exclusive: dict[frozenset[FNode], FNode] = {}
+        """variables of exclusive ors, by their words"""
         self._maxima: dict[frozenset[FNode], FNode] = {}
-        self._linear = Linear(environment, self._is_summand, self._extended, self._twice)
+        self._linear = Linear(environment, self._is_summand, self._extended, self._twice, self._bitwise)
         self.matched: list[MatchedNet] = []
         self.unmatched: list[str] = []
         self._take_model()
@@ -130,15 +131,13 @@ class NetSweep:
             return term
         if term.bv_width() == 1:
             return self._bit(name, term)
-        if term.bv_width() >= FEWEST_BITS_OF_SUMS:
+        if term.bv_width() >= FEWEST_BITS_OF_SUMS and not is_bitwise(term):
             form = self._linear.form(term)
             if form is not None and form.terms:
                 return self._of_form(name, form)
-        found = self._maximum(name, term)
+        found = self._of_adder(term) if is_bitwise(term) else self._maximum(name, term)
         if found is None:
             found = self._related(name, term)
-        if found is None and term.bv_width() >= FEWEST_BITS_OF_SUMS:
-            found = self._of_adder(name, term)
         if found is None:
             self.unmatched.append(name)
             return term
@@ -290,78 +289,65 @@ class NetSweep:
         base = Form.of(width, ((variable, 1),), 0) if inner_form is None else Form.of(width, *_integers(inner_form))
         return base.times(factor).plus(Form.of(width, (), constant))
 
-    def _twice(self, term: FNode) -> Form | None:
-        return self._doubled.get(term)
-
     # --- carry-save adders ------------------------------------------------------------------------------------
 
-    def _of_adder(self, name: str, term: FNode) -> FNode | None:
-        """Return a result of a carry-save adder: the exclusive or as a variable, or the carries as a sum."""
-        width = term.bv_width()
-        if term.is_bv_xor():
-            leaves = _leaves(term)
-            forms = [self._linear.form(x) for x in leaves]
-            whole = [f for f in forms if f is not None]
-            if len(leaves) < 2 or len(whole) < len(leaves):
-                return None
-            total = Form.of(width, (), 0)
-            for f in whole:
-                total = total.plus(self._expanded(f))
-            variable = self._cuts.new(term, width)
-            self._summands[variable] = False
-            self._exclusive.append((variable, total, frozenset(leaves)))
-            return variable
-        if width > FAST_BITS:
+    def _of_adder(self, term: FNode) -> FNode | None:
+        """Return a result of a carry-save adder: a variable for the sum bits, or one that is half of the carries."""
+        function = bitwise_function(term)
+        if function is None or len(function.leaves) == 2 or term.bv_width() < FEWEST_BITS_OF_SUMS:
+            return None  # a part of a longer one, or read where it is added
+        if function.is_exclusive_or:
+            return self._exclusive_or(function.leaves)
+        if self._carries(function) is None:
             return None
-        return self._carries(name, term)
+        half = self._cuts.new(term, term.bv_width())
+        self._halves[half] = function
+        return half
 
-    def _carries(self, name: str, term: FNode) -> FNode | None:
-        """Return the carries x + y + z - s of three words, or half of them, if the term is proved to be that."""
-        width, column = term.bv_width(), self._columns.values(term)
-        mask = np.uint64((1 << width) - 1)
-        for variable, total, leaves in reversed(self._exclusive[-16:]):
-            if total.width != width:
-                continue
-            rest = total.plus(Form.of(width, ((variable, 1),), 0).times(-1))
-            carried = self._value(rest)
-            for doubled in (False, True):
-                seen = (column << np.uint64(1)) & mask if doubled else column
-                if not np.array_equal(seen, carried):
-                    continue
-                if self._is_carry(name, term, variable, leaves, doubled=doubled):
-                    self.matched.append(MatchedNet(name, "carries", "of a carry-save adder"))
-                    if not doubled:
-                        return self._of_form(name, rest)
-                    half = self._cuts.new(term, width)
-                    self._doubled[half] = rest
-                    return half
-        return None
+    def _exclusive_or(self, leaves: frozenset[FNode]) -> FNode | None:
+        """Return the variable of the exclusive or of some words, each of which is a sum."""
+        if any(self._linear.form(x) is None for x in leaves):
+            return None
+        variable = self._exclusive.get(leaves)
+        if variable is None:
+            first, *others = self._in_order(leaves)
+            term = first
+            for x in others:
+                term = self._terms.BVXor(term, x)
+            variable = self._cuts.new(term, term.bv_width())
+            self._summands[variable] = False
+            self._exclusive[leaves] = variable
+        return variable
 
-    def _value(self, form: Form) -> Any:
-        total = np.full(len(self._columns.rows), form.constant, dtype=np.uint64)
-        for variable, coefficient in form.terms:
-            values = self._columns.values(variable)
-            if self._summands[variable]:
-                values = signed_column(values, variable.bv_width())
-            total = total + values.astype(np.int64).view(np.uint64) * np.uint64(coefficient)
-        return total & np.uint64((1 << form.width) - 1)
+    def _bitwise(self, term: FNode) -> Form | None:
+        """Return the form of an exclusive or: its variable."""
+        function = bitwise_function(term)
+        if function is None or not function.is_exclusive_or:
+            return None
+        variable = self._exclusive_or(function.leaves)
+        return None if variable is None else Form.of(term.bv_width(), ((variable, 1),), 0)
 
-    def _is_carry(self, name: str, term: FNode, exclusive: FNode, leaves: frozenset[FNode], *, doubled: bool) -> bool:
-        """Return whether it is proved, of any words in the place of the leaves, that a term is their carries."""
-        m, width = self._terms, term.bv_width()
-        fresh = {x: self._model.symbol(f"word{i}_{width}", width).data for i, x in enumerate(self._in_order(leaves))}
-        of_any = self._environment.substituter.substitute(term, fresh)
-        left = m.BVConcat(m.BVExtract(of_any, 0, width - 2), m.BV(0, 1)) if doubled else of_any
-        words = list(fresh.values())
-        total, exclusive_or = words[0], words[0]
-        for x in words[1:]:
-            total, exclusive_or = m.BVAdd(total, x), m.BVXor(exclusive_or, x)
-        if self._cuts.symbols(of_any) - set(words):
-            return False
-        claim = m.Equals(m.BVAdd(left, exclusive_or), total)
-        return self._cuts.proved(f"net {name}", "carries of its words", claim, seconds=NET_SECONDS)
+    def _carries(self, function: BitwiseFunction) -> Form | None:
+        """Return the form of twice the carries of two or three words: their sum without their exclusive or."""
+        if not function.is_carry:
+            return None
+        forms = [self._linear.form(x) for x in function.leaves]
+        known = [self._expanded(f) for f in forms if f is not None]
+        variable = self._exclusive_or(function.leaves) if len(known) == len(forms) else None
+        if variable is None:
+            return None
+        width = variable.bv_width()
+        self._model.used.add(Law(Operation.CARRY_SAVE_SUM, width))
+        total = Form.of(width, ((variable, -1),), 0)
+        for form in known:
+            total = total.plus(form)
+        return total
 
-    def _in_order(self, terms: Sequence[FNode] | frozenset[FNode]) -> list[FNode]:
+    def _twice(self, term: FNode) -> Form | None:
+        function = self._halves.get(term) if term.is_symbol() else bitwise_function(term)
+        return None if function is None else self._carries(function)
+
+    def _in_order(self, terms: Iterable[FNode]) -> list[FNode]:
         return sorted(terms, key=lambda x: x.node_id())
 
     # --- maxima -----------------------------------------------------------------------------------------------
@@ -432,15 +418,3 @@ class NetSweep:
 
 def _integers(form: Form) -> tuple[tuple[tuple[FNode, int], ...], int]:
     return form.centred()
-
-
-def _leaves(term: FNode) -> list[FNode]:
-    """Return the words of which a term is the exclusive or."""
-    found, pending = [], [term]
-    while pending:
-        x = pending.pop()
-        if x.node_type() == op.BV_XOR:
-            pending += x.args()
-        else:
-            found.append(x)
-    return found
