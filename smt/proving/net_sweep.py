@@ -194,7 +194,7 @@ class NetSweep:
 
     def _of_form(self, name: str, form: Form) -> FNode:
         """Return a sum as a term: over the variable of that sum, which is made if there is none yet."""
-        self._model.used.add(Law(Operation.SUM, form.width))
+        self._model.used.add(Law(Operation.LINEAR, form.width))
         form = self._expanded(form)
         terms, constant = form.centred()
         if len(terms) > 1:
