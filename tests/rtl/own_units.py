@@ -1,4 +1,7 @@
-"""The project's own RTL: units that equal a design, for the tests of RTL proofs. ``units/*/*.toml`` say how each is read."""
+"""The project's own RTL: units that equal a design for all operands. The tests of RTL proofs prove it.
+
+``units/*/*.toml`` say how each is read.
+"""
 
 from __future__ import annotations
 
