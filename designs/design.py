@@ -22,7 +22,7 @@ from mmaproof.designs.parameters import (
     settings_of,
 )
 from mmaproof.designs.signature import Signature
-from mmaproof.designs.steps import Guarantee, Step
+from mmaproof.designs.steps import Guarantee, NetlistStep, Step
 
 LONGEST = 1 << 16
 """The most products that an instruction, or a dot product in a question, may have."""
@@ -57,7 +57,7 @@ class Design:
 
     def __post_init__(self) -> None:
         for name, problem in self._misfits():
-            raise DesignError(f"{self.architecture}/{self.instruction}: {problem}", name)
+            raise DesignError(f"{self.base_name}: {problem}", name)
 
     def _misfits(self) -> Iterator[tuple[str, str]]:
         """Yield what does not fit: the field of a catalogue row, and the problem."""
@@ -114,7 +114,9 @@ class Design:
 
     @property
     def base_name(self) -> str:
-        """ARCHITECTURE/INSTRUCTION, without changed parameters."""
+        """ARCHITECTURE/INSTRUCTION, without changed parameters; rtl:FILE of a netlist."""
+        if isinstance(self.step, NetlistStep):
+            return f"{self.architecture}:{self.instruction}"
         return f"{self.architecture}/{self.instruction}"
 
     @property
@@ -157,6 +159,7 @@ class Design:
         A value may be the text that a user types. Raises DesignError for an unknown parameter and for a value that is
         not allowed.
         """
+        self._check_parametric()
         for name, value in settings.items():
             definition(name)
             if type(value) is str:
@@ -174,8 +177,13 @@ class Design:
 
     def under_profile(self, profile: str, settings: dict[str, Any]) -> Design:
         """Return the same design with the ``settings`` of ``profile``. The name contains the profile."""
+        self._check_parametric()
         new_chain, new_step = compose(complete_settings(self.chain, self.step) | settings)
         return replace(self, chain=new_chain, step=new_step, profile=profile)
+
+    def _check_parametric(self) -> None:
+        if not self.step.is_parametric:
+            raise DesignError(f"{self.base_name} is a netlist: it has no parameters that could be changed")
 
     def one_step(self) -> Design:
         """Return a design whose instruction is one step of this design: K = L, products in the order given.
@@ -225,7 +233,7 @@ class Design:
 
     def record(self) -> dict[str, Any]:
         """Return the design as plain data for JSON. Formats are in short form, parameters are texts."""
-        values = complete_settings(self.chain, self.step)
+        values = complete_settings(self.chain, self.step) if self.step.is_parametric else {}
         return {
             "name": self.name,
             "architecture": self.architecture,
@@ -237,7 +245,7 @@ class Design:
             "m": self.m,
             "n": self.n,
             "k": self.k,
-            "parameters": {n: _plain(n, values[n]) for n in DEFINITIONS},
+            "parameters": {n: _plain(n, values[n]) for n in DEFINITIONS if n in values},
             "source": self.source,
         }
 

@@ -120,8 +120,11 @@ def settings_of(chain: Chain, step: Step) -> dict[str, Any]:
 def complete_settings(chain: Chain, step: Step) -> dict[str, Any]:
     """Return the values of all parameters by name.
 
-    A parameter without an effect has the value that the step implies, or else its default.
+    A parameter without an effect has the value that the step implies, or else its default. Raises DesignError for a
+    step that no parameters describe.
     """
+    if not step.is_parametric:
+        raise DesignError(f"a {type(step).__name__} has no parameters: what it computes is given as a circuit")
     return _DEFAULTS | dict(step.implies) | settings_of(chain, step)
 
 

@@ -9,11 +9,20 @@ from mmaproof.designs.steps.fused import FusedStep, JoinedAsTerm, JoinedExactly,
 from mmaproof.designs.steps.integer import IntegerStep
 from mmaproof.designs.steps.interleaved import InterleavedStep
 from mmaproof.designs.steps.lanes import LanesStep
+from mmaproof.designs.steps.netlist import NetlistStep
 from mmaproof.designs.steps.pairwise import PairwiseStep
 from mmaproof.designs.steps.sequential import SequentialStep
 from mmaproof.designs.steps.step import Guarantee, RoundedStep, Step
 
-STEPS: tuple[type[Step], ...] = (IntegerStep, FusedStep, PairwiseStep, SequentialStep, InterleavedStep, LanesStep)
+STEPS: tuple[type[Step], ...] = (
+    IntegerStep,
+    FusedStep,
+    PairwiseStep,
+    SequentialStep,
+    InterleavedStep,
+    LanesStep,
+    NetlistStep,
+)
 """Every kind of step. The first one that the settings choose is taken."""
 
 __all__ = [
@@ -27,6 +36,7 @@ __all__ = [
     "JoinedInIeee",
     "JoinedRoundedDown",
     "LanesStep",
+    "NetlistStep",
     "PairwiseStep",
     "RoundedStep",
     "SequentialStep",

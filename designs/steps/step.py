@@ -160,6 +160,16 @@ class Step(Record):
         """Whether the first step of a chain can take +0 in place of c, so that c is added after the last step."""
         return False
 
+    @property
+    def is_parametric(self) -> bool:
+        """Whether its parameters say what it computes, so that they can be changed."""
+        return True
+
+    @property
+    def content(self) -> str:
+        """What it computes beside its parameters, as a text that no other step has; empty where these say all."""
+        return ""
+
     def guarantees_all(self, *wanted: Guarantee) -> bool:
         """Return whether the step states all of these guarantees."""
         return self.guarantees.issuperset(wanted)

@@ -7,8 +7,9 @@ NumPy scalars and broadcast.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import reduce
-from operator import add
+from operator import add, mul, sub
 from typing import Any
 
 import numpy as np
@@ -119,6 +120,57 @@ class ArrayAlgebra(Algebra[Data, Any]):
     def _compress(self, x: Data, y: Data, z: Data, width: int) -> tuple[Data, Data]:
         carries = self._extend(x & y | x & z | y & z, width, width + 1, True) << 1
         return x ^ y ^ z, self._shorten(_wrap(carries, width), width + 1, width)
+
+    @property
+    def handy_width(self) -> int:
+        """The widest words of machine integers."""
+        return FAST_BITS
+
+    def known_value(self, x: Word[Data]) -> int | None:
+        """Return the pattern of a word that is one for all elements, None for an array."""
+        return None if isinstance(x.data, np.ndarray) else int(x.data) & ((1 << x.width) - 1)
+
+    def _to_pattern(self, x: Data, width: int) -> Data:
+        return x & ((1 << width) - 1)
+
+    def _bitwise_and(self, x: Data, y: Data) -> Data:
+        return x & y
+
+    def _bitwise_or(self, x: Data, y: Data) -> Data:
+        return x | y
+
+    def _bitwise_xor(self, x: Data, y: Data) -> Data:
+        return x ^ y
+
+    def _complement(self, x: Data, width: int) -> Data:
+        return x ^ ((1 << width) - 1)
+
+    def _wrapped_sum(self, x: Data, y: Data, width: int) -> Data:
+        # int64 wraps modulo 2**64, which keeps the lower bits
+        return self._within_width(add, x, y, width)
+
+    def _wrapped_difference(self, x: Data, y: Data, width: int) -> Data:
+        return self._within_width(sub, x, y, width)
+
+    def _wrapped_product(self, x: Data, y: Data, width: int) -> Data:
+        return self._within_width(mul, x, y, width)
+
+    def _within_width(self, operation: Callable[[Any, Any], Any], x: Data, y: Data, width: int) -> Data:
+        if not isinstance(x, np.ndarray) and not isinstance(y, np.ndarray):
+            # NumPy warns of scalars that wrap
+            return self._constant(operation(int(x), int(y)) & ((1 << width) - 1), width)
+        return operation(x, y) & ((1 << width) - 1)
+
+    def _shift_left_within(self, x: Data, width: int, amount: Data, amount_width: int) -> Data:
+        places = self._shorten(np.minimum(amount, width), amount_width, FAST_BITS)
+        moved = x << (places if width <= FAST_BITS else self._extend(places, FAST_BITS, width, False))
+        return moved & ((1 << width) - 1)
+
+    def _divide(self, x: Data, y: Data, width: int) -> tuple[Data, Data]:
+        zero, ones = np.equal(y, 0), (1 << width) - 1
+        by = self._ite(zero, self._constant(1, width), y)
+        quotient = x // by
+        return self._ite(zero, self._constant(ones, width), quotient), self._ite(zero, x, x - quotient * by)
 
     def _equal(self, x: Data, y: Data) -> Any:
         found = np.equal(x, y)

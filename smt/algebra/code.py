@@ -360,6 +360,91 @@ class CodeAlgebra(Algebra[Value, Node]):
     def _compress(self, x: Value, y: Value, z: Value, width: int) -> tuple[Value, Value]:
         raise NotImplementedError("compressed_sum compresses nothing here")
 
+    # --- patterns of bits -------------------------------------------------------------------------------------
+
+    @property
+    def handy_width(self) -> int:
+        """The widest words that one register of a machine holds."""
+        return LANES[1]
+
+    def known_value(self, x: Word[Value]) -> int | None:
+        """Return the pattern of a constant, None for any other node."""
+        return x.data.least & mask(x.width) if x.data.node.is_constant else None
+
+    def _to_pattern(self, x: Value, width: int) -> Value:
+        return self._masked(x, mask(width))
+
+    def _bitwise_and(self, x: Value, y: Value) -> Value:
+        if x == y:
+            return x
+        for one, other in ((x, y), (y, x)):
+            if one.node.is_constant and one.least == mask(other.largest.bit_length()):
+                return other
+        return self._modular(Op.AND, x, y, 0, min(x.largest, y.largest))
+
+    def _bitwise_or(self, x: Value, y: Value) -> Value:
+        return self._either(x, y)
+
+    def _bitwise_xor(self, x: Value, y: Value) -> Value:
+        for one, other in ((x, y), (y, x)):
+            if one.node.is_constant and not one.least:
+                return other
+        return self._modular(Op.XOR, x, y, 0, mask(max(x.largest.bit_length(), y.largest.bit_length())))
+
+    def _complement(self, x: Value, width: int) -> Value:
+        ones = mask(width)
+        return self._modular(Op.XOR, x, self._number(ones), ones - x.largest, ones - x.least)
+
+    def _wrapped_sum(self, x: Value, y: Value, width: int) -> Value:
+        if x.largest + y.largest <= mask(width):
+            return self._add(x, y)
+        return self._wrapped(Op.ADD, x, y, width)
+
+    def _wrapped_difference(self, x: Value, y: Value, width: int) -> Value:
+        if x.least >= y.largest:
+            return self._subtract(x, y, width)
+        return self._wrapped(Op.SUBTRACT, x, y, width)
+
+    def _wrapped_product(self, x: Value, y: Value, width: int) -> Value:
+        if x.largest * y.largest <= mask(width):
+            return self._multiply(x, y)
+        return self._wrapped(Op.MULTIPLY, x, y, width)
+
+    def _wrapped(self, op: Op, x: Value, y: Value, width: int) -> Value:
+        """Return x op y modulo 2**width, of an operation that is exact modulo any power of two."""
+        bits = lane(0, mask(width))
+        return self._masked(self._modular(op, x, y, 0, mask(bits)), mask(width))
+
+    def _shift_left_within(self, x: Value, width: int, amount: Value, amount_width: int) -> Value:
+        if amount.least >= width:
+            return self._number(0)
+        # a largest number that loses bits says nothing about the others
+        largest = min(x.largest << min(amount.largest, width), mask(width))
+        bits = lane(0, mask(width))
+        places = self._at_most(amount, bits - 1)
+        node = self.graph.node(Op.SHIFT_LEFT, (self._in_lane(x, bits), self._in_lane(places, bits)), bits)
+        moved = self._within(self._masked(self._value(node, 0, mask(bits)), mask(width)), 0, largest)
+        if width < bits or amount.largest < bits:
+            return moved
+        # a shift by the whole lane has no meaning in a graph, and here it leaves nothing
+        return self._chosen(self._less(amount, self._number(width), False), moved, self._number(0))
+
+    def _divide(self, x: Value, y: Value, width: int) -> tuple[Value, Value]:
+        """Divide as by hand, a bit of the quotient after the other."""
+        quotient = rest = self._number(0)
+        for position in reversed(range(width)):
+            bit = self._masked(self._dropped(x, position), 1)
+            rest = self._concatenate(rest, bit, width, 1)
+            fits = self._not(self._less(rest, y, False))
+            quotient = self._concatenate(quotient, self._bit(fits), width, 1)
+            rest = self._within(self._ite(fits, self._subtract(rest, y, width), rest), 0, mask(width))
+        zero = self._equal(y, self._number(0))
+        return self._chosen(zero, self._number(mask(width)), quotient), self._chosen(zero, x, rest)
+
+    def _chosen(self, condition: Node, x: Value, y: Value) -> Value:
+        known = self._known(condition)
+        return self._ite(condition, x, y) if known is None else (x if known else y)
+
     # --- comparison and choice ------------------------------------------------------------------------------
 
     def _compared(self, op: Op, op_signed: Op, x: Value, y: Value) -> Node:

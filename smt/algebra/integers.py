@@ -109,6 +109,36 @@ class IntegerAlgebra(Algebra[int, bool]):
     def _compress(self, x: int, y: int, z: int, width: int) -> tuple[int, int]:
         return x ^ y ^ z, _wrap((x & y | x & z | y & z) << 1, width, True)
 
+    def _to_pattern(self, x: int, width: int) -> int:
+        return _wrap(x, width, False)
+
+    def _bitwise_and(self, x: int, y: int) -> int:
+        return x & y
+
+    def _bitwise_or(self, x: int, y: int) -> int:
+        return x | y
+
+    def _bitwise_xor(self, x: int, y: int) -> int:
+        return x ^ y
+
+    def _complement(self, x: int, width: int) -> int:
+        return _wrap(~x, width, False)
+
+    def _wrapped_sum(self, x: int, y: int, width: int) -> int:
+        return _wrap(x + y, width, False)
+
+    def _wrapped_difference(self, x: int, y: int, width: int) -> int:
+        return _wrap(x - y, width, False)
+
+    def _wrapped_product(self, x: int, y: int, width: int) -> int:
+        return _wrap(x * y, width, False)
+
+    def _shift_left_within(self, x: int, width: int, amount: int, amount_width: int) -> int:
+        return _wrap(x << min(amount, width), width, False)
+
+    def _divide(self, x: int, y: int, width: int) -> tuple[int, int]:
+        return divmod(x, y) if y else ((1 << width) - 1, x)
+
     def _equal(self, x: int, y: int) -> bool:
         return x == y
 

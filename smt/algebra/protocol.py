@@ -204,6 +204,80 @@ class Algebra(ABC, Generic[D, T]):
                 level += [Word(kept, width, True, self) for kept in self._compress(x, y, z, width)]
         return self.modular_sum(level, width)
 
+    # --- unsigned words of one width as patterns of bits, which a netlist computes with -----------------------
+
+    def bitwise_and(self, x: Word[D], y: Word[D]) -> Word[D]:
+        """Return the bits that are set in both of two words of one width."""
+        return Word(self._bitwise_and(x.data, y.data), self._one_width(x, y), False, self)
+
+    def bitwise_or(self, x: Word[D], y: Word[D]) -> Word[D]:
+        """Return the bits that are set in one of two words of one width."""
+        return Word(self._bitwise_or(x.data, y.data), self._one_width(x, y), False, self)
+
+    def bitwise_xor(self, x: Word[D], y: Word[D]) -> Word[D]:
+        """Return the bits in which two words of one width differ."""
+        return Word(self._bitwise_xor(x.data, y.data), self._one_width(x, y), False, self)
+
+    def complement(self, x: Word[D]) -> Word[D]:
+        """Return the word whose bits are those of ``x`` inverted."""
+        return Word(self._complement(x.data, x.width), self._one_width(x), False, self)
+
+    def wrapped_sum(self, x: Word[D], y: Word[D]) -> Word[D]:
+        """Return x + y modulo 2**width of two words of one width."""
+        return Word(self._wrapped_sum(x.data, y.data, x.width), self._one_width(x, y), False, self)
+
+    def wrapped_difference(self, x: Word[D], y: Word[D]) -> Word[D]:
+        """Return x - y modulo 2**width of two words of one width."""
+        return Word(self._wrapped_difference(x.data, y.data, x.width), self._one_width(x, y), False, self)
+
+    def wrapped_product(self, x: Word[D], y: Word[D]) -> Word[D]:
+        """Return x * y modulo 2**width of two words of one width."""
+        return Word(self._wrapped_product(x.data, y.data, x.width), self._one_width(x, y), False, self)
+
+    def shift_left_within(self, x: Word[D], amount: Word[D]) -> Word[D]:
+        """Return x * 2**amount modulo 2**width for an unsigned ``amount`` of any size and width."""
+        self._need_unsigned(x, amount)
+        return Word(self._shift_left_within(x.data, x.width, amount.data, amount.width), x.width, False, self)
+
+    def shift_right_within(self, x: Word[D], amount: Word[D]) -> Word[D]:
+        """Return the pattern ``x`` shifted right by ``amount``, copies of its top bit coming in."""
+        self._need_unsigned(x, amount)
+        moved = self._shift_right(self._to_signed(x.data, x.width), x.width, True, amount.data, amount.width)
+        return Word(self._to_pattern(moved, x.width), x.width, False, self)
+
+    def pattern(self, x: Word[D]) -> Word[D]:
+        """Return the bits of a word as an unsigned one of the same width."""
+        return Word(self._to_pattern(x.data, x.width), x.width, False, self) if x.signed else x
+
+    def quotient(self, x: Word[D], y: Word[D]) -> Word[D]:
+        """Return floor(x / y) of two words of one width; all ones where y is zero (SMT-LIB's bvudiv)."""
+        return Word(self._divide(x.data, y.data, x.width)[0], self._one_width(x, y), False, self)
+
+    def remainder(self, x: Word[D], y: Word[D]) -> Word[D]:
+        """Return x - y * floor(x / y) of two words of one width; x where y is zero (SMT-LIB's bvurem)."""
+        return Word(self._divide(x.data, y.data, x.width)[1], self._one_width(x, y), False, self)
+
+    def unknown(self, name: str, width: int) -> Word[D]:
+        """Return an unsigned word that may have any value.
+
+        Terms have a variable for it, another one in each run of the semantics (``begin``). Other interpretations take
+        zero.
+        """
+        return self.unsigned(0, width)
+
+    def known_truth(self, x: Truth[T]) -> bool | None:
+        """Return a truth value that is the same for all data, None where it is not known."""
+        return self._known(x.data)
+
+    def known_value(self, x: Word[D]) -> int | None:
+        """Return the pattern of a word that is the same for all data, None where it is not known."""
+        return None
+
+    @property
+    def handy_width(self) -> int | None:
+        """The widest words that are computed fast. What is done bit by bit may be done in such parts; None: any."""
+        return None
+
     # --- comparison and choice ------------------------------------------------------------------------------
 
     def equal(self, x: Word[D], y: Word[D]) -> Truth[T]:
@@ -348,6 +422,13 @@ class Algebra(ABC, Generic[D, T]):
         if any(w.signed for w in words):
             raise TypeError("unsigned words are needed here")
 
+    def _one_width(self, x: Word[D], *others: Word[D]) -> int:
+        self._need_unsigned(x, *others)
+        for other in others:
+            if other.width != x.width:
+                raise ValueError(f"words of {x.width} and {other.width} bits: one width is needed here")
+        return x.width
+
     def _sum(self, words: Sequence[Word[D]], width: int, wraps: bool) -> Word[D]:
         if not all(w.signed for w in words):
             raise TypeError("a sum is of signed words")
@@ -415,6 +496,38 @@ class Algebra(ABC, Generic[D, T]):
     @abstractmethod
     def _compress(self, x: D, y: D, z: D, width: int) -> tuple[D, D]:
         """Return, of three signed words, bit by bit the lower bit of the sum, and the upper one moved up a place."""
+
+    @abstractmethod
+    def _to_pattern(self, x: D, width: int) -> D:
+        """Read a signed word of ``width`` bits as an unsigned pattern."""
+
+    @abstractmethod
+    def _bitwise_and(self, x: D, y: D) -> D: ...
+
+    @abstractmethod
+    def _bitwise_or(self, x: D, y: D) -> D: ...
+
+    @abstractmethod
+    def _bitwise_xor(self, x: D, y: D) -> D: ...
+
+    @abstractmethod
+    def _complement(self, x: D, width: int) -> D: ...
+
+    @abstractmethod
+    def _wrapped_sum(self, x: D, y: D, width: int) -> D: ...
+
+    @abstractmethod
+    def _wrapped_difference(self, x: D, y: D, width: int) -> D: ...
+
+    @abstractmethod
+    def _wrapped_product(self, x: D, y: D, width: int) -> D: ...
+
+    @abstractmethod
+    def _shift_left_within(self, x: D, width: int, amount: D, amount_width: int) -> D: ...
+
+    @abstractmethod
+    def _divide(self, x: D, y: D, width: int) -> tuple[D, D]:
+        """Return quotient and remainder of unsigned words of one width; see ``quotient`` and ``remainder``."""
 
     @abstractmethod
     def _equal(self, x: D, y: D) -> T: ...

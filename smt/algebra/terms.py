@@ -21,6 +21,15 @@ class TermAlgebra(Algebra[FNode, FNode]):
     def __init__(self, environment: Environment | None = None) -> None:
         self.environment = default_environment() if environment is None else environment
         self._terms: Any = self.environment.formula_manager
+        self._runs = 0
+
+    def begin(self) -> None:
+        """Note that words that may have any value are others from now on."""
+        self._runs += 1
+
+    def unknown(self, name: str, width: int) -> Word[FNode]:
+        """Return a variable that is this run's own."""
+        return self.symbol(f"unknown.{self._runs}.{name}", width)
 
     def symbol(self, name: str, width: int) -> Word[FNode]:
         """Return the unsigned variable ``name``."""
@@ -120,6 +129,40 @@ class TermAlgebra(Algebra[FNode, FNode]):
         m = self._terms
         either = m.BVOr(m.BVOr(m.BVAnd(x, y), m.BVAnd(x, z)), m.BVAnd(y, z))
         return m.BVXor(m.BVXor(x, y), z), self._shift_left(either, 1, width)
+
+    def known_value(self, x: Word[FNode]) -> int | None:
+        """Return the pattern of a constant, None for any other term."""
+        return int(x.data.constant_value()) if x.data.is_bv_constant() else None
+
+    def _to_pattern(self, x: FNode, width: int) -> FNode:
+        return x
+
+    def _bitwise_and(self, x: FNode, y: FNode) -> FNode:
+        return self._terms.BVAnd(x, y)
+
+    def _bitwise_or(self, x: FNode, y: FNode) -> FNode:
+        return self._terms.BVOr(x, y)
+
+    def _bitwise_xor(self, x: FNode, y: FNode) -> FNode:
+        return self._terms.BVXor(x, y)
+
+    def _complement(self, x: FNode, width: int) -> FNode:
+        return self._terms.BVNot(x)
+
+    def _wrapped_sum(self, x: FNode, y: FNode, width: int) -> FNode:
+        return self._add(x, y)
+
+    def _wrapped_difference(self, x: FNode, y: FNode, width: int) -> FNode:
+        return self._terms.BVSub(x, y)
+
+    def _wrapped_product(self, x: FNode, y: FNode, width: int) -> FNode:
+        return self._multiply(x, y)
+
+    def _shift_left_within(self, x: FNode, width: int, amount: FNode, amount_width: int) -> FNode:
+        return self._shift(self._terms.BVLShl, x, width, amount, amount_width)
+
+    def _divide(self, x: FNode, y: FNode, width: int) -> tuple[FNode, FNode]:
+        return self._terms.BVUDiv(x, y), self._terms.BVURem(x, y)
 
     def _equal(self, x: FNode, y: FNode) -> FNode:
         return self._terms.Equals(x, y)

@@ -46,11 +46,13 @@ class Entry:
 def identity(design: Design, **what: Any) -> str:
     """Return the text that says which code is meant: the arithmetic of a design, what is computed, CPU and sources."""
     signature = design.signature
+    settings = complete_settings(design.chain, design.step) if design.step.is_parametric else design.settings
     record = {
         "formats": [f.name for f in signature.formats],
         "scale": None if signature.scale is None else [signature.scale.name, signature.block],
         "k": design.k,
-        "settings": {n: format_parameter(n, v) for n, v in complete_settings(design.chain, design.step).items()},
+        "settings": {n: format_parameter(n, v) for n, v in settings.items()},
+        "content": design.step.content,
         "cpu": list(_processor_key()),
         "sources": _digest_of_sources(),
         **what,

@@ -20,6 +20,8 @@ _FOLLOWED = ("k_order", "nan_code")
 
 def is_chain_of_instructions(design: Design) -> bool:
     """Return whether each step of ``design`` is one of this kind of CPU's instructions, up to the code of NaN."""
+    if not design.step.is_parametric:
+        return False
     if design.d_format.infinity is None or not design.d_format.is_nan(_nan(design)):
         return False
     known = (load_catalogue().designs[name] for name in _INSTRUCTIONS)

@@ -14,6 +14,7 @@ from mmaproof.designs.steps import (
     IntegerStep,
     InterleavedStep,
     LanesStep,
+    NetlistStep,
     PairwiseStep,
     RoundedStep,
     SequentialStep,
@@ -27,6 +28,7 @@ from mmaproof.smt.semantics.integer_step import integer_step, read_integer
 from mmaproof.smt.semantics.interleaved_step import interleaved_step
 from mmaproof.smt.semantics.labels import Addend, Element, Partial
 from mmaproof.smt.semantics.lanes_step import lanes_step
+from mmaproof.smt.semantics.netlist_step import netlist_step
 from mmaproof.smt.semantics.pairwise_step import pairwise_step
 from mmaproof.smt.semantics.sequential_step import sequential_step
 from mmaproof.smt.semantics.signals import StepSignals
@@ -94,6 +96,11 @@ def dot_product_accumulate(design: Design, algebra: Algebra[D, T], operands: Ope
     algebra.begin()
     steps: list[StepSignals[D, T]] = []
     for path in datapath(design, len(operands.a)):
+        if isinstance(design.step, NetlistStep):
+            c = c_from(design, algebra, operands, path.c, steps)
+            words = _pass_words(design, algebra, operands, path, c)
+            steps.append(netlist_step(design, design.step, algebra, path, words))
+            continue
         step = _step(design, algebra, operands, path, steps)
         if path.added_last is not None:
             late = _late_addition(design, algebra, c_from(design, algebra, operands, path.added_last, steps), step.d)
@@ -147,6 +154,21 @@ def _step(
             return lanes_step(design, step, algebra, path, products, accumulator)
         case _:
             raise TypeError(f"{type(step).__name__} has no semantics")
+
+
+def _pass_words(
+    design: Design, algebra: Algebra[D, T], operands: OperandWords[D], path: StepPath, c: Word[D]
+) -> dict[str, Word[D]]:
+    """Return the inputs of a netlist in one of its passes."""
+    words = {"c": c}
+    for name, (fmt, column) in zip("ab", _columns(design, operands), strict=True):
+        words |= {f"{name}{i}": _element(algebra, fmt, column, k) for i, k in enumerate(path.ks)}
+    scale, block = design.scale_format, design.block
+    if scale is not None and block is not None:
+        for name, scales in (("sa", operands.scale_a), ("sb", operands.scale_b)):
+            for i, k in enumerate(path.ks[::block]):
+                words[f"{name}{i}"] = _scale(algebra, scale, scales, k // block)
+    return words
 
 
 def _columns(design: Design, operands: OperandWords[D]) -> tuple[tuple[Format, Sequence[Word[D]]], ...]:

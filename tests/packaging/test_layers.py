@@ -12,6 +12,7 @@ PACKAGE_ROOT = "src/mmaproof"
 # Folder -> the other folders it may import.
 MAY_IMPORT: dict[str, set[str]] = {
     "designs": set(),
+    "rtl": {"designs"},
     "smt": {"designs"},
     "algorithms": {"designs", "smt"},
     "properties": {"designs", "smt", "algorithms"},

@@ -1,0 +1,231 @@
+"""The netlist that Yosys wrote as JSON becomes a circuit whose inputs and output are operands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from mmaproof.designs.circuit import Bit, Bits, Cell, Circuit
+from mmaproof.designs.errors import InputError
+from mmaproof.rtl.elaboration import Netlist
+
+MOST_CELLS = 1_000_000
+"""A netlist of more cells is refused by default."""
+
+_X_OF_QUOTIENT = ("$div", "$mod", "$divfloor", "$modfloor")
+
+
+@dataclass(frozen=True, slots=True)
+class Port:
+    """A port of the top module."""
+
+    name: str
+    direction: str
+    bits: Bits
+
+
+@dataclass(frozen=True, slots=True)
+class Module:
+    """A flat module: its ports, its cells in no order, and the names of its nets. Each X bit is a net of its own."""
+
+    name: str
+    ports: Mapping[str, Port]
+    cells: tuple[Cell, ...]
+    nets: Mapping[str, Bits]
+    unknown: Mapping[str, Bits]
+
+
+def read_module(name: str, netlist: Netlist, most_cells: int = MOST_CELLS) -> Module:
+    """Return the module that Yosys wrote. Raises InputError for more cells than ``most_cells``, and for ``inout``."""
+    held = netlist.module
+    if len(held["cells"]) > most_cells:
+        raise InputError(
+            f"{name} has {len(held['cells'])} cells, and at most {most_cells} are taken: a proof about so many would "
+            "not end; give a smaller unit as top module, or raise the limit"
+        )
+    reader = _Reader(held)
+    ports = {}
+    for port, x in held["ports"].items():
+        if x["direction"] not in ("input", "output"):
+            raise InputError(f"{name}: port {port} is {x['direction']}: only inputs and outputs are taken")
+        ports[port] = Port(port, x["direction"], reader.bits(x["bits"], f"port {port}"))
+    cells = tuple(reader.cell(cell, x) for cell, x in held["cells"].items())
+    nets = {net: reader.known_bits(x["bits"]) for net, x in held["netnames"].items() if not x.get("hide_name")}
+    return Module(name, ports, cells, {n: bits for n, bits in nets.items() if bits}, dict(reader.unknown))
+
+
+class _Reader:
+    """Numbers the undefined bits as nets of their own."""
+
+    def __init__(self, held: Mapping[str, Any]) -> None:
+        groups: list[Iterable[Any]] = [x["bits"] for x in held["netnames"].values()]
+        groups += [bits for x in held["cells"].values() for bits in x["connections"].values()]
+        groups += [x["bits"] for x in held["ports"].values()]
+        self._next = 1 + max((bit for bits in groups for bit in bits if isinstance(bit, int)), default=1)
+        self.unknown: dict[str, Bits] = {}
+
+    def bits(self, bits: Sequence[Any], where: str) -> Bits:
+        """Return bits, with a new net for each undefined one."""
+        count = sum(bit in ("x", "z") for bit in bits)
+        if not count:
+            return tuple(bits)
+        fresh = self.fresh(count, f"x of {where}")
+        numbers = iter(fresh)
+        return tuple(next(numbers) if bit in ("x", "z") else bit for bit in bits)
+
+    def fresh(self, count: int, name: str) -> Bits:
+        """Return new nets of which nothing is known."""
+        found: Bits = tuple(range(self._next, self._next + count))
+        self._next += count
+        number = 2
+        unique = name
+        while unique in self.unknown:
+            unique, number = f"{name} ({number})", number + 1
+        self.unknown[unique] = found
+        return found
+
+    @staticmethod
+    def known_bits(bits: Sequence[Any]) -> Bits:
+        """Return the bits of a public net; none where some are undefined."""
+        return () if any(bit in ("x", "z") for bit in bits) else tuple(bits)
+
+    def cell(self, name: str, held: Mapping[str, Any]) -> Cell:
+        source = str(held.get("attributes", {}).get("src", "")).partition("|")[0]
+        parameters = {}
+        for key, value in held["parameters"].items():
+            number = _number(value)
+            if number is not None:
+                parameters[key] = number
+        inputs: dict[str, Bits] = {}
+        outputs: dict[str, Bits] = {}
+        for port, bits in held["connections"].items():
+            direction = held.get("port_directions", {}).get(port, "input")
+            if direction == "input":
+                inputs[port] = self.bits(bits, f"{held['type']} {name}.{port}")
+            else:
+                outputs[port] = tuple(bits)
+        cell = Cell(name, held["type"], parameters, inputs, outputs, source)
+        undefined = _undefined_results(cell)
+        if undefined:
+            inputs["X"] = self.fresh(undefined, f"{cell.kind} {name}")
+        return cell
+
+
+def _number(value: object) -> int | None:
+    """Return a parameter as a number; None for a text and for one with undefined bits."""
+    if isinstance(value, int):
+        return value
+    if isinstance(value, str) and value and set(value) <= {"0", "1"}:
+        return int(value, 2)
+    return None
+
+
+def _undefined_results(cell: Cell) -> int:
+    """Return how many bits of a result Yosys leaves undefined for some operands."""
+    if cell.kind in _X_OF_QUOTIENT:
+        return len(cell.outputs["Y"])
+    if cell.kind == "$shiftx":
+        reached = (1 << min(len(cell.inputs["B"]), 64)) - 1 + len(cell.outputs["Y"])
+        inside = not cell.parameters.get("B_SIGNED", 0) and reached <= len(cell.inputs["A"])
+        return 0 if inside else len(cell.outputs["Y"])
+    return 0
+
+
+def with_constants(module: Module, constants: Mapping[Bit, Bit]) -> Module:
+    """Return a module in which some nets are constants, or other nets."""
+
+    def bits(old: Bits) -> Bits:
+        return tuple(constants.get(bit, bit) for bit in old)
+
+    return replace(
+        module,
+        ports={n: replace(x, bits=bits(x.bits)) for n, x in module.ports.items()},
+        cells=tuple(replace(x, inputs={p: bits(b) for p, b in x.inputs.items()}) for x in module.cells),
+        nets={n: bits(b) for n, b in module.nets.items()},
+    )
+
+
+def circuit_of(module: Module, inputs: Mapping[str, Bits], free: Mapping[str, Bits], result: Bits) -> Circuit:
+    """Return the circuit that computes ``result``: of the module's cells those that it depends on, in order.
+
+    ``inputs`` are the nets of the operands, ``free`` those of inputs that must not matter. Raises InputError for a
+    combinational loop, which it names.
+    """
+    given = {bit for bits in (*inputs.values(), *free.values()) for bit in bits}
+    drivers = {bit: i for i, cell in enumerate(module.cells) for bits in cell.outputs.values() for bit in bits}
+    order = _in_order(module, drivers, given, result)
+    cells = tuple(module.cells[i] for i in order)
+    read = [bit for cell in cells for bits in cell.inputs.values() for bit in bits] + list(result)
+    needed = {bit for bit in read if isinstance(bit, int)}
+    unknown = {n: bits for n, bits in free.items() if needed.intersection(bits)}
+    unknown |= {n: bits for n, bits in module.unknown.items() if needed.intersection(bits)}
+    known = {bit for bits in unknown.values() for bit in bits}
+    loose = [bit for bit in dict.fromkeys(read) if bit in needed - known - given and bit not in drivers]
+    unknown |= _undriven(module, loose)
+    made = {bit for cell in cells for bits in cell.outputs.values() for bit in bits}
+    reached = made | given | known | set(loose) | {"0", "1"}
+    nets = {n: bits for n, bits in _shortest_first(module.nets) if reached.issuperset(bits)}
+    return Circuit(module.name, inputs, {"d": result}, cells, nets, unknown)
+
+
+def _shortest_first(nets: Mapping[str, Bits]) -> list[tuple[str, Bits]]:
+    return sorted(nets.items(), key=lambda item: (item[0].count("."), len(item[0]), item[0]))
+
+
+def _undriven(module: Module, loose: Sequence[Bit]) -> dict[str, Bits]:
+    """Return the nets that nothing drives, under their public names."""
+    names: dict[Bit, str] = {}
+    for name, bits in _shortest_first(module.nets):
+        for position, bit in enumerate(bits):
+            names.setdefault(bit, f"{name}[{position}]" if len(bits) > 1 else name)
+    return {f"undriven {names.get(bit, bit)}": (bit,) for bit in loose}
+
+
+def _in_order(module: Module, drivers: Mapping[Bit, int], given: set[Bit], result: Bits) -> list[int]:
+    """Return the numbers of the cells that ``result`` depends on, each after those that drive it."""
+    done: dict[int, bool] = {}
+    order: list[int] = []
+
+    def before(bits: Iterable[Bit]) -> list[int]:
+        return list(dict.fromkeys(drivers[bit] for bit in bits if bit in drivers and bit not in given))
+
+    open_cells = [(i, False) for i in before(result)]
+    while open_cells:
+        number, is_left = open_cells.pop()
+        if is_left:
+            done[number] = True
+            order.append(number)
+            continue
+        if number in done:
+            continue
+        done[number] = False
+        open_cells.append((number, True))
+        for i in before(bit for bits in module.cells[number].inputs.values() for bit in bits):
+            if i not in done:
+                open_cells.append((i, False))
+            elif not done[i]:
+                raise InputError(_loop(module, drivers, i))
+    return order
+
+
+def _loop(module: Module, drivers: Mapping[Bit, int], start: int) -> str:
+    """Return a message that names the cells of a loop through a cell."""
+    came_from: dict[int, int] = {}
+    open_cells, found = [start], False
+    while open_cells and not found:
+        number = open_cells.pop(0)
+        for bit in (bit for bits in module.cells[number].inputs.values() for bit in bits):
+            before = drivers.get(bit)
+            if before is None or before in came_from:
+                continue
+            came_from[before] = number
+            found = found or before == start
+            open_cells.append(before)
+    path: list[int] = []
+    cell = came_from.get(start, start)
+    while cell != start and len(path) < 8:
+        path.append(cell)
+        cell = came_from[cell]
+    named = ", ".join(module.cells[i].describe() for i in [start, *path])
+    return f"{module.name}: a combinational loop through {named}"

@@ -1,0 +1,227 @@
+"""A UNIT.toml as a design: its sources elaborated, its ports mapped to operands."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from mmaproof.designs.chain import Chain
+from mmaproof.designs.circuit import Bit, Bits, Circuit
+from mmaproof.designs.design import Design
+from mmaproof.designs.errors import DesignError, InputError
+from mmaproof.designs.formats import Format, find_format
+from mmaproof.designs.signature import Signature
+from mmaproof.designs.steps import NetlistStep
+from mmaproof.rtl.elaboration import FACTS_ABOUT_X, MEMORY_BYTES, SECONDS, elaborate
+from mmaproof.rtl.netlist import MOST_CELLS, Module, circuit_of, read_module, with_constants
+from mmaproof.rtl.slices import bits_of, constant_of
+from mmaproof.rtl.unit_file import UnitFile, read_unit_file
+
+
+@dataclass(frozen=True, slots=True)
+class RtlReport:
+    """What was elaborated, and what was assumed on the way."""
+
+    top: str
+    elaborator: str
+    ports: Mapping[str, tuple[str, int]]
+    """direction and width of each port of the top module"""
+    mapped: Mapping[str, str]
+    """what each port is mapped to: operands, a constant, ``free``, or nothing"""
+    cells: int
+    """cells that d depends on"""
+    kinds: Mapping[str, int]
+    """how many there are of each kind"""
+    registers: int
+    latency: int | None
+    unknown: Mapping[str, int]
+    """bits that may have any value, by name"""
+    assumptions: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RtlUnit:
+    """A unit that was read: the content of its file, its design, and the report."""
+
+    file: UnitFile
+    design: Design
+    report: RtlReport
+
+    @property
+    def circuit(self) -> Circuit:
+        """The circuit of its design."""
+        if not isinstance(self.design.step, NetlistStep):
+            raise TypeError(f"{self.design.name} is no netlist")
+        return self.design.step.circuit
+
+
+def read_unit(
+    path: str | Path,
+    *,
+    signature: Signature | None = None,
+    seconds: float = SECONDS,
+    memory_bytes: int = MEMORY_BYTES,
+    most_cells: int = MOST_CELLS,
+) -> RtlUnit:
+    """Return the unit that a UNIT.toml describes.
+
+    ``signature`` is that of the design that it is held against; its formats count where the file has none. Raises
+    InputError for what is wrong in the file or in the sources, TargetUnavailable where Yosys is not installed.
+    """
+    file = read_unit_file(Path(path))
+    signature_of_unit = _signature(file, signature)
+    netlist = elaborate(file, seconds=seconds, memory_bytes=memory_bytes)
+    module = read_module(file.top, netlist, most_cells)
+    module, tied = _tied(file, module)
+    ports = {n: x.bits for n, x in module.ports.items() if x.direction == "input"}
+    inputs, products = _inputs(file, signature_of_unit, ports)
+    free = {f"free {x}": bits_of(x, ports, f"{file.path}: free") for x in file.free}
+    result = _result(file, signature_of_unit, module)
+    _check_complete(file, module, inputs, free)
+    _refuse_registers(file, module)
+    circuit = circuit_of(module, inputs, free, result)
+    name = Path(path).as_posix()
+    try:
+        step = NetlistStep(L=products, circuit=replace(circuit, name=name))
+        design = Design("rtl", name, "RTL", signature_of_unit, 1, 1, products, Chain(), step, f"RTL of {file.top}")
+    except DesignError as problem:
+        raise InputError(f"{file.path}: {problem}") from problem
+    report = RtlReport(
+        file.top,
+        netlist.elaborator,
+        {n: (x.direction, len(x.bits)) for n, x in module.ports.items()},
+        _mapped(file, tied),
+        len(circuit.cells),
+        dict(Counter(cell.kind for cell in circuit.cells).most_common()),
+        0,
+        None,
+        {n: len(bits) for n, bits in circuit.unknown.items()},
+        (FACTS_ABOUT_X, *tied),
+        netlist.warnings,
+    )
+    return RtlUnit(file, design, report)
+
+
+def _signature(file: UnitFile, given: Signature | None) -> Signature:
+    """Return the formats of the file, and those of ``given`` where it has none."""
+    found: dict[str, Format] = {}
+    for name in "abcd":
+        if name in file.formats:
+            found[name] = _format(file, name)
+        elif given is not None:
+            found[name] = getattr(given, name)
+        else:
+            raise InputError(f"{file.path}: [formats] {name}: its format is not stated, and no design is given")
+    has_scales = "scale_a" in file.ports
+    scale = _format(file, "scale") if "scale" in file.formats else (given.scale if given else None)
+    block = file.block or (given.block if given else None)
+    if has_scales and (scale is None or block is None):
+        raise InputError(f"{file.path}: scales need a format ([formats] scale) and a block length (block)")
+    if not has_scales and scale is not None:
+        raise InputError(f"{file.path}: [ports]: there are scales: state scale_a and scale_b")
+    block = block if has_scales else None
+    signature = Signature(found["a"], found["b"], found["c"], found["d"], scale, block)
+    for field, misfit in signature.misfits():
+        raise InputError(f"{file.path}: [formats] {field}: {misfit}")
+    return signature
+
+
+def _format(file: UnitFile, name: str) -> Format:
+    try:
+        return find_format(file.formats[name])
+    except InputError as problem:
+        raise InputError(f"{file.path}: [formats] {name}: {problem}") from problem
+
+
+def _tied(file: UnitFile, module: Module) -> tuple[Module, list[str]]:
+    """Return the module with the tied ports as constants, and what was tied."""
+    ports = {n: x.bits for n, x in module.ports.items() if x.direction == "input"}
+    constants: dict[Bit, Bit] = {}
+    said = []
+    for expression, value in file.tied.items():
+        where = f"{file.path}: [tied] {expression}"
+        bits = bits_of(expression, ports, where)
+        number = constant_of(value, len(bits), where)
+        for position, bit in enumerate(bits):
+            if bit in constants:
+                raise InputError(f"{where}: these bits are tied twice")
+            constants[bit] = "1" if number >> position & 1 else "0"
+        said.append(f"{expression} = {value}")
+    return with_constants(module, constants), said
+
+
+def _elements(file: UnitFile, key: str, fmt: Format, ports: Mapping[str, Bits], count: int | None) -> list[Bits]:
+    """Return the bits of each element of an operand, the lowest first."""
+    stated = file.ports[key]
+    where = f"{file.path}: [ports] {key}"
+    if isinstance(stated, str):
+        bits = bits_of(stated, ports, where)
+        if len(bits) % fmt.bits or not bits:
+            raise InputError(f"{where}: {stated} has {len(bits)} bits, and {fmt.name} has {fmt.bits}")
+        found = [bits[i : i + fmt.bits] for i in range(0, len(bits), fmt.bits)]
+    else:
+        found = [bits_of(x, ports, f"{where}[{i}]") for i, x in enumerate(stated)]
+        for i, bits in enumerate(found):
+            if len(bits) != fmt.bits:
+                raise InputError(f"{where}[{i}]: {stated[i]} has {len(bits)} bits, and {fmt.name} has {fmt.bits}")
+    if count is not None and len(found) != count:
+        raise InputError(f"{where}: {len(found)} elements of {fmt.name}, and {count} are expected")
+    return found
+
+
+def _inputs(file: UnitFile, signature: Signature, ports: Mapping[str, Bits]) -> tuple[dict[str, Bits], int]:
+    """Return the nets of every operand by its name, and how many products there are."""
+    a = _elements(file, "a", signature.a, ports, None)
+    found = {f"a{i}": bits for i, bits in enumerate(a)}
+    found |= {f"b{i}": bits for i, bits in enumerate(_elements(file, "b", signature.b, ports, len(a)))}
+    found["c"] = _elements(file, "c", signature.c, ports, 1)[0]
+    if signature.scale is not None and signature.block is not None:
+        if len(a) % signature.block:
+            raise InputError(f"{file.path}: block: {signature.block} does not divide the {len(a)} products")
+        for key, short in (("scale_a", "sa"), ("scale_b", "sb")):
+            scales = _elements(file, key, signature.scale, ports, len(a) // signature.block)
+            found |= {f"{short}{i}": bits for i, bits in enumerate(scales)}
+    return found, len(a)
+
+
+def _result(file: UnitFile, signature: Signature, module: Module) -> Bits:
+    outputs = {n: x.bits for n, x in module.ports.items() if x.direction == "output"}
+    return _elements(file, "d", signature.d, outputs, 1)[0]
+
+
+def _check_complete(file: UnitFile, module: Module, inputs: Mapping[str, Bits], free: Mapping[str, Bits]) -> None:
+    """Raise InputError where a bit has two roles, or an input none."""
+    roles: dict[Bit, str] = {}
+    for name, bits in (*inputs.items(), *free.items()):
+        for bit in bits:
+            if isinstance(bit, str):
+                raise InputError(f"{file.path}: {name}: one of its bits is tied")
+            if bit in roles:
+                raise InputError(f"{file.path}: a bit of a port is both {roles[bit]} and {name}")
+            roles[bit] = name
+    clock = None if file.clock is None else file.clock.port
+    for port in module.ports.values():
+        missing = [i for i, bit in enumerate(port.bits) if isinstance(bit, int) and bit not in roles]
+        if port.direction == "input" and port.name != clock and missing:
+            what = port.name if len(missing) == len(port.bits) else f"{port.name}[{missing[0]}]"
+            raise InputError(
+                f"{file.path}: input {what} ({len(port.bits)} bits) is no operand: map it under [ports], tie it under "
+                "[tied], or list it as free, if it must not matter"
+            )
+
+
+def _refuse_registers(file: UnitFile, module: Module) -> None:
+    for cell in module.cells:
+        if "CLK" in cell.inputs:
+            raise InputError(f"{file.path}: {cell.describe()} is a register: state the [clock] and its latency")
+
+
+def _mapped(file: UnitFile, tied: list[str]) -> dict[str, str]:
+    """Return what the file says about ports, as a text for each."""
+    found = {}
+    for operand, stated in file.ports.items():
+        found[operand] = stated if isinstance(stated, str) else ", ".join(stated)
+    return found | ({"tied": ", ".join(tied)} if tied else {}) | ({"free": ", ".join(file.free)} if file.free else {})

@@ -1,0 +1,362 @@
+"""What each cell of Yosys' word-level library computes, over the algebra.
+
+The rules for widths and signs are those of Yosys' own evaluation: two operands are signed if both are; operands are
+extended to the width that the operation needs, and the result keeps its lower bits.
+Of a ``$pmux`` with several select bits set, the highest one counts: it is that of the first item of a case statement.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from mmaproof.designs.circuit import Cell
+from mmaproof.designs.errors import InputError
+from mmaproof.smt.algebra.protocol import Truth
+from mmaproof.smt.semantics.cell_shifts import shift
+from mmaproof.smt.semantics.wire_words import (
+    alike,
+    all_bits,
+    any_bit,
+    below,
+    choice,
+    conjunction,
+    difference,
+    disjunction,
+    inverted,
+    minus,
+    plus,
+    selected,
+    times,
+    total,
+)
+from mmaproof.smt.semantics.wires import ZERO, Place, Places, Wires, constant, extended
+
+Outputs = dict[str, Places]
+Rule = Callable[[Wires[Any, Any], Cell], Outputs]
+
+
+def cell_outputs(wires: Wires[Any, Any], cell: Cell) -> Outputs:
+    """Return the places of the output bits of a cell. Raises InputError for a kind of cell without a rule."""
+    rule = RULES.get(cell.kind)
+    if rule is None:
+        raise InputError(f"{cell.describe()}: this kind of cell is not covered")
+    return rule(wires, cell)
+
+
+# --- operands -----------------------------------------------------------------------------------------------
+
+
+def _is_signed(cell: Cell, *ports: str) -> bool:
+    return all(cell.parameters.get(f"{port}_SIGNED", 0) for port in ports)
+
+
+def _operand(wires: Wires[Any, Any], cell: Cell, port: str, width: int, signed: bool) -> Places:
+    return extended(wires.places(cell.inputs[port]), width, signed)
+
+
+def _one(wires: Wires[Any, Any], cell: Cell, port: str) -> Place:
+    (place,) = wires.places(cell.inputs[port])
+    return place
+
+
+def _as_result(cell: Cell, place: Place) -> Outputs:
+    """Return one bit, with zeros above it."""
+    return {"Y": extended([place], len(cell.outputs["Y"]), False)}
+
+
+Combine = Callable[[Wires[Any, Any], Places, Places], Places]
+
+
+def _binary(combine: Combine, *, inverts: bool = False) -> Rule:
+    def rule(wires: Wires[Any, Any], cell: Cell) -> Outputs:
+        width, signed = len(cell.outputs["Y"]), _is_signed(cell, "A", "B")
+        found = combine(wires, _operand(wires, cell, "A", width, signed), _operand(wires, cell, "B", width, signed))
+        return {"Y": inverted(wires, found) if inverts else found}
+
+    return rule
+
+
+def _unary(combine: Callable[[Wires[Any, Any], Places], Places]) -> Rule:
+    def rule(wires: Wires[Any, Any], cell: Cell) -> Outputs:
+        operand = _operand(wires, cell, "A", len(cell.outputs["Y"]), _is_signed(cell, "A"))
+        return {"Y": combine(wires, operand)}
+
+    return rule
+
+
+# --- sums and products --------------------------------------------------------------------------------------
+
+
+# --- truths -------------------------------------------------------------------------------------------------
+
+
+def _comparison(relation: Callable[[Wires[Any, Any], Places, Places, bool], Truth[Any]]) -> Rule:
+    def rule(wires: Wires[Any, Any], cell: Cell) -> Outputs:
+        width, signed = max(len(cell.inputs["A"]), len(cell.inputs["B"])), _is_signed(cell, "A", "B")
+        a, b = _operand(wires, cell, "A", width, signed), _operand(wires, cell, "B", width, signed)
+        return _as_result(cell, wires.place_truth(relation(wires, a, b, signed)))
+
+    return rule
+
+
+def _reduction(of: Callable[[Wires[Any, Any], Places], Truth[Any]], *, inverts: bool = False) -> Rule:
+    def rule(wires: Wires[Any, Any], cell: Cell) -> Outputs:
+        truth = of(wires, wires.places(cell.inputs["A"]))
+        return _as_result(cell, wires.place_truth(~truth if inverts else truth))
+
+    return rule
+
+
+def _parity(wires: Wires[Any, Any], places: Places) -> Truth[Any]:
+    while len(places) > 1:
+        half = len(places) // 2
+        places = difference(wires, places[:half], places[half : 2 * half]) + places[2 * half :]
+    return wires.truth(places[0])
+
+
+def _connective(join: Callable[[Truth[Any], Truth[Any]], Truth[Any]]) -> Rule:
+    def rule(wires: Wires[Any, Any], cell: Cell) -> Outputs:
+        x, y = (any_bit(wires, wires.places(cell.inputs[port])) for port in "AB")
+        return _as_result(cell, wires.place_truth(join(x, y)))
+
+    return rule
+
+
+# --- choices ------------------------------------------------------------------------------------------------
+
+
+def _mux(wires: Wires[Any, Any], cell: Cell) -> Outputs:
+    a, b = wires.places(cell.inputs["A"]), wires.places(cell.inputs["B"])
+    return {"Y": choice(wires, _one(wires, cell, "S"), a, b)}
+
+
+def _pmux(wires: Wires[Any, Any], cell: Cell) -> Outputs:
+    found, b = wires.places(cell.inputs["A"]), wires.places(cell.inputs["B"])
+    width = len(found)
+    for i, select in enumerate(wires.places(cell.inputs["S"])):
+        found = choice(wires, select, found, b[i * width : (i + 1) * width])
+    return {"Y": found}
+
+
+def _bmux(wires: Wires[Any, Any], cell: Cell) -> Outputs:
+    a, width = wires.places(cell.inputs["A"]), len(cell.outputs["Y"])
+    return {"Y": selected(wires, [a[i : i + width] for i in range(0, len(a), width)], wires.places(cell.inputs["S"]))}
+
+
+def _demux(wires: Wires[Any, Any], cell: Cell) -> Outputs:
+    a, select = wires.places(cell.inputs["A"]), wires.places(cell.inputs["S"])
+    found: Places = []
+    for number in range(1 << len(select)):
+        here = wires.place_truth(alike(wires, select, constant(number, len(select))))
+        found += choice(wires, here, [ZERO] * len(a), a)
+    return {"Y": found}
+
+
+def _bwmux(wires: Wires[Any, Any], cell: Cell) -> Outputs:
+    a, b, select = (wires.places(cell.inputs[port]) for port in "ABS")
+    kept = conjunction(wires, inverted(wires, select), a)
+    return {"Y": disjunction(wires, kept, conjunction(wires, select, b))}
+
+
+def _lut(wires: Wires[Any, Any], cell: Cell) -> Outputs:
+    select, table = wires.places(cell.inputs["A"]), cell.parameters["LUT"]
+    return {"Y": selected(wires, [constant(table >> i, 1) for i in range(1 << len(select))], select)}
+
+
+def _sop(wires: Wires[Any, Any], cell: Cell) -> Outputs:
+    a, table = wires.places(cell.inputs["A"]), cell.parameters["TABLE"]
+    products = []
+    for row in range(cell.parameters["DEPTH"]):
+        literals = [(table >> 2 * (row * len(a) + i) & 3, place) for i, place in enumerate(a)]
+        # the lower bit of a pair asks for 0, the upper one for 1
+        truths = [~wires.truth(p) for wanted, p in literals if wanted & 1]
+        truths += [wires.truth(p) for wanted, p in literals if wanted & 2]
+        products.append(wires.algebra.all_of(truths))
+    return _as_result(cell, wires.place_truth(wires.algebra.any_of(products)))
+
+
+# --- wiring -------------------------------------------------------------------------------------------------
+
+
+def _slice(wires: Wires[Any, Any], cell: Cell) -> Outputs:
+    first = cell.parameters["OFFSET"]
+    return {"Y": wires.places(cell.inputs["A"])[first : first + len(cell.outputs["Y"])]}
+
+
+def _concat(wires: Wires[Any, Any], cell: Cell) -> Outputs:
+    return {"Y": wires.places(cell.inputs["A"]) + wires.places(cell.inputs["B"])}
+
+
+# --- quotients ----------------------------------------------------------------------------------------------
+
+
+def _division(*, remainder: bool, floor: bool) -> Rule:
+    def rule(wires: Wires[Any, Any], cell: Cell) -> Outputs:
+        width = max(len(cell.inputs["A"]), len(cell.inputs["B"]), len(cell.outputs["Y"]))
+        signed, algebra = _is_signed(cell, "A", "B"), wires.algebra
+        places = [_operand(wires, cell, port, width, signed) for port in "AB"]
+        a, b = (wires.word(x) for x in places)
+        nothing = algebra.unsigned(0, width)
+        if signed:
+            negative = [wires.truth(x[-1]) for x in places]
+            a, b = (
+                algebra.ite(n, algebra.wrapped_difference(nothing, x), x) for n, x in zip(negative, (a, b), strict=True)
+            )
+        found = algebra.remainder(a, b) if remainder else algebra.quotient(a, b)
+        if signed:
+            inexact = ~(algebra.remainder(a, b) == nothing)
+            opposite = negative[0] ^ negative[1]
+            found = algebra.ite(
+                negative[0] if remainder else opposite, algebra.wrapped_difference(nothing, found), found
+            )
+            if floor and remainder:
+                divisor = wires.word(places[1])
+                found = algebra.ite(opposite & inexact, algebra.wrapped_sum(found, divisor), found)
+            elif floor:
+                one = algebra.unsigned(1, width)
+                found = algebra.ite(opposite & inexact, algebra.wrapped_difference(found, one), found)
+        result = wires.place(found)[: len(cell.outputs["Y"])]
+        by_zero = wires.place_truth(~any_bit(wires, places[1]))
+        return {"Y": choice(wires, by_zero, result, wires.places(cell.inputs["X"]))}
+
+    return rule
+
+
+def _power(wires: Wires[Any, Any], cell: Cell) -> Outputs:
+    exponent, width = wires.known_number(wires.places(cell.inputs["B"])), len(cell.outputs["Y"])
+    is_negative = exponent is not None and _is_signed(cell, "B") and exponent >> (len(cell.inputs["B"]) - 1)
+    if exponent is None or is_negative:
+        raise InputError(f"{cell.describe()}: a power is covered where its exponent is a constant and not negative")
+    base, found = _operand(wires, cell, "A", width, _is_signed(cell, "A")), constant(1, width)
+    while exponent:
+        if exponent & 1:
+            found = times(wires, found, base)
+        exponent >>= 1
+        base = times(wires, base, base) if exponent else base
+    return {"Y": found}
+
+
+# --- parts of adders ----------------------------------------------------------------------------------------
+
+
+def _alu(wires: Wires[Any, Any], cell: Cell) -> Outputs:
+    width, signed = len(cell.outputs["Y"]), _is_signed(cell, "A", "B")
+    a, b = _operand(wires, cell, "A", width, signed), _operand(wires, cell, "B", width, signed)
+    b = choice(wires, _one(wires, cell, "BI"), b, inverted(wires, b))
+    partial = difference(wires, a, b)
+    found, carry = total(wires, a, b, _one(wires, cell, "CI"))
+    carries = [*difference(wires, partial, found)[1:], carry]
+    return {"X": partial, "Y": found, "CO": carries}
+
+
+def _full_adder(wires: Wires[Any, Any], cell: Cell) -> Outputs:
+    a, b, c = (wires.places(cell.inputs[port]) for port in "ABC")
+    half = difference(wires, a, b)
+    both, carried = conjunction(wires, a, b), conjunction(wires, half, c)
+    return {"Y": difference(wires, half, c), "X": disjunction(wires, both, carried)}
+
+
+def _carries(wires: Wires[Any, Any], cell: Cell) -> Outputs:
+    carry, found = [_one(wires, cell, "CI")], []
+    for p, g in zip(wires.places(cell.inputs["P"]), wires.places(cell.inputs["G"]), strict=True):
+        carry = disjunction(wires, [g], conjunction(wires, [p], carry))
+        found += carry
+    return {"CO": found}
+
+
+# --- single bits --------------------------------------------------------------------------------------------
+
+
+def _gate(of: Callable[..., Truth[Any]], ports: str) -> Rule:
+    def rule(wires: Wires[Any, Any], cell: Cell) -> Outputs:
+        return _as_result(cell, wires.place_truth(of(*(wires.truth(_one(wires, cell, port)) for port in ports))))
+
+    return rule
+
+
+def _mux_gate(values: str, selects: str, *, inverts: bool = False) -> Rule:
+    def rule(wires: Wires[Any, Any], cell: Cell) -> Outputs:
+        chosen = selected(wires, [[_one(wires, cell, x)] for x in values], [_one(wires, cell, x) for x in selects])
+        return {"Y": inverted(wires, chosen) if inverts else chosen}
+
+    return rule
+
+
+_GATES: Mapping[str, Rule] = {
+    "$_BUF_": _gate(lambda a: a, "A"),
+    "$_NOT_": _gate(lambda a: ~a, "A"),
+    "$_AND_": _gate(lambda a, b: a & b, "AB"),
+    "$_NAND_": _gate(lambda a, b: ~(a & b), "AB"),
+    "$_OR_": _gate(lambda a, b: a | b, "AB"),
+    "$_NOR_": _gate(lambda a, b: ~(a | b), "AB"),
+    "$_XOR_": _gate(lambda a, b: a ^ b, "AB"),
+    "$_XNOR_": _gate(lambda a, b: ~(a ^ b), "AB"),
+    "$_ANDNOT_": _gate(lambda a, b: a & ~b, "AB"),
+    "$_ORNOT_": _gate(lambda a, b: a | ~b, "AB"),
+    "$_AOI3_": _gate(lambda a, b, c: ~((a & b) | c), "ABC"),
+    "$_OAI3_": _gate(lambda a, b, c: ~((a | b) & c), "ABC"),
+    "$_AOI4_": _gate(lambda a, b, c, d: ~((a & b) | (c & d)), "ABCD"),
+    "$_OAI4_": _gate(lambda a, b, c, d: ~((a | b) & (c | d)), "ABCD"),
+    "$_MUX_": _mux_gate("AB", "S"),
+    "$_NMUX_": _mux_gate("AB", "S", inverts=True),
+    "$_MUX4_": _mux_gate("ABCD", "ST"),
+    "$_MUX8_": _mux_gate("ABCDEFGH", "STU"),
+    "$_MUX16_": _mux_gate("ABCDEFGHIJKLMNOP", "STUV"),
+}
+
+RULES: Mapping[str, Rule] = {
+    "$buf": _unary(lambda wires, a: a),
+    "$pos": _unary(lambda wires, a: a),
+    "$not": _unary(inverted),
+    "$neg": _unary(lambda wires, a: minus(wires, constant(0, len(a)), a)),
+    "$and": _binary(conjunction),
+    "$or": _binary(disjunction),
+    "$xor": _binary(difference),
+    "$xnor": _binary(difference, inverts=True),
+    "$add": _binary(plus),
+    "$sub": _binary(minus),
+    "$mul": _binary(times),
+    "$div": _division(remainder=False, floor=False),
+    "$mod": _division(remainder=True, floor=False),
+    "$divfloor": _division(remainder=False, floor=True),
+    "$modfloor": _division(remainder=True, floor=True),
+    "$pow": _power,
+    "$shl": shift,
+    "$sshl": shift,
+    "$shr": shift,
+    "$sshr": shift,
+    "$shift": shift,
+    "$shiftx": shift,
+    "$eq": _comparison(lambda wires, a, b, signed: alike(wires, a, b)),
+    "$eqx": _comparison(lambda wires, a, b, signed: alike(wires, a, b)),
+    "$ne": _comparison(lambda wires, a, b, signed: ~alike(wires, a, b)),
+    "$nex": _comparison(lambda wires, a, b, signed: ~alike(wires, a, b)),
+    "$lt": _comparison(below),
+    "$ge": _comparison(lambda wires, a, b, signed: ~below(wires, a, b, signed)),
+    "$gt": _comparison(lambda wires, a, b, signed: below(wires, b, a, signed)),
+    "$le": _comparison(lambda wires, a, b, signed: ~below(wires, b, a, signed)),
+    "$reduce_and": _reduction(all_bits),
+    "$reduce_or": _reduction(any_bit),
+    "$reduce_bool": _reduction(any_bit),
+    "$reduce_xor": _reduction(_parity),
+    "$reduce_xnor": _reduction(_parity, inverts=True),
+    "$logic_not": _reduction(any_bit, inverts=True),
+    "$logic_and": _connective(lambda x, y: x & y),
+    "$logic_or": _connective(lambda x, y: x | y),
+    "$mux": _mux,
+    "$pmux": _pmux,
+    "$bmux": _bmux,
+    "$demux": _demux,
+    "$bwmux": _bwmux,
+    "$bweqx": _binary(difference, inverts=True),
+    "$lut": _lut,
+    "$sop": _sop,
+    "$slice": _slice,
+    "$concat": _concat,
+    "$alu": _alu,
+    "$fa": _full_adder,
+    "$lcu": _carries,
+    **_GATES,
+}
+"""What a kind of cell computes, by its name. Cells of any other kind are refused."""
