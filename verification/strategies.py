@@ -25,6 +25,7 @@ from mmaproof.smt.proving.lemma import Formula
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.verdict import Model, Status, Verdict, combine
 from mmaproof.verification.means import Means
+from mmaproof.verification.netlists import by_nets, netlist_and_model
 from mmaproof.verification.search import Budget, SearchResult, search
 from mmaproof.verification.simplify import simplest
 from mmaproof.verification.stages import by_stages, lemma_verdict
@@ -144,6 +145,8 @@ def alignment(case: Case) -> QuestionVerdict | None:
     pair = _compared(case.question)
     if pair is None or not isinstance(case.question, Equivalence) or case.question.nan_codes:
         return None
+    if not all(x.step.is_parametric for x in pair):
+        return None
     if not (same_chain(*pair, case.question.k) and differing_parameters(*pair) <= set(DECIDE_ALIGNMENT)):
         return None
     try:
@@ -169,9 +172,24 @@ def one_moment(case: Case) -> QuestionVerdict | None:
     return None if verdict.status is Status.UNKNOWN else case.concluded(verdict, case.tried)
 
 
+def nets(case: Case) -> QuestionVerdict | None:
+    """Prove net by net that somebody's netlist computes a design."""
+    pair = netlist_and_model(case.question)
+    if pair is None or not isinstance(case.question, Equivalence):
+        return None
+    share = replace(case.limits, seconds=case.limits.seconds * 0.9)
+    proof = by_nets(case.question, *pair, case.means.solving.ask, share, case.means.seed)
+    case.limits = case.limits.after(proof.seconds, "lemmas")
+    lemmas = tuple(map(lemma_verdict, proof.lemmas))
+    if proof.proved:
+        return case.implied(tuple(x for x in lemmas if x.status is Status.PROVED), case.limits)
+    case.tried += lemmas
+    return None
+
+
 def stages(case: Case) -> QuestionVerdict | None:
     """Compare several runs stage by stage. If that proves nothing, try once more without the preconditions."""
-    if not case.question.compares_runs:
+    if not case.question.compares_runs or netlist_and_model(case.question) is not None:
         return None
     tried: list[LemmaVerdict] = []
     for unconditionally in (False, True) if case.question.where else (False,):
@@ -207,6 +225,7 @@ STRATEGIES: tuple[Strategy, ...] = (
     alignment,
     own_lemmas,
     one_moment,
+    nets,
     stages,
     one_piece,
 )
