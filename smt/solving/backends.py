@@ -6,6 +6,7 @@ A solver is imported when its ``load`` is called, and only a solver process call
 import importlib.util
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Final
 
 from mmaproof.smt.solving.errors import SolverNotInstalledError, UnknownSolverError
@@ -20,7 +21,8 @@ class Backend:
     """One solver: its Python package, and how a solver process uses it.
 
     ``load(environment)`` imports it and returns a pySMT solver for one QF_BV query. ``why_unknown(solver)`` returns the
-    reason why that solver gave no answer.
+    reason why that solver gave no answer. ``queries_of_a_process`` is how many queries one process answers. It is above
+    1 only for a library that has no state outside a solver, so that no query has an influence on the next.
     """
 
     name: str
@@ -28,6 +30,7 @@ class Backend:
     distribution: str
     load: Callable[[Any], Any]
     why_unknown: Callable[[Any], str] = lambda solver: "no reason given"
+    queries_of_a_process: int = 1
 
 
 @dataclass(frozen=True)
@@ -71,7 +74,7 @@ def _load_z3(environment: Any) -> Any:
 BACKENDS: Final[Mapping[str, Backend]] = {
     backend.name: backend
     for backend in (
-        Backend("bitwuzla", "bitwuzla", "bitwuzla", _load_bitwuzla),
+        Backend("bitwuzla", "bitwuzla", "bitwuzla", _load_bitwuzla, queries_of_a_process=500),
         Backend("cvc5", "cvc5", "cvc5", _load_cvc5),
         Backend("z3", "z3", "z3-solver", _load_z3, lambda solver: str(solver.z3.reason_unknown())),
     )
@@ -103,17 +106,23 @@ def require_solver(name: str) -> SolverIdentity:
 
 
 def _availability(backend: Backend) -> Availability:
-    # This import takes 30 ms. A solver process never asks for a version.
-    from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415
-
     if importlib.util.find_spec(backend.module) is None:
         reason = f"no Python package {backend.module!r}: pip install {backend.distribution}"
         return Availability(backend.name, None, reason)
+    return Availability(backend.name, _version(backend.distribution), None)
+
+
+@cache
+def _version(distribution: str) -> str:
+    """Return the version of an installed distribution. Reading it takes as long as answering a small query."""
+    # This import takes 30 ms. A solver process never asks for a version.
+    from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415
+
     try:
-        return Availability(backend.name, version(backend.distribution), None)
+        return version(distribution)
     except PackageNotFoundError:
         # It can be imported but was not installed by a package manager. Only the library knows its version.
-        return Availability(backend.name, UNKNOWN_VERSION, None)
+        return UNKNOWN_VERSION
 
 
 def _installed() -> str:
