@@ -3,7 +3,7 @@
 ``mmaproof.smt.solving.kept`` starts it as ``python -P -m mmaproof.smt.solving.kept_worker SOLVER PARENT_PID``. It loads
 the solver, and then a copy of it (``fork``) reads the queries and answers them. The first process only watches: when
 the copy crashes, it ends in the same way; when the parent is gone, it ends both. A query comes with its limits, as
-``protocol`` describes. Each has a pySMT environment and a solver of its own. A copy is replaced by a new one after as
+``protocol`` describes. Each has a solver of its own. A copy is replaced by a new one after as
 many queries as ``backends`` allows, or when it has grown, so nothing that a library leaves behind stays for long.
 """
 
@@ -14,8 +14,9 @@ import select
 import signal
 import sys
 import time
-from typing import Any, Final
+from typing import Final
 
+from mmaproof.smt.solving.engines import GaveUpError
 from mmaproof.smt.solving.protocol import HEADER_BYTES, Header, Message, encode, is_out_of_memory
 from mmaproof.smt.solving.verdict import Cause, Outcome
 from mmaproof.smt.solving.worker import (
@@ -54,21 +55,13 @@ def main(arguments: list[str]) -> None:
 
 def _load(solver: str) -> None:
     """Import everything that a query needs, by making a solver. What fails here fails again, with its reason, later."""
-    with contextlib.suppress(Exception):
-        _fresh(solver)
-
-
-def _fresh(solver: str) -> tuple[Any, Any]:
-    """Return a new environment and a new solver in it."""
-    from pysmt.environment import Environment  # noqa: PLC0415
-
     from mmaproof.smt.solving.backends import BACKENDS  # noqa: PLC0415
 
     # It is imported for what comes next.
     from mmaproof.smt.solving.query import Query  # noqa: F401, PLC0415
 
-    environment = Environment()
-    return environment, BACKENDS[solver].load(environment)
+    with contextlib.suppress(Exception):
+        BACKENDS[solver].engine()
 
 
 def _of_a_copy(solver: str, answers: int, parent: int) -> int:
@@ -134,35 +127,21 @@ def _read(length: int) -> bytes:
 
 def _answer(solver: str, memory_bytes: int, text: bytes) -> bytes:
     """Return the line that answers a query."""
-    from pysmt.exceptions import SolverReturnedUnknownResultError  # noqa: PLC0415
-
     from mmaproof.smt.solving.backends import BACKENDS  # noqa: PLC0415
     from mmaproof.smt.solving.query import Query  # noqa: PLC0415
 
-    environment, engine = _fresh(solver)
+    engine = BACKENDS[solver].engine()
     # The limit is set only now, because a library that cannot be mapped fails with a reason that does not name memory.
     limit_memory(memory_bytes)
     query = Query.parse(text.decode())
-    formula = query.formula(environment.formula_manager)
     started = time.perf_counter()
-    # The formula is asserted and not passed as an assumption, because Z3 is 50 to 90 times slower with an assumption.
-    engine.add_assertion(formula)
     try:
-        outcome = Outcome.SAT if engine.solve() else Outcome.UNSAT
-    except SolverReturnedUnknownResultError:
-        detail = f"{solver} gave up: {BACKENDS[solver].why_unknown(engine)}"
+        model = engine.decide(query)
+    except GaveUpError as problem:
+        detail = f"{solver} gave up: {problem}"
         return unknown(Cause.MEMORY if is_out_of_memory(detail) else Cause.SOLVER_ERROR, detail)
-    model = None
-    if outcome is Outcome.SAT:
-        model = {name: _value(engine, environment.formula_manager.get_symbol(name)) for name in query.symbols}
-    line = encode(Message(outcome, model=model, seconds=time.perf_counter() - started), query.symbols)
-    if BACKENDS[solver].queries_of_a_process > 1:
-        engine.exit()
-    return line
-
-
-def _value(engine: Any, symbol: Any) -> int:
-    return int(engine.get_value(symbol).constant_value())
+    outcome = Outcome.UNSAT if model is None else Outcome.SAT
+    return encode(Message(outcome, model=model, seconds=time.perf_counter() - started), query.symbols)
 
 
 if __name__ == "__main__":
