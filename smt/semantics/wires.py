@@ -163,7 +163,7 @@ def _runs(places: Places) -> Iterator[tuple[int, int]]:
         if number == CONSTANT:
             while last < end and places[last][0] == CONSTANT:
                 last += 1
-        elif last < end and places[last] == places[first]:
+        elif (last < end and places[last] == places[first]) or (first and places[first - 1] == places[first]):
             while last < end and places[last] == places[first]:
                 last += 1
         else:
