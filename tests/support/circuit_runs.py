@@ -8,7 +8,8 @@ import numpy as np
 
 from mmaproof.designs.circuit import Circuit
 from mmaproof.rtl.elaboration import Netlist
-from mmaproof.rtl.netlist import circuit_of, read_module
+from mmaproof.rtl.netlist import read_module
+from mmaproof.rtl.unroll import circuit_of
 from mmaproof.smt.algebra.arrays import ArrayAlgebra
 from mmaproof.smt.algebra.code import CodeAlgebra, TooWideError
 from mmaproof.smt.algebra.integers import IntegerAlgebra
@@ -91,7 +92,7 @@ def on_terms(circuit: Circuit, rows: Rows) -> Results:
     """Return the outputs for each row, by evaluating terms; words that may have any value are zero."""
     found = terms_of(circuit)
     samples = Samples([{f"{circuit.name}.{n}": x for n, x in row.items()} for row in rows])
-    values = {n: samples.values(word.data) for n, word in found.items()}  # type: ignore[arg-type]
+    values = {n: samples.values(word.data) for n, word in found.items()}
     return [{n: x[i] for n, x in values.items()} for i in range(len(rows))]
 
 
@@ -109,7 +110,7 @@ def circuit_as_read(random: RandomCircuit) -> Circuit:
     module = read_module(random.name, Netlist(random.module, (), "Yosys"))
     inputs = {n: module.ports[n].bits for n in random.inputs}
     result = tuple(bit for n in random.outputs for bit in module.ports[n].bits)
-    return circuit_of(module, inputs, {}, result)
+    return circuit_of(module, inputs, result)
 
 
 def differences(random: RandomCircuit, found: Results) -> tuple[int, list[str]]:
