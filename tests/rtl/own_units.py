@@ -41,12 +41,36 @@ class OwnUnit:
 _VOLTA = "volta/mma.m8n8k4.f32.f16.f16.f32"
 _AMPERE = "ampere/mma.m16n8k8.f32.f16.f16.f32"
 _HOPPER = "hopper/mma.m16n8k16.f32.f16.f16.f32"
+_BF16 = "ampere/mma.m16n8k8.f32.bf16.bf16.f32"
+_ADA_E4M3 = "ada/mma.m16n8k16.f32.e4m3.e4m3.f32"
+_ADA_E5M2 = "ada/mma.m16n8k16.f32.e5m2.e5m2.f32"
+_HOPPER_E4M3 = "hopper/wgmma.m64n8k32.f32.e4m3.e4m3"
+_INT8 = "ampere/mma.m16n8k16.s32.s8.s8.s32"
+_INT8_SATURATED = "ampere/mma.m16n8k16.satfinite.s32.s8.s8.s32"
 
 OWN_UNITS = (
     OwnUnit("tree/fp16_l4.toml", _VOLTA, Tier.QUICK),
     OwnUnit("tree/fp16_l8.toml", _AMPERE, Tier.MIDDLE),
     OwnUnit("tree/fp16_l16.toml", _HOPPER, Tier.MIDDLE),
+    OwnUnit("tree/bf16_l8.toml", _BF16, Tier.MIDDLE),
+    OwnUnit("tree/e4m3_l16.toml", _ADA_E4M3, Tier.MIDDLE),
+    OwnUnit("tree/e5m2_l16.toml", _ADA_E5M2, Tier.SLOW),
+    OwnUnit("tree/e4m3_l32.toml", _HOPPER_E4M3, Tier.MIDDLE),
+    OwnUnit("tree/pipe3_fp16_l4.toml", _VOLTA, Tier.MIDDLE),
+    OwnUnit("tree/pipe7_fp16_l8.toml", _AMPERE, Tier.SLOW),
     OwnUnit("carry_save/fp16_l4.toml", _VOLTA, Tier.MIDDLE),
     OwnUnit("carry_save/fp16_l8.toml", _AMPERE, Tier.MIDDLE),
     OwnUnit("carry_save/fp16_l16.toml", _HOPPER, Tier.SLOW),
+    OwnUnit("two_step/fp16_l4.toml", _VOLTA, Tier.MIDDLE),
+    OwnUnit("two_step/fp16_l8.toml", _AMPERE, Tier.SLOW),
+    OwnUnit("two_step/fp16_l16.toml", _HOPPER, Tier.SLOW),
+    OwnUnit("two_step/e4m3_l16.toml", _ADA_E4M3, Tier.SLOW),
+    OwnUnit("two_step/e4m3_l32.toml", _HOPPER_E4M3, Tier.SLOW),
+    OwnUnit("two_path/fp16_l4.toml", _VOLTA, Tier.MIDDLE),
+    OwnUnit("two_path/fp16_l8.toml", _AMPERE, Tier.SLOW),
+    OwnUnit("two_path/fp16_l16.toml", _HOPPER, Tier.SLOW),
+    OwnUnit("two_path/bf16_l8.toml", _BF16, Tier.SLOW),
+    OwnUnit("integer/s8_wrap.toml", _INT8, Tier.MIDDLE),
+    OwnUnit("integer/s8_saturate.toml", _INT8_SATURATED, Tier.MIDDLE),
+    OwnUnit("integer/s8_passes.toml", _INT8, Tier.MIDDLE),
 )

@@ -8,7 +8,7 @@ module signed_multiplier #(
     output logic [2*N-1:0] product
 );
   logic [N-1:0] row;
-  always_comb begin
+  always @* begin
     // the constants of both signs: 2**N and 2**(2N - 1)
     product = ((2 * N)'(1) << N) + ((2 * N)'(1) << (2 * N - 1));
     for (int i = 0; i < N; i++) begin
@@ -29,12 +29,12 @@ module dot_int8 #(
     output logic [31:0]          d
 );
   localparam int SW = 17 + $clog2(L);
-  wire [15:0] product[0:L-1];
+  wire [L-1:0][15:0] product;
   for (genvar k = 0; k < L; k++) begin : g_lane
     signed_multiplier #(8) multiply (a[8*k+:8], b[8*k+:8], product[k]);
   end
   logic signed [SW-1:0] sum;
-  always_comb begin
+  always @* begin
     sum = '0;
     for (int k = 0; k < L; k++) sum = sum + SW'($signed(product[k]));
   end

@@ -10,7 +10,7 @@ module sort_four #(
     output logic [4*W-1:0] descending
 );
   logic [W-1:0] r0, r1, r2, r3, t;
-  always_comb begin
+  always @* begin
     {r3, r2, r1, r0} = x;
     t = '0;
     if (r0 < r1) begin t = r0; r0 = r1; r1 = t; end
@@ -30,7 +30,7 @@ module array_multiplier #(
     input  logic [  N-1:0] y,
     output logic [2*N-1:0] product
 );
-  always_comb begin
+  always @* begin
     product = '0;
     for (int i = 0; i < N; i++) if (y[i]) product = product + ((2 * N)'(x) << i);
   end
@@ -48,7 +48,7 @@ module limited_normaliser #(
 );
   localparam int STAGES = $clog2(W);
   logic [LW-1:0] left;
-  always_comb begin
+  always @* begin
     shifted = x;
     places  = '0;
     left    = limit;
@@ -112,7 +112,7 @@ module dot_two_step #(
     assign negative[k] = a_sign[k] != b_sign[k];
 
     logic [XW-1:0] xa, xb;
-    always_comb begin
+    always @* begin
       unique case (1'b1)
         a_is_zero: xa = '0;
         !a_is_zero && ea == '0: xa = XW'(127 - BIAS);
@@ -148,7 +148,7 @@ module dot_two_step #(
   logic [T-1:0][MW-1:0] near;
   for (genvar g = 0; g < GROUPS; g++) begin : g_group
     wire [4*XW-1:0] sorted;
-    sort_four #(XW) sort (exponent[4*g+:4], sorted);
+    sort_four #(XW) sort ({exponent[4*g+3], exponent[4*g+2], exponent[4*g+1], exponent[4*g]}, sorted);
     assign largest[g] = sorted[XW-1:0];
     for (genvar i = 0; i < 4; i++) begin : g_term
       assign near[4*g+i] = whole[4*g+i] >> (largest[g] - exponent[4*g+i]);
@@ -157,23 +157,26 @@ module dot_two_step #(
 
   // step two: groups among each other
   logic [XW-1:0] e_max;
-  always_comb begin
+  always @* begin
     e_max = largest[0];
     for (int g = 1; g < GROUPS; g++) e_max = largest[g] > e_max ? largest[g] : e_max;
   end
   logic [GROUPS-1:0][SW-1:0] partial;
   for (genvar g = 0; g < GROUPS; g++) begin : g_partial
     wire [XW-1:0] distance = e_max - largest[g];
-    always_comb begin
-      partial[g] = '0;
+    wire [3:0] minus_of_group = negative[4*g+:4];
+    logic [SW-1:0] sum;
+    always @* begin
+      sum = '0;
       for (int i = 0; i < 4; i++) begin
-        if (negative[4*g+i]) partial[g] = partial[g] - (SW'(near[4*g+i]) >> distance);
-        else partial[g] = partial[g] + (SW'(near[4*g+i]) >> distance);
+        if (minus_of_group[i]) sum = sum - (SW'(near[4*g+i]) >> distance);
+        else sum = sum + (SW'(near[4*g+i]) >> distance);
       end
     end
+    assign partial[g] = sum;
   end
   logic [SW-1:0] total;
-  always_comb begin
+  always @* begin
     total = '0;
     for (int g = 0; g < GROUPS; g++) total = total + partial[g];
   end
@@ -187,7 +190,7 @@ module dot_two_step #(
   limited_normaliser #(SW, LW) normalise (magnitude, limit, normal, places);
   wire [LW-1:0] field = normal[SW-1] ? limit + LW'(1) - places : '0;
   logic [22:0] fraction;
-  always_comb begin
+  always @* begin
     fraction = '0;
     for (int i = 0; i < KEEP; i++) if (SW - 2 - i >= 0) fraction[22-i] = normal[SW-2-i];
   end
@@ -197,7 +200,7 @@ module dot_two_step #(
   wire plus = |(infinite & ~negative[L-1:0]) || (c_infinite && !c_sign);
   wire minus = |(infinite & negative[L-1:0]) || (c_infinite && c_sign);
   wire nan = |a_is_nan || |b_is_nan || c_is_nan || |invalid || (plus && minus);
-  always_comb begin
+  always @* begin
     {d_sign, d_rest} = {below, field[7:0], fraction};
     if (d_rest == '0) d_sign = 1'b0;
     if (field >= LW'(255)) d_rest = 31'h7f800000;
