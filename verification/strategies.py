@@ -21,6 +21,7 @@ from mmaproof.properties.property import LemmaVerdict, QuestionVerdict
 from mmaproof.properties.question import Question
 from mmaproof.properties.same_alignment import DECIDE_ALIGNMENT, alignment_lemmas
 from mmaproof.smt.proving.decide import Statement, decide
+from mmaproof.smt.proving.exhaustion import small_ones_first
 from mmaproof.smt.proving.lemma import Formula
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.verdict import Model, Status, Verdict, combine
@@ -35,6 +36,8 @@ AT_ONCE = 1.0
 """Seconds for which a question about several runs is asked in one piece before it is taken apart."""
 LEAST_SIMPLIFICATION = 1.0
 """Seconds for which a witness is simplified even where the time limit has passed."""
+WORK_OF_A_NET = 1 << 30
+"""Operations with which a claim about a net may be decided by trying all values: about a second's work."""
 BY_IDENTITY = "identity: the same computation"
 
 
@@ -178,7 +181,8 @@ def nets(case: Case) -> QuestionVerdict | None:
     if pair is None or not isinstance(case.question, Equivalence):
         return None
     share = replace(case.limits, seconds=case.limits.seconds * 0.9)
-    proof = by_nets(case.question, *pair, case.means.solving.ask, share, case.means.seed)
+    ask = small_ones_first(case.means.solving, most_work=WORK_OF_A_NET)
+    proof = by_nets(case.question, *pair, ask, share, case.means.seed)
     case.limits = case.limits.after(proof.seconds, "lemmas")
     lemmas = tuple(map(lemma_verdict, proof.lemmas))
     if proof.proved:

@@ -69,7 +69,7 @@ class Form:
 class Linear:
     """Reads terms as forms over variables.
 
-    ``summand`` says of a variable whether it is read in two's complement (None: it is no number). ``extended`` returns
+    ``summand`` says of a variable whether it is read in two's complement (None: it is no number; a truth value is 0 or 1). ``extended`` returns
     the form, modulo ``2**width``, of a term of fewer bits extended, or None where nothing is known. ``doubled`` returns
     the form of twice a term, or None; ``bitwise`` that of an exclusive or, or None.
     """
@@ -112,6 +112,8 @@ class Linear:
             return None if self._summand(node) is None else Form.of(width, ((node, 1),), 0)
         if kind == op.BV_XOR:
             return self._bitwise(node)
+        if kind == op.ITE:
+            return self._choice(node, width)
         parts = [self._forms[x] for x in _parts(node)]
         if kind == op.BV_CONCAT:
             return self._concatenated(node, width)
@@ -141,12 +143,26 @@ class Linear:
                 return self._extension(node.arg(0), x, width, kind == op.BV_SEXT)
         return None
 
+    def _choice(self, node: FNode, width: int) -> Form | None:
+        """Return the form of a choice between two constants, whose truth value counts as 0 or 1."""
+        condition, yes, no = node.args()
+        if not (condition.is_symbol() and yes.is_bv_constant() and no.is_bv_constant()):
+            return None
+        if self._summand(condition) is None:
+            return None
+        return Form.of(width, ((condition, yes.constant_value() - no.constant_value()),), no.constant_value())
+
     def _extension(self, inner: FNode, form: Form, width: int, signed: bool) -> Form | None:
         if not form.terms:
             constant = form.centred()[1] if signed else form.constant
             return Form.of(width, (), constant)
         if inner.is_symbol() and self._summand(inner) is signed:
             return Form.of(width, ((inner, 1),), 0)
+        if inner.is_ite():  # of two constants
+            ((truth, _),) = form.terms
+            first, second = (Form.of(inner.bv_width(), (), x.constant_value()) for x in inner.args()[1:])
+            yes, no = (x.centred()[1] if signed else x.constant for x in (first, second))
+            return Form.of(width, ((truth, yes - no),), no)
         return self._extended(inner, form, width, signed)
 
     def _concatenated(self, node: FNode, width: int) -> Form | None:

@@ -18,6 +18,7 @@ from pysmt.fnode import FNode
 from mmaproof.smt.proving.columns import FAST_BITS, Column, Columns, signed_column
 from mmaproof.smt.solving.operators import TRUTH
 
+FEWEST_BITS_OF_STEPPED = 4
 FEWEST_VALUES = 4
 """A column with fewer values says too little to suggest anything."""
 
@@ -37,6 +38,8 @@ class Number:
     """whether single bits of it are worth comparing"""
     may_be_absent: bool
     """whether a net may have a constant in the place of some of its values"""
+    is_added: bool
+    """whether it is a word of a sum"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +72,7 @@ class Relations:
         *,
         has_bits: bool = False,
         may_be_absent: bool = False,
+        is_added: bool = False,
     ) -> None:
         """Add a word."""
         width = variable.bv_width()
@@ -77,7 +81,7 @@ class Relations:
         values = signed_column(self._columns.values(variable), width) if signed else self._plain(variable)
         if values is not None and len(np.unique(values)) >= FEWEST_VALUES:
             self._numbers.append(
-                Number(name, variable, definition, width, signed, values, has_bits, may_be_absent)
+                Number(name, variable, definition, width, signed, values, has_bits, may_be_absent, is_added)
             )
 
     def _plain(self, variable: FNode) -> npt.NDArray[np.int64] | None:
@@ -127,7 +131,35 @@ class Relations:
             for position, places in reversed(narrow.get(("multiple", moved.tobytes()), [])):
                 if zeros != places:
                     yield self._multiple(self._numbers[position], zeros - places, width)
+        yield from self._stepped(column, width)
         yield from self._conditional(column, width)
+
+    def _stepped(self, column: Column, width: int) -> Iterator[Suggestion]:
+        """Yield numbers that the word is, plus one constant where a truth value holds and another one elsewhere."""
+        if width < FEWEST_BITS_OF_STEPPED:
+            return
+        m, mask = self._terms, _mask(width)
+        for number in reversed(self._numbers):
+            if not number.is_added:
+                continue
+            rest = (column - number.values.view(np.uint64)) & mask
+            constants = np.unique(rest)
+            if len(constants) != 2:
+                continue
+            low, high = (int(x) for x in constants)
+            where = (rest == np.uint64(high)).astype(np.uint64)
+            for negated in (False, True):
+                seen = where ^ np.uint64(1) if negated else where
+                for truth in self._truths.get(seen.tobytes(), []):
+                    yes, no = (low, high) if negated else (high, low)
+
+                    def stepped(
+                        x: FNode, number: Number = number, truth: FNode = truth, yes: int = yes, no: int = no
+                    ) -> FNode:
+                        step = m.Ite(truth, m.BV(yes, width), m.BV(no, width))
+                        return m.BVAdd(self.resized(x, number.signed, width), step)
+
+                    yield Suggestion(number, f"offset by {yes} where {truth}, by {no} elsewhere", stepped)
 
     def _indexed_for(self, width: int) -> dict[tuple[str, bytes], list[tuple[int, int]]]:
         index = self._index.setdefault(width, {})
@@ -245,7 +277,10 @@ class Relations:
 
     def resized(self, x: FNode, signed: bool, width: int) -> FNode:
         """Return a word modulo 2**width: cut, or extended as its signedness has it."""
-        m, own = self._terms, x.bv_width()
+        m = self._terms
+        if x.get_type().is_bool_type():
+            return m.Ite(x, m.BV(1, width), m.BV(0, width))
+        own = x.bv_width()
         if own == width:
             return x
         if own > width:

@@ -42,9 +42,10 @@ NET_SECONDS = 5.0
 """Seconds that a query about a net may take."""
 CANDIDATES = 4
 """Suggestions that are asked about for one net."""
-FEWEST_BITS_OF_SUMS = 4
-SUM_BITS = 8
-"""The bits that a sum may have beyond those of the net."""
+FEWEST_BITS_OF_SUMS = 2
+FEWEST_BITS_OF_ADDERS = 4
+PAIRS = 8
+"""Pairs of words whose sum a net may be, the last ones."""
 _WITH_BITS = frozenset({"product", "magnitude", "normalised", "moved right", "converted"})
 
 
@@ -75,6 +76,8 @@ class NetSweep:
         """variables of carries that have not been moved to their places"""
         self._exclusive: dict[frozenset[FNode], FNode] = {}
         """variables of exclusive ors, by their words"""
+        self._pairs: dict[int, list[frozenset[FNode]]] = {}
+        """the two words of functions of bits, by their width"""
         self._maxima: dict[frozenset[FNode], FNode] = {}
         self._linear = Linear(environment, self._is_summand, self._extended, self._twice, self._bitwise)
         self.matched: list[MatchedNet] = []
@@ -87,6 +90,7 @@ class NetSweep:
         for x in self._model.signals:
             if x.width == 0:
                 self._relations.add_truth(x.variable)
+                self._summands[x.variable] = False
                 continue
             of_sum = x.kind in (SignalKind.OPERAND_SIGNIFICAND, SignalKind.SIGNIFICAND, SignalKind.SUM)
             absent = x.kind in (SignalKind.EXPONENT, SignalKind.OPERAND_EXPONENT, SignalKind.E_MAX)
@@ -97,6 +101,7 @@ class NetSweep:
                 x.signed,
                 has_bits=of_sum or x.name in _WITH_BITS,
                 may_be_absent=absent or x.name in ("maximum", "exponent that counts", "places"),
+                is_added=x.variable in self._model.added,
             )
         for variable, signed in self._model.added.items():
             self._summands[variable] = signed
@@ -136,6 +141,8 @@ class NetSweep:
             if form is not None and form.terms:
                 return self._of_form(name, form)
         found = self._of_adder(term) if is_bitwise(term) else self._maximum(name, term)
+        if found is None and is_bitwise(term):
+            found = self._adder(name, term)
         if found is None:
             found = self._related(name, term)
         if found is None:
@@ -254,8 +261,14 @@ class NetSweep:
         known = self._model.bounds.get(variable)
         if known is not None:
             return known
+        if variable.get_type().is_bool_type():
+            return 0, 1
         width = variable.bv_width()
         return (-(1 << (width - 1)), (1 << (width - 1)) - 1) if self._summands[variable] else (0, (1 << width) - 1)
+
+    @staticmethod
+    def _width(variable: FNode) -> int:
+        return 1 if variable.get_type().is_bool_type() else int(variable.bv_width())
 
     def _scaled(self, variable: FNode, factor: int, constant: int, width: int) -> FNode:
         m = self._terms
@@ -279,7 +292,7 @@ class NetSweep:
         else:
             return None
         own = form.width
-        wide = max(variable.bv_width(), width) + abs(factor).bit_length() + 1
+        wide = max(self._width(variable), width) + abs(factor).bit_length() + 1
         whole = self._scaled(variable, factor, constant, wide)
         cut = self._terms.BVExtract(whole, 0, own - 1)
         back = self._terms.BVSExt(cut, wide - own) if signed else self._terms.BVZExt(cut, wide - own)
@@ -294,6 +307,8 @@ class NetSweep:
     def _of_adder(self, term: FNode) -> FNode | None:
         """Return a result of a carry-save adder: a variable for the sum bits, or one that is half of the carries."""
         function = bitwise_function(term)
+        if function is not None and len(function.leaves) == 2:
+            self._pairs.setdefault(term.bv_width(), []).append(function.leaves)
         if function is None or len(function.leaves) == 2 or term.bv_width() < FEWEST_BITS_OF_SUMS:
             return None  # a part of a longer one, or read where it is added
         if function.is_exclusive_or:
@@ -303,6 +318,37 @@ class NetSweep:
         half = self._cuts.new(term, term.bv_width())
         self._halves[half] = function
         return half
+
+    def _adder(self, name: str, term: FNode) -> FNode | None:
+        """Return the sum of two words that the term is computed from, however its adder passes carries on."""
+        width = term.bv_width()
+        if width < FEWEST_BITS_OF_ADDERS or width > FAST_BITS:
+            return None
+        column, mask = self._columns.values(term), np.uint64((1 << width) - 1)
+        for pair in reversed(self._pairs.get(width, [])[-PAIRS:]):
+            x, y = self._in_order(pair)
+            total = (self._columns.values(x) + self._columns.values(y)) & mask
+            carry = (column - total) & mask
+            if carry[0] > 1 or (carry != carry[0]).any():
+                continue
+            if self._is_sum(name, term, x, y, int(carry[0])):
+                m = self._terms
+                found = m.BVAdd(x, y)
+                found = m.BVAdd(found, m.BV(int(carry[0]), width)) if carry[0] else found
+                form = self._linear.form(found)
+                return found if form is None else self._of_form(name, form)
+        return None
+
+    def _is_sum(self, name: str, term: FNode, x: FNode, y: FNode, carry: int) -> bool:
+        """Return whether it is proved, of any words in the place of x and y, that a term is their sum."""
+        m, width = self._terms, term.bv_width()
+        words = [self._model.symbol(f"word{i}_{width}", width).data for i in range(2)]
+        of_any = self._environment.substituter.substitute(term, dict(zip((x, y), words, strict=True)))
+        if self._cuts.symbols(of_any) - set(words):
+            return False
+        total = m.BVAdd(*words)
+        total = m.BVAdd(total, m.BV(carry, width)) if carry else total
+        return self._cuts.proved(f"net {name}", "sum of its words", m.Equals(of_any, total), seconds=NET_SECONDS)
 
     def _exclusive_or(self, leaves: frozenset[FNode]) -> FNode | None:
         """Return the variable of the exclusive or of some words, each of which is a sum."""
