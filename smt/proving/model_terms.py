@@ -162,6 +162,9 @@ class ModelTerms(CutPlaces[FNode, FNode], LawfulTerms):
         found: FNode = self._terms.create_node(node.node_type(), tuple(operands), _payload(node))
         return found
 
+    def _extract(self, x: FNode, width: int, high: int, low: int) -> FNode:
+        return self._bits(x, low, high)
+
     def _bits(self, term: FNode, low: int, high: int) -> FNode:
         """Return bits of a term, of the parts of a concatenation that they lie in."""
         if low == 0 and high == term.bv_width() - 1:

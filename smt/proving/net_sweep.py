@@ -20,7 +20,7 @@ order, bounds of sums) and of ``linear`` (addition modulo powers of two).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -129,7 +129,9 @@ class NetSweep:
         if term not in self._known:
             self._known[term] = found = self._replacement(name, term)
             self._known[found] = found
-        return Word(self._known[term], word.width, word.signed, self._model)
+        found = self._known[term]
+        # the same word leaves the bits of a wide net as they were: parts of others
+        return word if found is term else Word(found, word.width, word.signed, self._model)
 
     def _replacement(self, name: str, term: FNode) -> FNode:
         if term.is_constant() or self._is_plain(term):
@@ -343,12 +345,26 @@ class NetSweep:
         """Return whether it is proved, of any words in the place of x and y, that a term is their sum."""
         m, width = self._terms, term.bv_width()
         words = [self._model.symbol(f"word{i}_{width}", width).data for i in range(2)]
-        of_any = self._environment.substituter.substitute(term, dict(zip((x, y), words, strict=True)))
-        if self._cuts.symbols(of_any) - set(words):
+        of_any = self._over(term, dict(zip((x, y), words, strict=True)))
+        if of_any is None:
             return False
         total = m.BVAdd(*words)
         total = m.BVAdd(total, m.BV(carry, width)) if carry else total
         return self._cuts.proved(f"net {name}", "sum of its words", m.Equals(of_any, total), seconds=NET_SECONDS)
+
+    def _over(self, term: FNode, words: Mapping[FNode, FNode]) -> FNode | None:
+        """Return a term with words in the place of others, None if it is not over these alone.
+
+        Results of carry-save adders between them are taken apart.
+        """
+        substitute = self._environment.substituter.substitute
+        of_any: FNode = substitute(term, words)
+        while others := self._cuts.symbols(of_any) - set(words.values()):
+            parts = {v: self._cuts.definition(v) for v in others if v in self._halves or v in self._exclusive.values()}
+            if len(parts) < len(others):
+                return None
+            of_any = substitute(substitute(of_any, parts), words)
+        return of_any
 
     def _exclusive_or(self, leaves: frozenset[FNode]) -> FNode | None:
         """Return the variable of the exclusive or of some words, each of which is a sum."""
