@@ -60,8 +60,7 @@ def test_tables_are_complete() -> None:
 
 def operands_of(mutant: Different) -> Operands:
     a, b, scale_a, scale_b = (
-        tuple(int(x, 16) for x in column.split())
-        for column in (mutant.a, mutant.b, mutant.scale_a, mutant.scale_b)
+        tuple(int(x, 16) for x in column.split()) for column in (mutant.a, mutant.b, mutant.scale_a, mutant.scale_b)
     )
     return Operands(a, b, int(mutant.c, 16), scale_a, scale_b)
 
