@@ -52,7 +52,21 @@ def read_module(name: str, netlist: Netlist, most_cells: int = MOST_CELLS) -> Mo
         ports[port] = Port(port, x["direction"], reader.bits(x["bits"], f"port {port}"))
     cells = tuple(reader.cell(cell, x) for cell, x in held["cells"].items())
     nets = {net: reader.known_bits(x["bits"]) for net, x in held["netnames"].items() if not x.get("hide_name")}
+    _check_drivers(name, ports, cells, nets)
     return Module(name, ports, cells, {n: bits for n, bits in nets.items() if bits}, dict(reader.unknown))
+
+
+def _check_drivers(name: str, ports: Mapping[str, Port], cells: Sequence[Cell], nets: Mapping[str, Bits]) -> None:
+    """Raise InputError where a net is driven twice, or a constant is driven."""
+    drivers = {bit: f"input {x.name}" for x in ports.values() if x.direction == "input" for bit in x.bits}
+    for cell in cells:
+        for bits in cell.outputs.values():
+            for bit in bits:
+                if bit in drivers or isinstance(bit, str):
+                    net = next((n for n, of in nets.items() if bit in of), str(bit))
+                    other = drivers.get(bit, f"the constant {bit}")
+                    raise InputError(f"{name}: net {net} is driven by {other} and by {cell.describe()}")
+                drivers[bit] = cell.describe()
 
 
 class _Reader:
@@ -67,12 +81,14 @@ class _Reader:
 
     def bits(self, bits: Sequence[Any], where: str) -> Bits:
         """Return bits, with a new net for each undefined one."""
-        count = sum(bit in ("x", "z") for bit in bits)
+        if "z" in bits:
+            raise InputError(f"{where} has a bit of high impedance (z): tri-state logic is not covered")
+        count = sum(bit == "x" for bit in bits)
         if not count:
             return tuple(bits)
         fresh = self.fresh(count, f"x of {where}")
         numbers = iter(fresh)
-        return tuple(next(numbers) if bit in ("x", "z") else bit for bit in bits)
+        return tuple(next(numbers) if bit == "x" else bit for bit in bits)
 
     def fresh(self, count: int, name: str) -> Bits:
         """Return new nets of which nothing is known."""
@@ -100,11 +116,11 @@ class _Reader:
         inputs: dict[str, Bits] = {}
         outputs: dict[str, Bits] = {}
         for port, bits in held["connections"].items():
-            direction = held.get("port_directions", {}).get(port, "input")
-            if direction == "input":
-                inputs[port] = self.bits(bits, f"{held['type']} {name}.{port}")
+            # a port of unknown direction may drive its nets; the cell is refused where d depends on them
+            if held.get("port_directions", {}).get(port) == "input":
+                inputs[port] = self.bits(bits, f"{held['type']} {name}.{port}" + (f" ({source})" if source else ""))
             else:
-                outputs[port] = tuple(bits)
+                outputs[port] = self.bits(bits, f"{held['type']} {name}.{port}")
         cell = Cell(name, held["type"], parameters, inputs, outputs, source)
         undefined = _undefined_results(cell)
         if undefined:

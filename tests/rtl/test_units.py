@@ -297,3 +297,19 @@ endmodule
     design = read_unit(write_unit(tmp_path, source)).design
     for x, y in ((3, 0), (15, 3), (0, 1)):
         assert evaluate(design, Operands((x, y), (0, 0), 0)) == x * x + (3, 1, 4, 9)[y]
+
+
+def test_of_overlapping_items_of_a_unique_case_the_first_one_counts(tmp_path: Path) -> None:
+    source = f"""
+module unit({HEAD}, output logic [31:0] d);
+  always_comb unique case (1'b1)
+    a0[0]: d = 1;
+    a0[1]: d = 2;
+    a0[2]: d = 4;
+  endcase
+endmodule
+"""
+    unit = read_unit(write_unit(tmp_path, source))
+    found = [evaluate(unit.design, Operands((x, 0), (0, 0), 0)) for x in range(1, 8)]
+    assert found == [1, 2, 1, 4, 1, 2, 1]
+    assert sum(unit.report.unknown.values()) == 32 or unit.report.unknown == {}
