@@ -19,7 +19,8 @@ module unpack #(
   wire [FRAC-1:0] fraction = x[FRAC-1:0];
   wire            low = field == '0;
   wire            top = &field;
-  wire [  XW-1:0] encoded = XW'(field | EXP'(low)) + XW'(126 - BIAS);
+  wire [ EXP-1:0] raised = field | EXP'(low);  // a subnormal has the exponent of the smallest normal number
+  wire [  XW-1:0] encoded = XW'(raised) + XW'(126 - BIAS);
 
   assign negative    = x[EXP+FRAC];
   assign zero        = low && fraction == '0;
