@@ -354,7 +354,7 @@ class _Table:
         named = [
             (self.instruction(template, signature), signature)
             for template in self.texts("instructions")
-            for signature in (Signature(*abc, d, scale, block) for abc in itertools.product(*columns))
+            for signature in (Signature(a, b, c, d, scale, block) for a, b, c in itertools.product(*columns))
         ]
         resting = family.evidence if family.folder == self.path.parent else UNSTATED
         evidence = resting.refined(f"{self.text('architecture')}/{named[0][0]}", self.evidence())
