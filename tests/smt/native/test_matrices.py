@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 from support.native import needs_native
-from support.sampling import a_third_are_middle, distinct_designs, first_of_each_family
+from support.sampling import distinct_designs, first_of_each_family, others_are_slow
 from support.variations import VARIED, random_design
 
 from mmaproof import matmul
@@ -54,7 +54,7 @@ def differing(design: Design, given: Matrices, jobs: int = 1) -> int:
     return int((native != arrays).sum())
 
 
-@pytest.mark.parametrize("design", a_third_are_middle(DESIGNS))
+@pytest.mark.parametrize("design", others_are_slow(DESIGNS))
 def test_every_arithmetic(design):
     for i, distribution in enumerate(BASIC):
         m, n = SHAPES[i % len(SHAPES)]
