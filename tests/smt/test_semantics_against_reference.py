@@ -54,7 +54,9 @@ def test_the_designs_left_out_are_the_same_arithmetic():
     assert {arithmetic(d) for d in load_catalogue().designs.values()} == kept
 
 
-@pytest.mark.parametrize("seed", [0, *(pytest.param(x, marks=pytest.mark.middle) for x in range(1, 10))])
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(x, marks=pytest.mark.middle if x < 5 else pytest.mark.slow) for x in range(1, 20))]
+)
 @pytest.mark.parametrize("family", VARIED)
 def test_any_combination_of_parameters_agrees(family, seed):
     rng, design = np.random.default_rng(seed), random_design(family, seed)

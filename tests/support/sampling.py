@@ -29,11 +29,6 @@ def first_of_each_family(designs: Sequence[Design]) -> list[Design]:
     return list(found.values())
 
 
-def quick_are(designs: Sequence[Design], chosen: Sequence[Design]) -> list[Any]:
-    """The designs as parameters named after them, of which those not ``chosen`` are of the middle tier."""
-    return [pytest.param(d, id=d.name, marks=() if d in chosen else pytest.mark.middle) for d in designs]
-
-
 def facts(design: Design) -> set[tuple[object, ...]]:
     """What a design has that others may lack: parameter values of its family, formats in their places, and chains."""
     return {

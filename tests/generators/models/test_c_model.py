@@ -142,9 +142,9 @@ def test_every_arithmetic_of_the_catalogue(tmp_path):
 
 
 RANDOM = [
-    pytest.param(family, seed, marks=[pytest.mark.middle] if seed or i % 4 else [])
+    pytest.param(family, seed, marks=pytest.mark.slow if seed > 1 else pytest.mark.middle if seed or i % 4 else ())
     for i, family in enumerate(VARIED)
-    for seed in range(4)
+    for seed in range(8)
 ]
 
 

@@ -22,7 +22,7 @@ from mmaproof.verification.distributions import BASIC, DISTRIBUTIONS, draw
 pytestmark = needs_native
 DESIGNS = distinct_designs()
 HOPPER = "hopper/wgmma.f32.f16.f16"
-SEEDS = [pytest.param(x, marks=pytest.mark.middle if x < 4 else pytest.mark.slow) for x in range(1, 30)]
+SEEDS = [pytest.param(x, marks=pytest.mark.middle if x < 2 else pytest.mark.slow) for x in range(1, 30)]
 
 
 @pytest.mark.parametrize("design", others_are_slow(DESIGNS))
