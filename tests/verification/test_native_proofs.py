@@ -42,7 +42,7 @@ FAMILIES = [
     "cpu/vpdpbusds",
     pytest.param("cpu/vfmadd231ps", marks=pytest.mark.slow),
     pytest.param("cpu/vfmadd231pd", marks=pytest.mark.slow),
-    pytest.param("cpu/tdpbf16ps", marks=middle),
+    pytest.param("cpu/tdpbf16ps", marks=pytest.mark.slow),
     pytest.param("paper/sequential.m1n1k4.f32.f16.f16.f32", marks=middle),
     pytest.param("paper/tree.m1n1k4.f32.f16.f16.f32", marks=middle),
     pytest.param("riscv/bulk.m1n1k4.f32.f16.f16.f32", marks=middle),
