@@ -66,6 +66,7 @@ def test_one_design_of_each_family_is_proved_at_full_length(name):
         "cdna2/v_mfma_f32_16x16x16f16",
         "cdna3/v_mfma_f32_16x16x16_f16",
         "cdna3/v_mfma_f32_16x16x32_fp8_fp8",
+        "cpu/tdpbf16ps@L=4",
     ],
 )
 def test_families_whose_whole_proofs_take_long_are_proved_at_four_products(name):
