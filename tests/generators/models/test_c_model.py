@@ -107,7 +107,7 @@ def test_rows_of_two_chains_of_sixteen(tmp_path):
 
 @pytest.mark.middle
 @pytest.mark.parametrize("name", [*FAMILIES, HOPPER])
-@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+@pytest.mark.parametrize("compiler", ["gcc", pytest.param("clang", marks=pytest.mark.slow)])
 def test_rows_by_vector_instructions(tmp_path, name, compiler):
     model = model_of(name)
     check_rows(tmp_path, model, compiler, [*STRICT, *VECTORISED], drawn(model, 2001))
