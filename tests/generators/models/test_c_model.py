@@ -92,8 +92,13 @@ def test_rows_of_every_distribution(tmp_path, name):
 
 
 @pytest.mark.middle
-@pytest.mark.parametrize("name", FAMILIES + LARGER)
-@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+@pytest.mark.parametrize(
+    ("compiler", "name"),
+    [
+        *(("gcc", x) for x in FAMILIES + LARGER),
+        *(pytest.param("clang", x, marks=[pytest.mark.slow] * (i % 2)) for i, x in enumerate(FAMILIES + LARGER)),
+    ],
+)
 def test_rows_by_two_compilers_and_sanitizers(tmp_path, name, compiler):
     model = model_of(name)
     check_rows(tmp_path, model, compiler, [*STRICT, "-O1", *sanitized(compiler)], drawn(model, 2000))
