@@ -2,14 +2,14 @@
 
 A query becomes the circuit that ``--certify=proof`` proves statements about, and the circuit is evaluated for all
 values. A SAT solver needs minutes to prove that two multipliers of 11 by 11 bits are equal; they have 2**22 inputs,
-which takes a tenth of a second here. Only bits that the query depends on are counted. Whether it is decided in this
-way depends on the query alone and not on the speed of the machine.
+which takes a tenth of a second here. Only bits that the query depends on are counted.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from typing import Final
 
@@ -31,10 +31,13 @@ from mmaproof.smt.solving.verdict import Outcome, Reply, SolverIdentity
 MOST_BITS: Final = 24
 MOST_WORK: Final = 1 << 32
 """operations on words of 64 assignments, which take two to four seconds"""
-CHEAP_WORK: Final = 1 << 27
-"""operations that take about as long as starting a solver process"""
-_MOST_GATES: Final = 20_000
-"""Building the circuit takes a fraction of a second."""
+MOST_GATES: Final = 20_000
+"""The circuit is built in a fraction of a second."""
+CHEAP_WORK: Final = 1 << 24
+CHEAP_GATES: Final = 1_000
+"""Together with CHEAP_WORK, what takes about 20 ms."""
+EASY_SECONDS: Final = 0.5
+"""what a solver has for a query before all values are tried"""
 
 
 def decide_by_exhaustion(
@@ -58,13 +61,15 @@ def decide_by_exhaustion(
     return try_all_values(Query.of(violation), most_bits, most_work)
 
 
-def try_all_values(query: Query, most_bits: int = MOST_BITS, most_work: int = MOST_WORK) -> Reply | None:
+def try_all_values(
+    query: Query, most_bits: int = MOST_BITS, most_work: int = MOST_WORK, most_gates: int = MOST_GATES
+) -> Reply | None:
     """Answer a query by trying all values, as ``decide_by_exhaustion`` does."""
     started = time.monotonic()
     bits = _bits_at_most(query)
     if bits > most_bits:
         return None
-    gates = CountedGates(min(_MOST_GATES, most_work >> max(0, bits - 6)))
+    gates = CountedGates(min(most_gates, most_work >> max(0, bits - 6)))
     try:
         root, symbols = circuit_of(query, gates)
     except TooManyGatesError:
@@ -87,26 +92,33 @@ def try_all_values(query: Query, most_bits: int = MOST_BITS, most_work: int = MO
     return Reply(outcome, exhaustion(), seconds, model, solver_seconds=seconds)
 
 
-def small_ones_first(solving: Solving, most_work: int = CHEAP_WORK) -> Ask:
+def small_ones_first(solving: Solving) -> Ask:
     """Return a way to answer queries: by trying all values where that is cheap, else by ``solving``.
 
-    Where ``solving`` certifies, what was found to be unsatisfiable is asked about as well.
+    A query of few bits that is not cheap goes to ``solving`` for a moment first, because a solver decides many of these
+    by rewriting. Where ``solving`` certifies, what was found to be unsatisfiable is asked about as well.
     """
 
     def ask(formula: FNode, symbols: Sequence[FNode], /, *, limits: Limits) -> Reply:
+        started = time.monotonic()
         query = Query.of(formula)
-        tried = try_all_values(query, most_work=most_work)
+        tried = try_all_values(query, most_work=CHEAP_WORK, most_gates=CHEAP_GATES)
+        if tried is None and _bits_at_most(query) <= MOST_BITS and limits.seconds > EASY_SECONDS:
+            asked = solving.ask(formula, symbols, limits=replace(limits, seconds=EASY_SECONDS))
+            if asked.outcome is not Outcome.UNKNOWN:
+                return asked
+            tried = try_all_values(query)
+        left = limits.after(time.monotonic() - started, "trying all values")
         if tried is None:
-            return solving.ask(formula, symbols, limits=limits)
+            return solving.ask(formula, symbols, limits=left)
         if tried.outcome is Outcome.UNSAT and solving.certify is not None:
-            asked = solving.ask(formula, symbols, limits=limits)
+            asked = solving.ask(formula, symbols, limits=left)
             require_agreement(query, [tried, asked])
             return asked
         if tried.model is None:
             return tried
         names = [symbol.symbol_name() for symbol in symbols]
-        model = {name: tried.model.get(name, 0) for name in names}
-        return Reply(tried.outcome, tried.solver, tried.seconds, model, solver_seconds=tried.solver_seconds)
+        return replace(tried, model={name: tried.model.get(name, 0) for name in names})
 
     return ask
 

@@ -26,6 +26,7 @@ from mmaproof.smt.solving.protocol import Header
 
 _MOST_IDLE: Final = 8
 _LOOK_FOR_END_SECONDS: Final = 1.0
+_END_SECONDS: Final = 0.5
 _READ_BYTES: Final = 1 << 16
 
 
@@ -118,10 +119,12 @@ class KeptProcess:
         self._process.wait()
 
     def close(self) -> None:
-        """End it, and close its pipes. Nobody may be waiting in ``ask``."""
-        self.end()
+        """Close its pipes, after which it ends, and kill what has not ended soon. Nobody may be waiting in ``ask``."""
         for pipe in self._pipes:
             pipe.close()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(_END_SECONDS)
+        self.end()
 
     def abandon(self) -> None:
         """Close the pipes in a process that was forked and is not the parent of this one."""

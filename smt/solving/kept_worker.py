@@ -81,6 +81,8 @@ def _of_a_copy(solver: str, answers: int, parent: int) -> int:
     while not (happened := dict(looking.poll(_LOOK_FOR_PARENT_MS))).get(alive):
         if happened or os.getppid() != parent:
             os.kill(copy, signal.SIGKILL)
+            # Where nobody waits for orphans, it would remain as a zombie.
+            os.waitpid(copy, 0)
             os._exit(1)
     os.close(alive)
     return os.waitstatus_to_exitcode(os.waitpid(copy, 0)[1])

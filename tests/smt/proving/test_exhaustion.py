@@ -256,7 +256,9 @@ class _Recording:
     """A solver that says one thing, and what it was asked."""
 
     def __init__(self, outcome, certify=None):
-        self.reply = Reply(outcome, SolverIdentity("other", "1"), 0.0, {} if outcome is Outcome.SAT else None)
+        reason = "timeout: late" if outcome is Outcome.UNKNOWN else None
+        model = {} if outcome is Outcome.SAT else None
+        self.reply = Reply(outcome, SolverIdentity("other", "1"), 0.0, model, reason)
         self.certify, self.asked = certify, 0
 
     def ask(self, formula, symbols, /, *, limits):
@@ -282,6 +284,18 @@ def test_a_solver_is_asked_what_is_too_large_and_what_is_to_be_certified(monkeyp
         assert reply.model in (None, {"x": 0, "wide": 0})
     with pytest.raises(SolversDisagree):
         small_ones_first(_Recording(Outcome.SAT, Certify.SOLVER))(never, (), limits=LIMITS)
+
+
+def test_what_is_not_cheap_is_tried_after_a_solver_gave_up():
+    environment, claim = multipliers(8)
+    violation = environment.formula_manager.Not(claim)
+    for outcome, name in ((Outcome.UNSAT, "other"), (Outcome.UNKNOWN, "exhaustion")):
+        solver = _Recording(outcome)
+        assert try_all_values(Query.of(violation), most_work=exhaustion.CHEAP_WORK >> 8) is None
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(exhaustion, "CHEAP_WORK", exhaustion.CHEAP_WORK >> 8)
+            reply = small_ones_first(solver)(violation, (), limits=LIMITS)
+        assert (solver.asked, reply.solver.name, reply.outcome) == (1, name, Outcome.UNSAT)
 
 
 def test_the_arrays_are_as_long_as_the_cache_allows():
