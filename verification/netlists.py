@@ -53,7 +53,7 @@ def by_nets(question: Equivalence, netlist: Design, model: Design, ask: Ask, lim
         )
 
     rows = sample_models(question, model, seed, rows=ROWS)
-    return prove_netlist(whole, claim, patterns, rows, ask, limits)
+    return prove_netlist(whole, claim, patterns, model.d_format, rows, ask, limits)
 
 
 def _rewritten(algebra: ModelTerms, operands: OperandWords[FNode]) -> OperandWords[FNode]:

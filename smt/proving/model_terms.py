@@ -12,7 +12,7 @@ bits of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from pysmt.environment import Environment
@@ -56,10 +56,12 @@ class Fold:
 class ModelTerms(CutPlaces[FNode, FNode], LawfulTerms):
     """The symbolic interpretation with a variable at each place, as the module text describes.
 
-    ``patterns`` gives the format of the operand symbols that may be taken apart.
+    ``patterns`` gives the formats of the operand symbols that may be taken apart, ``of_d`` that of results.
     """
 
-    def __init__(self, cuts: CutVariables, environment: Environment, patterns: dict[FNode, Format]) -> None:
+    def __init__(
+        self, cuts: CutVariables, environment: Environment, patterns: Mapping[FNode, Format], of_d: Format
+    ) -> None:
         super().__init__(environment)
         self.cuts = cuts
         self.signals: list[ModelSignal] = []
@@ -67,7 +69,9 @@ class ModelTerms(CutPlaces[FNode, FNode], LawfulTerms):
         self.folds: list[Fold] = []
         self.patterns: dict[FNode, FNode] = {}
         """operand symbol -> the same pattern over the variables of its parts"""
-        self._formats = patterns
+        self._operands = frozenset(patterns)
+        self._formats = dict(patterns)
+        self._of_d = of_d
         self._rewritten: dict[FNode, FNode] = {}
         self._columns: dict[tuple[int, bool, bytes], FNode] = {}
         self._variables: dict[FNode, FNode] = {}
@@ -118,7 +122,7 @@ class ModelTerms(CutPlaces[FNode, FNode], LawfulTerms):
 
     def _variable(self, what: str, term: FNode, width: int, signed: bool, kind: SignalKind | None) -> FNode:
         term = self.rewritten(term)
-        if term.is_symbol() and term not in self._formats or term.is_constant():
+        if (term.is_symbol() and term not in self._operands) or term.is_constant():
             return term
         known = self._variables.get(term)
         if known is not None:
@@ -132,6 +136,8 @@ class ModelTerms(CutPlaces[FNode, FNode], LawfulTerms):
         found = ModelSignal(what, variable, term, width, signed, kind)
         self._variables[term] = variable
         self.signals.append(found)
+        if kind is SignalKind.D and not self._of_d.is_integer:
+            self._formats[variable] = self._of_d  # the c of the next step may be taken apart
         if kind in (SignalKind.OPERAND_SIGN, SignalKind.OPERAND_EXPONENT, SignalKind.OPERAND_SIGNIFICAND):
             self._of_operand.append(found)
         return variable

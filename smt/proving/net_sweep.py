@@ -29,10 +29,10 @@ from pysmt.environment import Environment
 from pysmt.fnode import FNode
 
 from mmaproof.smt.algebra.protocol import Word
-from mmaproof.smt.algebra.signals import SignalKind
+from mmaproof.smt.algebra.signals import Signal, SignalKind
 from mmaproof.smt.proving.bitwise import BitwiseFunction, bitwise_function, is_bitwise
 from mmaproof.smt.proving.columns import FAST_BITS, Columns, signed_column
-from mmaproof.smt.proving.cut_variables import CutVariables
+from mmaproof.smt.proving.cut_variables import WIDENINGS, CutVariables
 from mmaproof.smt.proving.laws import Law, Operation
 from mmaproof.smt.proving.linear import Form, Linear
 from mmaproof.smt.proving.model_terms import ModelTerms
@@ -40,6 +40,8 @@ from mmaproof.smt.proving.net_relations import Relations
 
 NET_SECONDS = 5.0
 """Seconds that a query about a net may take."""
+RESULT, RESULT_SECONDS, RESULT_WIDENINGS = str(Signal(SignalKind.D)), 30.0, 12
+"""The name of results, which consist of many stages, and what a query about one may take."""
 CANDIDATES = 4
 """Suggestions that are asked about for one net."""
 FEWEST_BITS_OF_SUMS = 2
@@ -194,7 +196,10 @@ class NetSweep:
             number = suggestion.number
             inside = number.variable in symbols
             claim = self._terms.Equals(term, suggestion.of(number.variable if inside else number.definition))
-            if self._cuts.holds(f"net {name}", suggestion.relation, claim, seconds=NET_SECONDS):
+            seconds, widenings = (
+                (RESULT_SECONDS, RESULT_WIDENINGS) if number.name == RESULT else (NET_SECONDS, WIDENINGS)
+            )
+            if self._cuts.holds(f"net {name}", suggestion.relation, claim, seconds=seconds, widenings=widenings):
                 self.matched.append(MatchedNet(name, number.name, suggestion.relation))
                 return suggestion.of(number.variable)
         return None

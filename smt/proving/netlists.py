@@ -36,6 +36,7 @@ def prove_netlist(
     question: Formula,
     claim: Callable[[ModelTerms, Callable[[], None]], Truth[FNode]],
     patterns: Mapping[FNode, Format],
+    of_d: Format,
     rows: Sequence[Mapping[str, int]],
     ask: Ask,
     limits: Limits,
@@ -43,7 +44,8 @@ def prove_netlist(
     """Try to prove a claim about a design and a netlist under the precondition of ``question``.
 
     ``claim`` runs the design over the algebra that it is given, then calls the function that it is given, and runs the
-    netlist; it returns how the results are related. ``patterns`` are the formats of the operand symbols. The ``rows``
+    netlist; it returns how the results are related. ``patterns`` are the formats of the operand symbols, and ``of_d`` is
+    that of results. The ``rows``
     are operands that meet the precondition.
     """
     started = time.monotonic()
@@ -52,7 +54,7 @@ def prove_netlist(
     columns = Columns(rows)
     lemmas = Lemmas(ask, limits, started, question.environment)
     cuts = CutVariables(lemmas, columns, question.environment)
-    model = ModelTerms(cuts, question.environment, dict(patterns))
+    model = ModelTerms(cuts, question.environment, patterns, of_d)
     sweeps: list[NetSweep] = []
     if question.precondition is not None:
         cuts.note(question.precondition)
