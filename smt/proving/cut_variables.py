@@ -135,6 +135,7 @@ class CutVariables:
     def _widened(self, claim: FNode, widenings: int, *, newest: bool) -> Iterator[FNode]:
         if not newest:
             yield claim
+            yield from self._balanced(claim, widenings)
         for _ in range(widenings):
             cuts = {v: self._cuts[v] for v in self.symbols(claim) if v in self._cuts}
             if not cuts:
@@ -143,6 +144,22 @@ class CutVariables:
             near = {v: x.definition for v, x in cuts.items() if x.depth == last}
             claim = self._environment.substituter.substitute(claim, near)
             yield claim
+
+    def _balanced(self, claim: FNode, widenings: int) -> Iterator[FNode]:
+        """Yield an equation with the variables replaced that occur on one side of it alone, several times over.
+
+        What both sides are computed from stays a variable.
+        """
+        if not (claim.is_equals() or claim.is_iff()):
+            return
+        sides = list(claim.args())
+        for _ in range(widenings):
+            left, right = (self.symbols(x) for x in sides)
+            alone = {v: self._cuts[v].definition for v in left ^ right if v in self._cuts}
+            if not alone or len(alone) == len([v for v in left | right if v in self._cuts]):
+                return
+            sides = [self._environment.substituter.substitute(x, alone) for x in sides]
+            yield self._terms.EqualsOrIff(*sides)
 
     def _facts_about(self, claim: FNode) -> list[FNode]:
         """Return the facts that are about the symbols of a claim alone."""
