@@ -16,9 +16,14 @@ from mmaproof.rtl import RtlUnit, read_unit
 from mmaproof.smt.evaluate import equal_patterns, evaluate, evaluate_batch
 from mmaproof.verification.distributions import DISTRIBUTIONS, draw
 
-QUICK = [u for u in OWN_UNITS if u.tier is Tier.QUICK]
-LATER = [u for u in OWN_UNITS if u.tier is not Tier.QUICK]
+MARKS = {Tier.QUICK: (), Tier.MIDDLE: (pytest.mark.middle,), Tier.SLOW: (pytest.mark.slow,)}
+TIERS = {u.path: u.tier for u in OWN_UNITS}
 DESIGNS = {u.path: u.design for u in OWN_UNITS}
+
+
+def later(mutant: Mutant) -> Tier:
+    """Return the tier of a mutant: that of its unit, but none is quick."""
+    return Tier.SLOW if TIERS[mutant.unit] is Tier.SLOW else Tier.MIDDLE
 
 
 def unit_of(path: Path, name: str) -> RtlUnit:
@@ -37,15 +42,9 @@ def agrees(own: OwnUnit, rows: int) -> None:
         assert equal_patterns(design.d_format, wanted, found, nan_codes=True).all(), name
 
 
-@pytest.mark.parametrize("own", QUICK, ids=lambda u: u.path)
+@pytest.mark.parametrize("own", [pytest.param(u, id=u.path, marks=MARKS[u.tier]) for u in OWN_UNITS])
 def test_a_unit_agrees_with_its_design(own: OwnUnit) -> None:
-    agrees(own, 100)
-
-
-@pytest.mark.middle
-@pytest.mark.parametrize("own", LATER, ids=lambda u: u.path)
-def test_all_units_agree_with_their_designs(own: OwnUnit) -> None:
-    agrees(own, 500)
+    agrees(own, 100 if own.tier is Tier.QUICK else 500)
 
 
 def test_tables_are_complete() -> None:
@@ -88,14 +87,12 @@ def test_a_mutant_is_wrong(tmp_path: Path) -> None:
     is_wrong(MUTANTS[0], tmp_path)
 
 
-@pytest.mark.middle
-@pytest.mark.parametrize("mutant", MUTANTS[1:], ids=lambda m: m.name)
+@pytest.mark.parametrize("mutant", [pytest.param(m, id=m.name, marks=MARKS[later(m)]) for m in MUTANTS[1:]])
 def test_all_mutants_are_wrong(mutant: Different, tmp_path: Path) -> None:
     is_wrong(mutant, tmp_path)
 
 
-@pytest.mark.middle
-@pytest.mark.parametrize("mutant", REFUSED, ids=lambda m: m.name)
+@pytest.mark.parametrize("mutant", [pytest.param(m, id=m.name, marks=MARKS[later(m)]) for m in REFUSED])
 def test_pipelines_of_another_latency_are_refused(mutant: Mutant, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="latency"):
         unit_of(mutant.write(tmp_path), mutant.unit)

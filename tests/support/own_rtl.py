@@ -75,6 +75,8 @@ OWN_UNITS = (
     OwnUnit("two_step/fp16_l16.toml", _HOPPER, Tier.SLOW),
     OwnUnit("two_step/e4m3_l16.toml", _ADA_E4M3, Tier.SLOW),
     OwnUnit("two_step/e4m3_l32.toml", _HOPPER_E4M3, Tier.SLOW),
+    OwnUnit("sorted/fp16_l4.toml", _VOLTA, Tier.SLOW),
+    OwnUnit("sorted/fp16_l8.toml", _AMPERE, Tier.SLOW),
     OwnUnit("two_path/fp16_l4.toml", _VOLTA, Tier.MIDDLE),
     OwnUnit("two_path/fp16_l8.toml", _AMPERE, Tier.SLOW),
     OwnUnit("two_path/fp16_l16.toml", _HOPPER, Tier.SLOW),
