@@ -109,7 +109,8 @@ TargetName = Annotated[
     str,
     typer.Argument(
         metavar="TARGET",
-        help="model:DESIGN, recording:FILE, process:COMMAND, cpu:INSTRUCTION or cuda[:N].",
+        help="model:DESIGN, recording:FILE, process:COMMAND, cpu:INSTRUCTION, cuda[:N], rtl:UNIT.toml or "
+        "rtl-simulator:UNIT.toml.",
         show_default=False,
     ),
 ]
