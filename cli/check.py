@@ -89,11 +89,11 @@ def check(
 
     Exit status 0: it holds (proved); 1: it is violated (the runs that show it are printed); 3: unknown or vacuous.
     """
-    from mmaproof.designs.catalogue import find_design
     from mmaproof.designs.files import require_writable
     from mmaproof.properties.library import find_property
+    from mmaproof.rtl.meant import named_design
 
-    found, unit = find_property(asked), find_design(design)
+    found, unit = find_property(asked), named_design(design)
     if output is not None:
         require_writable(output)
     done = decided(found, unit, k, where, options)

@@ -35,7 +35,8 @@ DesignName = Annotated[
     str,
     typer.Argument(
         metavar="DESIGN",
-        help="ARCHITECTURE/INSTRUCTION, may be shortened to whole parts, with @parameter=value,... to change it.",
+        help="ARCHITECTURE/INSTRUCTION, may be shortened to whole parts, with @parameter=value,... to change it; or "
+        "rtl:UNIT.toml.",
         show_default=False,
     ),
 ]

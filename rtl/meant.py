@@ -10,6 +10,9 @@ from mmaproof.designs.errors import DesignError
 from mmaproof.rtl.unit import RtlUnit, read_unit
 from mmaproof.rtl.unit_file import read_unit_file
 
+RTL = "rtl:"
+"""What the name of a netlist begins with."""
+
 
 def read_meant(path: str | Path, design: str | None = None) -> tuple[RtlUnit, Design | None]:
     """Return the unit of a UNIT.toml, and what it is meant to be; None if nobody says it.
@@ -28,6 +31,15 @@ def read_meant(path: str | Path, design: str | None = None) -> tuple[RtlUnit, De
             raise
         raise DesignError(f"{file.path}: design: {problem}") from problem
     return read_unit(path, signature=meant.signature), meant
+
+
+def named_design(name: str) -> Design:
+    """Return the design that ``name`` spells: ``rtl:UNIT.toml`` is the netlist of a unit, anything else a design.
+
+    Raises as ``find_design`` and ``read_meant``.
+    """
+    path = name.removeprefix(RTL)
+    return find_design(name) if path == name else read_meant(path)[0].design
 
 
 def in_one_pass(unit: Design, design: Design) -> Design:

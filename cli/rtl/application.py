@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import typer
 
-from mmaproof.cli.rtl import check, init, prove, run, show
+from mmaproof.cli.rtl import check, identify, init, prove, run, show
 
 commands = typer.Typer(rich_markup_mode=None, context_settings={"help_option_names": ["-h", "--help"]})
-for module in (init, show, run, prove, check):
+for module in (init, show, run, prove, check, identify):
     module.register(commands)
 
 

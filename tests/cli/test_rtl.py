@@ -9,7 +9,7 @@ from support.small_units import COMBINATIONAL, DESIGN, PIPELINE, WRONG, write_un
 
 pytest.importorskip("pyosys")
 
-OPERANDS = ("--a", "0x02,0xff", "--b", "0x03,0x05", "--c", "0x00000064")
+OPERANDS = ("--a", "0x2,0xf", "--b", "0x3,0x5", "--c", "0x00000064")
 
 
 @pytest.fixture(scope="module")
@@ -27,8 +27,8 @@ def test_what_was_elaborated_is_shown(run, unit):
     assert (status, err) == (0, "")
     lines = out.splitlines()
     assert lines[0] == f"rtl:{unit}: module dot"
-    assert "  d = c + 2 products: a int8, b int8, c int32, d int32" in lines
-    assert "    input  a, 16 bits" in lines
+    assert "  d = c + 2 products: a int4, b int4, c int32, d int32" in lines
+    assert "    input  a, 8 bits" in lines
     assert "  0 register bits" in lines
     record = only_json(run("rtl", "show", str(unit), "--json")[1])
     assert (record["top"], record["k"], record["kinds"]["$mul"], record["latency"]) == ("dot", 2, 2, None)
@@ -56,14 +56,14 @@ def test_a_wrong_unit_is_different_and_the_operands_say_where(run, wrong, tmp_pa
     status, out, err = run("rtl", "prove", *arguments, "--json")
     record = only_json(out)
     assert (status, err, record["verdict"]) == (1, "", "different")
-    assert record["witness"]["a"][1] == "0xb3"
+    assert record["witness"]["a"][1] == "0xb"
     outputs = record["witness"]["outputs"]
     assert outputs[f"rtl:{wrong}"] != outputs[DESIGN]
     assert found.read_text().count("\n") >= 1
     suite = ElementTree.parse(junit).getroot()
     assert suite.attrib["failures"] == "1"
     assert suite[0][0].tag == "failure"
-    assert "0xb3" in suite[0][0].text
+    assert "a = 0x0,0xb" in suite[0][0].text
 
 
 def test_an_unknown_verdict_is_an_error_of_junit(run, tmp_path):
@@ -132,7 +132,7 @@ BAD = {
     "syntax": (COMBINATIONAL.replace("endmodule", "end"), {}, "dot.sv:"),
     "no module": (COMBINATIONAL, {"top": "dots"}, "dots"),
     "port": (COMBINATIONAL, {"ports": {"a": "x", "b": "b", "c": "c", "d": "d"}}, "there is no port x"),
-    "width": (COMBINATIONAL, {"ports": {"a": "a[14:0]", "b": "b", "c": "c", "d": "d"}}, "15 bits"),
+    "width": (COMBINATIONAL, {"ports": {"a": "a[6:0]", "b": "b", "c": "c", "d": "d"}}, "7 bits"),
     "no file": (COMBINATIONAL, {"sources": ["dots.sv"]}, "there is no file"),
     "key": (COMBINATIONAL, {"soruces": ["dot.sv"]}, "did you mean sources"),
     "loop": (
@@ -163,3 +163,30 @@ def test_without_yosys_it_says_what_to_install(run, unit, monkeypatch):
     status, out, err = run("rtl", "show", str(unit))
     assert (status, out) == (3, "")
     assert "mmaproof[rtl]" in err
+
+
+def test_what_a_unit_is_meant_to_be_is_covered_and_run_on_it(run, tmp_path):
+    path = write_unit(tmp_path, WRONG.replace("-4'sd5", "4'sd0"), design=f"{DESIGN}@L=2")
+    status, out, _ = run("cover", f"rtl:{path}", "-n", "5", "--timeout", "1s", "--json")
+    assert status in (0, 3)
+    assert only_json(out)["wrong"] == 0
+    other = write_unit(tmp_path, WRONG.replace("(y == -4'sd5) ? 0 :", "1 +"), design=f"{DESIGN}@L=2")
+    status, out, _ = run("cover", f"rtl:{other}", "-n", "5", "--timeout", "1s")
+    assert status == 1
+    assert "returns something else for 5 of 5 vectors" in out
+
+
+def test_units_are_designs_of_other_commands(run, unit, wrong):
+    assert run("compare", f"rtl:{unit}", f"rtl:{wrong}")[0] == 1
+    assert run("run", f"rtl:{unit}", *OPERANDS)[1] == "0x00000065 = +101\n"
+    status, out, _ = run("suite", f"rtl:{unit}", f"rtl:{wrong}", "--json", "--jobs", "1")
+    assert (status, len(only_json(out)["kinds"])) == (0, 1)
+
+
+@pytest.mark.middle
+def test_what_design_a_unit_is(run, unit):
+    status, out, _ = run("rtl", "identify", str(unit), "--json", "--timeout", "120s")
+    record = only_json(out)
+    assert (status, record["identified"], record["interface"], record["k"]) == (0, True, "s32.s4.s4.s32", 2)
+    assert record["proof"]["verdict"] == "equivalent"
+    assert record["parameters"]["integer_overflow"] == "wrap"

@@ -1,4 +1,4 @@
-"""Small units for tests of what handles RTL: c plus two products of int8, in a few shapes."""
+"""Small units for tests of what handles RTL: c plus two products of int4, in a few shapes."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import json
 from pathlib import Path
 from typing import Any
 
-DESIGN = "turing/mma.m8n8k16.s32.s8.s8.s32"
+DESIGN = "turing/mma.m8n8k32.s32.s4.s4.s32"
 """What the units are for k = 2."""
 
 COMBINATIONAL = """
-module dot (input logic [15:0] a, input logic [15:0] b, input logic [31:0] c, output logic [31:0] d);
-  logic signed [7:0] x, y, u, v;
+module dot (input logic [7:0] a, input logic [7:0] b, input logic [31:0] c, output logic [31:0] d);
+  logic signed [3:0] x, y, u, v;
   logic signed [31:0] first, second;
   assign {y, x} = a;
   assign {v, u} = b;
@@ -21,13 +21,13 @@ module dot (input logic [15:0] a, input logic [15:0] b, input logic [31:0] c, ou
 endmodule
 """
 
-WRONG = COMBINATIONAL.replace("assign second = y * v;", "assign second = (y == -8'sd77) ? 0 : y * v;")
+WRONG = COMBINATIONAL.replace("assign second = y * v;", "assign second = (y == -4'sd5) ? 0 : y * v;")
 """One product is lost for one value."""
 
 PIPELINE = """
-module dot (input clk, input rst_n, input logic [15:0] a, input logic [15:0] b, input logic [31:0] c,
+module dot (input clk, input rst_n, input logic [7:0] a, input logic [7:0] b, input logic [31:0] c,
             output logic [31:0] d);
-  logic signed [7:0] x, y, u, v;
+  logic signed [3:0] x, y, u, v;
   logic signed [31:0] first, second, sum;
   assign {y, x} = a;
   assign {v, u} = b;
@@ -41,7 +41,7 @@ endmodule
 """
 
 UNPACKED = """
-module dot (input logic signed [7:0] a [2], input logic signed [7:0] b [1:0], input logic [31:0] c,
+module dot (input logic signed [3:0] a [2], input logic signed [3:0] b [1:0], input logic [31:0] c,
             output logic [31:0] d);
   logic signed [31:0] first, second;
   assign first = a[0] * b[0];
@@ -53,7 +53,7 @@ endmodule
 MAP: dict[str, Any] = {
     "sources": ["dot.sv"],
     "top": "dot",
-    "formats": {"a": "int8", "b": "int8", "c": "int32", "d": "int32"},
+    "formats": {"a": "int4", "b": "int4", "c": "int32", "d": "int32"},
     "ports": {"a": "a", "b": "b", "c": "c", "d": "d"},
 }
 
