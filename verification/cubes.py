@@ -44,8 +44,10 @@ class InCube:
         self._question = question
         whole = question.formula
         terms: Any = whole.environment.formula_manager
-        fixed = [terms.Equals(terms.BVExtract(x, low, high), terms.BV(value, high - low + 1))
-                 for x, low, high, value in _fields(question, cube)]
+        fixed = [
+            terms.Equals(terms.BVExtract(x, low, high), terms.BV(value, high - low + 1))
+            for x, low, high, value in _fields(question, cube)
+        ]
         known = fixed if whole.precondition is None else [whole.precondition, *fixed]
         self.formula = Formula(whole.symbols, terms.And(known), whole.claim, whole.environment)
 

@@ -171,7 +171,9 @@ class Relations:
             values = number.values.view(np.uint64)
             index.setdefault(("offset", ((values - values[0]) & mask).tobytes()), []).append((position, 0))
             zeros = _trailing_zeros(values)
-            index.setdefault(("multiple", ((values >> np.uint64(zeros)) & mask).tobytes()), []).append((position, zeros))
+            index.setdefault(("multiple", ((values >> np.uint64(zeros)) & mask).tobytes()), []).append(
+                (position, zeros)
+            )
             if number.signed:
                 size = np.abs(number.values).view(np.uint64)
                 index.setdefault(("magnitude", (size & mask).tobytes()), []).append((position, 0))

@@ -214,7 +214,7 @@ class NetSweep:
         if len(terms) > 1:
             variable, factor = self._variable_of(name, form)
         elif terms:
-            (variable, factor), = terms
+            ((variable, factor),) = terms
         else:
             return self._terms.BV(form.constant, form.width)
         return self._scaled(variable, factor, constant, form.width)
@@ -240,7 +240,9 @@ class NetSweep:
         for variable, other in self._sums.get(tuple(v for v, _ in terms), ()):
             known = other.centred()[0]
             factor, rest = divmod(terms[0][1], known[0][1])
-            if not rest and all((c - factor * k) % (1 << form.width) == 0 for (_, c), (_, k) in zip(terms, known, strict=True)):
+            if not rest and all(
+                (c - factor * k) % (1 << form.width) == 0 for (_, c), (_, k) in zip(terms, known, strict=True)
+            ):
                 if not any(c == name for c in ()) and self._name(variable) == "sum":
                     self.matched.append(MatchedNet(name, "sum", "equal" if factor == 1 else f"times {factor}"))
                 return variable, factor
@@ -283,7 +285,9 @@ class NetSweep:
         if factor != 1:
             places = factor.bit_length() - 1
             if factor > 0 and factor == 1 << places and places < width:
-                x = m.BVConcat(self._relations.resized(variable, self._summands[variable], width - places), m.BV(0, places))
+                x = m.BVConcat(
+                    self._relations.resized(variable, self._summands[variable], width - places), m.BV(0, places)
+                )
             else:
                 x = m.BVNeg(x) if factor == -1 else m.BVMul(x, m.BV(factor % (1 << width), width))
         return m.BVAdd(x, m.BV(constant % (1 << width), width)) if constant else x
@@ -295,7 +299,7 @@ class NetSweep:
         if len(terms) > 1:
             variable, factor = self._variable_of("", form)
         elif terms:
-            (variable, factor), = terms
+            ((variable, factor),) = terms
         else:
             return None
         own = form.width
@@ -303,7 +307,9 @@ class NetSweep:
         whole = self._scaled(variable, factor, constant, wide)
         cut = self._terms.BVExtract(whole, 0, own - 1)
         back = self._terms.BVSExt(cut, wide - own) if signed else self._terms.BVZExt(cut, wide - own)
-        if not self._cuts.holds("sum", "fits its word", self._terms.Equals(back, whole), seconds=NET_SECONDS, widenings=0):
+        if not self._cuts.holds(
+            "sum", "fits its word", self._terms.Equals(back, whole), seconds=NET_SECONDS, widenings=0
+        ):
             return None
         inner_form = self._forms.get(variable)
         base = Form.of(width, ((variable, 1),), 0) if inner_form is None else Form.of(width, *_integers(inner_form))
