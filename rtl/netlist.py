@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 from typing import Any
 
 from mmaproof.designs.circuit import Bit, Bits, Cell
@@ -34,6 +35,18 @@ class Module:
     cells: tuple[Cell, ...]
     nets: Mapping[str, Bits]
     unknown: Mapping[str, Bits]
+
+    def new_nets(self) -> Iterator[int]:
+        """Yield numbers that no net of the module has."""
+        groups: list[Iterable[Bits]] = [
+            self.nets.values(),
+            self.unknown.values(),
+            (x.bits for x in self.ports.values()),
+        ]
+        groups += [x.inputs.values() for x in self.cells]
+        groups += [x.outputs.values() for x in self.cells]
+        taken = (bit for group in groups for bits in group for bit in bits if isinstance(bit, int))
+        return count(1 + max(taken, default=0))
 
 
 def read_module(name: str, netlist: Netlist, most_cells: int = MOST_CELLS) -> Module:

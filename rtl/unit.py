@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 
 from mmaproof.designs.chain import Chain
@@ -81,7 +82,7 @@ def read_unit(
     module = read_module(file.top, netlist, most_cells)
     module, tied = _tied(file, module)
     ports = {n: x.bits for n, x in module.ports.items() if x.direction == "input"}
-    inputs, products = _inputs(file, signature_of_unit, ports)
+    inputs, products = _inputs(file, signature_of_unit, module)
     free = {f"free {x}": bits_of(x, ports, f"{file.path}: free") for x in file.free}
     result = _result(file, signature_of_unit, module)
     _check_complete(file, module, inputs, free)
@@ -169,18 +170,24 @@ def _elements(file: UnitFile, key: str, fmt: Format, ports: Mapping[str, Bits], 
     else:
         found = [bits_of(x, ports, f"{where}[{i}]") for i, x in enumerate(stated)]
         for i, bits in enumerate(found):
-            if len(bits) != fmt.bits:
-                raise InputError(f"{where}[{i}]: {stated[i]} has {len(bits)} bits, and {fmt.name} has {fmt.bits}")
+            if len(bits) not in (fmt.bits, fmt.bits - fmt.ignored_bits):
+                others = f" ({fmt.bits - fmt.ignored_bits} without those ignored)" if fmt.ignored_bits else ""
+                raise InputError(
+                    f"{where}[{i}]: {stated[i]} has {len(bits)} bits, and {fmt.name} has {fmt.bits}{others}"
+                )
     if count is not None and len(found) != count:
         raise InputError(f"{where}: {len(found)} elements of {fmt.name}, and {count} are expected")
     return found
 
 
-def _inputs(file: UnitFile, signature: Signature, ports: Mapping[str, Bits]) -> tuple[dict[str, Bits], int]:
+def _inputs(file: UnitFile, signature: Signature, module: Module) -> tuple[dict[str, Bits], int]:
     """Return the nets of every operand by its name, and how many products there are."""
+    ports = {n: x.bits for n, x in module.ports.items() if x.direction == "input"}
+    unread = module.new_nets()
     a = _elements(file, "a", signature.a, ports, None)
-    found = {f"a{i}": bits for i, bits in enumerate(a)}
-    found |= {f"b{i}": bits for i, bits in enumerate(_elements(file, "b", signature.b, ports, len(a)))}
+    b = _elements(file, "b", signature.b, ports, len(a))
+    found = {f"a{i}": _whole(bits, signature.a, unread) for i, bits in enumerate(a)}
+    found |= {f"b{i}": _whole(bits, signature.b, unread) for i, bits in enumerate(b)}
     found["c"] = _elements(file, "c", signature.c, ports, 1)[0]
     if signature.scale is not None and signature.block is not None:
         if len(a) % signature.block:
@@ -189,6 +196,11 @@ def _inputs(file: UnitFile, signature: Signature, ports: Mapping[str, Bits]) -> 
             scales = _elements(file, key, signature.scale, ports, len(a) // signature.block)
             found |= {f"{short}{i}": bits for i, bits in enumerate(scales)}
     return found, len(a)
+
+
+def _whole(bits: Bits, fmt: Format, unread: Iterator[int]) -> Bits:
+    """Return an element with nets that nothing reads for the ignored bits that the unit has no ports for."""
+    return (*islice(unread, fmt.bits - len(bits)), *bits)
 
 
 def _result(file: UnitFile, signature: Signature, module: Module) -> Bits:
