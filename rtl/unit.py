@@ -16,7 +16,7 @@ from mmaproof.designs.formats import Format, find_format
 from mmaproof.designs.signature import Signature
 from mmaproof.designs.steps import NetlistStep
 from mmaproof.rtl.elaboration import FACTS_ABOUT_X, MEMORY_BYTES, SECONDS, elaborate
-from mmaproof.rtl.netlist import MOST_CELLS, Module, read_module, with_constants
+from mmaproof.rtl.netlist import MOST_CELLS, Module, Port, read_module, with_constants
 from mmaproof.rtl.pipeline import Structure, check_latency
 from mmaproof.rtl.slices import bits_of, constant_of
 from mmaproof.rtl.unit_file import UnitFile, read_unit_file
@@ -81,7 +81,7 @@ def read_unit(
     netlist = elaborate(file, seconds=seconds, memory_bytes=memory_bytes)
     module = read_module(file.top, netlist, most_cells)
     module, tied = _tied(file, module)
-    ports = {n: x.bits for n, x in module.ports.items() if x.direction == "input"}
+    ports = {n: x for n, x in module.ports.items() if x.direction == "input"}
     inputs, products = _inputs(file, signature_of_unit, module)
     free = {f"free {x}": bits_of(x, ports, f"{file.path}: free") for x in file.free}
     result = _result(file, signature_of_unit, module)
@@ -143,7 +143,7 @@ def _format(file: UnitFile, name: str) -> Format:
 
 def _tied(file: UnitFile, module: Module) -> tuple[Module, list[str]]:
     """Return the module with the tied ports as constants, and what was tied."""
-    ports = {n: x.bits for n, x in module.ports.items() if x.direction == "input"}
+    ports = {n: x for n, x in module.ports.items() if x.direction == "input"}
     constants: dict[Bit, Bit] = {}
     said = []
     for expression, value in file.tied.items():
@@ -158,7 +158,7 @@ def _tied(file: UnitFile, module: Module) -> tuple[Module, list[str]]:
     return with_constants(module, constants), said
 
 
-def _elements(file: UnitFile, key: str, fmt: Format, ports: Mapping[str, Bits], count: int | None) -> list[Bits]:
+def _elements(file: UnitFile, key: str, fmt: Format, ports: Mapping[str, Port], count: int | None) -> list[Bits]:
     """Return the bits of each element of an operand, the lowest first."""
     stated = file.ports[key]
     where = f"{file.path}: [ports] {key}"
@@ -182,7 +182,7 @@ def _elements(file: UnitFile, key: str, fmt: Format, ports: Mapping[str, Bits], 
 
 def _inputs(file: UnitFile, signature: Signature, module: Module) -> tuple[dict[str, Bits], int]:
     """Return the nets of every operand by its name, and how many products there are."""
-    ports = {n: x.bits for n, x in module.ports.items() if x.direction == "input"}
+    ports = {n: x for n, x in module.ports.items() if x.direction == "input"}
     unread = module.new_nets()
     a = _elements(file, "a", signature.a, ports, None)
     b = _elements(file, "b", signature.b, ports, len(a))
@@ -204,7 +204,7 @@ def _whole(bits: Bits, fmt: Format, unread: Iterator[int]) -> Bits:
 
 
 def _result(file: UnitFile, signature: Signature, module: Module) -> Bits:
-    outputs = {n: x.bits for n, x in module.ports.items() if x.direction == "output"}
+    outputs = {n: x for n, x in module.ports.items() if x.direction == "output"}
     return _elements(file, "d", signature.d, outputs, 1)[0]
 
 
@@ -222,7 +222,7 @@ def _check_complete(file: UnitFile, module: Module, inputs: Mapping[str, Bits], 
     for port in module.ports.values():
         missing = [i for i, bit in enumerate(port.bits) if isinstance(bit, int) and bit not in roles]
         if port.direction == "input" and port.name not in clock and missing:
-            what = port.name if len(missing) == len(port.bits) else f"{port.name}[{missing[0]}]"
+            what = port.name if len(missing) == len(port.bits) else f"{port.name}[{port.index(missing[0])}]"
             raise InputError(
                 f"{file.path}: input {what} ({len(port.bits)} bits) is no operand: map it under [ports], tie it under "
                 "[tied], or list it as free, if it must not matter"
@@ -234,10 +234,10 @@ def _circuit(
 ) -> tuple[Circuit, int, list[str]]:
     """Return the circuit of a unit, how many register bits it had, and what was assumed about its clock."""
     clock, path = file.clock, str(file.path)
-    ports = {n: x.bits for n, x in module.ports.items() if x.direction == "input"}
+    ports = {n: x for n, x in module.ports.items() if x.direction == "input"}
     net = None if clock is None else bits_of(clock.port, ports, f"{path}: [clock] clock")
-    if net is not None and len(net) != 1:
-        raise InputError(f"{path}: [clock] clock: {file.clock} has {len(net)} bits, and one is expected")
+    if clock is not None and net is not None and len(net) != 1:
+        raise InputError(f"{path}: [clock] clock: {clock.port} has {len(net)} bits, and one is expected")
     start = _start(file, ports)
     structure = Structure(module, path, result, is_steady=start is None)
     structure.check_registers(None if net is None else net[0], () if start is None else start.nets)
@@ -255,7 +255,7 @@ def _circuit(
     return circuit, sum(len(x.q) for x in structure.used.values()), said
 
 
-def _start(file: UnitFile, ports: Mapping[str, Bits]) -> Start | None:
+def _start(file: UnitFile, ports: Mapping[str, Port]) -> Start | None:
     """Return how a unit of several passes starts; None for any other unit."""
     clock = file.clock
     if clock is None or clock.cycles is None:
