@@ -30,6 +30,12 @@ _NAME = re.compile(r"[a-z]\w*", re.IGNORECASE)
 _OF_VERILOG = str.maketrans("LHUWXZ-lhuwxz", "01xxxzx01xxxz")
 
 
+def lacks_default(verilog: str) -> bool:
+    """Return whether a ``case`` of a netlist that GHDL wrote has no default."""
+    lines = verilog.splitlines()
+    return sum(map(bool, map(_CASE.match, lines))) > sum(map(bool, map(_DEFAULT.match, lines)))
+
+
 def with_others(verilog: str, vhdl: str) -> str:
     """Return the Verilog of a netlist with a default in every ``case`` that lacks one.
 
