@@ -30,6 +30,7 @@ from mmaproof.cli import (
 )
 from mmaproof.cli.gemm import application as gemm
 from mmaproof.cli.output import EXIT_INPUT, note
+from mmaproof.cli.rtl import application as rtl
 from mmaproof.cli.version import tool_version
 
 app = typer.Typer(
@@ -63,6 +64,7 @@ for module in (
     disputes,
     evidence,
     gemm,
+    rtl,
     serve,
     prove_native,
     store,

@@ -37,8 +37,11 @@ from mmaproof.cli.output import (
 from mmaproof.cli.version import tool_version
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from mmaproof.designs.design import Design
     from mmaproof.generators.vectors import Vector
-    from mmaproof.properties.property import QuestionVerdict
+    from mmaproof.properties.property import Property, QuestionVerdict
     from mmaproof.properties.run_question import Run
     from mmaproof.verification.check import Check
 
@@ -86,20 +89,27 @@ def check(
 
     Exit status 0: it holds (proved); 1: it is violated (the runs that show it are printed); 3: unknown or vacuous.
     """
-    from mmaproof.designs.catalogue import find_design
     from mmaproof.designs.files import require_writable
-    from mmaproof.generators.vectors import write_vectors
     from mmaproof.properties.library import find_property
+    from mmaproof.rtl.meant import named_design
+
+    found, unit = find_property(asked), named_design(design)
+    if output is not None:
+        require_writable(output)
+    done = decided(found, unit, k, where, options)
+    report(done, picture=picture, explained=explained, output=output, json=json)
+    return EXIT_STATUS[done.verdict]
+
+
+def decided(asked: Property, unit: Design, k: int | None, where: list[str] | None, options: SolvingOptions) -> Check:
+    """Return the answer to the question whether ``unit`` has a property, as the options say."""
     from mmaproof.properties.preconditions import parse_precondition
     from mmaproof.verification.check import check as decide
 
-    found, unit = find_property(asked), find_design(design)
-    if output is not None:
-        require_writable(output)
     solving = options.solving
-    with progress(f"checking {found.name} on {unit.name}"):
-        done = decide(
-            found,
+    with progress(f"checking {asked.name} on {unit.name}"):
+        return decide(
+            asked,
             unit,
             solver=solving,
             limits=options.limits,
@@ -108,8 +118,14 @@ def check(
             budget=options.budget,
             seed=options.seed,
         )
+
+
+def report(done: Check, *, picture: bool, explained: bool, output: Path | None, json: bool) -> None:
+    """Print the answer, and write its runs to a file where one is named."""
+    from mmaproof.generators.vectors import write_vectors
+
     if json:
-        print_json(check_record(done), [unit])
+        print_json(check_record(done), [done.design])
         if not all(run.whole for run in done.finding.runs):
             complain(f"note: where a run says step, {STEP}")
     else:
@@ -123,7 +139,6 @@ def check(
             complain(f"note: {left_out} of {len(done.finding.runs)} runs are not written to {output}: {STEP}")
         elif not vectors:
             complain(f"note: {output} is not written: no runs were found")
-    return EXIT_STATUS[done.verdict]
 
 
 def check_record(done: Check) -> dict[str, Any]:

@@ -70,13 +70,13 @@ def compare(
 
     Exit status 0: equivalent (proved); 1: different (a vector is shown); 3: unknown or vacuous.
     """
-    from mmaproof.designs.catalogue import find_design
     from mmaproof.designs.files import require_writable
     from mmaproof.generators.vectors import write_vectors
     from mmaproof.properties.preconditions import parse_precondition
+    from mmaproof.rtl.meant import named_design
     from mmaproof.verification.compare import compare as decide
 
-    designs = find_design(first), find_design(second)
+    designs = named_design(first), named_design(second)
     if output is not None:
         require_writable(output)
     solving = options.solving

@@ -10,9 +10,11 @@ import typer
 
 from mmaproof.cli.assumed import say_assumed
 from mmaproof.cli.executors import Dask, runner
+from mmaproof.cli.operands import operand_lines, operands_record
 from mmaproof.cli.options import SOLVING, DesignName, Json, SolvingOptions, with_backend, with_solving
 from mmaproof.cli.output import (
     EXIT_HOLDS,
+    EXIT_REFUTED,
     EXIT_UNKNOWN,
     complain,
     print_json,
@@ -25,7 +27,9 @@ from mmaproof.cli.output import (
 from mmaproof.cli.version import tool_version
 
 if TYPE_CHECKING:
+    from mmaproof.designs.design import Design
     from mmaproof.generators.cover.coverage import Coverage, Covered
+    from mmaproof.generators.vectors import Vector
 
 STATUSES = {"hit": "hit", "not_hit": "reachable", "unreachable": "unreachable", "unknown": "unknown"}
 """What ``--json`` counts, and the status of the bins that it counts."""
@@ -55,14 +59,16 @@ def cover(
 ) -> int:
     """Choose vectors that cross the events of a datapath: shifts, lost bits, carries, ties, overflow and others.
 
-    Exit status 0: every bin is hit, or proved unreachable; 3: some are unknown, or N vectors were too few.
+    Of rtl:UNIT.toml the events are those of the design that the unit is meant to be, and the unit runs the vectors.
+
+    Exit status 0: every bin is hit, or proved unreachable; 1: a unit returns something else for some vectors; 3: some
+    bins are unknown, or N vectors were too few.
     """
-    from mmaproof.designs.catalogue import find_design
     from mmaproof.designs.files import require_writable
     from mmaproof.generators.cover.coverage import cover as find_vectors
     from mmaproof.generators.vectors import write_vectors
 
-    unit = find_design(design)
+    netlist, unit = _covered(design)
     if output is not None:
         require_writable(output)
     with progress(f"covering {unit.name}"), runner(dask) as run:
@@ -80,12 +86,48 @@ def cover(
         write_vectors(output, list(done.vectors))
     if done.unasked:
         complain(f"note: not asked: {done.unasked}")
+    wrong = [] if netlist is None else wrong_vectors(netlist, done)
     if json:
-        print_json(coverage_record(done), [unit])
+        of_unit = {} if netlist is None else {"unit": netlist.name, "wrong": len(wrong)}
+        print_json(coverage_record(done) | of_unit, [unit])
     else:
         print_coverage(done)
         say_assumed([unit], indent="")
+        if netlist is not None:
+            say(f"{netlist.name} returns something else for {len(wrong)} of {len(done.vectors)} vectors")
+            for vector in wrong[:1]:
+                for line in operand_lines(operands_record(unit.formats, vector.operands, unit.scale_format)):
+                    say(f"  {line}")
+    if wrong:
+        return EXIT_REFUTED
     return EXIT_HOLDS if done.is_complete else EXIT_UNKNOWN
+
+
+def _covered(name: str) -> tuple[Design | None, Design]:
+    """Return the netlist if one is named, and the design whose events are covered."""
+    from mmaproof.designs.catalogue import find_design
+    from mmaproof.designs.errors import InputError
+    from mmaproof.rtl.meant import RTL, in_one_pass, read_meant
+
+    if not name.startswith(RTL):
+        return None, find_design(name)
+    unit, meant = read_meant(name.removeprefix(RTL))
+    if meant is None:
+        raise InputError(f"{name}: the events of which datapath? Say what it is meant to be: design = ... in the file")
+    return unit.design, in_one_pass(unit.design, meant)
+
+
+def wrong_vectors(netlist: Design, done: Coverage) -> list[Vector]:
+    """Return the vectors for which a netlist returns something else than the design that they were made for."""
+    from mmaproof.designs.operands import OperandBatch
+    from mmaproof.smt.evaluate import equal_patterns, evaluate_batch
+
+    if not done.vectors:
+        return []
+    batch = OperandBatch.of_rows(done.design.formats, [x.operands for x in done.vectors])
+    d, wanted = (evaluate_batch(x, batch) for x in (netlist, done.design))
+    equal = equal_patterns(done.design.d_format, d, wanted, nan_codes=False)
+    return [x for x, is_equal in zip(done.vectors, equal.tolist(), strict=True) if not is_equal]
 
 
 def coverage_record(done: Coverage) -> dict[str, Any]:

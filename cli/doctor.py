@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import shutil
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -25,9 +26,16 @@ _EXTRAS = {
     "cuda": ("cuda-bindings", "nvidia-cuda-nvrtc"),
     "proofs": ("python-sat",),
     "notebooks": ("matplotlib", "nbclient"),
+    "rtl": ("pyosys",),
     "torch": ("torch",),
     "dev": ("pytest", "hypothesis", "mypy", "ruff"),
 }
+_TOOLS = {
+    "ghdl": "reads units in VHDL",
+    "iverilog": "runs the sources of units",
+    "verilator": "runs the sources of units that Icarus does not read",
+}
+"""Programs that commands for RTL call, if they are there."""
 
 
 def register(app: typer.Typer) -> None:
@@ -49,6 +57,7 @@ def doctor(json: Json = False) -> int:
         "extras": {extra: {name: _version(name) for name in names} for extra, names in _EXTRAS.items()},
         "backends": _backends(),
         "targets": _targets(),
+        "tools": {name: shutil.which(name) for name in _TOOLS},
     }
     if json:
         print_json(report)
@@ -101,6 +110,7 @@ def _targets() -> dict[str, str]:
         "model": "every design of the catalogue",
         "recording": _recordings(),
         "process": "any command that speaks JSON lines",
+        "rtl": "the netlist of a UNIT.toml; rtl-simulator: its sources in Icarus Verilog or Verilator",
     }
     for name in (*(f"cpu:{x}" for x in (*INSTRUCTIONS, *ARM_INSTRUCTIONS)), "cuda"):
         try:
@@ -136,6 +146,8 @@ def _print(report: dict[str, Any]) -> None:
         rows.append(("backend", name, text))
     for name, text in report["targets"].items():
         rows.append(("target", name, text))
+    for name, place in report["tools"].items():
+        rows.append(("tool", name, f"{place}: {_TOOLS[name]}" if place else f"missing: {_TOOLS[name]}"))
     table = Table(box=None, pad_edge=False, show_header=False)
     for row in rows:
         table.add_row(*map(Text, row))  # not str: brackets are no markup

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mmaproof.cli.assumed import say_assumed
+from mmaproof.cli.compare import EXIT_STATUS
 from mmaproof.cli.operands import operand_lines, operands_record
 from mmaproof.cli.options import (
     SOLVING,
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from mmaproof.generators.identify.outcome import Identification, ParameterVerdict
     from mmaproof.generators.identify.space import Interface
     from mmaproof.hardware_replay.target import Target
+    from mmaproof.smt.solving.solving import Solving
+    from mmaproof.verification.compare import Comparison
 
 
 def register(app: typer.Typer) -> None:
@@ -72,6 +75,10 @@ def identify(
             show_default=False,
         ),
     ] = None,
+    proof_timeout: Annotated[
+        str,
+        typer.Option("--proof-timeout", metavar="TIME", help="For the proof that rtl:UNIT.toml equals what was found."),
+    ] = "10m",
     silence: Annotated[
         str, typer.Option("--silence", metavar="TIME", help="How long a process may keep silent while answers are due.")
     ] = "30s",
@@ -81,8 +88,8 @@ def identify(
 
     The space has every setting of the parameters of a design; --space restricts it. A recording answers nothing new:
     its rows narrow the space, and what they leave open is listed. Exit status 0: a design was found that agrees with
-    everything, the final validation too; 1: none was found; 3: time ran out, the target did not answer, or is a
-    recording.
+    everything, the final validation too, and RTL is proved equal to it; 1: none was found; 3: time ran out, the target
+    did not answer, or is a recording.
     """
     from mmaproof.generators.identify.identify import Identifier
     from mmaproof.generators.identify.oracle import Oracle
@@ -100,12 +107,17 @@ def identify(
             oracle, axes, solver=solving, seconds=seconds, seed=seed, proofs=proofs, validation=validate
         )
         outcome = identifier.identify(_recorded(runner, asked))
+    proof = _proof(runner, outcome, solving, proof_timeout) if proofs else None
     if outcome.oracle.problem is not None:
         complain(f"error: {outcome.oracle.problem}")
     if json:
-        print_json(identification_record(outcome), (*outcome.matches, *outcome.fitting))
+        print_json(identification_record(outcome) | _proved(proof), (*outcome.matches, *outcome.fitting))
     else:
         print_identification(outcome)
+        if proof is not None:
+            _print_proof(proof)
+    if proof is not None and outcome.validated:
+        return EXIT_STATUS[proof.verdict]
     if outcome.oracle.problem is not None:
         return EXIT_UNKNOWN
     if outcome.behaviour is None:
@@ -113,11 +125,58 @@ def identify(
     return EXIT_HOLDS if outcome.validated else EXIT_UNKNOWN
 
 
+def _proof(target: Target, outcome: Identification, solving: Solving, timeout: str) -> Comparison | None:
+    """Return whether RTL equals the design that was found; None of other targets, and if none was found."""
+    from mmaproof.hardware_replay.rtl import RtlTarget
+    from mmaproof.smt.solving.limits import Limits, parse_seconds
+    from mmaproof.verification.compare import DEFAULT_LIMITS, compare
+
+    if not isinstance(target, RtlTarget) or outcome.design is None:
+        return None
+    limits = Limits(parse_seconds(timeout), DEFAULT_LIMITS.memory_bytes)
+    with progress("proving"):
+        return compare(target.read.design, outcome.design, solver=solving, limits=limits)
+
+
+def _proved(proof: Comparison | None) -> dict[str, Any]:
+    """Return the proof as JSON data."""
+    if proof is None:
+        return {"proof": None}
+    fmt = proof.question.designs[0].d_format
+    record: dict[str, Any] = {
+        "verdict": proof.verdict,
+        "seconds": round(proof.seconds, 3),
+        "origin": proof.origin,
+        "reason": proof.reason,
+    }
+    if proof.witness is not None:
+        operands = operands_record(proof.question.formats, proof.witness, proof.question.scale_format)
+        record["witness"] = {**operands, "outputs": {name: fmt.hex(x) for name, x in proof.outputs.items()}}
+    return {"proof": record}
+
+
+def _print_proof(proof: Comparison) -> None:
+    if proof.witness is None:
+        what = "proved: the RTL returns the same for all operands" if proof.verdict == "equivalent" else "not proved"
+        say(f"  {what}, by {proof.origin}, {proof.seconds:.1f} s")
+        if proof.reason is not None:
+            say_wrapped(proof.reason, "  reason: ")
+        return
+    say(f"  but the RTL is something else, found by {proof.origin}:")
+    for line in operand_lines(operands_record(proof.question.formats, proof.witness, proof.question.scale_format)):
+        say(f"    {line}")
+    fmt = proof.question.designs[0].d_format
+    for name, d in proof.outputs.items():
+        say(f"    d = {fmt.hex(d)} on {name}")
+
+
 def _interface(target: Target, text: str | None, k: int | None) -> Interface:
     """Return the interface that is asked: the given one, or that of a recording or of the target's one design."""
     from mmaproof.designs.errors import InputError
     from mmaproof.designs.signature import Signature
     from mmaproof.generators.identify.space import Interface
+    from mmaproof.hardware_replay.rtl import RtlTarget
+    from mmaproof.hardware_replay.rtl_simulator import SimulatorTarget
     from mmaproof.hardware_replay.targets import RecordingTarget
 
     if isinstance(target, RecordingTarget):
@@ -127,6 +186,11 @@ def _interface(target: Target, text: str | None, k: int | None) -> Interface:
         if (text is not None and Interface.parse(text, found.k) != found) or k not in (None, found.k):
             raise InputError(f"{target.name} holds {found} at k = {found.k}: leave --interface and --k out")
         return found
+    known = target.designs[0] if isinstance(target, RtlTarget | SimulatorTarget) else None
+    if known is not None and text is None:
+        return Interface(known.signature, known.k if k is None else k)
+    if known is not None and k is None:
+        k = known.k
     if text is None or k is None:
         raise InputError("what can be asked of the unit? give its formats with --interface D.A.B.C, and --k N")
     return Interface.parse(text, k)

@@ -102,6 +102,7 @@ def chosen(names: Sequence[str], everything: bool, architectures: Sequence[str])
     """Return the designs that are meant, each once. Raises InputError for fewer than two, DesignError."""
     from mmaproof.designs.catalogue import load_catalogue
     from mmaproof.designs.errors import DesignError, InputError, did_you_mean
+    from mmaproof.rtl.meant import named_design
 
     catalogue = load_catalogue()
     for name in architectures:
@@ -109,7 +110,7 @@ def chosen(names: Sequence[str], everything: bool, architectures: Sequence[str])
             known = list(catalogue.architectures)
             raise DesignError(f"unknown architecture {name!r}: one of {', '.join(known)}{did_you_mean(name, known)}")
     found = [d for d in catalogue.designs.values() if everything or d.architecture in architectures]
-    unique = list({d.name: d for d in [*found, *map(catalogue.find, names)]}.values())
+    unique = list({d.name: d for d in [*found, *map(named_design, names)]}.values())
     if len(unique) < 2:
         named = f"only {unique[0].name}" if unique else "no design"
         raise InputError(f"{named} is named: name two or more designs, or choose --architecture NAME or --all")

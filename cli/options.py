@@ -35,7 +35,8 @@ DesignName = Annotated[
     str,
     typer.Argument(
         metavar="DESIGN",
-        help="ARCHITECTURE/INSTRUCTION, may be shortened to whole parts, with @parameter=value,... to change it.",
+        help="ARCHITECTURE/INSTRUCTION, may be shortened to whole parts, with @parameter=value,... to change it; or "
+        "rtl:UNIT.toml.",
         show_default=False,
     ),
 ]
@@ -109,7 +110,8 @@ TargetName = Annotated[
     str,
     typer.Argument(
         metavar="TARGET",
-        help="model:DESIGN, recording:FILE, process:COMMAND, cpu:INSTRUCTION or cuda[:N].",
+        help="model:DESIGN, recording:FILE, process:COMMAND, cpu:INSTRUCTION, cuda[:N], rtl:UNIT.toml or "
+        "rtl-simulator:UNIT.toml.",
         show_default=False,
     ),
 ]

@@ -35,13 +35,13 @@ def run(
     json: Json = False,
 ) -> None:
     """Compute d = c + sum a[k]*b[k] as a design does."""
-    from mmaproof.designs.catalogue import find_design
     from mmaproof.explain import explain as explained
     from mmaproof.explain.text import Drawing
     from mmaproof.explain.values import pattern_value
+    from mmaproof.rtl.meant import named_design
     from mmaproof.smt.evaluate import evaluate
 
-    found = find_design(design)
+    found = named_design(design)
     operands = parse_operands(found, a, b, c, k, scale_a, scale_b)
     result = evaluate(found, operands)
     d = found.d_format.hex(result)

@@ -23,14 +23,14 @@ def serve(design: DesignName) -> int:
     design has scales; the answer to it is {"d": HEX}.
     Exit status 0 at the end of the input; 2 after a line that is malformed or does not fit the design.
     """
-    from mmaproof.designs.catalogue import find_design
     from mmaproof.designs.errors import InputError
     from mmaproof.hardware_replay.serving import serve as answer
+    from mmaproof.rtl.meant import named_design
 
     if sys.stdin is None:
         raise InputError("serve reads stdin, which is closed")
     try:
-        answer(find_design(design), sys.stdin.fileno(), sys.stdout.fileno())
+        answer(named_design(design), sys.stdin.fileno(), sys.stdout.fileno())
     except BrokenPipeError:  # the client went away; typer would make it status 1
         return EXIT_BROKEN_PIPE
     return EXIT_HOLDS

@@ -213,7 +213,8 @@ def _ties(design: Design, rows: int, k: int, rng: np.random.Generator) -> Operan
     if design.c_format.is_integer or k < 3:
         return _aligned(design, rows, k, rng)
     a, b, c, d = design.formats
-    p = design.step.conversion.fraction_bits
+    # of a netlist the conversion is not known
+    p = design.step.conversion.fraction_bits if design.step.is_parametric else d.fraction_bits
     lowest, highest = a.e_min + b.e_min - a.fraction_bits - b.fraction_bits, a.e_max + b.e_max
     tiny = max(d.e_min - p - 3, lowest)
     base = rng.integers(tiny, max(min(d.e_min + 12, highest), tiny) + 1, rows)

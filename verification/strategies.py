@@ -144,6 +144,8 @@ def alignment(case: Case) -> QuestionVerdict | None:
     pair = _compared(case.question)
     if pair is None or not isinstance(case.question, Equivalence) or case.question.nan_codes:
         return None
+    if not all(x.step.is_parametric for x in pair):
+        return None
     if not (same_chain(*pair, case.question.k) and differing_parameters(*pair) <= set(DECIDE_ALIGNMENT)):
         return None
     try:

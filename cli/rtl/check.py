@@ -1,0 +1,79 @@
+"""`mmaproof rtl check`: does a unit have a property, whatever design it is meant to be."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mmaproof.cli.check import EXIT_STATUS, decided, report
+from mmaproof.cli.operands import operand_lines, operands_record
+from mmaproof.cli.options import (
+    SOLVING,
+    Explained,
+    Json,
+    Length,
+    Output,
+    SolvingOptions,
+    Where,
+    with_backend,
+    with_solving,
+)
+from mmaproof.cli.output import progress
+from mmaproof.cli.rtl.junit import Case, write_junit
+from mmaproof.cli.rtl.options import Junit, UnitPath
+
+if TYPE_CHECKING:
+    from mmaproof.verification.check import Check
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to ``app``."""
+    app.command("check")(with_backend(check))
+
+
+@with_solving(timeout="10m")
+def check(
+    path: UnitPath,
+    asked: Annotated[
+        str,
+        typer.Argument(metavar="PROPERTY", help="A name that `mmaproof properties` lists.", show_default=False),
+    ],
+    k: Length = None,
+    where: Where = None,
+    options: SolvingOptions = SOLVING,
+    picture: Annotated[bool, typer.Option("--picture/--no-picture", help="Draw the runs.")] = False,
+    explained: Explained = False,
+    output: Output = None,
+    junit: Junit = None,
+    json: Json = False,
+) -> int:
+    """Decide whether a unit has a property, for all operands.
+
+    Exit status 0: it holds (proved); 1: it is violated (the runs that show it are printed); 3: unknown or vacuous.
+    """
+    from mmaproof.designs.files import require_writable
+    from mmaproof.properties.library import find_property
+    from mmaproof.rtl.meant import read_meant
+
+    found = find_property(asked)
+    for file in (output, junit):
+        if file is not None:
+            require_writable(file)
+    with progress(f"elaborating {path}"):
+        unit, _ = read_meant(path)
+    done = decided(found, unit.design, k, where, options)
+    report(done, picture=picture, explained=explained, output=output, json=json)
+    if junit is not None:
+        write_junit(junit, [_case(done)])
+    return EXIT_STATUS[done.verdict]
+
+
+def _case(done: Check) -> Case:
+    lines = [] if done.finding.reason is None else [done.finding.reason]
+    for number, run in enumerate(done.finding.runs, start=1):
+        lines.append(f"run {number} of {run.design.name}")
+        lines += operand_lines(operands_record(run.design.formats, run.operands, run.design.scale_format))
+        lines.append(f"d = {run.design.d_format.hex(run.d)}")
+    name = f"{done.asked.name} of {done.design.name}"
+    return Case("mmaproof.rtl.check", name, done.seconds, done.verdict, done.verdict == "holds", tuple(lines))

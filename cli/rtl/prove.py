@@ -1,0 +1,260 @@
+"""`mmaproof rtl prove`: does a unit return what a design returns, for all operands."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from mmaproof.cli.assumed import say_assumed
+from mmaproof.cli.compare import witness_vector
+from mmaproof.cli.explain import lemma_record, print_lemmas
+from mmaproof.cli.operands import operand_lines, operands_record
+from mmaproof.cli.options import (
+    SOLVING,
+    Explained,
+    Json,
+    Length,
+    NanCodes,
+    Output,
+    SolvingOptions,
+    Where,
+    ZeroSigns,
+    with_backend,
+    with_solving,
+)
+from mmaproof.cli.output import (
+    EXIT_HOLDS,
+    EXIT_REFUTED,
+    EXIT_UNKNOWN,
+    complain,
+    print_json,
+    progress,
+    results,
+    say,
+    say_wrapped,
+    solver_record,
+)
+from mmaproof.cli.rtl.junit import Case, write_junit
+from mmaproof.cli.rtl.options import Junit, UnitPath
+
+if TYPE_CHECKING:
+    from mmaproof.designs.design import Design
+    from mmaproof.hardware_replay.rtl_simulator import SourceRun
+    from mmaproof.rtl import RtlUnit
+    from mmaproof.verification.compare import Comparison
+
+WORDS = {"equivalent": "equal", "different": "different", "unknown": "unknown", "vacuous": "vacuous"}
+"""What the verdicts of a comparison are called here."""
+EXIT_STATUS = {"equal": EXIT_HOLDS, "different": EXIT_REFUTED, "unknown": EXIT_UNKNOWN, "vacuous": EXIT_UNKNOWN}
+TIMEOUT = "10m"
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """The answer of the command: the comparison of a unit with a design, and what its sources do with a witness."""
+
+    unit: RtlUnit
+    meant: Design
+    answer: Comparison
+    ran: SourceRun | None
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to ``app``."""
+    app.command("prove")(with_backend(prove))
+
+
+@with_solving(timeout=TIMEOUT)
+def prove(
+    path: UnitPath,
+    design: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[DESIGN]", help="What it is meant to be; default what UNIT.toml says.", show_default=False
+        ),
+    ] = None,
+    k: Length = None,
+    where: Where = None,
+    nan_codes: NanCodes = False,
+    ignore_zero_signs: ZeroSigns = False,
+    options: SolvingOptions = SOLVING,
+    simulate: Annotated[
+        bool, typer.Option("--simulate/--no-simulate", help="Replay a witness on the sources in a simulator.")
+    ] = True,
+    picture: Annotated[bool, typer.Option("--picture/--no-picture", help="Draw the witness bit by bit.")] = True,
+    explained: Explained = False,
+    output: Output = None,
+    junit: Junit = None,
+    json: Json = False,
+) -> int:
+    """Decide whether a unit returns what a design returns, for all operands.
+
+    Exit status 0: equal (proved); 1: different (operands are shown, and replayed on the sources in a simulator where
+    one is installed); 3: unknown or vacuous.
+    """
+    from mmaproof.designs.errors import InputError
+    from mmaproof.designs.files import require_writable
+    from mmaproof.generators.vectors import write_vectors
+    from mmaproof.properties.preconditions import parse_precondition
+    from mmaproof.rtl.meant import in_one_pass, read_meant
+    from mmaproof.verification.compare import compare
+
+    for file in (output, junit):
+        if file is not None:
+            require_writable(file)
+    with progress(f"elaborating {path}"):
+        unit, meant = read_meant(path, design)
+    if meant is None:
+        raise InputError(f"{path}: what is it meant to be? Name a design, here or in the file: design = ...")
+    asked = in_one_pass(unit.design, meant) if k is None else meant
+    solving = options.solving
+    with progress(f"proving {unit.design.name} equal to {meant.name}"):
+        answer = compare(
+            unit.design,
+            asked,
+            solver=solving,
+            limits=options.limits,
+            k=k,
+            where=[parse_precondition(w) for w in where or ()],
+            nan_codes=nan_codes,
+            zero_signs=not ignore_zero_signs,
+            budget=options.budget,
+            seed=options.seed,
+        )
+    proof = Proof(unit, meant, answer, _on_sources(unit, answer) if simulate else None)
+    record = proof_record(proof)
+    if json:
+        print_json(record, answer.question.designs)
+    else:
+        print_proof(proof, picture, explained)
+    if output is not None and answer.witness is not None:
+        write_vectors(output, [witness_vector(answer)])
+    elif output is not None:
+        complain(f"note: {output} is not written: no vector was found")
+    if junit is not None:
+        write_junit(junit, [_test_case(record)])
+    return EXIT_STATUS[record["verdict"]]
+
+
+def _on_sources(unit: RtlUnit, answer: Comparison) -> SourceRun | None:
+    """Return what the sources return for the witness; None if there is none."""
+    if answer.witness is None:
+        return None
+    from mmaproof.hardware_replay.rtl_simulator import run_sources
+
+    with progress("replaying the witness on the sources"):
+        return run_sources(unit, answer.witness, answer.outputs[unit.design.name])
+
+
+def proof_record(proof: Proof) -> dict[str, Any]:
+    """Return the answer as the JSON object of the command-line contract."""
+    unit, answer, ran = proof.unit, proof.answer, proof.ran
+    question = answer.question
+    fmt = unit.design.d_format
+    record: dict[str, Any] = {
+        "verdict": WORDS[answer.verdict],
+        "unit": unit.design.name,
+        "design": question.designs[1].name,
+        "k": question.k,
+        "where": [str(p) for p in question.where],
+        "seconds": round(answer.seconds, 3),
+        "solver": solver_record(answer.solver),
+        "certified_by": solver_record(answer.certified_by),
+        "reason": answer.reason,
+        "origin": answer.origin,
+        "cells": unit.report.cells,
+        "registers": unit.report.registers,
+        "latency": unit.report.latency,
+        "unknown_bits": dict(unit.report.unknown),
+        "assumptions": list(unit.report.assumptions),
+        "lemmas": [lemma_record(x) for x in answer.lemmas],
+    }
+    if answer.witness is not None:
+        record["witness"] = {
+            **operands_record(question.formats, answer.witness, question.scale_format),
+            "outputs": {name: fmt.hex(x) for name, x in answer.outputs.items()},
+            "simulator": None if ran is None else _run_record(unit, ran),
+        }
+    return record
+
+
+def _run_record(unit: RtlUnit, ran: SourceRun) -> dict[str, Any]:
+    fmt = unit.design.d_format
+    return {
+        "name": ran.simulator or None,
+        "d": None if ran.d is None else fmt.hex(ran.d),
+        "undefined": fmt.hex(ran.undefined),
+        "reason": ran.reason,
+    }
+
+
+def print_proof(proof: Proof, picture: bool, explained: bool) -> None:
+    """Print the answer for a person."""
+    unit, answer = proof.unit, proof.answer
+    question, report = answer.question, unit.report
+    design = question.designs[1]
+    step = "" if design.k == proof.meant.k else "one step of "
+    say(f"{WORDS[answer.verdict]}: {unit.design.name} and {step}{design.name}")
+    asked = [f"k = {question.k}", *(f"where {p}" for p in question.where)]
+    say(f"  asked for {', '.join(asked)}; answered by {answer.origin}, {answer.seconds:.2f} s in all")
+    latency = "" if report.latency is None else f", latency {report.latency}"
+    say(f"  {report.cells} cells, {report.registers} register bits{latency}")
+    for text in report.assumptions:
+        say_wrapped(text, "  assumed: ")
+    if report.unknown:
+        say(f"  {sum(report.unknown.values())} bits may have any value; `mmaproof rtl show` lists them")
+    say_assumed([design])
+    print_lemmas(answer.lemmas, f"d of {unit.design.name} = d of {design.name}", whole=explained)
+    if answer.reason is not None:
+        say_wrapped(answer.reason, "  reason: ")
+    if answer.verdict == "vacuous":
+        say("  no operands satisfy the preconditions")
+    if answer.witness is not None:
+        _print_witness(proof, picture)
+
+
+def _print_witness(proof: Proof, picture: bool) -> None:
+    from mmaproof.explain import explain
+    from mmaproof.explain.text import Drawing
+    from mmaproof.explain.values import pattern_value
+
+    unit, answer = proof.unit, proof.answer
+    question = answer.question
+    if answer.witness is None:
+        raise ValueError("there is no witness to print")
+    for line in operand_lines(operands_record(question.formats, answer.witness, question.scale_format)):
+        say(f"  {line}")
+    fmt = unit.design.d_format
+    for name, d in answer.outputs.items():
+        say(f"  d = {fmt.hex(d)} = {pattern_value(fmt, d)} on {name}")
+    if proof.ran is not None:
+        say_wrapped(_replayed(unit, answer, proof.ran), "  ")
+    if picture:
+        say("")
+        results().print(Drawing(explain(question.designs[1:], answer.witness)))
+
+
+def _replayed(unit: RtlUnit, answer: Comparison, ran: SourceRun) -> str:
+    """Return in words what the sources did with the witness."""
+    if ran.d is None:
+        return f"not replayed in a simulator: {ran.reason}"
+    fmt = unit.design.d_format
+    text = f"replayed on the sources in {ran.simulator}: d = {fmt.hex(ran.d)}"
+    if ran.undefined:
+        text += f", of which the bits {fmt.hex(ran.undefined)} are undefined"
+    elif ran.d == answer.outputs[answer.question.designs[1].name]:
+        text += ": the difference depends on undefined bits, which the simulator takes otherwise"
+    return text
+
+
+def _test_case(record: dict[str, Any]) -> Case:
+    verdict = record["verdict"]
+    name = f"{record['unit']} is {record['design']}"
+    lines = [] if record["reason"] is None else [record["reason"]]
+    if "witness" in record:
+        witness = record["witness"]
+        lines += operand_lines({n: x for n, x in witness.items() if n not in ("outputs", "simulator")})
+        lines += [f"d = {d} on {who}" for who, d in witness["outputs"].items()]
+    return Case("mmaproof.rtl.prove", name, record["seconds"], verdict, verdict == "equal", tuple(lines))

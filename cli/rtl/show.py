@@ -1,0 +1,94 @@
+"""`mmaproof rtl show`: what was elaborated of a unit, how its ports are mapped, and what was assumed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from mmaproof.cli.options import Json
+from mmaproof.cli.output import print_json, progress, say, say_wrapped
+from mmaproof.cli.rtl.options import UnitPath
+
+if TYPE_CHECKING:
+    from mmaproof.designs.design import Design
+    from mmaproof.rtl import RtlUnit
+
+MOST_KINDS = 12
+"""Kinds of cells that the text lists."""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to ``app``."""
+    app.command("show")(show)
+
+
+def show(path: UnitPath, json: Json = False) -> None:
+    """Elaborate a unit, and say what came out: ports, cells, registers, latency, and what was assumed."""
+    from mmaproof.rtl.meant import read_meant
+
+    with progress(f"elaborating {path}"):
+        unit, meant = read_meant(path)
+    if json:
+        print_json(unit_record(unit, meant))
+    else:
+        print_unit(unit, meant)
+
+
+def unit_record(unit: RtlUnit, meant: Design | None) -> dict[str, Any]:
+    """Return a unit as JSON data."""
+    report, design = unit.report, unit.design
+    return {
+        "unit": design.name,
+        "top": report.top,
+        "elaborator": report.elaborator,
+        "design": None if meant is None else meant.name,
+        **{f"{x}_format": fmt.name for x, fmt in zip("abcd", design.formats, strict=True)},
+        "scale_format": None if design.scale_format is None else design.scale_format.name,
+        "block": design.block,
+        "k": design.k,
+        "ports": {n: {"direction": direction, "bits": bits} for n, (direction, bits) in report.ports.items()},
+        "mapped": dict(report.mapped),
+        "cells": report.cells,
+        "kinds": dict(report.kinds),
+        "registers": report.registers,
+        "latency": report.latency,
+        "unknown": dict(report.unknown),
+        "assumptions": list(report.assumptions),
+        "warnings": list(report.warnings),
+    }
+
+
+def print_unit(unit: RtlUnit, meant: Design | None) -> None:
+    """Print what is known of a unit for a person."""
+    report, design = unit.report, unit.design
+    a, b, c, d = (fmt.name for fmt in design.formats)
+    say(f"{design.name}: module {report.top}")
+    say(f"  d = c + {design.k} products: a {a}, b {b}, c {c}, d {d}{_scales(design)}")
+    if meant is not None:
+        say(f"  meant to be {meant.name}")
+    say("  ports")
+    for name, (direction, bits) in report.ports.items():
+        say(f"    {direction:6} {name}, {bits} bit{'s' * (bits != 1)}")
+    say("  mapped")
+    for name, stated in report.mapped.items():
+        say_wrapped(stated, f"    {name} = ")
+    kinds = [f"{kind} {count}" for kind, count in report.kinds.items()]
+    rest = [f"{len(kinds) - MOST_KINDS} other kinds"] if len(kinds) > MOST_KINDS else []
+    say_wrapped(", ".join(kinds[:MOST_KINDS] + rest), f"  {report.cells} cells: ")
+    say(f"  {report.registers} register bits" + ("" if report.latency is None else f", latency {report.latency}"))
+    if report.unknown:
+        bits = sum(report.unknown.values())
+        what = ", ".join(f"{name} ({count})" for name, count in report.unknown.items())
+        say_wrapped(what, f"  {bits} bits may have any value: ")
+    for text in report.assumptions:
+        say_wrapped(text, "  assumed: ")
+    for text in report.warnings:
+        say_wrapped(text, "  ")
+    say(f"  elaborated by {report.elaborator}")
+
+
+def _scales(design: Design) -> str:
+    if design.scale_format is None:
+        return ""
+    return f", scales {design.scale_format.name} of {design.block} elements each"

@@ -1,0 +1,231 @@
+"""The untouched sources of a unit in a simulator: Icarus Verilog, or Verilator where Icarus does not read them.
+
+A temporary folder has the test bench and what the simulator makes of it. Nothing is written beside the sources.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from mmaproof.designs.design import Design
+from mmaproof.designs.errors import InputError, TargetUnavailable
+from mmaproof.designs.operands import OperandBatch, Operands, pattern_dtype
+from mmaproof.hardware_replay.answers import Rows
+from mmaproof.hardware_replay.rtl_bench import BENCH, ROWS_FILE, Layout, bench_text, layout_of, rows_text
+from mmaproof.hardware_replay.target import Ran, Unit
+from mmaproof.rtl import RtlUnit
+from mmaproof.rtl.unit_file import VHDL
+
+SECONDS = 300.0
+"""How long a simulation, its compilation included, may take by default."""
+
+NONE_INSTALLED = "none is installed: install iverilog (Icarus Verilog) or verilator"
+
+
+@dataclass(frozen=True, slots=True)
+class Simulated:
+    """What a simulator returned: d of each row, and the bits of each d that are undefined there (x or z)."""
+
+    d: tuple[int, ...]
+    undefined: tuple[int, ...]
+    simulator: str
+
+
+def simulate(unit: RtlUnit, batch: OperandBatch, seconds: float = SECONDS) -> Simulated:
+    """Return what the sources of a unit return for a batch of operands.
+
+    Inputs that are free are zeros. Raises TargetUnavailable if no simulator is installed, if none of them reads the
+    sources, or if one takes too long.
+    """
+    if any(Path(x).suffix.lower() in VHDL for x in unit.file.sources):
+        raise TargetUnavailable("sources of VHDL are not run in a simulator")
+    tools = [make for tool, make in _TOOLS.items() if shutil.which(tool)]
+    if not tools:
+        raise TargetUnavailable(NONE_INSTALLED)
+    layout = layout_of(unit)
+    try:
+        bench = bench_text(unit, layout, len(batch))
+    except InputError as problem:
+        raise TargetUnavailable(str(problem)) from problem
+    problems = []
+    for make in tools:
+        with tempfile.TemporaryDirectory(prefix="mmaproof-bench-") as place:
+            folder = Path(place)
+            (folder / "bench.sv").write_text(bench, encoding="utf-8")
+            (folder / ROWS_FILE).write_text(rows_text(layout, batch), encoding="ascii")
+            try:
+                name, printed = make(unit, folder, seconds)
+                return _read(layout, printed, len(batch), name)
+            except _SimulatorError as failure:
+                problems.append(str(failure))
+    raise TargetUnavailable("; ".join(problems))
+
+
+class _SimulatorError(Exception):
+    """A simulator does not read the sources, or does not end."""
+
+
+def _icarus(unit: RtlUnit, folder: Path, seconds: float) -> tuple[str, str]:
+    file = unit.file
+    command = ["iverilog", "-g2012", "-s", BENCH, "-o", "bench.vvp", *_defines(unit)]
+    command += [f"-I{(file.folder / x).resolve()}" for x in file.include]
+    _run("iverilog", [*command, "bench.sv", *_sources(unit)], folder, seconds)
+    return "Icarus Verilog", _run("vvp", ["vvp", "-n", "bench.vvp"], folder, seconds)
+
+
+def _verilator(unit: RtlUnit, folder: Path, seconds: float) -> tuple[str, str]:
+    file = unit.file
+    command = ["verilator", "--binary", "--timing", "-Wno-fatal", "-Wno-lint", "-Wno-style", "-O0", *_defines(unit)]
+    command += [f"-I{(file.folder / x).resolve()}" for x in file.include]
+    command += ["--top-module", BENCH, "--Mdir", "made", "-o", "bench", "bench.sv", *_sources(unit)]
+    _run("verilator", command, folder, seconds)
+    return "Verilator", _run("verilator", [str(folder / "made" / "bench")], folder, seconds)
+
+
+_TOOLS = {"iverilog": _icarus, "verilator": _verilator}
+
+
+def _defines(unit: RtlUnit) -> list[str]:
+    return [f"-D{name}={value}" if value else f"-D{name}" for name, value in unit.file.defines.items()]
+
+
+def _sources(unit: RtlUnit) -> list[str]:
+    return [str((unit.file.folder / x).resolve()) for x in unit.file.sources]
+
+
+def _run(tool: str, command: Sequence[str], folder: Path, seconds: float) -> str:
+    """Return what a program prints. It has ended afterwards, and so has whatever it has started."""
+    process = subprocess.Popen(
+        command,
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        start_new_session=True,
+    )
+    try:
+        printed, _ = process.communicate(timeout=seconds)
+    except subprocess.TimeoutExpired as problem:
+        raise _SimulatorError(f"{tool} takes longer than {seconds:g} s") from problem
+    finally:
+        if process.poll() is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+    if process.returncode:
+        lines = [x for x in printed.splitlines() if x.strip()]
+        wrong = next((x for x in lines if "error" in x.lower()), lines[0] if lines else "no message")
+        raise _SimulatorError(f"{tool} ended with status {process.returncode}: {wrong.strip()}")
+    return printed
+
+
+def _read(layout: Layout, printed: str, rows: int, simulator: str) -> Simulated:
+    lines = [x.strip() for x in printed.splitlines() if x.strip() and not set(x.strip()) - set("01xzXZ")]
+    if len(lines) != rows:
+        raise _SimulatorError(f"{simulator} printed {len(lines)} rows, and {rows} are expected")
+    values, undefined = [], []
+    for line in lines:
+        bits = line[::-1].lower()
+        d = [bits[int(place)] for place in layout.d]
+        values.append(sum(1 << i for i, bit in enumerate(d) if bit == "1"))
+        undefined.append(sum(1 << i for i, bit in enumerate(d) if bit in "xz"))
+    return Simulated(tuple(values), tuple(undefined), simulator)
+
+
+@dataclass(frozen=True, slots=True)
+class SourceRun:
+    """One set of operands on the untouched sources: their d, or why they were not run."""
+
+    d: int | None
+    undefined: int
+    """bits of d that are x or z in the simulator; they are 0 in ``d``"""
+    simulator: str
+    reason: str | None = None
+
+
+class SourcesDisagree(RuntimeError):  # noqa: N818 - named for what happened
+    """The sources in the simulator return something else than the netlist of them, which has no undefined bits."""
+
+
+def run_sources(unit: RtlUnit, operands: Operands, netlist_d: int, seconds: float = SECONDS) -> SourceRun:
+    """Return what the sources return for operands for which the netlist returns ``netlist_d``.
+
+    A dot product that is longer than a pass is a chain of passes, in each of which c is the d before it. Raises
+    SourcesDisagree if nothing is undefined and the simulator returns another d: the netlist is not the sources then.
+    """
+    design = unit.design
+    batch = OperandBatch.of_rows(design.formats, [operands]).padded(design)
+    c, undefined, simulator = operands.c, 0, ""
+    try:
+        for first in range(0, batch.k, design.k):
+            found = simulate(unit, _pass(batch, design, first, c), seconds)
+            c, undefined, simulator = found.d[0], undefined | found.undefined[0], found.simulator
+    except TargetUnavailable as problem:
+        return SourceRun(None, 0, "", str(problem))
+    fmt = design.d_format
+    if not undefined and not any(not x.startswith("free ") for x in unit.circuit.unknown) and c != netlist_d:
+        raise SourcesDisagree(
+            f"{simulator} returns {fmt.hex(c)} for the sources of {design.name}, and the netlist of them "
+            f"{fmt.hex(netlist_d)}"
+        )
+    return SourceRun(c, undefined, simulator)
+
+
+def _pass(batch: OperandBatch, design: Design, first: int, c: int) -> OperandBatch:
+    last = first + design.k
+    scales = []
+    for x in (batch.scale_a, batch.scale_b):
+        block = design.block or 1
+        scales.append(None if x is None else x[:, first // block : last // block])
+    given = np.array([c], dtype=batch.c.dtype)
+    return OperandBatch(batch.a[:, first:last], batch.b[:, first:last], given, *scales)
+
+
+@dataclass(frozen=True)
+class SimulatorTarget:
+    """The sources of a unit in a simulator. A row whose d has undefined bits there is not answered."""
+
+    read: RtlUnit
+
+    @property
+    def name(self) -> str:
+        """``rtl-simulator:`` and the file."""
+        return f"rtl-simulator:{self.read.design.instruction}"
+
+    @property
+    def unit(self) -> Unit:
+        """The module."""
+        return Unit(f"RTL of {self.read.report.top}, simulated")
+
+    @property
+    def designs(self) -> tuple[Design, ...]:
+        """The netlist as a design."""
+        return (self.read.design,)
+
+    def design_of(self, rows: Rows) -> Design:
+        """Return the netlist as a design. Raises InputError for other formats, or for a length that is not its K."""
+        rows.check_formats(self.read.design)
+        if rows.batch.k > self.read.design.k:
+            raise InputError(f"{self.name} takes {self.read.design.k} products at once, and not {rows.batch.k}")
+        return self.read.design
+
+    def run(self, rows: Rows) -> Ran:
+        """Return d of every row; k below the unit's is padded with +0 (scales with 1)."""
+        design = self.design_of(rows)
+        found = simulate(self.read, rows.batch.padded(design))
+        d = np.array(found.d, dtype=pattern_dtype(design.d_format))
+        answered = np.array([x == 0 for x in found.undefined], dtype=bool)
+        problem = None if answered.all() else f"{self.name}: {(~answered).sum()} rows have undefined bits in d"
+        return Ran(d, answered, problem)

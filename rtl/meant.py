@@ -1,0 +1,52 @@
+"""A unit, and the design that it is meant to be: the one that is named for it, else the one that its file names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from mmaproof.designs.catalogue import find_design
+from mmaproof.designs.design import Design
+from mmaproof.designs.errors import DesignError
+from mmaproof.rtl.unit import RtlUnit, read_unit
+from mmaproof.rtl.unit_file import read_unit_file
+
+RTL = "rtl:"
+"""What the name of a netlist begins with."""
+
+
+def read_meant(path: str | Path, design: str | None = None) -> tuple[RtlUnit, Design | None]:
+    """Return the unit of a UNIT.toml, and what it is meant to be; None if nobody says it.
+
+    ``design`` counts more than what the file says. Its formats count where the file states none. Raises as
+    ``read_unit``, and DesignError for a name that no design has.
+    """
+    file = read_unit_file(Path(path))
+    name = design if design is not None else file.design
+    if name is None:
+        return read_unit(path), None
+    try:
+        meant = find_design(name)
+    except DesignError as problem:
+        if design is not None:
+            raise
+        raise DesignError(f"{file.path}: design: {problem}") from problem
+    return read_unit(path, signature=meant.signature), meant
+
+
+def named_design(name: str) -> Design:
+    """Return the design that ``name`` spells: ``rtl:UNIT.toml`` is the netlist of a unit, anything else a design.
+
+    Raises as ``find_design`` and ``read_meant``.
+    """
+    path = name.removeprefix(RTL)
+    return find_design(name) if path == name else read_meant(path)[0].design
+
+
+def in_one_pass(unit: Design, design: Design) -> Design:
+    """Return what one pass of a unit is held against: one step of a design whose instruction is several of them.
+
+    A design that is no chain of such steps is returned as it is.
+    """
+    if unit.k == design.step.L != design.k:
+        return design.one_step()
+    return design

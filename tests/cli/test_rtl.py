@@ -1,0 +1,192 @@
+"""`mmaproof rtl`: what a person and a program get about a unit, and the exit status."""
+
+import tomllib
+from xml.etree import ElementTree
+
+import pytest
+from support.commands import only_json
+from support.small_units import COMBINATIONAL, DESIGN, PIPELINE, WRONG, write_unit
+
+pytest.importorskip("pyosys")
+
+OPERANDS = ("--a", "0x2,0xf", "--b", "0x3,0x5", "--c", "0x00000064")
+
+
+@pytest.fixture(scope="module")
+def unit(tmp_path_factory):
+    return write_unit(tmp_path_factory.mktemp("unit"))
+
+
+@pytest.fixture(scope="module")
+def wrong(tmp_path_factory):
+    return write_unit(tmp_path_factory.mktemp("wrong"), WRONG)
+
+
+def test_what_was_elaborated_is_shown(run, unit):
+    status, out, err = run("rtl", "show", str(unit))
+    assert (status, err) == (0, "")
+    lines = out.splitlines()
+    assert lines[0] == f"rtl:{unit}: module dot"
+    assert "  d = c + 2 products: a int4, b int4, c int32, d int32" in lines
+    assert "    input  a, 8 bits" in lines
+    assert "  0 register bits" in lines
+    record = only_json(run("rtl", "show", str(unit), "--json")[1])
+    assert (record["top"], record["k"], record["kinds"]["$mul"], record["latency"]) == ("dot", 2, 2, None)
+    assert record["ports"]["d"] == {"direction": "output", "bits": 32}
+
+
+def test_a_unit_runs(run, unit):
+    status, out, err = run("rtl", "run", str(unit), *OPERANDS)
+    assert (status, out, err) == (0, "0x00000065 = +101\n", "")
+    assert only_json(run("rtl", "run", str(unit), *OPERANDS, "--json")[1])["d"] == "0x00000065"
+
+
+def test_a_right_unit_is_equal(run, unit, tmp_path):
+    junit = tmp_path / "result.xml"
+    status, out, err = run("rtl", "prove", str(unit), DESIGN, "--k", "2", "--no-search", "--junit", str(junit))
+    assert (status, err, out.splitlines()[0]) == (0, "", f"equal: rtl:{unit} and {DESIGN}")
+    suite = ElementTree.parse(junit).getroot()
+    assert suite.attrib["failures"] == suite.attrib["errors"] == "0"
+    assert [x.attrib["name"] for x in suite] == [f"rtl:{unit} is {DESIGN}"]
+
+
+def test_a_wrong_unit_is_different_and_the_operands_say_where(run, wrong, tmp_path):
+    junit, found = tmp_path / "result.xml", tmp_path / "found.jsonl"
+    arguments = (str(wrong), DESIGN, "--k", "2", "--junit", str(junit), "-o", str(found))
+    status, out, err = run("rtl", "prove", *arguments, "--json")
+    record = only_json(out)
+    assert (status, err, record["verdict"]) == (1, "", "different")
+    assert record["witness"]["a"][1] == "0xb"
+    outputs = record["witness"]["outputs"]
+    assert outputs[f"rtl:{wrong}"] != outputs[DESIGN]
+    assert found.read_text().count("\n") >= 1
+    suite = ElementTree.parse(junit).getroot()
+    assert suite.attrib["failures"] == "1"
+    assert suite[0][0].tag == "failure"
+    assert "a = 0x0,0xb" in suite[0][0].text
+
+
+def test_an_unknown_verdict_is_an_error_of_junit(run, tmp_path):
+    path = write_unit(tmp_path, WRONG)
+    junit = tmp_path / "result.xml"
+    arguments = (
+        str(path),
+        DESIGN,
+        "--k",
+        "2",
+        "--no-search",
+        "--no-store",
+        "--timeout",
+        "0.0001s",
+        "--junit",
+        str(junit),
+    )
+    status, out, _ = run("rtl", "prove", *arguments)
+    assert (status, out.split(":")[0]) == (3, "unknown")
+    suite = ElementTree.parse(junit).getroot()
+    assert (suite.attrib["errors"], suite[0][0].tag) == ("1", "error")
+
+
+def test_what_it_is_meant_to_be_has_to_be_said(run, unit):
+    status, out, err = run("rtl", "prove", str(unit))
+    assert (status, out) == (2, "")
+    assert "what is it meant to be?" in err
+
+
+def test_the_file_may_say_it(run, tmp_path):
+    path = write_unit(tmp_path, design=DESIGN)
+    assert run("rtl", "prove", str(path), "--k", "2", "--no-search")[0] == 0
+
+
+def test_properties_are_asked_of_the_netlist(run, unit, wrong, tmp_path):
+    assert run("rtl", "check", str(unit), "exchange-symmetric")[0] == 0
+    junit = tmp_path / "result.xml"
+    status, out, _ = run("rtl", "check", str(wrong), "exchange-symmetric", "--json", "--junit", str(junit))
+    assert (status, only_json(out)["verdict"]) == (1, "violated")
+    assert ElementTree.parse(junit).getroot().attrib["failures"] == "1"
+
+
+def test_a_first_map_is_read_again(run, tmp_path):
+    (tmp_path / "dot.sv").write_text(COMBINATIONAL)
+    path = tmp_path / "unit.toml"
+    status, out, err = run("rtl", "init", str(tmp_path / "dot.sv"), "--top", "dot", "-o", str(path), "--design", DESIGN)
+    assert (status, out) == (0, "")
+    assert "check it" in err
+    assert run("rtl", "run", str(path), *OPERANDS)[1].splitlines()[0].startswith("0x00000065")
+    again = run("rtl", "init", str(tmp_path / "dot.sv"), "--top", "dot", "-o", str(path))
+    assert again[0] == 2
+    assert "the file exists" in again[2]
+
+
+def test_a_first_map_has_the_clock_and_what_is_tied(run, tmp_path):
+    (tmp_path / "dot.sv").write_text(PIPELINE)
+    status, out, _ = run("rtl", "init", str(tmp_path / "dot.sv"), "--top", "dot")
+    held = tomllib.loads(out)
+    assert status == 0
+    assert held["clock"] == {"clock": "clk", "latency": 2}
+    assert held["tied"] == {"rst_n": 1}
+    assert held["ports"] == {"a": "a", "b": "b", "c": "c", "d": "d"}
+
+
+BAD = {
+    "syntax": (COMBINATIONAL.replace("endmodule", "end"), {}, "dot.sv:"),
+    "no module": (COMBINATIONAL, {"top": "dots"}, "dots"),
+    "port": (COMBINATIONAL, {"ports": {"a": "x", "b": "b", "c": "c", "d": "d"}}, "there is no port x"),
+    "width": (COMBINATIONAL, {"ports": {"a": "a[6:0]", "b": "b", "c": "c", "d": "d"}}, "7 bits"),
+    "no file": (COMBINATIONAL, {"sources": ["dots.sv"]}, "there is no file"),
+    "key": (COMBINATIONAL, {"soruces": ["dot.sv"]}, "did you mean sources"),
+    "loop": (
+        COMBINATIONAL.replace("assign d = c + first", "wire [31:0] e;\n  assign e = e ^ c;\n  assign d = e + first"),
+        {},
+        "combinational loop",
+    ),
+    "latch": (
+        COMBINATIONAL.replace("assign d = c + first + second;", "always_latch if (a[0]) d = c + first + second;"),
+        {},
+        "latch",
+    ),
+    "clock": (PIPELINE, {"tied": {"rst_n": 1}}, "input clk"),
+}
+
+
+@pytest.mark.parametrize("what", BAD)
+def test_what_is_wrong_is_said_in_one_line(run, tmp_path, what):
+    source, changes, said = BAD[what]
+    path = write_unit(tmp_path, source, **changes)
+    status, out, err = run("rtl", "prove", str(path), DESIGN)
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert said in err
+
+
+def test_without_yosys_it_says_what_to_install(run, unit, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "pyosys", None)
+    status, out, err = run("rtl", "show", str(unit))
+    assert (status, out) == (3, "")
+    assert "mmaproof[rtl]" in err
+
+
+def test_what_a_unit_is_meant_to_be_is_covered_and_run_on_it(run, tmp_path):
+    path = write_unit(tmp_path, WRONG.replace("-4'sd5", "4'sd0"), design=f"{DESIGN}@L=2")
+    status, out, _ = run("cover", f"rtl:{path}", "-n", "5", "--timeout", "1s", "--json")
+    assert status in (0, 3)
+    assert only_json(out)["wrong"] == 0
+    other = write_unit(tmp_path, WRONG.replace("(y == -4'sd5) ? 0 :", "1 +"), design=f"{DESIGN}@L=2")
+    status, out, _ = run("cover", f"rtl:{other}", "-n", "5", "--timeout", "1s")
+    assert status == 1
+    assert "returns something else for 5 of 5 vectors" in out
+
+
+def test_units_are_designs_of_other_commands(run, unit, wrong):
+    assert run("compare", f"rtl:{unit}", f"rtl:{wrong}")[0] == 1
+    assert run("run", f"rtl:{unit}", *OPERANDS)[1] == "0x00000065 = +101\n"
+    status, out, _ = run("suite", f"rtl:{unit}", f"rtl:{wrong}", "--json", "--jobs", "1")
+    assert (status, len(only_json(out)["kinds"])) == (0, 1)
+
+
+@pytest.mark.middle
+def test_what_design_a_unit_is(run, unit):
+    status, out, _ = run("rtl", "identify", str(unit), "--json", "--timeout", "120s")
+    record = only_json(out)
+    assert (status, record["identified"], record["interface"], record["k"]) == (0, True, "s32.s4.s4.s32", 2)
+    assert record["proof"]["verdict"] == "equivalent"
+    assert record["parameters"]["integer_overflow"] == "wrap"
