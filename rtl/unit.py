@@ -54,6 +54,8 @@ class RtlUnit:
     file: UnitFile
     design: Design
     report: RtlReport
+    ports: Mapping[str, Port]
+    """the ports of the top module, as they are declared"""
 
     @property
     def circuit(self) -> Circuit:
@@ -80,6 +82,7 @@ def read_unit(
     signature_of_unit = _signature(file, signature)
     netlist = elaborate(file, seconds=seconds, memory_bytes=memory_bytes)
     module = read_module(file.top, netlist, most_cells)
+    declared = module.ports
     module, tied = _tied(file, module)
     ports = {n: x for n, x in module.ports.items() if x.direction == "input"}
     inputs, products = _inputs(file, signature_of_unit, module)
@@ -107,7 +110,7 @@ def read_unit(
         (FACTS_ABOUT_X, PRIORITY, *said, *(f"tied: {x}" for x in tied)),
         netlist.warnings,
     )
-    return RtlUnit(file, design, report)
+    return RtlUnit(file, design, report, declared)
 
 
 def _signature(file: UnitFile, given: Signature | None) -> Signature:
