@@ -100,11 +100,11 @@ def _extended(v: Sequence[Column], w: Sequence[int], i: Sequence[int]) -> Column
 
 
 def _all(v: Sequence[Column], w: Sequence[int], i: Sequence[int]) -> Column:
-    return np.bitwise_and.reduce(v)
+    return np.asarray(np.bitwise_and.reduce(v))
 
 
 def _any(v: Sequence[Column], w: Sequence[int], i: Sequence[int]) -> Column:
-    return np.bitwise_or.reduce(v)
+    return np.asarray(np.bitwise_or.reduce(v))
 
 
 _ONE: Final = np.uint64(1)

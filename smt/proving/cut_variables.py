@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from pysmt.environment import Environment
 from pysmt.fnode import FNode
@@ -17,13 +17,22 @@ from pysmt.typing import BOOL
 
 from mmaproof.smt.proving.asked import Lemmas
 from mmaproof.smt.proving.laws import Law, of_law
-from mmaproof.smt.proving.samples import Samples
 from mmaproof.smt.solving.verdict import Status
 
 LEMMA_SECONDS = 30.0
 """Seconds that one query may take."""
 WIDENINGS = 3
 """Stages by which the cut of a lemma is moved back before the lemma is given up."""
+
+
+class SampleValues(Protocol):
+    """Values of terms on samples: ``Samples``, or ``Columns``."""
+
+    def define(self, variable: FNode, values: Any) -> None:
+        """Define the values of a variable that is not among the operands."""
+
+    def values(self, term: FNode) -> Any:
+        """Return the values of a term, one for each sample."""
 
 
 class FalseFactError(Exception):
@@ -41,7 +50,7 @@ class _Cut:
 class CutVariables:
     """The variables of one proof, and the facts about them."""
 
-    def __init__(self, lemmas: Lemmas, samples: Samples, environment: Environment) -> None:
+    def __init__(self, lemmas: Lemmas, samples: SampleValues, environment: Environment) -> None:
         self._lemmas, self._samples, self._environment = lemmas, samples, environment
         self._terms: Any = environment.formula_manager
         self._cuts: dict[FNode, _Cut] = {}

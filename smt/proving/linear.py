@@ -8,7 +8,7 @@ them: it asks for what is known of the range of a sum, and the caller proves tha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +21,7 @@ Bounds = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """``constant + sum(coefficient * variable)`` modulo ``2**width``, coefficients and constant reduced to the range."""
+    """``constant + sum(coefficient * variable)`` modulo ``2**width``, coefficients and constant from 0 on."""
 
     width: int
     terms: tuple[tuple[FNode, int], ...]
@@ -69,9 +69,9 @@ class Form:
 class Linear:
     """Reads terms as forms over variables.
 
-    ``summand`` says of a variable whether it is read in two's complement (None: it is no number; a truth value is 0 or 1). ``extended`` returns
-    the form, modulo ``2**width``, of a term of fewer bits extended, or None where nothing is known. ``doubled`` returns
-    the form of twice a term, or None; ``bitwise`` that of an exclusive or, or None.
+    ``summand`` says of a variable whether it is read in two's complement (None: it is no number); a truth value is 0 or
+    1. ``extended`` returns the form, modulo ``2**width``, of a term of fewer bits extended, or None where nothing is
+    known. ``doubled`` returns the form of twice a term, or None; ``bitwise`` that of an exclusive or, or None.
     """
 
     def __init__(
@@ -110,38 +110,37 @@ class Linear:
             return Form.of(width, (), node.constant_value())
         if node.is_symbol():
             return None if self._summand(node) is None else Form.of(width, ((node, 1),), 0)
-        if kind == op.BV_XOR:
-            return self._bitwise(node)
-        if kind == op.ITE:
-            return self._choice(node, width)
-        parts = [self._forms[x] for x in _parts(node)]
-        if kind == op.BV_CONCAT:
-            return self._concatenated(node, width)
-        if any(x is None for x in parts) or not parts:
+        special = {op.BV_XOR: lambda: self._bitwise(node), op.ITE: lambda: self._choice(node, width)}
+        special[op.BV_CONCAT] = lambda: self._concatenated(node, width)
+        if kind in special:
+            return special[kind]()
+        parts = [form for x in _parts(node) if (form := self._forms[x]) is not None]
+        if not parts or len(parts) < len(_parts(node)):
             return None
-        x = parts[0]
-        if x is None:
-            return None
-        match kind:
-            case op.BV_ADD | op.BV_SUB:
-                y = parts[1]
-                return None if y is None else x.plus(y if kind == op.BV_ADD else y.times(-1))
+        return self._combined(node, parts, width)
+
+    def _combined(self, node: FNode, parts: Sequence[Form], width: int) -> Form | None:
+        """Return the form of an operation on sums."""
+        x, last = parts[0], parts[-1]
+        found = None
+        match node.node_type():
+            case op.BV_ADD:
+                found = x.plus(last)
+            case op.BV_SUB:
+                found = x.plus(last.times(-1))
             case op.BV_NEG:
-                return x.times(-1)
+                found = x.times(-1)
             case op.BV_NOT:
-                return x.times(-1).plus(Form.of(width, (), -1))
-            case op.BV_MUL:
-                y = parts[1]
-                if y is None or (x.terms and y.terms):
-                    return None
-                return x.times(y.constant) if not y.terms else y.times(x.constant)
-            case op.BV_LSHL if node.arg(1).is_bv_constant():
-                return x.shifted(min(node.arg(1).constant_value(), width), width)
-            case op.BV_EXTRACT:
-                return x.cut(width) if node.bv_extract_start() == 0 else None
+                found = x.times(-1).plus(Form.of(width, (), -1))
+            case op.BV_MUL if not (x.terms and last.terms):
+                found = x.times(last.constant) if not last.terms else last.times(x.constant)
+            case op.BV_LSHL:
+                found = x.shifted(min(node.arg(1).constant_value(), width), width)
+            case op.BV_EXTRACT if node.bv_extract_start() == 0:
+                found = x.cut(width)
             case op.BV_ZEXT | op.BV_SEXT:
-                return self._extension(node.arg(0), x, width, kind == op.BV_SEXT)
-        return None
+                found = self._extension(node.arg(0), x, width, node.is_bv_sext())
+        return found
 
     def _choice(self, node: FNode, width: int) -> Form | None:
         """Return the form of a choice between two constants, whose truth value counts as 0 or 1."""

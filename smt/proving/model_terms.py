@@ -258,7 +258,7 @@ class ModelTerms(CutPlaces[FNode, FNode], LawfulTerms):
     def _fact(self, what: str, relation: str, formula: FNode) -> bool:
         """Note a formula about variables if it is proved."""
         if formula.is_true() or not self.cuts.is_news(formula):
-            return formula.is_true()
+            return bool(formula.is_true())
         if not self.cuts.holds(what, relation, formula, newest=True, seconds=FACT_SECONDS):
             return False
         self.cuts.note(formula)
@@ -279,7 +279,8 @@ class ModelTerms(CutPlaces[FNode, FNode], LawfulTerms):
         least = -(1 << (x.width - 1)) if x.signed else 0
         outside = [self.less(x, low)] if bounds[0] > least else []
         outside += [self.less(high, x)] if bounds[1] < least + (1 << x.width) - 1 else []
-        return self.negation(self.any_of(outside)).data
+        formula: FNode = self.negation(self.any_of(outside)).data
+        return formula
 
     def _bound_exponent(self, x: Word[FNode]) -> None:
         found = next((s for s in reversed(self.signals) if s.variable is x.data), None)
@@ -290,27 +291,28 @@ class ModelTerms(CutPlaces[FNode, FNode], LawfulTerms):
 
     def range_of(self, term: FNode) -> Bounds | None:
         """Return bounds of a signed term that follow from those of its variables, to be proved."""
-        width = term.bv_width()
         if term in self.bounds:
             return self.bounds[term]
         if term.is_bv_constant():
-            return term.bv_signed_value(), term.bv_signed_value()
+            value = int(term.bv_signed_value())
+            return value, value
         if term.is_bv_sext():
             return self.range_of(term.arg(0))
         if term.is_bv_zext() and term.arg(0).is_symbol():
             return self.bounds.get(term.arg(0), (0, (1 << term.arg(0).bv_width()) - 1))
         if term.is_ite() or term.is_bv_add() or term.is_bv_sub():
             parts = [self.range_of(x) for x in term.args()[-2:]]
-            if parts[0] is None or parts[1] is None:
-                return None
-            (low, high), (other_low, other_high) = parts[0], parts[1]
-            if term.is_ite():
-                return min(low, other_low), max(high, other_high)
-            if term.is_bv_sub():
-                other_low, other_high = -other_high, -other_low
-            low, high = low + other_low, high + other_high
-            return (low, high) if -(1 << (width - 1)) <= low and high < 1 << (width - 1) else None
+            if parts[0] is not None and parts[1] is not None:
+                return self._joined(term, parts[0], parts[1])
         return None
+
+    def _joined(self, term: FNode, x: Bounds, y: Bounds) -> Bounds | None:
+        if term.is_ite():
+            return min(x[0], y[0]), max(x[1], y[1])
+        if term.is_bv_sub():
+            y = -y[1], -y[0]
+        low, high, half = x[0] + y[0], x[1] + y[1], 1 << (term.bv_width() - 1)
+        return (low, high) if -half <= low and high < half else None
 
     # --- maxima -----------------------------------------------------------------------------------------------
 
@@ -369,7 +371,7 @@ class ModelTerms(CutPlaces[FNode, FNode], LawfulTerms):
         for x in map(self.rewritten, xs):
             if x.is_symbol():
                 self.added[x] = True
-        bounds = [self.range_of(x) for x in xs]
+        bounds = [self.range_of(x) for x in xs if x.is_bv_constant() or x in self.bounds]
         known = [b for b in bounds if b is not None and b[0] <= 0 <= b[1]]
         if len(known) == len(xs) > 1:
             self._added[self.rewritten(total)] = sum(b[0] for b in known), sum(b[1] for b in known)

@@ -72,6 +72,8 @@ class NetSweep:
         self._summands: dict[FNode, bool] = {}
         self._sums: dict[tuple[FNode, ...], list[tuple[FNode, Form]]] = {}
         """variables of sums by the variables that they add, with their forms"""
+        self._totals: set[FNode] = set()
+        """those that are sums of the model"""
         self._forms: dict[FNode, Form] = {}
         """the form of a variable of a sum over the words that it adds"""
         self._halves: dict[FNode, BitwiseFunction] = {}
@@ -110,8 +112,9 @@ class NetSweep:
         for x in self._model.signals:
             if x.width and x.definition in self._model.totals:
                 form = self._linear.form(x.definition)
-                if form is not None and len(form.terms) > 1:
+                if form is not None and len(form.terms) > 1 and not form.constant:
                     self._summands[x.variable] = x.signed
+                    self._totals.add(x.variable)
                     self._note_sum(x.variable, form)
         for fold in self._model.folds:
             self._maxima[frozenset(fold.parts)] = fold.variable
@@ -221,16 +224,11 @@ class NetSweep:
 
     def _expanded(self, form: Form) -> Form:
         """Return a form over words that are no sums."""
-        while any(v in self._forms for v, _ in form.terms):
+        while sums := [v for v, _ in form.terms if v in self._forms and self._is_whole(v, form.width)]:
             total = Form.of(form.width, (), form.constant)
             for variable, coefficient in form.terms:
-                inner = self._forms.get(variable)
-                if inner is None:
-                    part = Form.of(form.width, ((variable, 1),), 0)
-                else:
-                    terms, constant = inner.centred()
-                    part = Form.of(form.width, terms, constant)
-                total = total.plus(part.times(coefficient))
+                terms = self._forms[variable].centred()[0] if variable in sums else ((variable, 1),)
+                total = total.plus(Form.of(form.width, terms, 0).times(coefficient))
             form = total
         return form
 
@@ -240,16 +238,16 @@ class NetSweep:
         for variable, other in self._sums.get(tuple(v for v, _ in terms), ()):
             known = other.centred()[0]
             factor, rest = divmod(terms[0][1], known[0][1])
-            if not rest and all(
-                (c - factor * k) % (1 << form.width) == 0 for (_, c), (_, k) in zip(terms, known, strict=True)
-            ):
-                if not any(c == name for c in ()) and self._name(variable) == "sum":
+            pairs = zip(terms, known, strict=True)
+            alike = not rest and all((c - factor * k) % (1 << form.width) == 0 for (_, c), (_, k) in pairs)
+            if alike and self._is_whole(variable, form.width):
+                if name and variable in self._totals:
                     self.matched.append(MatchedNet(name, "sum", "equal" if factor == 1 else f"times {factor}"))
                 return variable, factor
         bounds = [self._range(v) for v, _ in terms]
-        low = sum(min(c * b[0], c * b[1]) for (_, c), b in zip(terms, bounds, strict=True))
-        high = sum(max(c * b[0], c * b[1]) for (_, c), b in zip(terms, bounds, strict=True))
+        low, high = self._range_of_sum(terms)
         width = max(low if low >= 0 else ~low, high if high >= 0 else ~high).bit_length() + 1
+        self._model.used.add(Law(Operation.LINEAR, width))
         m = self._terms
         total = None
         for variable, coefficient in terms:
@@ -265,6 +263,19 @@ class NetSweep:
             self._model.note_bounds_of_sum(Word(variable, width, True, self._model), (low, high))
         self._relations.add_number("sum of some terms", variable, total, True)
         return variable, 1
+
+    def _range_of_sum(self, terms: Iterable[tuple[FNode, int]]) -> tuple[int, int]:
+        """Return bounds of a sum of multiples of variables, as integers."""
+        ends = [sorted(c * end for end in self._range(v)) for v, c in terms]
+        return sum(x[0] for x in ends), sum(x[1] for x in ends)
+
+    def _is_whole(self, variable: FNode, width: int) -> bool:
+        """Return whether the variable of a sum is that sum modulo 2**width: as an integer, or of fewer bits."""
+        if width <= variable.bv_width():
+            return True
+        low, high = self._range_of_sum(self._forms[variable].centred()[0])
+        half = 1 << (variable.bv_width() - 1)
+        return -half <= low and high < half
 
     def _range(self, variable: FNode) -> tuple[int, int]:
         known = self._model.bounds.get(variable)
@@ -311,9 +322,8 @@ class NetSweep:
             "sum", "fits its word", self._terms.Equals(back, whole), seconds=NET_SECONDS, widenings=0
         ):
             return None
-        inner_form = self._forms.get(variable)
-        base = Form.of(width, ((variable, 1),), 0) if inner_form is None else Form.of(width, *_integers(inner_form))
-        return base.times(factor).plus(Form.of(width, (), constant))
+        self._model.used.add(Law(Operation.LINEAR, wide))
+        return self._expanded(Form.of(width, ((variable, factor),), constant))
 
     # --- carry-save adders ------------------------------------------------------------------------------------
 
@@ -487,7 +497,3 @@ class NetSweep:
                 self._model.note_bounds_of_maximum(Word(variable, own, True, self._model), both)
         self.matched.append(MatchedNet(name, f"maximum of {len(parts)} exponents", f"offset by {offset}"))
         return moved(variable)
-
-
-def _integers(form: Form) -> tuple[tuple[tuple[FNode, int], ...], int]:
-    return form.centred()

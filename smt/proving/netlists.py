@@ -44,8 +44,8 @@ def prove_netlist(
     """Try to prove a claim about a design and a netlist under the precondition of ``question``.
 
     ``claim`` runs the design over the algebra that it is given, then calls the function that it is given, and runs the
-    netlist; it returns how the results are related. ``patterns`` are the formats of the operand symbols, and ``of_d`` is
-    that of results. The ``rows``
+    netlist; it returns how the results are related. ``patterns`` are the formats of the operand symbols, and ``of_d``
+    is that of results. The ``rows``
     are operands that meet the precondition.
     """
     started = time.monotonic()
