@@ -63,6 +63,8 @@ class Case:
     """the search that found no witness"""
     tried: list[LemmaVerdict] = field(default_factory=list)
     """lemmas of strategies that gave no proof"""
+    lead: str = ""
+    """where a proof failed, for whoever looks for the reason"""
 
     @property
     def seconds(self) -> float:
@@ -222,6 +224,7 @@ def nets(case: Case) -> QuestionVerdict | None:
     if proof.proved:
         return case.implied(tuple(x for x in lemmas if x.status is Status.PROVED), case.limits)
     case.tried += lemmas
+    case.lead = proof.lead
     return None
 
 
@@ -251,7 +254,10 @@ def stages(case: Case) -> QuestionVerdict | None:
 
 def one_piece(case: Case) -> QuestionVerdict:
     """Ask the solvers about the whole question, within all the time that is left."""
-    return case.concluded(case.decide(case.question, case.limits, met=case.met), case.tried)
+    found = case.concluded(case.decide(case.question, case.limits, met=case.met), case.tried)
+    if found.status is Status.UNKNOWN and case.lead:
+        return replace(found, reason=f"{found.reason}; {case.lead}")
+    return found
 
 
 Strategy = Callable[[Case], QuestionVerdict | None]

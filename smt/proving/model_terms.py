@@ -291,15 +291,16 @@ class ModelTerms(CutPlaces[FNode, FNode], LawfulTerms):
 
     def range_of(self, term: FNode) -> Bounds | None:
         """Return bounds of a signed term that follow from those of its variables, to be proved."""
-        if term in self.bounds:
-            return self.bounds[term]
+        known = self.bounds.get(term)
+        if known is not None:
+            return known
         if term.is_bv_constant():
             value = int(term.bv_signed_value())
             return value, value
         if term.is_bv_sext():
             return self.range_of(term.arg(0))
         if term.is_bv_zext() and term.arg(0).is_symbol():
-            return self.bounds.get(term.arg(0), (0, (1 << term.arg(0).bv_width()) - 1))
+            return self.bounds.get(term.arg(0), (0, (1 << int(term.arg(0).bv_width())) - 1))
         if term.is_ite() or term.is_bv_add() or term.is_bv_sub():
             parts = [self.range_of(x) for x in term.args()[-2:]]
             if parts[0] is not None and parts[1] is not None:

@@ -86,7 +86,16 @@ class NetSweep:
         self._linear = Linear(environment, self._is_summand, self._extended, self._twice, self._bitwise)
         self.matched: list[MatchedNet] = []
         self.unmatched: list[str] = []
+        self._unmatched_since: str | None = None
         self._take_model()
+
+    def lead(self) -> str:
+        """Return the first word of the design that no net carries, and the first net after the last one matched."""
+        carried = {x.signal for x in self.matched}
+        missing = next((x.name for x in self._model.signals if x.width and x.name not in carried), None)
+        of_design = "" if missing is None else f"no net is proved to carry {missing!r} of the design"
+        of_netlist = f"the first net that is not matched is {self._unmatched_since}" if self._unmatched_since else ""
+        return "; ".join(x for x in (of_design, of_netlist) if x)
 
     # --- the model's variables --------------------------------------------------------------------------------
 
@@ -154,7 +163,9 @@ class NetSweep:
             found = self._related(name, term)
         if found is None:
             self.unmatched.append(name)
+            self._unmatched_since = self._unmatched_since or name
             return term
+        self._unmatched_since = None
         return found
 
     def _is_plain(self, term: FNode) -> bool:
@@ -271,10 +282,11 @@ class NetSweep:
 
     def _is_whole(self, variable: FNode, width: int) -> bool:
         """Return whether the variable of a sum is that sum modulo 2**width: as an integer, or of fewer bits."""
-        if width <= variable.bv_width():
+        own = self._width(variable)
+        if width <= own:
             return True
         low, high = self._range_of_sum(self._forms[variable].centred()[0])
-        half = 1 << (variable.bv_width() - 1)
+        half = 1 << (own - 1)
         return -half <= low and high < half
 
     def _range(self, variable: FNode) -> tuple[int, int]:

@@ -26,10 +26,14 @@ CLAIM_WIDENINGS = 12
 
 @dataclass(frozen=True)
 class NetlistProof(StagedProof):
-    """A staged proof of a netlist, the nets that were matched, in order, and those that were not."""
+    """A staged proof of a netlist, the nets that were matched, in order, and those that were not.
+
+    ``lead`` says where a proof that failed lost the design.
+    """
 
     matched: tuple[MatchedNet, ...] = ()
     unmatched: tuple[str, ...] = ()
+    lead: str = ""
 
 
 def prove_netlist(
@@ -75,4 +79,5 @@ def prove_netlist(
         proved, reason = False, Cause.TIMEOUT.reason(f"no proof net by net within {limits}")
     matched = tuple(x for s in sweeps for x in s.matched)
     unmatched = tuple(x for s in sweeps for x in s.unmatched)
-    return NetlistProof(proved, lemmas.found(), time.monotonic() - started, reason, matched, unmatched)
+    lead = "" if proved else "; ".join(s.lead() for s in sweeps)
+    return NetlistProof(proved, lemmas.found(), time.monotonic() - started, reason, matched, unmatched, lead)
