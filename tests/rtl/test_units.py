@@ -330,3 +330,17 @@ def test_questions_about_netlists(tmp_path: Path) -> None:
         check_property("products-exact", first)
     with pytest.raises(DesignError, match="no multiple of it"):
         evaluate(first, Operands((1, 2, 3), (1, 2, 3), 0))
+
+
+def test_a_result_that_depends_on_undefined_bits_is_unknown(tmp_path: Path) -> None:
+    defined = read_unit(write_unit(tmp_path / "defined", COMBINATIONAL)).design
+    sources = {True: "logic k; ", False: "logic k; wire u = k; "}
+    for matters, held in sources.items():
+        wrong = "k" if matters else "u & a0[0] & b0[0] & ~a0[0]"
+        source = COMBINATIONAL.replace("assign d =", f"{held}assign d = $signed({{1'b0, {wrong}}}) +")
+        unit = read_unit(write_unit(tmp_path / str(matters), source))
+        assert sum(unit.report.unknown.values()) == 1
+        found = compare(defined, unit.design, k=2, limits=Limits(30, 4 << 30))
+        assert found.status is (Status.UNKNOWN if matters else Status.PROVED)
+        if matters:
+            assert found.reason is not None and found.reason.startswith("undefined bits: ")
