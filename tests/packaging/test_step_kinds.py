@@ -43,7 +43,6 @@ ALLOWED: dict[str, tuple[set[str], str]] = {
         _DRAWN,
     ),
     "explain/words.py": ({"FlushedSign", "Subnormals", "Widening"}, _DRAWN),
-    "rtl/unit.py": ({"NetlistStep"}, "a unit that is read from RTL is such a step"),
     "algorithms/arithmetic.py": ({"NanCode", "NegativeZero", "Overflow"}, _OUTSIDE),
     "properties/library/rounding.py": (
         {"Overflow"},
