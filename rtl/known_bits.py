@@ -59,23 +59,26 @@ for _name in sorted(Algebra.__abstractmethods__ - {"_known"}):
 
 
 def constants_and_copies(
-    module: Module, registers: Mapping[int, Register], order: list[int], *, is_steady: bool
+    module: Module, registers: Mapping[int, Register], order: list[int], steady_with: Bit | None
 ) -> dict[Bit, Bit]:
     """Return, for nets that are constants or copies of other nets, what they are.
 
-    ``registers`` are cells by their numbers, ``order`` has the others, each after what drives it. With ``is_steady``,
-    a register that loads a constant is that constant: its first cycles are of no interest.
+    ``registers`` are cells by their numbers, ``order`` has the others, each after what drives it. A register that loads
+    a constant with the clock ``steady_with``, and is never set without it, is that constant: its first cycles are of no
+    interest. With None, no register is a constant.
     """
     known: dict[Bit, Bit] = {}
     while True:
         wires, first_at = _computed(module, registers, order, known)
         more: dict[Bit, Bit] = {}
         for register in registers.values():
+            if register.clock != steady_with or _may_load(wires, register):
+                continue
             for q, d in zip(register.q, register.d, strict=True):
                 place = wires.find(d)
                 if q not in known and place is not None and place[0] == CONSTANT:
                     more[q] = "1" if place[1] else "0"
-        if not more or not is_steady:
+        if not more:
             break
         known |= more
     found = dict(known)
@@ -87,6 +90,15 @@ def constants_and_copies(
         elif first_at[place] != bit:
             found[bit] = first_at[place]
     return found
+
+
+def _may_load(wires: Wires[Any, Any], register: Register) -> bool:
+    """Return whether something may set a register without the clock."""
+    for bit, active in register.loads:
+        place = wires.find(bit)
+        if place is None or place[0] != CONSTANT or bool(place[1]) is active:
+            return True
+    return False
 
 
 def _computed(

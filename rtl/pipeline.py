@@ -23,14 +23,14 @@ _CHOICE = frozenset({"$mux", "$_MUX_"})
 class Structure:
     """A module whose constants are wired, with what drives what, as seen from d."""
 
-    def __init__(self, module: Module, path: str, result: Bits, *, is_steady: bool = True) -> None:
-        """Wire the constants of a module, among them those of registers if its state is steady.
+    def __init__(self, module: Module, path: str, result: Bits, steady_with: Bit | None) -> None:
+        """Wire the constants of a module, among them registers that load constants with the clock ``steady_with``.
 
         Raises InputError where d depends on a cell that is not covered, or on a loop without a register.
         """
         registers = registers_of(module)
         order = in_order(module, drivers_of(module), registers)
-        replaced = constants_and_copies(module, registers, order, is_steady=is_steady)
+        replaced = constants_and_copies(module, registers, order, steady_with)
         self.path = path
         self.module = with_constants(module, replaced)
         self.result: Bits = tuple(replaced.get(bit, bit) for bit in result)

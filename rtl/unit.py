@@ -242,7 +242,7 @@ def _circuit(
     if clock is not None and net is not None and len(net) != 1:
         raise InputError(f"{path}: [clock] clock: {clock.port} has {len(net)} bits, and one is expected")
     start = _start(file, ports)
-    structure = Structure(module, path, result, is_steady=start is None)
+    structure = Structure(module, path, result, net[0] if net is not None and start is None else None)
     structure.check_registers(None if net is None else net[0], () if start is None else start.nets)
     said = []
     if start is None:

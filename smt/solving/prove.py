@@ -42,12 +42,19 @@ def prove(
     a symbol that does not occur). ``confirm`` evaluates it without a solver and returns whether it violates the claim.
     The claim is then REFUTED. The time limit is for both queries together. ``environment`` is that of the formulas.
 
-    Raises ``WitnessDoesNotReplay`` if ``confirm`` returns False, and what ``ask`` raises.
+    A variable that is not among ``symbols`` is a word of which nothing is known, and the claim is PROVED for all of its
+    values. ``confirm`` takes zero for it; if a model needs another value, the verdict is UNKNOWN.
+
+    Raises ``WitnessDoesNotReplay`` if ``confirm`` returns False though there is no such variable, and what ``ask``
+    raises.
     """
     started = time.monotonic()
     violation = violation_of(claim, precondition, default_environment() if environment is None else environment)
     answer = ask(violation, symbols, limits=limits)
     if answer.model is not None and not confirm(answer.model):
+        others = sorted(x.symbol_name() for x in violation.get_free_variables() - set(symbols))
+        if others:
+            return _unknown(Cause.UNDEFINED.reason(_needed(others)), time.monotonic() - started, answer.solver)
         raise WitnessDoesNotReplay(answer.model, to_smtlib(Query.of(violation)))
     seconds = time.monotonic() - started
     match answer.outcome:
@@ -91,6 +98,11 @@ def _met(precondition: FNode, proof: Reply, started: float, ask: Ask, limits: Li
 def _decided(status: Status, seconds: float, unsat: Reply) -> Verdict[Model]:
     """Return the verdict that follows from an unsatisfiable query."""
     return Verdict(status, seconds, solver=unsat.solver, certified_by=unsat.certified_by, stored=unsat.stored)
+
+
+def _needed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return f"the claim is violated for some values of {', '.join(names[:3])}{more}, and not for zeros"
 
 
 def _unknown(reason: str | None, seconds: float, solver: SolverIdentity) -> Verdict[Model]:

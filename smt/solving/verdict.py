@@ -63,6 +63,8 @@ class Cause(Enum):
     """The solver failed, or its reply was wrong or malformed."""
     INTERRUPTED = "interrupted"
     """Something outside ended the solver process."""
+    UNDEFINED = "undefined bits"
+    """The claim is violated where bits that a netlist leaves undefined have other values than zero."""
 
     def reason(self, detail: str) -> str:
         """Return the text of a reason: the cause, a colon, and the detail in one line."""

@@ -65,7 +65,7 @@ def test_in_parts_is_proved_the_same_as_whole(tmp_path: Path) -> None:
         whole, parts = terms_of(circuit)["d"], terms_of(circuit, TermsInParts())["d"]
         formula = (~(whole == parts)).data
         symbols = list(formula.get_free_variables())
-        reply = ask.ask(formula, symbols, limits=Limits(20))
+        reply = ask.ask(formula, symbols, limits=Limits(20, 4 << 30))
         assert reply.outcome is Outcome.UNSAT, random.text
         decided += 1
     assert decided == 30

@@ -330,3 +330,54 @@ def test_questions_about_netlists(tmp_path: Path) -> None:
         check_property("products-exact", first)
     with pytest.raises(DesignError, match="no multiple of it"):
         evaluate(first, Operands((1, 2, 3), (1, 2, 3), 0))
+
+
+def test_a_result_that_depends_on_undefined_bits_is_unknown(tmp_path: Path) -> None:
+    defined = read_unit(write_unit(tmp_path / "defined", COMBINATIONAL)).design
+    sources = {True: "logic k; ", False: "logic k; wire u = k; "}
+    for matters, held in sources.items():
+        wrong = "k" if matters else "u & a0[0] & b0[0] & ~a0[0]"
+        source = COMBINATIONAL.replace("assign d =", f"{held}assign d = $signed({{1'b0, {wrong}}}) +")
+        unit = read_unit(write_unit(tmp_path / str(matters), source))
+        assert sum(unit.report.unknown.values()) == 1
+        found = compare(defined, unit.design, k=2, limits=Limits(30, 4 << 30))
+        assert found.status is (Status.UNKNOWN if matters else Status.PROVED)
+        if matters:
+            assert found.reason is not None and found.reason.startswith("undefined bits: ")
+
+
+@pytest.mark.parametrize(
+    ("process", "tied", "message"),
+    [
+        ("posedge clk or posedge r) if (r) en <= 0; else en <= 1", "r = 1", "held in reset"),
+        ("posedge clk or posedge r) if (r) en <= 0; else en <= 1", "", "asynchronous reset"),
+        ("posedge r) en <= 1", "r = 0", "another clock"),
+        ("posedge clk or posedge r) if (r) en <= 0; else en <= 1", "r = 0", None),
+    ],
+)
+def test_a_register_that_loads_a_constant_is_one_only_where_it_loads(
+    process: str, tied: str, message: str | None, tmp_path: Path
+) -> None:
+    source = f"""
+module unit(input clk, r, {HEAD}, output logic signed [31:0] d);
+  logic en;
+  always_ff @({process};
+  always_ff @(posedge clk) d <= en ? a0 * b0 + a1 * b1 + c : 32'sd0;
+endmodule
+"""
+    tables = f'[tied]\n{tied}\n[clock]\nclock = "clk"\nlatency = 1\n'
+    path = write_unit(tmp_path, source, tables=tables, keys="" if tied else 'free = ["r"]')
+    if message is None:
+        check(read_unit(path).design)
+    else:
+        with pytest.raises(InputError, match=message):
+            read_unit(path)
+
+
+def test_a_pipeline_is_what_it_computes_of_operands_that_are_held(tmp_path: Path) -> None:
+    for cycles in (3, 5):
+        tables = f'{PIPELINE_TIED}[clock]\nclock = "clk"\ncycles = {cycles}\n'
+        check(read_unit(write_unit(tmp_path, PIPELINE, tables=tables)).design)
+    tables = f'{PIPELINE_TIED}[clock]\nclock = "clk"\ncycles = 2\n'
+    with pytest.raises(AssertionError):
+        check(read_unit(write_unit(tmp_path, PIPELINE, tables=tables)).design)

@@ -13,7 +13,30 @@ from mmaproof.smt.algebra.terms import TermAlgebra
 
 INTEGERS, ARRAYS = IntegerAlgebra(), ArrayAlgebra()
 
+
+def in_one_width(operation):
+    """An operation on two words of one width, as one on words of any widths."""
+
+    def wider(g, x, y):
+        width = max(x.width, y.width)
+        return operation(g, g.extend(x, width), g.extend(y, width))
+
+    return wider
+
+
 UNSIGNED = {
+    "bitwise and": in_one_width(lambda g, x, y: g.bitwise_and(x, y)),
+    "bitwise or": in_one_width(lambda g, x, y: g.bitwise_or(x, y)),
+    "bitwise xor": in_one_width(lambda g, x, y: g.bitwise_xor(x, y)),
+    "complement": lambda g, x, y: g.complement(x),
+    "wrapped sum": in_one_width(lambda g, x, y: g.wrapped_sum(x, y)),
+    "wrapped difference": in_one_width(lambda g, x, y: g.wrapped_difference(x, y)),
+    "wrapped product": in_one_width(lambda g, x, y: g.wrapped_product(x, y)),
+    "shift left within": lambda g, x, y: g.shift_left_within(x, y),
+    "shift right within": lambda g, x, y: g.shift_right_within(x, y),
+    "quotient": in_one_width(lambda g, x, y: g.quotient(x, y)),
+    "remainder": in_one_width(lambda g, x, y: g.remainder(x, y)),
+    "pattern": lambda g, x, y: g.pattern(g.twos_complement(x)),
     "add": lambda g, x, y: g.add(x, y),
     "subtract": lambda g, x, y: g.subtract(x, y),
     "multiply": lambda g, x, y: g.multiply(x, y),
