@@ -19,6 +19,8 @@ from mmaproof.smt.proving.columns import FAST_BITS, Column, Columns, signed_colu
 from mmaproof.smt.solving.operators import TRUTH
 
 FEWEST_BITS_OF_STEPPED = 4
+LOOKED_AT = 48
+"""Samples of which it is looked at first whether few values are left."""
 FEWEST_VALUES = 4
 """A column with fewer values says too little to suggest anything."""
 
@@ -51,6 +53,26 @@ class Suggestion:
     of: Callable[[FNode], FNode]
 
 
+@dataclass
+class _Some:
+    """Some of the numbers, and their values below each other."""
+
+    numbers: list[Number]
+    _stacked: npt.NDArray[np.uint64] | None = None
+
+    def add(self, number: Number) -> None:
+        """Add a number."""
+        self.numbers.append(number)
+        self._stacked = None
+
+    def values(self, rows: int) -> npt.NDArray[np.uint64]:
+        """Return the values, one row for each number."""
+        if self._stacked is None:
+            columns = [x.values.view(np.uint64) for x in self.numbers]
+            self._stacked = np.stack(columns) if columns else np.zeros((0, rows), dtype=np.uint64)
+        return self._stacked
+
+
 class Relations:
     """The numbers, indexed by what their columns look like modulo powers of two."""
 
@@ -60,6 +82,7 @@ class Relations:
         self._numbers: list[Number] = []
         self._index: dict[int, dict[tuple[str, bytes], list[tuple[int, int]]]] = {}
         self._indexed: dict[int, int] = {}
+        self._added, self._absent = _Some([]), _Some([])
         self._truths: dict[bytes, list[FNode]] = {}
         self._conditions: list[tuple[FNode, npt.NDArray[np.bool_]]] = []
 
@@ -80,9 +103,12 @@ class Relations:
             return
         values = signed_column(self._columns.values(variable), width) if signed else self._plain(variable)
         if values is not None and len(np.unique(values)) >= FEWEST_VALUES:
-            self._numbers.append(
-                Number(name, variable, definition, width, signed, values, has_bits, may_be_absent, is_added)
-            )
+            number = Number(name, variable, definition, width, signed, values, has_bits, may_be_absent, is_added)
+            self._numbers.append(number)
+            if is_added:
+                self._added.add(number)
+            if may_be_absent:
+                self._absent.add(number)
 
     def _plain(self, variable: FNode) -> npt.NDArray[np.int64] | None:
         values = self._columns.values(variable)
@@ -138,16 +164,13 @@ class Relations:
         """Yield numbers that the word is, plus one constant where a truth value holds and another one elsewhere."""
         if width < FEWEST_BITS_OF_STEPPED:
             return
-        m, mask = self._terms, _mask(width)
-        for number in reversed(self._numbers):
-            if not number.is_added:
+        m = self._terms
+        for number, rest in self._without(column, width, self._added):
+            low, others = int(rest[0]), rest[rest != rest[0]]
+            if not len(others) or (others != others[0]).any():
                 continue
-            rest = (column - number.values.view(np.uint64)) & mask
-            constants = np.unique(rest)
-            if len(constants) != 2:
-                continue
-            low, high = (int(x) for x in constants)
-            where = (rest == np.uint64(high)).astype(np.uint64)
+            high = int(others[0])
+            where = (rest != rest[0]).astype(np.uint64)
             for negated in (False, True):
                 seen = where ^ np.uint64(1) if negated else where
                 for truth in self._truths.get(seen.tobytes(), []):
@@ -160,6 +183,14 @@ class Relations:
                         return m.BVAdd(self.resized(x, number.signed, width), step)
 
                     yield Suggestion(number, f"offset by {yes} where {truth}, by {no} elsewhere", stepped)
+
+    def _without(self, column: Column, width: int, of: _Some) -> Iterator[tuple[Number, Column]]:
+        """Yield some numbers, the last ones first, and a column without each of them, where few values are left."""
+        rest = (column - of.values(len(column))) & _mask(width)
+        seen = rest[:, :LOOKED_AT]
+        few = (seen == seen[:, :1]).sum(axis=1) + (seen == seen[:, -1:]).sum(axis=1) >= LOOKED_AT // 2
+        for position in np.flatnonzero(few)[::-1]:
+            yield of.numbers[position], rest[position]
 
     def _indexed_for(self, width: int) -> dict[tuple[str, bytes], list[tuple[int, int]]]:
         index = self._index.setdefault(width, {})
@@ -231,17 +262,14 @@ class Relations:
         """Yield numbers that the word is, plus a constant, where a condition holds; it is a constant elsewhere."""
         if not 4 <= width <= 20:
             return
-        m, whole, mask = self._terms, 1 << width, _mask(width)
-        for number in reversed(self._numbers):
-            if not number.may_be_absent:
-                continue
-            shifted = (column - number.values.view(np.uint64)) & mask
-            amount = _most_common(shifted)
+        m, whole = self._terms, 1 << width
+        for number, shifted in self._without(column, width, self._absent):
+            amount = int(_common(shifted))
             on = shifted == np.uint64(amount)
             if on.all() or on.sum() < FEWEST_VALUES:
                 continue
-            off = np.unique(column[~on])
-            if len(off) != 1:
+            off = column[~on]
+            if (off != off[0]).any():
                 continue
             constant = int(off[0])
             for text, condition in self._conditions_for(number, on, column == np.uint64(constant)):
@@ -300,8 +328,9 @@ def _trailing_zeros(values: Column) -> int:
     return (together & -together).bit_length() - 1 if together else 0
 
 
-def _most_common(values: Column) -> int:
-    found, counts = np.unique(values, return_counts=True)
+def _common(values: Column) -> int:
+    """Return a value that is common among the first ones."""
+    found, counts = np.unique(values[:LOOKED_AT], return_counts=True)
     return int(found[counts.argmax()])
 
 

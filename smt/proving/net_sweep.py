@@ -39,10 +39,11 @@ from mmaproof.smt.proving.model_terms import ModelTerms
 from mmaproof.smt.proving.net_relations import Relations
 
 NET_SECONDS = 5.0
+MAXIMUM_SECONDS = 30.0
 """Seconds that a query about a net may take."""
 RESULT, RESULT_SECONDS, RESULT_WIDENINGS = str(Signal(SignalKind.D)), 30.0, 12
 """The name of results, which consist of many stages, and what a query about one may take."""
-CANDIDATES = 4
+CANDIDATES = 3
 """Suggestions that are asked about for one net."""
 FEWEST_BITS_OF_SUMS = 2
 FEWEST_BITS_OF_ADDERS = 4
@@ -492,7 +493,7 @@ class NetSweep:
             y = self._relations.resized(x, True, width)
             return m.BVAdd(y, m.BV(offset % (1 << width), width)) if offset else y
 
-        if not self._cuts.holds(f"net {name}", "maximum", m.Equals(term, moved(largest)), seconds=NET_SECONDS):
+        if not self._cuts.holds(f"net {name}", "maximum", m.Equals(term, moved(largest)), seconds=MAXIMUM_SECONDS):
             return None
         self._model.used.add(Law(Operation.MAXIMUM, own, True))
         variable = self._maxima.get(parts)
