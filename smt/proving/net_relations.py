@@ -83,6 +83,7 @@ class Relations:
         self._index: dict[int, dict[tuple[str, bytes], list[tuple[int, int]]]] = {}
         self._indexed: dict[int, int] = {}
         self._added, self._absent = _Some([]), _Some([])
+        self._top_bits: dict[bytes, list[FNode]] = {}
         self._truths: dict[bytes, list[FNode]] = {}
         self._conditions: list[tuple[FNode, npt.NDArray[np.bool_]]] = []
 
@@ -129,6 +130,20 @@ class Relations:
             seen = column ^ np.uint64(1) if negated else column
             for variable in reversed(self._truths.get(seen.tobytes(), [])):
                 yield "negated" if negated else "equal", variable, negated
+
+    def add_top_bit(self, variable: FNode) -> None:
+        """Add the highest bit of a word, which says of a significand whether the number is normal."""
+        top = variable.bv_width() - 1
+        column = self._columns.values(variable) >> np.uint64(top)
+        self._top_bits.setdefault(column.tobytes(), []).append(variable)
+
+    def of_top_bit(self, term: FNode) -> Iterator[tuple[FNode, bool]]:
+        """Yield the words whose highest bit a word of one bit may be, and whether it is negated."""
+        column = self._columns.values(term)
+        for negated in (False, True):
+            seen = column ^ np.uint64(1) if negated else column
+            for variable in self._top_bits.get(seen.tobytes(), []):
+                yield variable, negated
 
     # --- words ------------------------------------------------------------------------------------------------
 

@@ -41,7 +41,8 @@ from mmaproof.smt.proving.net_relations import Relations
 NET_SECONDS = 5.0
 MAXIMUM_SECONDS = 30.0
 """Seconds that a query about a net may take."""
-RESULT, RESULT_SECONDS, RESULT_WIDENINGS = str(Signal(SignalKind.D)), 30.0, 12
+RESULTS = frozenset(map(str, (Signal(SignalKind.D), Signal(SignalKind.CONVERTED))))
+RESULT_SECONDS, RESULT_WIDENINGS = 60.0, 12
 """The name of results, which consist of many stages, and what a query about one may take."""
 CANDIDATES = 3
 """Suggestions that are asked about for one net."""
@@ -117,6 +118,9 @@ class NetSweep:
                 may_be_absent=absent or x.name in ("maximum", "exponent that counts", "places"),
                 is_added=x.variable in self._model.added,
             )
+        for x in self._model.signals:
+            if x.kind is SignalKind.OPERAND_SIGNIFICAND and x.width > 1:
+                self._relations.add_top_bit(x.variable)
         for variable, signed in self._model.added.items():
             self._summands[variable] = signed
         for x in self._model.signals:
@@ -184,6 +188,9 @@ class NetSweep:
     def _bit(self, name: str, term: FNode) -> FNode:
         if term.is_ite() and term.arg(0).is_symbol():
             return term
+        found = self._top_bit(name, term)
+        if found is not None:
+            return found
         for tried, (relation, variable, negated) in enumerate(self._relations.of_bit(term)):
             if tried == CANDIDATES:
                 break
@@ -195,6 +202,20 @@ class NetSweep:
                 self.matched.append(MatchedNet(name, self._name(variable), relation))
                 return self._terms.Ite(variable, *values)
         return term
+
+    def _top_bit(self, name: str, term: FNode) -> FNode | None:
+        """Return the highest bit of a significand that the term is proved to be, or its negation."""
+        m, symbols = self._terms, self._cuts.symbols(term)
+        for variable, negated in self._relations.of_top_bit(term):
+            if variable not in symbols:
+                continue
+            top = variable.bv_width() - 1
+            bit = m.BVExtract(variable, top, top)
+            bit = m.BVNot(bit) if negated else bit
+            if self._cuts.holds(f"net {name}", "is normal", m.Equals(term, bit), seconds=NET_SECONDS, widenings=0):
+                self.matched.append(MatchedNet(name, self._name(variable), "its highest bit"))
+                return bit
+        return None
 
     def _definition(self, variable: FNode) -> FNode:
         return self._cuts.definition(variable)
@@ -212,7 +233,7 @@ class NetSweep:
             inside = number.variable in symbols
             claim = self._terms.Equals(term, suggestion.of(number.variable if inside else number.definition))
             seconds, widenings = (
-                (RESULT_SECONDS, RESULT_WIDENINGS) if number.name == RESULT else (NET_SECONDS, WIDENINGS)
+                (RESULT_SECONDS, RESULT_WIDENINGS) if number.name in RESULTS else (NET_SECONDS, WIDENINGS)
             )
             if self._cuts.holds(f"net {name}", suggestion.relation, claim, seconds=seconds, widenings=widenings):
                 self.matched.append(MatchedNet(name, number.name, suggestion.relation))
