@@ -190,3 +190,13 @@ def test_what_design_a_unit_is(run, unit):
     assert (status, record["identified"], record["interface"], record["k"]) == (0, True, "s32.s4.s4.s32", 2)
     assert record["proof"]["verdict"] == "equivalent"
     assert record["parameters"]["integer_overflow"] == "wrap"
+
+
+def test_the_first_net_that_differs_is_named(run, wrong):
+    status, out, _ = run("rtl", "prove", str(wrong), DESIGN, "--k", "2", "--no-picture", "--no-simulate")
+    assert status == 1
+    assert "  net second differs: model 0x" in out
+    nets = only_json(run("rtl", "prove", str(wrong), DESIGN, "--k", "2", "--json", "--no-simulate")[1])["witness"][
+        "nets"
+    ]
+    assert (nets[0]["net"], nets[0]["rtl"], nets[-1]["net"]) == ("second", "0x00000000", "d")
