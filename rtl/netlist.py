@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from mmaproof.designs.circuit import Bit, Bits, Cell, Circuit
+from mmaproof.designs.circuit import Bit, Bits, Cell
 from mmaproof.designs.errors import InputError
 from mmaproof.rtl.elaboration import Netlist
 
@@ -52,7 +52,21 @@ def read_module(name: str, netlist: Netlist, most_cells: int = MOST_CELLS) -> Mo
         ports[port] = Port(port, x["direction"], reader.bits(x["bits"], f"port {port}"))
     cells = tuple(reader.cell(cell, x) for cell, x in held["cells"].items())
     nets = {net: reader.known_bits(x["bits"]) for net, x in held["netnames"].items() if not x.get("hide_name")}
+    _check_drivers(name, ports, cells, nets)
     return Module(name, ports, cells, {n: bits for n, bits in nets.items() if bits}, dict(reader.unknown))
+
+
+def _check_drivers(name: str, ports: Mapping[str, Port], cells: Sequence[Cell], nets: Mapping[str, Bits]) -> None:
+    """Raise InputError where a net is driven twice, or a constant is driven."""
+    drivers = {bit: f"input {x.name}" for x in ports.values() if x.direction == "input" for bit in x.bits}
+    for cell in cells:
+        for bits in cell.outputs.values():
+            for bit in bits:
+                if bit in drivers or isinstance(bit, str):
+                    net = next((n for n, of in nets.items() if bit in of), str(bit))
+                    other = drivers.get(bit, f"the constant {bit}")
+                    raise InputError(f"{name}: net {net} is driven by {other} and by {cell.describe()}")
+                drivers[bit] = cell.describe()
 
 
 class _Reader:
@@ -67,12 +81,14 @@ class _Reader:
 
     def bits(self, bits: Sequence[Any], where: str) -> Bits:
         """Return bits, with a new net for each undefined one."""
-        count = sum(bit in ("x", "z") for bit in bits)
+        if "z" in bits:
+            raise InputError(f"{where} has a bit of high impedance (z): tri-state logic is not covered")
+        count = sum(bit == "x" for bit in bits)
         if not count:
             return tuple(bits)
         fresh = self.fresh(count, f"x of {where}")
         numbers = iter(fresh)
-        return tuple(next(numbers) if bit in ("x", "z") else bit for bit in bits)
+        return tuple(next(numbers) if bit == "x" else bit for bit in bits)
 
     def fresh(self, count: int, name: str) -> Bits:
         """Return new nets of which nothing is known."""
@@ -100,11 +116,11 @@ class _Reader:
         inputs: dict[str, Bits] = {}
         outputs: dict[str, Bits] = {}
         for port, bits in held["connections"].items():
-            direction = held.get("port_directions", {}).get(port, "input")
-            if direction == "input":
-                inputs[port] = self.bits(bits, f"{held['type']} {name}.{port}")
+            # a port of unknown direction may drive its nets; the cell is refused where d depends on them
+            if held.get("port_directions", {}).get(port) == "input":
+                inputs[port] = self.bits(bits, f"{held['type']} {name}.{port}" + (f" ({source})" if source else ""))
             else:
-                outputs[port] = tuple(bits)
+                outputs[port] = self.bits(bits, f"{held['type']} {name}.{port}")
         cell = Cell(name, held["type"], parameters, inputs, outputs, source)
         undefined = _undefined_results(cell)
         if undefined:
@@ -144,88 +160,3 @@ def with_constants(module: Module, constants: Mapping[Bit, Bit]) -> Module:
         cells=tuple(replace(x, inputs={p: bits(b) for p, b in x.inputs.items()}) for x in module.cells),
         nets={n: bits(b) for n, b in module.nets.items()},
     )
-
-
-def circuit_of(module: Module, inputs: Mapping[str, Bits], free: Mapping[str, Bits], result: Bits) -> Circuit:
-    """Return the circuit that computes ``result``: of the module's cells those that it depends on, in order.
-
-    ``inputs`` are the nets of the operands, ``free`` those of inputs that must not matter. Raises InputError for a
-    combinational loop, which it names.
-    """
-    given = {bit for bits in (*inputs.values(), *free.values()) for bit in bits}
-    drivers = {bit: i for i, cell in enumerate(module.cells) for bits in cell.outputs.values() for bit in bits}
-    order = _in_order(module, drivers, given, result)
-    cells = tuple(module.cells[i] for i in order)
-    read = [bit for cell in cells for bits in cell.inputs.values() for bit in bits] + list(result)
-    needed = {bit for bit in read if isinstance(bit, int)}
-    unknown = {n: bits for n, bits in free.items() if needed.intersection(bits)}
-    unknown |= {n: bits for n, bits in module.unknown.items() if needed.intersection(bits)}
-    known = {bit for bits in unknown.values() for bit in bits}
-    loose = [bit for bit in dict.fromkeys(read) if bit in needed - known - given and bit not in drivers]
-    unknown |= _undriven(module, loose)
-    made = {bit for cell in cells for bits in cell.outputs.values() for bit in bits}
-    reached = made | given | known | set(loose) | {"0", "1"}
-    nets = {n: bits for n, bits in _shortest_first(module.nets) if reached.issuperset(bits)}
-    return Circuit(module.name, inputs, {"d": result}, cells, nets, unknown)
-
-
-def _shortest_first(nets: Mapping[str, Bits]) -> list[tuple[str, Bits]]:
-    return sorted(nets.items(), key=lambda item: (item[0].count("."), len(item[0]), item[0]))
-
-
-def _undriven(module: Module, loose: Sequence[Bit]) -> dict[str, Bits]:
-    """Return the nets that nothing drives, under their public names."""
-    names: dict[Bit, str] = {}
-    for name, bits in _shortest_first(module.nets):
-        for position, bit in enumerate(bits):
-            names.setdefault(bit, f"{name}[{position}]" if len(bits) > 1 else name)
-    return {f"undriven {names.get(bit, bit)}": (bit,) for bit in loose}
-
-
-def _in_order(module: Module, drivers: Mapping[Bit, int], given: set[Bit], result: Bits) -> list[int]:
-    """Return the numbers of the cells that ``result`` depends on, each after those that drive it."""
-    done: dict[int, bool] = {}
-    order: list[int] = []
-
-    def before(bits: Iterable[Bit]) -> list[int]:
-        return list(dict.fromkeys(drivers[bit] for bit in bits if bit in drivers and bit not in given))
-
-    open_cells = [(i, False) for i in before(result)]
-    while open_cells:
-        number, is_left = open_cells.pop()
-        if is_left:
-            done[number] = True
-            order.append(number)
-            continue
-        if number in done:
-            continue
-        done[number] = False
-        open_cells.append((number, True))
-        for i in before(bit for bits in module.cells[number].inputs.values() for bit in bits):
-            if i not in done:
-                open_cells.append((i, False))
-            elif not done[i]:
-                raise InputError(_loop(module, drivers, i))
-    return order
-
-
-def _loop(module: Module, drivers: Mapping[Bit, int], start: int) -> str:
-    """Return a message that names the cells of a loop through a cell."""
-    came_from: dict[int, int] = {}
-    open_cells, found = [start], False
-    while open_cells and not found:
-        number = open_cells.pop(0)
-        for bit in (bit for bits in module.cells[number].inputs.values() for bit in bits):
-            before = drivers.get(bit)
-            if before is None or before in came_from:
-                continue
-            came_from[before] = number
-            found = found or before == start
-            open_cells.append(before)
-    path: list[int] = []
-    cell = came_from.get(start, start)
-    while cell != start and len(path) < 8:
-        path.append(cell)
-        cell = came_from[cell]
-    named = ", ".join(module.cells[i].describe() for i in [start, *path])
-    return f"{module.name}: a combinational loop through {named}"

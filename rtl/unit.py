@@ -15,9 +15,13 @@ from mmaproof.designs.formats import Format, find_format
 from mmaproof.designs.signature import Signature
 from mmaproof.designs.steps import NetlistStep
 from mmaproof.rtl.elaboration import FACTS_ABOUT_X, MEMORY_BYTES, SECONDS, elaborate
-from mmaproof.rtl.netlist import MOST_CELLS, Module, circuit_of, read_module, with_constants
+from mmaproof.rtl.netlist import MOST_CELLS, Module, read_module, with_constants
+from mmaproof.rtl.pipeline import Structure, check_latency
 from mmaproof.rtl.slices import bits_of, constant_of
 from mmaproof.rtl.unit_file import UnitFile, read_unit_file
+from mmaproof.rtl.unroll import Start, circuit_of
+
+PRIORITY = "where items of a case statement marked unique or parallel overlap, the first one counts"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +85,8 @@ def read_unit(
     free = {f"free {x}": bits_of(x, ports, f"{file.path}: free") for x in file.free}
     result = _result(file, signature_of_unit, module)
     _check_complete(file, module, inputs, free)
-    _refuse_registers(file, module)
-    circuit = circuit_of(module, inputs, free, result)
+    module = replace(module, unknown=dict(module.unknown) | free)
+    circuit, registers, said = _circuit(file, module, inputs, result, most_cells)
     name = Path(path).as_posix()
     try:
         step = NetlistStep(L=products, circuit=replace(circuit, name=name))
@@ -96,10 +100,10 @@ def read_unit(
         _mapped(file, tied),
         len(circuit.cells),
         dict(Counter(cell.kind for cell in circuit.cells).most_common()),
-        0,
-        None,
+        registers,
+        0 if file.clock is None else file.clock.latency,
         {n: len(bits) for n, bits in circuit.unknown.items()},
-        (FACTS_ABOUT_X, *tied),
+        (FACTS_ABOUT_X, PRIORITY, *said, *(f"tied: {x}" for x in tied)),
         netlist.warnings,
     )
     return RtlUnit(file, design, report)
@@ -202,10 +206,10 @@ def _check_complete(file: UnitFile, module: Module, inputs: Mapping[str, Bits], 
             if bit in roles:
                 raise InputError(f"{file.path}: a bit of a port is both {roles[bit]} and {name}")
             roles[bit] = name
-    clock = None if file.clock is None else file.clock.port
+    clock = () if file.clock is None else (file.clock.port, file.clock.reset)
     for port in module.ports.values():
         missing = [i for i, bit in enumerate(port.bits) if isinstance(bit, int) and bit not in roles]
-        if port.direction == "input" and port.name != clock and missing:
+        if port.direction == "input" and port.name not in clock and missing:
             what = port.name if len(missing) == len(port.bits) else f"{port.name}[{missing[0]}]"
             raise InputError(
                 f"{file.path}: input {what} ({len(port.bits)} bits) is no operand: map it under [ports], tie it under "
@@ -213,10 +217,41 @@ def _check_complete(file: UnitFile, module: Module, inputs: Mapping[str, Bits], 
             )
 
 
-def _refuse_registers(file: UnitFile, module: Module) -> None:
-    for cell in module.cells:
-        if "CLK" in cell.inputs:
-            raise InputError(f"{file.path}: {cell.describe()} is a register: state the [clock] and its latency")
+def _circuit(
+    file: UnitFile, module: Module, inputs: Mapping[str, Bits], result: Bits, most_cells: int
+) -> tuple[Circuit, int, list[str]]:
+    """Return the circuit of a unit, how many register bits it had, and what was assumed about its clock."""
+    clock, path = file.clock, str(file.path)
+    ports = {n: x.bits for n, x in module.ports.items() if x.direction == "input"}
+    net = None if clock is None else bits_of(clock.port, ports, f"{path}: [clock] clock")
+    if net is not None and len(net) != 1:
+        raise InputError(f"{path}: [clock] clock: {file.clock} has {len(net)} bits, and one is expected")
+    start = _start(file, ports)
+    structure = Structure(module, path, result, is_steady=start is None)
+    structure.check_registers(None if net is None else net[0], () if start is None else start.nets)
+    said = []
+    if start is None:
+        structure.refuse_feedback()
+        latency = 0 if clock is None or clock.latency is None else clock.latency
+        check_latency(structure, inputs, latency)
+        if clock is not None:
+            said.append(f"every path from an operand to d has {latency} registers; they are taken for wires")
+    else:
+        how = f"from the reset {clock.reset}" if clock is not None and clock.reset else "from unknown registers"
+        said.append(f"{start.age} clock cycles are unrolled, {how}; operands are held for all of them")
+    circuit = circuit_of(structure.module, inputs, structure.result, structure.used, start, most_cells)
+    return circuit, sum(len(x.q) for x in structure.used.values()), said
+
+
+def _start(file: UnitFile, ports: Mapping[str, Bits]) -> Start | None:
+    """Return how a unit of several passes starts; None for any other unit."""
+    clock = file.clock
+    if clock is None or clock.cycles is None:
+        return None
+    if clock.reset is None:
+        return Start(clock.cycles)
+    nets = bits_of(clock.reset, ports, f"{file.path}: [clock] reset")
+    return Start(clock.cycles, nets, "1" if clock.reset_value else "0")
 
 
 def _mapped(file: UnitFile, tied: list[str]) -> dict[str, str]:

@@ -29,7 +29,7 @@ class TermAlgebra(Algebra[FNode, FNode]):
 
     def unknown(self, name: str, width: int) -> Word[FNode]:
         """Return a variable that is this run's own."""
-        return self.symbol(f"unknown.{self._runs}.{name}", width)
+        return self.symbol(f"unknown.{self._runs}.{name}:{width}", width)
 
     def symbol(self, name: str, width: int) -> Word[FNode]:
         """Return the unsigned variable ``name``."""

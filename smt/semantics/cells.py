@@ -225,10 +225,12 @@ def _division(*, remainder: bool, floor: bool) -> Rule:
 
 def _power(wires: Wires[Any, Any], cell: Cell) -> Outputs:
     exponent, width = wires.known_number(wires.places(cell.inputs["B"])), len(cell.outputs["Y"])
-    is_negative = exponent is not None and _is_signed(cell, "B") and exponent >> (len(cell.inputs["B"]) - 1)
-    if exponent is None or is_negative:
+    signed = [_is_signed(cell, port) for port in "AB"]
+    if exponent is None or (signed[1] and exponent >> (len(cell.inputs["B"]) - 1)):
         raise InputError(f"{cell.describe()}: a power is covered where its exponent is a constant and not negative")
-    base, found = _operand(wires, cell, "A", width, _is_signed(cell, "A")), constant(1, width)
+    if signed == [True, False] and width > len(cell.inputs["A"]):
+        raise InputError(f"{cell.describe()}: of a signed base and an unsigned exponent, Yosys has two meanings")
+    base, found = _operand(wires, cell, "A", width, all(signed)), constant(1, width)
     while exponent:
         if exponent & 1:
             found = times(wires, found, base)

@@ -39,6 +39,14 @@ class Wires(Generic[D, T]):
         """Return the places of nets. All of them must be connected."""
         return [self._of_net[bit] for bit in bits]
 
+    def find(self, bit: Bit) -> Place | None:
+        """Return the place of a net, None where it is not connected."""
+        return self._of_net.get(bit)
+
+    def connected(self) -> list[tuple[Bit, Place]]:
+        """Return all nets with their places, in the order in which they were connected first."""
+        return list(self._of_net.items())
+
     def connect(self, bits: Sequence[Bit], places: Places) -> None:
         """Say that the bits of nets are at these places from now on."""
         self._of_net.update(zip(bits, places, strict=True))
@@ -163,7 +171,7 @@ def _runs(places: Places) -> Iterator[tuple[int, int]]:
         if number == CONSTANT:
             while last < end and places[last][0] == CONSTANT:
                 last += 1
-        elif last < end and places[last] == places[first]:
+        elif (last < end and places[last] == places[first]) or (first and places[first - 1] == places[first]):
             while last < end and places[last] == places[first]:
                 last += 1
         else:

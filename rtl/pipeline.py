@@ -1,0 +1,174 @@
+"""Registers become wires: every path from an operand to d is shown to have as many registers as stated.
+
+For each bit, the numbers of registers on all paths from operands to it are computed, as a set. Paths from constants do
+not count, and neither do those from inputs that are free, because every age of such an input is another unknown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from mmaproof.designs.circuit import Bit, Bits, Cell
+from mmaproof.designs.errors import InputError
+from mmaproof.rtl.known_bits import constants_and_copies
+from mmaproof.rtl.netlist import Module, with_constants
+from mmaproof.rtl.order import cone, drivers_of, in_order, input_bits, loop_among, named
+from mmaproof.rtl.registers import LATCHES, check_controls, registers_of
+from mmaproof.smt.semantics.cells import RULES
+
+_BIT_BY_BIT = frozenset({"$and", "$or", "$xor", "$xnor", "$not", "$buf", "$pos", "$bwmux", "$bweqx"})
+_CHOICE = frozenset({"$mux", "$_MUX_"})
+
+
+class Structure:
+    """A module whose constants are wired, with what drives what, as seen from d."""
+
+    def __init__(self, module: Module, path: str, result: Bits, *, is_steady: bool = True) -> None:
+        """Wire the constants of a module, among them those of registers if its state is steady.
+
+        Raises InputError where d depends on a cell that is not covered, or on a loop without a register.
+        """
+        registers = registers_of(module)
+        order = in_order(module, drivers_of(module), registers)
+        replaced = constants_and_copies(module, registers, order, is_steady=is_steady)
+        self.path = path
+        self.module = with_constants(module, replaced)
+        self.result: Bits = tuple(replaced.get(bit, bit) for bit in result)
+        self.drivers = drivers_of(self.module)
+        self.registers = registers_of(self.module)
+        self.cells = cone(self.result, self.drivers, self.before)
+        self.used = {i: x for i, x in self.registers.items() if i in self.cells}
+        self._refuse_uncovered()
+        self._refuse_loops_without_register()
+
+    def before(self, number: int) -> Iterable[Bit]:
+        """Return the bits that a cell depends on, those of the clock aside."""
+        register = self.registers.get(number)
+        if register is None:
+            return input_bits(self.module.cells[number])
+        return (*register.d, *(register.loaded or ()), *(bit for bit, _ in register.loads))
+
+    def _refuse_uncovered(self) -> None:
+        for number in sorted(self.cells - self.used.keys()):
+            cell = self.module.cells[number]
+            if cell.kind not in RULES:
+                raise InputError(f"{self.path}: {cell.describe()}: {_why_not(cell)}")
+
+    def _refuse_loops_without_register(self) -> None:
+        loop = loop_among(self.cells - self.used.keys(), self.drivers, self.before)
+        if loop:
+            raise InputError(f"{self.path}: a combinational loop through {named(self.module, loop)}")
+
+    def refuse_feedback(self) -> None:
+        """Raise InputError where d depends on registers that depend on themselves; it names them."""
+        loop = loop_among(self.cells, self.drivers, self.before)
+        if loop:
+            registers = [i for i in loop if i in self.used]
+            raise InputError(
+                f"{self.path}: a feedback loop through {named(self.module, registers)}: a unit of several passes "
+                "states cycles under [clock], and no latency"
+            )
+
+    def check_registers(self, clock: Bit | None, reset: Bits = ()) -> None:
+        """Raise InputError where a register has another clock than ``clock``, or another reset that is not tied."""
+        for register in self.used.values():
+            check_controls(register, clock, self.path, reset)
+        edges = {register.rising for register in self.used.values() if register.cell.kind != "$ff"}
+        if len(edges) > 1:
+            falling = next(x for x in self.used.values() if not x.rising)
+            raise InputError(f"{self.path}: {falling.cell.describe()} has the falling edge, and others the rising one")
+
+
+def _why_not(cell: Cell) -> str:
+    if cell.kind in LATCHES:
+        return "latches are not covered: let every branch assign a value, or tie the enable"
+    if cell.kind.startswith("$mem"):
+        return "memories that are written are not covered; a table of constants is"
+    if cell.kind == "$tribuf":
+        return "tri-state buffers are not covered"
+    if not cell.kind.startswith("$"):
+        return f"module {cell.kind} has no content: add its source"
+    return "this kind of cell is not covered"
+
+
+def check_latency(structure: Structure, inputs: Mapping[str, Bits], latency: int) -> None:
+    """Raise InputError where a path from an operand to d has more or fewer registers than ``latency``.
+
+    The structure has no feedback.
+    """
+    operands = {bit: f"{name}[{i}]" for name, bits in inputs.items() for i, bit in enumerate(bits)}
+    counts = _register_counts(structure, operands)
+    for position, bit in enumerate(structure.result):
+        wrong = counts.get(bit, 0) & ~(1 << latency)
+        if wrong:
+            count = wrong.bit_length() - 1
+            operand, passed = _path(structure, counts, operands, bit, count)
+            registers = "no register" if not passed else named(structure.module, passed)
+            raise InputError(
+                f"{structure.path}: [clock] latency = {latency}: a path from {operand} to d[{position}] has "
+                f"{count} registers: {registers}"
+            )
+
+
+def _register_counts(structure: Structure, operands: Mapping[Bit, str]) -> dict[Bit, int]:
+    """Return for each bit the numbers of registers on its paths from operands, number n as the bit 2**n."""
+    counts: dict[Bit, int] = dict.fromkeys(operands, 1)
+    for number in _all_in_order(structure):
+        register = structure.registers.get(number)
+        if register is not None:
+            for q, d in zip(register.q, register.d, strict=True):
+                counts[q] = counts.get(d, 0) << 1
+            continue
+        cell = structure.module.cells[number]
+        for port, bits in cell.outputs.items():
+            for position, bit in enumerate(bits):
+                found = 0
+                for source in _sources(cell, port, position):
+                    found |= counts.get(source, 0)
+                counts[bit] = found
+    return counts
+
+
+def _all_in_order(structure: Structure) -> list[int]:
+    """Return the cells that d depends on, registers among them, each after those that drive it."""
+    done: set[int] = set()
+    order: list[int] = []
+    open_cells = [(number, False) for number in sorted(structure.cells)]
+    while open_cells:
+        number, is_left = open_cells.pop()
+        if is_left:
+            order.append(number)
+        elif number not in done:
+            done.add(number)
+            open_cells.append((number, True))
+            drivers = (structure.drivers.get(bit) for bit in structure.before(number))
+            open_cells += [(i, False) for i in drivers if i is not None and i not in done]
+    return order
+
+
+def _sources(cell: Cell, port: str, position: int) -> Iterable[Bit]:
+    """Return the bits that a bit of an output depends on."""
+    if cell.kind in _BIT_BY_BIT:
+        # an extended operand repeats its top bit
+        return (bits[min(position, len(bits) - 1)] for bits in cell.inputs.values())
+    if cell.kind in _CHOICE:
+        return (cell.inputs["A"][position], cell.inputs["B"][position], *cell.inputs["S"])
+    return input_bits(cell)
+
+
+def _path(
+    structure: Structure, counts: Mapping[Bit, int], operands: Mapping[Bit, str], bit: Bit, count: int
+) -> tuple[str, list[int]]:
+    """Return the operand from which a path with so many registers goes to a bit, and these registers in order."""
+    passed: list[int] = []
+    while bit not in operands:
+        number = structure.drivers[bit]
+        register = structure.registers.get(number)
+        if register is not None:
+            passed.append(number)
+            bit, count = register.d[register.q.index(bit)], count - 1
+            continue
+        cell = structure.module.cells[number]
+        port, position = next((p, bits.index(bit)) for p, bits in cell.outputs.items() if bit in bits)
+        bit = next(x for x in _sources(cell, port, position) if counts.get(x, 0) >> count & 1)
+    return operands[bit], passed[::-1]

@@ -1,0 +1,94 @@
+"""The project's own RTL: units that equal a design for all operands. The tests of RTL proofs prove it.
+
+``tests/rtl/units/*/*.toml`` say how each is read.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+UNITS = Path(__file__).parents[1] / "rtl" / "units"
+
+
+class Tier(StrEnum):
+    """Which tests ask about a unit."""
+
+    QUICK = "quick"
+    """every run"""
+    MIDDLE = "middle"
+    """CI"""
+    SLOW = "slow"
+    """the long ones"""
+
+
+@dataclass(frozen=True, slots=True)
+class OwnUnit:
+    """A unit; ``path`` is its UNIT.toml, below ``UNITS``, and ``design`` what it equals for all operands."""
+
+    path: str
+    design: str
+    tier: Tier
+    needs_ghdl: bool = False
+
+    @property
+    def file(self) -> Path:
+        """The UNIT.toml."""
+        return UNITS / self.path
+
+
+_VOLTA = "volta/mma.m8n8k4.f32.f16.f16.f32"
+_AMPERE = "ampere/mma.m16n8k8.f32.f16.f16.f32"
+_HOPPER = "hopper/mma.m16n8k16.f32.f16.f16.f32"
+_BF16 = "ampere/mma.m16n8k8.f32.bf16.bf16.f32"
+_ADA_E4M3 = "ada/mma.m16n8k16.f32.e4m3.e4m3.f32"
+_ADA_E5M2 = "ada/mma.m16n8k16.f32.e5m2.e5m2.f32"
+_HOPPER_E4M3 = "hopper/wgmma.m64n8k32.f32.e4m3.e4m3"
+_INT8 = "ampere/mma.m16n8k16.s32.s8.s8.s32"
+_SCALED = "blackwell/tcgen05.mma.m128n8k32.block32.f32.e4m3.e4m3.ue8m0"
+_LATE_FOUR = "cdna3/v_mfma_f32_32x32x4_2b_f16"
+_LATE_EIGHT = "cdna3/v_mfma_f32_32x32x8_f16"
+_TWO_STEPS = "ampere/mma.m16n8k16.f32.f16.f16.f32"
+_INT8_SATURATED = "ampere/mma.m16n8k16.satfinite.s32.s8.s8.s32"
+
+OWN_UNITS = (
+    OwnUnit("tree/fp16_l4.toml", _VOLTA, Tier.QUICK),
+    OwnUnit("tree/fp16_l8.toml", _AMPERE, Tier.MIDDLE),
+    OwnUnit("tree/fp16_l16.toml", _HOPPER, Tier.MIDDLE),
+    OwnUnit("tree/bf16_l8.toml", _BF16, Tier.MIDDLE),
+    OwnUnit("tree/e4m3_l16.toml", _ADA_E4M3, Tier.MIDDLE),
+    OwnUnit("tree/e5m2_l16.toml", _ADA_E5M2, Tier.SLOW),
+    OwnUnit("tree/e4m3_l32.toml", _HOPPER_E4M3, Tier.MIDDLE),
+    OwnUnit("tree/pipe3_fp16_l4.toml", _VOLTA, Tier.MIDDLE),
+    OwnUnit("tree/pipe4_e4m3_l16.toml", _ADA_E4M3, Tier.SLOW),
+    OwnUnit("tree/pipe6_fp16_l16.toml", _HOPPER, Tier.SLOW),
+    OwnUnit("tree/pipe7_fp16_l8.toml", _AMPERE, Tier.SLOW),
+    OwnUnit("tree/x_fp16_l4.toml", _VOLTA, Tier.MIDDLE),
+    OwnUnit("carry_save/fp16_l4.toml", _VOLTA, Tier.MIDDLE),
+    OwnUnit("carry_save/fp16_l8.toml", _AMPERE, Tier.MIDDLE),
+    OwnUnit("carry_save/fp16_l16.toml", _HOPPER, Tier.SLOW),
+    OwnUnit("carry_save/e4m3_l16.toml", _ADA_E4M3, Tier.SLOW),
+    OwnUnit("carry_save/e4m3_l32.toml", _HOPPER_E4M3, Tier.SLOW),
+    OwnUnit("two_step/fp16_l4.toml", _VOLTA, Tier.MIDDLE),
+    OwnUnit("two_step/fp16_l8.toml", _AMPERE, Tier.SLOW),
+    OwnUnit("two_step/fp16_l16.toml", _HOPPER, Tier.SLOW),
+    OwnUnit("two_step/e4m3_l16.toml", _ADA_E4M3, Tier.SLOW),
+    OwnUnit("two_step/e4m3_l32.toml", _HOPPER_E4M3, Tier.SLOW),
+    OwnUnit("sorted/fp16_l4.toml", _VOLTA, Tier.SLOW),
+    OwnUnit("sorted/fp16_l8.toml", _AMPERE, Tier.SLOW),
+    OwnUnit("two_path/fp16_l4.toml", _VOLTA, Tier.MIDDLE),
+    OwnUnit("two_path/fp16_l8.toml", _AMPERE, Tier.SLOW),
+    OwnUnit("two_path/fp16_l16.toml", _HOPPER, Tier.SLOW),
+    OwnUnit("two_path/bf16_l8.toml", _BF16, Tier.SLOW),
+    OwnUnit("vhdl/fp16_l4.toml", _VOLTA, Tier.MIDDLE, needs_ghdl=True),
+    OwnUnit("chain/fp16_k16.toml", _TWO_STEPS, Tier.SLOW),
+    OwnUnit("chain/fp16_k16_passes.toml", _TWO_STEPS, Tier.SLOW),
+    OwnUnit("scaled/e4m3_l32.toml", _SCALED, Tier.SLOW),
+    OwnUnit("late_join/fp16_l4.toml", _LATE_FOUR, Tier.MIDDLE),
+    OwnUnit("late_join/fp16_l8.toml", _LATE_EIGHT, Tier.SLOW),
+    OwnUnit("late_join/fp16_l8_arrays.toml", _LATE_EIGHT, Tier.SLOW),
+    OwnUnit("integer/s8_wrap.toml", _INT8, Tier.MIDDLE),
+    OwnUnit("integer/s8_saturate.toml", _INT8_SATURATED, Tier.MIDDLE),
+    OwnUnit("integer/s8_passes.toml", _INT8, Tier.MIDDLE),
+)
