@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from mmaproof.designs.circuit import Bits
@@ -17,11 +17,14 @@ from mmaproof.designs.errors import InputError
 from mmaproof.designs.formats import Format
 from mmaproof.designs.operands import OperandBatch
 from mmaproof.rtl import RtlUnit
+from mmaproof.rtl.netlist import Port
 from mmaproof.rtl.slices import bits_of, constant_of
 
 BENCH = "mmaproof_bench"
 """The name of the module."""
 ROWS_FILE = "rows.hex"
+RESULT = "mmaproof "
+"""What a line with results begins with; the sources may print lines of their own."""
 _INDENT = "  "
 
 
@@ -31,8 +34,8 @@ class Layout:
 
     inputs: Mapping[str, Bits]
     outputs: Mapping[str, Bits]
-    operands: Sequence[tuple[str, Sequence[Bits]]]
-    """columns of a batch, and the bits of each of their elements"""
+    operands: Sequence[tuple[str, int, Sequence[Bits]]]
+    """columns of a batch, the width of their format, and the bits of each of their elements"""
     constants: int
     """the bits that are tied, at their places in a row"""
     d: Bits
@@ -45,27 +48,28 @@ class Layout:
 
 def layout_of(unit: RtlUnit) -> Layout:
     """Return where the operands of a unit are in a row of its inputs."""
-    ports: dict[str, dict[str, Bits]] = {"input": {}, "output": {}}
-    for name, (direction, width) in unit.report.ports.items():
-        held = ports[direction]
-        first = sum(map(len, held.values()))
-        held[name] = tuple(range(first, first + width))
+    ports: dict[str, dict[str, Port]] = {"input": {}, "output": {}}
+    for name, port in unit.ports.items():
+        held = ports[port.direction]
+        first = sum(len(x.bits) for x in held.values())
+        held[name] = replace(port, bits=tuple(range(first, first + len(port.bits))))
     file, signature = unit.file, unit.design.signature
     formats = {"a": signature.a, "b": signature.b, "c": signature.c, "scale_a": signature.scale}
     formats["scale_b"] = signature.scale
     operands = []
     for name, fmt in formats.items():
         if name in file.ports and fmt is not None:
-            operands.append((name, _elements(file.ports[name], fmt, ports["input"])))
+            operands.append((name, fmt.bits, _elements(file.ports[name], fmt, ports["input"])))
     constants = 0
     for expression, value in file.tied.items():
         bits = bits_of(expression, ports["input"], f"{file.path}: [tied]")
         constants |= _scattered(constant_of(value, len(bits), expression), bits)
     d = _elements(file.ports["d"], signature.d, ports["output"])[0]
-    return Layout(ports["input"], ports["output"], operands, constants, d)
+    inputs, outputs = ({n: x.bits for n, x in ports[direction].items()} for direction in ("input", "output"))
+    return Layout(inputs, outputs, operands, constants, d)
 
 
-def _elements(stated: str | Sequence[str], fmt: Format, ports: Mapping[str, Bits]) -> list[Bits]:
+def _elements(stated: str | Sequence[str], fmt: Format, ports: Mapping[str, Port]) -> list[Bits]:
     if not isinstance(stated, str):
         return [bits_of(x, ports, "ports") for x in stated]
     bits = bits_of(stated, ports, "ports")
@@ -79,9 +83,10 @@ def _scattered(value: int, bits: Bits) -> int:
 def rows_text(layout: Layout, batch: OperandBatch) -> str:
     """Return the rows of a batch in hexadecimal, one in a line."""
     columns: list[tuple[Sequence[Bits], list[list[int]]]] = []
-    for name, elements in layout.operands:
-        values = getattr(batch, name)
-        columns.append((elements, values.reshape(len(batch), -1).tolist()))
+    for name, width, elements in layout.operands:
+        # the unit may have no ports for the ignored bits of a format, which are its lowest
+        values = getattr(batch, name).reshape(len(batch), -1) >> (width - len(elements[0]))
+        columns.append((elements, values.tolist()))
     digits = (layout.row_bits + 3) // 4
     lines = []
     for i in range(len(batch)):
@@ -157,7 +162,7 @@ def _array(kind: str, name: str, bits: Bits, array: UnpackedArray) -> list[str]:
 
 def _stimulus(unit: RtlUnit, layout: Layout, rows: int) -> list[str]:
     clock = unit.file.clock
-    show = '$display("%b", out);'
+    show = f'$display("{RESULT}%b", out);'
     edge = "#1 clock = 1; #1 clock = 0;"
     if clock is None:
         return [f"for (i = 0; i < {rows}; i = i + 1) begin", f"{_INDENT}row = rows[i]; #1 {show}", "end"]

@@ -21,7 +21,7 @@ from mmaproof.designs.design import Design
 from mmaproof.designs.errors import InputError, TargetUnavailable
 from mmaproof.designs.operands import OperandBatch, Operands, pattern_dtype
 from mmaproof.hardware_replay.answers import Rows
-from mmaproof.hardware_replay.rtl_bench import BENCH, ROWS_FILE, Layout, bench_text, layout_of, rows_text
+from mmaproof.hardware_replay.rtl_bench import BENCH, RESULT, ROWS_FILE, Layout, bench_text, layout_of, rows_text
 from mmaproof.hardware_replay.target import Ran, Unit
 from mmaproof.rtl import RtlUnit
 from mmaproof.rtl.unit_file import VHDL
@@ -96,7 +96,9 @@ _TOOLS = {"iverilog": _icarus, "verilator": _verilator}
 
 
 def _defines(unit: RtlUnit) -> list[str]:
-    return [f"-D{name}={value}" if value else f"-D{name}" for name, value in unit.file.defines.items()]
+    """Return the macros of the unit, and SYNTHESIS, which Yosys defines too: the same text is simulated."""
+    defines = {"SYNTHESIS": "1"} | dict(unit.file.defines)
+    return [f"-D{name}={value}" if value else f"-D{name}" for name, value in defines.items()]
 
 
 def _sources(unit: RtlUnit) -> list[str]:
@@ -132,7 +134,7 @@ def _run(tool: str, command: Sequence[str], folder: Path, seconds: float) -> str
 
 
 def _read(layout: Layout, printed: str, rows: int, simulator: str) -> Simulated:
-    lines = [x.strip() for x in printed.splitlines() if x.strip() and not set(x.strip()) - set("01xzXZ")]
+    lines = [x.removeprefix(RESULT).strip() for x in printed.splitlines() if x.startswith(RESULT)]
     if len(lines) != rows:
         raise _SimulatorError(f"{simulator} printed {len(lines)} rows, and {rows} are expected")
     values, undefined = [], []

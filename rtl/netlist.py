@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 from typing import Any
 
 from mmaproof.designs.circuit import Bit, Bits, Cell
@@ -18,11 +19,29 @@ _X_OF_QUOTIENT = ("$div", "$mod", "$divfloor", "$modfloor")
 
 @dataclass(frozen=True, slots=True)
 class Port:
-    """A port of the top module."""
+    """A port of the top module. ``bits`` are its bits, the lowest first."""
 
     name: str
     direction: str
     bits: Bits
+    first: int = 0
+    """the smaller index in its declaration: 8 in ``[15:8]`` and in ``[8:15]``"""
+    ascends: bool = False
+    """whether the declaration ascends, as in ``[0:7]``: its smaller index is that of the highest bit"""
+
+    def position(self, index: int) -> int:
+        """Return where the bit of this index is in ``bits``; outside of it for an index that the port does not have."""
+        return self.first + len(self.bits) - 1 - index if self.ascends else index - self.first
+
+    def index(self, position: int) -> int:
+        """Return the index of the bit at a position of ``bits``."""
+        return self.first + (len(self.bits) - 1 - position if self.ascends else position)
+
+    @property
+    def declared(self) -> str:
+        """The range of its declaration."""
+        last = self.first + len(self.bits) - 1
+        return f"{self.first}:{last}" if self.ascends else f"{last}:{self.first}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +53,18 @@ class Module:
     cells: tuple[Cell, ...]
     nets: Mapping[str, Bits]
     unknown: Mapping[str, Bits]
+
+    def new_nets(self) -> Iterator[int]:
+        """Yield numbers that no net of the module has."""
+        groups: list[Iterable[Bits]] = [
+            self.nets.values(),
+            self.unknown.values(),
+            (x.bits for x in self.ports.values()),
+        ]
+        groups += [x.inputs.values() for x in self.cells]
+        groups += [x.outputs.values() for x in self.cells]
+        taken = (bit for group in groups for bits in group for bit in bits if isinstance(bit, int))
+        return count(1 + max(taken, default=0))
 
 
 def read_module(name: str, netlist: Netlist, most_cells: int = MOST_CELLS) -> Module:
@@ -49,7 +80,8 @@ def read_module(name: str, netlist: Netlist, most_cells: int = MOST_CELLS) -> Mo
     for port, x in held["ports"].items():
         if x["direction"] not in ("input", "output"):
             raise InputError(f"{name}: port {port} is {x['direction']}: only inputs and outputs are taken")
-        ports[port] = Port(port, x["direction"], reader.bits(x["bits"], f"port {port}"))
+        bits = reader.bits(x["bits"], f"port {port}")
+        ports[port] = Port(port, x["direction"], bits, x.get("offset", 0), bool(x.get("upto", 0)))
     cells = tuple(reader.cell(cell, x) for cell, x in held["cells"].items())
     nets = {net: reader.known_bits(x["bits"]) for net, x in held["netnames"].items() if not x.get("hide_name")}
     _check_drivers(name, ports, cells, nets)

@@ -7,13 +7,14 @@ from collections.abc import Mapping
 
 from mmaproof.designs.circuit import Bits
 from mmaproof.designs.errors import InputError, did_you_mean
+from mmaproof.rtl.netlist import Port
 
-_SLICE = re.compile(r"\s*(?P<name>\\\S+ |[A-Za-z_][\w$.]*)\s*(?:\[\s*(?P<high>\d+)\s*(?::\s*(?P<low>\d+)\s*)?\])?\s*")
+_SLICE = re.compile(r"\s*(?P<name>\\\S+ |[A-Za-z_][\w$.]*)\s*(?:\[\s*(?P<left>\d+)\s*(?::\s*(?P<right>\d+)\s*)?\])?\s*")
 _CONSTANT = re.compile(r"\s*(?P<width>\d+)'(?P<base>[bodhBODH])(?P<digits>[0-9a-fA-F_]+)\s*")
 _BASES = {"b": 2, "o": 8, "d": 10, "h": 16}
 
 
-def bits_of(expression: str, ports: Mapping[str, Bits], where: str) -> Bits:
+def bits_of(expression: str, ports: Mapping[str, Port], where: str) -> Bits:
     """Return the bits of an expression, the lowest first. Raises InputError, which begins with ``where``."""
     text = expression.strip()
     if text.startswith("{") and text.endswith("}"):
@@ -26,14 +27,16 @@ def bits_of(expression: str, ports: Mapping[str, Bits], where: str) -> Bits:
     if name not in ports:
         hint = did_you_mean(name, list(ports)) or f"; there are {', '.join(ports) or 'none'}"
         raise InputError(f"{where}: there is no port {name}{hint}")
-    bits = ports[name]
-    if found["high"] is None:
-        return bits
-    high = int(found["high"])
-    low = int(found["low"]) if found["low"] is not None else high
-    if not low <= high < len(bits):
-        raise InputError(f"{where}: {text} is not within port {name} of {len(bits)} bits, which are {len(bits) - 1}:0")
-    return bits[low : high + 1]
+    port = ports[name]
+    if found["left"] is None:
+        return port.bits
+    left = port.position(int(found["left"]))
+    right = port.position(int(found["right"])) if found["right"] is not None else left
+    if not 0 <= right <= left < len(port.bits):
+        raise InputError(
+            f"{where}: {text} is not within port {name} of {len(port.bits)} bits, which are {port.declared}"
+        )
+    return port.bits[right : left + 1]
 
 
 def constant_of(value: int | str, width: int, where: str) -> int:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 
 from mmaproof.designs.chain import Chain
@@ -15,7 +16,7 @@ from mmaproof.designs.formats import Format, find_format
 from mmaproof.designs.signature import Signature
 from mmaproof.designs.steps import NetlistStep
 from mmaproof.rtl.elaboration import FACTS_ABOUT_X, MEMORY_BYTES, SECONDS, elaborate
-from mmaproof.rtl.netlist import MOST_CELLS, Module, read_module, with_constants
+from mmaproof.rtl.netlist import MOST_CELLS, Module, Port, read_module, with_constants
 from mmaproof.rtl.pipeline import Structure, check_latency
 from mmaproof.rtl.slices import bits_of, constant_of
 from mmaproof.rtl.unit_file import UnitFile, read_unit_file
@@ -53,6 +54,8 @@ class RtlUnit:
     file: UnitFile
     design: Design
     report: RtlReport
+    ports: Mapping[str, Port]
+    """the ports of the top module, as they are declared"""
 
     @property
     def circuit(self) -> Circuit:
@@ -79,9 +82,10 @@ def read_unit(
     signature_of_unit = _signature(file, signature)
     netlist = elaborate(file, seconds=seconds, memory_bytes=memory_bytes)
     module = read_module(file.top, netlist, most_cells)
+    declared = module.ports
     module, tied = _tied(file, module)
-    ports = {n: x.bits for n, x in module.ports.items() if x.direction == "input"}
-    inputs, products = _inputs(file, signature_of_unit, ports)
+    ports = {n: x for n, x in module.ports.items() if x.direction == "input"}
+    inputs, products = _inputs(file, signature_of_unit, module)
     free = {f"free {x}": bits_of(x, ports, f"{file.path}: free") for x in file.free}
     result = _result(file, signature_of_unit, module)
     _check_complete(file, module, inputs, free)
@@ -106,7 +110,7 @@ def read_unit(
         (FACTS_ABOUT_X, PRIORITY, *said, *(f"tied: {x}" for x in tied)),
         netlist.warnings,
     )
-    return RtlUnit(file, design, report)
+    return RtlUnit(file, design, report, declared)
 
 
 def _signature(file: UnitFile, given: Signature | None) -> Signature:
@@ -142,7 +146,7 @@ def _format(file: UnitFile, name: str) -> Format:
 
 def _tied(file: UnitFile, module: Module) -> tuple[Module, list[str]]:
     """Return the module with the tied ports as constants, and what was tied."""
-    ports = {n: x.bits for n, x in module.ports.items() if x.direction == "input"}
+    ports = {n: x for n, x in module.ports.items() if x.direction == "input"}
     constants: dict[Bit, Bit] = {}
     said = []
     for expression, value in file.tied.items():
@@ -157,7 +161,7 @@ def _tied(file: UnitFile, module: Module) -> tuple[Module, list[str]]:
     return with_constants(module, constants), said
 
 
-def _elements(file: UnitFile, key: str, fmt: Format, ports: Mapping[str, Bits], count: int | None) -> list[Bits]:
+def _elements(file: UnitFile, key: str, fmt: Format, ports: Mapping[str, Port], count: int | None) -> list[Bits]:
     """Return the bits of each element of an operand, the lowest first."""
     stated = file.ports[key]
     where = f"{file.path}: [ports] {key}"
@@ -169,18 +173,24 @@ def _elements(file: UnitFile, key: str, fmt: Format, ports: Mapping[str, Bits], 
     else:
         found = [bits_of(x, ports, f"{where}[{i}]") for i, x in enumerate(stated)]
         for i, bits in enumerate(found):
-            if len(bits) != fmt.bits:
-                raise InputError(f"{where}[{i}]: {stated[i]} has {len(bits)} bits, and {fmt.name} has {fmt.bits}")
+            if len(bits) not in (fmt.bits, fmt.bits - fmt.ignored_bits):
+                others = f" ({fmt.bits - fmt.ignored_bits} without those ignored)" if fmt.ignored_bits else ""
+                raise InputError(
+                    f"{where}[{i}]: {stated[i]} has {len(bits)} bits, and {fmt.name} has {fmt.bits}{others}"
+                )
     if count is not None and len(found) != count:
         raise InputError(f"{where}: {len(found)} elements of {fmt.name}, and {count} are expected")
     return found
 
 
-def _inputs(file: UnitFile, signature: Signature, ports: Mapping[str, Bits]) -> tuple[dict[str, Bits], int]:
+def _inputs(file: UnitFile, signature: Signature, module: Module) -> tuple[dict[str, Bits], int]:
     """Return the nets of every operand by its name, and how many products there are."""
+    ports = {n: x for n, x in module.ports.items() if x.direction == "input"}
+    unread = module.new_nets()
     a = _elements(file, "a", signature.a, ports, None)
-    found = {f"a{i}": bits for i, bits in enumerate(a)}
-    found |= {f"b{i}": bits for i, bits in enumerate(_elements(file, "b", signature.b, ports, len(a)))}
+    b = _elements(file, "b", signature.b, ports, len(a))
+    found = {f"a{i}": _whole(bits, signature.a, unread) for i, bits in enumerate(a)}
+    found |= {f"b{i}": _whole(bits, signature.b, unread) for i, bits in enumerate(b)}
     found["c"] = _elements(file, "c", signature.c, ports, 1)[0]
     if signature.scale is not None and signature.block is not None:
         if len(a) % signature.block:
@@ -191,8 +201,13 @@ def _inputs(file: UnitFile, signature: Signature, ports: Mapping[str, Bits]) -> 
     return found, len(a)
 
 
+def _whole(bits: Bits, fmt: Format, unread: Iterator[int]) -> Bits:
+    """Return an element with nets that nothing reads for the ignored bits that the unit has no ports for."""
+    return (*islice(unread, fmt.bits - len(bits)), *bits)
+
+
 def _result(file: UnitFile, signature: Signature, module: Module) -> Bits:
-    outputs = {n: x.bits for n, x in module.ports.items() if x.direction == "output"}
+    outputs = {n: x for n, x in module.ports.items() if x.direction == "output"}
     return _elements(file, "d", signature.d, outputs, 1)[0]
 
 
@@ -210,7 +225,7 @@ def _check_complete(file: UnitFile, module: Module, inputs: Mapping[str, Bits], 
     for port in module.ports.values():
         missing = [i for i, bit in enumerate(port.bits) if isinstance(bit, int) and bit not in roles]
         if port.direction == "input" and port.name not in clock and missing:
-            what = port.name if len(missing) == len(port.bits) else f"{port.name}[{missing[0]}]"
+            what = port.name if len(missing) == len(port.bits) else f"{port.name}[{port.index(missing[0])}]"
             raise InputError(
                 f"{file.path}: input {what} ({len(port.bits)} bits) is no operand: map it under [ports], tie it under "
                 "[tied], or list it as free, if it must not matter"
@@ -222,10 +237,10 @@ def _circuit(
 ) -> tuple[Circuit, int, list[str]]:
     """Return the circuit of a unit, how many register bits it had, and what was assumed about its clock."""
     clock, path = file.clock, str(file.path)
-    ports = {n: x.bits for n, x in module.ports.items() if x.direction == "input"}
+    ports = {n: x for n, x in module.ports.items() if x.direction == "input"}
     net = None if clock is None else bits_of(clock.port, ports, f"{path}: [clock] clock")
-    if net is not None and len(net) != 1:
-        raise InputError(f"{path}: [clock] clock: {file.clock} has {len(net)} bits, and one is expected")
+    if clock is not None and net is not None and len(net) != 1:
+        raise InputError(f"{path}: [clock] clock: {clock.port} has {len(net)} bits, and one is expected")
     start = _start(file, ports)
     structure = Structure(module, path, result, is_steady=start is None)
     structure.check_registers(None if net is None else net[0], () if start is None else start.nets)
@@ -243,7 +258,7 @@ def _circuit(
     return circuit, sum(len(x.q) for x in structure.used.values()), said
 
 
-def _start(file: UnitFile, ports: Mapping[str, Bits]) -> Start | None:
+def _start(file: UnitFile, ports: Mapping[str, Port]) -> Start | None:
     """Return how a unit of several passes starts; None for any other unit."""
     clock = file.clock
     if clock is None or clock.cycles is None:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from mmaproof.designs.errors import InputError, TargetUnavailable
+from mmaproof.rtl.ghdl_others import lacks_default, with_others
 from mmaproof.rtl.tools import Limits, run_tool
 from mmaproof.rtl.unit_file import VHDL, UnitFile
 
@@ -59,8 +60,18 @@ def as_verilog(unit: UnitFile, folder: Path, limits: Limits) -> UnitFile:
 def _synthesised(
     ghdl: str, unit: UnitFile, sources: list[str], entity: str, generics: list[str], folder: Path, limits: Limits
 ) -> str:
-    """Return the path of the Verilog that GHDL makes of an entity."""
-    command = [ghdl, "--synth", "--std=08", f"--workdir={folder}", "--out=verilog", *generics, *sources, "-e", entity]
+    """Return the path of the Verilog that GHDL makes of an entity.
+
+    ``-fsynopsys`` admits std_logic_arith and std_logic_unsigned, which generators of arithmetic use.
+    """
+
+    def written(kind: str) -> str:
+        command = [ghdl, "--synth", "--std=08", "-fsynopsys", f"--workdir={folder}", f"--out={kind}"]
+        return run_tool([*command, *generics, *sources, "-e", entity], unit, limits).output
+
+    verilog = written("verilog")
+    if lacks_default(verilog):
+        verilog = with_others(verilog, written("vhdl"))
     path = folder / f"{entity}.v"
-    path.write_text(run_tool(command, unit, limits).output, encoding="utf-8")
+    path.write_text(verilog, encoding="utf-8")
     return str(path)

@@ -35,6 +35,29 @@ SHAPES = {
         ),
         {"tied": {"mode": "3'b101"}},
     ),
+    "ranges that are declared otherwise": (
+        COMBINATIONAL.replace("[7:0] a", "[0:7] a").replace("[7:0] b", "[15:8] b"),
+        {"ports": {"a": ["a[4:7]", "a[0:3]"], "b": ["b[11:8]", "b[15:12]"], "c": "c", "d": "d"}},
+    ),
+    "a macro of synthesis": (
+        COMBINATIONAL.replace(
+            "assign d = c + first + second;",
+            "`ifdef SYNTHESIS\n assign d = c + first + second;\n`else\n assign d = c;\n`endif",
+        ),
+        {},
+    ),
+    "lines of its own": (
+        COMBINATIONAL.replace("endmodule", 'always @(a) $display("%b", a);\nendmodule'),
+        {},
+    ),
+    "ports without ignored bits": (
+        "module dot (input [18:0] a, input [18:0] b, input [31:0] c, output [31:0] d);\n"
+        "  assign d = {a ^ b, 13'd5} + c;\nendmodule\n",
+        {
+            "formats": {"a": "tf32", "b": "tf32", "c": "fp32", "d": "fp32"},
+            "ports": {"a": ["a"], "b": ["b"], "c": "c", "d": "d"},
+        },
+    ),
 }
 
 
@@ -122,7 +145,7 @@ def _folder(tmp_path):
 def test_rows_hold_every_operand_once(tmp_path):
     unit = read_unit(write_unit(tmp_path))
     layout = layout_of(unit)
-    places = [int(bit) for _, elements in layout.operands for bits in elements for bit in bits]
+    places = [int(bit) for _, _, elements in layout.operands for bits in elements for bit in bits]
     assert sorted(places) == list(range(layout.row_bits))
     batch = read_rows("uniform-bits", (unit.design,), k=None, rows=5, seed=0)[0].batch
     lines = rows_text(layout, batch).splitlines()
