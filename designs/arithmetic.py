@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from mmaproof.designs.chain import Chain
 from mmaproof.designs.design import Design
 from mmaproof.designs.k_order import CONSECUTIVE
-from mmaproof.designs.parameters import complete_settings
+from mmaproof.designs.parameters import DEFINITIONS, complete_settings
 from mmaproof.designs.signature import Signature
 from mmaproof.designs.steps import Step
 
@@ -37,7 +37,9 @@ class Arithmetic:
 
 
 def differing_parameters(first: Design, second: Design) -> frozenset[str]:
-    """Return the names of the parameters in which two designs differ."""
+    """Return the names of the parameters in which two designs differ: all of them if one has no parameters."""
+    if not (first.step.is_parametric and second.step.is_parametric):
+        return frozenset(DEFINITIONS)
     ours, theirs = (complete_settings(d.chain, d.step) for d in (first, second))
     return frozenset(name for name, value in ours.items() if value != theirs[name])
 

@@ -351,15 +351,18 @@ class _Table:
         d = self.format("d")
         if not self.texts("instructions"):
             raise self.fail("instructions", "no instruction is given: one at least")
+        named = [
+            (self.instruction(template, signature), signature)
+            for template in self.texts("instructions")
+            for signature in (Signature(a, b, c, d, scale, block) for a, b, c in itertools.product(*columns))
+        ]
         resting = family.evidence if family.folder == self.path.parent else UNSTATED
-        row = ""
-        for template in self.texts("instructions"):
-            for a, b, c in itertools.product(*columns):
-                found = self.design(template, Signature(a, b, c, d, scale, block), settings)
-                row = row or found.base_name
-                yield replace(found, evidence=resting.refined(row, self.evidence()))
+        evidence = resting.refined(f"{self.text('architecture')}/{named[0][0]}", self.evidence())
+        for instruction, signature in named:
+            yield self.design(instruction, signature, settings, evidence)
 
-    def design(self, template: str, signature: Signature, settings: dict[str, Any]) -> Design:
+    def instruction(self, template: str, signature: Signature) -> str:
+        """Return the instruction that a template spells for the formats of ``signature``."""
         spelled = {f"{{{x}}}": f.isa_name for x, f in zip("abcd", signature.formats, strict=True)}
         if signature.scale is not None:
             spelled["{scale}"] = signature.scale.isa_name
@@ -370,6 +373,10 @@ class _Table:
                 f"{template!r}: an instruction is of letters, digits, '_', '.' and '-'; only {{a}} {{b}} {{c}} {{d}} "
                 f"and, with scales, {{scale}} are replaced",
             )
+        return instruction
+
+    def design(self, instruction: str, signature: Signature, settings: dict[str, Any], evidence: RowEvidence) -> Design:
+        """Return the design of one instruction."""
         shape = _SHAPE.search(instruction)
         if shape is None:
             raise self.fail("instructions", f"{instruction!r} states no shape such as m16n8k16 or 32x32x8")
@@ -388,6 +395,7 @@ class _Table:
                 chain,
                 step,
                 self.text("source"),
+                evidence=evidence,
             )
         except DesignError as error:
             name = {None: "instructions", "L": "L_max"}.get(error.field, error.field)

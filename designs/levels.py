@@ -95,7 +95,8 @@ def levels_of(design: Design, recorded: RecordedRow | None = None) -> dict[str, 
     base = load_catalogue().designs.get(design.base_name)
     before = {} if base is None else complete_settings(base.chain, base.step)
     recorded = recorded or load_recorded().get(design.evidence.row)
-    disputed = _disputed(design)
+    complete = complete_settings(design.chain, design.step)
+    disputed = _disputed(design, complete)
     found = {}
     for name, value in settings.items():
         if name in STRUCTURE:
@@ -105,7 +106,7 @@ def levels_of(design: Design, recorded: RecordedRow | None = None) -> dict[str, 
         elif recorded is not None and name in recorded.refuted:
             found[name] = recorded.evidence(name)
         else:
-            stated = _stated(design, name, disputed)
+            stated = _stated(design, name, complete, disputed)
             if recorded is not None and name in recorded.left:
                 left = ", ".join(recorded.left[name])
                 stated = replace(stated, source=f"{stated.source}; recordings do not exclude {left}")
@@ -120,8 +121,8 @@ def _changed(design: Design, name: str, value: Any) -> Evidence:
     return Evidence(Level.ASSUMED, "changed from the catalogue's row")
 
 
-def _stated(design: Design, name: str, disputed: Mapping[str, str]) -> Evidence:
-    """Return what a value of the catalogue's row rests on, recordings left out."""
+def _stated(design: Design, name: str, complete: Mapping[str, Any], disputed: Mapping[str, str]) -> Evidence:
+    """Return what a value of the catalogue's row rests on, recordings left out. ``complete`` has every parameter."""
     row = design.evidence
     if row.is_assumed:
         return Evidence(Level.ASSUMED, design.source)
@@ -132,17 +133,17 @@ def _stated(design: Design, name: str, disputed: Mapping[str, str]) -> Evidence:
         return Evidence(Level.ASSUMED, "its row states no evidence")
     if name in disputed:
         return Evidence(Level.ASSUMED, disputed[name])
-    if name in SILENT and row.whole.level is not Level.VENDOR and not _is_set(design, name):
+    if name in SILENT and row.whole.level is not Level.VENDOR and not _is_set(name, complete[name]):
         return Evidence(Level.ASSUMED, SILENT[name])
     return Evidence(row.whole.level, row.whole.source or design.source)
 
 
-def _is_set(design: Design, name: str) -> bool:
+def _is_set(name: str, value: Any) -> bool:
     """Return whether a parameter differs from its default, so that a row or its family must set it."""
-    return bool(complete_settings(design.chain, design.step)[name] != DEFINITIONS[name].default)
+    return bool(value != DEFINITIONS[name].default)
 
 
-def _disputed(design: Design) -> dict[str, str]:
+def _disputed(design: Design, complete: Mapping[str, Any]) -> dict[str, str]:
     """Return the parameters that profiles set to different values in ``design``, each with the open point.
 
     A parameter that the row sets to something other than its default is left out: the row's own source states it.
@@ -152,7 +153,7 @@ def _disputed(design: Design) -> dict[str, str]:
     for point in disputes.points:
         held = [disputes.settings(design, profile, point.number) for profile in disputes.profiles]
         for name in {n for x in held for n in x}:
-            values = {str(x.get(name, complete_settings(design.chain, design.step)[name])) for x in held}
-            if len(values) > 1 and not _is_set(design, name):
+            values = {str(x.get(name, complete[name])) for x in held}
+            if len(values) > 1 and not _is_set(name, complete[name]):
                 found[name] = f"open point {point.number}: publications disagree"
     return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from importlib.resources import files
 from itertools import product
 from typing import Any
@@ -67,6 +67,14 @@ class Disputes:
     about: Mapping[str, tuple[str, ...]]
     """profile -> the only architectures that its source is about; the others are about units that none of these is"""
 
+    @cached_property
+    def _said(self) -> dict[tuple[str, int], list[Reading]]:
+        """The readings of each profile on each point, in their order."""
+        found: dict[tuple[str, int], list[Reading]] = {}
+        for reading in self.readings:
+            found.setdefault((reading.profile, reading.point), []).append(reading)
+        return found
+
     def sources(self, design: Design) -> tuple[str, ...]:
         """Return the profiles whose source is about the architecture of ``design``."""
         special = tuple(p for p in self.profiles if design.like in self.about.get(p, ()))
@@ -74,8 +82,8 @@ class Disputes:
 
     def settings(self, design: Design, profile: str, point: int) -> dict[str, Any]:
         """Return what ``profile`` sets for ``point`` in ``design``. It is empty if the profile takes the default."""
-        for reading in self.readings:
-            if reading.point == point and reading.profile == profile and reading.matches(design):
+        for reading in self._said.get((profile, point), ()):
+            if reading.matches(design):
                 return {n: parse_parameter(n, text) for n, text in reading.settings.items()}
         return {}
 

@@ -48,21 +48,27 @@ _PASSES = (
 )
 
 _CHILD = """
+import os
 import sys
 try:
     import resource
-    most = int(sys.argv[2])
-    resource.setrlimit(resource.RLIMIT_AS, (most, most))
+except ImportError:
+    resource = None
+if resource is not None and len(sys.argv) == 3:
+    # Yosys follows deep logic by recursion, and the stack that it gets is the limit at the start of a program
+    for what, wanted in ((resource.RLIMIT_AS, int(sys.argv[2])), (resource.RLIMIT_STACK, 1 << 30)):
+        hard = resource.getrlimit(what)[1]
+        if hard != resource.RLIM_INFINITY:
+            wanted = min(wanted, hard)
+        resource.setrlimit(what, (wanted, hard))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-except (ImportError, ValueError, OSError):
-    pass
+    os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:], "limited"])
 from pyosys import libyosys
 design = libyosys.Design()
 with open(sys.argv[1], encoding="utf-8") as script:
     for command in script.read().splitlines():
         libyosys.run_pass(command, design)
 """
-
 
 _WEB_ASSEMBLY = """
 import sys

@@ -11,7 +11,7 @@ from mmaproof.designs.circuit import Bit, Bits, Cell
 from mmaproof.designs.errors import InputError
 from mmaproof.rtl.elaboration import Netlist
 
-MOST_CELLS = 1_000_000
+MOST_CELLS = 200_000
 """A netlist of more cells is refused by default."""
 
 _X_OF_QUOTIENT = ("$div", "$mod", "$divfloor", "$modfloor")

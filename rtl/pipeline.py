@@ -96,6 +96,8 @@ def check_latency(structure: Structure, inputs: Mapping[str, Bits], latency: int
 
     The structure has no feedback.
     """
+    if not structure.used and not latency:
+        return
     operands = {bit: f"{name}[{i}]" for name, bits in inputs.items() for i, bit in enumerate(bits)}
     counts = _register_counts(structure, operands)
     for position, bit in enumerate(structure.result):

@@ -66,6 +66,11 @@ def run_tool(
             raise InputError(f"{unit.path}: elaboration takes more than {limits.memory_bytes >> 20} MiB of memory")
         if errors:
             raise InputError(f"{unit.path}: " + "; ".join(errors))
+        if child.returncode < 0:
+            raise InputError(
+                f"{unit.path}: the tool that elaborates crashed (signal {-child.returncode}) after: {last_lines(log)}; "
+                "very deep logic does that: give a smaller unit as top module"
+            )
         raise InputError(f"{unit.path}: elaboration ended with status {child.returncode}: {last_lines(log)}")
     return printed
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from mmaproof.designs.circuit import Bit, Bits, Cell, Circuit
 from mmaproof.designs.errors import InputError
-from mmaproof.rtl.netlist import Module
+from mmaproof.rtl.netlist import MOST_CELLS, Module
 from mmaproof.rtl.order import drivers_of, input_bits
 from mmaproof.rtl.registers import Register
 
@@ -206,7 +206,7 @@ def circuit_of(
     result: Bits,
     registers: Mapping[int, Register] | None = None,
     start: Start | None = None,
-    most_cells: int = 1_000_000,
+    most_cells: int = MOST_CELLS,
 ) -> Circuit:
     """Return the circuit that computes ``result``, of copies of the cells that it depends on.
 

@@ -76,5 +76,9 @@ def compare(
 
 
 def _finer(first: Design, second: Design) -> Design:
-    """Return the design whose alignment reaches further down. Random operands are drawn about its cut."""
-    return max((first, second), key=kept_bits)
+    """Return the design whose alignment reaches further down. Random operands are drawn about its cut.
+
+    Nothing is known about the cut of a netlist.
+    """
+    known = [x for x in (first, second) if x.step.is_parametric]
+    return max(known, key=kept_bits, default=first)

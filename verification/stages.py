@@ -43,14 +43,14 @@ def by_stages(
 
 
 def sample_models(
-    question: Question, design: Design, seed: int, *, unconditionally: bool = False
+    question: Question, design: Design, seed: int, *, unconditionally: bool = False, rows: int = ROWS
 ) -> list[Mapping[str, int]]:
-    """Return operands of every distribution that meet the preconditions, as symbol name -> value."""
+    """Return so many operands of every distribution, those that meet the preconditions, as symbol name -> value."""
     rng = np.random.default_rng(seed)
     names = [symbol.symbol_name() for symbol in question.formula.symbols]
     models: list[Mapping[str, int]] = []
     for distribution in DISTRIBUTIONS:
-        batch = draw(distribution, design, ROWS, question.k, rng)
+        batch = draw(distribution, design, rows, question.k, rng)
         if not unconditionally:
             batch = steer(batch, question, rng)
         for x in (batch.row(i) for i in range(len(batch))):

@@ -21,10 +21,14 @@ from mmaproof.properties.property import LemmaVerdict, QuestionVerdict
 from mmaproof.properties.question import Question
 from mmaproof.properties.same_alignment import DECIDE_ALIGNMENT, alignment_lemmas
 from mmaproof.smt.proving.decide import Statement, decide
+from mmaproof.smt.proving.exhaustion import small_ones_first
 from mmaproof.smt.proving.lemma import Formula
-from mmaproof.smt.solving.limits import Limits
+from mmaproof.smt.solving.limits import LEAST_SECONDS, Limits
 from mmaproof.smt.solving.verdict import Model, Status, Verdict, combine
+from mmaproof.verification.cubes import InCube, cubes_of
+from mmaproof.verification.distributions import kept_bits
 from mmaproof.verification.means import Means
+from mmaproof.verification.netlists import by_nets, netlist_and_model
 from mmaproof.verification.search import Budget, SearchResult, search
 from mmaproof.verification.simplify import simplest
 from mmaproof.verification.stages import by_stages, lemma_verdict
@@ -34,6 +38,12 @@ AT_ONCE = 1.0
 """Seconds for which a question about several runs is asked in one piece before it is taken apart."""
 LEAST_SIMPLIFICATION = 1.0
 """Seconds for which a witness is simplified even where the time limit has passed."""
+FIRST_CUBES, CUBE_AT_ONCE = 6, 0.5
+"""Cubes that are asked about before the proof, and seconds for each of them."""
+CUBE_SECONDS = 3.0
+"""Seconds for one cube after it."""
+MOST_CUBE_BITS = 60
+"""Fraction bits that cubes reach at most."""
 BY_IDENTITY = "identity: the same computation"
 
 
@@ -171,9 +181,53 @@ def one_moment(case: Case) -> QuestionVerdict | None:
     return None if verdict.status is Status.UNKNOWN else case.concluded(verdict, case.tried)
 
 
+def first_cubes(case: Case) -> QuestionVerdict | None:
+    """Ask about somebody's netlist in a few cubes, each for a moment."""
+    return _by_cubes(case, FIRST_CUBES, CUBE_AT_ONCE)
+
+
+def cubes(case: Case) -> QuestionVerdict | None:
+    """Ask about somebody's netlist in all cubes, within half of the time that is left."""
+    return _by_cubes(case, None, case.limits.seconds / 2)
+
+
+def _by_cubes(case: Case, count: int | None, seconds: float) -> QuestionVerdict | None:
+    pair = netlist_and_model(case.question)
+    if pair is None:
+        return None
+    began = time.monotonic()
+    for number, cube in enumerate(cubes_of(case.question, min(kept_bits(pair[1]), MOST_CUBE_BITS))):
+        left = seconds if count is not None else seconds - (time.monotonic() - began)
+        if number == count or left <= LEAST_SECONDS:
+            break
+        limits = replace(case.limits, seconds=min(left, CUBE_SECONDS))
+        verdict = case.decide(InCube(case.question, cube), limits, met=True)
+        if verdict.witness is not None:
+            found = case.concluded(verdict, case.tried)
+            return replace(found, origin=f"{verdict.solver} in a cube: {cube.name}")
+    case.limits = case.limits.after(time.monotonic() - began, "cubes")
+    return None
+
+
+def nets(case: Case) -> QuestionVerdict | None:
+    """Prove net by net that somebody's netlist computes a design."""
+    pair = netlist_and_model(case.question)
+    if pair is None or not isinstance(case.question, Equivalence):
+        return None
+    share = replace(case.limits, seconds=case.limits.seconds * 0.9)
+    ask = small_ones_first(case.means.solving)
+    proof = by_nets(case.question, *pair, ask, share, case.means.seed)
+    case.limits = case.limits.after(proof.seconds, "lemmas")
+    lemmas = tuple(map(lemma_verdict, proof.lemmas))
+    if proof.proved:
+        return case.implied(tuple(x for x in lemmas if x.status is Status.PROVED), case.limits)
+    case.tried += lemmas
+    return None
+
+
 def stages(case: Case) -> QuestionVerdict | None:
     """Compare several runs stage by stage. If that proves nothing, try once more without the preconditions."""
-    if not case.question.compares_runs:
+    if not case.question.compares_runs or netlist_and_model(case.question) is not None:
         return None
     tried: list[LemmaVerdict] = []
     for unconditionally in (False, True) if case.question.where else (False,):
@@ -209,6 +263,9 @@ STRATEGIES: tuple[Strategy, ...] = (
     alignment,
     own_lemmas,
     one_moment,
+    first_cubes,
+    nets,
+    cubes,
     stages,
     one_piece,
 )

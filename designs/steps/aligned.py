@@ -25,7 +25,41 @@ POINTS = "publications disagree: open point "
 
 
 @dataclass(frozen=True)
-class SingleProducts(Record):
+class Terms(Record):
+    """What the products of a step become before they are aligned: one term each, unless a subclass says otherwise."""
+
+    @property
+    def group_size(self) -> int | None:
+        """The number of products whose exact sum is scaled as one term; None if there are no groups."""
+        return None
+
+    @property
+    def terms_per_product(self) -> int:
+        """The number of terms that a product, or a group of them, becomes."""
+        return 1
+
+    @property
+    def shift(self) -> int:
+        """The exponent of the power of two that each product is multiplied with."""
+        return 0
+
+    @property
+    def drops_bits(self) -> bool:
+        """Whether bits of the significands are not multiplied."""
+        return False
+
+    @property
+    def reads_e_zero(self) -> bool:
+        """Whether a zero product reads the exponent e_zero."""
+        return False
+
+    def misfits(self, signature: Signature, L: int) -> Iterator[tuple[str, str]]:  # noqa: N803
+        """Yield what does not fit the signature or the number L of products of a step."""
+        yield from ()
+
+
+@dataclass(frozen=True)
+class SingleProducts(Terms):
     """Each product is a term of its own."""
 
     selects = {"group_size": None, "low_bits": None, "fidelity_phase": None}  # noqa: RUF012
@@ -41,24 +75,9 @@ class SingleProducts(Record):
     )
 
     @property
-    def group_size(self) -> int | None:
-        """None, because there are no groups."""
-        return None
-
-    @property
     def shift(self) -> int:
-        """The exponent of the power of two that each product is multiplied with."""
+        """The parameter ``product_shift``."""
         return self.product_shift
-
-    @property
-    def in_parts(self) -> bool:
-        """Whether a product is several terms."""
-        return False
-
-    @property
-    def of_parts(self) -> bool:
-        """Whether only a part of the significands is multiplied."""
-        return False
 
     @property
     def zeros_are_absent(self) -> bool:
@@ -67,16 +86,12 @@ class SingleProducts(Record):
 
     @property
     def reads_e_zero(self) -> bool:
-        """Whether a zero product reads the exponent e_zero."""
+        """Whether ``zero_product`` says so."""
         return self.zero_product is ZeroProduct.E_ZERO
-
-    def misfits(self, signature: Signature, L: int) -> Iterator[tuple[str, str]]:  # noqa: N803
-        """Yield nothing: single products fit every signature."""
-        yield from ()
 
 
 @dataclass(frozen=True)
-class ProductsOfParts(SingleProducts):
+class PhaseProducts(SingleProducts):
     """One fidelity phase: a high or a low part of the significand of a is multiplied with one of that of b.
 
     In the phases 0 and 1 the part of a is its implicit one and 6 fraction bits, in 2 and 3 the 4 fraction bits after
@@ -98,8 +113,8 @@ class ProductsOfParts(SingleProducts):
         return settings["fidelity_phase"] is not None
 
     @property
-    def of_parts(self) -> bool:
-        """True: a product is of two parts."""
+    def drops_bits(self) -> bool:
+        """True: only those of two parts are multiplied."""
         return True
 
     @property
@@ -125,7 +140,7 @@ class ProductsOfParts(SingleProducts):
 
 
 @dataclass(frozen=True)
-class ProductsInParts(SingleProducts):
+class PartialProducts(SingleProducts):
     """The significands are cut into high and low bits; each of the four products of parts is a term of its own.
 
     All four have the exponent of the whole product, also those whose value is zero.
@@ -146,9 +161,9 @@ class ProductsInParts(SingleProducts):
         return settings["low_bits"] is not None
 
     @property
-    def in_parts(self) -> bool:
-        """True: it is four."""
-        return True
+    def terms_per_product(self) -> int:
+        """Four: high and low bits of a, times those of b."""
+        return 4
 
     def misfits(self, signature: Signature, L: int) -> Iterator[tuple[str, str]]:  # noqa: N803
         """Yield formats whose significands have no bits above the low ones, and units with scales."""
@@ -160,7 +175,7 @@ class ProductsInParts(SingleProducts):
 
 
 @dataclass(frozen=True)
-class ScaledGroups(Record):
+class ScaledGroups(Terms):
     """The exact sum of a group of products, times its scales, is one term (GST-FDPA)."""
 
     group_size: int = parameter(
@@ -186,29 +201,9 @@ class ScaledGroups(Record):
         return settings["group_size"] is not None
 
     @property
-    def shift(self) -> int:
-        """0, because scales do what a constant power of two does."""
-        return 0
-
-    @property
-    def in_parts(self) -> bool:
-        """False, because a group is one term."""
-        return False
-
-    @property
-    def of_parts(self) -> bool:
-        """False, because a group is of whole products."""
-        return False
-
-    @property
     def zeros_are_absent(self) -> bool:
         """Whether a group whose value is zero takes no part in e_max."""
         return self.zero_group is ZeroGroup.ABSENT
-
-    @property
-    def reads_e_zero(self) -> bool:
-        """False, because a group of zeros has an exponent of its own."""
-        return False
 
     def misfits(self, signature: Signature, L: int) -> Iterator[tuple[str, str]]:  # noqa: N803
         """Yield what does not fit the signature or the number of products of a step."""
@@ -250,8 +245,8 @@ class AlignedStep(RoundedStep):
         "exponent with which a product enters the alignment",
         "Xie et al. 2026, algorithm 7, line 4; normalised: Valpey et al. 2025",
     )
-    terms: SingleProducts | ScaledGroups | ProductsInParts | ProductsOfParts = record(
-        SingleProducts(), SingleProducts, ScaledGroups, ProductsInParts, ProductsOfParts
+    terms: SingleProducts | ScaledGroups | PartialProducts | PhaseProducts = record(
+        SingleProducts(), SingleProducts, ScaledGroups, PartialProducts, PhaseProducts
     )
     zero_c: ZeroC = parameter(
         ZeroC.MINUS_126, ZeroC, "exponent of c = 0 in e_max", POINTS + "1", only=lambda step: step.aligns_c
@@ -296,14 +291,14 @@ class AlignedStep(RoundedStep):
     @property
     def multiplied_places(self) -> tuple[tuple[int, int], tuple[int, int]] | None:
         """Those of a fidelity phase."""
-        if isinstance(self.terms, ProductsOfParts):
+        if isinstance(self.terms, PhaseProducts):
             return self.terms.places_of_a, self.terms.places_of_b
         return None
 
     @property
     def cut_terms(self) -> int:
-        """L, or as many as the parts of L products."""
-        return self.L * (4 if self.terms.in_parts else 1)
+        """L, or as many as L products become."""
+        return self.L * self.terms.terms_per_product
 
     @property
     def product_excess(self) -> int | None:
@@ -328,8 +323,8 @@ class AlignedStep(RoundedStep):
 
     @property
     def guarantees(self) -> frozenset[Guarantee]:
-        """What follows from the parameters of the terms and of the conversion. Nothing does of parts of products."""
-        if self.terms.of_parts:
+        """What follows from the parameters of the terms and of the conversion. Nothing does where bits are dropped."""
+        if self.terms.drops_bits:
             return frozenset()
         return self.about_numbers | stated(
             {
@@ -347,11 +342,11 @@ class AlignedStep(RoundedStep):
     @property
     def _adds_products(self) -> bool:
         """Whether each term but c is the product of two elements."""
-        return self.group_size is None and not self.terms.in_parts and not self.terms.shift
+        return self.group_size is None and self.terms.terms_per_product == 1 and not self.terms.shift
 
     def misfits(self, signature: Signature, k: int) -> Iterator[tuple[str, str]]:
         """Yield what does not fit, as in ``Step``, the groups included."""
         yield from super().misfits(signature, k)
-        if self.terms.in_parts and self.product_exponent is not ProductExponent.SUMMED:
+        if self.terms.terms_per_product > 1 and self.product_exponent is not ProductExponent.SUMMED:
             yield "low_bits", "the parts of a product have the sum of its exponents, and product_exponent is another"
         yield from self.terms.misfits(signature, self.L)

@@ -191,7 +191,7 @@ class FusedStep(AlignedStep):
     @property
     def guarantees(self) -> frozenset[Guarantee]:
         """What follows from the alignment, the register and the join."""
-        if self.terms.of_parts:
+        if self.terms.drops_bits:
             return frozenset()
         as_term, alone = isinstance(self.join, JoinedAsTerm), self._converts_its_sum
         own_cuts = self.alignment is not Alignment.COMPLEMENT and self.small_c is SmallC.ROUNDED

@@ -27,7 +27,7 @@ class SequentialStep(AlignedStep):
     @property
     def guarantees(self) -> frozenset[Guarantee]:
         """It is aligned once if it starts with the largest exponent, cuts addends and does not normalise."""
-        if self.terms.of_parts:
+        if self.terms.drops_bits:
             return frozenset()
         once = (self.first, self.truncates, self.normalises) == (First.EXPONENT, Truncates.ADDEND, Normalises.NO)
         return super().guarantees | stated(

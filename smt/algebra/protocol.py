@@ -26,6 +26,9 @@ __all__ = ["Algebra", "D", "T", "Truth", "Word", "ite"]
 class Algebra(ABC, Generic[D, T]):
     """Operations on words and truth values, with their width rules; see the module text."""
 
+    on_net: Callable[[str, Word[D]], Word[D]] | None = None
+    """what is called with the name of every net of a netlist and its word, and returns the word that replaces it"""
+
     # --- words from outside ---------------------------------------------------------------------------------
 
     def unsigned(self, value: int, width: int) -> Word[D]:

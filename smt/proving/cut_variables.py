@@ -67,22 +67,43 @@ class CutVariables:
         cuts = [v for v in self.symbols(formula) if v in self._cuts]
         return bool(cuts) and all(formula not in self._facts.get(v, ()) for v in cuts)
 
-    def holds(self, what: str, relation: str, claim: FNode, *, newest: bool = False) -> bool:
+    def holds(
+        self,
+        what: str,
+        relation: str,
+        claim: FNode,
+        *,
+        newest: bool = False,
+        seconds: float = LEMMA_SECONDS,
+        widenings: int = WIDENINGS,
+    ) -> bool:
         """Return whether a claim is proved. With ``newest``, its last variables are replaced by their terms first.
 
-        Raises FalseFactError, and OutOfTimeError.
+        A query may take so many ``seconds``. Raises FalseFactError, and OutOfTimeError.
         """
         if claim.is_true():
             return True
-        for formula in self._widened(claim, newest=newest):
+        for widened, formula in enumerate(self._widened(claim, widenings, newest=newest)):
             if not all(self._samples.values(formula)):
                 return False
             facts, definitions = self._facts_about(formula), self._definitions_among(formula)
             for known in [facts, [*facts, *definitions]] if definitions else [facts]:
-                status = self._ask(what, relation, formula, known)
+                status = self._ask(what, relation, formula, known, seconds, widened)
                 if status is not Status.REFUTED:
                     return status is Status.PROVED
         return False
+
+    def proved(self, what: str, relation: str, claim: FNode, *, seconds: float = LEMMA_SECONDS) -> bool:
+        """Return whether a claim about any words is proved, of all values of its symbols, by itself."""
+        return self._lemmas.ask(what, relation, claim, None, seconds=seconds) is Status.PROVED
+
+    def column(self, term: FNode) -> Any:
+        """Return the values of a term on the samples."""
+        return self._samples.values(term)
+
+    def definition(self, variable: FNode) -> FNode:
+        """Return the term that a variable stands for."""
+        return self._cuts[variable].definition
 
     def law(self, law: Law) -> Status:
         """Return whether a law is proved."""
@@ -101,18 +122,21 @@ class CutVariables:
         found: frozenset[FNode] = self._environment.fvo.get_free_variables(term)
         return found
 
-    def _ask(self, what: str, relation: str, formula: FNode, known: list[FNode]) -> Status:
+    def _ask(
+        self, what: str, relation: str, formula: FNode, known: list[FNode], seconds: float, widened: int
+    ) -> Status:
         assumption = self._terms.And(known) if known else None
         # the facts have a model then: what is proved under them is not proved of nothing
         if assumption is not None and not all(self._samples.values(assumption)):
             violated = self._environment.serializer.serialize(assumption)
             raise FalseFactError(f"{what}: operands violate what was proved: {violated}")
-        return self._lemmas.ask(what, relation, formula, assumption, seconds=LEMMA_SECONDS)
+        return self._lemmas.ask(what, relation, formula, assumption, seconds=seconds, widened=widened)
 
-    def _widened(self, claim: FNode, *, newest: bool) -> Iterator[FNode]:
+    def _widened(self, claim: FNode, widenings: int, *, newest: bool) -> Iterator[FNode]:
         if not newest:
             yield claim
-        for _ in range(WIDENINGS):
+            yield from self._balanced(claim, widenings)
+        for _ in range(widenings):
             cuts = {v: self._cuts[v] for v in self.symbols(claim) if v in self._cuts}
             if not cuts:
                 return
@@ -120,6 +144,22 @@ class CutVariables:
             near = {v: x.definition for v, x in cuts.items() if x.depth == last}
             claim = self._environment.substituter.substitute(claim, near)
             yield claim
+
+    def _balanced(self, claim: FNode, widenings: int) -> Iterator[FNode]:
+        """Yield an equation with the variables replaced that occur on one side of it alone, several times over.
+
+        What both sides are computed from stays a variable.
+        """
+        if not (claim.is_equals() or claim.is_iff()):
+            return
+        sides = list(claim.args())
+        for _ in range(widenings):
+            left, right = (self.symbols(x) for x in sides)
+            alone = {v: self._cuts[v].definition for v in left ^ right if v in self._cuts}
+            if not alone or len(alone) == len([v for v in left | right if v in self._cuts]):
+                return
+            sides = [self._environment.substituter.substitute(x, alone) for x in sides]
+            yield self._terms.EqualsOrIff(*sides)
 
     def _facts_about(self, claim: FNode) -> list[FNode]:
         """Return the facts that are about the symbols of a claim alone."""

@@ -35,6 +35,7 @@ class Operation(StrEnum):
     EXTENDED_MAXIMUM = "extended maximum"
     SUM = "sum"
     CARRY_SAVE_SUM = "carry-save sum"
+    LINEAR = "linear combination"
     BOUNDED_SUM = "bounded sum"
     PRODUCT = "product"
     JUNCTION = "junction"
@@ -147,6 +148,7 @@ class _OfLaw(Lemma):
         what = {
             Operation.BOUNDED_SUM: "bounds of two words add up to bounds of their sum",
             Operation.CARRY_SAVE_SUM: "a compressor of three words keeps their sum",
+            Operation.LINEAR: "sums, negatives and doubles in any order, and their lowest bits",
         }
         self.name = f"{law.operation} of {words}: {what.get(law.operation, 'any order')}"
         names = "xyzuvw" if law.operation is Operation.BOUNDED_SUM else "xyz"
@@ -162,6 +164,8 @@ class _OfLaw(Lemma):
                 claims = _extended_maximum(algebra, self.law.wider, x, y)
             case Operation.SUM:
                 claims = _sum(algebra, self.law.width, x, y, z)
+            case Operation.LINEAR:
+                claims = _linear(algebra, x, y, z)
             case Operation.CARRY_SAVE_SUM:
                 claims = [_compressor(algebra, self.law.width, x, y, z)]
             case Operation.BOUNDED_SUM:
@@ -198,6 +202,31 @@ def _sum(algebra: Algebra[D, T], width: int, x: Word[D], y: Word[D], z: Word[D])
 
     a, b, c = signed
     return [add(a, b) == add(b, a), add(add(a, b), c) == add(a, add(b, c))]
+
+
+def _linear(algebra: Algebra[D, T], x: Word[D], y: Word[D], z: Word[D]) -> list[Truth[T]]:
+    """Return whether sums modulo a power of two may be taken apart and put together as sums of integers are.
+
+    Multiples by constants are doubles and sums, and what is cut off at the top is cut off one bit at a time.
+    """
+    add, minus = algebra.wrapped_sum, algebra.wrapped_difference
+    zero, one = algebra.unsigned(0, x.width), algebra.unsigned(1, x.width)
+
+    def negative(w: Word[D]) -> Word[D]:
+        return minus(zero, w)
+
+    claims = [
+        add(x, y) == add(y, x),
+        add(add(x, y), z) == add(x, add(y, z)),
+        add(x, negative(x)) == zero,
+        minus(x, y) == add(x, negative(y)),
+        algebra.complement(x) == minus(negative(x), one),
+        algebra.shift_left_within(x, one) == add(x, x),
+    ]
+    if x.width > 1:
+        cut = [w.extract(x.width - 2, 0) for w in (x, y)]
+        claims.append(add(x, y).extract(x.width - 2, 0) == add(*cut))
+    return claims
 
 
 def _compressor(algebra: Algebra[D, T], width: int, x: Word[D], y: Word[D], z: Word[D]) -> Truth[T]:

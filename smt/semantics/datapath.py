@@ -142,7 +142,7 @@ def _terms(ks: tuple[int, ...], step: Step) -> tuple[Label, ...]:
     size = step.group_size
     if size is not None:
         return tuple(Group(ks[i : i + size]) for i in range(0, len(ks), size))
-    if isinstance(step, FusedStep) and step.terms.in_parts:
+    if isinstance(step, FusedStep) and step.terms.terms_per_product > 1:
         return tuple(part for k in ks for part in Part.all_of(k))
     return tuple(map(Product, ks))
 

@@ -13,7 +13,7 @@ from dataclasses import replace
 from mmaproof.designs.design import Design
 from mmaproof.designs.readings import Sticky
 from mmaproof.designs.steps import FusedStep, JoinedRoundedDown
-from mmaproof.designs.steps.aligned import ProductsInParts, ScaledGroups
+from mmaproof.designs.steps.aligned import PartialProducts, ScaledGroups
 from mmaproof.smt.algebra.magnitudes import with_top_exponent
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word, ite
 from mmaproof.smt.algebra.signals import Signal, SignalKind
@@ -75,7 +75,7 @@ def _terms(
     design: Design, step: FusedStep, algebra: Algebra[D, T], products: Sequence[Factors[D, T]]
 ) -> list[Term[D, T]]:
     """Return the terms that the products become."""
-    if isinstance(step.terms, ProductsInParts):
+    if isinstance(step.terms, PartialProducts):
         return [term for x in products for term in part_terms(algebra, step, x, step.terms.low_bits)]
     if not isinstance(step.terms, ScaledGroups):
         return [product_term(algebra, step, x) for x in products]

@@ -119,6 +119,6 @@ def netlist_step(
             f"{design.name} takes {step.L} products at once, and its d ({design.d_format.name}) is no c "
             f"({design.c_format.name}) for the next ones: choose k = {step.L} or less"
         )
-    d = run_circuit(step.circuit, algebra, words, run=f"{path.ks[0]}.")["d"]
+    d = run_circuit(step.circuit, algebra, words, algebra.on_net, run=f"{path.ks[0]}.")["d"]
     no = algebra.truth(False)
     return StepSignals(path, (), (), d, no, SpecialResult(no, no, no), d)

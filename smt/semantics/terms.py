@@ -8,7 +8,7 @@ from typing import Generic, assert_never
 
 from mmaproof.designs.readings import ProductExponent, SubnormalC, ZeroC, ZeroGroup, ZeroProduct
 from mmaproof.designs.steps import FusedStep
-from mmaproof.designs.steps.aligned import AlignedStep, ProductsOfParts, ScaledGroups, SingleProducts
+from mmaproof.designs.steps.aligned import AlignedStep, PhaseProducts, ScaledGroups, SingleProducts
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word, ite
 from mmaproof.smt.algebra.signals import Signal, SignalKind
 from mmaproof.smt.semantics.unpack import Unpacked, normalised
@@ -87,7 +87,7 @@ def product_term(algebra: Algebra[D, T], step: AlignedStep, x: Factors[D, T]) ->
     Its exponent is the sum of all exponents unless ``product_exponent`` says that the product is normalised first.
     """
     a, b = x.a, x.b
-    if isinstance(step.terms, ProductsOfParts):
+    if isinstance(step.terms, PhaseProducts):
         a, b = _part(a, *step.terms.places_of_a), _part(b, *step.terms.places_of_b)
     reading = step.terms.zero_product if isinstance(step.terms, SingleProducts) else None
     zero = algebra.any_of([f.zero for f in (a, b, *x.scales)])

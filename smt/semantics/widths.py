@@ -13,7 +13,7 @@ from mmaproof.designs.design import Design
 from mmaproof.designs.formats import Format
 from mmaproof.designs.readings import Grouping, ProductExponent
 from mmaproof.designs.steps import FusedStep, JoinedAsTerm, JoinedInIeee, LanesStep
-from mmaproof.designs.steps.aligned import ProductsInParts
+from mmaproof.designs.steps.aligned import PartialProducts
 from mmaproof.smt.semantics.cut import Cut
 
 
@@ -50,7 +50,7 @@ def _product_bound(design: Design, cut: Cut) -> int:
     """Bound of one product term (or scaled group, or of the parts of one product together), cut."""
     step = _fused(design)
     a, b = design.a_format, design.b_format
-    if isinstance(step.terms, ProductsInParts):
+    if isinstance(step.terms, PartialProducts):
         low, point = step.terms.low_bits, a.fraction_bits + b.fraction_bits
         of_a, of_b = (((f.max_significand >> low) << low, (1 << low) - 1) for f in (a, b))
         return sum(cut.bound(x * y, point) for x in of_a for y in of_b)

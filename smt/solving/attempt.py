@@ -1,5 +1,6 @@
 """One solver at work on one query. What its process writes is checked before it becomes a reply."""
 
+import sys
 import threading
 import time
 from collections.abc import Sequence
@@ -8,14 +9,19 @@ from typing import Final
 
 from mmaproof.smt.solving.backends import BACKENDS
 from mmaproof.smt.solving.errors import MalformedReplyError
+from mmaproof.smt.solving.kept import Kept, KeptSolver
 from mmaproof.smt.solving.limits import Limits
-from mmaproof.smt.solving.process import WORKER, Ended, SolverProcess, reason_of_death
+from mmaproof.smt.solving.process import Ended, SolverProcess, reason_of_death
 from mmaproof.smt.solving.protocol import Message, decode
 from mmaproof.smt.solving.query import Query
 from mmaproof.smt.solving.verdict import Cause, Outcome, Reply, SolverIdentity
 
-COMMANDS: Final[dict[str, Sequence[str]]] = dict.fromkeys(BACKENDS, WORKER)
-"""The command that starts the process of each solver. Tests put their own solvers here."""
+# -P keeps the current directory out of the import path, so that a file named z3.py there does not become the solver.
+WORKER: Final = Kept((sys.executable, "-P", "-m", "mmaproof.smt.solving.kept_worker"))
+
+COMMANDS: Final[dict[str, Sequence[str] | Kept]] = dict.fromkeys(BACKENDS, WORKER)
+"""The command that starts the process of each solver: one that is kept, or one that reads a query until its end,
+answers and ends. Tests put their own solvers here."""
 
 
 @dataclass
@@ -26,8 +32,8 @@ class Attempt:
     solver: SolverIdentity
     limits: Limits
     deadline: float
-    command: Sequence[str]
-    _process: SolverProcess | None = field(default=None, init=False)
+    command: Sequence[str] | Kept
+    _process: SolverProcess | KeptSolver | None = field(default=None, init=False)
     _stopped: bool = field(default=False, init=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
 
@@ -35,7 +41,7 @@ class Attempt:
         """Return the reply of the solver. A model has the values of all symbols.
 
         A time-out, an exceeded memory limit, a crash and malformed output give UNKNOWN with a reason. The process has
-        ended when this returns, and also when an interrupt from the keyboard is passed on.
+        ended, or is idle, when this returns. It has ended when an interrupt from the keyboard is passed on.
         """
         started = time.monotonic()
         reply = self._reply()
@@ -55,15 +61,22 @@ class Attempt:
         if time.monotonic() >= self.deadline:
             return timeout
         try:
-            with SolverProcess(self.command, self.solver.name, self.limits) as process:
+            with self._started() as process:
                 with self._lock:
                     self._process = process
                     if self._stopped:
                         process.stop()
                 ended = process.finish(text, self.deadline - time.monotonic())
+                reply = timeout if ended is None else self._checked(ended)
+                process.reusable = reply.outcome is not Outcome.UNKNOWN
         except OSError as problem:
             return _unknown(Cause.SOLVER_ERROR, f"the solver process does not start: {problem}")
-        return timeout if ended is None else self._checked(ended)
+        return reply
+
+    def _started(self) -> SolverProcess | KeptSolver:
+        if isinstance(self.command, Kept):
+            return KeptSolver(self.command, self.solver.name, self.limits)
+        return SolverProcess(self.command, self.solver.name, self.limits)
 
     def _checked(self, ended: Ended) -> Message:
         """Return what an ended process found out, after checking it."""

@@ -1,13 +1,15 @@
 """The solvers by name: which of them are installed, and with which options each is fast on these queries.
 
-A solver is imported when its ``load`` is called, and only a solver process calls it.
+A solver is imported when its ``engine`` is called, and only a solver process calls it.
 """
 
 import importlib.util
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Final
 
+from mmaproof.smt.solving.engines import BitwuzlaEngine, Engine, PySmtEngine
 from mmaproof.smt.solving.errors import SolverNotInstalledError, UnknownSolverError
 from mmaproof.smt.solving.verdict import SolverIdentity
 
@@ -19,15 +21,16 @@ UNKNOWN_VERSION: Final = "of unknown version"
 class Backend:
     """One solver: its Python package, and how a solver process uses it.
 
-    ``load(environment)`` imports it and returns a pySMT solver for one QF_BV query. ``why_unknown(solver)`` returns the
-    reason why that solver gave no answer.
+    ``engine()`` imports it and returns what decides one query. ``queries_of_a_process`` is how many queries one process
+    answers. It is above 1 only for a library that has no state outside a solver, so that no query has an influence on
+    the next.
     """
 
     name: str
     module: str
     distribution: str
-    load: Callable[[Any], Any]
-    why_unknown: Callable[[Any], str] = lambda solver: "no reason given"
+    engine: Callable[[], Engine]
+    queries_of_a_process: int = 1
 
 
 @dataclass(frozen=True)
@@ -40,16 +43,6 @@ class Availability:
 
 
 # The imports below are inside functions on purpose: a solver process loads the one solver that it needs.
-def _load_bitwuzla(environment: Any) -> Any:
-    from pysmt.logics import QF_BV  # noqa: PLC0415
-
-    from mmaproof.smt.solving.bitwuzla_solver import BitwuzlaSolver  # noqa: PLC0415
-
-    # Local search before bit-blasting: with it a witness that separates one fraction bit at 32 products takes 0.3 s
-    # instead of 10 s, and a proof takes no longer.
-    return BitwuzlaSolver(environment, QF_BV, solver_options={"bv-solver": "preprop"})
-
-
 def _load_cvc5(environment: Any) -> Any:
     from pysmt.logics import QF_BV  # noqa: PLC0415
     from pysmt.solvers.cvcfive import CVC5Solver  # noqa: PLC0415
@@ -71,9 +64,9 @@ def _load_z3(environment: Any) -> Any:
 BACKENDS: Final[Mapping[str, Backend]] = {
     backend.name: backend
     for backend in (
-        Backend("bitwuzla", "bitwuzla", "bitwuzla", _load_bitwuzla),
-        Backend("cvc5", "cvc5", "cvc5", _load_cvc5),
-        Backend("z3", "z3", "z3-solver", _load_z3, lambda solver: str(solver.z3.reason_unknown())),
+        Backend("bitwuzla", "bitwuzla", "bitwuzla", BitwuzlaEngine, queries_of_a_process=500),
+        Backend("cvc5", "cvc5", "cvc5", lambda: PySmtEngine(_load_cvc5, lambda solver: "no reason given")),
+        Backend("z3", "z3", "z3-solver", lambda: PySmtEngine(_load_z3, lambda solver: str(solver.z3.reason_unknown()))),
     )
 }
 
@@ -103,17 +96,23 @@ def require_solver(name: str) -> SolverIdentity:
 
 
 def _availability(backend: Backend) -> Availability:
-    # This import takes 30 ms. A solver process never asks for a version.
-    from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415
-
     if importlib.util.find_spec(backend.module) is None:
         reason = f"no Python package {backend.module!r}: pip install {backend.distribution}"
         return Availability(backend.name, None, reason)
+    return Availability(backend.name, _version(backend.distribution), None)
+
+
+@cache
+def _version(distribution: str) -> str:
+    """Return the version of an installed distribution. Reading it takes as long as answering a small query."""
+    # This import takes 30 ms. A solver process never asks for a version.
+    from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415
+
     try:
-        return Availability(backend.name, version(backend.distribution), None)
+        return version(distribution)
     except PackageNotFoundError:
         # It can be imported but was not installed by a package manager. Only the library knows its version.
-        return Availability(backend.name, UNKNOWN_VERSION, None)
+        return UNKNOWN_VERSION
 
 
 def _installed() -> str:

@@ -3,6 +3,8 @@
 pySMT has no Bitwuzla solver of its own. After ``register(environment)`` its factory knows this one as ``bitwuzla``.
 """
 
+from collections.abc import Mapping
+from functools import cache
 from typing import Any, Final
 
 import bitwuzla
@@ -24,6 +26,8 @@ from pysmt.solvers.solver import Converter, IncrementalTrackingSolver, SolverOpt
 from pysmt.typing import PySMTType
 from pysmt.walkers import DagWalker
 from pysmt.walkers.generic import handles
+
+from mmaproof.smt.solving.operators import BY_NAME
 
 NAME: Final = "bitwuzla"
 
@@ -57,6 +61,23 @@ _KINDS: Final = {
     op.BV_ASHR: Kind.BV_ASHR,
     op.BV_COMP: Kind.BV_COMP,
 }
+
+
+_INDEXED_KINDS: Final = {
+    op.BV_EXTRACT: Kind.BV_EXTRACT,
+    op.BV_ROL: Kind.BV_ROLI,
+    op.BV_ROR: Kind.BV_RORI,
+    op.BV_ZEXT: Kind.BV_ZERO_EXTEND,
+    op.BV_SEXT: Kind.BV_SIGN_EXTEND,
+}
+"""Bitwuzla takes the indices as SMT-LIB does, the high end of an extraction first."""
+
+
+@cache
+def kinds_by_name() -> Mapping[str, Kind]:
+    """Return Bitwuzla's kinds of the operators of a query."""
+    kinds = _KINDS | _INDEXED_KINDS
+    return {name: kinds[operator.node_type] for name, operator in BY_NAME.items()}
 
 
 def register(environment: Environment) -> None:
@@ -232,20 +253,20 @@ class BitwuzlaConverter(Converter, DagWalker):  # type: ignore[misc]
         return self.terms.mk_bv_value(sort, f"{formula.constant_value():x}", 16)
 
     def walk_bv_extract(self, formula: FNode, args: list[bitwuzla.Term], **_kwargs: Any) -> bitwuzla.Term:
-        """Convert an extraction. Bitwuzla takes its indices as SMT-LIB does, the high end first."""
-        return self.terms.mk_term(Kind.BV_EXTRACT, args, [formula.bv_extract_end(), formula.bv_extract_start()])
+        """Convert an extraction."""
+        return self.terms.mk_term(
+            _INDEXED_KINDS[op.BV_EXTRACT], args, [formula.bv_extract_end(), formula.bv_extract_start()]
+        )
 
     @handles(op.BV_ROL, op.BV_ROR)  # type: ignore[untyped-decorator]
     def walk_rotation(self, formula: FNode, args: list[bitwuzla.Term], **_kwargs: Any) -> bitwuzla.Term:
         """Convert a rotation by a constant number of steps."""
-        kind = Kind.BV_ROLI if formula.is_bv_rol() else Kind.BV_RORI
-        return self.terms.mk_term(kind, args, [formula.bv_rotation_step()])
+        return self.terms.mk_term(_INDEXED_KINDS[formula.node_type()], args, [formula.bv_rotation_step()])
 
     @handles(op.BV_ZEXT, op.BV_SEXT)  # type: ignore[untyped-decorator]
     def walk_extension(self, formula: FNode, args: list[bitwuzla.Term], **_kwargs: Any) -> bitwuzla.Term:
         """Convert an extension by a constant number of bits."""
-        kind = Kind.BV_ZERO_EXTEND if formula.is_bv_zext() else Kind.BV_SIGN_EXTEND
-        return self.terms.mk_term(kind, args, [formula.bv_extend_step()])
+        return self.terms.mk_term(_INDEXED_KINDS[formula.node_type()], args, [formula.bv_extend_step()])
 
     def _sort(self, kind: PySMTType, symbol: FNode) -> bitwuzla.Sort:
         if kind.is_bool_type():

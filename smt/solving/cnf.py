@@ -46,6 +46,12 @@ class Cnf:
 def encode(query: Query) -> Cnf:
     """Return the clauses of a query."""
     gates = Gates()
+    root, symbols = circuit_of(query, gates)
+    return Cnf(gates.variables, [*gates.clauses, [root]], symbols, root)
+
+
+def circuit_of(query: Query, gates: Gates) -> tuple[int, Mapping[str, Word]]:
+    """Build the circuit of a query from gates. Return the literal of the query, and those of each symbol."""
     words: list[Word] = []
     symbols: dict[str, Word] = {}
     for node in query.nodes:
@@ -53,7 +59,7 @@ def encode(query: Query) -> Cnf:
         if node.operator == SYMBOL:
             symbols[node.name] = words[-1]
     (root,) = words[-1]
-    return Cnf(gates.variables, [*gates.clauses, [root]], symbols, root)
+    return root, symbols
 
 
 def _word(gates: Gates, node: Node, operands: Sequence[Word]) -> Word:

@@ -6,7 +6,7 @@ other gate gets a new variable and clauses that make it equal to the function of
 (Tseitin). So every assignment of the inputs extends to exactly one assignment that satisfies the clauses.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 TRUE: Final = 1
@@ -85,6 +85,13 @@ class Gates:
                 [x, y, -z],
             ],
         )
+
+    def inputs(self) -> Mapping[int, tuple[str | int, ...]]:
+        """Return what every gate is of: its variable -> its kind ("and", "xor" or "ite") and its inputs' literals.
+
+        The gates are in the order of their variables, so a gate comes after its inputs.
+        """
+        return {variable: key for key, variable in self._known.items()}
 
     def _gate(self, key: tuple[str | int, ...], clauses: Callable[[int], list[list[int]]]) -> int:
         """Return the variable of a gate. A new gate is made with its clauses."""

@@ -6,6 +6,7 @@ The names are SMT-LIB's, except ``iff``, which SMT-LIB also writes ``=``. A trut
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
+from functools import lru_cache
 from typing import Final
 
 from pysmt import operators as op
@@ -61,16 +62,26 @@ class Operator:
 
         Raises ``MalformedQueryError`` if the widths of the operands or the indices do not fit.
         """
-        counted = len(widths) >= 2 if self.arity is None else len(widths) == self.arity
-        width = None
-        if counted and len(indices) == self.indices and min(indices, default=0) >= 0:
-            width = _result_width(self.typing, widths, indices)
+        width = _known_width(self.name, tuple(widths), tuple(indices))
         if width is None:
             raise MalformedQueryError(
                 f"{self.name} does not apply to operands of widths {list(widths)} (0: truth value) with "
                 f"indices {list(indices)}"
             )
         return width
+
+
+@lru_cache(maxsize=1 << 16)
+def _known_width(name: str, widths: tuple[int, ...], indices: tuple[int, ...]) -> int | None:
+    """Return the width of the result of an operator, or None if operands or indices do not fit.
+
+    It is remembered, because formulas apply the same operators to the same widths again and again.
+    """
+    operator = BY_NAME[name]
+    counted = len(widths) >= 2 if operator.arity is None else len(widths) == operator.arity
+    if counted and len(indices) == operator.indices and min(indices, default=0) >= 0:
+        return _result_width(operator.typing, widths, indices)
+    return None
 
 
 def _result_width(typing: Typing, widths: Sequence[int], indices: Sequence[int]) -> int | None:

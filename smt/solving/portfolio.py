@@ -17,6 +17,8 @@ def racers(first: str, jobs: int) -> tuple[SolverIdentity, ...]:
 
     Raises ``UnknownSolverError`` or ``SolverNotInstalledError`` for ``first``.
     """
+    if jobs == 1:
+        return (require_solver(first),)
     others = [SolverIdentity(x.name, x.version) for x in available_solvers().values() if x.version and x.name != first]
     return (require_solver(first), *others)[:jobs]
 
@@ -24,8 +26,9 @@ def racers(first: str, jobs: int) -> tuple[SolverIdentity, ...]:
 def race(query: Query, solvers: Sequence[SolverIdentity], limits: Limits, deadline: float) -> Reply:
     """Return the first reply that is sat or unsat. If there is none, return UNKNOWN with the reason of each solver.
 
-    The processes of the other solvers have ended by then. Replies that they gave before are compared with the first.
-    A single solver runs in the calling thread. ``deadline`` is a time of ``time.monotonic``.
+    The processes of the other solvers have ended by then, or they answered before and are idle. Replies that they gave
+    before are compared with the first. A single solver runs in the calling thread. ``deadline`` is a time of
+    ``time.monotonic``.
 
     Raises ``SolversDisagree``. An interrupt from the keyboard is passed on after all processes were killed.
     """
@@ -33,7 +36,7 @@ def race(query: Query, solvers: Sequence[SolverIdentity], limits: Limits, deadli
     if len(attempts) == 1:
         return attempts[0].answer()
     started = time.monotonic()
-    # A process dies with the thread that started it, so the pool must end after all processes.
+    # The pool ends after all attempts: none still uses its process then.
     with ThreadPoolExecutor(len(attempts)) as pool:
         try:
             asked = [pool.submit(attempt.answer) for attempt in attempts]

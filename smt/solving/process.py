@@ -1,11 +1,10 @@
-"""One process of a solver. It has ended when its ``with`` block ends, whatever happened in the block."""
+"""One process for one query. It has ended when its ``with`` block ends, whatever happened in the block."""
 
 import contextlib
 import math
 import os
 import signal
 import subprocess
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import TracebackType
@@ -15,11 +14,8 @@ from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.protocol import is_out_of_memory
 from mmaproof.smt.solving.verdict import Cause
 
-# -P keeps the current directory out of the import path, so that a file named z3.py there does not become the solver.
-WORKER: Final = (sys.executable, "-P", "-m", "mmaproof.smt.solving.worker")
-
 # The parent ends a process by the clock. The limit of CPU time is for a process that nobody watches any more.
-_SPARE_CPU_SECONDS: Final = 5
+SPARE_CPU_SECONDS: Final = 5
 _SENT_BY_OTHERS: Final = frozenset({signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT})
 
 
@@ -36,11 +32,12 @@ class SolverProcess:
     """A solver process in a session of its own.
 
     The constructor raises ``OSError`` if the system cannot start a process. ``stop`` may be called from another thread
-    while ``finish`` waits.
+    while ``finish`` waits. It ends after one query, so ``reusable`` changes nothing.
     """
 
     def __init__(self, command: Sequence[str], solver: str, limits: Limits) -> None:
-        cpu_seconds = math.ceil(limits.seconds) + _SPARE_CPU_SECONDS
+        self.reusable = False
+        cpu_seconds = math.ceil(limits.seconds) + SPARE_CPU_SECONDS
         self._process = subprocess.Popen(
             [*command, solver, str(limits.memory_bytes), str(cpu_seconds), str(os.getpid())],
             stdin=subprocess.PIPE,

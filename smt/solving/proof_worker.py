@@ -12,7 +12,7 @@ from typing import Final
 
 from mmaproof.smt.solving.protocol import Message, encode
 from mmaproof.smt.solving.verdict import Outcome
-from mmaproof.smt.solving.worker import limit_memory, run
+from mmaproof.smt.solving.worker import answer_one_query, limit_memory
 
 # Its proofs of the project's lemmas take the least time to check: see docs/certificates.md.
 SAT_SOLVER: Final = "cadical153"
@@ -21,7 +21,7 @@ SAT_SOLVER: Final = "cadical153"
 def main(arguments: list[str]) -> None:
     """Answer one query by a proof and end the process."""
     stem, *others = arguments
-    run(others, lambda _, memory_bytes: _answer(stem, memory_bytes))
+    answer_one_query(others, lambda _, memory_bytes: _answer(stem, memory_bytes))
 
 
 def _answer(stem: str, memory_bytes: int) -> bytes:
@@ -35,7 +35,7 @@ def _answer(stem: str, memory_bytes: int) -> bytes:
     from mmaproof.smt.solving.drup import check_refutation, parse_proof  # noqa: PLC0415
     from mmaproof.smt.solving.query import Query  # noqa: PLC0415
 
-    # The limit is set only now; ``worker`` says why.
+    # The limit is set only now; ``kept_worker`` says why.
     limit_memory(memory_bytes)
     query = Query.parse(sys.stdin.buffer.read().decode())
     started = time.perf_counter()

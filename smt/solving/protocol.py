@@ -3,14 +3,18 @@
 It is ``{"status": "sat", "model": {NAME: "0x..."}, "seconds": SECONDS}`` with the value of every symbol of the query,
 ``{"status": "unsat", "seconds": SECONDS}``, or ``{"status": "unknown", "reason": REASON}``.
 
+A process that is kept for many queries reads each as a ``Header`` and the bytes of its text. It writes the number of
+the query and a space before the object, so that a line is never taken for the answer to another query.
+
 This module does not import pySMT, so that a process that fails while it loads can still reply.
 """
 
 import json
 import math
+import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, assert_never
+from typing import Any, Final, NamedTuple, assert_never
 
 from mmaproof.smt.solving.errors import MalformedReplyError
 from mmaproof.smt.solving.hexadecimal import from_hexadecimal, to_hexadecimal
@@ -40,6 +44,29 @@ class Message:
     model: Mapping[str, int] | None = None
     reason: str | None = None
     seconds: float | None = None
+
+
+class Header(NamedTuple):
+    """What comes before the text of a query: its number, its length in bytes, and the limits of the process."""
+
+    number: int
+    length: int
+    memory_bytes: int
+    cpu_seconds: int
+
+    @classmethod
+    def parse(cls, start: bytes) -> "Header":
+        """Read ``HEADER_BYTES`` bytes."""
+        return cls(*_HEADER.unpack(start))
+
+    @property
+    def bytes(self) -> bytes:
+        """What is sent."""
+        return _HEADER.pack(*self)
+
+
+_HEADER: Final = struct.Struct("<4Q")
+HEADER_BYTES: Final = _HEADER.size
 
 
 def is_out_of_memory(text: str) -> bool:

@@ -1,10 +1,10 @@
-"""The solver process. It reads one query from standard input, writes one line and ends.
+"""What all solver processes have in common: their limits, and what they write.
 
-``mmaproof.smt.solving.process`` starts it as ``python -P -m mmaproof.smt.solving.worker SOLVER MEMORY_BYTES CPU_SECONDS
-PARENT_PID``. ``protocol`` describes the line. The process limits its own CPU time. On Linux it also limits its address
-space, and it dies with its parent. ``proof_worker`` does all this too, but finds its reply in another way.
+Such a process limits its own CPU time, and on Linux also its address space. It never outlives its parent. It writes one
+line for a query, which ``protocol`` describes. ``kept_worker`` answers queries by an SMT solver, and ``proof_worker``
+answers one by a proof.
 
-Only light modules are imported at the top, because the process sets its limits before it loads anything slow.
+Only light modules are imported here, because a process sets its limits before it loads anything slow.
 """
 
 import ctypes
@@ -13,10 +13,9 @@ import os
 import resource
 import signal
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from mmaproof.smt.solving.protocol import Message, encode, is_out_of_memory
 from mmaproof.smt.solving.verdict import Cause, Outcome
@@ -27,15 +26,27 @@ _PR_SET_PDEATHSIG: Final = 1
 _STACK_BYTES: Final = 100 << 20
 
 
-def run(arguments: list[str], answer: Callable[[str, int], bytes]) -> None:
-    """Answer one query and end the process. ``answer(solver, memory_bytes)`` returns the line to write."""
+def answer_one_query(arguments: list[str], answer: Callable[[str, int], bytes]) -> None:
+    """Answer one query and end the process. ``answer(solver, memory_bytes)`` returns the line to write.
+
+    The arguments are SOLVER MEMORY_BYTES CPU_SECONDS PARENT_PID.
+    """
     solver, memory_bytes, cpu_seconds, parent = arguments
-    _die_with_parent(int(parent))
-    _set_soft(resource.RLIMIT_CPU, int(cpu_seconds))
-    _set_soft(resource.RLIMIT_STACK, _STACK_BYTES)
+    die_with_parent(int(parent))
+    answers = begin(solver)
+    limit_cpu(int(cpu_seconds))
+    line = answer_or_reason(solver, lambda: answer(solver, int(memory_bytes)))
+    write_all(answers, line)
+    # The process ends without freeing the solver and its terms, which would take time.
+    os._exit(0)
+
+
+def begin(solver: str) -> int:
+    """Set what holds for the whole process. Return the file descriptor to which the answers go."""
+    set_soft(resource.RLIMIT_STACK, _STACK_BYTES)
     # A crash is reported by its signal. A core file could have gigabytes.
-    _set_soft(resource.RLIMIT_CORE, 0)
-    # Terms are acyclic and the process is short, so garbage collection would only walk millions of live objects.
+    set_soft(resource.RLIMIT_CORE, 0)
+    # Terms are acyclic, so garbage collection would only walk millions of live objects.
     gc.disable()
     # pySMT writes constants for Z3 in decimal, of which Python allows 4300 digits.
     sys.set_int_max_str_digits(0)
@@ -43,17 +54,14 @@ def run(arguments: list[str], answer: Callable[[str, int], bytes]) -> None:
         # pySMT would import Z3 for algebraic numbers, which are not used here. That takes 25 ms and 33 MB.
         sys.modules["z3"] = None  # type: ignore[assignment]
     # Solver libraries may print, but only the reply goes to the parent.
-    answer_to = os.dup(1)
+    answers = os.dup(1)
     os.dup2(2, 1)
-    line = _answer_or_reason(solver, int(memory_bytes), answer)
-    while line:
-        line = line[os.write(answer_to, line) :]
-    # The process ends without freeing the solver and its terms, which would take time.
-    os._exit(0)
+    return answers
 
 
-def _die_with_parent(parent: int) -> None:
-    # For Linux the parent is the thread that started this process, and that thread waits for the reply.
+def die_with_parent(parent: int) -> None:
+    """End this process when its parent ends."""
+    # For Linux the parent is the thread that started this process, and that thread waits for it.
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     # The parent may have ended before the line above.
@@ -61,76 +69,58 @@ def _die_with_parent(parent: int) -> None:
         os._exit(1)
 
 
+def limit_cpu(seconds: int) -> None:
+    """Limit the CPU time to so many seconds in addition to what was used."""
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    set_soft(resource.RLIMIT_CPU, int(used.ru_utime + used.ru_stime) + seconds)
+
+
 def limit_memory(memory_bytes: int) -> None:
     """Limit the address space to so many bytes in addition to what is mapped now."""
     if sys.platform == "linux":
-        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
-        _set_soft(resource.RLIMIT_AS, pages * resource.getpagesize() + memory_bytes)
+        set_soft(resource.RLIMIT_AS, mapped_bytes() + memory_bytes)
 
 
-def _set_soft(limit: int, wanted: int) -> None:
+def mapped_bytes() -> int:
+    """Return the size of the address space on Linux, and 0 elsewhere."""
+    if sys.platform != "linux":
+        return 0
+    return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * resource.getpagesize()
+
+
+def lift_memory_limit() -> None:
+    """Take the limit of ``limit_memory`` back."""
+    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+    resource.setrlimit(resource.RLIMIT_AS, (hard, hard))
+
+
+def set_soft(limit: int, wanted: int) -> None:
     """Set the soft limit as far as the hard limit allows. The hard limit stays."""
     hard = resource.getrlimit(limit)[1]
     resource.setrlimit(limit, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard))
 
 
-def _answer_or_reason(solver: str, memory_bytes: int, answer: Callable[[str, int], bytes]) -> bytes:
+def answer_or_reason(solver: str, answer: Callable[[], bytes]) -> bytes:
     """Return the line to write. A Python exception becomes a reply with its reason."""
     detail = "no more memory within the limit"
     try:
-        return answer(solver, memory_bytes)
+        return answer()
     except MemoryError:
         cause = Cause.MEMORY
     except Exception as problem:
         detail = f"{type(problem).__name__}: {problem}"
         cause = Cause.MEMORY if is_out_of_memory(detail) else Cause.SOLVER_ERROR
-    # The limit is raised to leave room for writing the reason.
-    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
-    resource.setrlimit(resource.RLIMIT_AS, (hard, hard))
-    return _unknown(cause, f"{solver}: {detail}")
+    # This leaves room for writing the reason.
+    lift_memory_limit()
+    return unknown(cause, f"{solver}: {detail}")
 
 
-def _answer(solver: str, memory_bytes: int) -> bytes:
-    """Return the line that answers the query on standard input."""
-    from pysmt.exceptions import SolverReturnedUnknownResultError  # noqa: PLC0415
-
-    from mmaproof.smt.environment import default_environment  # noqa: PLC0415
-    from mmaproof.smt.solving.backends import BACKENDS  # noqa: PLC0415
-    from mmaproof.smt.solving.query import Query  # noqa: PLC0415
-
-    environment = default_environment()
-    backend = BACKENDS[solver]
-    engine = backend.load(environment)
-    # The limit is set only now, because a library that cannot be mapped fails with a reason that does not name memory.
-    limit_memory(memory_bytes)
-    query = Query.parse(sys.stdin.buffer.read().decode())
-    formula = query.formula(environment.formula_manager)
-    started = time.perf_counter()
-    # The formula is asserted and not passed as an assumption, because Z3 is 50 to 90 times slower with an assumption.
-    engine.add_assertion(formula)
-    try:
-        outcome = Outcome.SAT if engine.solve() else Outcome.UNSAT
-    except SolverReturnedUnknownResultError:
-        detail = f"{solver} gave up: {backend.why_unknown(engine)}"
-        return _unknown(Cause.MEMORY if is_out_of_memory(detail) else Cause.SOLVER_ERROR, detail)
-    model = None
-    if outcome is Outcome.SAT:
-        model = {name: _value(engine, environment.formula_manager.get_symbol(name)) for name in query.symbols}
-    return encode(Message(outcome, model=model, seconds=time.perf_counter() - started), query.symbols)
-
-
-def _value(engine: Any, symbol: Any) -> int:
-    return int(engine.get_value(symbol).constant_value())
-
-
-def _unknown(cause: Cause, detail: str) -> bytes:
+def unknown(cause: Cause, detail: str) -> bytes:
+    """Return the line of a reply without an answer."""
     return encode(Message(Outcome.UNKNOWN, reason=cause.reason(detail)), {})
 
 
-def main(arguments: list[str]) -> None:
-    """Answer one query by an SMT solver and end the process."""
-    run(arguments, _answer)
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])
+def write_all(file: int, text: bytes) -> None:
+    """Write all bytes to a file descriptor."""
+    while text:
+        text = text[os.write(file, text) :]

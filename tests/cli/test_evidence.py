@@ -64,6 +64,7 @@ def test_a_person_is_told_how_to_run_them(run, no_questions, tmp_path):
     assert {"fraction_bits", "L", "nan_code", "negative_zero"} <= set(row["recorded"])
 
 
+@pytest.mark.middle
 def test_a_recording_that_contradicts_the_row_is_noted(run, no_questions, tmp_path):
     path = tmp_path / "volta.jsonl"
     run("evidence", "volta", "-o", path)

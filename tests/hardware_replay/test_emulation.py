@@ -69,7 +69,7 @@ def matrices(design, m, n, k, seed=0, distribution="normal"):
 
 
 @pytest.mark.parametrize("name", DESIGNS)
-@pytest.mark.parametrize("instructions", [0.5, pytest.param(1, marks=pytest.mark.middle), 3])
+@pytest.mark.parametrize("instructions", [*(pytest.param(x, marks=pytest.mark.middle) for x in (0.5, 1)), 3])
 def test_dot_is_evaluate_batch(name, instructions, monkeypatch):
     monkeypatch.setattr(emulation, "CHUNK_ROWS", 50)
     design = find_design(name)

@@ -331,7 +331,7 @@ def _sign_frame(design: Design, a: Patterns, b: Patterns, operands: Operands, na
         flush="d" in exact.FLUSHED[p.subnormals.value],
         flushed_result=p.flushed_result.value,
         tininess=p.tininess.value,
-        **_some(readings, "rho", "overflow", "negative_zero"),
+        **_some(readings, "rho", "overflow", "negative_zero", "c_subnormal"),
     )
     chosen = _some(readings, *_formats(design), "subnormals", "chain_infinity")
     return sign_frame.sign_frame(a, b, operands.c, unit, L=p.L, flushed_sign=p.flushed_sign.value, **chosen)

@@ -5,7 +5,8 @@ AMD's emulator (emulation/rocjitsu, gfx11_dot2.h in the folder of shared AMDGPU 
 
 * The operands are multiplied exactly. The grid is fixed by the sums of the operands' exponents as their fields have
   them (a subnormal reads the least one), 24 bits below the largest, and by the accumulator: 26 bits below its leading
-  bit. Zeros take no part. With fp16 results the accumulator reads 2**-14 at least, a zero one too.
+  bit. Zeros take no part. With fp16 results the accumulator reads 2**-14 at least, a zero one too. A subnormal fp32
+  accumulator reads zero in these units, so no source says where its grid lies: that is point 5, as in exact.py.
 * Each magnitude is cut to the grid. In the frame of the accumulator's sign a term of the other sign counts as the
   complement of its bits, ~m = -m - 1. Signed zeros have a sign, too. If every term is zero the result is +0.
 * The sum is rounded to nearest, ties to even. What is below the smallest normal fp32 number after that is +0.
@@ -24,8 +25,9 @@ from reference.formats import CONVERSIONS, FORMATS, Number, convert, floor_log2
 class Unit:
     """What a step does: the bits that products and the accumulator keep, and how the sum is rounded.
 
-    ``least`` is the least exponent that the accumulator reads, None where a zero one takes no part. ``flush`` makes
-    results that are subnormal, in the sense of ``tininess``, zeros: of their sign, or +0.
+    ``least`` is the least exponent that the accumulator reads, None where a zero one takes no part. ``c_subnormal`` is
+    the reading of point 5: A, a subnormal accumulator has the exponent of the smallest normal number; B, that of its
+    leading bit. ``flush`` makes results that are subnormal, in the sense of ``tininess``, zeros: of their sign, or +0.
     """
 
     rho: str
@@ -33,11 +35,16 @@ class Unit:
     product_bits: int = 24
     own_bits: int = 26
     least: int | None = None
+    c_subnormal: str = "B"
     overflow: str = "A"
     negative_zero: str = "A"
     flush: bool = False
     flushed_result: str = "positive"
     tininess: str = "unbounded"
+
+    def exponent_of(self, c: Number) -> int:
+        """The exponent of an accumulator that is not zero."""
+        return c.exponent if self.c_subnormal == "A" else floor_log2(c.integer, c.scale)
 
     def rounded(self, total: int, grid: int) -> int:
         """The result of a step whose sum is ``total * 2**grid``."""
@@ -64,7 +71,7 @@ def dot2(pairs: Sequence[Pair], c: Number, unit: Unit) -> int:
     if not any(integer for _, integer, _ in terms):
         return 0
     grids = [x.exponent + y.exponent - unit.product_bits for x, y in pairs if x.integer * y.integer]
-    grids += [floor_log2(c.integer, c.scale) - unit.own_bits] if c.integer else []
+    grids += [unit.exponent_of(c) - unit.own_bits] if c.integer else []
     grids += [] if unit.least is None else [unit.least - unit.own_bits]
     grid = max(grids)
     in_frame = 0

@@ -27,6 +27,10 @@ from mmaproof.smt.native.lowering import input_columns, symbols
 from mmaproof.smt.proving.samples import Samples
 from mmaproof.smt.semantics import dot_product_accumulate
 from mmaproof.smt.semantics.netlist_step import run_circuit
+from mmaproof.smt.solving.limits import Limits
+from mmaproof.smt.solving.verdict import Status
+from mmaproof.verification.check import check as check_property
+from mmaproof.verification.compare import compare
 
 
 def check(design: Design, rows: int = 40) -> None:
@@ -313,3 +317,16 @@ endmodule
     found = [evaluate(unit.design, Operands((x, 0), (0, 0), 0)) for x in range(1, 8)]
     assert found == [1, 2, 1, 4, 1, 2, 1]
     assert sum(unit.report.unknown.values()) == 32 or unit.report.unknown == {}
+
+
+def test_questions_about_netlists(tmp_path: Path) -> None:
+    first = read_unit(write_unit(tmp_path / "first", COMBINATIONAL)).design
+    other = read_unit(write_unit(tmp_path / "other", COMBINATIONAL.replace("a0 * b0 +", "a0 * b0 -"))).design
+    same = read_unit(write_unit(tmp_path / "same", COMBINATIONAL.replace("a0 * b0 + a1 * b1", "a1 * b1 + a0 * b0")))
+    limits = Limits(20, 4 << 30)
+    assert compare(first, other, k=2, limits=limits).status is Status.REFUTED
+    assert compare(first, same.design, k=2, limits=limits).status is Status.PROVED
+    with pytest.raises(DesignError, match="cannot be asked"):
+        check_property("products-exact", first)
+    with pytest.raises(DesignError, match="no multiple of it"):
+        evaluate(first, Operands((1, 2, 3), (1, 2, 3), 0))

@@ -77,7 +77,14 @@ def test_what_is_like_it_returns_something_else(change):
     assert any((evaluate_batch(design, x) != evaluate_batch(other, x)).any() for x in batches)
 
 
-@pytest.mark.parametrize("change", [*CHANGES[:2], *(pytest.param(x, marks=pytest.mark.middle) for x in CHANGES[2:])])
+@pytest.mark.parametrize(
+    "change",
+    [
+        *CHANGES[:2],
+        pytest.param(CHANGES[2], marks=pytest.mark.middle),
+        *(pytest.param(x, marks=pytest.mark.slow) for x in CHANGES[3:]),
+    ],
+)
 def test_what_is_like_it_differs(change):
     found = compare(find_design(AMX), find_design(f"{AMX}@{change}"))
     assert found.verdict == "different"

@@ -72,8 +72,8 @@ def expected(
 @pytest.mark.parametrize(
     ("name", "count"),
     [
-        *((x, 300) for x in FLOAT_RHO if "fp32" not in x),
-        *(pytest.param(x, 1500, marks=pytest.mark.middle) for x in FLOAT_RHO),
+        *((x, 500) for x in FLOAT_RHO),
+        *(pytest.param(x, 1500, marks=pytest.mark.slow) for x in FLOAT_RHO),
     ],
 )
 def test_every_conversion_agrees_with_the_reference(name, count):

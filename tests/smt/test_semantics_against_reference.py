@@ -5,7 +5,7 @@ from collections import Counter
 import numpy as np
 import pytest
 from reference.designs import reference_result
-from support.sampling import arithmetic, basic_operands, distinct_designs, fp16_design
+from support.sampling import arithmetic, basic_operands, covering, distinct_designs, fp16_design
 from support.variations import VARIED, disagreements, random_design, with_parameters
 
 from mmaproof.designs.catalogue import find_design, load_catalogue
@@ -24,13 +24,12 @@ def differences(design: Design, rows: int) -> list[str]:
 DESIGNS = distinct_designs()
 ROWS = Counter((d.family, d.source) for d in DESIGNS)
 """How many designs stand for one row of a published table: rows of narrow formats have 25 combinations."""
+COVERING = set(covering(DESIGNS))
 
 
 def share_of_row(design: Design) -> int:
-    """Operands of a design, so that its row of a table gets 600 (and each T-FDPA or FMA design of it that)."""
-    if design.family in ("t-fdpa", "fma-chain") and design.a_format.bits >= 8:
-        return 600
-    return -(-600 // ROWS[design.family, design.source])
+    """Operands of a design, so that its row of a table gets 300; 100 at least if it has what others lack."""
+    return max(-(-300 // ROWS[design.family, design.source]), 100 if design in COVERING else 0)
 
 
 @pytest.mark.parametrize("design", DESIGNS, ids=lambda d: d.name)
@@ -40,7 +39,7 @@ def test_every_design_agrees_on_a_few_operands(design):
 
 @pytest.mark.middle
 @pytest.mark.parametrize("design", DESIGNS, ids=lambda d: d.name)
-def test_every_row_agrees_on_600_operands(design):
+def test_every_row_agrees_on_300_operands(design):
     assert differences(design, share_of_row(design)) == []
 
 
@@ -55,7 +54,9 @@ def test_the_designs_left_out_are_the_same_arithmetic():
     assert {arithmetic(d) for d in load_catalogue().designs.values()} == kept
 
 
-@pytest.mark.parametrize("seed", [0, *(pytest.param(x, marks=pytest.mark.middle) for x in range(1, 10))])
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(x, marks=pytest.mark.middle if x < 5 else pytest.mark.slow) for x in range(1, 20))]
+)
 @pytest.mark.parametrize("family", VARIED)
 def test_any_combination_of_parameters_agrees(family, seed):
     rng, design = np.random.default_rng(seed), random_design(family, seed)

@@ -1,6 +1,7 @@
 """Processes that stand for solvers, and what tests see of processes."""
 
 import json
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,9 +9,9 @@ from unittest.mock import patch
 
 from pysmt.fnode import FNode
 
-from mmaproof.smt.solving.attempt import COMMANDS
+from mmaproof.smt.solving.attempt import COMMANDS, WORKER
+from mmaproof.smt.solving.kept import Kept, end_idle_processes
 from mmaproof.smt.solving.limits import Limits
-from mmaproof.smt.solving.process import WORKER
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Reply
 
@@ -27,7 +28,7 @@ def says(outcome: str, **values: str) -> list[str]:
 
 
 def solve(
-    formula: FNode, symbols: Sequence[FNode], *, solver: str, limits: Limits, command: Sequence[str] = WORKER
+    formula: FNode, symbols: Sequence[FNode], *, solver: str, limits: Limits, command: Sequence[str] | Kept = WORKER
 ) -> Reply:
     """Ask one solver, whose process ``command`` starts."""
     with patch.dict(COMMANDS, {solver: command}):
@@ -56,7 +57,9 @@ def runs(pid: int) -> bool:
 
 
 def running_children(pid: int) -> set[int]:
-    """The ids of the processes below ``pid`` that still run; one of multiprocessing's own is not meant."""
+    """The ids of the processes below ``pid`` that still run; those of multiprocessing and idle ones are not meant."""
+    if pid == os.getpid():
+        end_idle_processes()
     listed = [int(x.name) for x in Path("/proc").glob("[0-9]*")]
     found = {x for x in listed if (_state_and_parent(x) or ("", 0))[1] == pid and runs(x)}
     return {x for x in found if b"resource_tracker" not in _command(x)}

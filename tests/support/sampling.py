@@ -29,15 +29,31 @@ def first_of_each_family(designs: Sequence[Design]) -> list[Design]:
     return list(found.values())
 
 
-def quick_are(designs: Sequence[Design], chosen: Sequence[Design]) -> list[Any]:
-    """The designs as parameters named after them, of which those not ``chosen`` are of the middle tier."""
-    return [pytest.param(d, id=d.name, marks=() if d in chosen else pytest.mark.middle) for d in designs]
+def facts(design: Design) -> set[tuple[object, ...]]:
+    """What a design has that others may lack: parameter values of its family, formats in their places, and chains."""
+    return {
+        *((design.family, name, str(value)) for name, value in design.settings.items()),
+        *((place, fmt.name) for place, fmt in zip("abcd", design.formats, strict=True)),
+        ("scale", design.scale_format and design.scale_format.name, design.block),
+        ("steps", design.family, design.k > design.step.L),
+    }
 
 
-def a_third_are_middle(designs: Sequence[Design]) -> list[Any]:
-    """The designs as parameters: the first of each family are quick, a third of the others middle, the rest slow."""
-    first = first_of_each_family(designs)
-    marks = [() if d in first else pytest.mark.slow if i % 3 else pytest.mark.middle for i, d in enumerate(designs)]
+def covering(designs: Sequence[Design]) -> list[Design]:
+    """The first design of each family, and as few others as have every fact that some design has."""
+    chosen = first_of_each_family(designs)
+    missing = set().union(*map(facts, designs)).difference(*map(facts, chosen))
+    while missing:
+        best = max(designs, key=lambda d: len(facts(d) & missing))
+        chosen.append(best)
+        missing -= facts(best)
+    return chosen
+
+
+def others_are_slow(designs: Sequence[Design]) -> list[Any]:
+    """The designs as parameters: the first of each family are quick, those ``covering`` all middle, the rest slow."""
+    first, middle = first_of_each_family(designs), covering(designs)
+    marks = [() if d in first else pytest.mark.middle if d in middle else pytest.mark.slow for d in designs]
     return [pytest.param(d, id=d.name, marks=m) for d, m in zip(designs, marks, strict=True)]
 
 

@@ -79,7 +79,8 @@ VARIED = {
             "rdna3.5/v_wmma_f32_16x16x16_bf16",
             "rdna3.5/v_wmma_f16_16x16x16_f16",
         ),
-        "L fraction_bits c_extra_bits floor negative_zero chain_infinity flushed_sign flushed_result tininess",
+        "L fraction_bits c_extra_bits floor c_subnormal negative_zero chain_infinity flushed_sign flushed_result "
+        "tininess",
     ),
     "sums-rounded-down": (
         (

@@ -30,20 +30,20 @@ FAMILIES = [
     VOLTA,
     pytest.param("hopper/wgmma.m64n8k16.f32.f16.f16", marks=middle),
     pytest.param("hopper/wgmma.m64n8k32.f32.e4m3.e4m3", marks=middle),
-    pytest.param("hopper/mma.m16n8k16.f64.f64.f64.f64", marks=middle),
-    pytest.param("hopper/mma.m16n8k32.f16.e5m2.e5m2.f16", marks=middle),
+    pytest.param("hopper/mma.m16n8k16.f64.f64.f64.f64", marks=pytest.mark.slow),
+    pytest.param("hopper/mma.m16n8k32.f16.e5m2.e5m2.f16", marks=pytest.mark.slow),
     pytest.param("blackwell/tcgen05.mma.m128n8k32.block32.f32.e4m3.e4m3.ue8m0", marks=middle),
     pytest.param("blackwell/tcgen05.mma.m128n8k64.block16.f32.e2m1.e2m1.ue4m3", marks=middle),
     pytest.param("cdna1/v_mfma_f32_16x16x4f32", marks=middle),
-    pytest.param("cdna2/v_mfma_f32_16x16x16f16", marks=middle),
-    pytest.param("cdna3/v_mfma_f32_16x16x16_f16", marks=middle),
-    pytest.param("cdna3/v_mfma_f32_16x16x32_fp8_fp8", marks=middle),
+    pytest.param("cdna2/v_mfma_f32_16x16x16f16", marks=pytest.mark.slow),
+    pytest.param("cdna3/v_mfma_f32_16x16x16_f16", marks=pytest.mark.slow),
+    pytest.param("cdna3/v_mfma_f32_16x16x32_fp8_fp8", marks=pytest.mark.slow),
     "cdna3/v_mfma_i32_16x16x32_i8",
     "cpu/vpdpbusds",
-    pytest.param("cpu/vfmadd231ps", marks=middle),
-    pytest.param("cpu/vfmadd231pd", marks=middle),
-    pytest.param("cpu/tdpbf16ps", marks=middle),
-    pytest.param("paper/sequential.m1n1k4.f32.f16.f16.f32", marks=middle),
+    pytest.param("cpu/vfmadd231ps", marks=pytest.mark.slow),
+    pytest.param("cpu/vfmadd231pd", marks=pytest.mark.slow),
+    pytest.param("cpu/tdpbf16ps", marks=pytest.mark.slow),
+    pytest.param("paper/sequential.m1n1k4.f32.f16.f16.f32", marks=pytest.mark.slow),
     pytest.param("paper/tree.m1n1k4.f32.f16.f16.f32", marks=middle),
     pytest.param("riscv/bulk.m1n1k4.f32.f16.f16.f32", marks=middle),
 ]
@@ -56,6 +56,22 @@ def test_one_design_of_each_family_is_proved_at_full_length(name):
     assert verdict.status is Status.PROVED, [x.reason for x in verdict.graphs]
     assert {x.k for x in verdict.graphs} == {design.k}
     assert all(lemma.status is Status.PROVED for x in verdict.graphs for lemma in x.lemmas)
+
+
+@middle
+@pytest.mark.parametrize(
+    ("name", "k"),
+    [
+        ("hopper/mma.m16n8k32.f16.e5m2.e5m2.f16", 4),
+        ("cdna2/v_mfma_f32_16x16x16f16", 4),
+        ("cdna3/v_mfma_f32_16x16x16_f16", 4),
+        ("cdna3/v_mfma_f32_16x16x32_fp8_fp8", 4),
+        ("cpu/tdpbf16ps@L=4", 4),
+        ("paper/sequential.m1n1k4.f32.f16.f16.f32@L=2", 2),
+    ],
+)
+def test_families_whose_whole_proofs_take_long_are_proved_at_few_products(name, k):
+    assert decide_graph(record(find_design(name), k), MEANS).status is Status.PROVED
 
 
 @pytest.mark.slow

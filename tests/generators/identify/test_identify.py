@@ -15,7 +15,7 @@ from mmaproof.generators.identify.evidence import Evidence
 from mmaproof.generators.identify.fit import Fit
 from mmaproof.generators.identify.identify import MOST_BATCHES, Identifier
 from mmaproof.generators.identify.oracle import Oracle
-from mmaproof.generators.identify.space import Interface, default_axes, read_axes, size, variants
+from mmaproof.generators.identify.space import Axes, Interface, default_axes, read_axes, size, variants
 from mmaproof.hardware_replay.target import Ran, Unit
 from mmaproof.hardware_replay.targets import ModelTarget
 from mmaproof.properties.equivalence import Equivalence
@@ -27,9 +27,16 @@ from mmaproof.verification.distributions import draw
 TURING = "turing/mma.m16n8k8.f32.f16.f16.f32"
 
 
-def identified(target, interface, *, seconds=120, proofs=False):
-    oracle, axes = Oracle(target, interface), default_axes(interface)
+def identified(target, interface, *, seconds=120, proofs=False, axes=None):
+    oracle, axes = Oracle(target, interface), axes or default_axes(interface)
     return Identifier(oracle, axes, solver="bitwuzla", seconds=seconds, seed=0, proofs=proofs).identify()
+
+
+def few_axes(interface):
+    """A space that is searched in a second: all parameters but a few have the values that the design has."""
+    default, known = default_axes(interface), Behaviour.of(find_design(TURING), 8)
+    varied = ("L", "fraction_bits", "rho", "alignment")
+    return Axes({n: x if n in varied else (known[n],) for n, x in default.items()}, {})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -180,7 +187,7 @@ def with_exchanged_halves(design):
     "outside",
     [
         pytest.param(in_three_groups, marks=pytest.mark.middle),
-        pytest.param(with_exchanged_halves, marks=pytest.mark.middle),
+        pytest.param(with_exchanged_halves, marks=pytest.mark.slow),
         pytest.param(with_rounded_products, marks=pytest.mark.slow),
         pytest.param(with_c_twice, marks=pytest.mark.slow),
         pytest.param(lambda design: with_low_bits_dropped(design, 5), id="low-bits-dropped", marks=pytest.mark.slow),
@@ -210,7 +217,8 @@ def test_a_unit_that_differs_rarely_is_caught_by_the_validation():
         rare = (batch.a[:, 0] & 0xFFF) == 0x25A
         return np.where(rare & (d < 0x7F000000), d ^ np.uint32(1), d)
 
-    outcome = identified(FunctionUnit(compute), Interface.of(design))
+    interface = Interface.of(design)
+    outcome = identified(FunctionUnit(compute), interface, axes=few_axes(interface))
     assert outcome.behaviour is None
     assert "validation" in outcome.evidence.kinds
 
@@ -260,7 +268,8 @@ def test_a_unit_that_contradicts_itself_is_said_to():
         d = evaluate_batch(design, batch)
         return d ^ rng.integers(0, 2, d.shape, dtype=d.dtype)
 
-    outcome = identified(FunctionUnit(compute), Interface.of(design))
+    interface = Interface.of(design)
+    outcome = identified(FunctionUnit(compute), interface, axes=few_axes(interface))
     assert outcome.matches == ()
     assert "answers the same operands differently" in outcome.oracle.problem
 

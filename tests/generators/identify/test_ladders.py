@@ -103,7 +103,7 @@ def identified(design, seconds=600):
 
 HIDDEN = [
     ("volta/mma.m8n8k4.f32.f16.f16.f32@zero_product=natural", {"zero_product": "natural"}),
-    pytest.param("ampere/f16.f16.f16.f16@floor=-17", {"floor": -17}, marks=pytest.mark.middle),
+    pytest.param("ampere/f16.f16.f16.f16@floor=-17", {"floor": -17}, marks=pytest.mark.slow),
     pytest.param(f"{BF16}@{NO_ZEROS},floor=-47", {"floor": -47}, marks=pytest.mark.slow),
     pytest.param(
         f"{BF16}@zero_c=e-zero,zero_product=absent,e_zero=-47",

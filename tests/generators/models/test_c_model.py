@@ -92,8 +92,13 @@ def test_rows_of_every_distribution(tmp_path, name):
 
 
 @pytest.mark.middle
-@pytest.mark.parametrize("name", FAMILIES + LARGER)
-@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+@pytest.mark.parametrize(
+    ("compiler", "name"),
+    [
+        *(("gcc", x) for x in FAMILIES + LARGER),
+        *(pytest.param("clang", x, marks=[pytest.mark.slow] * (i % 2)) for i, x in enumerate(FAMILIES + LARGER)),
+    ],
+)
 def test_rows_by_two_compilers_and_sanitizers(tmp_path, name, compiler):
     model = model_of(name)
     check_rows(tmp_path, model, compiler, [*STRICT, "-O1", *sanitized(compiler)], drawn(model, 2000))
@@ -107,7 +112,7 @@ def test_rows_of_two_chains_of_sixteen(tmp_path):
 
 @pytest.mark.middle
 @pytest.mark.parametrize("name", [*FAMILIES, HOPPER])
-@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+@pytest.mark.parametrize("compiler", ["gcc", pytest.param("clang", marks=pytest.mark.slow)])
 def test_rows_by_vector_instructions(tmp_path, name, compiler):
     model = model_of(name)
     check_rows(tmp_path, model, compiler, [*STRICT, *VECTORISED], drawn(model, 2001))
@@ -142,9 +147,9 @@ def test_every_arithmetic_of_the_catalogue(tmp_path):
 
 
 RANDOM = [
-    pytest.param(family, seed, marks=[pytest.mark.middle] if seed or i % 4 else [])
+    pytest.param(family, seed, marks=pytest.mark.slow if seed > 1 else pytest.mark.middle if seed or i % 4 else ())
     for i, family in enumerate(VARIED)
-    for seed in range(4)
+    for seed in range(8)
 ]
 
 

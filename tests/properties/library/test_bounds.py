@@ -91,7 +91,7 @@ def test_a_register_that_wraps_violates_carry_bits():
         pytest.param(FP8, 7, "none", marks=pytest.mark.middle),
         pytest.param("blackwell/tcgen05.mma.m64n8k32.f32.e4m3.e4m3", 19, 2, marks=pytest.mark.middle),
         pytest.param("ampere/m16n8k16.f32.bf16.bf16.f32", 10, 1, marks=pytest.mark.middle),
-        pytest.param("volta/f16.f16.f16.f16", 3, 13, marks=pytest.mark.middle),
+        pytest.param("volta/f16.f16.f16.f16", 3, 13, marks=pytest.mark.slow),
         pytest.param("cdna1/v_mfma_f32_32x32x8f16", "any", "any", marks=pytest.mark.middle),
     ],
 )

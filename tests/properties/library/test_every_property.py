@@ -27,6 +27,12 @@ LONG = {
     *("correctly-rounded", "zero-sum-positive", "underflow-sign", "overflow-to-infinity"),
 }
 """Properties whose mutant takes seconds; the test of each, or ``SHORT``, has shorter questions of both answers."""
+ITS_OWN = {
+    *("accumulation-precision", "guard-bit", "sticky-bit", "monotone-in-a", "monotone-in-c", "negation-symmetric"),
+    *("normalised-in-addition", "normalised-in-subtraction"),
+    *("zero-sum-positive", "underflow-sign", "overflow-to-infinity"),
+}
+"""Those of ``LONG`` that have ``test_mutants_come_out_the_other_way`` in a file of their own, which asks the same."""
 SHORT = {
     "normalised-in-addition": "volta/mma.m8n8k4.f32.f16.f16.f32@L=2",
     "normalised-in-subtraction": "volta/mma.m8n8k4.f32.f16.f16.f32@L=2",
@@ -60,7 +66,11 @@ def test_its_source_can_be_looked_up(name):
         assert {int(n) for n in re.findall(r"\d+", numbers)} <= POINTS
 
 
-@pytest.mark.parametrize("name", [pytest.param(x, marks=pytest.mark.middle) if x in LONG else x for x in PROPERTIES])
+def tier(name):
+    return pytest.mark.slow if name in ITS_OWN else pytest.mark.middle if name in LONG else ()
+
+
+@pytest.mark.parametrize("name", [pytest.param(x, marks=tier(x)) for x in PROPERTIES])
 def test_its_mutant_comes_out_the_other_way(name):
     come_out_differently(name, find_design(find_property(name).specimen))
 

@@ -2,6 +2,7 @@
 
 import importlib.metadata
 import importlib.util
+import inspect
 import itertools
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from pysmt.formula import FormulaManager
 from pysmt.typing import BVType
 from support.fake_solvers import solve
 
+from mmaproof.smt.solving import backends
 from mmaproof.smt.solving.backends import BACKENDS, DEFAULT_SOLVER, available_solvers, require_solver
 from mmaproof.smt.solving.errors import SolverNotInstalledError, UnknownSolverError
 from mmaproof.smt.solving.limits import Limits
@@ -120,4 +122,6 @@ def test_a_solver_without_package_metadata_is_usable(monkeypatch: pytest.MonkeyP
         raise importlib.metadata.PackageNotFoundError(name)
 
     monkeypatch.setattr(importlib.metadata, "version", version)
+    # It remembers what it found before.
+    monkeypatch.setattr(backends, "_version", inspect.unwrap(backends._version))
     assert require_solver("z3") == SolverIdentity("z3", "of unknown version")

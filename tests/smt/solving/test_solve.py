@@ -15,10 +15,11 @@ from pysmt.typing import REAL, BVType
 from support.fake_solvers import running_children, runs, solve
 from support.waiting import wait_until
 
+from mmaproof.smt.solving.attempt import WORKER
 from mmaproof.smt.solving.backends import BACKENDS
 from mmaproof.smt.solving.errors import UnknownSolverError, UnsupportedFormulaError
+from mmaproof.smt.solving.kept import Kept, end_idle_processes
 from mmaproof.smt.solving.limits import Limits
-from mmaproof.smt.solving.process import WORKER
 from mmaproof.smt.solving.verdict import Outcome, Reply
 
 
@@ -242,6 +243,7 @@ def test_a_command_that_does_not_start_gives_unknown(five: FNode, limits: Limits
 
 
 def test_a_worker_killed_from_outside_gives_unknown(hard: FNode) -> None:
+    end_idle_processes()
     answers: list[Reply] = []
     asking = threading.Thread(
         target=lambda: answers.append(solve(hard, [], solver="bitwuzla", limits=Limits(600.0, 4 << 30)))
@@ -264,20 +266,20 @@ def test_files_in_the_current_directory_are_not_imported(
 
 def test_a_worker_whose_parent_is_gone_answers_nothing() -> None:
     somebody_else = 1
-    arguments = ["z3", str(1 << 30), "60", str(somebody_else)]
-    ended = subprocess.run([*WORKER, *arguments], input=b"", capture_output=True, check=False)
+    arguments = ["z3", str(somebody_else)]
+    ended = subprocess.run([*WORKER.arguments, *arguments], input=b"", capture_output=True, check=False)
     assert (ended.returncode, ended.stdout) == (1, b"")
 
 
 def test_what_a_library_prints_does_not_reach_the_answer(five: FNode, limits: Limits) -> None:
     noisy = (
         "import sys\n"
-        "from mmaproof.smt.solving import bitwuzla_solver as b\n"
-        "solve = b.BitwuzlaSolver._solve\n"
-        "b.BitwuzlaSolver._solve = lambda self, **k: (print('noise', flush=True), solve(self, **k))[1]\n"
-        "from mmaproof.smt.solving.worker import main; main(sys.argv[1:])"
+        "from mmaproof.smt.solving.engines import BitwuzlaEngine as b\n"
+        "decide = b.decide\n"
+        "b.decide = lambda self, query: (print('noise', flush=True), decide(self, query))[1]\n"
+        "from mmaproof.smt.solving.kept_worker import main; main(sys.argv[1:])"
     )
-    answer = solve(five, [], solver="bitwuzla", limits=limits, command=[sys.executable, "-c", noisy])
+    answer = solve(five, [], solver="bitwuzla", limits=limits, command=Kept((sys.executable, "-c", noisy)))
     assert answer.outcome is Outcome.SAT
 
 

@@ -1,0 +1,112 @@
+"""Cubes: a question with the signs and exponent fields of all operands fixed, which leaves a solver the fractions alone.
+
+A counterexample that no random operands hit, and that a solver does not find in the whole question within a minute, is
+often found at once where these fields are given. So the question is asked in some cubes, each for a moment: all terms
+of one size, c as far from the products as the fraction bits reach, subnormal operands, the largest exponents, terms in
+a descending order, and two terms that cancel. A cube without a counterexample says nothing about the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from pysmt.fnode import FNode
+
+from mmaproof.designs.formats import Format
+from mmaproof.properties.question import Question
+from mmaproof.smt.proving.lemma import Formula
+
+SIGNS: dict[str, Callable[[int], int]] = {
+    "positive": lambda i: 0,
+    "alternating": lambda i: i % 2,
+    "the first one negative": lambda i: int(not i),
+}
+
+
+@dataclass(frozen=True)
+class Cube:
+    """Exponents of a and b at each k, and of c, and the sign of each term; ``name`` says what it is."""
+
+    name: str
+    of_a: tuple[int, ...]
+    of_b: tuple[int, ...]
+    of_c: int
+    signs: tuple[int, ...]
+    """of the products, then of c"""
+
+
+class InCube:
+    """A question in a cube, as a statement that is decided."""
+
+    def __init__(self, question: Question, cube: Cube) -> None:
+        self._question = question
+        whole = question.formula
+        terms: Any = whole.environment.formula_manager
+        fixed = [
+            terms.Equals(terms.BVExtract(x, low, high), terms.BV(value, high - low + 1))
+            for x, low, high, value in _fields(question, cube)
+        ]
+        known = fixed if whole.precondition is None else [whole.precondition, *fixed]
+        self.formula = Formula(whole.symbols, terms.And(known), whole.claim, whole.environment)
+
+    def confirm(self, model: Any) -> bool:
+        """Return whether a model is a witness of the question."""
+        return self._question.confirm(model)
+
+
+def cubes_of(question: Question, fraction_bits: int) -> Iterator[Cube]:
+    """Yield the cubes of a question about floating-point operands, those that find most first.
+
+    ``fraction_bits`` is how far below the largest term bits are kept. There are none for integers.
+    """
+    a, b, c = question.formats
+    if any(f.is_integer for f in question.formats) or not all(f.fraction_bits for f in question.formats):
+        return
+    k = question.k
+
+    def cube(name: str, of_a: list[int], of_b: list[int], of_c: int) -> Iterator[Cube]:
+        clipped = [tuple(_within(f, x) for x in of) for f, of in ((a, of_a), (b, of_b))]
+        for text, sign in SIGNS.items():
+            signs = tuple(sign(i) for i in range(k + 1))
+            yield Cube(f"{name}, {text}", clipped[0], clipped[1], _within(c, of_c), signs)
+
+    zeros = [0] * k
+    yield from cube("all terms of one size", zeros, zeros, 0)
+    yield from cube("c above the products", zeros, zeros, fraction_bits - 1)
+    yield from cube("c below the products", zeros, zeros, 2 - fraction_bits)
+    yield from cube("subnormal a", [a.e_min - 1] * k, [b.e_max] * k, a.e_min + b.e_max)
+    yield from cube("the largest exponents", [a.e_max] * k, [b.e_max] * k, a.e_max + b.e_max)
+    yield from cube("descending by one", zeros, [-i for i in range(k)], -k)
+    step = max(fraction_bits // (k + 1), 1)
+    yield from cube("descending to the cut", zeros, [-i * step for i in range(k)], -k * step)
+    yield from cube("one large product", zeros, [fraction_bits - 2 if not i else 0 for i in range(k)], 0)
+    yield from cube("subnormal c", [a.e_min] * k, [b.e_min] * k, c.e_min - 1)
+    yield from cube("an infinity or NaN", [a.e_max + 1 if not i else 0 for i in range(k)], zeros, 0)
+    yield from cube("c near the largest", [a.e_max] * k, [b.e_max] * k, c.e_max)
+
+
+def _within(fmt: Format, exponent: int) -> int:
+    """Return the exponent, or the nearest one of the format; one below e_min stands for subnormal numbers."""
+    top = (1 << fmt.exponent_bits) - 1 - fmt.bias
+    return min(max(exponent, fmt.e_min - 1), top)
+
+
+def _fields(question: Question, cube: Cube) -> Iterator[tuple[FNode, int, int, int]]:
+    """Yield the bits of symbols that a cube fixes: symbol, lowest and highest bit, value. Scales are left free."""
+    symbols = iter(question.formula.symbols)
+    a, b, c = question.formats
+    exponents = {"a": cube.of_a, "b": cube.of_b, "c": (cube.of_c,)}
+    signs = {"a": cube.signs[:-1], "b": (0,) * question.k, "c": cube.signs[-1:]}
+    for name, _, count in question.columns():
+        for i in range(count):
+            symbol = next(symbols)
+            if name not in exponents:
+                continue
+            fmt = {"a": a, "b": b, "c": c}[name]
+            low = fmt.ignored_bits + fmt.fraction_bits
+            field = exponents[name][i] + fmt.bias if exponents[name][i] >= fmt.e_min else 0
+            yield symbol, low, low + fmt.exponent_bits - 1, field
+            if fmt.signed:
+                yield symbol, fmt.sign_position, fmt.sign_position, signs[name][i]

@@ -1,0 +1,66 @@
+"""How it is decided whether somebody's netlist computes a design: cubes for witnesses, and a proof net by net."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pysmt.fnode import FNode
+
+from mmaproof.designs.design import Design
+from mmaproof.designs.formats import Format
+from mmaproof.properties.equivalence import Equivalence
+from mmaproof.properties.question import Question
+from mmaproof.smt.algebra.protocol import Truth, Word
+from mmaproof.smt.proving.model_terms import ModelTerms
+from mmaproof.smt.proving.netlists import NetlistProof, prove_netlist
+from mmaproof.smt.semantics import OperandWords, dot_product_accumulate, equal_results
+from mmaproof.smt.solving.limits import Limits
+from mmaproof.smt.solving.prove import Ask
+from mmaproof.verification.stages import sample_models
+
+ROWS = 60
+"""The number of samples from each distribution: nets are many, and chance relations cost a lemma each."""
+
+
+def netlist_and_model(question: Question) -> tuple[Design, Design] | None:
+    """Return the netlist and the design that it is compared with; None where the question is about something else."""
+    if type(question) is not Equivalence:
+        return None
+    parametric = [x for x in question.designs if x.step.is_parametric]
+    netlists = [x for x in question.designs if not x.step.is_parametric]
+    if len(parametric) != 1 or len(netlists) != 1:
+        return None
+    return netlists[0], parametric[0]
+
+
+def by_nets(question: Equivalence, netlist: Design, model: Design, ask: Ask, limits: Limits, seed: int) -> NetlistProof:
+    """Try to prove that a netlist and a design return equal results."""
+    whole = question.formula
+    formats: dict[FNode, Format] = {}
+    symbols = iter(whole.symbols)
+    for _, fmt, count in question.columns():
+        for _ in range(count):
+            formats[next(symbols)] = fmt
+    patterns = {symbol: fmt for symbol, fmt in formats.items() if not fmt.is_integer}
+
+    def claim(algebra: ModelTerms, begin_netlist: Callable[[], None]) -> Truth[FNode]:
+        operands = question.symbols(algebra)
+        d = dot_product_accumulate(model, algebra, operands).d
+        begin_netlist()
+        e = dot_product_accumulate(netlist, algebra, _rewritten(algebra, operands)).d
+        return equal_results(
+            algebra, model.d_format, d, e, nan_codes=question.nan_codes, zero_signs=question.zero_signs
+        )
+
+    rows = sample_models(question, model, seed, rows=ROWS)
+    return prove_netlist(whole, claim, patterns, model.d_format, rows, ask, limits)
+
+
+def _rewritten(algebra: ModelTerms, operands: OperandWords[FNode]) -> OperandWords[FNode]:
+    """Return the operands over the parts that the design took apart."""
+
+    def of(words: tuple[Word[FNode], ...] | list[Word[FNode]]) -> list[Word[FNode]]:
+        return [Word(algebra.rewritten(w.data), w.width, w.signed, algebra) for w in words]
+
+    (c,) = of([operands.c])
+    return OperandWords(of([*operands.a]), of([*operands.b]), c, of([*operands.scale_a]), of([*operands.scale_b]))
