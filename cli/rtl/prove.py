@@ -230,7 +230,7 @@ def print_proof(proof: Proof, picture: bool, explained: bool) -> None:
     say(f"{WORDS[answer.verdict]}: {unit.design.name} and {step}{design.name}")
     asked = [f"k = {question.k}", *(f"where {p}" for p in question.where)]
     say(f"  asked for {', '.join(asked)}; answered by {answer.origin}, {answer.seconds:.2f} s in all")
-    latency = "" if report.latency is None else f", latency {report.latency}"
+    latency = f", latency {report.latency}" if report.registers and report.latency else ""
     say(f"  {report.cells} cells, {report.registers} register bits{latency}")
     for text in report.assumptions:
         say_wrapped(text, "  assumed: ")
