@@ -46,8 +46,8 @@ class Simulated:
 def simulate(unit: RtlUnit, batch: OperandBatch, seconds: float = SECONDS) -> Simulated:
     """Return what the sources of a unit return for a batch of operands.
 
-    Inputs that are free are zeros. Of VHDL the Verilog that GHDL synthesises is run. Raises TargetUnavailable if no simulator is installed, if none of them reads the
-    sources, or if one takes too long.
+    Inputs that are free are zeros. Of VHDL the Verilog that GHDL synthesises is run. Raises TargetUnavailable if no
+    simulator is installed, if none of them reads the sources, or if one takes too long.
     """
     tools = [make for tool, make in _TOOLS.items() if shutil.which(tool)]
     if not tools:

@@ -31,7 +31,7 @@ def test_what_was_elaborated_is_shown(run, unit):
     assert "    input  a, 8 bits" in lines
     assert "  0 register bits" in lines
     record = only_json(run("rtl", "show", str(unit), "--json")[1])
-    assert (record["top"], record["k"], record["kinds"]["$mul"], record["latency"]) == ("dot", 2, 2, None)
+    assert (record["top"], record["k"], record["kinds"]["$mul"], record["latency"]) == ("dot", 2, 2, 0)
     assert record["ports"]["d"] == {"direction": "output", "bits": 32}
 
 
