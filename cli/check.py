@@ -39,9 +39,8 @@ from mmaproof.cli.version import tool_version
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mmaproof.designs.design import Design
     from mmaproof.generators.vectors import Vector
-    from mmaproof.properties.property import Property, QuestionVerdict
+    from mmaproof.properties.property import QuestionVerdict
     from mmaproof.properties.run_question import Run
     from mmaproof.verification.check import Check
 
@@ -91,25 +90,17 @@ def check(
     """
     from mmaproof.designs.files import require_writable
     from mmaproof.properties.library import find_property
+    from mmaproof.properties.preconditions import parse_precondition
     from mmaproof.rtl.meant import named_design
+    from mmaproof.verification.check import check as decide
 
     found, unit = find_property(asked), named_design(design)
     if output is not None:
         require_writable(output)
-    done = decided(found, unit, k, where, options)
-    report(done, picture=picture, explained=explained, output=output, json=json)
-    return EXIT_STATUS[done.verdict]
-
-
-def decided(asked: Property, unit: Design, k: int | None, where: list[str] | None, options: SolvingOptions) -> Check:
-    """Return the answer to the question whether ``unit`` has a property, as the options say."""
-    from mmaproof.properties.preconditions import parse_precondition
-    from mmaproof.verification.check import check as decide
-
     solving = options.solving
-    with progress(f"checking {asked.name} on {unit.name}"):
-        return decide(
-            asked,
+    with progress(f"checking {found.name} on {unit.name}"):
+        done = decide(
+            found,
             unit,
             solver=solving,
             limits=options.limits,
@@ -118,6 +109,8 @@ def decided(asked: Property, unit: Design, k: int | None, where: list[str] | Non
             budget=options.budget,
             seed=options.seed,
         )
+    report(done, picture=picture, explained=explained, output=output, json=json)
+    return EXIT_STATUS[done.verdict]
 
 
 def report(done: Check, *, picture: bool, explained: bool, output: Path | None, json: bool) -> None:

@@ -12,7 +12,7 @@ import signal
 import subprocess
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +24,9 @@ from mmaproof.hardware_replay.answers import Rows
 from mmaproof.hardware_replay.rtl_bench import BENCH, RESULT, ROWS_FILE, Layout, bench_text, layout_of, rows_text
 from mmaproof.hardware_replay.target import Ran, Unit
 from mmaproof.rtl import RtlUnit
-from mmaproof.rtl.unit_file import VHDL
+from mmaproof.rtl.elaboration import MEMORY_BYTES
+from mmaproof.rtl.tools import Limits
+from mmaproof.rtl.vhdl import as_verilog
 
 SECONDS = 300.0
 """How long a simulation, its compilation included, may take by default."""
@@ -44,28 +46,28 @@ class Simulated:
 def simulate(unit: RtlUnit, batch: OperandBatch, seconds: float = SECONDS) -> Simulated:
     """Return what the sources of a unit return for a batch of operands.
 
-    Inputs that are free are zeros. Raises TargetUnavailable if no simulator is installed, if none of them reads the
-    sources, or if one takes too long.
+    Inputs that are free are zeros. Of VHDL the Verilog that GHDL synthesises is run. Raises TargetUnavailable if no
+    simulator is installed, if none of them reads the sources, or if one takes too long.
     """
-    if any(Path(x).suffix.lower() in VHDL for x in unit.file.sources):
-        raise TargetUnavailable("sources of VHDL are not run in a simulator")
     tools = [make for tool, make in _TOOLS.items() if shutil.which(tool)]
     if not tools:
         raise TargetUnavailable(NONE_INSTALLED)
     layout = layout_of(unit)
-    try:
-        bench = bench_text(unit, layout, len(batch))
-    except InputError as problem:
-        raise TargetUnavailable(str(problem)) from problem
     problems = []
-    for make in tools:
-        with tempfile.TemporaryDirectory(prefix="mmaproof-bench-") as place:
-            folder = Path(place)
-            (folder / "bench.sv").write_text(bench, encoding="utf-8")
-            (folder / ROWS_FILE).write_text(rows_text(layout, batch), encoding="ascii")
+    with tempfile.TemporaryDirectory(prefix="mmaproof-bench-") as place:
+        folder = Path(place)
+        made = replace(unit, file=as_verilog(unit.file, folder, Limits(seconds, MEMORY_BYTES)))
+        try:
+            bench = bench_text(made, layout, len(batch))
+        except InputError as problem:
+            raise TargetUnavailable(str(problem)) from problem
+        (folder / "bench.sv").write_text(bench, encoding="utf-8")
+        (folder / ROWS_FILE).write_text(rows_text(layout, batch), encoding="ascii")
+        for make in tools:
             try:
-                name, printed = make(unit, folder, seconds)
-                return _read(layout, printed, len(batch), name)
+                name, printed = make(made, folder, seconds)
+                whole = name if made.file is unit.file else f"{name}, on the Verilog that GHDL makes of VHDL"
+                return _read(layout, printed, len(batch), whole)
             except _SimulatorError as failure:
                 problems.append(str(failure))
     raise TargetUnavailable("; ".join(problems))

@@ -39,6 +39,8 @@ class _Map:
     formats: dict[str, str] = field(default_factory=dict)
     tied: dict[str, str] = field(default_factory=dict)
     free: list[str] = field(default_factory=list)
+    undecided: dict[str, str] = field(default_factory=dict)
+    """inputs of which nothing is guessed: a proof about a constant in place of an operand would say too little"""
     clock: str | None = None
 
 
@@ -123,7 +125,7 @@ def _other(found: _Map, module: Module, port: Port) -> None:
     elif len(port.bits) == 1:
         found.tied[port.name] = "1  # CHECK: enabled, or list it as free"
     else:
-        found.tied[port.name] = f'"{len(port.bits)}\'d0"  # CHECK: {len(port.bits)} bits of which nothing is known'
+        found.undecided[port.name] = f'"{len(port.bits)}\'d0"  # map these bits above, tie them, or list them as free'
 
 
 def _format(operand: str, width: int, ports: int, parameters: Mapping[str, str]) -> str:
@@ -160,7 +162,7 @@ def _lines(unit: UnitFile, module: Module, found: _Map, design: str | None) -> l
     if design is not None:
         lines.append(f'design = "{design}"')
     else:
-        lines.append('# design = "ARCHITECTURE/INSTRUCTION"  # what it is meant to be: see `mmaproof list`')
+        lines.append('# design = "ARCHITECTURE/INSTRUCTION"  # what it is meant to be: see `mmaproof designs`')
     if found.free:
         lines.append(f"free = {listed(found.free)}  # CHECK: inputs that must not matter")
     scaled = "scale_a" in found.ports
@@ -176,8 +178,9 @@ def _lines(unit: UnitFile, module: Module, found: _Map, design: str | None) -> l
     for operand in ("a", "b", "c", "d", *(("scale_a", "scale_b") if scaled else ())):
         stated = found.ports.get(operand)
         lines.append(f'# {operand} = "?"  # no port has such a name' if stated is None else f"{operand} = {stated}")
-    if found.tied:
+    if found.tied or found.undecided:
         lines += ["", "[tied]", *(f"{name} = {text}" for name, text in found.tied.items())]
+        lines += [f"# {name} = {text}" for name, text in found.undecided.items()]
     if found.clock is not None:
         latency = _most_registers(module)
         lines += ["", "[clock]", f'clock = "{found.clock}"']

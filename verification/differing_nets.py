@@ -1,14 +1,15 @@
 """Which nets of a unit are the first to differ from a design on a witness.
 
-A net is held against the named signals of the design: on samples on which both return the same d, it may be a signal,
-plus or minus a constant, negated, or shifted, or its magnitude, everywhere or where a term is present. If that is so on
-all of the samples, and on the witness no more, the net differs there, and what it should have been is known. Samples
-suggest these relations and nothing proves them: they explain a witness, which is shown to be one without them.
+A net is held against the named signals of the design on many operands: it may be a signal, plus or minus a constant,
+negated, or shifted, or its magnitude. What holds on most operands where the term is present is a relation. If it does
+not hold on the witness, the net may differ there, and what it should have been is known. Where a relation has
+exceptions elsewhere, it counts only if d is wrong much more often where it fails. Samples suggest all of this and
+nothing proves it: it explains a witness, which is shown to be one without it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,11 +18,12 @@ import numpy.typing as npt
 
 from mmaproof.designs.circuit import Circuit
 from mmaproof.designs.design import Design
+from mmaproof.designs.formats import Format
 from mmaproof.designs.operands import OperandBatch, Operands, Patterns
 from mmaproof.smt.algebra.arrays import FAST_BITS, ArrayAlgebra
 from mmaproof.smt.algebra.protocol import Truth, Word
 from mmaproof.smt.algebra.signals import Signal, SignalKind
-from mmaproof.smt.evaluate import equal_patterns, evaluate_batch
+from mmaproof.smt.evaluate import equal_patterns, evaluate, evaluate_batch
 from mmaproof.smt.semantics import OperandWords, dot_product_accumulate
 from mmaproof.smt.semantics.netlist_step import run_circuit
 from mmaproof.verification.distributions import DISTRIBUTIONS, draw
@@ -30,17 +32,28 @@ ROWS = 60
 """Samples from each distribution."""
 NEIGHBOURS = 400
 """Samples that differ from the witness in a few bits."""
-FEWEST_AGREEING = 40
-"""With fewer samples on which both return the same d, nothing is suggested."""
+PAIRS = 48
+"""Pairs of samples whose differences suggest relations."""
+LEAST_VOTES = 0.25
+"""The share of these pairs that a relation has to fit."""
+CANDIDATES = 8
+"""Relations of a net that are looked at on all samples."""
+LEAST_SHARE = 0.55
+"""The share of samples on which a relation of a word has to hold."""
+LEAST_SHARE_OF_A_TRUTH = 0.85
+"""The same for truth values, of the samples where it is true and of those where it is not."""
+FEWEST_ROWS = 30
+"""Samples on which a relation has to hold."""
 FEWEST_VALUES = 4
-"""A word with fewer values, where a relation is looked for, suggests nothing."""
-FEWEST_OF_A_TRUTH = 6
-"""So many samples on which it is true, and as many on which it is not, suggest what a truth value is."""
-MOST_PLACES = 8
+"""A word with fewer values, where a relation holds, suggests nothing."""
+LEAST_LIFT, LEAST_WRONG = 2.5, 0.15
+"""How much more often d is wrong where a relation fails, and how often, if the relation has exceptions."""
+MOST_PLACES = 4
 """Places by which a net may be shifted."""
 
 Column = npt.NDArray[np.int64]
 """A value for each sample; the last one is that of the witness."""
+Truths = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +68,17 @@ class DifferingNet:
     width: int
     expected: int
     returned: int
+    share: float
+    """the share of samples on which the relation holds"""
 
     def __str__(self) -> str:
         digits = (self.width + 3) // 4
         place = f" ({self.place})" if self.place else ""
-        what = f"{self.signal}{', ' * bool(self.relation)}{self.relation}"
-        return f"net {self.net}{place} differs: model 0x{self.expected:0{digits}x} ({what}), RTL 0x{self.returned:0{digits}x}"
+        what = ", ".join(x for x in (self.signal, self.relation) if x)
+        if self.share < 1:
+            what += f"; elsewhere so on {min(99.9, 100 * self.share):.3g} % of samples"
+        values = f"model 0x{self.expected:0{digits}x} ({what}), RTL 0x{self.returned:0{digits}x}"
+        return f"net {self.net}{place} differs: {values}"
 
 
 def differing_nets(
@@ -68,7 +86,7 @@ def differing_nets(
 ) -> tuple[DifferingNet, ...]:
     """Return the nets that differ on a witness, in an order in which each comes after those that it depends on.
 
-    There are none if nothing is known of any net, and if the witness takes more than one pass of the netlist.
+    The last is d. There are none if the witness takes more than one pass of the netlist.
     """
     if len(witness) > netlist.k:
         return ()
@@ -77,17 +95,16 @@ def differing_nets(
     parts = [draw(name, model, ROWS, len(witness), rng) for name in DISTRIBUTIONS]
     batch = OperandBatch.concatenate([*parts, _neighbours(model, given, rng), given])
     same = equal_patterns(netlist.d_format, evaluate_batch(netlist, batch), evaluate_batch(model, batch))
-    agrees = np.append(same[:-1], False)
-    if int(agrees.sum()) < FEWEST_AGREEING:
-        return ()
     signals = _Signals()
-    dot_product_accumulate(model, signals, _words(signals, batch))
+    dot_product_accumulate(model, signals, _words(signals, model, batch))
     nets = _Nets(circuit)
-    padded = _words(nets.algebra, batch.padded(netlist))
+    padded = _words(nets.algebra, netlist, batch.padded(netlist))
     run_circuit(circuit, nets.algebra, _inputs(padded), nets)
-    relations = _Relations(signals, agrees, sorted({width for _, width, _ in nets.found if width > 1}))
+    relations = _Relations(signals, ~same, rng)
     found = (relations.explain(nets, name, width, column) for name, width, column in nets.found)
-    return tuple(x for x in found if x is not None)
+    known = [x for x in found if x is not None and x.signal != str(Signal(SignalKind.D))]
+    expected, returned = (evaluate(x, witness) for x in (model, netlist))
+    return *known, DifferingNet("d", "", "d", "", netlist.d_format.bits, expected, returned, 1.0)
 
 
 def _neighbours(design: Design, given: OperandBatch, rng: np.random.Generator) -> OperandBatch:
@@ -107,13 +124,13 @@ def _neighbours(design: Design, given: OperandBatch, rng: np.random.Generator) -
     return OperandBatch(changed(given.a, a.bits), changed(given.b, b.bits), changed(given.c, c.bits), *scales)
 
 
-def _words(algebra: ArrayAlgebra, batch: OperandBatch) -> OperandWords[Any]:
-    def words(x: Patterns | None) -> list[Word[Any]]:
-        return [] if x is None else [algebra.from_patterns(column, 8 * x.itemsize) for column in x.T]
+def _words(algebra: ArrayAlgebra, design: Design, batch: OperandBatch) -> OperandWords[Any]:
+    def words(x: Patterns | None, fmt: Format | None) -> list[Word[Any]]:
+        return [] if x is None or fmt is None else [algebra.from_patterns(column, fmt.bits) for column in x.T]
 
-    return OperandWords(
-        words(batch.a), words(batch.b), words(batch.c[:, None])[0], words(batch.scale_a), words(batch.scale_b)
-    )
+    a, b, c, _ = design.formats
+    scales = [words(x, design.scale_format) for x in (batch.scale_a, batch.scale_b)]
+    return OperandWords(words(batch.a, a), words(batch.b, b), words(batch.c[:, None], c)[0], *scales)
 
 
 def _inputs(words: OperandWords[Any]) -> dict[str, Word[Any]]:
@@ -174,15 +191,12 @@ class _Nets:
 
 @dataclass(frozen=True, slots=True)
 class _Relation:
-    """Of the net, which is ``sign * signal << places`` plus a constant."""
+    """Of the net, which is ``sign * signal << places`` plus a constant where the term of the signal is present."""
 
     known: _Known
     sign: int
     places: int
-
-    def of(self, width: int) -> Column:
-        """Return the values without the constant."""
-        return (self.sign * (self.known.values << self.places)) & ((1 << width) - 1)
+    rows: Truths
 
     def describe(self, constant: int, width: int) -> str:
         """Return the relation in words; empty for equality."""
@@ -192,97 +206,111 @@ class _Relation:
         return ", ".join(texts)
 
 
-class _Relations:
-    """The signals by their differences from a first sample, modulo powers of two: everywhere, and where present."""
+@dataclass(frozen=True, slots=True)
+class _Fit:
+    """A relation of one net: what the net should have been on the witness, and where the relation holds."""
 
-    def __init__(self, signals: _Signals, agrees: npt.NDArray[np.bool_], widths: list[int]) -> None:
-        self._truths = signals.truths
-        self._agrees = agrees
-        words = [*signals.words, *_magnitudes(signals.words)]
-        present = {x.signal.of: x for x in signals.truths if x.signal.kind is SignalKind.PRESENCE}
-        self._scopes = [_Scope(agrees, words, widths, "")]
-        for of, truth in present.items():
-            rows = agrees & (truth.values != 0)
-            if truth.values[-1] and rows.sum() >= FEWEST_AGREEING and not np.array_equal(rows, agrees):
-                own = [x for x in words if x.signal.of == of]
-                self._scopes.append(_Scope(rows, own, widths, f"where {of} is present"))
+    signal: str
+    relation: str
+    expected: int
+    holds: Truths
+    """on the samples that count; the witness is none of them"""
+    wrong: Truths
+    """whether d is wrong on these samples"""
+
+    @property
+    def share(self) -> float:
+        """The share of samples on which it holds."""
+        return float(self.holds.mean())
+
+    @property
+    def is_telling(self) -> bool:
+        """Whether d is wrong much more often where it fails, if it fails anywhere but on the witness."""
+        fails = ~self.holds
+        if not (fails & ~self.wrong).any():
+            return True
+        inside, outside = float(self.wrong[fails].mean()), float(self.wrong[self.holds].mean())
+        return inside >= LEAST_WRONG and inside >= LEAST_LIFT * outside
+
+
+class _Relations:
+    """What nets may be: the signals, negated and shifted, as one array of a row for each."""
+
+    def __init__(self, signals: _Signals, wrong: Truths, rng: np.random.Generator) -> None:
+        self._truths, self._wrong = signals.truths, wrong
+        everywhere = np.ones(len(wrong), dtype=bool)
+        present = {x.signal.of: x.values != 0 for x in signals.truths if x.signal.kind is SignalKind.PRESENCE}
+        operands = [x for x in signals.words if x.signal.kind is SignalKind.OPERAND_SIGNIFICAND]
+        present |= {x.signal.of: x.values != 0 for x in operands}
+        self._relations = [
+            _Relation(word, sign, places, present.get(word.signal.of, everywhere))
+            for word in (*signals.words, *_magnitudes(signals.words))
+            for places in range(min(MOST_PLACES, FAST_BITS - (word.width or 1)) + 1)
+            for sign in (1, -1)
+        ]
+        self._values = np.array([x.sign * (x.known.values << x.places) for x in self._relations], dtype=np.int64)
+        self._rows = np.array([x.rows for x in self._relations], dtype=bool)
+        self._pairs = rng.integers(0, len(wrong) - 1, (2, PAIRS))
+        first, second = self._pairs
+        self._counts = self._rows[:, first] & self._rows[:, second]
+        self._steps = self._values[:, first] - self._values[:, second]
 
     def explain(self, nets: _Nets, name: str, width: int, column: Column) -> DifferingNet | None:
         """Return how a net differs on the last sample; None if it does not, or if nothing is known of it."""
-        first: DifferingNet | None = None
-        for signal, relation, expected in self._of_bit(column) if width == 1 else self._of_word(column, width):
-            if expected == int(column[-1]):
-                return None
-            plain = DifferingNet(name, nets.places.get(name, ""), signal, relation, width, expected, int(column[-1]))
-            first = plain if first is None else first
-        return first
+        fits = list(self._of_bit(column) if width == 1 else self._of_word(column, width))
+        returned = int(column[-1])
+        if not fits or any(x.expected == returned for x in fits if x.share >= fits[0].share / 2):
+            return None
+        telling = next((x for x in fits if x.is_telling), None)
+        if telling is None:
+            return None
+        place = nets.places.get(name, "")
+        return DifferingNet(
+            name, place, telling.signal, telling.relation, width, telling.expected, returned, telling.share
+        )
 
-    def _of_bit(self, column: Column) -> Iterator[tuple[str, str, int]]:
-        held = column[self._agrees]
-        if min(int(held.sum()), len(held) - int(held.sum())) < FEWEST_OF_A_TRUTH:
+    def _of_bit(self, column: Column) -> Iterator[_Fit]:
+        held, wrong = column[:-1] != 0, self._wrong[:-1]
+        if min(int(held.sum()), int((~held).sum())) < FEWEST_ROWS:
             return
         for truth in self._truths:
-            values = truth.values[self._agrees]
-            for negated in (0, 1):
-                if np.array_equal(values ^ negated, held):
-                    yield truth.name, "negated" * negated, int(truth.values[-1]) ^ negated
+            values = truth.values[:-1] != 0
+            for negated in (False, True):
+                holds = (values ^ negated) == held
+                if min(holds[held].mean(), holds[~held].mean()) >= LEAST_SHARE_OF_A_TRUTH:
+                    expected = int(truth.values[-1]) ^ negated
+                    yield _Fit(truth.name, "negated" * negated, expected, holds, wrong)
 
-    def _of_word(self, column: Column, width: int) -> Iterator[tuple[str, str, int]]:
-        for scope in self._scopes:
-            yield from scope.of_word(column, width)
-
-
-class _Scope:
-    """Signals as they are on some of the samples."""
-
-    def __init__(self, rows: npt.NDArray[np.bool_], words: list[_Known], widths: list[int], where: str) -> None:
-        self._rows, self._where = rows, where
-        self._index: dict[tuple[int, bytes], list[_Relation]] = {}
-        for width in widths:
-            for word in words:
-                for relation in _relations(word, width):
-                    values = relation.of(width)[rows]
-                    self._index.setdefault((width, _differences(values, width)), []).append(relation)
-
-    def of_word(self, column: Column, width: int) -> Iterator[tuple[str, str, int]]:
-        """Yield what a net may be: signal, relation, and the value that it should have on the last sample."""
-        held = column[self._rows]
-        if len(np.unique(held)) < FEWEST_VALUES:
-            return
+    def _of_word(self, column: Column, width: int) -> Iterator[_Fit]:
+        """Yield the relations of a word, that which holds on most samples first."""
         mask = (1 << width) - 1
-        for relation in self._index.get((width, _differences(held, width)), ()):
-            values = relation.of(width)
-            constant = int(held[0] - values[self._rows][0]) & mask
-            text = ", ".join(x for x in (relation.describe(constant, width), self._where) if x)
-            yield relation.known.name, text, (int(values[-1]) + constant) & mask
+        first, second = self._pairs
+        step = (column[first] - column[second]) & mask
+        counts = self._counts & (step != 0)
+        votes = (counts & (self._steps & mask == step)).sum(axis=1)
+        likely = votes >= np.maximum(LEAST_VOTES * counts.sum(axis=1), 2)
+        best = sorted(np.flatnonzero(likely).tolist(), key=lambda i: -int(votes[i]))[:CANDIDATES]
+        fits = [fit for i in best if (fit := self._fit(i, column, width)) is not None]
+        yield from sorted(fits, key=lambda x: -x.share)
 
-
-def _differences(values: Column, width: int) -> bytes:
-    return ((values - values[0]) & ((1 << width) - 1)).tobytes()
+    def _fit(self, number: int, column: Column, width: int) -> _Fit | None:
+        relation, mask = self._relations[number], (1 << width) - 1
+        if not relation.rows[-1]:
+            return None
+        rows = relation.rows[:-1]
+        constants = (column - self._values[number]) & mask
+        values, counts = np.unique(constants[:-1][rows], return_counts=True)
+        if counts.max() < max(FEWEST_ROWS, LEAST_SHARE * rows.sum()):
+            return None
+        constant = int(values[counts.argmax()])
+        holds = constants[:-1][rows] == constant
+        if len(np.unique(column[:-1][rows][holds])) < FEWEST_VALUES:
+            return None
+        expected = (int(self._values[number][-1]) + constant) & mask
+        return _Fit(relation.known.name, relation.describe(constant, width), expected, holds, self._wrong[:-1][rows])
 
 
 def _magnitudes(words: list[_Known]) -> list[_Known]:
     """Return the magnitudes of the words that have negative values."""
     signed = [x for x in words if bool((x.values < 0).any())]
     return [replace(x, name=f"magnitude of {x.name}", values=np.abs(x.values)) for x in signed]
-
-
-def _relations(word: _Known, width: int) -> Iterator[_Relation]:
-    room = FAST_BITS - (word.width or 1)
-    for places in range(min(MOST_PLACES, width, room) + 1):
-        for sign in (1, -1):
-            yield _Relation(word, sign, places)
-
-
-def as_record(x: DifferingNet) -> Mapping[str, Any]:
-    """Return a net as JSON data."""
-    digits = (x.width + 3) // 4
-    return {
-        "net": x.net,
-        "place": x.place or None,
-        "signal": x.signal,
-        "relation": x.relation or None,
-        "width": x.width,
-        "model": f"0x{x.expected:0{digits}x}",
-        "rtl": f"0x{x.returned:0{digits}x}",
-    }

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mmaproof.cli.check import EXIT_STATUS, decided, report
+from mmaproof.cli.check import EXIT_STATUS, report
 from mmaproof.cli.operands import operand_lines, operands_record
 from mmaproof.cli.options import (
     SOLVING,
@@ -50,19 +50,36 @@ def check(
 ) -> int:
     """Decide whether a unit has a property, for all operands.
 
+    If the netlist itself gives no answer, and the unit is proved to be the design that its file names, bit for bit, the
+    design is asked.
+
     Exit status 0: it holds (proved); 1: it is violated (the runs that show it are printed); 3: unknown or vacuous.
     """
     from mmaproof.designs.files import require_writable
     from mmaproof.properties.library import find_property
-    from mmaproof.rtl.meant import read_meant
+    from mmaproof.properties.preconditions import parse_precondition
+    from mmaproof.rtl.meant import in_one_pass, read_meant
+    from mmaproof.verification.netlist_properties import check_netlist
 
     found = find_property(asked)
     for file in (output, junit):
         if file is not None:
             require_writable(file)
     with progress(f"elaborating {path}"):
-        unit, _ = read_meant(path)
-    done = decided(found, unit.design, k, where, options)
+        unit, meant = read_meant(path)
+    solving = options.solving
+    with progress(f"checking {found.name} on {unit.design.name}"):
+        done = check_netlist(
+            found,
+            unit.design,
+            None if meant is None else in_one_pass(unit.design, meant),
+            solver=solving,
+            limits=options.limits,
+            k=k,
+            where=[parse_precondition(w) for w in where or ()],
+            budget=options.budget,
+            seed=options.seed,
+        )
     report(done, picture=picture, explained=explained, output=output, json=json)
     if junit is not None:
         write_junit(junit, [_case(done)])

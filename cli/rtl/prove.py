@@ -44,21 +44,28 @@ if TYPE_CHECKING:
     from mmaproof.hardware_replay.rtl_simulator import SourceRun
     from mmaproof.rtl import RtlUnit
     from mmaproof.verification.compare import Comparison
+    from mmaproof.verification.differing_nets import DifferingNet
 
 WORDS = {"equivalent": "equal", "different": "different", "unknown": "unknown", "vacuous": "vacuous"}
 """What the verdicts of a comparison are called here."""
 EXIT_STATUS = {"equal": EXIT_HOLDS, "different": EXIT_REFUTED, "unknown": EXIT_UNKNOWN, "vacuous": EXIT_UNKNOWN}
+NETS = 1
+"""How many of the nets that differ are listed without --explain."""
 TIMEOUT = "10m"
 
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """The answer of the command: the comparison of a unit with a design, and what its sources do with a witness."""
+    """The answer of the command: the comparison of a unit with a design, and what is known of the witness.
+
+    That is what the sources return for it, and the nets that differ, of which the last is d.
+    """
 
     unit: RtlUnit
     meant: Design
     answer: Comparison
     ran: SourceRun | None
+    nets: tuple[DifferingNet, ...]
 
 
 def register(app: typer.Typer) -> None:
@@ -123,7 +130,7 @@ def prove(
             budget=options.budget,
             seed=options.seed,
         )
-    proof = Proof(unit, meant, answer, _on_sources(unit, answer) if simulate else None)
+    proof = Proof(unit, meant, answer, _on_sources(unit, answer) if simulate else None, _nets(unit, answer))
     record = proof_record(proof)
     if json:
         print_json(record, answer.question.designs)
@@ -146,6 +153,15 @@ def _on_sources(unit: RtlUnit, answer: Comparison) -> SourceRun | None:
 
     with progress("replaying the witness on the sources"):
         return run_sources(unit, answer.witness, answer.outputs[unit.design.name])
+
+
+def _nets(unit: RtlUnit, answer: Comparison) -> tuple[DifferingNet, ...]:
+    if answer.witness is None:
+        return ()
+    from mmaproof.verification.differing_nets import differing_nets
+
+    with progress("looking for the first net that differs"):
+        return differing_nets(unit.design, unit.circuit, answer.question.designs[1], answer.witness)
 
 
 def proof_record(proof: Proof) -> dict[str, Any]:
@@ -176,6 +192,7 @@ def proof_record(proof: Proof) -> dict[str, Any]:
             **operands_record(question.formats, answer.witness, question.scale_format),
             "outputs": {name: fmt.hex(x) for name, x in answer.outputs.items()},
             "simulator": None if ran is None else _run_record(unit, ran),
+            "nets": [_net_record(x) for x in proof.nets],
         }
     return record
 
@@ -190,6 +207,20 @@ def _run_record(unit: RtlUnit, ran: SourceRun) -> dict[str, Any]:
     }
 
 
+def _net_record(x: DifferingNet) -> dict[str, Any]:
+    digits = (x.width + 3) // 4
+    return {
+        "net": x.net,
+        "place": x.place or None,
+        "signal": x.signal,
+        "relation": x.relation or None,
+        "share": round(x.share, 4),
+        "width": x.width,
+        "model": f"0x{x.expected:0{digits}x}",
+        "rtl": f"0x{x.returned:0{digits}x}",
+    }
+
+
 def print_proof(proof: Proof, picture: bool, explained: bool) -> None:
     """Print the answer for a person."""
     unit, answer = proof.unit, proof.answer
@@ -199,7 +230,7 @@ def print_proof(proof: Proof, picture: bool, explained: bool) -> None:
     say(f"{WORDS[answer.verdict]}: {unit.design.name} and {step}{design.name}")
     asked = [f"k = {question.k}", *(f"where {p}" for p in question.where)]
     say(f"  asked for {', '.join(asked)}; answered by {answer.origin}, {answer.seconds:.2f} s in all")
-    latency = "" if report.latency is None else f", latency {report.latency}"
+    latency = f", latency {report.latency}" if report.registers and report.latency else ""
     say(f"  {report.cells} cells, {report.registers} register bits{latency}")
     for text in report.assumptions:
         say_wrapped(text, "  assumed: ")
@@ -212,10 +243,10 @@ def print_proof(proof: Proof, picture: bool, explained: bool) -> None:
     if answer.verdict == "vacuous":
         say("  no operands satisfy the preconditions")
     if answer.witness is not None:
-        _print_witness(proof, picture)
+        _print_witness(proof, picture, explained)
 
 
-def _print_witness(proof: Proof, picture: bool) -> None:
+def _print_witness(proof: Proof, picture: bool, explained: bool) -> None:
     from mmaproof.explain import explain
     from mmaproof.explain.text import Drawing
     from mmaproof.explain.values import pattern_value
@@ -231,6 +262,11 @@ def _print_witness(proof: Proof, picture: bool) -> None:
         say(f"  d = {fmt.hex(d)} = {pattern_value(fmt, d)} on {name}")
     if proof.ran is not None:
         say_wrapped(_replayed(unit, answer, proof.ran), "  ")
+    shown = proof.nets[:-1] if explained else proof.nets[:-1][:NETS]
+    for net in shown or proof.nets:
+        say_wrapped(str(net), "  ")
+    if len(shown) < len(proof.nets) - 1:
+        say(f"  and {len(proof.nets) - 1 - len(shown)} nets after it; --explain lists them")
     if picture:
         say("")
         results().print(Drawing(explain(question.designs[1:], answer.witness)))
@@ -255,6 +291,7 @@ def _test_case(record: dict[str, Any]) -> Case:
     lines = [] if record["reason"] is None else [record["reason"]]
     if "witness" in record:
         witness = record["witness"]
-        lines += operand_lines({n: x for n, x in witness.items() if n not in ("outputs", "simulator")})
+        lines += operand_lines({n: x for n, x in witness.items() if n not in ("outputs", "simulator", "nets")})
         lines += [f"d = {d} on {who}" for who, d in witness["outputs"].items()]
+        lines += [f"net {x['net']} differs: model {x['model']}, RTL {x['rtl']}" for x in witness["nets"][:1]]
     return Case("mmaproof.rtl.prove", name, record["seconds"], verdict, verdict == "equal", tuple(lines))

@@ -76,7 +76,10 @@ def print_unit(unit: RtlUnit, meant: Design | None) -> None:
     kinds = [f"{kind} {count}" for kind, count in report.kinds.items()]
     rest = [f"{len(kinds) - MOST_KINDS} other kinds"] if len(kinds) > MOST_KINDS else []
     say_wrapped(", ".join(kinds[:MOST_KINDS] + rest), f"  {report.cells} cells: ")
-    say(f"  {report.registers} register bits" + ("" if report.latency is None else f", latency {report.latency}"))
+    say(
+        f"  {report.registers} register bits"
+        + (f", latency {report.latency}" if report.registers and report.latency else "")
+    )
     if report.unknown:
         bits = sum(report.unknown.values())
         what = ", ".join(f"{name} ({count})" for name, count in report.unknown.items())

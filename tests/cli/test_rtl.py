@@ -1,11 +1,17 @@
 """`mmaproof rtl`: what a person and a program get about a unit, and the exit status."""
 
+import os
+import signal
+import subprocess
 import tomllib
 from xml.etree import ElementTree
 
 import pytest
-from support.commands import only_json
+from support.commands import MAIN, alive, children_of, only_json
 from support.small_units import COMBINATIONAL, DESIGN, PIPELINE, WRONG, write_unit
+from support.waiting import wait_until
+
+from mmaproof.rtl import read_unit
 
 pytest.importorskip("pyosys")
 
@@ -31,7 +37,7 @@ def test_what_was_elaborated_is_shown(run, unit):
     assert "    input  a, 8 bits" in lines
     assert "  0 register bits" in lines
     record = only_json(run("rtl", "show", str(unit), "--json")[1])
-    assert (record["top"], record["k"], record["kinds"]["$mul"], record["latency"]) == ("dot", 2, 2, None)
+    assert (record["top"], record["k"], record["kinds"]["$mul"], record["latency"]) == ("dot", 2, 2, 0)
     assert record["ports"]["d"] == {"direction": "output", "bits": 32}
 
 
@@ -145,7 +151,20 @@ BAD = {
         {},
         "latch",
     ),
-    "clock": (PIPELINE, {"tied": {"rst_n": 1}}, "input clk"),
+    "clock": (PIPELINE, {"tied": {"rst_n": 1}}, "clk"),
+    "latency": (PIPELINE, {"tied": {"rst_n": 1}, "clock": {"clock": "clk", "latency": 3}}, "registers"),
+    "feedback": (
+        PIPELINE.replace("sum <= c", "sum <= sum + c"),
+        {"tied": {"rst_n": 1}, "clock": {"clock": "clk", "latency": 2}},
+        "sum",
+    ),
+    "memory": (
+        PIPELINE.replace("sum <= c;", "held[a[1:0]] <= c;\n    sum <= held[b[1:0]];").replace(
+            "  always_ff", "  logic [31:0] held [4];\n  always_ff"
+        ),
+        {"tied": {"rst_n": 1}, "clock": {"clock": "clk", "latency": 2}},
+        "held",
+    ),
 }
 
 
@@ -156,6 +175,29 @@ def test_what_is_wrong_is_said_in_one_line(run, tmp_path, what):
     status, out, err = run("rtl", "prove", str(path), DESIGN)
     assert (status, out, err.count("\n")) == (2, "", 1)
     assert said in err
+
+
+def test_too_many_cells_are_refused_with_what_to_do(run, unit, monkeypatch):
+    monkeypatch.setitem(read_unit.__kwdefaults__, "most_cells", 3)
+    status, out, err = run("rtl", "prove", str(unit), DESIGN)
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert "at most 3 are taken" in err
+
+
+def test_a_ctrl_c_during_elaboration_leaves_nothing_running(tmp_path):
+    path = write_unit(tmp_path, COMBINATIONAL.replace("[31:0] d);", '[31:0] d);\n  `include "slow.svh"\n'))
+    os.mkfifo(tmp_path / "slow.svh")
+    process = subprocess.Popen(
+        [*MAIN, "rtl", "show", str(path)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        children = wait_until(lambda: children_of(process.pid))
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=20)
+    finally:
+        process.kill()
+    assert (process.returncode, out, err) == (130, "", "interrupted\n")
+    wait_until(lambda: not any(map(alive, children)))
 
 
 def test_without_yosys_it_says_what_to_install(run, unit, monkeypatch):
@@ -190,3 +232,13 @@ def test_what_design_a_unit_is(run, unit):
     assert (status, record["identified"], record["interface"], record["k"]) == (0, True, "s32.s4.s4.s32", 2)
     assert record["proof"]["verdict"] == "equivalent"
     assert record["parameters"]["integer_overflow"] == "wrap"
+
+
+def test_the_first_net_that_differs_is_named(run, wrong):
+    status, out, _ = run("rtl", "prove", str(wrong), DESIGN, "--k", "2", "--no-picture", "--no-simulate")
+    assert status == 1
+    assert "  net second differs: model 0x" in out
+    nets = only_json(run("rtl", "prove", str(wrong), DESIGN, "--k", "2", "--json", "--no-simulate")[1])["witness"][
+        "nets"
+    ]
+    assert (nets[0]["net"], nets[0]["rtl"], nets[-1]["net"]) == ("second", "0x00000000", "d")

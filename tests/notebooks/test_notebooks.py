@@ -22,7 +22,10 @@ FOLDER = Path(__file__).parents[2] / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
 SECONDS_PER_CELL = 600
 
-NEEDS = {"05-training-without-the-hardware": ("torch", PYTORCH)}
+NEEDS = {
+    "05-training-without-the-hardware": ("torch", PYTORCH),
+    "06-is-my-rtl-right": ("pyosys", "Yosys is not installed: pip install 'mmaproof[rtl]'"),
+}
 """What a notebook needs beyond the extra [notebooks], and why it is skipped without."""
 
 
