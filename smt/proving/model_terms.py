@@ -47,7 +47,7 @@ class ModelSignal:
 
 @dataclass(frozen=True)
 class Fold:
-    """A maximum: the words that it is of, in one width, and its variable."""
+    """A maximum of signed words: the words, in one width, and its variable."""
 
     parts: tuple[FNode, ...]
     variable: FNode
@@ -89,7 +89,7 @@ class ModelTerms(CutPlaces[FNode, FNode], LawfulTerms):
         """Return the variable of a signal, its bounds proved where they say anything."""
         added = self._added.get(self.rewritten(x.data))
         word = self._cut(str(name), x, name.kind)
-        if added is not None and word.data.is_symbol():
+        if added is not None and word.signed and word.data.is_symbol():
             self.note_bounds_of_sum(word, added)
         elif bounds is not None:
             self._bound(word, bounds)
@@ -291,16 +291,19 @@ class ModelTerms(CutPlaces[FNode, FNode], LawfulTerms):
 
     def range_of(self, term: FNode) -> Bounds | None:
         """Return bounds of a signed term that follow from those of its variables, to be proved."""
+        width = term.bv_width()
         known = self.bounds.get(term)
-        if known is not None:
-            return known
+        if known is not None:  # of an unsigned word, they are no bounds of it as a signed one
+            return known if known[1] < 1 << (width - 1) else None
         if term.is_bv_constant():
             value = int(term.bv_signed_value())
             return value, value
         if term.is_bv_sext():
             return self.range_of(term.arg(0))
         if term.is_bv_zext() and term.arg(0).is_symbol():
-            return self.bounds.get(term.arg(0), (0, (1 << int(term.arg(0).bv_width())) - 1))
+            whole = 0, (1 << term.arg(0).bv_width()) - 1
+            known = self.bounds.get(term.arg(0), whole)
+            return known if known[0] >= 0 else whole
         if term.is_ite() or term.is_bv_add() or term.is_bv_sub():
             parts = [self.range_of(x) for x in term.args()[-2:]]
             if parts[0] is not None and parts[1] is not None:
@@ -336,7 +339,8 @@ class ModelTerms(CutPlaces[FNode, FNode], LawfulTerms):
             return largest
         whole = self.place("maximum", largest)
         distinct = tuple(dict.fromkeys(p.data for p in parts))
-        self.folds.append(Fold(distinct, whole.data))
+        if whole.signed:
+            self.folds.append(Fold(distinct, whole.data))
         # the law about maxima says so of two words
         for part in parts:
             self.cuts.note(self.negation(self.less(whole, part)).data)

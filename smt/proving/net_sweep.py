@@ -20,7 +20,7 @@ order, bounds of sums) and of ``linear`` (addition modulo powers of two).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -78,6 +78,8 @@ class NetSweep:
         """those that are sums of the model"""
         self._forms: dict[FNode, Form] = {}
         """the form of a variable of a sum over the words that it adds"""
+        self._wrapped: set[FNode] = set()
+        """variables of sums that may wrap: they have the value of their form modulo two to their width alone"""
         self._halves: dict[FNode, BitwiseFunction] = {}
         """variables of carries that have not been moved to their places"""
         self._exclusive: dict[frozenset[FNode], FNode] = {}
@@ -126,10 +128,12 @@ class NetSweep:
         for x in self._model.signals:
             if x.width and x.definition in self._model.totals:
                 form = self._linear.form(x.definition)
-                if form is not None and len(form.terms) > 1 and not form.constant:
-                    self._summands[x.variable] = x.signed
+                if form is not None and len(form.terms) > 1:
+                    self._summands.setdefault(x.variable, x.signed)
                     self._totals.add(x.variable)
                     self._note_sum(x.variable, form)
+                    if not self._fits(x.variable, form):
+                        self._wrapped.add(x.variable)
         for fold in self._model.folds:
             self._maxima[frozenset(fold.parts)] = fold.variable
 
@@ -139,6 +143,17 @@ class NetSweep:
     def _note_sum(self, variable: FNode, form: Form) -> None:
         self._sums.setdefault(tuple(v for v, _ in form.terms), []).append((variable, form))
         self._forms[variable] = form
+
+    def _fits(self, variable: FNode, form: Form) -> bool:
+        """Return whether no values of the words of a form make it overflow the variable of their sum."""
+        terms, constant = form.centred()
+        low, high = self._bounds_of(terms)
+        least = -(1 << (form.width - 1)) if self._summands[variable] else 0
+        return least <= low + constant and high + constant < least + (1 << form.width)
+
+    def _is_form(self, variable: FNode, width: int) -> bool:
+        """Return whether the variable of a sum has the value of its form modulo two to this width."""
+        return variable not in self._wrapped or width <= self._width(variable)
 
     # --- nets -------------------------------------------------------------------------------------------------
 
@@ -257,29 +272,38 @@ class NetSweep:
 
     def _expanded(self, form: Form) -> Form:
         """Return a form over words that are no sums."""
-        while sums := [v for v, _ in form.terms if v in self._forms and self._is_whole(v, form.width)]:
+        while any(v in self._forms and self._is_form(v, form.width) for v, _ in form.terms):
             total = Form.of(form.width, (), form.constant)
             for variable, coefficient in form.terms:
-                terms = self._forms[variable].centred()[0] if variable in sums else ((variable, 1),)
-                total = total.plus(Form.of(form.width, terms, 0).times(coefficient))
+                total = total.plus(self._over_words(variable, form.width).times(coefficient))
             form = total
         return form
+
+    def _over_words(self, variable: FNode, width: int) -> Form:
+        """Return the form of the variable of a sum over the words that it adds, of any other one itself."""
+        inner = self._forms.get(variable)
+        if inner is None or not self._is_form(variable, width):
+            return Form.of(width, ((variable, 1),), 0)
+        return Form.of(width, *inner.centred())
 
     def _variable_of(self, name: str, form: Form) -> tuple[FNode, int]:
         """Return the variable whose multiple the form is, its constant apart, and the factor."""
         terms, _ = form.centred()
         for variable, other in self._sums.get(tuple(v for v, _ in terms), ()):
+            if other.constant or not self._is_form(variable, form.width):
+                continue
             known = other.centred()[0]
             factor, rest = divmod(terms[0][1], known[0][1])
-            pairs = zip(terms, known, strict=True)
-            alike = not rest and all((c - factor * k) % (1 << form.width) == 0 for (_, c), (_, k) in pairs)
-            if alike and self._is_whole(variable, form.width):
+            if not rest and all(
+                (c - factor * k) % (1 << form.width) == 0 for (_, c), (_, k) in zip(terms, known, strict=True)
+            ):
                 if name and variable in self._totals:
                     self.matched.append(MatchedNet(name, "sum", "equal" if factor == 1 else f"times {factor}"))
                 return variable, factor
-        bounds = [self._range(v) for v, _ in terms]
-        low, high = self._range_of_sum(terms)
-        width = max(low if low >= 0 else ~low, high if high >= 0 else ~high).bit_length() + 1
+        low, high = self._bounds_of(terms)
+        # no coefficient is cut, so that the form is the sum as an integer
+        largest = [abs(c) for _, c in terms] + [x if x >= 0 else ~x for x in (low, high)]
+        width = max(largest).bit_length() + 1
         self._model.used.add(Law(Operation.LINEAR, width))
         m = self._terms
         total = None
@@ -292,33 +316,26 @@ class NetSweep:
         self._summands[variable] = True
         whole = Form.of(width, terms, 0)
         self._note_sum(variable, whole)
-        if low <= 0 <= high and all(b[0] <= 0 <= b[1] for b in bounds):
+        if all(low <= 0 <= high for low, high in (self._range(v) for v, _ in terms)):
             self._model.note_bounds_of_sum(Word(variable, width, True, self._model), (low, high))
         self._relations.add_number("sum of some terms", variable, total, True)
         return variable, 1
 
-    def _range_of_sum(self, terms: Iterable[tuple[FNode, int]]) -> tuple[int, int]:
-        """Return bounds of a sum of multiples of variables, as integers."""
-        ends = [sorted(c * end for end in self._range(v)) for v, c in terms]
-        return sum(x[0] for x in ends), sum(x[1] for x in ends)
-
-    def _is_whole(self, variable: FNode, width: int) -> bool:
-        """Return whether the variable of a sum is that sum modulo 2**width: as an integer, or of fewer bits."""
-        own = self._width(variable)
-        if width <= own:
-            return True
-        low, high = self._range_of_sum(self._forms[variable].centred()[0])
-        half = 1 << (own - 1)
-        return -half <= low and high < half
+    def _bounds_of(self, terms: Sequence[tuple[FNode, int]]) -> tuple[int, int]:
+        """Return the least and the largest value of a sum of multiples, as integers."""
+        ends = [[c * x for x in self._range(v)] for v, c in terms]
+        return sum(map(min, ends)), sum(map(max, ends))
 
     def _range(self, variable: FNode) -> tuple[int, int]:
-        known = self._model.bounds.get(variable)
-        if known is not None:
-            return known
+        """Return bounds of a summand, read as sums read it."""
         if variable.get_type().is_bool_type():
             return 0, 1
         width = variable.bv_width()
-        return (-(1 << (width - 1)), (1 << (width - 1)) - 1) if self._summands[variable] else (0, (1 << width) - 1)
+        least = -(1 << (width - 1)) if self._summands[variable] else 0
+        whole = least, least + (1 << width) - 1
+        known = self._model.bounds.get(variable, whole)
+        # bounds of the other reading say nothing of this one
+        return known if whole[0] <= known[0] and known[1] <= whole[1] else whole
 
     @staticmethod
     def _width(variable: FNode) -> int:
@@ -356,8 +373,7 @@ class NetSweep:
             "sum", "fits its word", self._terms.Equals(back, whole), seconds=NET_SECONDS, widenings=0
         ):
             return None
-        self._model.used.add(Law(Operation.LINEAR, wide))
-        return self._expanded(Form.of(width, ((variable, factor),), constant))
+        return self._over_words(variable, width).times(factor).plus(Form.of(width, (), constant))
 
     # --- carry-save adders ------------------------------------------------------------------------------------
 
