@@ -38,12 +38,12 @@ from mmaproof.smt.proving.linear import Form, Linear
 from mmaproof.smt.proving.model_terms import ModelTerms
 from mmaproof.smt.proving.net_relations import Relations
 
-NET_SECONDS = 5.0
-MAXIMUM_SECONDS = 30.0
-"""Seconds that a query about a net may take."""
-RESULTS = frozenset(map(str, (Signal(SignalKind.D), Signal(SignalKind.CONVERTED))))
-RESULT_SECONDS, RESULT_WIDENINGS = 60.0, 12
-"""The name of results, which consist of many stages, and what a query about one may take."""
+RESULTS, RESULT_WIDENINGS = frozenset(map(str, (Signal(SignalKind.D), Signal(SignalKind.CONVERTED)))), 12
+"""The names of results, which consist of many stages, and the stages by which the cut of a claim is moved back."""
+LONG = RESULTS | {str(Signal(SignalKind.SUM)), "maximum"}
+"""The names of words that all terms enter."""
+NET_SECONDS, LONG_SECONDS = 5.0, 40.0
+"""Seconds that a query about a net may take, and one about a word that all terms enter."""
 CANDIDATES = 3
 """Suggestions that are asked about for one net."""
 FEWEST_BITS_OF_SUMS = 2
@@ -247,9 +247,8 @@ class NetSweep:
             number = suggestion.number
             inside = number.variable in symbols
             claim = self._terms.Equals(term, suggestion.of(number.variable if inside else number.definition))
-            seconds, widenings = (
-                (RESULT_SECONDS, RESULT_WIDENINGS) if number.name in RESULTS else (NET_SECONDS, WIDENINGS)
-            )
+            widenings = RESULT_WIDENINGS if number.name in RESULTS else WIDENINGS
+            seconds = LONG_SECONDS if number.name in LONG else NET_SECONDS
             if self._cuts.holds(f"net {name}", suggestion.relation, claim, seconds=seconds, widenings=widenings):
                 self.matched.append(MatchedNet(name, number.name, suggestion.relation))
                 return suggestion.of(number.variable)
@@ -530,7 +529,7 @@ class NetSweep:
             y = self._relations.resized(x, True, width)
             return m.BVAdd(y, m.BV(offset % (1 << width), width)) if offset else y
 
-        if not self._cuts.holds(f"net {name}", "maximum", m.Equals(term, moved(largest)), seconds=MAXIMUM_SECONDS):
+        if not self._cuts.holds(f"net {name}", "maximum", m.Equals(term, moved(largest)), seconds=LONG_SECONDS):
             return None
         self._model.used.add(Law(Operation.MAXIMUM, own, True))
         variable = self._maxima.get(parts)
