@@ -18,11 +18,10 @@ from pysmt.fnode import FNode
 
 from mmaproof.designs.design import Design, check_askable
 from mmaproof.designs.errors import DesignError
-from mmaproof.designs.formats import Format
 from mmaproof.designs.operands import Operands
 from mmaproof.properties.property import LemmaVerdict
 from mmaproof.smt.algebra.code import TooWideError
-from mmaproof.smt.algebra.nodes import UndefinedOperationError, mask, run
+from mmaproof.smt.algebra.nodes import UndefinedOperationError, run
 from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.evaluate import evaluate
 from mmaproof.smt.native.lowering import continued
@@ -34,6 +33,7 @@ from mmaproof.smt.solving.limits import LEAST_SECONDS, Limits
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Status, Verdict, combine
 from mmaproof.verification.distributions import DISTRIBUTIONS, draw
+from mmaproof.verification.extremes import extreme_patterns
 from mmaproof.verification.means import Means
 from mmaproof.verification.search import Budget
 from mmaproof.verification.stages import ROWS, lemma_verdict
@@ -230,7 +230,7 @@ class _Decision:
 
     def _extremes(self) -> list[Row]:
         """Return rows with one pattern in a whole column, so that all terms have the same size and add up."""
-        columns = [_extreme_patterns(x.format) for x in self.lowered.columns]
+        columns = [extreme_patterns(x.format) for x in self.lowered.columns]
         rows = []
         for patterns in zip(*columns, strict=True):
             rows.append(self._filled(patterns))
@@ -300,13 +300,3 @@ class _Decision:
             origin=origin,
             lemmas=lemmas,
         )
-
-
-def _extreme_patterns(fmt: Format) -> tuple[int, ...]:
-    """Return patterns of large significands and of the largest numbers. The first one is plus or minus one."""
-    top = 1 << (fmt.bits - 1)
-    if fmt.is_integer:
-        return (mask(fmt.bits), top, top - 1, mask(fmt.bits), 0)
-    below_two = fmt.encode(1) | (mask(fmt.fraction_bits) << fmt.ignored_bits)
-    sign = top if fmt.signed else 0
-    return (fmt.encode(1) | sign, below_two, fmt.max_finite, below_two | sign, 0)

@@ -12,6 +12,8 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+
 from mmaproof.designs.arithmetic import differing_parameters, same_arithmetic, same_chain
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError
@@ -27,6 +29,7 @@ from mmaproof.smt.solving.limits import LEAST_SECONDS, Limits
 from mmaproof.smt.solving.verdict import Model, Status, Verdict, combine
 from mmaproof.verification.cubes import InCube, cubes_of
 from mmaproof.verification.distributions import kept_bits
+from mmaproof.verification.extremes import extreme_operands
 from mmaproof.verification.means import Means
 from mmaproof.verification.netlists import by_nets, netlist_and_model
 from mmaproof.verification.search import Budget, SearchResult, search
@@ -144,6 +147,17 @@ def random_search(case: Case) -> QuestionVerdict | None:
     case.searched, case.met = found, found.precondition_met
     case.limits = case.limits.after(found.seconds, "the search")
     return None
+
+
+def extremes(case: Case) -> QuestionVerdict | None:
+    """Try the ends of the registers of somebody's netlist, which random operands do not reach."""
+    if netlist_and_model(case.question) is None:
+        return None
+    batch = extreme_operands(case.question)
+    meant, violating = case.question.examine(batch)
+    case.met = case.met or bool(meant.any())
+    witnesses = [batch.row(int(i)) for i in np.flatnonzero(violating)]
+    return case.refuted(witnesses, f"extreme operands ({len(batch)} sets)") if witnesses else None
 
 
 def alignment(case: Case) -> QuestionVerdict | None:
@@ -266,6 +280,7 @@ STRATEGIES: tuple[Strategy, ...] = (
     identical_arithmetic,
     witness_store,
     random_search,
+    extremes,
     alignment,
     own_lemmas,
     one_moment,
