@@ -33,6 +33,7 @@ class Operation(StrEnum):
 
     MAXIMUM = "maximum"
     EXTENDED_MAXIMUM = "extended maximum"
+    TRANSLATED_MAXIMUM = "translated maximum"
     SUM = "sum"
     CARRY_SAVE_SUM = "carry-save sum"
     LINEAR = "linear combination"
@@ -148,6 +149,7 @@ class _OfLaw(Lemma):
         what = {
             Operation.BOUNDED_SUM: "bounds of two words add up to bounds of their sum",
             Operation.CARRY_SAVE_SUM: "a compressor of three words keeps their sum",
+            Operation.TRANSLATED_MAXIMUM: "the larger of two sums with one word in common",
             Operation.LINEAR: "sums, negatives and doubles in any order, and their lowest bits",
         }
         self.name = f"{law.operation} of {words}: {what.get(law.operation, 'any order')}"
@@ -162,6 +164,8 @@ class _OfLaw(Lemma):
                 claims = _maximum(algebra, x, y, z)
             case Operation.EXTENDED_MAXIMUM:
                 claims = _extended_maximum(algebra, self.law.wider, x, y)
+            case Operation.TRANSLATED_MAXIMUM:
+                claims = [algebra.maximum([x + z, y + z]) == algebra.maximum([x, y]) + z]
             case Operation.SUM:
                 claims = _sum(algebra, self.law.width, x, y, z)
             case Operation.LINEAR:

@@ -70,6 +70,7 @@ class ModelTerms(CutPlaces[FNode, FNode], LawfulTerms):
         self.patterns: dict[FNode, FNode] = {}
         """operand symbol -> the same pattern over the variables of its parts"""
         self._operands = frozenset(patterns)
+        self._scales = frozenset(x for x in patterns if x.symbol_name().startswith("scale"))
         self._formats = dict(patterns)
         self._of_d = of_d
         self._rewritten: dict[FNode, FNode] = {}
@@ -116,6 +117,14 @@ class ModelTerms(CutPlaces[FNode, FNode], LawfulTerms):
     def place_of_product(self, x: Word[FNode], y: Word[FNode], product: Word[FNode]) -> Word[FNode]:
         """Return the variable of a product."""
         return self._cut("product", product, None)
+
+    def shift_right(self, x: Word[FNode], amount: Word[FNode]) -> Word[FNode]:
+        """Return what stands for floor(x / 2**amount); the amount is a place as well."""
+        return super().shift_right(x, self._placed("distance", amount))
+
+    def shift_right_jam(self, x: Word[FNode], amount: Word[FNode]) -> Word[FNode]:
+        """Return what stands for x / 2**amount, rounded to odd; the amount is a place as well."""
+        return super().shift_right_jam(x, self._placed("distance", amount))
 
     def _cut(self, what: str, x: Word[FNode], kind: SignalKind | None) -> Word[FNode]:
         return Word(self._variable(what, x.data, x.width, x.signed, kind), x.width, x.signed, self)
@@ -333,22 +342,100 @@ class ModelTerms(CutPlaces[FNode, FNode], LawfulTerms):
                 if part.data.is_symbol():
                     self._bound_masked(part)
             parts.append(part)
-        with self.no_places():
-            largest = LawfulTerms.maximum(self, parts)
         if self.nested:
-            return largest
-        whole = self.place("maximum", largest)
+            return LawfulTerms.maximum(self, parts)
+        terms = self._without_shared(parts)
+        with self.no_places():
+            largest = LawfulTerms.maximum(self, terms)
+        whole = self.place("maximum", self.narrow(largest, width))
         distinct = tuple(dict.fromkeys(p.data for p in parts))
         if whole.signed:
             self.folds.append(Fold(distinct, whole.data))
         # the law about maxima says so of two words
         for part in parts:
             self.cuts.note(self.negation(self.less(whole, part)).data)
-        bounds = [self.range_of(p) for p in distinct]
-        if all(b is not None for b in bounds):
-            known = [b for b in bounds if b is not None]
-            self._bound(whole, (max(b[0] for b in known), max(b[1] for b in known)))
+        self._bound_fold(whole, distinct)
         return whole
+
+    def _without_shared(self, parts: Sequence[Word[FNode]]) -> list[Word[FNode]]:
+        """Return words of the same maximum, those that share an addend under one maximum.
+
+        The exponents of products of one block share those of its scales: max(x + s, y + s) = max(x, y) + s.
+        """
+        groups: dict[frozenset[FNode], list[tuple[Word[FNode], list[FNode]]]] = {}
+        rest = []
+        for part in parts:
+            addends = self._addends(part.data)
+            shared = frozenset(x for x in addends if self._is_of_scales(x))
+            own = [x for x in addends if x not in shared]
+            if shared and own:
+                groups.setdefault(shared, []).append((part, own))
+            else:
+                rest.append(part)
+        for shared, members in groups.items():
+            found = self._shared_apart(sorted(shared, key=self._place), members) if len(members) > 1 else None
+            rest += [part for part, _ in members] if found is None else [found]
+        return rest
+
+    def _addends(self, part: FNode) -> list[FNode]:
+        """Return the words that an exponent is the sum of, as its definition has it."""
+        inner = _inner(part)
+        definition = next((s.definition for s in reversed(self.signals) if s.variable is inner), inner)
+        found, pending = [], [definition]
+        while pending:
+            x = _inner(pending.pop())
+            if x.is_bv_add():
+                pending += x.args()
+            else:
+                found.append(x)
+        return found
+
+    def _is_of_scales(self, term: FNode) -> bool:
+        symbols = self.cuts.symbols(term)
+        return bool(symbols) and symbols <= self._scales
+
+    def _shared_apart(
+        self, shared: Sequence[FNode], members: Sequence[tuple[Word[FNode], list[FNode]]]
+    ) -> Word[FNode] | None:
+        """Return the maximum of words that share addends, as that of the rest plus what is shared.
+
+        None if it is not proved of each word that it is the sum of its addends.
+        """
+        common = self._summed("shared exponent", shared)
+        own = [self._summed("exponent without what is shared", sorted(x, key=self._place)) for _, x in members]
+        width = max(w.width for w in own)
+        own = [self.extend(w, width) for w in own]
+        for (part, _), word in zip(members, own, strict=True):
+            total = self.add(word, common)
+            wide = max(total.width, part.width)
+            equal = self._terms.Equals(self.extend(part, wide).data, self.extend(total, wide).data)
+            if not self._fact("exponent", "the sum of its parts", equal):
+                return None
+        with self.no_places():
+            largest = LawfulTerms.maximum(self, own)
+        whole = self.place("maximum", largest)
+        self.folds.append(Fold(tuple(dict.fromkeys(w.data for w in own)), whole.data))
+        for word in own:
+            self.cuts.note(self.negation(self.less(whole, word)).data)
+        self._bound_fold(whole, [w.data for w in own])
+        total = self.add(whole, common)
+        self.used.add(Law(Operation.TRANSLATED_MAXIMUM, max(width, common.width), True))
+        return total
+
+    def _summed(self, what: str, addends: Sequence[FNode]) -> Word[FNode]:
+        """Return the variable of a sum of signed words."""
+        total = Word(addends[0], addends[0].bv_width(), True, self)
+        for x in addends[1:]:
+            total = self.add(total, Word(x, x.bv_width(), True, self))
+        word = self.place(what, total)
+        self._bound_exponent(word)
+        return word
+
+    def _bound_fold(self, whole: Word[FNode], parts: Sequence[FNode]) -> None:
+        """Note the bounds of a maximum: the largest of the lower ones and of the upper ones of its words."""
+        known = [b for b in map(self.range_of, parts) if b is not None]
+        if len(known) == len(parts):
+            self._bound(whole, (max(b[0] for b in known), max(b[1] for b in known)))
 
     def maximum_in_turn(self, words: Sequence[Word[FNode]]) -> Word[FNode]:
         """Return the maximum, whose order does not matter."""

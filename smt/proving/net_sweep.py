@@ -38,7 +38,7 @@ from mmaproof.smt.proving.linear import Form, Linear
 from mmaproof.smt.proving.model_terms import ModelTerms
 from mmaproof.smt.proving.net_relations import Relations
 
-RESULTS, RESULT_WIDENINGS = frozenset(map(str, (Signal(SignalKind.D), Signal(SignalKind.CONVERTED)))), 12
+RESULTS, RESULT_WIDENINGS = frozenset(map(str, (Signal(SignalKind.D), Signal(SignalKind.CONVERTED)))), 24
 """The names of results, which consist of many stages, and the stages by which the cut of a claim is moved back."""
 LONG = RESULTS | {str(Signal(SignalKind.SUM)), "maximum"}
 """The names of words that all terms enter."""
@@ -520,6 +520,8 @@ class NetSweep:
         held = [(s, v) for s, v in self._maxima.items() if s <= parts and v in symbols]
         held += [(frozenset([p]), p) for p in parts if self._cuts.symbols(p) <= symbols]
         covered = frozenset[FNode]().union(*(s for s, _ in held)) if held else frozenset()
+        if covered != parts and parts in self._maxima:
+            return None  # it is compared with the variable of that maximum
         words = self._in_order([v for _, v in held]) if covered == parts else self._in_order(parts)
         largest = words[0]
         for x in words[1:]:
