@@ -1,0 +1,173 @@
+"""What is proved of netlists is so: random pairs of small netlists and designs, decided as all operands decide.
+
+Each netlist is written from the terms of a small design, rewritten at random (operands exchanged, sums in another
+order, in wider words or by carry-save adders), and is equal to it. One with a cell changed is mostly not, and one of a
+design with other parameters neither.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+import pytest
+from pysmt.environment import Environment
+from pysmt.fnode import FNode
+from support.in_this_process import InThisProcess
+from support.small_designs import differences, random_pair, use_small_formats
+from support.written_netlists import Writer, changed, netlist_of, of_circuit
+
+from mmaproof.designs.chain import Chain
+from mmaproof.designs.circuit import Bits, Circuit
+from mmaproof.designs.conversions import RHO, Conversion, Rounding
+from mmaproof.designs.design import Design
+from mmaproof.designs.errors import DesignError
+from mmaproof.designs.formats import Format, Specials
+from mmaproof.designs.readings import IntegerOverflow
+from mmaproof.designs.signature import Signature
+from mmaproof.designs.steps import IntegerStep
+from mmaproof.properties.equivalence import Equivalence
+from mmaproof.smt.proving.netlists import NetlistProof
+from mmaproof.smt.solving.limits import Limits
+from mmaproof.smt.solving.verdict import Reply
+from mmaproof.verification.netlists import by_nets
+
+LIMITS = Limits(4, 4 << 30)
+MOST_SECONDS = 0.05
+"""What a query may take: what is not proved then is not said to be so."""
+
+
+def briefly(formula: FNode, symbols: Sequence[FNode], /, *, limits: Limits) -> Reply:
+    """Answer a query of a proof at once or not at all."""
+    return InThisProcess().ask(formula, symbols, limits=replace(limits, seconds=min(limits.seconds, MOST_SECONDS)))
+
+
+def _integer(name: str, bits: int, *, signed: bool = True) -> Format:
+    return Format(name, name, None, 0, bits - signed, Specials.INTEGER, "small", signed=signed)
+
+
+S2, U2 = _integer("small-s2", 2), _integer("small-u2", 2, signed=False)
+S5, U5 = _integer("small-s5", 5), _integer("small-u5", 5, signed=False)
+
+
+@pytest.fixture(autouse=True)
+def small_formats(monkeypatch: pytest.MonkeyPatch) -> None:
+    use_small_formats(monkeypatch)
+    monkeypatch.setitem(RHO, "int32", Conversion(Rounding.RZ, S5, 4))
+    monkeypatch.setitem(RHO, "uint32", Conversion(Rounding.RZ, U5, 5))
+
+
+def integers(products: int, a: Format, b: Format, c: Format, *, saturates: bool = False) -> Design:
+    """A design of integers of a few bits."""
+    overflow = IntegerOverflow.SATURATE if saturates else IntegerOverflow.WRAP
+    step = IntegerStep(L=products, rho="int32" if c.signed else "uint32", integer_overflow=overflow)
+    signature = Signature(a, b, c, c)
+    return Design("first", f"m1n1k{products}", "any", signature, 1, 1, products, Chain(), step, "a test")
+
+
+def asked(netlist: Design, model: Design, seed: int = 0) -> tuple[bool, NetlistProof]:
+    """Whether a netlist and a design are equal for all operands, and the proof net by net, which must not say more."""
+    question = Equivalence(netlist, model)
+    different, tried = differences(question)
+    with Environment():
+        proof = by_nets(question, netlist, model, briefly, LIMITS, seed)
+    assert not (proof.proved and len(different)), f"{len(different)} of {tried} differ: {model}, {netlist.step}, {seed}"
+    return not len(different), proof
+
+
+def models(seed: int) -> Iterator[Design]:
+    """A random small design, one with other parameters, and one whose register is narrower or wider."""
+    if seed % 2:
+        bit = [bool(seed >> i & 1) for i in range(1, 6)]
+        a, b, c = ((S2, U2)[bit[1]], (S2, U2)[bit[2]], (S5, U5)[bit[3]])
+        for saturates in (bit[4], not bit[4]):
+            yield integers(1 + bit[0], a, b, c, saturates=saturates)
+        return
+    first, second = random_pair(seed, wide=False).question.designs
+    yield first
+    try:
+        yield replace(first.change(carry_bits=(0, None)[seed // 2 % 2]), architecture="another register")
+    except DesignError:
+        yield second
+
+
+def examine(seed: int) -> Counter[str]:
+    """Ask about some netlists of one seed; return what was found."""
+    first, *others = models(seed)
+    written = netlist_of(first, seed)
+    pairs = [("rewritten", written, first), ("changed", changed(written, seed), first)]
+    pairs += [("of another design", written, x) for x in others if x.k == first.k]
+    found: Counter[str] = Counter()
+    for what, netlist, model in pairs:
+        equal, proof = asked(netlist, model, seed)
+        assert equal or what != "rewritten", f"the test is wrong: {model}, {seed}"
+        found[f"{what}, {'equal' if equal else 'different'}{', proved' * proof.proved}"] += 1
+    return found
+
+
+def examine_all(seeds: Sequence[int]) -> None:
+    found = sum(map(examine, seeds), Counter())
+    assert found["rewritten, equal, proved"] >= len(seeds) / 2, found
+    assert found["changed, different"] >= len(seeds) / 3, found
+
+
+def test_random_netlists_are_decided_as_all_operands_decide() -> None:
+    examine_all([0, 1, 2, 3, 5, 7, 8])
+
+
+@pytest.mark.middle
+@pytest.mark.parametrize("first", range(9, 79, 10))
+def test_more_random_netlists_are_decided_as_all_operands_decide(first: int) -> None:
+    examine_all(range(first, first + 10))
+
+
+# --- by hand: what is nearly so -----------------------------------------------------------------------------
+
+
+def by_hand(design: Design, write: Callable[[Writer, dict[str, Bits]], Bits]) -> Design:
+    """A netlist that a function writes, given its inputs."""
+    writer, inputs = Writer(None), dict[str, Bits]()
+    a, b, c, _ = design.formats
+    for name, fmt in (("a", a), ("b", b)):
+        inputs |= {f"{name}{i}": writer.new(fmt.bits) for i in range(design.k)}
+    inputs["c"] = writer.new(c.bits)
+    d = write(writer, inputs)
+    return of_circuit(design, Circuit("by hand", inputs, {"d": d}, tuple(writer.cells), {}, {}))
+
+
+def wide_sum(writer: Writer, inputs: dict[str, Bits], width: int) -> Bits:
+    """The sum of all products and c, as signed numbers, in a wide word."""
+    total = writer.extended(inputs["c"], width, True)
+    for i in range(sum(name[0] == "a" for name in inputs)):
+        product = writer.cell("$mul", 4, signed=True, A=inputs[f"a{i}"], B=inputs[f"b{i}"])
+        total = writer.cell("$add", width, A=total, B=writer.extended(product, width, True))
+    return total
+
+
+@pytest.mark.parametrize("products", [1, 2])
+@pytest.mark.parametrize("place", [5, 6])
+@pytest.mark.parametrize("c", [S5, U5])
+def test_the_bits_above_a_register_that_wraps_are_not_those_of_its_sign(products: int, place: int, c: Format) -> None:
+    """A sum in a wider word is not that of the register extended: d is 1 where the upper bit is set."""
+    design = integers(products, S2, S2, c)
+
+    def write(writer: Writer, inputs: dict[str, Bits]) -> Bits:
+        total = wide_sum(writer, inputs, 8)
+        return writer.cell("$mux", 5, A=total[:5], B=("1", "0", "0", "0", "0"), S=(total[place],))
+
+    def lower_bits(writer: Writer, inputs: dict[str, Bits]) -> Bits:
+        return wide_sum(writer, inputs, 8)[:5]
+
+    equal, _ = asked(by_hand(design, write), design)
+    assert not equal
+    equal, proof = asked(by_hand(design, lower_bits), design)
+    assert equal and (proof.proved or not c.signed)
+
+
+@pytest.mark.parametrize("seed", [8, 9, 12, 16, 19, 28])
+def test_a_wide_register_is_not_a_narrow_one(seed: int) -> None:
+    first = random_pair(seed, wide=False).question.designs[0]
+    narrow, wide = first.change(carry_bits=0), first.change(carry_bits=None)
+    equal, _ = asked(netlist_of(wide), narrow)
+    assert not equal
+    equal, proof = asked(netlist_of(narrow), narrow)
+    assert equal and proof.proved
