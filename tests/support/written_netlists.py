@@ -100,7 +100,9 @@ class Writer:
             wide = self.cell("$add", more, A=self.extended(x, more, signed), B=self.extended(y, more, signed))
             return wide[:width]
         if self.chance(0.15):  # x - ~y - 1
-            return self.cell("$sub", width, A=self.cell("$sub", width, A=x, B=self.not_(y)), B=("1",) + ("0",) * (width - 1))
+            return self.cell(
+                "$sub", width, A=self.cell("$sub", width, A=x, B=self.not_(y)), B=("1",) + ("0",) * (width - 1)
+            )
         if self.chance(0.15):  # (x ^ y) + 2 * (x & y)
             carry = self.cell("$and", width, A=x, B=y)
             return self.cell("$add", width, A=self.cell("$xor", width, A=x, B=y), B=("0", *carry[:-1]))
@@ -114,23 +116,26 @@ class Writer:
         """Write the sum of three words by a carry-save adder."""
         width = len(x)
         total, carry = self.new(width), self.new(width)
-        self.cells.append(
-            Cell(f"cell{len(self.cells)}", "$fa", {}, {"A": x, "B": y, "C": z}, {"X": carry, "Y": total})
-        )
+        self.cells.append(Cell(f"cell{len(self.cells)}", "$fa", {}, {"A": x, "B": y, "C": z}, {"X": carry, "Y": total}))
         return self.added(total, ("0", *carry[:-1]))
 
     def write(self, node: FNode, operands: Sequence[Bits]) -> Bits:
-        """Write the cell of a node."""
+        """Write the cell of a node, if it needs one."""
         kind, width = node.node_type(), max(1, width_of(node))
         if node.is_constant():
             value = int(node.constant_value())
             return tuple("1" if value >> i & 1 else "0" for i in range(width))
-        if kind == op.BV_CONCAT:
-            return operands[1] + operands[0]
-        if kind == op.BV_EXTRACT:
-            return operands[0][node.bv_extract_start() : node.bv_extract_end() + 1]
-        if kind in (op.BV_ZEXT, op.BV_SEXT):
-            return self.extended(operands[0], width, kind == op.BV_SEXT)
+        match kind:
+            case op.BV_CONCAT:
+                return operands[1] + operands[0]
+            case op.BV_EXTRACT:
+                return operands[0][node.bv_extract_start() : node.bv_extract_end() + 1]
+            case op.BV_ZEXT | op.BV_SEXT:
+                return self.extended(operands[0], width, kind == op.BV_SEXT)
+            case _:
+                return self._operation(kind, width, operands)
+
+    def _operation(self, kind: int, width: int, operands: Sequence[Bits]) -> Bits:
         if kind == op.ITE:
             select, yes, no = operands
             if self.chance(0.3):
