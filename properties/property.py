@@ -39,8 +39,8 @@ class QuestionVerdict(Verdict[Operands]):
     """The verdict on one question.
 
     ``solver`` is None if no solver was needed. ``origin`` says in words where the verdict came from. ``lemmas`` are
-    those that were tried. If all of them are proved, they are the proof. ``unknown`` are bits of a netlist that may have
-    any value, and that have these where the witness is one: without them, it is none.
+    those that were tried. If all of them are proved, they are the proof. ``unknown`` are bits of a netlist that may
+    have any value, with the values that make the operands a witness: with zeros they are none.
     """
 
     question: Question

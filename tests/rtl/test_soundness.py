@@ -9,15 +9,16 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from pysmt.environment import Environment
 from pysmt.fnode import FNode
 from support.in_this_process import InAnyEnvironment, InThisProcess
-from support.small_designs import differences, random_pair, use_small_formats
+from support.small_designs import all_operands, differences, random_pair, use_small_formats
 from support.written_netlists import Writer, changed, netlist_of, of_circuit
 
 from mmaproof.designs.chain import Chain
-from mmaproof.designs.circuit import Bits, Circuit
+from mmaproof.designs.circuit import Bits, Cell, Circuit
 from mmaproof.designs.conversions import RHO, Conversion, Rounding
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError
@@ -26,6 +27,8 @@ from mmaproof.designs.readings import IntegerOverflow
 from mmaproof.designs.signature import Signature
 from mmaproof.designs.steps import IntegerStep
 from mmaproof.properties.equivalence import Equivalence
+from mmaproof.smt.algebra.protocol import Word
+from mmaproof.smt.proving.net_sweep import NetSweep
 from mmaproof.smt.proving.netlists import NetlistProof
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.prove import Ask
@@ -185,3 +188,95 @@ def test_a_wide_register_is_not_a_narrow_one(seed: int) -> None:
     assert not equal
     equal, proof = asked(netlist_of(narrow), narrow, ask=patiently)
     assert equal and proof.proved
+
+
+# --- replacements one by one --------------------------------------------------------------------------------
+
+
+def random_sums(design: Design, seed: int, cells: int = 40) -> Design:
+    """A netlist of sums, multiples, extensions and carry-save adders of the words of a design; its d is one of them."""
+    rng = np.random.default_rng(seed)
+
+    def write(writer: Writer, inputs: dict[str, Bits]) -> Bits:
+        signed = design.a_format.signed and design.b_format.signed
+        products = [
+            writer.cell("$mul", 5, signed=signed, A=inputs[f"a{i}"], B=inputs[f"b{i}"]) for i in range(design.k)
+        ]
+        pool = [*products, inputs["c"]]
+
+        def word(width: int) -> Bits:
+            x = pool[int(rng.integers(len(pool)))] if rng.random() < 0.7 else pool[-1]
+            return writer.extended(x, width, bool(rng.random() < 0.5))[:width]
+
+        def constant(width: int) -> Bits:
+            return tuple(str(rng.choice(["0", "1"])) for _ in range(width))  # type: ignore[return-value]
+
+        for _ in range(cells):
+            width = int(rng.integers(2, 9))
+            x, y, z = (word(width) for _ in range(3))
+            match int(rng.integers(9)):
+                case 0 | 1:
+                    pool.append(writer.cell(str(rng.choice(["$add", "$sub"])), width, A=x, B=y))
+                case 2:
+                    pool.append(writer.cell(str(rng.choice(["$not", "$neg"])), width, A=x))
+                case 3:
+                    total, carry = writer.new(width), writer.new(width)
+                    ends = {"X": carry, "Y": total}
+                    writer.cells.append(Cell(f"cell{len(writer.cells)}", "$fa", {}, {"A": x, "B": y, "C": z}, ends))
+                    kept = int(rng.integers(width + 1))
+                    low: Bits = ("0",) if rng.random() < 0.8 else ("0", "0") if rng.random() < 0.5 else ("1",)
+                    pool += [total, low + carry[:kept]]
+                case 4:
+                    carry = writer.cell("$and", width, A=x, B=y)
+                    pool += [writer.cell("$xor", width, A=x, B=y), ("0", *carry[: int(rng.integers(width + 1))])]
+                case 5:
+                    pool.append(writer.cell("$mul", width, A=x, B=constant(width)))
+                case 6:
+                    pool.append(writer.cell("$mux", width, A=constant(width), B=constant(width), S=(x[0],)))
+                case 7:
+                    pool.append(constant(int(rng.integers(1, 3))) + x)
+                case _:
+                    pool.append(writer.cell("$add", width, A=x, B=constant(width)))
+            pool[-1] = pool[-1][:9]
+            if rng.random() < 0.1:
+                pool += products
+        return writer.cell("$add", 5, A=word(5), B=word(5))
+
+    return by_hand(design, write)
+
+
+def replacements(seed: int, monkeypatch: pytest.MonkeyPatch) -> int:
+    """Check on all operands that each net of random sums has the value of what replaces it; return how many do."""
+    bit = [bool(seed >> i & 1) for i in range(4)]
+    design = integers(1 + bit[3], (S2, U2)[bit[0]], (S2, U2)[bit[1]], (S5, U5)[bit[2]])
+    netlist = random_sums(design, seed)
+    question, replaced = Equivalence(netlist, design), 0
+    names = [x.symbol_name() for x in question.formula.symbols]
+    batch = all_operands(question)
+    columns = [*batch.a.T, *batch.b.T, batch.c]
+    rows = [dict(zip(names, map(int, row), strict=True)) for row in zip(*columns, strict=True)]
+    rows = rows[:: max(len(rows) // 1024, 1) | 1]
+    original = NetSweep.on_net
+
+    def on_net(self: NetSweep, name: str, word: Word[FNode]) -> Word[FNode]:
+        nonlocal replaced
+        found = original(self, name, word)
+        replaced += found.data is not word.data
+        same = (self._cuts.column(found.data) == self._cuts.column(word.data)).all()
+        assert same, f"{name} of {netlist.step} is not {found.data}, {seed}"
+        return found
+
+    with monkeypatch.context() as patch, Environment():
+        patch.setattr(netlists, "sample_models", lambda *x, **y: rows)
+        patch.setattr(NetSweep, "on_net", on_net)
+        by_nets(question, netlist, design, briefly, LIMITS, 0)
+    return replaced
+
+
+def test_each_net_has_the_value_of_what_replaces_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert sum(replacements(seed, monkeypatch) for seed in range(16)) > 50
+
+
+@pytest.mark.middle
+def test_each_of_many_nets_has_the_value_of_what_replaces_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert sum(replacements(seed, monkeypatch) for seed in range(16, 200)) > 500
