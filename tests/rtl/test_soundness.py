@@ -151,28 +151,30 @@ def by_hand(design: Design, write: Callable[[Writer, dict[str, Bits]], Bits]) ->
     return of_circuit(design, Circuit("by hand", inputs, {"d": d}, tuple(writer.cells), {}, {}))
 
 
-def wide_sum(writer: Writer, inputs: dict[str, Bits], width: int) -> Bits:
-    """The sum of all products and c, as signed numbers, in a wide word."""
+def wide_sum(writer: Writer, inputs: dict[str, Bits], width: int, signed: bool) -> Bits:
+    """The sum of all products, of signed numbers or others, and c in a wide word."""
     total = writer.extended(inputs["c"], width, True)
     for i in range(sum(name[0] == "a" for name in inputs)):
-        product = writer.cell("$mul", 4, signed=True, A=inputs[f"a{i}"], B=inputs[f"b{i}"])
+        product = writer.cell("$mul", 5, signed=signed, A=inputs[f"a{i}"], B=inputs[f"b{i}"])
         total = writer.cell("$add", width, A=total, B=writer.extended(product, width, True))
     return total
 
 
 @pytest.mark.parametrize("products", [1, 2])
 @pytest.mark.parametrize("place", [5, 6])
-@pytest.mark.parametrize("c", [S5, U5])
-def test_the_bits_above_a_register_that_wraps_are_not_those_of_its_sign(products: int, place: int, c: Format) -> None:
+@pytest.mark.parametrize(("a", "c"), [(S2, S5), (S2, U5), (U2, S5)])
+def test_the_bits_above_a_register_that_wraps_are_not_those_of_its_sign(
+    products: int, place: int, a: Format, c: Format
+) -> None:
     """A sum in a wider word is not that of the register extended: d is 1 where the upper bit is set."""
-    design = integers(products, S2, S2, c)
+    design = integers(products, a, a, c)
 
     def write(writer: Writer, inputs: dict[str, Bits]) -> Bits:
-        total = wide_sum(writer, inputs, 8)
+        total = wide_sum(writer, inputs, 8, a.signed)
         return writer.cell("$mux", 5, A=total[:5], B=("1", "0", "0", "0", "0"), S=(total[place],))
 
     def lower_bits(writer: Writer, inputs: dict[str, Bits]) -> Bits:
-        return wide_sum(writer, inputs, 8)[:5]
+        return wide_sum(writer, inputs, 8, a.signed)[:5]
 
     equal, _ = asked(by_hand(design, write), design)
     assert not equal

@@ -101,7 +101,7 @@ class Writer:
             return wide[:width]
         if self.chance(0.15):  # x - ~y - 1
             return self.cell(
-                "$sub", width, A=self.cell("$sub", width, A=x, B=self.not_(y)), B=("1",) + ("0",) * (width - 1)
+                "$sub", width, A=self.cell("$sub", width, A=x, B=self.not_(y)), B=self.extended(("1",), width, False)
             )
         if self.chance(0.15):  # (x ^ y) + 2 * (x & y)
             carry = self.cell("$and", width, A=x, B=y)
