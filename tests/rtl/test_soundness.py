@@ -29,6 +29,7 @@ from mmaproof.designs.steps import IntegerStep
 from mmaproof.properties.equivalence import Equivalence
 from mmaproof.smt.algebra.protocol import Word
 from mmaproof.smt.proving.columns import Columns
+from mmaproof.smt.proving.cut_variables import CutVariables
 from mmaproof.smt.proving.net_sweep import NetSweep
 from mmaproof.smt.proving.netlists import NetlistProof
 from mmaproof.smt.solving.limits import Limits
@@ -249,7 +250,7 @@ def random_sums(design: Design, seed: int, cells: int = 40) -> Design:
 
 
 def replacements(netlist: Design, design: Design, few: int, monkeypatch: pytest.MonkeyPatch) -> int:
-    """Check on all operands that each net has the value of what replaces it; return how many are replaced.
+    """Check on all operands each fact, and that each net has the value of what replaces it; return how many have.
 
     Only every so many operands (``few``) are samples of the proof, which suggest what is to be proved.
     """
@@ -259,7 +260,11 @@ def replacements(netlist: Design, design: Design, few: int, monkeypatch: pytest.
     columns = [*batch.a.T, *batch.b.T, batch.c]
     rows = [dict(zip(names, map(int, row), strict=True)) for row in zip(*columns, strict=True)]
     rows = rows[:: max(len(rows) // 1024, 1) | 1]
-    everywhere, original = Columns(rows), NetSweep.on_net
+    everywhere, original, noted = Columns(rows), NetSweep.on_net, CutVariables.note
+
+    def note(self: CutVariables, fact: FNode) -> None:
+        assert everywhere.values(self.without_cuts(fact)).all(), f"{fact} is no fact of {netlist.step}"
+        noted(self, fact)
 
     def on_net(self: NetSweep, name: str, word: Word[FNode]) -> Word[FNode]:
         nonlocal replaced
@@ -272,6 +277,7 @@ def replacements(netlist: Design, design: Design, few: int, monkeypatch: pytest.
     with monkeypatch.context() as patch, Environment():
         patch.setattr(netlists, "sample_models", lambda *x, **y: rows[::few])
         patch.setattr(NetSweep, "on_net", on_net)
+        patch.setattr(CutVariables, "note", note)
         by_nets(question, netlist, design, briefly, LIMITS, 0)
     return replaced
 
