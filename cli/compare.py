@@ -124,6 +124,8 @@ def comparison_record(answer: Comparison) -> dict[str, Any]:
             **operands_record(question.formats, answer.witness, question.scale_format),
             "outputs": {name: d.hex(x) for name, x in answer.outputs.items()},
         }
+        if answer.unknown:
+            record["witness"]["unknown_bits"] = {name: f"{value:x}" for name, value in answer.unknown.items()}
     return record
 
 
@@ -166,6 +168,8 @@ def print_comparison(answer: Comparison, picture: bool, explained: bool = False)
     record = operands_record(question.formats, answer.witness, question.scale_format)
     for line in operand_lines(record):
         say(f"  {line}")
+    for name, value in answer.unknown.items():
+        say(f"  where the unknown bits {name} are {value:x}")
     for design in question.designs:
         fmt, d = design.d_format, answer.outputs[design.name]
         say(f"  d = {fmt.hex(d)} = {pattern_value(fmt, d)} on {design.name}")

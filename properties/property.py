@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar, Protocol
 
 import numpy as np
@@ -39,12 +39,14 @@ class QuestionVerdict(Verdict[Operands]):
     """The verdict on one question.
 
     ``solver`` is None if no solver was needed. ``origin`` says in words where the verdict came from. ``lemmas`` are
-    those that were tried. If all of them are proved, they are the proof.
+    those that were tried. If all of them are proved, they are the proof. ``unknown`` are bits of a netlist that may
+    have any value, with the values that make the operands a witness: with zeros they are none.
     """
 
     question: Question
     origin: str = ""
     lemmas: tuple[LemmaVerdict, ...] = ()
+    unknown: Mapping[str, int] = field(default_factory=dict)
 
 
 class Ask(Protocol):

@@ -79,18 +79,25 @@ class Question(Keyed, ABC):
 
     @cached_property
     def formula(self) -> Formula:
-        """The question as formulas of the default environment. Their symbols are in the order of ``columns``."""
+        """The question as formulas of the default environment.
+
+        Their symbols are in the order of ``columns``. Those of bits that may have any value come after them.
+        """
         return self.formula_in(default_environment())
 
     def formula_in(self, environment: Environment) -> Formula:
-        """Return the question as formulas of an environment. The order of symbols is a, b, c, scale_a, scale_b."""
+        """Return the question as formulas of an environment.
+
+        The order of symbols is a, b, c, scale_a, scale_b, and then those of bits that may have any value.
+        """
         algebra = TermAlgebra(environment)
         operands = self.symbols(algebra)
         columns = (operands.a, operands.b, [operands.c], operands.scale_a, operands.scale_b)
         symbols = tuple(w.data for column in columns for w in column)
         precondition = self.precondition(algebra, operands).data
         assumed = None if precondition.is_true() else precondition
-        return Formula(symbols, assumed, self.claim(algebra, operands).data, environment)
+        claim = self.claim(algebra, operands).data
+        return Formula((*symbols, *algebra.unknowns.values()), assumed, claim, environment)
 
     def columns(self) -> list[tuple[str, Format, int]]:
         """Return name, format and number of words of each column of operands, in the order of ``Formula.symbols``."""
@@ -105,6 +112,12 @@ class Question(Keyed, ABC):
         values = iter([model[symbol.symbol_name()] for symbol in self.formula.symbols])
         a, b, c, *scales = (tuple(next(values) for _ in range(count)) for _, _, count in self.columns())
         return Operands(a, b, c[0], *scales)
+
+    def unknown(self, model: Mapping[str, int]) -> dict[str, int]:
+        """Return the bits that may have any value, as a solver's model of ``formula`` assigns them: those not zero."""
+        operands = sum(count for _, _, count in self.columns())
+        values = {x.symbol_name(): model[x.symbol_name()] for x in self.formula.symbols[operands:]}
+        return {name: value for name, value in values.items() if value}
 
     def integer_words(self, operands: Operands) -> OperandWords[int]:
         """Return the operands as words of the integer interpretation."""
@@ -126,7 +139,14 @@ class Question(Keyed, ABC):
 
     def confirm(self, model: Mapping[str, int]) -> bool:
         """Return whether a solver's model of ``formula`` is a witness, computed on integers."""
-        return self.is_refuted_by(self.operands(model))
+        return self.is_refuted_with(self.operands(model), self.unknown(model))
+
+    def is_refuted_with(self, operands: Operands, unknown: Mapping[str, int]) -> bool:
+        """Return what ``is_refuted_by`` does, where bits that may have any value have those of ``unknown``."""
+        if not unknown:
+            return self.is_refuted_by(operands)
+        algebra = IntegerAlgebra(unknown=unknown)
+        return self.is_meant(operands) and not self.claim(algebra, self.integer_words(operands)).data
 
     def lemmas(self) -> Sequence[Lemma]:
         """Return lemmas that together imply the claim wherever the preconditions hold. By default there are none."""

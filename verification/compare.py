@@ -9,7 +9,8 @@ from mmaproof.designs.design import Design
 from mmaproof.properties.equivalence import Equivalence
 from mmaproof.properties.preconditions import Precondition
 from mmaproof.properties.property import QuestionVerdict
-from mmaproof.smt.evaluate import evaluate
+from mmaproof.smt.algebra.integers import IntegerAlgebra
+from mmaproof.smt.semantics import dot_product_accumulate
 from mmaproof.smt.solving.backends import DEFAULT_SOLVER
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
@@ -46,7 +47,9 @@ class Comparison(QuestionVerdict):
         """The d that each design returns for the witness, computed on integers."""
         if self.witness is None:
             return {}
-        return {d.name: evaluate(d, self.witness) for d in self.question.designs}
+        algebra, words = IntegerAlgebra(unknown=self.unknown), self.question.integer_words(self.witness)
+        # in the order of the claim, in which unknown bits have their names
+        return {d.name: dot_product_accumulate(d, algebra, words).d.data for d in self.question.designs}
 
 
 def compare(

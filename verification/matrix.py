@@ -148,6 +148,6 @@ def _believed(question: Equivalence, result: Comparison | str) -> Comparison:
     """Return the comparison for a question after checking what came back."""
     if isinstance(result, str):
         return _unknown(question, f"asked twice, no answer came back: {result}")
-    if result.witness is not None and not question.is_refuted_by(result.witness):
+    if result.witness is not None and not question.is_refuted_with(result.witness, result.unknown):
         return _unknown(question, "the witness that came back does not replay here")
     return result

@@ -47,7 +47,8 @@ def sample_models(
 ) -> list[Mapping[str, int]]:
     """Return so many operands of every distribution, those that meet the preconditions, as symbol name -> value."""
     rng = np.random.default_rng(seed)
-    names = [symbol.symbol_name() for symbol in question.formula.symbols]
+    count = sum(n for _, _, n in question.columns())
+    names = [symbol.symbol_name() for symbol in question.formula.symbols[:count]]
     models: list[Mapping[str, int]] = []
     for distribution in DISTRIBUTIONS:
         batch = draw(distribution, design, rows, question.k, rng)

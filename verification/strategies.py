@@ -98,7 +98,18 @@ class Case:
         if self.searched is not None:
             origin = f"{origin} after a search of {self.searched.rows} operand sets"
         if verdict.witness is not None:
-            found = self.refuted([self.question.operands(verdict.witness)], origin)
+            witness, unknown = self.question.operands(verdict.witness), self.question.unknown(verdict.witness)
+            if self.question.is_refuted_by(witness):
+                found = self.refuted([witness], origin)
+            else:  # it is kept as it is: searches and the store take unknown bits for zeros
+                found = QuestionVerdict(
+                    Status.REFUTED,
+                    self.seconds,
+                    witness=witness,
+                    origin=f"{origin}, with unknown bits that are not zero",
+                    question=self.question,
+                    unknown=unknown,
+                )
             return replace(found, solver=verdict.solver, lemmas=tuple(lemmas))
         return QuestionVerdict(
             verdict.status,

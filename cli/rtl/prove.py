@@ -150,13 +150,15 @@ def _on_sources(unit: RtlUnit, answer: Comparison) -> SourceRun | None:
     if answer.witness is None:
         return None
     from mmaproof.hardware_replay.rtl_simulator import run_sources
+    from mmaproof.smt.evaluate import evaluate
 
     with progress("replaying the witness on the sources"):
-        return run_sources(unit, answer.witness, answer.outputs[unit.design.name])
+        # a simulator takes no values for unknown bits, and zero for inputs that are free
+        return run_sources(unit, answer.witness, evaluate(unit.design, answer.witness))
 
 
 def _nets(unit: RtlUnit, answer: Comparison) -> tuple[DifferingNet, ...]:
-    if answer.witness is None:
+    if answer.witness is None or answer.unknown:  # where unknown bits are zero, no net differs
         return ()
     from mmaproof.verification.differing_nets import differing_nets
 
@@ -194,6 +196,8 @@ def proof_record(proof: Proof) -> dict[str, Any]:
             "simulator": None if ran is None else _run_record(unit, ran),
             "nets": [_net_record(x) for x in proof.nets],
         }
+        if answer.unknown:
+            record["witness"]["unknown_bits"] = {name: f"{value:x}" for name, value in answer.unknown.items()}
     return record
 
 
@@ -257,6 +261,8 @@ def _print_witness(proof: Proof, picture: bool, explained: bool) -> None:
         raise ValueError("there is no witness to print")
     for line in operand_lines(operands_record(question.formats, answer.witness, question.scale_format)):
         say(f"  {line}")
+    for name, value in answer.unknown.items():
+        say(f"  where the unknown bits {name} are {value:x}")
     fmt = unit.design.d_format
     for name, d in answer.outputs.items():
         say(f"  d = {fmt.hex(d)} = {pattern_value(fmt, d)} on {name}")
@@ -291,7 +297,8 @@ def _test_case(record: dict[str, Any]) -> Case:
     lines = [] if record["reason"] is None else [record["reason"]]
     if "witness" in record:
         witness = record["witness"]
-        lines += operand_lines({n: x for n, x in witness.items() if n not in ("outputs", "simulator", "nets")})
+        others = ("outputs", "unknown_bits", "simulator", "nets")
+        lines += operand_lines({n: x for n, x in witness.items() if n not in others})
         lines += [f"d = {d} on {who}" for who, d in witness["outputs"].items()]
         lines += [f"net {x['net']} differs: model {x['model']}, RTL {x['rtl']}" for x in witness["nets"][:1]]
     return Case("mmaproof.rtl.prove", name, record["seconds"], verdict, verdict == "equal", tuple(lines))

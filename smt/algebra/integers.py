@@ -5,7 +5,7 @@ A word's data is its value (negative where the word is signed), so expanding ope
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from mmaproof.smt.algebra.protocol import Algebra, Truth, Word
 from mmaproof.smt.algebra.signals import Signal
@@ -29,11 +29,17 @@ class IntegerAlgebra(Algebra[int, bool]):
 
     With ``checks``, every invariant that the semantics states, and the bounds of every signal, are computed, and
     InvariantError is raised where one does not hold. Tests switch that on. It is off otherwise, because a dot product
-    takes half as long again with it.
+    takes half as long again with it. ``unknown`` has values of words that may have any value, by the names of their
+    variables in terms; runs are counted from the first one of this interpretation.
     """
 
-    def __init__(self, *, checks: bool = False) -> None:
+    def __init__(self, *, checks: bool = False, unknown: Mapping[str, int] | None = None) -> None:
         self._checks = checks
+        self._unknown = {} if unknown is None else unknown
+
+    def unknown(self, name: str, width: int) -> Word[int]:
+        """Return the value that is stated for a word that may have any, zero where none is."""
+        return self.unsigned(self._unknown.get(self.unknown_name(name, width), 0), width)
 
     def check(self, of: object, invariant: Callable[..., Truth[bool]], *arguments: object) -> None:
         """Raise InvariantError where an invariant of a value does not hold, if this is what ``checks`` asks for."""

@@ -263,10 +263,14 @@ class Algebra(ABC, Generic[D, T]):
     def unknown(self, name: str, width: int) -> Word[D]:
         """Return an unsigned word that may have any value.
 
-        Terms have a variable for it, another one in each run of the semantics (``begin``). Other interpretations take
-        zero.
+        Terms have a variable for it, another one in each run of the semantics (``begin``). Integers take the value that
+        is stated for it. Other interpretations take zero.
         """
         return self.unsigned(0, width)
+
+    def unknown_name(self, name: str, width: int) -> str:
+        """Return the name of such a word in this run."""
+        return f"unknown.{self._runs}.{name}:{width}"
 
     def known_truth(self, x: Truth[T]) -> bool | None:
         """Return a truth value that is the same for all data, None where it is not known."""
@@ -333,8 +337,11 @@ class Algebra(ABC, Generic[D, T]):
 
     # --- names ----------------------------------------------------------------------------------------------
 
+    _runs = 0
+
     def begin(self) -> None:
-        """Note that the next signals are those of another run of the semantics."""
+        """Note that the next signals, and words that may have any value, are those of another run of the semantics."""
+        self._runs += 1
 
     def signal(self, name: Signal, x: Word[D], bounds: tuple[int, int] | None = None) -> Word[D]:
         """Return ``x``, which one stage hands to the next under this name; an interpretation may cut there.

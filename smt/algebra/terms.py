@@ -21,15 +21,14 @@ class TermAlgebra(Algebra[FNode, FNode]):
     def __init__(self, environment: Environment | None = None) -> None:
         self.environment = default_environment() if environment is None else environment
         self._terms: Any = self.environment.formula_manager
-        self._runs = 0
-
-    def begin(self) -> None:
-        """Note that words that may have any value are others from now on."""
-        self._runs += 1
+        self.unknowns: dict[str, FNode] = {}
+        """the variables of words that may have any value, by name"""
 
     def unknown(self, name: str, width: int) -> Word[FNode]:
         """Return a variable that is this run's own."""
-        return self.symbol(f"unknown.{self._runs}.{name}:{width}", width)
+        word = self.symbol(self.unknown_name(name, width), width)
+        self.unknowns[word.data.symbol_name()] = word.data
+        return word
 
     def symbol(self, name: str, width: int) -> Word[FNode]:
         """Return the unsigned variable ``name``."""

@@ -140,6 +140,7 @@ class StagedTerms(LawfulTerms):
 
     def begin(self) -> None:
         """Count the signals of the next run from the beginning."""
+        super().begin()
         self._run += 1
         self._counts.clear()
 

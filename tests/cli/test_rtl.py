@@ -242,3 +242,12 @@ def test_the_first_net_that_differs_is_named(run, wrong):
         "nets"
     ]
     assert (nets[0]["net"], nets[0]["rtl"], nets[-1]["net"]) == ("second", "0x00000000", "d")
+
+
+def test_a_witness_has_values_of_unknown_bits(run, tmp_path):
+    source = COMBINATIONAL.replace("assign d = c", "logic [31:0] nothing; assign d = (c == 77 ? nothing : 0) ^ c")
+    source = source.replace("^ c + first + second", "^ (c + first + second)")
+    arguments = ("rtl", "prove", str(write_unit(tmp_path, source)), DESIGN, "--k", "2", "--no-search", "--no-picture")
+    status, out, err = run(*arguments)
+    assert (status, err) == (1, "") and "where the unknown bits" in out
+    assert only_json(run(*arguments, "--json")[1])["witness"]["unknown_bits"]
