@@ -480,6 +480,10 @@ class ModelTerms(CutPlaces[FNode, FNode], LawfulTerms):
         self.bounds[x.data] = bounds
         self.cuts.note(self.within(x, bounds))
 
+    def note_bounds(self, x: Word[FNode], bounds: Bounds) -> None:
+        """Note bounds of a variable, if they are proved."""
+        self._bound(x, bounds)
+
     def note_bounds_of_maximum(self, x: Word[FNode], bounds: Bounds) -> None:
         """Note the bounds of a maximum, which are the largest of those of its words, if they are proved."""
         self._bound(x, bounds)

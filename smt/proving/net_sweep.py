@@ -35,12 +35,12 @@ from mmaproof.smt.proving.columns import FAST_BITS, Columns, signed_column
 from mmaproof.smt.proving.cut_variables import WIDENINGS, CutVariables
 from mmaproof.smt.proving.laws import Law, Operation
 from mmaproof.smt.proving.linear import Form, Linear
-from mmaproof.smt.proving.model_terms import ModelTerms
+from mmaproof.smt.proving.model_terms import ModelSignal, ModelTerms
 from mmaproof.smt.proving.net_relations import Relations
 
 RESULTS, RESULT_WIDENINGS = frozenset(map(str, (Signal(SignalKind.D), Signal(SignalKind.CONVERTED)))), 24
 """The names of results, which consist of many stages, and the stages by which the cut of a claim is moved back."""
-LONG = RESULTS | {str(Signal(SignalKind.SUM)), "maximum"}
+LONG = RESULTS | {str(Signal(SignalKind.SUM)), "maximum", "distance"}
 """The names of words that all terms enter."""
 NET_SECONDS, LONG_SECONDS = 5.0, 40.0
 """Seconds that a query about a net may take, and one about a word that all terms enter."""
@@ -126,8 +126,12 @@ class NetSweep:
         for variable, signed in self._model.added.items():
             self._summands[variable] = signed
         for x in self._model.signals:
+            if x.kind is SignalKind.ALIGNED and x.variable in self._model.added:
+                self._take_parts_of(x)
+        for x in self._model.signals:
             if x.width and x.definition in self._model.totals:
                 form = self._linear.form(x.definition)
+                form = None if form is None else self._expanded(form)
                 if form is not None and len(form.terms) > 1:
                     self._summands.setdefault(x.variable, x.signed)
                     self._totals.add(x.variable)
@@ -136,6 +140,28 @@ class NetSweep:
                         self._wrapped.add(x.variable)
         for fold in self._model.folds:
             self._maxima[frozenset(fold.parts)] = fold.variable
+
+    def _take_parts_of(self, aligned: ModelSignal) -> None:
+        """Add the positive and the negative part of an aligned term, whose difference it is.
+
+        Some units add both apart. The term has the form of their difference if that is proved.
+        """
+        m, a, width = self._terms, aligned.variable, aligned.width
+        known, zero = self._model.bounds.get(a), m.BV(0, width)
+        if known is None or known[0] <= -(1 << (width - 1)):
+            return
+        below = m.BVSLT(a, zero)
+        definitions = m.Ite(below, zero, a), m.Ite(below, m.BVNeg(a), zero)
+        parts = [self._cuts.new(x, width) for x in definitions]
+        equal = m.Equals(a, m.BVSub(*definitions))
+        if not self._cuts.holds("sum", "the difference of its parts", equal, seconds=NET_SECONDS, widenings=0):
+            return
+        for name, part, most in zip(("positive", "negative"), parts, (known[1], -known[0]), strict=True):
+            self._summands[part] = True
+            self._model.note_bounds(Word(part, width, True, self._model), (0, max(most, 0)))
+            text = f"{name} part of {aligned.name}"
+            self._relations.add_number(text, part, self._cuts.definition(part), True, is_added=True)
+        self._note_sum(a, Form.of(width, ((parts[0], 1), (parts[1], -1)), 0))
 
     def _is_summand(self, variable: FNode) -> bool | None:
         return self._summands.get(variable)
