@@ -162,6 +162,20 @@ class NetSweep:
             text = f"{name} part of {aligned.name}"
             self._relations.add_number(text, part, self._cuts.definition(part), True, is_added=True)
         self._note_sum(a, Form.of(width, ((parts[0], 1), (parts[1], -1)), 0))
+        for size in self._cuts.symbols(aligned.definition):
+            if self._is_magnitude(size, a, width, m.BVAdd(*definitions)):
+                self._summands[size] = False
+                self._note_sum(size, Form.of(size.bv_width(), ((parts[0], 1), (parts[1], 1)), 0))
+
+    def _is_magnitude(self, size: FNode, term: FNode, width: int, total: FNode) -> bool:
+        """Return whether a word is proved to be the magnitude of an aligned term, the sum of its parts."""
+        if size.get_type().is_bool_type() or size.bv_width() >= width or size in self._summands:
+            return False
+        magnitudes = abs(signed_column(self._columns.values(term), width))
+        if not np.array_equal(self._columns.values(size).astype(np.int64), magnitudes):
+            return False
+        claim = self._terms.Equals(self._relations.resized(size, False, width), total)
+        return self._cuts.holds("sum", "the sum of its parts", claim, seconds=NET_SECONDS, widenings=1)
 
     def _is_summand(self, variable: FNode) -> bool | None:
         return self._summands.get(variable)
@@ -202,6 +216,9 @@ class NetSweep:
             form = self._linear.form(term)
             if form is not None and form.terms:
                 return self._of_form(name, form)
+        found = self._chosen_sum(name, term)
+        if found is not None:
+            return found
         found = self._of_adder(term) if is_bitwise(term) else self._maximum(name, term)
         if found is None and is_bitwise(term):
             found = self._adder(name, term)
@@ -365,6 +382,24 @@ class NetSweep:
     @staticmethod
     def _width(variable: FNode) -> int:
         return 1 if variable.get_type().is_bool_type() else int(variable.bv_width())
+
+    def _chosen_sum(self, name: str, term: FNode) -> FNode | None:
+        """Return a choice between two sums as one sum: what both have, and what the choice between the rest is."""
+        if not term.is_ite() or term.bv_width() < FEWEST_BITS_OF_SUMS:
+            return None
+        forms = [self._linear.form(x) for x in term.args()[1:]]
+        if forms[0] is None or forms[1] is None:
+            return None
+        first, second = (dict(self._expanded(f).terms) for f in (forms[0], forms[1]))
+        common = [(v, c) for v, c in first.items() if second.get(v) == c]
+        if not common:
+            return None
+        width = term.bv_width()
+        both = Form.of(width, common, 0)
+        rests = [self._of_form("", f.plus(both.times(-1))) for f in (forms[0], forms[1])]
+        rest = self._related(name, self._terms.Ite(term.arg(0), *rests))
+        form = None if rest is None else self._linear.form(rest)
+        return None if form is None else self._of_form(name, both.plus(form))
 
     def _scaled(self, variable: FNode, factor: int, constant: int, width: int) -> FNode:
         m = self._terms
