@@ -85,6 +85,7 @@ OWN_UNITS = (
     OwnUnit("chain/fp16_k16.toml", _TWO_STEPS, Tier.SLOW),
     OwnUnit("chain/fp16_k16_passes.toml", _TWO_STEPS, Tier.SLOW),
     OwnUnit("scaled/e4m3_l32.toml", _SCALED, Tier.SLOW),
+    OwnUnit("scaled/counted_e4m3_l32.toml", _SCALED, Tier.MIDDLE),
     OwnUnit("late_join/fp16_l4.toml", _LATE_FOUR, Tier.MIDDLE),
     OwnUnit("late_join/fp16_l8.toml", _LATE_EIGHT, Tier.SLOW),
     OwnUnit("late_join/fp16_l8_arrays.toml", _LATE_EIGHT, Tier.SLOW),

@@ -21,7 +21,8 @@ endmodule
 
 module dot_scaled #(
     parameter int L = 32,
-    parameter int F = 25
+    parameter int F = 25,
+    parameter int ONE_BY_ONE = 1  // the normalising shift: place by place, or by a count of leading zeros
 ) (
     input  logic [8*L-1:0] a,
     input  logic [8*L-1:0] b,
@@ -77,22 +78,40 @@ module dot_scaled #(
 
   wire below = running_sum[L][SW-1];
   wire [SW-1:0] magnitude = below ? -running_sum[L] : running_sum[L];
-  // e_max is -126 or more, because of c: the normalising shift ends at the smallest exponent
-  wire [9:0] most = e_max - 10'd380 + 10'(SW - 1 - F);
-  logic [SW-1:0] normal;
-  logic [9:0] places;
-  always @* begin
-    normal = magnitude;
-    places = 10'd0;
-    for (int i = 0; i < SW; i = i + 1) begin
-      if (!normal[SW-1] && places < most) begin
-        normal = normal << 1;
-        places = places + 10'd1;
+  wire [30:0] rest;
+  if (ONE_BY_ONE != 0) begin : g_places
+    // e_max is -126 or more, because of c: the normalising shift ends at the smallest exponent
+    wire [9:0] most = e_max - 10'd380 + 10'(SW - 1 - F);
+    logic [SW-1:0] normal;
+    logic [9:0] places;
+    always @* begin
+      normal = magnitude;
+      places = 10'd0;
+      for (int i = 0; i < SW; i = i + 1) begin
+        if (!normal[SW-1] && places < most) begin
+          normal = normal << 1;
+          places = places + 10'd1;
+        end
       end
     end
+    wire [9:0] field = normal[SW-1] ? most + 10'd1 - places : 10'd0;
+    assign rest = field > 10'd254 ? 31'h7f800000 : {field[7:0], normal[SW-2-:23]};
+  end else begin : g_count
+    logic [9:0] zeros;
+    always @* begin
+      zeros = 10'(SW);
+      for (int i = 0; i < SW; i = i + 1) if (magnitude[i]) zeros = 10'(SW - 1 - i);
+    end
+    wire [SW-1:0] top = magnitude << zeros;
+    // the exponent field of the top bit, were there no limits
+    wire signed [12:0] unlimited = $signed({3'b0, e_max}) + 13'(SW - F - 380) - $signed({3'b0, zeros});
+    wire tiny = unlimited < 1;
+    wire [12:0] missing = 13'd1 - unlimited;
+    wire [23:0] whole = top[SW-1-:24];
+    wire [23:0] moved = tiny ? whole >> missing : whole;
+    wire [30:0] finite = {tiny ? 8'd0 : unlimited[7:0], moved[22:0]};
+    assign rest = magnitude == '0 ? 31'd0 : unlimited > 254 ? 31'h7f800000 : finite;
   end
-  wire [9:0] field = normal[SW-1] ? most + 10'd1 - places : 10'd0;
-  wire [30:0] rest = field > 10'd254 ? 31'h7f800000 : {field[7:0], normal[SW-2-:23]};
 
   wire c_infinite = c[30:0] == 31'h7f800000;
   wire c_nan = c[30:0] > 31'h7f800000;
