@@ -9,6 +9,7 @@ from pathlib import Path
 
 from mmaproof.designs.errors import InputError, TargetUnavailable
 from mmaproof.rtl.ghdl_others import lacks_default, with_others
+from mmaproof.rtl.ghdl_signed import PROBE, refuse_swapped, swaps_operands, with_signs
 from mmaproof.rtl.tools import Limits, run_tool
 from mmaproof.rtl.unit_file import VHDL, UnitFile
 
@@ -17,6 +18,9 @@ _ENTITY = re.compile(r"^\s*entity\s+(\w+)\s+is\b", re.IGNORECASE | re.MULTILINE)
 _USED = re.compile(
     r":\s*(?:entity\s+\w+\.|component\s+)?(\w+)\s*(?:\(\s*\w+\s*\))?\s*(?:generic|port)\s+map", re.IGNORECASE
 )
+
+_READING = ("--std=08", "-fsynopsys")
+"""``-fsynopsys`` admits std_logic_arith and std_logic_unsigned, which generators of arithmetic use."""
 
 
 def is_vhdl(source: str) -> bool:
@@ -46,6 +50,7 @@ def as_verilog(unit: UnitFile, folder: Path, limits: Limits) -> UnitFile:
     if unit.top.lower() in entities:
         generics = [f"-g{name}={value}" for name, value in unit.parameters.items()]
         made = [_synthesised(ghdl, unit, sources, unit.top.lower(), generics, folder, limits)]
+        _refuse_what_is_swapped(ghdl, unit, sources, folder, limits)
         modules = _MODULE.findall(Path(made[0]).read_text(encoding="utf-8"))
         top = next((x for x in modules if x.lower() == unit.top.lower()), unit.top)
         return replace(unit, sources=(*made, *others), top=top, parameters={})
@@ -54,24 +59,32 @@ def as_verilog(unit: UnitFile, folder: Path, limits: Limits) -> UnitFile:
     used = {x.lower() for x in _USED.findall(text)}
     roots = [x for x in dict.fromkeys(entities) if x not in used]
     made = [_synthesised(ghdl, unit, sources, x, [], folder, limits) for x in roots]
+    _refuse_what_is_swapped(ghdl, unit, sources, folder, limits)
     return replace(unit, sources=(*made, *others))
 
 
 def _synthesised(
     ghdl: str, unit: UnitFile, sources: list[str], entity: str, generics: list[str], folder: Path, limits: Limits
 ) -> str:
-    """Return the path of the Verilog that GHDL makes of an entity.
-
-    ``-fsynopsys`` admits std_logic_arith and std_logic_unsigned, which generators of arithmetic use.
-    """
+    """Return the path of the Verilog that GHDL makes of an entity."""
 
     def written(kind: str) -> str:
-        command = [ghdl, "--synth", "--std=08", "-fsynopsys", f"--workdir={folder}", f"--out={kind}"]
+        command = [ghdl, "--synth", *_READING, f"--workdir={folder}", f"--out={kind}"]
         return run_tool([*command, *generics, *sources, "-e", entity], unit, limits).output
 
     verilog = written("verilog")
     if lacks_default(verilog):
         verilog = with_others(verilog, written("vhdl"))
     path = folder / f"{entity}.v"
-    path.write_text(verilog, encoding="utf-8")
+    path.write_text(with_signs(verilog), encoding="utf-8")
     return str(path)
+
+
+def _refuse_what_is_swapped(ghdl: str, unit: UnitFile, sources: list[str], folder: Path, limits: Limits) -> None:
+    """Raise InputError where this GHDL synthesises a subtraction of the sources with its operands swapped."""
+    probe = folder / "mmaproof_probe.vhdl"
+    probe.write_text(PROBE, encoding="utf-8")
+    command = [ghdl, "--synth", *_READING, f"--workdir={folder}", "--out=verilog", str(probe), "-e", probe.stem]
+    if swaps_operands(run_tool(command, unit, limits).output):
+        command = [ghdl, "--file-to-xml", *_READING, f"--workdir={folder}", *sources]
+        refuse_swapped(run_tool(command, unit, limits).output)

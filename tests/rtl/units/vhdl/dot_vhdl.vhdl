@@ -193,7 +193,7 @@ begin
     significand := normal(W - 1 downto W - 24);
     field := resize(e_max_3, 11) + (127 - F) + to_signed(place, 11);
     if field < 1 then
-      significand := shift_right(significand, to_integer(unsigned(1 - field)));
+      significand := shift_right(significand, to_integer(unsigned(to_signed(1, 11) - field)));
       field := (others => '0');
     end if;
     rest := std_logic_vector(field(7 downto 0)) & std_logic_vector(significand(22 downto 0));
