@@ -38,6 +38,7 @@ MIDDLE = {
     "late_join/fp16_l4.toml",
     "scaled/counted_e4m3_l32.toml",
     "chain/fp16_k16.toml",
+    "vhdl/fp16_l4.toml",
     "integer/s8_wrap.toml",
     "integer/s8_saturate.toml",
     "integer/s8_passes.toml",
