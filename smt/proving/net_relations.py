@@ -17,6 +17,7 @@ from pysmt.fnode import FNode
 
 from mmaproof.smt.proving.columns import FAST_BITS, Column, Columns, signed_column
 from mmaproof.smt.solving.operators import TRUTH
+from mmaproof.smt.solving.query import width_of
 
 FEWEST_BITS_OF_STEPPED = 4
 LOOKED_AT = 48
@@ -323,7 +324,7 @@ class Relations:
     def resized(self, x: FNode, signed: bool, width: int) -> FNode:
         """Return a word modulo 2**width: cut, or extended as its signedness has it."""
         m = self._terms
-        if x.get_type().is_bool_type():
+        if width_of(x) == TRUTH:
             return m.Ite(x, m.BV(1, width), m.BV(0, width))
         own = x.bv_width()
         if own == width:

@@ -37,6 +37,8 @@ from mmaproof.smt.proving.laws import Law, Operation
 from mmaproof.smt.proving.linear import Form, Linear
 from mmaproof.smt.proving.model_terms import ModelSignal, ModelTerms
 from mmaproof.smt.proving.net_relations import Relations
+from mmaproof.smt.solving.operators import TRUTH
+from mmaproof.smt.solving.query import width_of
 
 RESULTS, RESULT_WIDENINGS = frozenset(map(str, (Signal(SignalKind.D), Signal(SignalKind.CONVERTED)))), 24
 """The names of results, which consist of many stages, and the stages by which the cut of a claim is moved back."""
@@ -169,7 +171,7 @@ class NetSweep:
 
     def _is_magnitude(self, size: FNode, term: FNode, width: int, total: FNode) -> bool:
         """Return whether a word is proved to be the magnitude of an aligned term, the sum of its parts."""
-        if size.get_type().is_bool_type() or size.bv_width() >= width or size in self._summands:
+        if width_of(size) == TRUTH or size.bv_width() >= width or size in self._summands:
             return False
         magnitudes = abs(signed_column(self._columns.values(term), width))
         if not np.array_equal(self._columns.values(size).astype(np.int64), magnitudes):
@@ -370,7 +372,7 @@ class NetSweep:
 
     def _range(self, variable: FNode) -> tuple[int, int]:
         """Return bounds of a summand, read as sums read it."""
-        if variable.get_type().is_bool_type():
+        if width_of(variable) == TRUTH:
             return 0, 1
         width = variable.bv_width()
         least = -(1 << (width - 1)) if self._summands[variable] else 0
@@ -381,7 +383,7 @@ class NetSweep:
 
     @staticmethod
     def _width(variable: FNode) -> int:
-        return 1 if variable.get_type().is_bool_type() else int(variable.bv_width())
+        return max(width_of(variable), 1)
 
     def _chosen_sum(self, name: str, term: FNode) -> FNode | None:
         """Return a choice between two sums as one sum: what both have, and what the choice between the rest is."""

@@ -52,7 +52,7 @@ def prove(
     violation = violation_of(claim, precondition, default_environment() if environment is None else environment)
     answer = ask(violation, symbols, limits=limits)
     if answer.model is not None and not confirm(answer.model):
-        others = sorted(x.symbol_name() for x in violation.get_free_variables() - set(symbols))
+        others = sorted(set(Query.of(violation).symbols) - {x.symbol_name() for x in symbols})
         if others:
             return _unknown(Cause.UNDEFINED.reason(_needed(others)), time.monotonic() - started, answer.solver)
         raise WitnessDoesNotReplay(answer.model, to_smtlib(Query.of(violation)))
