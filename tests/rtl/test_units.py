@@ -332,7 +332,7 @@ def test_questions_about_netlists(tmp_path: Path) -> None:
         evaluate(first, Operands((1, 2, 3), (1, 2, 3), 0))
 
 
-def test_a_result_that_depends_on_undefined_bits_is_unknown(tmp_path: Path) -> None:
+def test_undefined_bits_count_only_where_they_matter(tmp_path: Path) -> None:
     defined = read_unit(write_unit(tmp_path / "defined", COMBINATIONAL)).design
     sources = {True: "logic k; ", False: "logic k; wire u = k; "}
     for matters, held in sources.items():
@@ -341,9 +341,8 @@ def test_a_result_that_depends_on_undefined_bits_is_unknown(tmp_path: Path) -> N
         unit = read_unit(write_unit(tmp_path / str(matters), source))
         assert sum(unit.report.unknown.values()) == 1
         found = compare(defined, unit.design, k=2, limits=Limits(30, 4 << 30))
-        assert found.status is (Status.UNKNOWN if matters else Status.PROVED)
-        if matters:
-            assert found.reason is not None and found.reason.startswith("undefined bits: ")
+        assert found.status is (Status.REFUTED if matters else Status.PROVED)
+        assert [*found.unknown.values()] == [1] * matters
 
 
 @pytest.mark.parametrize(
