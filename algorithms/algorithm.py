@@ -6,13 +6,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Protocol, Self
 
 from mmaproof.algorithms.arithmetic import Arithmetic
 from mmaproof.algorithms.numbers import Number
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError
-from mmaproof.designs.formats import FORMATS
+from mmaproof.designs.formats import FORMATS, Format
 from mmaproof.smt.algebra.protocol import D, T
 
 OPERANDS = FORMATS["fp32"]
@@ -58,6 +58,38 @@ class Spelled(ABC):
 def parameter(default: Any, values: type[StrEnum] | range | type[Spelled], meaning: str) -> Any:
     """Return the field of a parameter."""
     return field(default=default, metadata={"choice": Choice(meaning, values)})
+
+
+class Program(Protocol):
+    """What computes ``d = c + sum_k a_k*b_k`` with a unit: an algorithm, or a plan."""
+
+    @property
+    def name(self) -> str:
+        """The name, with parameters."""
+
+    @property
+    def interface(self) -> tuple[Format, Format, Format, Format]:
+        """The formats of a, b, c and d."""
+
+    def check_length(self, unit: Design, k: int, /) -> None:
+        """Raise DesignError where so many elements do not fit."""
+
+    def shortest_k(self, unit: Design, /) -> int:
+        """Return the K for which questions are asked unless another one is given."""
+
+    def require(self, unit: Design, /) -> None:
+        """Raise DesignError where the program does not run on ``unit``."""
+
+    def run(
+        self,
+        arithmetic: Arithmetic[D, T],
+        unit: Design,
+        a: Sequence[Number[D]],
+        b: Sequence[Number[D]],
+        c: Number[D],
+        /,
+    ) -> Number[D]:
+        """Return d."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,6 +144,19 @@ class Algorithm(ABC):
     def has_no_effect(self, name: str) -> str | None:
         """Return why a parameter has no effect beside the others, or None if it has one."""
         return None
+
+    @property
+    def interface(self) -> tuple[Format, Format, Format, Format]:
+        """The formats of a, b, c and d."""
+        return (OPERANDS,) * 4
+
+    def check_length(self, unit: Design, k: int) -> None:
+        """Raise DesignError where the algorithm does not take so many elements on ``unit``."""
+        unit.padded_length(k)
+
+    def shortest_k(self, unit: Design) -> int:
+        """Return the K for which questions are asked unless another one is given."""
+        return unit.k
 
     def require(self, unit: Design) -> None:
         """Raise DesignError where the algorithm does not run on ``unit``."""

@@ -15,6 +15,8 @@ from mmaproof.designs.steps import Guarantee
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Word
 from mmaproof.smt.semantics import OperandWords, dot_product_accumulate, ieee
 from mmaproof.smt.semantics.convert import Rules, convert
+from mmaproof.smt.semantics.integer_step import read_integer
+from mmaproof.smt.semantics.terms import Factors
 from mmaproof.smt.semantics.unpack import unpack
 
 
@@ -22,7 +24,8 @@ from mmaproof.smt.semantics.unpack import unpack
 class Step(Generic[D]):
     """One operation of an algorithm, as it is shown: what it is, its operands, and its result.
 
-    The operands of a call of the unit are a (one for each k), b and c. ``unit`` is then the design.
+    The operands of a call of the unit are a (one for each k), b, c and the scales of blocks of a and of b, where it has
+    scales. ``unit`` is then the design.
     """
 
     label: str
@@ -50,6 +53,10 @@ class Arithmetic(Generic[D, T]):
         """Return +0."""
         return Number(fmt, self.algebra.unsigned(0, fmt.bits), Span(0, 0))
 
+    def constant(self, fmt: Format, pattern: int) -> Number[D]:
+        """Return a finite number that is not zero."""
+        return Number(fmt, self.algebra.unsigned(pattern, fmt.bits), Span.of_pattern(fmt, pattern))
+
     def convert(self, label: str, x: Number[D], fmt: Format, rounding: Rounding) -> Number[D]:
         """Return ``x`` rounded to ``fmt``; itself where it is of that format."""
         if x.fmt is fmt:
@@ -67,10 +74,25 @@ class Arithmetic(Generic[D, T]):
         return self._noted(label, ((x,),), Number(x.fmt, word, x.span.scaled(places)))
 
     def add(self, label: str, x: Number[D], y: Number[D], rounding: Rounding = Rounding.RNE) -> Number[D]:
-        """Return ``x + y`` in the format of ``x``; that of ``y`` is no wider."""
+        """Return ``x + y`` in the format of ``x``; that of ``y`` is no wider. A sum of integers wraps."""
+        if x.fmt.is_integer:
+            held = [read_integer(self.algebra, n.fmt, n.word) for n in (x, y)]
+            wrapped = self.algebra.extract(self.algebra.add(*held), x.fmt.bits - 1, 0)
+            return self._noted(label, ((x,), (y,)), Number(x.fmt, wrapped, x.span.with_(y.span).summed(2)))
         values = [unpack(self.algebra, n.fmt, n.word) for n in (x, y)]
         word = ieee.add(self.algebra, rules_of(x.fmt, rounding), NanCode.QUIET, *values)
         return self._noted(label, ((x,), (y,)), Number(x.fmt, word, x.span.with_(y.span).summed(2)))
+
+    def multiply(self, label: str, x: Number[D], factor: int) -> Number[D]:
+        """Return ``x`` times a constant, the finite number with the pattern ``factor``, rounded to nearest."""
+        return self.product(label, x, self.constant(x.fmt, factor))
+
+    def product(self, label: str, x: Number[D], y: Number[D]) -> Number[D]:
+        """Return ``x * y``, two numbers of one format, rounded to nearest."""
+        fmt = x.fmt
+        first, second = (unpack(self.algebra, fmt, n.word) for n in (x, y))
+        word = ieee.multiply(self.algebra, rules_of(fmt, Rounding.RNE), NanCode.QUIET, Factors(first, second))
+        return self._noted(label, ((x,), (y,)), Number(fmt, word, x.span.times(y.span)))
 
     def subtract(self, label: str, x: Number[D], y: Number[D]) -> Number[D]:
         """Return ``x - y`` in the format of ``x``, rounded to nearest; that of ``y`` is no wider."""
@@ -79,22 +101,33 @@ class Arithmetic(Generic[D, T]):
         word = ieee.add(self.algebra, rules_of(x.fmt, Rounding.RNE), NanCode.QUIET, first, second)
         return self._noted(label, ((x,), (y,)), Number(x.fmt, word, x.span.with_(y.span).summed(2)))
 
-    def call(self, label: str, unit: Design, a: Sequence[Number[D]], b: Sequence[Number[D]], c: Number[D]) -> Number[D]:
-        """Return what ``unit`` returns for ``c + sum_k a[k]*b[k]``.
+    def call(
+        self,
+        label: str,
+        unit: Design,
+        a: Sequence[Number[D]],
+        b: Sequence[Number[D]],
+        c: Number[D],
+        scales: tuple[Sequence[Number[D]], Sequence[Number[D]]] = ((), ()),
+    ) -> Number[D]:
+        """Return what ``unit`` returns for ``c + sum_k a[k]*b[k]``, with the scales of blocks of a and of b.
 
         Each step of the unit may at most round up to the next power of two, and rounding down may enlarge a negative
         sum by one in its last place. The span has two bits to spare for that. Of a unit that does not state as much it
         is that of the format.
         """
-        d = self._dot_product(unit, OperandWords([x.word for x in a], [x.word for x in b], c.word))
+        scale_a, scale_b = ([x.word for x in side] for side in scales)
+        words = OperandWords([x.word for x in a], [x.word for x in b], c.word, scale_a, scale_b)
+        d = self._dot_product(unit, words)
         products = Span(
             min(x.span.least + y.span.least for x, y in zip(a, b, strict=True)),
             max(x.span.most + y.span.most for x, y in zip(a, b, strict=True)),
         )
         span = Span.of_format(unit.d_format)
-        if unit.guarantees(Guarantee.BOUNDED_SUM):
+        if unit.guarantees(Guarantee.BOUNDED_SUM) and not scale_a:
             span = products.with_(c.span).summed(4 * (len(a) + 1))
-        return self._noted(label, (tuple(a), tuple(b), (c,)), Number(unit.d_format, d, span), unit)
+        operands = (tuple(a), tuple(b), (c,), *(tuple(side) for side in scales if side))
+        return self._noted(label, operands, Number(unit.d_format, d, span), unit)
 
     def _dot_product(self, unit: Design, words: OperandWords[D]) -> Word[D]:
         """Return the pattern of d that ``unit`` returns."""
@@ -105,6 +138,13 @@ class Arithmetic(Generic[D, T]):
         value = self.algebra.twos_complement(x.word)
         positive = self.algebra.truth(False)
         word, _ = convert(self.algebra, rules_of(fmt, Rounding.RNE), value, exponent, 0, positive)
+        return self._noted(label, ((x,),), Number(fmt, word, span))
+
+    def times_power(self, label: str, x: Number[D], exponent: Word[D], fmt: Format, span: Span) -> Number[D]:
+        """Return ``x`` times ``2**exponent`` (signed), rounded to nearest in ``fmt``, with its span."""
+        value = unpack(self.algebra, x.fmt, x.word)
+        value = replace(value, exponent=value.exponent + exponent)
+        word = ieee.convert_number(self.algebra, rules_of(fmt, Rounding.RNE), NanCode.QUIET, value)
         return self._noted(label, ((x,),), Number(fmt, word, span))
 
     def note(self, label: str, operands: tuple[tuple[Number[D], ...], ...], result: Number[D]) -> None:

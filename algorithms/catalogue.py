@@ -25,6 +25,11 @@
 * ``promoted``: operands are rounded once, and the sum of every ``interval`` elements of k is added to fp32 outside the
   unit (DeepSeek-V3 technical report, section 3.3.2: 128; DeepGEMM; CUTLASS's promotion interval of 4 instructions).
   Scales of blocks are not part of this: operands are as they are after scaling.
+* ``residues``: products modulo small numbers on an integer unit, see ``modular_gemm``. The source makes fp64 of it and
+  leaves the conversion of operands open; here fp32 operands are cut.
+* ``slices-fp8``: the same on an FP8 unit: e4m3 holds integers of four bits and a sign. Both sources assume that a unit
+  adds as fp32 does, to 24 bits. Hopper keeps 13 fraction bits, so that sums are exact up to K = 72 there
+  (``gemm check slices``), and ``interval=64`` is needed.
 * ``slices``: fixed-point slices on an integer unit, see ``slice_gemm`` (Ootomo, Ozaki and Yokota, IJHPCA 2024, who make
   fp64 of it; here fp32 operands are cut).
 """
@@ -32,6 +37,7 @@
 from __future__ import annotations
 
 from mmaproof.algorithms.algorithm import Algorithm
+from mmaproof.algorithms.modular_gemm import ModularGemm
 from mmaproof.algorithms.slice_gemm import SliceGemm
 from mmaproof.algorithms.split_gemm import Accumulators, Outside, Products, Schedule, SplitGemm
 from mmaproof.designs.conversions import Rounding
@@ -116,6 +122,18 @@ ALGORITHMS: dict[str, Algorithm] = {
             base_name="slices",
             what="fixed-point slices on an integer unit",
             source="Ootomo, Ozaki and Yokota, IJHPCA 2024",
+        ),
+        ModularGemm(
+            base_name="residues",
+            what="products modulo small numbers on an integer unit (Ozaki's scheme II)",
+            source="Ozaki, Uchino and Imamura, arXiv 2504.08009",
+        ),
+        SliceGemm(
+            base_name="slices-fp8",
+            what="fixed-point slices on an FP8 unit (e4m3)",
+            source="arXiv 2508.00441; arXiv 2603.10634",
+            slices=6,
+            bits=4,
         ),
     )
 }

@@ -10,7 +10,9 @@ import numpy as np
 
 from mmaproof.algorithms.algorithm import OPERANDS, Algorithm
 from mmaproof.algorithms.arithmetic import Arithmetic, Step
+from mmaproof.algorithms.catalogue import find_algorithm
 from mmaproof.algorithms.numbers import Number, Span
+from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import OperandError
 from mmaproof.designs.operands import Operands, Patterns, pattern_dtype
@@ -54,7 +56,7 @@ def check_operands(algorithm: Algorithm, unit: Design, operands: Operands) -> No
     algorithm.require(unit)
     if len(operands.a) != len(operands.b):
         raise OperandError(f"a has {len(operands.a)} elements and b has {len(operands.b)}: they must be as many")
-    unit.padded_length(len(operands.a))
+    algorithm.check_length(unit, len(operands.a))
     for pattern in (*operands.a, *operands.b, operands.c):
         if not 0 <= pattern < 1 << OPERANDS.bits:
             raise OperandError(f"{pattern:#x} is too wide for {OPERANDS.name} ({OPERANDS.bits} bits)")
@@ -77,21 +79,24 @@ def trace(algorithm: Algorithm, unit: Design, operands: Operands) -> Trace:
     return Trace(d.word.data, arithmetic.steps)
 
 
-def multiply(algorithm: Algorithm, unit: Design, a: Patterns, b: Patterns, c: Patterns) -> Patterns:
+def multiply(algorithm: Algorithm | str, unit: Design | str, a: Patterns, b: Patterns, c: Patterns) -> Patterns:
     """Return the patterns of ``C + A B``, shape (m, n), as the algorithm computes each element.
 
-    What happens outside the unit is computed on arrays, and so is the unit where native code does not pay.
+    The algorithm and the unit may be given by name. What happens outside the unit is computed on arrays, and so is
+    the unit where native code does not pay.
 
     ``a`` has shape (m, k), ``b`` (k, n), ``c`` (m, n): patterns of fp32. Raises DesignError where the algorithm does
     not run on ``unit`` or k does not fit, OperandError for shapes that do not fit each other.
     """
+    algorithm = find_algorithm(algorithm) if isinstance(algorithm, str) else algorithm
+    unit = find_design(unit)
     algorithm.require(unit)
     if a.ndim != 2 or b.ndim != 2 or a.shape[1] != b.shape[0] or c.shape != (a.shape[0], b.shape[1]):
         raise OperandError(f"shapes a {a.shape}, b {b.shape}, c {c.shape}: (m, k), (k, n), (m, n) needed")
     largest = max(int((x & np.uint32(_MAGNITUDE)).max(initial=0)) for x in (a, b, c))
     if algorithm.finite_only and largest > OPERANDS.max_finite:
         raise OperandError(f"not all operands are finite: {algorithm.name} has no meaning for others")
-    unit.padded_length(a.shape[1])
+    algorithm.check_length(unit, a.shape[1])
     arithmetic = TileArithmetic(_ARRAYS)
     d = np.empty(c.shape, dtype=np.uint32)
     for top in range(0, len(a), TILE_ROWS):

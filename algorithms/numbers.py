@@ -26,6 +26,16 @@ class Span:
         """Return the span of every finite number of a format."""
         return cls(fmt.e_min - fmt.fraction_bits, fmt.e_max + 1)
 
+    @classmethod
+    def of_pattern(cls, fmt: Format, pattern: int) -> Span:
+        """Return the span of one finite number of a floating-point format, which is not zero."""
+        fraction = pattern >> fmt.ignored_bits & ((1 << fmt.fraction_bits) - 1)
+        field = pattern >> (fmt.ignored_bits + fmt.fraction_bits) & ((1 << fmt.exponent_bits) - 1)
+        significand = fraction + ((1 << fmt.fraction_bits) if field else 0)
+        least = max(field - fmt.bias, fmt.e_min) - fmt.fraction_bits
+        lowest = (significand & -significand).bit_length() - 1
+        return cls(least + lowest, least + (significand - 1).bit_length())
+
     def scaled(self, places: int) -> Span:
         """Return the span of numbers times ``2**places``."""
         return Span(self.least + places, self.most + places)

@@ -20,7 +20,7 @@ class Arithmetic:
     d of one step is the c of the next. If every step adds to c, and an instruction takes its products in the order of
     k, then d does not depend on where an instruction ends, so it does not depend on K. ``k`` is None then. K is a part
     of the arithmetic if k is permuted, because the permutation is within an instruction. It also is one with the join
-    ieee-once, because an instruction adds to c once.
+    ieee-once, because an instruction adds to c once, and if a c of -0 becomes +0 where it enters an instruction.
     """
 
     signature: Signature
@@ -32,7 +32,7 @@ class Arithmetic:
     def of(cls, design: Design) -> Arithmetic:
         """Return the arithmetic of a design."""
         chain = design.chain
-        seamless = chain.k_order == CONSECUTIVE and not chain.adds_c_once
+        seamless = chain.k_order == CONSECUTIVE and not chain.adds_c_once and not design.step.clears_minus_zero
         return cls(design.signature, chain, design.step, None if seamless else design.k)
 
 

@@ -8,14 +8,16 @@ float8_e4m3fn, float4_e2m1fn, int4 and so on. Some formats have no type of their
 
 from __future__ import annotations
 
-from typing import Any
+from functools import lru_cache
+from typing import Any, assert_never
 
 import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
 from mmaproof.designs.errors import OperandError
-from mmaproof.designs.formats import FORMATS, Format, find_format
+from mmaproof.designs.foreign import as_numpy
+from mmaproof.designs.formats import FORMATS, Format, Specials, find_format
 from mmaproof.designs.operands import Patterns, pattern_dtype
 
 _E2M1 = FORMATS["e2m1"]
@@ -34,11 +36,12 @@ def patterns_of(array: npt.ArrayLike, fmt: Format | str) -> Patterns:
     """Return the bit patterns of ``array``, of the same shape; it may share memory with ``array``.
 
     ``array`` is of the type ``array_dtype(fmt)``, or it already holds patterns as unsigned integers below 2**bits, one
-    for each element (for the format uint8 both are the same). Nothing is rounded, and bits that the format ignores are
-    kept. Raises OperandError for any other type, and for a pattern that is too wide.
+    for each element (for the format uint8 both are the same). Arrays of PyTorch, JAX and of what else speaks DLPack are
+    read as such (``mmaproof.designs.foreign``). Nothing is rounded, and bits that the format ignores are kept. Raises
+    OperandError for any other type, and for a pattern that is too wide.
     """
     fmt = _found(fmt)
-    given, wanted, width = np.asarray(array), array_dtype(fmt), pattern_dtype(fmt)
+    given, wanted, width = as_numpy(array), array_dtype(fmt), pattern_dtype(fmt)
     if not given.dtype.isnative:
         given = given.byteswap().view(given.dtype.newbyteorder())
     if given.dtype == wanted:
@@ -70,6 +73,64 @@ def array_of(patterns: npt.ArrayLike, fmt: Format | str) -> npt.NDArray[Any]:
     if fmt.ignored_sign:
         raw &= raw.dtype.type((1 << fmt.sign_position) - 1)
     return raw.view(array_dtype(fmt))
+
+
+def values_of(patterns: npt.ArrayLike, fmt: Format | str) -> npt.NDArray[np.float64]:
+    """Return the numbers that unsigned bit ``patterns`` mean as float64, which holds every number of every format.
+
+    The shape is kept. Infinities and NaNs are those of float64. Raises OperandError as ``array_of``.
+    """
+    fmt, given = _found(fmt), np.asarray(patterns)
+    if given.dtype.kind != "u":
+        raise OperandError(f"an array of {given.dtype} holds no bit patterns of {fmt.name}: they are unsigned integers")
+    _check_width(given, fmt)
+    if fmt is FORMATS["fp64"]:
+        return given.astype(np.uint64, copy=False).view(np.float64)
+    if fmt is FORMATS["fp32"]:
+        with np.errstate(invalid="ignore"):  # a signalling NaN
+            return given.astype(np.uint32, copy=False).view(np.float32).astype(np.float64)
+    if fmt.bits > _MOST_TABLE_BITS:
+        return _decoded(given, fmt)
+    found: npt.NDArray[np.float64] = _table(fmt)[given]
+    return found
+
+
+_MOST_TABLE_BITS = 16
+
+
+@lru_cache(maxsize=64)
+def _table(fmt: Format) -> npt.NDArray[np.float64]:
+    return _decoded(np.arange(1 << fmt.bits, dtype=np.uint32), fmt)
+
+
+def _decoded(patterns: Patterns, fmt: Format) -> npt.NDArray[np.float64]:
+    """Return the numbers of patterns of fewer than 64 bits."""
+    whole = patterns.astype(np.int64)
+    if fmt.is_integer:
+        wraps = fmt.signed & (whole >> (fmt.bits - 1))
+        integers: npt.NDArray[np.float64] = (whole - (wraps << fmt.bits)).astype(np.float64)
+        return integers
+    fraction = (whole >> fmt.ignored_bits) & ((1 << fmt.fraction_bits) - 1)
+    field = (whole >> (fmt.ignored_bits + fmt.fraction_bits)) & ((1 << fmt.exponent_bits) - 1)
+    normal = (field > 0) | (fmt.fraction_bits == 0)
+    significand = fraction + (normal.astype(np.int64) << fmt.fraction_bits)
+    exponent = np.where(normal, field - fmt.bias, fmt.e_min)
+    values: npt.NDArray[np.float64] = np.ldexp(significand.astype(np.float64), exponent - fmt.fraction_bits)
+    if fmt.signed:
+        values = np.where(whole >> fmt.sign_position & 1, -values, values)
+    special = field == (1 << fmt.exponent_bits) - 1
+    match fmt.specials:
+        case Specials.IEEE:
+            values = np.where(special, np.where(fraction == 0, np.copysign(np.inf, values), np.nan), values)
+        case Specials.NAN_ONLY:
+            values = np.where(special & (fraction == (1 << fmt.fraction_bits) - 1), np.nan, values)
+        case Specials.FNUZ:
+            values = np.where(whole == 1 << fmt.sign_position, np.nan, values)
+        case Specials.NONE | Specials.INTEGER:
+            pass
+        case _:
+            assert_never(fmt.specials)
+    return values
 
 
 def unpack_fp4(packed: npt.ArrayLike, axis: int = -1) -> npt.NDArray[Any]:

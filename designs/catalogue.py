@@ -18,6 +18,7 @@ from mmaproof.designs.errors import CatalogueError, DesignError, InputError, did
 from mmaproof.designs.evidence import UNSTATED, Evidence, Level, RowEvidence
 from mmaproof.designs.formats import Format, find_format
 from mmaproof.designs.parameters import DEFINITIONS, compose, definition, parse_parameter
+from mmaproof.designs.products import architecture_of
 from mmaproof.designs.profiles import load_disputes
 from mmaproof.designs.signature import Signature
 
@@ -79,17 +80,29 @@ class Catalogue:
             design = load_disputes().apply(design, profile)
         return design.change(**{n: parse_parameter(n, value) for n, value in parsed.items()}) if parsed else design
 
+    def architecture(self, name: str) -> str:
+        """Return the architecture of this name, or of the product or compiler target called so (which is logged).
+
+        Raises DesignError if there is none.
+        """
+        if name in self.architectures:
+            return name
+        known = list(self.architectures)
+        meant = architecture_of(name, {n: x.targets for n, x in self.architectures.items()})
+        if meant is None:
+            raise DesignError(f"unknown architecture {name!r}: one of {', '.join(known)}{did_you_mean(name, known)}")
+        return meant
+
     def _find_base(self, name: str) -> Design:
         if name in self.designs:
             return self.designs[name]
         architecture, slash, wanted = name.partition("/")
-        if not slash or not wanted:
-            raise DesignError(f"{name!r} is no design name: write ARCHITECTURE/INSTRUCTION ({self._examples()})")
-        if architecture not in self.architectures:
+        if not slash or not wanted or not architecture:
             raise DesignError(
-                f"unknown architecture {architecture!r}: one of {', '.join(self.architectures)}"
-                + did_you_mean(architecture, list(self.architectures))
+                f"{name!r} is no design name: write ARCHITECTURE/INSTRUCTION; list them with: mmaproof designs"
             )
+        if architecture not in self.architectures:
+            return self._find_base(f"{self.architecture(architecture)}/{wanted}")
         here = [d for d in self.designs.values() if d.architecture == architecture]
         matches = [d for d in here if _is_shortening(_parts(wanted), _parts(d.instruction))]
         if not matches:
@@ -102,9 +115,6 @@ class Catalogue:
             candidates = ", ".join(sorted(d.base_name for d in matches))
             raise DesignError(f"{name!r} is ambiguous: {candidates}")
         return min(matches, key=lambda d: (-d.k, d.m, d.n))
-
-    def _examples(self) -> str:
-        return ", ".join(itertools.islice(self.designs, 2))
 
 
 def _parse_settings(text: str) -> dict[str, str]:
@@ -151,9 +161,12 @@ def load_catalogue() -> Catalogue:
     return read_catalogue(*(folder / f"{x}.toml" for x in FILES), *(Path(p) for p in named.split(os.pathsep) if p))
 
 
-def find_design(name: str) -> Design:
-    """Return the design of the project's catalogue that ``name`` means; see ``Catalogue.find``."""
-    return load_catalogue().find(name)
+def find_design(name: str | Design) -> Design:
+    """Return the design of the project's catalogue that ``name`` means; see ``Catalogue.find``.
+
+    A design stands for itself, so that a function may take either.
+    """
+    return name if isinstance(name, Design) else load_catalogue().find(name)
 
 
 def read_catalogue(*paths: Path) -> Catalogue:

@@ -59,6 +59,9 @@ class Design:
         for name, problem in self._misfits():
             raise DesignError(f"{self.base_name}: {problem}", name)
 
+    def __repr__(self) -> str:
+        return f"<{self.name}>"
+
     def _misfits(self) -> Iterator[tuple[str, str]]:
         """Yield what does not fit: the field of a catalogue row, and the problem."""
         if not 1 <= self.k <= LONGEST:
@@ -230,6 +233,11 @@ class Design:
                 f"k = {length} is no multiple of the {self.block} elements that share a scale in {self.base_name}"
             )
         return length // self.block
+
+    def _repr_html_(self) -> str:
+        from mmaproof.designs.html import design_html  # noqa: PLC0415  (for notebooks only)
+
+        return design_html(self)
 
     def record(self) -> dict[str, Any]:
         """Return the design as plain data for JSON. Formats are in short form, parameters are texts."""

@@ -41,5 +41,5 @@ def did_you_mean(text: str, known: Sequence[str]) -> str:
     The hint begins with a space. It is empty if there is no such name.
     """
     whole = [name for name in known if len(text) > 2 and text in name]
-    close = whole[:3] or difflib.get_close_matches(text, known, n=3, cutoff=0.5)
+    close = whole[:3] or difflib.get_close_matches(text, known, n=3, cutoff=0.65)
     return f" (did you mean {' or '.join(close)}?)" if close else ""

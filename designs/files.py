@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import stat
+from collections.abc import Sequence
 from pathlib import Path
 
 from mmaproof.designs.errors import InputError
@@ -52,6 +53,26 @@ def cache_folder() -> Path:
     return caches / "mmaproof"
 
 
+def make_way(*paths: Path | None, read: Sequence[Path] = ()) -> None:
+    """Remove the files that an earlier run left at ``paths``, before the work whose result is to be written there.
+
+    So a file that is there afterwards is of this run, however it ended. Nothing is removed if one of the files could
+    not be written, or is also ``read`` by the work: that raises InputError. A device stays.
+    """
+    asked = [path for path in paths if path is not None]
+    for path in asked:
+        require_writable(path)
+        for source in read:
+            if path.exists() and source.exists() and path.samefile(source):
+                raise InputError(f"{path}: this file is read: name another one to be written")
+    for path in asked:
+        if path.exists() and _can_be_replaced(path):
+            try:
+                Path(os.path.realpath(path)).unlink()
+            except OSError as error:
+                raise _failure(path, error) from error
+
+
 def require_writable(path: Path) -> None:
     """Raise InputError if ``write_atomically`` would. It is called before the work whose result is to be written."""
     if _can_be_replaced(path):
@@ -81,6 +102,11 @@ def _temporary(path: Path, target: Path) -> tuple[int, Path]:
         return os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666), temporary
     except OSError as error:
         raise _failure(path, error) from error
+
+
+def why_unreadable(path: Path, error: OSError) -> str:
+    """Return what is said of a file that could not be read."""
+    return "it is a folder; name a file in it" if path.is_dir() else error.strerror or str(error)
 
 
 def _failure(path: Path, error: OSError) -> InputError:

@@ -144,6 +144,11 @@ class Format:
         return (fraction + (1 << self.fraction_bits)) * Fraction(2) ** (self.e_max - self.fraction_bits)
 
     @property
+    def one(self) -> int:
+        """Pattern of 1, or of the largest power of two where that is smaller (e4m3 with a bias of 15)."""
+        return self.encode(1 if self.is_integer else Fraction(2) ** min(self.e_max, 0))
+
+    @property
     def quiet_nan(self) -> int | None:
         """Pattern of the positive quiet NaN without payload, or of the only NaN; None if the format has no NaN."""
         exponent = ((1 << self.exponent_bits) - 1) << (self.fraction_bits + self.ignored_bits)
@@ -215,6 +220,30 @@ class Format:
                 return pattern
             problem = f"the nearest below in magnitude is {self.hex(pattern)}"
         raise InputError(f"{_spell(value)} is not representable in {self.name}: {problem}")
+
+    def nearest(self, value: Fraction) -> int:
+        """Return the pattern of the number nearest to ``value``, of two the one with an even significand.
+
+        It has the sign of ``value``, and what lies beyond the largest number is that number or an infinity, as IEEE 754
+        rounds. Raises InputError for an integer format that does not have the value, for a negative value where there
+        is no sign, and where an infinity is missing.
+        """
+        if self.is_integer:
+            return self.encode(value)
+        below, is_exact = self._float_below(abs(value))
+        if below is None or is_exact or (value < 0 and not self.signed):
+            return self.encode(value) if below is not None else self._with_sign(0, value < 0)
+        ulp = Fraction(2) ** (max(_floor_log2(abs(value)), self.e_min) - self.fraction_bits)
+        rest = abs(value) / ulp - math.floor(abs(value) / ulp)
+        if below == self.max_finite and abs(value) >= self.largest:
+            beyond = self.largest + Fraction(2) ** (self.e_max - self.fraction_bits) / 2
+            return (
+                self.encode(math.copysign(math.inf, value))
+                if abs(value) >= beyond
+                else self._with_sign(below, value < 0)
+            )
+        up = rest > Fraction(1, 2) or (rest == Fraction(1, 2) and bool(below >> self.ignored_bits & 1))
+        return self._with_sign(below + (up << self.ignored_bits), value < 0)
 
     def _encode_special(self, value: float) -> int:
         """Return the pattern of NaN or an infinity. Raises InputError if the format has none."""

@@ -1,4 +1,4 @@
-"""Operands of dot products: bit patterns that are checked against the design that reads them."""
+"""Operands of many dot products as arrays. Those of one are defined in ``element``, and may be imported from here."""
 
 from __future__ import annotations
 
@@ -9,8 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from mmaproof.designs.design import Design
+from mmaproof.designs.element import Operands, check_scales
 from mmaproof.designs.errors import OperandError
 from mmaproof.designs.formats import Format
+
+__all__ = ["OperandBatch", "Operands", "Patterns", "pattern_dtype"]
 
 Patterns = npt.NDArray[np.unsignedinteger]
 """An array of bit patterns: uint8, uint16, uint32 or uint64."""
@@ -22,49 +25,6 @@ def pattern_dtype(fmt: Format) -> np.dtype[np.unsignedinteger]:
         if fmt.bits <= np.iinfo(dtype).bits:
             return np.dtype(dtype)
     return np.dtype(np.uint64)
-
-
-@dataclass(frozen=True, slots=True)
-class Operands:
-    """The operands of one output element: patterns of ``a`` and ``b`` (k = 0, 1, ...) and of ``c``.
-
-    ``scale_a`` and ``scale_b`` hold one scale for each block of a design that has scales.
-    """
-
-    a: tuple[int, ...]
-    b: tuple[int, ...]
-    c: int
-    scale_a: tuple[int, ...] = ()
-    scale_b: tuple[int, ...] = ()
-
-    def __len__(self) -> int:
-        return len(self.a)
-
-    def check(self, design: Design) -> None:
-        """Raise OperandError if the number of elements or the width of a pattern does not fit ``design``."""
-        if len(self.a) != len(self.b):
-            raise OperandError(f"a has {len(self.a)} elements and b has {len(self.b)}: they must be as many")
-        design.padded_length(len(self.a))
-        _check_scales(design, len(self.a), len(self.scale_a), len(self.scale_b))
-        columns = [("a", self.a, design.a_format), ("b", self.b, design.b_format), ("c", (self.c,), design.c_format)]
-        if design.scale_format is not None:
-            columns += [(f"scale_{x}", s, design.scale_format) for x, s in (("a", self.scale_a), ("b", self.scale_b))]
-        for column, patterns, fmt in columns:
-            for index, pattern in enumerate(patterns):
-                if not 0 <= pattern < 1 << fmt.bits:
-                    raise OperandError(f"{column}[{index}] = {pattern:#x} is too wide for {fmt.name} ({fmt.bits} bits)")
-
-
-def _check_scales(design: Design, length: int, of_a: int, of_b: int) -> None:
-    blocks = design.blocks(length)
-    if of_a == of_b == blocks:
-        return
-    if blocks == 0:
-        raise OperandError(f"{design.name} has no scales, {of_a or of_b} given")
-    raise OperandError(
-        f"{design.name} takes {blocks} scales of a and of b (one for each {design.block} elements), "
-        f"{of_a} and {of_b} given"
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +102,7 @@ class OperandBatch:
             if scale is not None and (scale.ndim != 2 or len(scale) != len(self.c)):
                 raise OperandError(f"scales have shape {scale.shape}: (rows, blocks) needed")
         counts = [0 if s is None else int(s.shape[1]) for s in (self.scale_a, self.scale_b)]
-        _check_scales(design, self.k, counts[0], counts[1])
+        check_scales(design, self.k, counts[0], counts[1])
         columns: list[tuple[str, Patterns | None, Format | None]] = [
             ("a", self.a, design.a_format),
             ("b", self.b, design.b_format),

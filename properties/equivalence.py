@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from mmaproof.designs.arithmetic import same_arithmetic
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError
 from mmaproof.designs.formats import Format
-from mmaproof.properties.preconditions import Precondition, restricting
+from mmaproof.properties.preconditions import Precondition, of_numbers, restricting
 from mmaproof.properties.question import Question
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
 from mmaproof.smt.algebra.terms import TermAlgebra
@@ -54,8 +55,8 @@ class Equivalence(Question):
                 raise DesignError(
                     f"{first.name} and {second.name} are not comparable: {what} are {x} in one, {y} in the other"
                 )
-        if where and first.c_format.is_integer:
-            raise DesignError(f"{first.name} is an integer unit: preconditions are of floating-point operands")
+        if of_numbers(where) and first.c_format.is_integer:
+            raise DesignError(f"{first.name} is an integer unit: of preconditions it has patterns only, such as c=0x0")
         self.designs = (first, second)
         self.scale_format = first.scale_format
         self.formats = first.formats[:3]
@@ -71,6 +72,10 @@ class Equivalence(Question):
         d, e = (dot_product_accumulate(x, algebra, operands).d for x in self.designs)
         fmt = self.designs[0].d_format
         return equal_results(algebra, fmt, d, e, nan_codes=self.nan_codes, zero_signs=self.zero_signs)
+
+    def is_same_computation(self) -> bool:
+        """Return whether both designs are one computation. Subclasses claim something else."""
+        return type(self) is Equivalence and same_arithmetic(*self.designs, self.k)
 
     def lemmas(self) -> Sequence[Lemma]:
         """Return the lemmas for a T-FDPA and its sequential form, or for integer units that group in another way."""

@@ -11,6 +11,7 @@ from mmaproof.designs.errors import InputError
 from mmaproof.designs.formats import Format
 from mmaproof.smt.algebra.magnitudes import normalised
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
+from mmaproof.smt.semantics import OperandWords
 from mmaproof.smt.semantics.unpack import Unpacked
 
 
@@ -97,7 +98,68 @@ class Exponents(_OfEveryOperand):
         return algebra.any_of([x.zero, inside])
 
 
-_ALLOWED = "finite, positive, normal, c=0, exponents=LO..HI (for example exponents=-14..15)"
+CLASSES = ("0", "+0", "-0", "subnormal", "normal", "inf", "nan", "negative")
+"""What an operand may be, or not be."""
+
+
+@dataclass(frozen=True)
+class OfClass(Precondition):
+    """Every element of an operand (a, b or c) is of a class; with ``negated``, none is."""
+
+    operand: str
+    what: str
+    negated: bool
+
+    def __str__(self) -> str:
+        return f"{self.operand}{'!' * self.negated}={self.what}"
+
+    def holds(self, algebra: Algebra[D, T], products: Sequence[Unpacked[D, T]], c: Unpacked[D, T]) -> Truth[T]:
+        """Return whether the elements of the operand are of the class, or none is."""
+        half = len(products) // 2
+        elements = {"a": products[:half], "b": products[half:], "c": (c,)}[self.operand]
+        found = [self._is(algebra, x) for x in elements]
+        return algebra.negation(algebra.any_of(found)) if self.negated else algebra.all_of(found)
+
+    def _is(self, algebra: Algebra[D, T], x: Unpacked[D, T]) -> Truth[T]:
+        number = ~x.nan  # of a format without -0, NaN has its pattern
+        return {
+            "0": x.zero & number,
+            "+0": algebra.all_of([x.zero, number, ~x.negative]),
+            "-0": algebra.all_of([x.zero, number, x.negative]),
+            "subnormal": x.subnormal,
+            "normal": algebra.negation(algebra.any_of([x.zero, x.subnormal, x.infinite, x.nan])),
+            "inf": x.infinite,
+            "nan": x.nan,
+            "negative": x.negative & number,
+        }[self.what]
+
+
+@dataclass(frozen=True)
+class Pattern(Precondition):
+    """Every element of an operand (a, b or c) has these bits; with ``negated``, none has."""
+
+    operand: str
+    bits: int
+    negated: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.operand}{'!' * self.negated}=0x{self.bits:x}"
+
+    def holds(self, algebra: Algebra[D, T], products: Sequence[Unpacked[D, T]], c: Unpacked[D, T]) -> Truth[T]:
+        """Return that it restricts no value: it is about bits."""
+        return algebra.truth(True)
+
+    def holds_for_bits(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Truth[T]:
+        """Return whether the elements of the operand have the bits, or none has."""
+        elements = {"a": operands.a, "b": operands.b, "c": (operands.c,)}[self.operand]
+        found = [x.is_value(self.bits) for x in elements]
+        return algebra.negation(algebra.any_of(found)) if self.negated else algebra.all_of(found)
+
+
+_ALLOWED = (
+    "finite, positive, normal, exponents=LO..HI (for example exponents=-14..15), c=0, c!=0, and likewise of a, b or c: "
+    f"{', '.join(CLASSES)}, or a pattern such as 0x80000000"
+)
 
 
 def parse_precondition(text: str) -> Precondition:
@@ -112,14 +174,24 @@ def parse_precondition(text: str) -> Precondition:
         if low > high:
             raise InputError(f"precondition {text!r}: the range is empty; write exponents={high}..{low}")
         return Exponents(low, high)
+    of_one = re.fullmatch(r"([abc])(!?)=(.+)", spelled)
+    if of_one and of_one[3] in CLASSES:
+        return OfClass(of_one[1], of_one[3], bool(of_one[2]))
+    if of_one and re.fullmatch(r"0x[0-9a-f]{1,32}", of_one[3]):
+        return Pattern(of_one[1], int(of_one[3], 16), bool(of_one[2]))
     raise InputError(f"unknown precondition {text!r}: one of {_ALLOWED}")
 
 
+def of_numbers(where: Sequence[Precondition]) -> bool:
+    """Return whether some of the preconditions are about numbers, which integer units do not have."""
+    return any(not isinstance(p, Pattern) for p in where)
+
+
 def restricting(where: Sequence[Precondition], formats: Sequence[Format]) -> tuple[Precondition, ...]:
-    """Return ``where`` as a tuple after checking that it can restrict operands of these formats.
+    """Return ``where`` as a tuple after checking that it can restrict operands of these formats: a, b and c.
 
     Raises InputError for a range of exponents in which none of the formats has a number, because only zeros would be
-    left.
+    left, and for a pattern that is wider than its operand.
     """
     for p in where:
         if isinstance(p, Exponents):
@@ -127,4 +199,8 @@ def restricting(where: Sequence[Precondition], formats: Sequence[Format]) -> tup
             if most < p.low or p.high < least:
                 names = ", ".join(dict.fromkeys(f.name for f in formats))
                 raise InputError(f"{p}: only the zeros of {names} are there; others have exponents {least}..{most}")
+        if isinstance(p, Pattern):
+            fmt = formats["abc".index(p.operand)]
+            if p.bits >> fmt.bits:
+                raise InputError(f"{p}: {fmt.name} has {fmt.bits} bits")
     return tuple(where)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -16,10 +17,11 @@ import numpy.typing as npt
 from pysmt.environment import Environment
 from pysmt.fnode import FNode
 
+from mmaproof.designs.design import Design
 from mmaproof.designs.formats import Format
 from mmaproof.designs.operands import OperandBatch, Operands
 from mmaproof.properties.key import Keyed
-from mmaproof.properties.preconditions import Precondition
+from mmaproof.properties.preconditions import Pattern, Precondition
 from mmaproof.smt.algebra.arrays import ArrayAlgebra
 from mmaproof.smt.algebra.code import CodeAlgebra
 from mmaproof.smt.algebra.integers import IntegerAlgebra
@@ -66,10 +68,14 @@ class Question(Keyed, ABC):
         """Return whether a, b and c satisfy every precondition. Preconditions do not restrict scales."""
         if not self.where:
             return algebra.truth(True)
-        a, b, c = self.formats
-        products = [unpack(algebra, a, x) for x in operands.a] + [unpack(algebra, b, x) for x in operands.b]
-        accumulator = unpack(algebra, c, operands.c)
-        return algebra.all_of([p.holds(algebra, products, accumulator) for p in self.where])
+        met = [p.holds_for_bits(algebra, operands) for p in self.where if isinstance(p, Pattern)]
+        numbers = [p for p in self.where if not isinstance(p, Pattern)]
+        if numbers:
+            a, b, c = self.formats
+            products = [unpack(algebra, a, x) for x in operands.a] + [unpack(algebra, b, x) for x in operands.b]
+            accumulator = unpack(algebra, c, operands.c)
+            met += [p.holds(algebra, products, accumulator) for p in numbers]
+        return algebra.all_of(met)
 
     def symbols(self, algebra: TermAlgebra) -> OperandWords[FNode]:
         """Return the operands as variables. Their names contain the format, so no other width has the same name."""
@@ -148,6 +154,14 @@ class Question(Keyed, ABC):
         algebra = IntegerAlgebra(unknown=unknown)
         return self.is_meant(operands) and not self.claim(algebra, self.integer_words(operands)).data
 
+    def is_same_computation(self) -> bool:
+        """Return whether the claim is that one computation returns what it returns. By default it is not."""
+        return False
+
+    def other_questions(self) -> Sequence[OtherQuestion]:
+        """Return other questions, whose claims together imply this one. By default there are none."""
+        return ()
+
     def lemmas(self) -> Sequence[Lemma]:
         """Return lemmas that together imply the claim wherever the preconditions hold. By default there are none."""
         return ()
@@ -216,6 +230,15 @@ class Question(Keyed, ABC):
             np.zeros(len(batch), dtype=bool) | self.claim(_ARRAYS, self.array_words(batch)).data
         )
         return ~holds
+
+
+@dataclass(frozen=True, slots=True)
+class OtherQuestion:
+    """A question on whose verdict another one may rest, by name. Random operands are shaped for ``design``."""
+
+    name: str
+    question: Question
+    design: Design
 
 
 def operand_words(columns: Sequence[Sequence[Word[D]]]) -> OperandWords[D]:

@@ -11,7 +11,7 @@ from pysmt.fnode import FNode
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError
 from mmaproof.designs.operands import Operands
-from mmaproof.properties.preconditions import Precondition, restricting
+from mmaproof.properties.preconditions import Precondition, of_numbers, restricting
 from mmaproof.properties.question import Question
 from mmaproof.smt.algebra.integers import IntegerAlgebra
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
@@ -55,8 +55,8 @@ class RunQuestion(Question):
     """
 
     def __init__(self, design: Design, scope: Scope) -> None:
-        if scope.where and design.c_format.is_integer:
-            raise DesignError(f"{design.name} is an integer unit: preconditions are of floating-point operands")
+        if of_numbers(scope.where) and design.c_format.is_integer:
+            raise DesignError(f"{design.name} is an integer unit: of preconditions it has patterns only, such as c=0x0")
         self.design = design
         self.scope = scope
         self.scale_format = design.scale_format
@@ -143,10 +143,13 @@ class SameResults(RunQuestion):
         return algebra.all_of([equal_results(algebra, self.design.d_format, first.d, x.d) for x in others])
 
 
-def of_one_step(name: str, design: Design, scope: Scope) -> Scope:
-    """Return the scope of one step for the property ``name``. Raises DesignError for any other length."""
+def of_one_step(name: str, design: Design, scope: Scope, otherwise: str = "") -> Scope:
+    """Return the scope of one step for the property ``name``. Raises DesignError for any other length.
+
+    ``otherwise`` says what tells more about another length.
+    """
     if scope.k not in (None, design.step.L):
-        raise DesignError(f"{name} is about one step of L = {design.step.L} products")
+        raise DesignError(f"{name} is about one step of L = {design.step.L} products{otherwise}")
     return replace(scope, k=None)
 
 

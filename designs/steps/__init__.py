@@ -12,7 +12,7 @@ from mmaproof.designs.steps.lanes import LanesStep
 from mmaproof.designs.steps.netlist import NetlistStep
 from mmaproof.designs.steps.pairwise import PairwiseStep
 from mmaproof.designs.steps.sequential import SequentialStep
-from mmaproof.designs.steps.step import Guarantee, RoundedStep, Step
+from mmaproof.designs.steps.step import Guarantee, RoundedOperations, RoundedStep, Step
 
 STEPS: tuple[type[Step], ...] = (
     IntegerStep,
@@ -38,6 +38,7 @@ __all__ = [
     "LanesStep",
     "NetlistStep",
     "PairwiseStep",
+    "RoundedOperations",
     "RoundedStep",
     "SequentialStep",
     "Step",

@@ -317,6 +317,11 @@ class AlignedStep(RoundedStep):
                 assert_never(self.product_exponent)
 
     @property
+    def has_scaled_groups(self) -> bool:
+        """Whether there are groups."""
+        return self.group_size is not None
+
+    @property
     def infinite_from(self) -> int | None:
         """The parameter ``product_limit``."""
         return self.product_limit

@@ -20,9 +20,10 @@ from mmaproof.designs.readings import (
     Sticky,
     Summation,
     ZeroC,
+    ZeroGroup,
 )
 from mmaproof.designs.signature import Signature
-from mmaproof.designs.steps.aligned import POINTS, AlignedStep
+from mmaproof.designs.steps.aligned import POINTS, AlignedStep, ScaledGroups
 from mmaproof.designs.steps.record import IntegerRange, Record, parameter, record
 from mmaproof.designs.steps.step import Guarantee, stated
 
@@ -171,9 +172,9 @@ class FusedStep(AlignedStep):
     def other_exponents(self, *c_formats: Format) -> tuple[int, ...] | None:
         """Return the exponents that zeros may read, and the floor of e_max.
 
-        Nothing is stated of groups of zeros, and of a c that keeps extra bits.
+        Nothing is stated of a c that keeps extra bits.
         """
-        if self.group_size is not None or self.c_extra_bits:
+        if self.c_extra_bits:
             return None
         of_c: tuple[int, ...] = ()
         match self.zero_c:
@@ -186,6 +187,8 @@ class FusedStep(AlignedStep):
             case _:
                 assert_never(self.zero_c)
         products = (self.e_zero,) if self.terms.reads_e_zero else ()
+        if isinstance(self.terms, ScaledGroups) and self.terms.zero_group is ZeroGroup.E_ZERO:
+            products = (self.terms.group_e_zero,)
         return (*of_c, *products, *(() if self.floor is None else (self.floor,)))
 
     @property

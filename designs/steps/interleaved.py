@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mmaproof.designs.readings import NegativeZero, Summation, ZeroSum
-from mmaproof.designs.steps.step import Guarantee, RoundedStep, stated
+from mmaproof.designs.steps.step import Guarantee, RoundedOperations, RoundedStep, stated
 
 
 @dataclass(frozen=True)
@@ -17,6 +17,11 @@ class InterleavedStep(RoundedStep):
 
     selects = {"summation": Summation.INTERLEAVED}  # noqa: RUF012
     implies = {"negative_zero": NegativeZero.NEGATIVE, "zero_sum": ZeroSum.IEEE}  # noqa: RUF012
+
+    @property
+    def operations(self) -> RoundedOperations | None:
+        """A multiply-add for each of the L products, and the sum of both chains."""
+        return RoundedOperations(multiply_adds=self.L, additions=1)
 
     @property
     def guarantees(self) -> frozenset[Guarantee]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from mmaproof.designs.readings import MinusZero, NegativeZero, Summation, ZeroProductSign, ZeroSum
 from mmaproof.designs.signature import Signature
 from mmaproof.designs.steps.record import parameter
-from mmaproof.designs.steps.step import Guarantee, RoundedStep, stated
+from mmaproof.designs.steps.step import Guarantee, RoundedOperations, RoundedStep, stated
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,11 @@ class PairwiseStep(RoundedStep):
     def clears_minus_zero(self) -> bool:
         """The parameter ``minus_zero``."""
         return self.minus_zero is MinusZero.POSITIVE
+
+    @property
+    def operations(self) -> RoundedOperations | None:
+        """The L products and the sums of the tree."""
+        return RoundedOperations(products=self.L, additions=self.L - 1)
 
     @property
     def guarantees(self) -> frozenset[Guarantee]:

@@ -54,6 +54,21 @@ class Guarantee(Enum):
     WRAPS_MODULO = "its sum is that of the integers modulo a power of two, however its products are grouped"
 
 
+@dataclass(frozen=True, slots=True)
+class RoundedOperations:
+    """How many rounded operations of IEEE 754 make one number of the products of a step.
+
+    Each result is the rounded sum of some of the products, and none of them is in two sums of the same operation.
+    """
+
+    products: int = 0
+    """products that are rounded by themselves"""
+    multiply_adds: int = 0
+    """products that are added to a number and rounded once with it"""
+    additions: int = 0
+    """additions of two numbers"""
+
+
 def stated(facts: Mapping[Guarantee, bool]) -> frozenset[Guarantee]:
     """Return the guarantees whose fact is true."""
     return frozenset(guarantee for guarantee, holds in facts.items() if holds)
@@ -122,6 +137,16 @@ class Step(Record):
 
         ``c_formats`` are the formats that a c has. None if it is not stated.
         """
+        return None
+
+    @property
+    def has_scaled_groups(self) -> bool:
+        """Whether a term is a group of products whose exponent is that of its scales, whatever the group adds up to."""
+        return False
+
+    @property
+    def operations(self) -> RoundedOperations | None:
+        """The rounded operations of IEEE 754 before c is added in a last one; None if not stated."""
         return None
 
     @property

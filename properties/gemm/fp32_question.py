@@ -8,9 +8,11 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from mmaproof.algorithms.algorithm import OPERANDS, Algorithm
+from mmaproof.algorithms.algorithm import Program
 from mmaproof.algorithms.numbers import Number, Span
 from mmaproof.designs.design import Design
+from mmaproof.designs.errors import DesignError
+from mmaproof.designs.formats import Format
 from mmaproof.designs.operands import OperandBatch
 from mmaproof.properties.preconditions import Exponents, Precondition, restricting
 from mmaproof.properties.question import Question
@@ -20,42 +22,54 @@ from mmaproof.smt.semantics.unpack import unpack
 
 
 class Fp32Question(Question):
-    """A question about ``runs`` (algorithms, each with its unit) on the same finite fp32 operands.
+    """A question about ``runs`` (programs, each with its unit) on the same finite operands: fp32 ones of algorithms.
 
-    ``k`` is by default the least common multiple of the units' K. Raises DesignError if an algorithm does not run on
-    its unit or ``k`` does not fit, and InputError if a range of exponents leaves only zeros.
+    ``k`` is by default the least common multiple of those that the programs choose. Raises DesignError if a program
+    does not run on its unit, programs take different operands or ``k`` does not fit, and InputError if a range of
+    exponents leaves only zeros.
     """
 
-    def __init__(self, runs: Sequence[tuple[Algorithm, Design]], k: int | None, where: Sequence[Precondition]) -> None:
+    def __init__(self, runs: Sequence[tuple[Program, Design]], k: int | None, where: Sequence[Precondition]) -> None:
         for algorithm, unit in runs:
             algorithm.require(unit)
         self.runs = tuple(runs)
-        self.k = math.lcm(*(unit.k for _, unit in runs)) if k is None else k
-        for _, unit in runs:
-            unit.padded_length(self.k)
-        self.formats = (OPERANDS, OPERANDS, OPERANDS)
+        self.k = math.lcm(*(x.shortest_k(unit) for x, unit in runs)) if k is None else k
+        for x, unit in runs:
+            x.check_length(unit, self.k)
+        first = runs[0][0]
+        for x, _ in runs[1:]:
+            for n, f, g in zip("abc", first.interface[:3], x.interface[:3], strict=True):
+                if f is not g:
+                    raise DesignError(
+                        f"{first.name} and {x.name} are not comparable: {n} is {f.name} in one, {g.name} in the other"
+                    )
+        self.formats = first.interface[:3]
+        if any(f.is_integer for f in self.formats):
+            raise DesignError(f"{first.name} is of an integer unit: this question is about floating-point operands")
         self.scale_format, self.blocks = None, 0
         self.where = restricting(where, self.formats)
 
-    @property
-    def span(self) -> Span:
-        """The span of every operand, which follows from the preconditions."""
-        span = Span.of_format(OPERANDS)
+    def span(self, fmt: Format) -> Span:
+        """Return the span of an operand of a format, which follows from the preconditions."""
+        span = Span.of_format(fmt)
         for p in self.where:
             if isinstance(p, Exponents):
-                least, most = max(span.least, p.low - OPERANDS.fraction_bits), min(span.most, p.high + 1)
+                least, most = max(span.least, p.low - fmt.fraction_bits), min(span.most, p.high + 1)
                 span = Span(min(least, most), most)
         return span
 
     def numbers(self, operands: OperandWords[D]) -> tuple[list[Number[D]], list[Number[D]], Number[D]]:
         """Return a, b and c as numbers with the span of the preconditions."""
-        span = self.span
-        a, b, (c,) = ([Number(OPERANDS, w, span) for w in words] for words in (operands.a, operands.b, (operands.c,)))
+        a, b, (c,) = (
+            [Number(f, w, self.span(f)) for w in words]
+            for f, words in zip(self.formats, (operands.a, operands.b, (operands.c,)), strict=True)
+        )
         return a, b, c
 
     def precondition(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Truth[T]:
         """Return whether the operands are finite and satisfy the preconditions."""
-        values = [unpack(algebra, OPERANDS, x) for x in (*operands.a, *operands.b, operands.c)]
+        held = zip(self.formats, (operands.a, operands.b, (operands.c,)), strict=True)
+        values = [unpack(algebra, f, x) for f, words in held for x in words]
         finite = algebra.negation(algebra.any_of([t for v in values for t in (v.infinite, v.nan)]))
         return algebra.all_of([finite, super().precondition(algebra, operands)])
 

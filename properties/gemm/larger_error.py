@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Generic
 
-from mmaproof.algorithms.algorithm import OPERANDS, Algorithm
+from mmaproof.algorithms.algorithm import Program
 from mmaproof.algorithms.arithmetic import Arithmetic
 from mmaproof.algorithms.exact import dot_product_span, exact_dot_product, exact_value
 from mmaproof.algorithms.numbers import Number
@@ -33,13 +33,13 @@ class Errors(Generic[D, T]):
 
 
 def errors_of(
-    runs: Sequence[tuple[Algorithm, Design]],
+    runs: Sequence[tuple[Program, Design]],
     algebra: Algebra[D, T],
     a: Sequence[Number[D]],
     b: Sequence[Number[D]],
     c: Number[D],
 ) -> Errors[D, T]:
-    """Return the exact result for finite fp32 operands, and the error of each algorithm with its unit."""
+    """Return the exact result for finite operands, and the error of each program with its unit."""
     results = [x.run(Arithmetic(algebra), unit, a, b, c) for x, unit in runs]
     span = dot_product_span(a, b, c)
     for x in results:
@@ -56,15 +56,15 @@ class LargerError(Fp32Question):
 
     Both run on ``unit``, unless the second has a unit of its own.
 
-    Operands and c are finite fp32 numbers whose exact result is no larger than the largest of them. A result that is
-    not finite has an infinite error, and two such errors are equal. "``by`` times as large" means at least that. If the
-    second error is zero, any larger error counts, whatever the factor is.
+    Operands and c are finite numbers whose exact result is no larger than the largest number of the result's format. A
+    result that is not finite has an infinite error, and two such errors are equal. "``by`` times as large" means at
+    least that. If the second error is zero, any larger error counts, whatever the factor is.
     """
 
     def __init__(
         self,
-        first: Algorithm,
-        second: Algorithm,
+        first: Program,
+        second: Program,
         unit: Design,
         *,
         k: int | None = None,
@@ -105,7 +105,8 @@ class LargerError(Fp32Question):
 
     def _in_reach(self, algebra: Algebra[D, T], found: Errors[D, T]) -> Truth[T]:
         """Return whether the exact result is at most the largest finite number."""
-        largest = OPERANDS.max_significand << (OPERANDS.e_max - OPERANDS.fraction_bits - found.least)
+        fmt = min((x.interface[3] for x, _ in self.runs), key=lambda f: f.largest)
+        largest = int(fmt.largest / Fraction(2) ** found.least)
         magnitude = algebra.magnitude(found.exact)
         if largest.bit_length() > magnitude.width:
             return algebra.truth(True)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from mmaproof.algorithms.algorithm import OPERANDS
 from mmaproof.algorithms.arithmetic import Arithmetic
+from mmaproof.algorithms.exact import exact_value
 from mmaproof.algorithms.numbers import Number, Span
 from mmaproof.algorithms.slice_gemm import SliceGemm
 from mmaproof.designs.design import Design
@@ -24,7 +25,14 @@ def slices_of(
     """
     row = [Number(OPERANDS, w, Span.of_format(OPERANDS)) for w in (x, other)]
     *slices, _ = algorithm.words(Arithmetic(algebra), unit, operand, row)
-    return [algebra.twos_complement(s[0].word) for s in slices]
+    return [_integer(algebra, s[0], algorithm.bits) for s in slices]
+
+
+def _integer(algebra: Algebra[D, T], x: Number[D], bits: int) -> Word[D]:
+    """Return a slice as a signed integer."""
+    if x.fmt.is_integer:
+        return algebra.twos_complement(x.word)
+    return exact_value(algebra, x, Span(0, bits))[0]
 
 
 class SlicesAreBounded(Lemma):

@@ -122,7 +122,8 @@ class ErrorBound(Property):
 
     def settle(self, design: Design, scope: Scope, ask: Ask) -> PropertyVerdict:
         """Ask whether the bound holds. Then look for the largest error."""
-        question = WithinBound(design, of_one_step(self.name, design, scope))
+        longer = f"; of long sums: mmaproof tolerance '{design.name}' --k {scope.k} shows the proved bound"
+        question = WithinBound(design, of_one_step(self.name, design, scope, longer))
         answer = ask(question, "the bound holds")
         answers = {"the bound holds": answer}
         if answer.witness is not None:

@@ -1,0 +1,1 @@
+"""Plans as programs: the schedule of a plan runs over any arithmetic."""

@@ -1,0 +1,414 @@
+"""Plans on concrete operands: one element on integers, whole matrices with native code for the unit."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mmaproof.algorithms.arithmetic import Arithmetic
+from mmaproof.algorithms.catalogue import find_algorithm
+from mmaproof.algorithms.evaluate import TILE_COLUMNS, TILE_ROWS, TileArithmetic, Trace
+from mmaproof.algorithms.evaluate import multiply as multiply_by_algorithm
+from mmaproof.algorithms.numbers import Number, Span
+from mmaproof.algorithms.plans.program import Elements, perform, run, schedule_of
+from mmaproof.designs.catalogue import find_design
+from mmaproof.designs.conversions import Rounding
+from mmaproof.designs.design import Design
+from mmaproof.designs.errors import OperandError
+from mmaproof.designs.formats import FORMATS, Format
+from mmaproof.designs.operands import OperandBatch, Operands, Patterns, pattern_dtype
+from mmaproof.designs.plans.plan import Plan
+from mmaproof.designs.plans.schedule import (
+    FUSED,
+    Add,
+    Call,
+    Factor,
+    Multiply,
+    MultiplyAdd,
+    Operand,
+    Operation,
+    Schedule,
+    Zero,
+    arguments,
+)
+from mmaproof.smt.algebra.integers import IntegerAlgebra
+from mmaproof.smt.algebra.protocol import Word
+from mmaproof.smt.arrays import ARRAYS, CHUNK_ROWS
+from mmaproof.smt.backends import Backend
+from mmaproof.smt.evaluate import evaluate_batch, product_natively
+
+if TYPE_CHECKING:
+    from mmaproof.smt.native.matrices import Matrices
+
+_INTEGERS = IntegerAlgebra()
+_FP32 = FORMATS["fp32"]
+
+
+def as_number(fmt: Format, word: Word[Any]) -> Number[Any]:
+    """Return a pattern as an operand of a plan."""
+    return Number(fmt, word, Span.of_format(fmt))
+
+
+def check_operands(plan: Plan, operands: Operands, factors: Sequence[int] = ()) -> None:
+    """Raise OperandError for operands that do not fit the formats of a plan, and for factors, which are of fp32."""
+    a, b, c, _ = plan.formats
+    if len(operands.a) != len(operands.b):
+        raise OperandError(f"a has {len(operands.a)} elements and b has {len(operands.b)}: they must be as many")
+    require_scales(plan, len(operands), len(operands.scale_a), len(operands.scale_b))
+    require_factors(plan, len(operands), len(factors))
+    columns = [("a", a, operands.a), ("b", b, operands.b), ("c", c, (operands.c,)), ("factors", _FP32, tuple(factors))]
+    if plan.scale_format is not None:
+        columns += [
+            (n, plan.scale_format, x) for n, x in (("scale_a", operands.scale_a), ("scale_b", operands.scale_b))
+        ]
+    for name, fmt, column in columns:
+        for i, pattern in enumerate(column):
+            if not 0 <= pattern < 1 << fmt.bits:
+                raise OperandError(f"{name}[{i}] = {pattern:#x} is too wide for {fmt.name} ({fmt.bits} bits)")
+            _check_finite(plan, fmt, pattern)
+
+
+def require_scales(plan: Plan, k: int, of_a: int, of_b: int) -> None:
+    """Raise OperandError for another number of scales of blocks than a plan takes for ``k`` elements."""
+    blocks = plan.blocks(k)
+    if of_a == of_b == blocks:
+        return
+    if not blocks:
+        raise OperandError(f"{plan.name} has no scales, {of_a or of_b} given")
+    raise OperandError(
+        f"{plan.name} takes {blocks} scales of a and of b (one for each {plan.unit.block} elements), "
+        f"{of_a} and {of_b} given"
+    )
+
+
+def require_factors(plan: Plan, k: int, given: int) -> None:
+    """Raise OperandError for another number of factors than are operands of a plan for ``k`` elements."""
+    wanted = schedule_of(plan, max(k, 1)).factors if plan.has_factors else 0
+    if given == wanted:
+        return
+    if not wanted:
+        raise OperandError(f"{plan.name} takes no factors, {given} given: rescale=N:operand makes them operands")
+    raise OperandError(f"{plan.name} takes {wanted} factors for k = {k}, one for each rescaling; {given} given")
+
+
+def _check_finite(plan: Plan, fmt: Format, pattern: int) -> None:
+    """Raise OperandError for a pattern that has no meaning for the plan's algorithm."""
+    if plan.algorithm is None or not find_algorithm(plan.algorithm).finite_only:
+        return
+    if pattern & ((1 << fmt.sign_position) - 1) > fmt.max_finite:
+        raise OperandError(f"{fmt.hex(pattern)} is not finite: {plan.algorithm} has no meaning for it")
+
+
+def trace(plan: Plan, operands: Operands, factors: Sequence[int] = ()) -> Trace:
+    """Return result and operations of a plan on one element, computed on integers.
+
+    ``factors`` are patterns of fp32, for a plan whose factors are operands. Raises DesignError where the plan cannot be
+    computed for so many elements, OperandError for bad operands.
+    """
+    schedule = schedule_of(plan, max(len(operands), 1))
+    check_operands(plan, operands, factors)
+    arithmetic = Arithmetic(_INTEGERS, record=True)
+
+    def numbers(fmt: Format | None, patterns: Sequence[int]) -> list[Number[int]]:
+        return [] if fmt is None else [as_number(fmt, _INTEGERS.unsigned(x, fmt.bits)) for x in patterns]
+
+    a, b, c, _ = plan.formats
+    scales = numbers(plan.scale_format, operands.scale_a), numbers(plan.scale_format, operands.scale_b)
+    (start,) = numbers(c, [operands.c])
+    elements = Elements(numbers(a, operands.a), numbers(b, operands.b), start, scales, numbers(_FP32, factors))
+    d = run(arithmetic, schedule, elements)
+    return Trace(d.word.data, arithmetic.steps)
+
+
+def multiply(
+    plan: Plan,
+    a: Patterns,
+    b: Patterns,
+    c: Patterns | None = None,
+    scale_a: Patterns | None = None,
+    scale_b: Patterns | None = None,
+    *,
+    factors: Patterns | None = None,
+    jobs: int = 1,
+    backend: Backend | str | None = None,
+) -> Patterns:
+    """Return the patterns of d, shape (m, n), as a plan computes each element.
+
+    ``a`` has shape (m, k), ``b`` (k, n) and ``c`` (m, n): patterns of ``plan.formats``; None for c means +0. The scales
+    of blocks have shapes (m, blocks) and (blocks, n), and ``factors``, patterns of fp32 for a plan whose factors are
+    operands, (m, count). The unit computes by native code where that pays, in ``jobs`` threads. Raises DesignError
+    where the plan cannot be computed for this k, OperandError for shapes, types and patterns that do not fit.
+    """
+    _check_shape(plan, a, b, c)
+    scales = _scales_of(plan, a, b, scale_a, scale_b)
+    rows = _factors_of(plan, a, factors)
+    schedule = schedule_of(plan, a.shape[1])
+    given = [_checked(plan, n, f, x) for n, f, x in zip("ab", plan.formats, (a, b), strict=False)]
+    shape = (a.shape[0], b.shape[1])
+    c_format = plan.formats[2]
+    c = np.zeros(shape, dtype=pattern_dtype(c_format)) if c is None else _checked(plan, "c", c_format, c)
+    return _Product(c, backend, rows, given[0], given[1], scales, jobs).run(schedule)
+
+
+def _scales_of(
+    plan: Plan, a: Patterns, b: Patterns, scale_a: Patterns | None, scale_b: Patterns | None
+) -> tuple[Patterns | None, Patterns | None]:
+    """Return the scales of blocks in the type of their format. Raises OperandError where they do not fit."""
+    fmt, k = plan.scale_format, a.shape[1]
+    if fmt is None or scale_a is None or scale_b is None:
+        require_scales(plan, k, *(0 if x is None else x.shape[-1] for x in (scale_a, scale_b)))
+        return None, None
+    blocks = plan.blocks(k)
+    wanted = {"scale_a": (a.shape[0], blocks), "scale_b": (blocks, b.shape[1])}
+    for (name, shape), x in zip(wanted.items(), (scale_a, scale_b), strict=True):
+        if x.shape != shape:
+            raise OperandError(
+                f"{name} has the shape {x.shape}: {shape} needed, a scale for each {plan.unit.block} of k"
+            )
+    return _checked(plan, "scale_a", fmt, scale_a), _checked(plan, "scale_b", fmt, scale_b)
+
+
+def _factors_of(plan: Plan, a: Patterns, factors: Patterns | None) -> Patterns | None:
+    """Return factors, shape (m, count), that are operands; None if there are none. Raises OperandError."""
+    if factors is None:
+        require_factors(plan, a.shape[1], 0)
+        return None
+    if factors.ndim != 2 or len(factors) != len(a):
+        raise OperandError(f"factors have the shape {factors.shape}: (M, count) needed, a factor for each row of a")
+    require_factors(plan, a.shape[1], factors.shape[1])
+    return _checked(plan, "factors", _FP32, factors)
+
+
+def _check_shape(plan: Plan, a: Patterns, b: Patterns, c: Patterns | None) -> None:
+    shapes = f"shapes a {np.shape(a)}, b {np.shape(b)}, c {None if c is None else np.shape(c)}"
+    if a.ndim != 2 or b.ndim != 2 or a.shape[1] != b.shape[0]:
+        raise OperandError(f"{plan.name}: {shapes}: (m, k), (k, n), (m, n) needed")
+    if c is not None and c.shape != (a.shape[0], b.shape[1]):
+        raise OperandError(f"{plan.name}: {shapes}: (m, k), (k, n), (m, n) needed")
+    if not a.shape[1]:
+        raise OperandError(f"{plan.name}: {shapes}: k is at least 1")
+
+
+def _checked(plan: Plan, name: str, fmt: Format, patterns: Patterns) -> Patterns:
+    """Return patterns in the type of their format; OperandError where they are none."""
+    if patterns.dtype.kind != "u":
+        raise OperandError(f"{name} has type {patterns.dtype}: bit patterns of {fmt.name} are unsigned integers")
+    largest = int(patterns.max(initial=0))
+    if largest >> fmt.bits:
+        raise OperandError(f"{name} holds {largest:#x}, too wide for {fmt.name} ({fmt.bits} bits)")
+    if plan.algorithm is not None:
+        magnitudes = patterns & patterns.dtype.type((1 << fmt.sign_position) - 1)
+        _check_finite(plan, fmt, int(magnitudes.max(initial=0)))
+    return np.ascontiguousarray(patterns, dtype=pattern_dtype(fmt))
+
+
+def rows(schedule: Schedule, batch: OperandBatch, *, backend: Backend | str | None = None) -> Patterns:
+    """Return the patterns of d, shape (rows,), of a schedule on rows that fit its formats and its k.
+
+    Its factors are constants.
+    """
+    return _Rows(batch.c, backend, None, batch).run(schedule)
+
+
+@dataclass(frozen=True)
+class _Run(ABC):
+    """Computes schedules on many elements at once. A value has the shape of ``c``."""
+
+    c: Patterns
+    backend: Backend | str | None
+    factors: Patterns | None
+    """factors that are operands, (m, count)"""
+
+    def run(self, schedule: Schedule) -> Patterns:
+        """Return the patterns of d. An array is dropped after its last use."""
+        last = {x: i for i, op in enumerate(schedule.operations) for x in arguments(op)}
+        values: dict[int, Patterns] = {}
+        for i, operation in enumerate(schedule.operations):
+            values[i] = self._perform(schedule, operation, values)
+            for x in arguments(operation):
+                if last[x] == i:
+                    values.pop(x, None)
+        d = values[len(schedule.operations) - 1]
+        return np.array(np.broadcast_to(d, self.c.shape), dtype=pattern_dtype(schedule.formats[3]))
+
+    @abstractmethod
+    def _call(self, call: Call, c: Patterns) -> Patterns:
+        """Return what a call of a unit makes of each element."""
+
+    def _perform(self, schedule: Schedule, operation: Operation, values: dict[int, Patterns]) -> Patterns:
+        match operation:
+            case Operand():
+                return self.c
+            case Zero(fmt=fmt):
+                return np.zeros(self.c.shape, dtype=pattern_dtype(fmt))
+            case Call():
+                return self._call(operation, values[operation.c])
+            case _:
+                return self._elementwise(schedule, operation, values)
+
+    def _elementwise(self, schedule: Schedule, operation: Operation, values: dict[int, Patterns]) -> Patterns:
+        """Return what an operation outside the unit makes of each element, on arrays."""
+        taken = arguments(operation)
+        columns = [np.ravel(values[x]) for x in taken]
+        given = self._factor(operation)
+        quick = _as_fused(operation, columns, given, self.backend)
+        if quick is not None:
+            return quick.reshape(self.c.shape)
+        formats = [schedule.operations[x].fmt for x in taken]
+        result = np.empty(self.c.size, dtype=pattern_dtype(operation.fmt))
+        arithmetic: Arithmetic[Any, Any] = Arithmetic(ARRAYS)
+        for first in range(0, len(result), CHUNK_ROWS):
+            rows = slice(first, first + CHUNK_ROWS)
+            held = {
+                x: as_number(f, ARRAYS.from_patterns(column[rows], f.bits))
+                for x, f, column in zip(taken, formats, columns, strict=True)
+            }
+            numbers = _Places(held)
+            found = perform(arithmetic, operation, "", numbers, Elements((), (), next(iter(held.values()))))
+            result[rows] = found.word.data
+        return result.reshape(self.c.shape)
+
+    def _factor(self, operation: Operation) -> Patterns | None:
+        """Return the factor operand that an operation takes, one for each element; None if it takes none."""
+        match operation:
+            case Multiply(factor=Factor(index=index)):
+                if self.factors is None:
+                    raise OperandError("a factor of the plan is an operand, and no factors are given")
+                of_rows = self.factors[:, index].reshape(-1, *[1] * (self.c.ndim - 1))
+                return np.ravel(np.broadcast_to(of_rows, self.c.shape))
+            case _:
+                return None
+
+
+@dataclass(frozen=True)
+class _Product(_Run):
+    """A matrix product: a (m, k), b (k, n) and c (m, n)."""
+
+    a: Patterns
+    b: Patterns
+    scales: tuple[Patterns | None, Patterns | None]
+    jobs: int
+
+    def _call(self, call: Call, c: Patterns) -> Patterns:
+        """Return the product over the elements of k of a call, added to ``c``."""
+        at = _places(call.ks)
+        a, b = np.ascontiguousarray(self.a[:, at]), np.ascontiguousarray(self.b[at])
+        if call.algorithm is not None:
+            return multiply_by_algorithm(find_algorithm(call.algorithm), call.unit, a, b, c)
+        unit, blocks = call.unit, _places(call.blocks) if call.blocks else slice(0, 0)
+        scale_a, scale_b = self.scales
+        of_a = None if scale_a is None else np.ascontiguousarray(scale_a[:, blocks])
+        of_b = None if scale_b is None else np.ascontiguousarray(scale_b[blocks])
+        dots = c.size * -(-len(call.ks) // unit.k)
+
+        def matrices() -> Matrices:
+            from mmaproof.smt.native.matrices import Matrices  # noqa: PLC0415  (loads LLVM)
+
+            return Matrices(a, b, np.ascontiguousarray(c), of_a, of_b)
+
+        product = product_natively(unit, dots, matrices, jobs=self.jobs, backend=self.backend)
+        return _by_tiles(unit, a, b, c, of_a, of_b) if product is None else product
+
+
+@dataclass(frozen=True)
+class _Rows(_Run):
+    """Dot products: one for each row."""
+
+    batch: OperandBatch
+
+    def _call(self, call: Call, c: Patterns) -> Patterns:
+        """Return the dot products over the elements of k of a call, added to ``c``."""
+        at, given = _places(call.ks), self.batch
+        blocks = _places(call.blocks) if call.blocks else slice(0, 0)
+        scales = [None if x is None else x[:, blocks] for x in (given.scale_a, given.scale_b)]
+        batch = OperandBatch(given.a[:, at], given.b[:, at], c, *scales)
+        if call.algorithm is None:
+            return evaluate_batch(call.unit, batch, backend=self.backend)
+        arithmetic: Arithmetic[Any, Any] = Arithmetic(ARRAYS)
+        d = np.empty(c.shape, dtype=pattern_dtype(call.fmt))
+        for first in range(0, len(d), CHUNK_ROWS):
+            part = batch.select(slice(first, first + CHUNK_ROWS))
+            a, b = (_numbers(_FP32, x.T) for x in (part.a, part.b))
+            (start,) = _numbers(_FP32, part.c[np.newaxis])
+            found = find_algorithm(call.algorithm).run(arithmetic, call.unit, a, b, start)
+            d[first : first + CHUNK_ROWS] = found.word.data
+        return d
+
+
+def _as_fused(
+    operation: Operation, columns: Sequence[Patterns], given: Patterns | None, backend: Backend | str | None
+) -> Patterns | None:
+    """Return the result of an addition or a product that is also one fused multiply-add, for which there is a design.
+
+    ``given`` are the factors of a product with an operand.
+
+    ``x * 1 + y`` rounded once is ``x + y``, and ``x * factor + (-0)`` is ``x * factor``: signs of zeros are the same
+    too. None for other operations.
+    """
+    fmt, factor = operation.fmt, given
+    match operation:
+        case Add(rounding=Rounding.RNE) if fmt.name in FUSED:
+            x, y = columns
+            factor = np.full_like(x, fmt.encode(1))
+        case Multiply(factor=by) if fmt.name in FUSED:
+            (x,) = columns
+            factor = np.full_like(x, by) if isinstance(by, int) else given
+            y = np.full_like(x, 1 << fmt.sign_position)
+        case MultiplyAdd(factor=by):
+            x, y = columns
+            factor = np.full_like(x, by)
+        case _:
+            return None
+    if factor is None:
+        raise OperandError("a factor of the plan is an operand, and no factors are given")
+    batch = OperandBatch(x[:, np.newaxis], factor[:, np.newaxis], y)
+    return evaluate_batch(find_design(FUSED[fmt.name]), batch, backend=backend)
+
+
+class _Places(Sequence[Any]):
+    """Numbers by their index in a schedule, of which only some are there."""
+
+    def __init__(self, held: dict[int, Number[Any]]) -> None:
+        self._held = held
+
+    def __len__(self) -> int:
+        return max(self._held, default=-1) + 1
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._held[index]
+
+
+def _places(ks: Sequence[int]) -> Any:
+    """Return an index of the elements of k: a slice where they are consecutive."""
+    if list(ks) == list(range(ks[0], ks[0] + len(ks))):
+        return slice(ks[0], ks[0] + len(ks))
+    return np.array(ks)
+
+
+def _by_tiles(
+    unit: Design, a: Patterns, b: Patterns, c: Patterns, scale_a: Patterns | None, scale_b: Patterns | None
+) -> Patterns:
+    """Return a product on arrays, tile by tile."""
+    d = np.empty(c.shape, dtype=pattern_dtype(unit.d_format))
+    arithmetic = TileArithmetic(ARRAYS)
+    a_format, b_format, c_format, _ = unit.formats
+    scale = unit.scale_format
+    for top in range(0, len(a), TILE_ROWS):
+        rows = slice(top, top + TILE_ROWS)
+        first = _numbers(a_format, a[rows].T[:, :, np.newaxis])
+        of_a = [] if scale is None or scale_a is None else _numbers(scale, scale_a[rows].T[:, :, np.newaxis])
+        for left in range(0, b.shape[1], TILE_COLUMNS):
+            columns = slice(left, left + TILE_COLUMNS)
+            second = _numbers(b_format, b[:, columns][:, np.newaxis, :])
+            of_b = [] if scale is None or scale_b is None else _numbers(scale, scale_b[:, columns][:, np.newaxis, :])
+            (start,) = _numbers(c_format, c[np.newaxis, rows, columns])
+            d[rows, columns] = arithmetic.call("", unit, first, second, start, (of_a, of_b)).word.data
+    return d
+
+
+def _numbers(fmt: Format, patterns: Patterns) -> list[Number[Any]]:
+    return [as_number(fmt, ARRAYS.from_patterns(x, fmt.bits)) for x in patterns]

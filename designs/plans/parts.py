@@ -1,0 +1,207 @@
+"""Rules that divide the elements of k into parts: split-K, stream-K, promotion intervals, interleaves, blocks."""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Self
+
+from mmaproof.designs.errors import DesignError
+
+MOST_PARTS = 1 << 12
+"""The most parts that a rule may make."""
+
+
+class Parts(ABC):
+    """A rule that divides a sequence of elements of k into parts. ``str()`` gives the text that ``parse`` reads."""
+
+    ALLOWED: ClassVar[str]
+
+    @classmethod
+    @abstractmethod
+    def parse(cls, text: str) -> Self:
+        """Return the rule that ``text`` spells; ValueError where it spells none."""
+
+    @property
+    def most(self) -> int:
+        """The most parts that the rule makes of any number of elements."""
+        return MOST_PARTS
+
+    @abstractmethod
+    def cut(self, length: int, tile: int) -> Sequence[Sequence[int]]:
+        """Return the places of each part in a sequence of ``length``, whose tiles have ``tile`` elements.
+
+        Raises DesignError where the rule does not fit the length.
+        """
+
+    def divide(self, ks: Sequence[int], tile: int) -> list[tuple[int, ...]]:
+        """Return the elements of each part. Raises DesignError where the rule does not fit their number."""
+        places = self.cut(len(ks), tile)
+        if len(places) > MOST_PARTS:
+            raise DesignError(f"{self} makes {len(places)} parts of {len(ks)} elements: at most {MOST_PARTS}")
+        return [tuple(ks[i] for i in part) for part in places]
+
+
+def _ranges(sizes: Sequence[int]) -> list[range]:
+    ends = [sum(sizes[: i + 1]) for i in range(len(sizes))]
+    return [range(end - size, end) for size, end in zip(sizes, ends, strict=True)]
+
+
+def _positive(text: str) -> int:
+    if not re.fullmatch(r"[1-9][0-9]{0,8}", text):
+        raise ValueError(text)
+    return int(text)
+
+
+@dataclass(frozen=True, slots=True)
+class EqualParts(Parts):
+    """``count`` consecutive parts of as many whole tiles each; the last one may have fewer (CUTLASS, split-K)."""
+
+    count: int
+
+    ALLOWED: ClassVar[str] = "a number of parts"
+
+    def __str__(self) -> str:
+        return str(self.count)
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Return the rule; ValueError for anything but a positive number."""
+        return cls(_positive(text))
+
+    @property
+    def most(self) -> int:
+        """The number of parts."""
+        return self.count
+
+    def cut(self, length: int, tile: int) -> Sequence[Sequence[int]]:
+        """Return the parts; DesignError if one of them would be empty."""
+        tiles = -(-length // tile)
+        size = -(-tiles // self.count) * tile
+        if size * (self.count - 1) >= length:
+            raise DesignError(
+                f"{self.count} parts of k = {length} are too many: there are {tiles} tiles of {tile}, "
+                f"{size // tile} for each part, and a part would be empty"
+            )
+        return _ranges([min(size, length - at) for at in range(0, length, size)])
+
+
+@dataclass(frozen=True, slots=True)
+class Blocks(Parts):
+    """Consecutive blocks of ``size`` elements; the last one may be shorter."""
+
+    size: int
+
+    ALLOWED: ClassVar[str] = "a number of elements of k"
+
+    def __str__(self) -> str:
+        return str(self.size)
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Return the rule; ValueError for anything but a positive number."""
+        return cls(_positive(text))
+
+    def cut(self, length: int, tile: int) -> Sequence[Sequence[int]]:
+        """Return the blocks."""
+        return _ranges([min(self.size, length - at) for at in range(0, length, self.size)])
+
+
+@dataclass(frozen=True, slots=True)
+class StatedParts(Parts):
+    """Consecutive parts of the stated sizes, which must add up to K, as stream-K gives them to workers."""
+
+    sizes: tuple[int, ...]
+
+    ALLOWED: ClassVar[str] = "the sizes of all parts, joined by dots, such as 96.32"
+
+    def __str__(self) -> str:
+        return ".".join(map(str, self.sizes))
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Return the rule; ValueError for anything but positive numbers joined by dots."""
+        return cls(tuple(map(_positive, text.split("."))))
+
+    @property
+    def most(self) -> int:
+        """The number of parts."""
+        return len(self.sizes)
+
+    def cut(self, length: int, tile: int) -> Sequence[Sequence[int]]:
+        """Return the parts; DesignError if they do not add up to ``length``."""
+        if sum(self.sizes) != length:
+            raise DesignError(f"parts of {self} elements are {sum(self.sizes)} in all, and there are {length}")
+        return _ranges(self.sizes)
+
+
+@dataclass(frozen=True, slots=True)
+class Interleaved(Parts):
+    """``count`` parts that take turns of ``step`` elements: part i has the turns i, i + count, i + 2 count, ..."""
+
+    count: int
+    step: int
+
+    ALLOWED: ClassVar[str] = "COUNTxSTEP: so many parts take turns of STEP elements, such as 4x16"
+
+    def __str__(self) -> str:
+        return f"{self.count}x{self.step}"
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Return the rule; ValueError for anything but two positive numbers joined by x."""
+        count, cross, step = text.partition("x")
+        if not cross:
+            raise ValueError(text)
+        return cls(_positive(count), _positive(step))
+
+    @property
+    def most(self) -> int:
+        """The number of parts."""
+        return self.count
+
+    def cut(self, length: int, tile: int) -> Sequence[Sequence[int]]:
+        """Return the parts; DesignError if one of them would be empty."""
+        if (self.count - 1) * self.step >= length:
+            raise DesignError(f"{self.count} parts in turns of {self.step} are too many for {length} elements")
+        return [[i for i in range(length) if i // self.step % self.count == part] for part in range(self.count)]
+
+
+@dataclass(frozen=True, slots=True)
+class HalvedBlocks(Parts):
+    """Consecutive blocks of ``size``; what is left is halved where it is between one block and two (OpenBLAS).
+
+    The half is rounded up to a multiple of ``unroll`` (OpenBLAS, driver/level3/level3.c: min_l, GEMM_Q).
+    """
+
+    size: int
+    unroll: int
+
+    ALLOWED: ClassVar[str] = "SIZExUNROLL: blocks of SIZE, the last two of about half, in multiples of UNROLL"
+
+    def __str__(self) -> str:
+        return f"{self.size}x{self.unroll}"
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Return the rule; ValueError for anything but two positive numbers joined by x."""
+        size, cross, unroll = text.partition("x")
+        if not cross:
+            raise ValueError(text)
+        return cls(_positive(size), _positive(unroll))
+
+    def cut(self, length: int, tile: int) -> Sequence[Sequence[int]]:
+        """Return the blocks."""
+        sizes: list[int] = []
+        left = length
+        while left:
+            size = left
+            if left >= 2 * self.size:
+                size = self.size
+            elif left > self.size:
+                size = min(-(-(left // 2) // self.unroll) * self.unroll, left)
+            sizes.append(size)
+            left -= size
+        return _ranges(sizes)
