@@ -32,13 +32,18 @@ SECONDS = 300.0
 MEMORY_BYTES = 8 << 30
 """How much memory it may take by default."""
 
+MOST_FLAT_CELLS = 600_000
+"""More cells are not optimised: that takes minutes, and what is left of them is too much for a proof."""
+
 FACTS_ABOUT_X = "undefined bits are kept: proc -noopt, opt_expr -keepdc; no setundef, opt_dff or opt_share"
 """What a report says about Yosys options that exploit undefined bits."""
 
 _PASSES = (
     "hierarchy -check -top {top}",
+    f"select -assert-max {MOST_FLAT_CELLS} t:*",
     "proc -noopt -norom",
     "flatten -noscopeinfo",
+    f"select -assert-max {MOST_FLAT_CELLS} t:*",
     "opt_expr -keepdc",
     "opt_merge",
     "opt_expr -keepdc",

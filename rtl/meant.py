@@ -6,7 +6,7 @@ from pathlib import Path
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.design import Design
-from mmaproof.designs.errors import DesignError
+from mmaproof.designs.errors import DesignError, InputError
 from mmaproof.rtl.unit import RtlUnit, read_unit
 from mmaproof.rtl.unit_file import read_unit_file
 
@@ -39,7 +39,15 @@ def named_design(name: str) -> Design:
     Raises as ``find_design`` and ``read_meant``.
     """
     path = name.removeprefix(RTL)
-    return find_design(name) if path == name else read_meant(path)[0].design
+    return find_design(name) if path == name else read_whole(path)[0].design
+
+
+def read_whole(path: str | Path) -> tuple[RtlUnit, Design | None]:
+    """Return what ``read_meant`` does, of a unit that computes d for every c. Raises InputError for one without c."""
+    unit, meant = read_meant(path)
+    if not unit.file.adds_c:
+        raise InputError(f"{path}: the unit has no c: `mmaproof rtl` can show, run, prove and check it, nothing else")
+    return unit, meant
 
 
 def in_one_pass(unit: Design, design: Design) -> Design:

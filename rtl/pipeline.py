@@ -6,7 +6,7 @@ not count, and neither do those from inputs that are free, because every age of 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from mmaproof.designs.circuit import Bit, Bits, Cell
 from mmaproof.designs.errors import InputError
@@ -56,8 +56,17 @@ class Structure:
 
     def _refuse_loops_without_register(self) -> None:
         loop = loop_among(self.cells - self.used.keys(), self.drivers, self.before)
+        if loop and self._only_chooses(loop):
+            raise InputError(
+                f"{self.path}: {named(self.module, loop)}: a value is kept where no branch assigns one: latches are "
+                "not covered: let every branch assign a value"
+            )
         if loop:
             raise InputError(f"{self.path}: a combinational loop through {named(self.module, loop)}")
+
+    def _only_chooses(self, loop: Sequence[int]) -> bool:
+        """Return whether the cells of a loop, registers aside, do nothing but choose."""
+        return all(self.module.cells[i].kind in _CHOICE for i in loop if i not in self.used)
 
     def refuse_feedback(self) -> None:
         """Raise InputError where d depends on registers that depend on themselves; it names them."""
@@ -65,8 +74,9 @@ class Structure:
         if loop:
             registers = [i for i in loop if i in self.used]
             raise InputError(
-                f"{self.path}: a feedback loop through {named(self.module, registers)}: a unit of several passes "
-                "states cycles under [clock], and no latency"
+                f"{self.path}: a feedback loop through {named(self.module, registers)}: of an enable tie the value "
+                "that writes; a unit of several passes states cycles under [clock], and no latency; memories that are "
+                "written are not covered"
             )
 
     def check_registers(self, clock: Bit | None, reset: Bits = ()) -> None:
@@ -108,7 +118,7 @@ def check_latency(structure: Structure, inputs: Mapping[str, Bits], latency: int
             registers = "no register" if not passed else named(structure.module, passed)
             raise InputError(
                 f"{structure.path}: [clock] latency = {latency}: a path from {operand} to d[{position}] has "
-                f"{count} registers: {registers}"
+                f"{count} register{'s' * (count != 1)}: {registers}"
             )
 
 

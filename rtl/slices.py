@@ -1,4 +1,7 @@
-"""Slices and concatenations of ports, as Verilog writes them: ``a``, ``a[3]``, ``a[15:0]``, ``{b_sign[3], b[7:1]}``."""
+"""Slices and concatenations of ports, as Verilog writes them: ``a``, ``a[3]``, ``a[15:0]``, ``{b_sign[3], b[7:1]}``.
+
+Of a result there are constants and repetitions, too, which make a narrow port as wide as a format: ``{{8{d[23]}}, d}``.
+"""
 
 from __future__ import annotations
 
@@ -11,15 +14,27 @@ from mmaproof.rtl.netlist import Port
 
 _SLICE = re.compile(r"\s*(?P<name>\\\S+ |[A-Za-z_][\w$.]*)\s*(?:\[\s*(?P<left>\d+)\s*(?::\s*(?P<right>\d+)\s*)?\])?\s*")
 _CONSTANT = re.compile(r"\s*(?P<width>\d+)'(?P<base>[bodhBODH])(?P<digits>[0-9a-fA-F_]+)\s*")
+_REPEATED = re.compile(r"\{\s*(?P<count>[1-9]\d{0,3})\s*(?P<of>\{[^{}]*\})\s*\}")
 _BASES = {"b": 2, "o": 8, "d": 10, "h": 16}
 
 
-def bits_of(expression: str, ports: Mapping[str, Port], where: str) -> Bits:
-    """Return the bits of an expression, the lowest first. Raises InputError, which begins with ``where``."""
+def bits_of(expression: str, ports: Mapping[str, Port], where: str, *, result: bool = False) -> Bits:
+    """Return the bits of an expression, the lowest first. Raises InputError, which begins with ``where``.
+
+    Only a ``result`` may have constants and repetitions.
+    """
     text = expression.strip()
     if text.startswith("{") and text.endswith("}"):
-        parts = [bits_of(part, ports, where) for part in text[1:-1].split(",")]
+        repeated = _REPEATED.fullmatch(text)
+        if result and repeated is not None:
+            return bits_of(repeated["of"], ports, where, result=True) * int(repeated["count"])
+        parts = [bits_of(part, ports, where, result=result) for part in _parts(text[1:-1])]
         return tuple(bit for part in reversed(parts) for bit in part)
+    constant = _CONSTANT.fullmatch(text)
+    if result and constant is not None:
+        width = int(constant["width"])
+        number = constant_of(text, width, where)
+        return tuple("1" if number >> i & 1 else "0" for i in range(width))
     found = _SLICE.fullmatch(text)
     if found is None:
         raise InputError(f"{where}: {expression!r} is no port, slice or concatenation, such as a[15:0] or {{x[3], y}}")
@@ -37,6 +52,18 @@ def bits_of(expression: str, ports: Mapping[str, Port], where: str) -> Bits:
             f"{where}: {text} is not within port {name} of {len(port.bits)} bits, which are {port.declared}"
         )
     return port.bits[right : left + 1]
+
+
+def _parts(text: str) -> list[str]:
+    """Return what commas separate, those within braces aside."""
+    parts, depth = [""], 0
+    for character in text:
+        depth += (character == "{") - (character == "}")
+        if character == "," and not depth:
+            parts.append("")
+        else:
+            parts[-1] += character
+    return parts
 
 
 def constant_of(value: int | str, width: int, where: str) -> int:

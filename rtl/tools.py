@@ -56,7 +56,9 @@ def run_tool(
     try:
         printed = Printed(*child.communicate(timeout=limits.seconds))
     except subprocess.TimeoutExpired as problem:
-        raise InputError(f"{unit.path}: elaboration takes longer than {limits.seconds:g} s") from problem
+        raise InputError(
+            f"{unit.path}: elaboration takes longer than {limits.seconds:g} s: give a smaller unit as top module"
+        ) from problem
     finally:
         _end(child)
     log = printed.log
@@ -64,6 +66,12 @@ def run_tool(
         errors = _errors(log)
         if child.returncode == -signal.SIGKILL or any(text in log for text in _OUT_OF_MEMORY):
             raise InputError(f"{unit.path}: elaboration takes more than {limits.memory_bytes >> 20} MiB of memory")
+        too_many = _TOO_MANY.search(log)
+        if too_many:
+            raise InputError(
+                f"{unit.path}: {unit.top} has {too_many[1]} cells, and more than {too_many[2]} are not even optimised: "
+                "a proof about so many would not end; give a smaller unit as top module"
+            )
         if errors:
             raise InputError(f"{unit.path}: " + "; ".join(errors))
         if child.returncode < 0:
@@ -88,6 +96,7 @@ def _end(child: subprocess.Popen[str]) -> None:
 
 
 _OUT_OF_MEMORY = ("bad_alloc", "MemoryError", "failed to map segment", "annot allocate memory")
+_TOO_MANY = re.compile(r"Assertion failed: selection contains (\d+) elements, more than the maximum number (\d+)")
 _WHERE = r"(?P<where>\S.*?:\d+(?::\d+)?)"
 _ERROR = re.compile(rf"(?:{_WHERE}: ?)?(?:ERROR|error): ?(?P<what>.*)")
 _ERROR_OF_GHDL = re.compile(rf"{_WHERE}:(?! ?(?i:warning|note):) ?(?:error: ?)?(?P<what>.*)")

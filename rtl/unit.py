@@ -20,9 +20,11 @@ from mmaproof.rtl.netlist import MOST_CELLS, Module, Port, read_module, with_con
 from mmaproof.rtl.pipeline import Structure, check_latency
 from mmaproof.rtl.slices import bits_of, constant_of
 from mmaproof.rtl.unit_file import UnitFile, read_unit_file
+from mmaproof.rtl.unpacked import ascending_ports
 from mmaproof.rtl.unroll import Start, circuit_of
 
 PRIORITY = "where items of a case statement marked unique or parallel overlap, the first one counts"
+WITHOUT_C = "the unit has no c: it is asked about where c = +0"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +60,11 @@ class RtlUnit:
     """the ports of the top module, as they are declared"""
 
     @property
+    def where(self) -> tuple[str, ...]:
+        """The preconditions of every question about it: c is +0 where it has no accumulator."""
+        return () if self.file.adds_c else ("c=0x0",)
+
+    @property
     def circuit(self) -> Circuit:
         """The circuit of its design."""
         if not isinstance(self.design.step, NetlistStep):
@@ -91,6 +98,11 @@ def read_unit(
     _check_complete(file, module, inputs, free)
     module = replace(module, unknown=dict(module.unknown) | free)
     circuit, registers, said = _circuit(file, module, inputs, result, most_cells)
+    said += [
+        f"{operand} is a whole unpacked port {declared}: packed, its first element is the highest, so k = 0 is the "
+        "last one"
+        for operand, declared in ascending_ports(file)
+    ]
     name = Path(path).as_posix()
     try:
         step = NetlistStep(L=products, circuit=replace(circuit, name=name))
@@ -107,7 +119,7 @@ def read_unit(
         registers,
         0 if file.clock is None else file.clock.latency,
         {n: len(bits) for n, bits in circuit.unknown.items()},
-        (FACTS_ABOUT_X, PRIORITY, *said, *(f"tied: {x}" for x in tied)),
+        (FACTS_ABOUT_X, PRIORITY, *said, *(f"tied: {x}" for x in tied), *(() if file.adds_c else (WITHOUT_C,))),
         netlist.warnings,
     )
     return RtlUnit(file, design, report, declared)
@@ -121,6 +133,8 @@ def _signature(file: UnitFile, given: Signature | None) -> Signature:
             found[name] = _format(file, name)
         elif given is not None:
             found[name] = getattr(given, name)
+        elif name == "c" and not file.adds_c and "d" in file.formats:
+            found[name] = _format(file, "d")
         else:
             raise InputError(f"{file.path}: [formats] {name}: its format is not stated, and no design is given")
     has_scales = "scale_a" in file.ports
@@ -163,15 +177,15 @@ def _tied(file: UnitFile, module: Module) -> tuple[Module, list[str]]:
 
 def _elements(file: UnitFile, key: str, fmt: Format, ports: Mapping[str, Port], count: int | None) -> list[Bits]:
     """Return the bits of each element of an operand, the lowest first."""
-    stated = file.ports[key]
+    stated, is_d = file.ports[key], key == "d"
     where = f"{file.path}: [ports] {key}"
     if isinstance(stated, str):
-        bits = bits_of(stated, ports, where)
+        bits = bits_of(stated, ports, where, result=is_d)
         if len(bits) % fmt.bits or not bits:
             raise InputError(f"{where}: {stated} has {len(bits)} bits, and {fmt.name} has {fmt.bits}")
         found = [bits[i : i + fmt.bits] for i in range(0, len(bits), fmt.bits)]
     else:
-        found = [bits_of(x, ports, f"{where}[{i}]") for i, x in enumerate(stated)]
+        found = [bits_of(x, ports, f"{where}[{i}]", result=is_d) for i, x in enumerate(stated)]
         for i, bits in enumerate(found):
             if len(bits) not in (fmt.bits, fmt.bits - fmt.ignored_bits):
                 others = f" ({fmt.bits - fmt.ignored_bits} without those ignored)" if fmt.ignored_bits else ""
@@ -191,7 +205,9 @@ def _inputs(file: UnitFile, signature: Signature, module: Module) -> tuple[dict[
     b = _elements(file, "b", signature.b, ports, len(a))
     found = {f"a{i}": _whole(bits, signature.a, unread) for i, bits in enumerate(a)}
     found |= {f"b{i}": _whole(bits, signature.b, unread) for i, bits in enumerate(b)}
-    found["c"] = _elements(file, "c", signature.c, ports, 1)[0]
+    found["c"] = (
+        _elements(file, "c", signature.c, ports, 1)[0] if file.adds_c else tuple(islice(unread, signature.c.bits))
+    )
     if signature.scale is not None and signature.block is not None:
         if len(a) % signature.block:
             raise InputError(f"{file.path}: block: {signature.block} does not divide the {len(a)} products")
@@ -227,8 +243,8 @@ def _check_complete(file: UnitFile, module: Module, inputs: Mapping[str, Bits], 
         if port.direction == "input" and port.name not in clock and missing:
             what = port.name if len(missing) == len(port.bits) else f"{port.name}[{port.index(missing[0])}]"
             raise InputError(
-                f"{file.path}: input {what} ({len(port.bits)} bits) is no operand: map it under [ports], tie it under "
-                "[tied], or list it as free, if it must not matter"
+                f"{file.path}: input {what} ({len(port.bits)} bit{'s' * (len(port.bits) != 1)}) is no operand: map it "
+                "under [ports], tie it under [tied], or list it as free, if it must not matter"
             )
 
 

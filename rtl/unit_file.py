@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from mmaproof.designs.errors import InputError, did_you_mean
+from mmaproof.designs.files import why_unreadable
 
 OPERANDS = ("a", "b", "c", "d", "scale_a", "scale_b")
 """What ports are mapped to."""
@@ -34,7 +35,8 @@ class Clock:
 class UnitFile:
     """The content of a UNIT.toml. Paths are as written, relative to its folder.
 
-    ``ports`` has one expression for a packed port, or a list of one for each element.
+    ``ports`` has one expression for a packed port, or a list of one for each element. A unit without an accumulator has
+    no c.
     """
 
     path: Path
@@ -52,6 +54,11 @@ class UnitFile:
     clock: Clock | None = None
 
     @property
+    def adds_c(self) -> bool:
+        """Whether the unit has an accumulator."""
+        return "c" in self.ports
+
+    @property
     def folder(self) -> Path:
         """The folder that paths are relative to."""
         return self.path.parent
@@ -62,7 +69,7 @@ def read_unit_file(path: Path) -> UnitFile:
     try:
         held = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as problem:
-        raise InputError(f"{path}: {problem.strerror or problem}") from problem
+        raise InputError(f"{path}: {why_unreadable(path, problem)}") from problem
     except UnicodeDecodeError as problem:
         raise InputError(f"{path}: not UTF-8 text") from problem
     except tomllib.TOMLDecodeError as problem:
@@ -163,7 +170,7 @@ class _Reader:
                 found[key] = self.texts(key)
             else:
                 found[key] = str(self.text(key))
-        for key in "abcd":
+        for key in "abd":
             if not found.get(key):
                 raise self.wrong(key, "which port, or which slices of ports, it is has to be stated")
         if ("scale_a" in found) is not ("scale_b" in found):

@@ -1,4 +1,4 @@
-"""A design evaluated on concrete operands: one element on integers, many elements by the fastest backend."""
+"""A design evaluated on many elements by the fastest backend. Those of one are in ``trace``, and offered here, too."""
 
 from __future__ import annotations
 
@@ -8,47 +8,25 @@ from typing import TYPE_CHECKING, assert_never
 import numpy as np
 import numpy.typing as npt
 
+from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import InputError
 from mmaproof.designs.formats import Format
-from mmaproof.designs.operands import OperandBatch, Operands, Patterns, pattern_dtype
+from mmaproof.designs.operands import OperandBatch, Patterns, pattern_dtype
 from mmaproof.smt.algebra.code import TooWideError
-from mmaproof.smt.algebra.integers import IntegerAlgebra
 from mmaproof.smt.arrays import ARRAYS, CHUNK_ROWS, evaluate_on_arrays
 from mmaproof.smt.backends import Backend, note_once, wanted_backend
 from mmaproof.smt.native import paying
-from mmaproof.smt.semantics import DotProduct, OperandWords, dot_product_accumulate, equal_results
+from mmaproof.smt.semantics import equal_results
+from mmaproof.smt.trace import evaluate, trace
 
 if TYPE_CHECKING:
     from mmaproof.smt.native.matrices import Matrices
 
-_INTEGERS = IntegerAlgebra()
+__all__ = ["equal_patterns", "evaluate", "evaluate_batch", "product_natively", "trace", "without_native_code"]
 
 
-def trace(design: Design, operands: Operands) -> DotProduct[int, bool]:
-    """Return result and signals of ``design`` on one element, computed on integers.
-
-    Raises OperandError where the operands do not fit the design.
-    """
-    operands.check(design)
-    a, b, c, _ = design.formats
-    scale_bits = 0 if design.scale_format is None else design.scale_format.bits
-    words = OperandWords(
-        [_INTEGERS.unsigned(x, a.bits) for x in operands.a],
-        [_INTEGERS.unsigned(x, b.bits) for x in operands.b],
-        _INTEGERS.unsigned(operands.c, c.bits),
-        [_INTEGERS.unsigned(x, scale_bits) for x in operands.scale_a],
-        [_INTEGERS.unsigned(x, scale_bits) for x in operands.scale_b],
-    )
-    return dot_product_accumulate(design, _INTEGERS, words)
-
-
-def evaluate(design: Design, operands: Operands) -> int:
-    """Return the pattern of d of ``design`` on one element, computed on integers."""
-    return trace(design, operands).d.data
-
-
-def evaluate_batch(design: Design, batch: OperandBatch, *, backend: Backend | str | None = None) -> Patterns:
+def evaluate_batch(design: Design | str, batch: OperandBatch, *, backend: Backend | str | None = None) -> Patterns:
     """Return the patterns of d, shape (rows,), by the backend given, or the one that ``MMAPROOF_BACKEND`` names.
 
     Where neither says, native code computes them if it is installed and pays, and arrays otherwise. Raises
@@ -56,6 +34,7 @@ def evaluate_batch(design: Design, batch: OperandBatch, *, backend: Backend | st
     llvmlite is missing, InputError where ``backend`` is native and the design has numbers that are too wide for that.
     If it is the environment that names native code, arrays compute such a design, and a note says so.
     """
+    design = find_design(design)
     batch.check(design)
     match wanted_backend(backend):
         case Backend.INTEGERS:

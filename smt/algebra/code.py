@@ -32,10 +32,15 @@ class Value(NamedTuple):
 def lane(least: int, largest: int) -> int:
     """Return the width of the narrowest lane that holds an interval. Raises TooWideError where there is none."""
     for bits in LANES:
-        if (largest < 1 << bits) if least >= 0 else (-(1 << (bits - 1)) <= least and largest < 1 << (bits - 1)):
+        if fits(bits, least, largest):
             return bits
     needed = max((x if x >= 0 else ~x).bit_length() for x in (least, largest)) + (least < 0)
     raise TooWideError(f"a number needs {needed} bits, and there are no words of more than {LANES[-1]} bits")
+
+
+def fits(bits: int, least: int, largest: int) -> bool:
+    """Return whether words of ``bits`` hold an interval, in two's complement where it has negative numbers."""
+    return largest < 1 << bits if least >= 0 else -(1 << (bits - 1)) <= least and largest < 1 << (bits - 1)
 
 
 class CodeAlgebra(Algebra[Value, Node]):
@@ -45,12 +50,16 @@ class CodeAlgebra(Algebra[Value, Node]):
         self.graph = Graph()
         self._assumed: dict[Node, tuple[int, int]] = {}
 
+    def _lane(self, least: int, largest: int) -> int:
+        """Return the width of the words that hold an interval."""
+        return lane(least, largest)
+
     # --- what is known from outside ---------------------------------------------------------------------------
 
     def symbol(self, name: str, width: int) -> Word[Value]:
         """Return the unsigned input ``name``."""
         largest = mask(width)
-        return Word(Value(self.graph.input(name, width, lane(0, largest)), 0, largest), width, False, self)
+        return Word(Value(self.graph.input(name, width, self._lane(0, largest)), 0, largest), width, False, self)
 
     def assume(self, truth: Truth[Node], holds: bool) -> None:
         """Take for granted that a truth value is always ``holds``, wherever it occurs from now on."""
@@ -76,7 +85,7 @@ class CodeAlgebra(Algebra[Value, Node]):
         return Value(node, least, largest)
 
     def _number(self, number: int) -> Value:
-        return Value(self.graph.constant(number, lane(number, number)), number, number)
+        return Value(self.graph.constant(number, self._lane(number, number)), number, number)
 
     def _in_lane(self, x: Value, bits: int) -> Node:
         """Return the number, modulo 2**bits, as a word of ``bits``."""
@@ -90,7 +99,7 @@ class CodeAlgebra(Algebra[Value, Node]):
 
     def _modular(self, op: Op, x: Value, y: Value, least: int, largest: int) -> Value:
         """Return x op y, an operation that is exact modulo any power of two, of a result within an interval."""
-        bits = lane(least, largest)
+        bits = self._lane(least, largest)
         return self._value(self.graph.node(op, (self._in_lane(x, bits), self._in_lane(y, bits)), bits), least, largest)
 
     def _within(self, x: Value, least: int, largest: int) -> Value:
@@ -98,7 +107,7 @@ class CodeAlgebra(Algebra[Value, Node]):
         least, largest = max(x.least, least), min(x.largest, largest)
         if x.node.is_constant or (least, largest) == (x.least, x.largest) or least > largest:
             return x
-        bits = min(lane(least, largest), x.node.bits)
+        bits = min(self._lane(least, largest), x.node.bits)
         return self._value(self._in_lane(x, bits), least, largest)
 
     def _bit(self, condition: Node, bits: int = LANES[0]) -> Value:
@@ -177,7 +186,7 @@ class CodeAlgebra(Algebra[Value, Node]):
         if not places or x.node.is_constant:
             return self._number(x.least << places) if places else x
         least, largest = x.least << places, x.largest << places
-        bits = lane(least, largest)
+        bits = self._lane(least, largest)
         if x.node.op is Op.MULTIPLY and x.node.bits == bits and x.least >= 0:
             # of a product, one factor moves: where both are unpacked before they meet, that costs nothing
             y, z = x.node.operands
@@ -195,7 +204,7 @@ class CodeAlgebra(Algebra[Value, Node]):
         value, places = x.data, amount.data
         ends = [v << p for v in (value.least, value.largest) for p in (places.least, places.largest)]
         least, largest = min(ends), max(ends)
-        bits = lane(least, largest)
+        bits = self._lane(least, largest)
         node = self.graph.node(Op.SHIFT_LEFT, (self._in_lane(value, bits), self._in_lane(places, bits)), bits)
         width = x.width + (1 << amount.width) - 1
         return Word(self._value(node, least, largest), width, x.signed, self)
@@ -213,7 +222,7 @@ class CodeAlgebra(Algebra[Value, Node]):
 
     def _moved_right(self, x: Value, amount: Value) -> tuple[Node, Node, Node]:
         """Return x in a lane in which a shift by the whole lane but one leaves no bit, the amount there, the result."""
-        bits = max(lane(0, 2 * x.largest + 1), x.node.bits) if x.least >= 0 else x.node.bits
+        bits = max(self._lane(0, 2 * x.largest + 1), x.node.bits) if x.least >= 0 else x.node.bits
         node, places = self._in_lane(x, bits), self._at_most(amount, bits - 1)
         op = Op.SHIFT_RIGHT_SIGNED if x.least < 0 else Op.SHIFT_RIGHT
         by = self._in_lane(places, bits)
@@ -271,7 +280,7 @@ class CodeAlgebra(Algebra[Value, Node]):
         if x.least >= 0 and x.largest <= kept:
             return x
         largest = min(kept, x.largest) if x.least >= 0 else kept
-        bits = max(x.node.bits, lane(0, kept)) if x.least < 0 else x.node.bits
+        bits = max(x.node.bits, self._lane(0, kept)) if x.least < 0 else x.node.bits
         node = self.graph.node(Op.AND, (self._in_lane(x, bits), self.graph.constant(kept, bits)), bits)
         return self._within(self._value(node, 0, mask(bits)), 0, largest)
 
@@ -280,7 +289,7 @@ class CodeAlgebra(Algebra[Value, Node]):
         if x.node.is_constant:
             by = width - x.least.bit_length()
             return self._number(x.least << by), self._number(by if x.least else all_ones)
-        bits = lane(0, mask(width))
+        bits = self._lane(0, mask(width))
         node, surplus = self._in_lane(x, bits), bits - width
         nonzero = node if x.least else self.graph.node(Op.OR, (node, self.graph.constant(1, bits)), bits)
         least, most = width - x.largest.bit_length(), width - max(x.least.bit_length(), 1)
@@ -326,7 +335,7 @@ class CodeAlgebra(Algebra[Value, Node]):
         if x.node.is_constant:
             return self._number(signed(x.least & mask(width), width))
         half = 1 << (width - 1)
-        bits = lane(-half, half - 1)
+        bits = self._lane(-half, half - 1)
         node, spare = self._in_lane(x, bits), bits - width
         if spare:
             by = self.graph.constant(spare, bits)
@@ -341,7 +350,7 @@ class CodeAlgebra(Algebra[Value, Node]):
     def _add_up(self, xs: list[Value], widths: list[int], width: int, wraps: bool) -> Value:
         half = 1 << (width - 1)
         if wraps and not -half <= sum(x.least for x in xs) <= sum(x.largest for x in xs) < half:
-            bits = lane(-half, half - 1)
+            bits = self._lane(-half, half - 1)
             nodes = [self._in_lane(x, bits) for x in xs]
             while len(nodes) > 1:
                 pairs = [nodes[i : i + 2] for i in range(0, len(nodes), 2)]
@@ -412,7 +421,7 @@ class CodeAlgebra(Algebra[Value, Node]):
 
     def _wrapped(self, op: Op, x: Value, y: Value, width: int) -> Value:
         """Return x op y modulo 2**width, of an operation that is exact modulo any power of two."""
-        bits = lane(0, mask(width))
+        bits = self._lane(0, mask(width))
         return self._masked(self._modular(op, x, y, 0, mask(bits)), mask(width))
 
     def _shift_left_within(self, x: Value, width: int, amount: Value, amount_width: int) -> Value:
@@ -420,7 +429,7 @@ class CodeAlgebra(Algebra[Value, Node]):
             return self._number(0)
         # a largest number that loses bits says nothing about the others
         largest = min(x.largest << min(amount.largest, width), mask(width))
-        bits = lane(0, mask(width))
+        bits = self._lane(0, mask(width))
         places = self._at_most(amount, bits - 1)
         node = self.graph.node(Op.SHIFT_LEFT, (self._in_lane(x, bits), self._in_lane(places, bits)), bits)
         moved = self._within(self._masked(self._value(node, 0, mask(bits)), mask(width)), 0, largest)
@@ -449,7 +458,7 @@ class CodeAlgebra(Algebra[Value, Node]):
 
     def _compared(self, op: Op, op_signed: Op, x: Value, y: Value) -> Node:
         least = min(x.least, y.least)
-        bits = lane(least, max(x.largest, y.largest))
+        bits = self._lane(least, max(x.largest, y.largest))
         operands = (self._in_lane(x, bits), self._in_lane(y, bits))
         return self._truth_node(self.graph.node(op_signed if least < 0 else op, operands, 1))
 
@@ -469,7 +478,7 @@ class CodeAlgebra(Algebra[Value, Node]):
         if (x.least, x.largest, y.least, y.largest) in ((1, 1, 0, 0), (0, 0, 1, 1)):
             return self._bit(condition if x.least else self._not(condition))
         least, largest = min(x.least, y.least), max(x.largest, y.largest)
-        bits = lane(least, largest)
+        bits = self._lane(least, largest)
         node = self.graph.node(Op.SELECT, (condition, self._in_lane(x, bits), self._in_lane(y, bits)), bits)
         return self._value(node, least, largest)
 
@@ -479,7 +488,7 @@ class CodeAlgebra(Algebra[Value, Node]):
                 return one
         least, largest = max(x.least, y.least), max(x.largest, y.largest)
         lowest = min(x.least, y.least)
-        bits = lane(lowest, largest)
+        bits = self._lane(lowest, largest)
         op = Op.MAXIMUM_SIGNED if lowest < 0 else Op.MAXIMUM
         node = self.graph.node(op, (self._in_lane(x, bits), self._in_lane(y, bits)), bits)
         return self._value(node, least, largest)

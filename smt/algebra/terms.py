@@ -6,6 +6,7 @@ solvers; only choices with a constant condition are folded here.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from pysmt.environment import Environment
@@ -13,6 +14,9 @@ from pysmt.fnode import FNode
 
 from mmaproof.smt.algebra.protocol import Algebra, Word
 from mmaproof.smt.environment import default_environment
+
+WIDE = 128
+"""Bits of a word above which a shift by a variable amount is written out."""
 
 
 class TermAlgebra(Algebra[FNode, FNode]):
@@ -70,12 +74,31 @@ class TermAlgebra(Algebra[FNode, FNode]):
         return self._shift(shift, x, width, amount, amount_width)
 
     def _shift(self, shift: Any, x: FNode, width: int, amount: FNode, amount_width: int) -> FNode:
+        if width > WIDE and not amount.is_constant():
+            return self._shift_in_steps(shift, x, width, amount, amount_width)
         if amount_width <= width:
             return shift(x, self._extend(amount, amount_width, width, False) if amount_width < width else amount)
         # SMT-LIB wants an amount of the operand's width; one that does not fit shifts everything out
         beyond = self._terms.BVUGE(amount, self._constant(width, amount_width))
         most = self._constant(min(width, (1 << width) - 1), width)
         return shift(x, self._terms.Ite(beyond, most, self._terms.BVExtract(amount, 0, width - 1)))
+
+    def _shift_in_steps(self, shift: Any, x: FNode, width: int, amount: FNode, amount_width: int) -> FNode:
+        """Return a wide word shifted by each bit of the amount, the highest one first, as ``_normalise`` goes.
+
+        Two such words are alike step by step. Solvers shift by the lowest bit first, and if one word is shifted and the
+        other one normalised, they have to find out that the order of a thousand choices at each step does not matter.
+        """
+        steps = min((width - 1).bit_length(), amount_width)
+        if steps < amount_width:
+            beyond = self._extract(amount, amount_width, amount_width - 1, steps)
+            is_near = self._equal(beyond, self._constant(0, amount_width - steps))
+            x = self._terms.Ite(is_near, x, shift(x, self._constant(width, width)))
+        for step in reversed(range(steps)):
+            bit = self._extract(amount, amount_width, step, step)
+            moved = shift(x, self._constant(1 << step, width))
+            x = self._terms.Ite(self._equal(bit, self._constant(1, 1)), moved, x)
+        return x
 
     def _any_below(self, x: FNode, width: int, amount: FNode, amount_width: int) -> FNode:
         kept = self._shift(self._terms.BVLShl, self._constant(-1, width), width, amount, amount_width)
@@ -128,6 +151,14 @@ class TermAlgebra(Algebra[FNode, FNode]):
         m = self._terms
         either = m.BVOr(m.BVOr(m.BVAnd(x, y), m.BVAnd(x, z)), m.BVAnd(y, z))
         return m.BVXor(m.BVXor(x, y), z), self._shift_left(either, 1, width)
+
+    def compressor(self, x: FNode, y: FNode, z: FNode, width: int) -> tuple[FNode, FNode]:
+        """Return the two terms that a carry-save adder makes of three words of so many bits."""
+        return self._compress(x, y, z, width)
+
+    def in_one_width(self, words: Sequence[Word[FNode]], width: int) -> tuple[FNode, ...]:
+        """Return the terms of the words of a sum in its width."""
+        return tuple(self._in_one_width([w.data for w in words], [w.width for w in words], width))
 
     def known_value(self, x: Word[FNode]) -> int | None:
         """Return the pattern of a constant, None for any other term."""

@@ -6,20 +6,15 @@ one an array of Python integers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Mapping, Sequence
 
 import numpy as np
-import numpy.typing as npt
 from pysmt.fnode import FNode
 
+from mmaproof.smt.proving.column_operators import FAST, FAST_BITS, Column, mask, signed
 from mmaproof.smt.proving.walk import bottom_up
 from mmaproof.smt.solving.operators import BY_NODE_TYPE, TRUTH
 from mmaproof.smt.solving.query import indices_of, width_of
-
-Column = npt.NDArray[Any]
-"""One value for each sample, without a sign; 0 or 1 for a truth value."""
-FAST_BITS: Final = 64
 
 
 class Columns:
@@ -46,8 +41,8 @@ class Columns:
             return _array([int(node.constant_value())] * len(self.rows), width)
         operator = BY_NODE_TYPE[node.node_type()]
         widths, indices = [width_of(x) for x in node.args()], tuple(indices_of(node))
-        if max(width, *widths) <= FAST_BITS and operator.name in _FAST:
-            return _FAST[operator.name](columns, widths, indices) & _mask(width)
+        if max(width, *widths) <= FAST_BITS and operator.name in FAST:
+            return FAST[operator.name](columns, widths, indices) & mask(width)
         whole = (1 << max(1, width)) - 1
         rows = zip(*([int(x) for x in column] for column in columns), strict=True)
         return _array([operator.evaluate(row, widths, indices) & whole for row in rows], width)
@@ -60,82 +55,8 @@ def signed_column(values: Column, width: int) -> Column:
     if width > FAST_BITS:
         half, whole = 1 << (width - 1), 1 << width
         return np.array([x - whole if x >= half else x for x in values], dtype=object)
-    return _signed(values, width)
+    return signed(values, width)
 
 
 def _array(values: list[int], width: int) -> Column:
     return np.array(values, dtype=np.uint64 if width <= FAST_BITS else object)
-
-
-def _mask(width: int) -> np.uint64:
-    return np.uint64((1 << max(1, width)) - 1)
-
-
-def _signed(values: Column, width: int) -> npt.NDArray[np.int64]:
-    places = np.uint64(FAST_BITS - width)
-    return (values << places).view(np.int64) >> np.int64(places)
-
-
-def _truth(values: npt.NDArray[np.bool_]) -> Column:
-    return values.astype(np.uint64)
-
-
-def _left(v: Sequence[Column], w: Sequence[int], i: Sequence[int]) -> Column:
-    places = np.minimum(v[1], np.uint64(FAST_BITS - 1))
-    return np.where(v[1] < np.uint64(w[0]), v[0] << places, np.uint64(0))
-
-
-def _right(v: Sequence[Column], w: Sequence[int], i: Sequence[int]) -> Column:
-    places = np.minimum(v[1], np.uint64(FAST_BITS - 1))
-    return np.where(v[1] < np.uint64(w[0]), v[0] >> places, np.uint64(0))
-
-
-def _right_signed(v: Sequence[Column], w: Sequence[int], i: Sequence[int]) -> Column:
-    places = np.minimum(v[1], np.uint64(FAST_BITS - 1)).astype(np.int64)
-    return (_signed(v[0], w[0]) >> places).view(np.uint64)
-
-
-def _extended(v: Sequence[Column], w: Sequence[int], i: Sequence[int]) -> Column:
-    return _signed(v[0], w[0]).view(np.uint64)
-
-
-def _all(v: Sequence[Column], w: Sequence[int], i: Sequence[int]) -> Column:
-    return np.asarray(np.bitwise_and.reduce(v))
-
-
-def _any(v: Sequence[Column], w: Sequence[int], i: Sequence[int]) -> Column:
-    return np.asarray(np.bitwise_or.reduce(v))
-
-
-_ONE: Final = np.uint64(1)
-_Fast = Callable[[Sequence[Column], Sequence[int], Sequence[int]], Column]
-# v is the values of the operands, w their widths, and i the indices; the caller keeps the bits that fit
-_FAST: Final[Mapping[str, _Fast]] = {
-    "not": lambda v, w, i: v[0] ^ _ONE,
-    "and": _all,
-    "or": _any,
-    "=>": lambda v, w, i: (v[0] ^ _ONE) | v[1],
-    "iff": lambda v, w, i: _truth(v[0] == v[1]),
-    "=": lambda v, w, i: _truth(v[0] == v[1]),
-    "ite": lambda v, w, i: np.where(v[0] == _ONE, v[1], v[2]),
-    "bvult": lambda v, w, i: _truth(v[0] < v[1]),
-    "bvule": lambda v, w, i: _truth(v[0] <= v[1]),
-    "bvslt": lambda v, w, i: _truth(_signed(v[0], w[0]) < _signed(v[1], w[1])),
-    "bvsle": lambda v, w, i: _truth(_signed(v[0], w[0]) <= _signed(v[1], w[1])),
-    "bvcomp": lambda v, w, i: _truth(v[0] == v[1]),
-    "bvnot": lambda v, w, i: ~v[0],
-    "bvand": lambda v, w, i: v[0] & v[1],
-    "bvor": lambda v, w, i: v[0] | v[1],
-    "bvxor": lambda v, w, i: v[0] ^ v[1],
-    "bvneg": lambda v, w, i: ~v[0] + _ONE,
-    "bvadd": lambda v, w, i: v[0] + v[1],
-    "bvsub": lambda v, w, i: v[0] - v[1],
-    "bvmul": lambda v, w, i: v[0] * v[1],
-    "bvshl": _left,
-    "bvlshr": _right,
-    "bvashr": _right_signed,
-    "concat": lambda v, w, i: (v[0] << np.uint64(w[1])) | v[1],
-    "extract": lambda v, w, i: v[0] >> np.uint64(i[1]),
-    "zero_extend": lambda v, w, i: v[0],
-    "sign_extend": _extended,
-}

@@ -18,12 +18,20 @@ from mmaproof.smt.semantics.fused_sum import FusedSum
 from mmaproof.smt.semantics.unpack import unpack
 
 
-class ConversionLemma(Lemma):
-    """A statement about the conversion of ``total * 2**(e_max - fraction_bits)``."""
+def rules_of(of: Design | Rules) -> Rules:
+    """Return the rules of a conversion: those given, or those at the end of a design's step."""
+    return of if isinstance(of, Rules) else Rules.of(of.step)
 
-    def __init__(self, name: str, design: Design, total: FusedSum[Any, Any]) -> None:
+
+class ConversionLemma(Lemma):
+    """A statement about the conversion of ``total * 2**(e_max - fraction_bits)``.
+
+    ``of`` are the rules of the conversion, or the design at the end of whose step it is.
+    """
+
+    def __init__(self, name: str, of: Design | Rules, total: FusedSum[Any, Any]) -> None:
         self.name = name
-        self.rules = Rules.of(design.step)
+        self.rules = rules_of(of)
         self.fraction_bits = total.fraction_bits
         self.largest = total.largest
         self.inputs = (
@@ -50,14 +58,22 @@ class ConversionLemma(Lemma):
 class ConversionError(ConversionLemma):
     """rho changes the sum by less than one ulp if it truncates, and by at most half an ulp if it rounds to nearest.
 
-    The ulp is that of the result in the precision of rho. Nothing is claimed of a result that is not finite.
+    The ulp is that of the result in the precision of rho. Nothing is claimed of a result that is not finite. With
+    ``up_to_largest``, nothing is claimed of the largest number either where the sum is larger: a format without
+    infinities and a directed rounding return it for such a sum. Where subnormal results are flushed, a result may also
+    be zero for any sum below the smallest normal number.
     """
 
-    def __init__(self, design: Design, total: FusedSum[Any, Any]) -> None:
-        nearest = design.step.conversion.rounding in (Rounding.RNE, Rounding.RNA)
+    def __init__(self, of: Design | Rules, total: FusedSum[Any, Any], *, up_to_largest: bool = False) -> None:
+        rules = rules_of(of)
+        nearest = rules.rho.rounding in (Rounding.RNE, Rounding.RNA)
         amount = "at most half an ulp" if nearest else "less than one ulp"
-        super().__init__(f"rho changes the sum by {amount} of the result", design, total)
+        flushed = ", or flushes one below the smallest normal number" if rules.flushes else ""
+        limited = rules.rho.target.infinity is None or rules.rho.rounding in (Rounding.RTN, Rounding.RTP)
+        within = ", up to the largest number" if up_to_largest and limited else ""
+        super().__init__(f"rho changes the sum by {amount} of the result{flushed}{within}", rules, total)
         self.nearest = nearest
+        self.up_to_largest = up_to_largest and limited
 
     def of_sum(self, algebra: Algebra[D, T], total: Word[D], e_max: Word[D], zero_negative: Truth[T]) -> Truth[T]:
         """Return whether the error is as claimed, or the result is not finite.
@@ -65,7 +81,8 @@ class ConversionError(ConversionLemma):
         The result is n * 2**(x - f) with the significand n, and the sum is t * 2**(e_max - F). With
         s = (x - f) - (e_max - F), both are counted in units of the smaller exponent, so n * 2**s is compared with t, or
         n with t * 2**-s. If s is beyond all bits of t, the claim is that n is zero, because t is less than half an ulp
-        then. If -s is beyond all bits of n, the claim is that t is zero, and then n is zero too.
+        then; rounded away from zero, it may also be one ulp, if t is not zero. If -s is beyond all bits of n, the claim
+        is that t is zero, and then n is zero too.
         """
         rho = self.rules.rho
         pattern, _ = convert(algebra, self.rules, total, e_max, self.fraction_bits, zero_negative)
@@ -96,8 +113,19 @@ class ConversionError(ConversionLemma):
                 ~(up_far | down_far) & within,
             ]
         )
+        if not self.nearest:
+            fits = fits | algebra.all_of([up_far, d.significand.is_value(1 << unused), ~zero_sum])
+        if self.rules.flushes:  # with the exponent e_min of the zero, 2**e_min is 2**f ulps
+            smallest = algebra.unsigned(1 << d.fraction_bits, d.fraction_bits + 1).shift_left_by(up)
+            fits = fits | (~down_far & zero_result & (exact.magnitude() < smallest))
         same_side = signs | zero_result
         beyond = d.infinite | d.nan
+        if self.up_to_largest:
+            ignored = rho.target.ignored_bits + unused
+            largest = rho.target.max_finite >> ignored << ignored
+            at_largest = algebra.extract(pattern, rho.target.sign_position - 1, 0).is_value(largest)
+            above = (~(up_far | down_far) & (result.magnitude() < exact.magnitude())) | (down_far & ~zero_sum)
+            beyond = beyond | (at_largest & above)
         return beyond | (fits & same_side)
 
 

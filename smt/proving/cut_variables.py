@@ -16,13 +16,18 @@ from pysmt.fnode import FNode
 from pysmt.typing import BOOL
 
 from mmaproof.smt.proving.asked import Lemmas
-from mmaproof.smt.proving.laws import Law, of_law
-from mmaproof.smt.solving.verdict import Status
+from mmaproof.smt.proving.laws import Law, lemmas_of_law
+from mmaproof.smt.solving.operators import TRUTH
+from mmaproof.smt.solving.query import width_of
+from mmaproof.smt.solving.verdict import Status, combine
 
 LEMMA_SECONDS = 30.0
 """Seconds that one query may take."""
 WIDENINGS = 3
 """Stages by which the cut of a lemma is moved back before the lemma is given up."""
+
+MOST_WRITTEN_OUT = 8
+"""Variables of a claim that their terms replace; of more of them their definitions are assumed."""
 
 
 class SampleValues(Protocol):
@@ -71,6 +76,9 @@ class CutVariables:
             for symbol in self.symbols(fact):
                 self._facts.setdefault(symbol, []).append(fact)
 
+    def follows(self, equation: FNode) -> None:
+        """Say that a law makes two terms equal. Whoever keeps a journal of the proof notes it; nobody else does."""
+
     def is_news(self, formula: FNode) -> bool:
         """Return whether a formula is about variables, and no fact yet."""
         cuts = [v for v in self.symbols(formula) if v in self._cuts]
@@ -95,12 +103,22 @@ class CutVariables:
         for widened, formula in enumerate(self._widened(claim, widenings, newest=newest)):
             if not all(self._samples.values(formula)):
                 return False
-            facts, definitions = self._facts_about(formula), self._definitions_among(formula)
-            for known in [facts, [*facts, *definitions]] if definitions else [facts]:
-                status = self._ask(what, relation, formula, known, seconds, widened)
+            facts = self._facts_about(formula)
+            for asked, known in self._with_and_without(formula, facts):
+                status = self._ask(what, relation, asked, known, seconds, widened)
                 if status is not Status.REFUTED:
                     return status is Status.PROVED
         return False
+
+    def constant(self, what: str, term: FNode, *, seconds: float, widenings: int) -> FNode | None:
+        """Return the constant that a word or a truth value is proved to be, None if the samples or the proof say no."""
+        column, width = self.column(term), width_of(term)
+        if not (column == column[0]).all():
+            return None
+        value = int(column[0])
+        found: FNode = self._terms.Bool(bool(value)) if width == TRUTH else self._terms.BV(value, width)
+        claim = self._terms.EqualsOrIff(term, found)
+        return found if self.holds(what, "constant", claim, seconds=seconds, widenings=widenings) else None
 
     def proved(self, what: str, relation: str, claim: FNode, *, seconds: float = LEMMA_SECONDS) -> bool:
         """Return whether a claim about any words is proved, of all values of its symbols, by itself."""
@@ -110,15 +128,23 @@ class CutVariables:
         """Return the values of a term on the samples."""
         return self._samples.values(term)
 
+    def is_variable(self, term: FNode) -> bool:
+        """Return whether a term is a variable that stands for another."""
+        return term in self._cuts
+
     def definition(self, variable: FNode) -> FNode:
         """Return the term that a variable stands for."""
         return self._cuts[variable].definition
 
     def law(self, law: Law) -> Status:
         """Return whether a law is proved."""
-        lemma = of_law(law)
-        whole = lemma.formula_in(self._environment)
-        return self._lemmas.ask("laws", lemma.name, whole.claim, whole.precondition, seconds=LEMMA_SECONDS)
+        statuses = []
+        for lemma in lemmas_of_law(law):
+            whole = lemma.formula_in(self._environment)
+            statuses.append(
+                self._lemmas.ask("laws", lemma.name, whole.claim, whole.precondition, seconds=LEMMA_SECONDS)
+            )
+        return combine(statuses)
 
     def without_cuts(self, claim: FNode) -> FNode:
         """Return a claim about operands alone."""
@@ -178,14 +204,29 @@ class CutVariables:
             facts |= {fact: None for fact in self._facts.get(v, ()) if self.symbols(fact) <= symbols}
         return list(facts)
 
-    def _definitions_among(self, claim: FNode) -> list[FNode]:
-        """Return what the variables of a claim stand for, where that is about other variables of the claim alone.
+    def _with_and_without(self, claim: FNode, facts: list[FNode]) -> Iterator[tuple[FNode, list[FNode]]]:
+        """Yield a claim and its facts, then both without the variables that stand for terms over others of the claim.
 
         A node and a word may have met a place that the same word elsewhere in the semantics has not met.
         """
+        yield claim, facts
         symbols = self.symbols(claim)
-        cuts = [(v, self._cuts[v].definition) for v in _in_order(symbols) if v in self._cuts]
-        return [self._terms.EqualsOrIff(v, x) for v, x in cuts if self.symbols(x) <= symbols]
+        among = [v for v in symbols if v in self._cuts and self.symbols(self._cuts[v].definition) <= symbols]
+        if not among:
+            return
+        among.sort(key=lambda v: (self._cuts[v].depth, v.node_id()))
+        definitions = {v: self._cuts[v].definition for v in among}
+        if len(among) > MOST_WRITTEN_OUT:
+            yield claim, [*facts, *(self._terms.EqualsOrIff(v, x) for v, x in definitions.items())]
+            return
+        substitute = self._environment.substituter.substitute
+        # a definition is over variables of less depth, which come first
+        for v, definition in definitions.items():
+            if self.symbols(definition) & definitions.keys():
+                definitions[v] = substitute(definition, definitions)
+        claim = substitute(claim, definitions)
+        facts = [substitute(self._terms.And(facts), definitions)] if facts else []
+        yield claim, facts
 
 
 def _in_order(symbols: frozenset[FNode]) -> list[FNode]:

@@ -18,6 +18,8 @@ from pysmt.fnode import FNode
 
 from mmaproof.smt.environment import default_environment
 from mmaproof.smt.proving.bit_parallel import Cone, CountedGates, TooManyGatesError, satisfying
+from mmaproof.smt.proving.word_enumeration import enumerate_words
+from mmaproof.smt.solving.certify import Certify, certified
 from mmaproof.smt.solving.cnf import circuit_of
 from mmaproof.smt.solving.disagreement import require_agreement
 from mmaproof.smt.solving.errors import WitnessDoesNotReplay
@@ -96,7 +98,8 @@ def small_ones_first(solving: Solving) -> Ask:
     """Return a way to answer queries: by trying all values where that is cheap, else by ``solving``.
 
     A query of few bits that is not cheap goes to ``solving`` for a moment first, because a solver decides many of these
-    by rewriting. Where ``solving`` certifies, what was found to be unsatisfiable is asked about as well.
+    by rewriting. Where ``solving`` certifies, what was found to be unsatisfiable counts only if it is confirmed: by
+    trying all values a second way for ``Certify.SOLVER``, and by a solver and its proof for ``Certify.PROOF``.
     """
 
     def ask(formula: FNode, symbols: Sequence[FNode], /, *, limits: Limits) -> Reply:
@@ -108,6 +111,10 @@ def small_ones_first(solving: Solving) -> Ask:
             if asked.outcome is not Outcome.UNKNOWN:
                 return asked
             tried = try_all_values(query)
+        if tried is not None and tried.outcome is Outcome.UNSAT and solving.certify is Certify.SOLVER:
+            second = enumerate_words(query)
+            if second is not None:
+                return replace(certified(query, tried, second), seconds=time.monotonic() - started)
         left = limits.after(time.monotonic() - started, "trying all values")
         if tried is None:
             return solving.ask(formula, symbols, limits=left)

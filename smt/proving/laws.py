@@ -21,7 +21,8 @@ from typing import Any, assert_never
 from pysmt.environment import Environment
 from pysmt.fnode import FNode
 
-from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
+from mmaproof.smt.algebra.integers import IntegerAlgebra
+from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word, ite
 from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.proving.lemma import Input, Lemma
 from mmaproof.smt.proving.walk import bottom_up
@@ -34,9 +35,12 @@ class Operation(StrEnum):
     MAXIMUM = "maximum"
     EXTENDED_MAXIMUM = "extended maximum"
     TRANSLATED_MAXIMUM = "translated maximum"
+    LATTICE = "maximum and minimum"
+    EXCHANGE = "exchange"
     SUM = "sum"
     CARRY_SAVE_SUM = "carry-save sum"
     LINEAR = "linear combination"
+    RESIZED_SUM = "resized sum"
     BOUNDED_SUM = "bounded sum"
     PRODUCT = "product"
     JUNCTION = "junction"
@@ -50,7 +54,7 @@ class Law:
     width: int
     signed: bool = False
     wider: int = 0
-    """the width to which the maximum is extended, for the law about that"""
+    """the width to which a maximum or a sum is extended, for the laws about that"""
 
 
 _Place = tuple[tuple[Any, ...], bytes, bytes]
@@ -150,14 +154,22 @@ class _OfLaw(Lemma):
             Operation.BOUNDED_SUM: "bounds of two words add up to bounds of their sum",
             Operation.CARRY_SAVE_SUM: "a compressor of three words keeps their sum",
             Operation.TRANSLATED_MAXIMUM: "the larger of two sums with one word in common",
-            Operation.LINEAR: "sums, negatives and doubles in any order, and their lowest bits",
+            Operation.LATTICE: "they form a distributive lattice",
+            Operation.EXCHANGE: "the sum of two words is that of the same words exchanged",
+            Operation.LINEAR: "sums, negatives and doubles in any order",
+            Operation.RESIZED_SUM: "cut off, extended and moved up, a sum is that of its words",
         }
         self.name = f"{law.operation} of {words}: {what.get(law.operation, 'any order')}"
         names = "xyzuvw" if law.operation is Operation.BOUNDED_SUM else "xyz"
-        self.inputs = tuple(Input(n, law.width, law.signed) for n in names)
+        size = law.wider if law.operation is Operation.RESIZED_SUM else law.width
+        self.inputs = tuple(Input(n, size, law.signed) for n in names)
 
     def claim(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
         """Return whether the operation is commutative, and also associative or idempotent if that is used."""
+        return algebra.all_of(self.claims(algebra, words))
+
+    def claims(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> list[Truth[T]]:
+        """Return the claims that the law consists of."""
         x, y, z = (words[n] for n in ("x", "y", "z"))
         match self.law.operation:
             case Operation.MAXIMUM:
@@ -166,21 +178,39 @@ class _OfLaw(Lemma):
                 claims = _extended_maximum(algebra, self.law.wider, x, y)
             case Operation.TRANSLATED_MAXIMUM:
                 claims = [algebra.maximum([x + z, y + z]) == algebra.maximum([x, y]) + z]
+            case Operation.LATTICE:
+                claims = _lattice(algebra, x, y, z)
+            case Operation.EXCHANGE:
+                claims = [_exchange(algebra, x, y, z)]
             case Operation.SUM:
                 claims = _sum(algebra, self.law.width, x, y, z)
-            case Operation.LINEAR:
-                claims = _linear(algebra, x, y, z)
+            case Operation.LINEAR | Operation.RESIZED_SUM:
+                resized = self.law.operation is Operation.RESIZED_SUM
+                claims = _resized_sum(algebra, self.law.width, x, y) if resized else _linear(algebra, x, y, z)
             case Operation.CARRY_SAVE_SUM:
                 claims = [_compressor(algebra, self.law.width, x, y, z)]
             case Operation.BOUNDED_SUM:
-                claims = [_bounded_sum(algebra, self.law.width, list(words.values()))]
+                claims = _bounded_sum(algebra, self.law.width, list(words.values()))
             case Operation.PRODUCT:
                 claims = [x * y == y * x]
             case Operation.JUNCTION:
                 claims = _junction(algebra, x, y, z)
             case _:
                 assert_never(self.law.operation)
-        return algebra.all_of(claims)
+        return claims
+
+
+class _ClaimOfLaw(_OfLaw):
+    """One claim of a law as a lemma."""
+
+    def __init__(self, law: Law, number: int) -> None:
+        super().__init__(law)
+        self.name += f", claim {number + 1}"
+        self._number = number
+
+    def claim(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
+        """Return this claim."""
+        return self.claims(algebra, words)[self._number]
 
 
 def _maximum(algebra: Algebra[D, T], x: Word[D], y: Word[D], z: Word[D]) -> list[Truth[T]]:
@@ -198,6 +228,33 @@ def _extended_maximum(algebra: Algebra[D, T], wider: int, x: Word[D], y: Word[D]
     return [algebra.maximum([x, y]).extend(wider) == algebra.maximum(wide)]
 
 
+def _lattice(algebra: Algebra[D, T], x: Word[D], y: Word[D], z: Word[D]) -> list[Truth[T]]:
+    """Return whether maximum and minimum obey the axioms of a distributive lattice, and its order is that of words."""
+    top = algebra.maximum
+
+    def bottom(words: Sequence[Word[D]]) -> Word[D]:
+        p, q = words
+        return ite(p < q, p, q)
+
+    claims = [top([x, y]) >= x, x >= bottom([x, y])]
+    for join, meet in ((top, bottom), (bottom, top)):
+        claims += [
+            join([x, x]) == x,
+            join([x, y]) == join([y, x]),
+            join([join([x, y]), z]) == join([x, join([y, z])]),
+            join([x, meet([x, y])]) == x,
+            join([x, meet([y, z])]) == meet([join([x, y]), join([x, z])]),
+        ]
+    return claims
+
+
+def _exchange(algebra: Algebra[D, T], x: Word[D], y: Word[D], z: Word[D]) -> Truth[T]:
+    """Return whether two words, exchanged where a condition holds, have the same sum."""
+    condition = z.is_value(1)
+    exchanged = algebra.wrapped_sum(ite(condition, y, x), ite(condition, x, y))
+    return exchanged == algebra.wrapped_sum(x, y)
+
+
 def _sum(algebra: Algebra[D, T], width: int, x: Word[D], y: Word[D], z: Word[D]) -> list[Truth[T]]:
     signed = [algebra.twos_complement(w) for w in (x, y, z)]
 
@@ -211,7 +268,7 @@ def _sum(algebra: Algebra[D, T], width: int, x: Word[D], y: Word[D], z: Word[D])
 def _linear(algebra: Algebra[D, T], x: Word[D], y: Word[D], z: Word[D]) -> list[Truth[T]]:
     """Return whether sums modulo a power of two may be taken apart and put together as sums of integers are.
 
-    Multiples by constants are doubles and sums, and what is cut off at the top is cut off one bit at a time.
+    Multiples by constants are doubles and sums.
     """
     add, minus = algebra.wrapped_sum, algebra.wrapped_difference
     zero, one = algebra.unsigned(0, x.width), algebra.unsigned(1, x.width)
@@ -219,7 +276,7 @@ def _linear(algebra: Algebra[D, T], x: Word[D], y: Word[D], z: Word[D]) -> list[
     def negative(w: Word[D]) -> Word[D]:
         return minus(zero, w)
 
-    claims = [
+    return [
         add(x, y) == add(y, x),
         add(add(x, y), z) == add(x, add(y, z)),
         add(x, negative(x)) == zero,
@@ -227,10 +284,26 @@ def _linear(algebra: Algebra[D, T], x: Word[D], y: Word[D], z: Word[D]) -> list[
         algebra.complement(x) == minus(negative(x), one),
         algebra.shift_left_within(x, one) == add(x, x),
     ]
-    if x.width > 1:
-        cut = [w.extract(x.width - 2, 0) for w in (x, y)]
-        claims.append(add(x, y).extract(x.width - 2, 0) == add(*cut))
-    return claims
+
+
+def _resized_sum(algebra: Algebra[D, T], width: int, x: Word[D], y: Word[D]) -> list[Truth[T]]:
+    """Return whether the sum of words cut to so many bits is their sum cut, and with zeros below it that of such words.
+
+    A sum of the cut words that fits so many bits is the sum of these extended.
+    """
+    add, wide, half = algebra.wrapped_sum, x.width, 1 << (width - 1)
+    p, q = (w.extract(width - 1, 0) for w in (x, y))
+    total, nothing = add(p, q), algebra.unsigned(0, wide - width)
+    a, b = (algebra.twos_complement(w) for w in (p, q))
+    unsigned, exact = add(p.extend(wide), q.extend(wide)), algebra.modular_sum([a, b], wide)
+    return [
+        add(x, y).extract(width - 1, 0) == total,
+        algebra.concatenate(total, nothing) == add(*(algebra.concatenate(w, nothing) for w in (p, q))),
+        (total.extend(wide) == unsigned) | (algebra.unsigned((1 << width) - 1, wide) < unsigned),
+        (algebra.twos_complement(total).extend(wide) == exact)
+        | (exact < algebra.signed(-half))
+        | (algebra.signed(half - 1) < exact),
+    ]
 
 
 def _compressor(algebra: Algebra[D, T], width: int, x: Word[D], y: Word[D], z: Word[D]) -> Truth[T]:
@@ -239,16 +312,43 @@ def _compressor(algebra: Algebra[D, T], width: int, x: Word[D], y: Word[D], z: W
     return algebra.compressed_sum(signed, width) == algebra.modular_sum(signed, width)
 
 
-def _bounded_sum(algebra: Algebra[D, T], width: int, words: Sequence[Word[D]]) -> Truth[T]:
-    """Return whether the bounds of two signed words add up to bounds of their sum, if these fit the width."""
-    x, y, low_x, low_y, high_x, high_y = (algebra.twos_complement(w) for w in words)
-    low, high = low_x + low_y, high_x + high_y
+def _bounded_sum(algebra: Algebra[D, T], width: int, words: Sequence[Word[D]]) -> list[Truth[T]]:
+    """Return whether the bounds of two signed words add up to bounds of their sum, if these fit the width.
+
+    The last claim says so. The others are what it follows from, and are assumed of it.
+    """
+    wide = width + 2
+    x, y, low_x, low_y, high_x, high_y = (algebra.twos_complement(w).extend(wide) for w in words)
+    low, high, exact = (algebra.modular_sum(p, wide) for p in ((low_x, low_y), (high_x, high_y), (x, y)))
     half = 1 << (width - 1)
-    outside = [(x, low_x), (y, low_y), (high_x, x), (high_y, y)]
-    outside += [(low, algebra.signed(-half)), (algebra.signed(half - 1), high)]
-    total = algebra.modular_sum([x, y], width)
+    least, most = algebra.signed(-half), algebra.signed(half - 1)
+    total = algebra.modular_sum([x.narrow(width), y.narrow(width)], width).extend(wide)
+    claims = [*_monotone(algebra, (x, y), (low_x, low_y)), *_monotone(algebra, (high_x, high_y), (x, y))]
+    claims.append(algebra.any_of([exact < least, most < exact, total == exact]))
+    outside = [(x, low_x), (y, low_y), (high_x, x), (high_y, y), (low, least), (most, high)]
     within = ~((total < low) | (high < total))
-    return algebra.any_of([*(p < q for p, q in outside), within])
+    return [*claims, algebra.any_of([*(p < q for p, q in outside), within, *(~c for c in claims)])]
+
+
+def _monotone(algebra: Algebra[D, T], larger: Sequence[Word[D]], words: Sequence[Word[D]]) -> list[Truth[T]]:
+    """Return whether the sum of two words is not below that of two that are not larger (of two bits less than theirs).
+
+    The last claim says so. The others say that a word is below another where their difference is negative, and that the
+    difference of the sums is the sum of the differences; they are assumed of the last one.
+    """
+    (p, q), (r, s) = larger, words
+    width = p.width
+
+    def difference(x: Word[D], y: Word[D]) -> Word[D]:
+        return algebra.twos_complement(algebra.wrapped_difference(algebra.pattern(x), algebra.pattern(y)))
+
+    above, below = algebra.modular_sum(larger, width), algebra.modular_sum(words, width)
+    first, second = difference(p, r), difference(q, s)
+    both = algebra.modular_sum([first, second], width)
+    pairs = ((p, r), (q, s), (above, below))
+    claims = [(x < y) == (difference(x, y) < 0) for x, y in pairs]
+    claims += [difference(above, below) == both, (first < 0) | (second < 0) | ~(both < 0)]
+    return [*claims, algebra.any_of([p < r, q < s, ~(above < below), *(~c for c in claims)])]
 
 
 def _junction(algebra: Algebra[D, T], x: Word[D], y: Word[D], z: Word[D]) -> list[Truth[T]]:
@@ -266,9 +366,18 @@ def _junction(algebra: Algebra[D, T], x: Word[D], y: Word[D], z: Word[D]) -> lis
 
 def lemmas_of(terms: LawfulTerms) -> list[Lemma]:
     """Return the laws that ``terms`` used, as lemmas that are to be proved."""
-    return [of_law(law) for law in sorted(terms.used)]
+    return [lemma for law in sorted(terms.used) for lemma in lemmas_of_law(law)]
+
+
+def lemmas_of_law(law: Law) -> list[Lemma]:
+    """Return a law as lemmas that are to be proved: one, or each claim by itself where a solver needs the steps."""
+    if law.operation is not Operation.BOUNDED_SUM:
+        return [of_law(law)]
+    algebra, whole = IntegerAlgebra(), _OfLaw(law)
+    count = len(whole.claims(algebra, {x.name: algebra.unsigned(0, x.width) for x in whole.inputs}))
+    return [_ClaimOfLaw(law, i) for i in range(count)]
 
 
 def of_law(law: Law) -> Lemma:
-    """Return a law as a lemma that is to be proved."""
+    """Return a law as one lemma."""
     return _OfLaw(law)

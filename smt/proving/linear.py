@@ -70,20 +70,25 @@ class Linear:
     """Reads terms as forms over variables.
 
     ``summand`` says of a variable whether it is read in two's complement (None: it is no number); a truth value is 0 or
-    1. ``extended`` returns the form, modulo ``2**width``, of a term of fewer bits extended, or None where nothing is
-    known. ``doubled`` returns the form of twice a term, or None; ``bitwise`` that of an exclusive or, or None.
+    1. ``extended`` returns the form, modulo ``2**width``, of a sum of fewer bits extended, or None where nothing is
+    known. ``doubled`` returns the form of twice a term, or None; ``bitwise`` that of an exclusive or, or None. ``uses``
+    is told in words of which widths a sum is taken apart and put together. ``addend`` returns a variable that stands
+    for a term that is no sum, or None.
     """
 
     def __init__(
         self,
         environment: Environment,
         summand: Callable[[FNode], bool | None],
-        extended: Callable[[FNode, Form, int, bool], Form | None],
+        extended: Callable[[Form, int, bool], Form | None],
         doubled: Callable[[FNode], Form | None],
         bitwise: Callable[[FNode], Form | None],
+        addend: Callable[[FNode], FNode | None],
+        uses: Callable[..., None],
     ) -> None:
         self._terms: Any = environment.formula_manager
         self._summand, self._extended, self._doubled, self._bitwise = summand, extended, doubled, bitwise
+        self._addend, self._uses = addend, uses
         self._forms: dict[FNode, Form | None] = {}
 
     def form(self, term: FNode) -> Form | None:
@@ -97,12 +102,17 @@ class Linear:
                 continue
             pending.pop()
             if node not in self._forms:
-                self._forms[node] = self._of(node)
+                found = self._of(node)
+                self._forms[node] = self._of_addend(node) if found is None else found
         return self._forms[term]
 
-    def forget(self, term: FNode) -> None:
-        """Forget the form of a term, because more is known now."""
-        self._forms.pop(term, None)
+    def _of_addend(self, node: FNode) -> Form | None:
+        variable = self._addend(node)
+        return None if variable is None else Form.of(node.bv_width(), ((variable, 1),), 0)
+
+    def forget_unknown(self) -> None:
+        """Forget which terms are no sums, because more is known now."""
+        self._forms = {term: form for term, form in self._forms.items() if form is not None}
 
     def _of(self, node: FNode) -> Form | None:
         width, kind = node.bv_width(), node.node_type()
@@ -117,7 +127,10 @@ class Linear:
         parts = [form for x in _parts(node) if (form := self._forms[x]) is not None]
         if not parts or len(parts) < len(_parts(node)):
             return None
-        return self._combined(node, parts, width)
+        found = self._combined(node, parts, width)
+        if found is not None:
+            self._uses(width, *(x.width for x in parts))
+        return found
 
     def _combined(self, node: FNode, parts: Sequence[Form], width: int) -> Form | None:
         """Return the form of an operation on sums."""
@@ -157,12 +170,13 @@ class Linear:
             return Form.of(width, (), constant)
         if inner.is_symbol() and self._summand(inner) is signed:
             return Form.of(width, ((inner, 1),), 0)
-        if inner.is_ite():  # of two constants
-            ((truth, _),) = form.terms
-            first, second = (Form.of(inner.bv_width(), (), x.constant_value()) for x in inner.args()[1:])
+        if inner.is_ite() and self._choice(inner, inner.bv_width()) is not None:
+            # only then is the variable of the form the truth value; elsewhere it stands for the whole choice
+            truth, *words = inner.args()
+            first, second = (Form.of(inner.bv_width(), (), x.constant_value()) for x in words)
             yes, no = (x.centred()[1] if signed else x.constant for x in (first, second))
             return Form.of(width, ((truth, yes - no),), no)
-        return self._extended(inner, form, width, signed)
+        return self._extended(form, width, signed)
 
     def _concatenated(self, node: FNode, width: int) -> Form | None:
         high, low = node.args()
@@ -170,17 +184,30 @@ class Linear:
         if low.is_bv_constant() and low.constant_value() == 0:
             form = self._forms.get(high)
             if form is not None:
-                return form.shifted(places, width)
+                return self._shifted(form, places, width)
             whole = high.arg(0) if high.is_bv_extract() and high.bv_extract_start() == 0 else high
             twice = self._doubled(whole)
             # 2 * x = F modulo 2**n says what 2**places * x is modulo 2**(n + places - 1)
             if twice is not None and width <= twice.width + places - 1:
-                return twice.shifted(places - 1, width)
+                return self._shifted(twice, places - 1, width)
             return None
         if high.is_bv_constant() and high.constant_value() == 0:
             form = self._forms.get(low)
-            return None if form is None else self._extension(low, form, width, signed=False)
+            if form is None:
+                return None
+            self._uses(places, width)
+            return self._extension(low, form, width, signed=False)
         return None
+
+    def _shifted(self, form: Form, places: int, width: int) -> Form:
+        """Return a form with zeros below it, and what is above ``width`` cut off."""
+        self._uses(form.width, width, form.width + places)
+        return form.shifted(places, width)
+
+
+def in_order(terms: Iterable[FNode]) -> list[FNode]:
+    """Return terms in the order in which they were made."""
+    return sorted(terms, key=lambda x: x.node_id())
 
 
 def _parts(node: FNode) -> tuple[FNode, ...]:

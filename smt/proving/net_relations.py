@@ -15,15 +15,34 @@ import numpy.typing as npt
 from pysmt.environment import Environment
 from pysmt.fnode import FNode
 
-from mmaproof.smt.proving.columns import FAST_BITS, Column, Columns, signed_column
+from mmaproof.smt.proving.column_operators import FAST_BITS, Column
+from mmaproof.smt.proving.columns import Columns, signed_column
 from mmaproof.smt.solving.operators import TRUTH
 from mmaproof.smt.solving.query import width_of
 
+NET_SECONDS, LONG_SECONDS = 5.0, 40.0
+"""Seconds that a query about a net may take, and one about a word that all terms enter."""
+FEWEST_BITS_OF_SUMS = 2
 FEWEST_BITS_OF_STEPPED = 4
+MOST_BITS_OF_CHOICES, MOST_BITS_OF_COUNTS = 20, 32
+"""The bits of a word that may be an exponent where a condition holds, and of one that may be a count of zeros.
+
+A wider word that chooses between an exponent and a constant is rather one of the model itself, as modules have them
+that are printed with words of 32 bits.
+"""
 LOOKED_AT = 48
 """Samples of which it is looked at first whether few values are left."""
 FEWEST_VALUES = 4
 """A column with fewer values says too little to suggest anything."""
+
+
+@dataclass(frozen=True)
+class MatchedNet:
+    """A net and the variable of the model that it was proved to be related to."""
+
+    net: str
+    signal: str
+    relation: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +71,8 @@ class Suggestion:
     number: Number
     relation: str
     of: Callable[[FNode], FNode]
+    is_part: bool = False
+    """whether the net is some of its bits"""
 
 
 @dataclass
@@ -213,8 +234,6 @@ class Relations:
         mask = _mask(width)
         for position in range(self._indexed.get(width, 0), len(self._numbers)):
             number = self._numbers[position]
-            if number.width > width + 2 and not (number.has_bits or number.signed):
-                pass
             values = number.values.view(np.uint64)
             index.setdefault(("offset", ((values - values[0]) & mask).tobytes()), []).append((position, 0))
             zeros = _trailing_zeros(values)
@@ -261,7 +280,7 @@ class Relations:
         def bits(x: FNode) -> FNode:
             return self.resized(m.BVExtract(x, places, number.width - 1), number.signed, width)
 
-        return Suggestion(number, f"its bits from {places} on", bits)
+        return Suggestion(number, f"its bits from {places} on", bits, is_part=True)
 
     def _multiple(self, number: Number, places: int, width: int) -> Suggestion:
         m = self._terms
@@ -276,7 +295,7 @@ class Relations:
 
     def _conditional(self, column: Column, width: int) -> Iterator[Suggestion]:
         """Yield numbers that the word is, plus a constant, where a condition holds; it is a constant elsewhere."""
-        if not 4 <= width <= 20:
+        if not FEWEST_BITS_OF_STEPPED <= width <= MOST_BITS_OF_COUNTS:
             return
         m, whole = self._terms, 1 << width
         for number, shifted in self._without(column, width, self._absent):
@@ -288,7 +307,7 @@ class Relations:
             if (off != off[0]).any():
                 continue
             constant = int(off[0])
-            for text, condition in self._conditions_for(number, on, column == np.uint64(constant)):
+            for text, condition in self._conditions_for(number, on, column == np.uint64(constant), width):
 
                 def conditional(
                     x: FNode,
@@ -304,15 +323,18 @@ class Relations:
                 yield Suggestion(number, f"offset by {near} where {text}, {constant} elsewhere", conditional)
 
     def _conditions_for(
-        self, number: Number, on: npt.NDArray[np.bool_], constant: npt.NDArray[np.bool_]
+        self, number: Number, on: npt.NDArray[np.bool_], constant: npt.NDArray[np.bool_], width: int
     ) -> Iterator[tuple[str, Callable[[FNode], FNode]]]:
-        """Yield conditions that hold only where ``on`` does, and elsewhere only where the word has its constant."""
+        """Yield conditions that hold only where ``on`` does, and elsewhere only where the word has its constant.
+
+        Of a wide word it is only whether the number is one.
+        """
         m = self._terms
         edge = -(1 << (number.width - 1)) if number.signed else (1 << number.width) - 1
         at_edge = number.values == edge
         if at_edge.any() and on[~at_edge].all() and constant[at_edge].all():
             yield "it is a number", lambda x: m.Not(m.Equals(x, m.BV(edge % (1 << number.width), number.width)))
-        for variable, holds in reversed(self._conditions):
+        for variable, holds in reversed(self._conditions if width <= MOST_BITS_OF_CHOICES else []):
             for negated in (False, True):
                 where = ~holds if negated else holds
                 if on[where].all() and constant[~where].all():
@@ -348,6 +370,3 @@ def _common(values: Column) -> int:
     """Return a value that is common among the first ones."""
     found, counts = np.unique(values[:LOOKED_AT], return_counts=True)
     return int(found[counts.argmax()])
-
-
-__all__ = ["TRUTH", "Number", "Relations", "Suggestion"]

@@ -66,7 +66,7 @@ SUM, PARTIAL_SUM, MAXIMUM, D_SIGNAL, RESULT = (
 
 
 @dataclass(frozen=True, slots=True)
-class _Signal:
+class StagedSignal:
     """An earlier signal: the variable that replaces it, and the term that it stands for."""
 
     name: Signal
@@ -126,13 +126,13 @@ class StagedTerms(LawfulTerms):
         super().__init__(question.environment)
         self._lemmas, self._samples, self._precondition, self._results = lemmas, samples, question.precondition, results
         self._seen: dict[FNode, FNode] = {}
-        self._signals: dict[object, list[_Signal]] = {}
-        self._named: dict[FNode, _Signal] = {}
-        self._sums: list[_Signal] = []
+        self._signals: dict[object, list[StagedSignal]] = {}
+        self._named: dict[FNode, StagedSignal] = {}
+        self._sums: list[StagedSignal] = []
         self._folds = 0
         self._run = 0
         self._counts: Counter[Signal] = Counter()
-        self._at: dict[tuple[int, Signal, int], _Signal] = {}
+        self._at: dict[tuple[int, Signal, int], StagedSignal] = {}
         self._facts: dict[FNode, list[FNode]] = {}
         self._bounds: dict[FNode, Bounds] = {}
         self._added_up: set[FNode] = set()
@@ -214,7 +214,7 @@ class StagedTerms(LawfulTerms):
         key, sign, places = _shape(numbers, width)
         depth = 1 + max((self._named[v].depth for v in symbols if v in self._named), default=0)
         fold = self._folds if name in (PARTIAL_SUM, MAXIMUM) else ~len(self._named)
-        this = _Signal(name, self._counts[name], term, term, width, signed, sign, places, numbers[0], fold, depth)
+        this = StagedSignal(name, self._counts[name], term, term, width, signed, sign, places, numbers[0], fold, depth)
         offset = ("offset", tuple(x - numbers[0] for x in numbers))
         for kind, relate in ((key, self._multiple), (offset, self._offset)):
             earlier = [s for s in self._signals.get(kind, ()) if self._is_candidate(s, this, kind == key)]
@@ -242,7 +242,7 @@ class StagedTerms(LawfulTerms):
             self._signals.setdefault(offset, []).append(this)
         return variable
 
-    def _relate_where(self, other: _Signal, this: _Signal, observable: FNode) -> None:
+    def _relate_where(self, other: StagedSignal, this: StagedSignal, observable: FNode) -> None:
         """Note the relation of a truth value to that of the other run, if it is proved.
 
         Where it is observable, the truth value is the other one or its negation.
@@ -258,7 +258,7 @@ class StagedTerms(LawfulTerms):
             if differ <= {int(opposite)} and self._is_fact(relation, other, this, same):
                 return
 
-    def _relate_results(self, other: _Signal, this: _Signal) -> None:
+    def _relate_results(self, other: StagedSignal, this: StagedSignal) -> None:
         """Note that a result and that of the other run are related as final results are, if it is proved."""
         if self._results is not None:
             related = self._results
@@ -268,14 +268,16 @@ class StagedTerms(LawfulTerms):
 
             self._is_fact("as claimed", other, this, relation)
 
-    def _is_fact(self, relation: str, other: _Signal, this: _Signal, related: Callable[[FNode, FNode], FNode]) -> bool:
+    def _is_fact(
+        self, relation: str, other: StagedSignal, this: StagedSignal, related: Callable[[FNode, FNode], FNode]
+    ) -> bool:
         """Return whether the terms of two variables are proved to be related. If so, note it as a fact."""
         if not self.holds(this.name, relation, related(other.definition, this.definition), widenings=WIDENINGS):
             return False
         self._facts.setdefault(this.variable, []).append(related(other.variable, this.variable))
         return True
 
-    def _is_candidate(self, other: _Signal, this: _Signal, is_multiple: bool) -> bool:
+    def _is_candidate(self, other: StagedSignal, this: StagedSignal, is_multiple: bool) -> bool:
         """Return whether two signals that agree on the samples are worth a lemma.
 
         Truth values often agree by chance, and so does a maximum with the maximum of a few more words. An offset of 0
@@ -322,7 +324,7 @@ class StagedTerms(LawfulTerms):
 
     # --- relations ------------------------------------------------------------------------------------------
 
-    def _multiple(self, other: _Signal, this: _Signal) -> tuple[str, Callable[[FNode], FNode]]:
+    def _multiple(self, other: StagedSignal, this: StagedSignal) -> tuple[str, Callable[[FNode], FNode]]:
         """Return in words, and as a function of the other term, that this is a multiple of the other by ±2**n."""
         opposite, places = this.sign != other.sign, this.places - other.places
         if this.width == TRUTH:
@@ -338,7 +340,7 @@ class StagedTerms(LawfulTerms):
         words = [w for w, holds in (("negated", opposite), (f"moved by 2**{places}", places != 0)) if holds]
         return " and ".join(words) or "equal", of
 
-    def _offset(self, other: _Signal, this: _Signal) -> tuple[str, Callable[[FNode], FNode]]:
+    def _offset(self, other: StagedSignal, this: StagedSignal) -> tuple[str, Callable[[FNode], FNode]]:
         """Return in words, and as a function of the other term, that this is the other plus a constant."""
         amount = this.first - other.first
 
@@ -347,7 +349,7 @@ class StagedTerms(LawfulTerms):
 
         return f"offset by {amount}", of
 
-    def _addends(self, numbers: Values) -> Iterator[tuple[_Signal, _Signal]]:
+    def _addends(self, numbers: Values) -> Iterator[tuple[StagedSignal, StagedSignal]]:
         """Yield pairs of signals whose sum is ``numbers`` on the samples. One of the two is a whole sum."""
         for whole in self._sums:
             total = signed_values(self._samples.values(whole.variable), whole.width)

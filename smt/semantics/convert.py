@@ -61,6 +61,11 @@ class Rules:
         flushes, zero = rounded.subnormals.of_results, rounded.flushed_result
         return cls(rho, Overflow.INFINITY, NegativeZero.NEGATIVE, flushes, rounded.tininess, zero)
 
+    @property
+    def unclamped(self) -> Rules:
+        """The rules with infinities in the place of whatever numbers beyond the largest one become."""
+        return replace(self, overflow=Overflow.INFINITY)
+
     def sign_of_zero(self, algebra: Algebra[D, T], negatives: Sequence[Truth[T]]) -> Truth[T]:
         """Return the sign of an IEEE 754 sum that is exactly zero, of terms with these signs.
 

@@ -115,7 +115,7 @@ def _sums(algebra: Algebra[D, T], path: StepPath, terms: dict[Label, Term[D, T]]
     sums = []
     for of in path.sums:
         if path.far_c_dropped is not None and of.label is Partial.WHOLE:
-            terms[Addend.C] = _without_far_c(path.far_c_dropped, terms[Partial.PRODUCTS], terms[Addend.C])
+            terms[Addend.C] = without_far_c(path.far_c_dropped, terms[Partial.PRODUCTS], terms[Addend.C])
         if path.small_c_dropped is not None and of.label is Partial.WHOLE:
             terms[Addend.C] = _without_small_c(algebra, of, path.small_c_dropped, terms)
         if path.normalises_addends and of.label is Partial.WHOLE:
@@ -127,7 +127,7 @@ def _sums(algebra: Algebra[D, T], path: StepPath, terms: dict[Label, Term[D, T]]
     return sums
 
 
-def _without_far_c(fraction_bits: int, products: Term[D, T], c: Term[D, T]) -> Term[D, T]:
+def without_far_c(fraction_bits: int, products: Term[D, T], c: Term[D, T]) -> Term[D, T]:
     """Return c with a zero significand where its exponent is below E - F - 1 (algorithm 11, lines 24 and 25)."""
     nothing = c.significand.algebra.unsigned(0, c.significand.width)
     return replace(c, significand=ite(_is_far(fraction_bits, products, c), nothing, c.significand))

@@ -46,7 +46,15 @@ class Attempt:
         started = time.monotonic()
         reply = self._reply()
         seconds = time.monotonic() - started
-        return Reply(reply.outcome, self.solver, seconds, reply.model, reply.reason, reply.seconds)
+        return Reply(
+            reply.outcome,
+            self.solver,
+            seconds,
+            reply.model,
+            reply.reason,
+            reply.seconds,
+            certificate=reply.certificate,
+        )
 
     def stop(self) -> None:
         """End the process, even one that has not started yet. Another thread than that of ``answer`` may call it."""

@@ -63,7 +63,7 @@ def certified(query: Query, answer: Reply, second: Reply) -> Reply:
     """
     require_agreement(query, [answer, second])
     if second.outcome is Outcome.UNSAT:
-        return replace(answer, certified_by=second.solver)
+        return replace(answer, certified_by=second.solver, certificate=second.certificate)
     cause, _, detail = str(second.reason).partition(": ")
     reason = f"{cause}: not certified by {second.solver}: {detail}"
     return Reply(Outcome.UNKNOWN, answer.solver, answer.seconds, reason=reason)

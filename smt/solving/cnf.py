@@ -50,16 +50,44 @@ def encode(query: Query) -> Cnf:
     return Cnf(gates.variables, [*gates.clauses, [root]], symbols, root)
 
 
+@dataclass(frozen=True)
+class Asserted:
+    """Clauses that are satisfiable exactly if several truth values hold together, each asserted by a clause of one."""
+
+    variables: int
+    clauses: Sequence[Sequence[int]]
+    symbols: Mapping[str, Word]
+
+
+def encode_all(query: Query) -> Asserted:
+    """Return the clauses of a query that is a conjunction, whose operands are asserted one by one.
+
+    Raises ``ValueError`` if it is no conjunction.
+    """
+    *nodes, last = query.nodes
+    if last.operator != "and":
+        raise ValueError(f"the query is no conjunction, its operator is {last.operator!r}")
+    gates = Gates()
+    words, symbols = _words_of(nodes, gates)
+    return Asserted(gates.variables, [*gates.clauses, *(list(words[x]) for x in last.operands)], symbols)
+
+
 def circuit_of(query: Query, gates: Gates) -> tuple[int, Mapping[str, Word]]:
     """Build the circuit of a query from gates. Return the literal of the query, and those of each symbol."""
+    words, symbols = _words_of(query.nodes, gates)
+    (root,) = words[-1]
+    return root, symbols
+
+
+def _words_of(nodes: Sequence[Node], gates: Gates) -> tuple[list[Word], dict[str, Word]]:
+    """Build the circuit of nodes, each after its operands. Return the word of each, and of each symbol."""
     words: list[Word] = []
     symbols: dict[str, Word] = {}
-    for node in query.nodes:
+    for node in nodes:
         words.append(_word(gates, node, [words[position] for position in node.operands]))
         if node.operator == SYMBOL:
             symbols[node.name] = words[-1]
-    (root,) = words[-1]
-    return root, symbols
+    return words, symbols
 
 
 def _word(gates: Gates, node: Node, operands: Sequence[Word]) -> Word:

@@ -5,6 +5,7 @@ STEM is not empty, it writes the clauses to STEM.cnf and the proof to STEM.drat.
 was checked. ``worker`` describes everything else.
 """
 
+import hashlib
 import sys
 import time
 from pathlib import Path
@@ -45,11 +46,14 @@ def _answer(stem: str, memory_bytes: int) -> bytes:
             model = encoded.model(solver.get_model())
             return encode(Message(Outcome.SAT, model=model, seconds=time.perf_counter() - started), query.symbols)
         proof = "\n".join((*solver.get_proof(), ""))
+    clauses = encoded.dimacs()
     if stem:
-        Path(f"{stem}.cnf").write_text(encoded.dimacs(), encoding="ascii")
+        Path(f"{stem}.cnf").write_text(clauses, encoding="ascii")
         Path(f"{stem}.drat").write_text(proof, encoding="ascii")
     check_refutation(encoded.clauses, parse_proof(proof))
-    return encode(Message(Outcome.UNSAT, seconds=time.perf_counter() - started), query.symbols)
+    certificate = hashlib.sha256((clauses + proof).encode("ascii")).hexdigest()
+    found = Message(Outcome.UNSAT, seconds=time.perf_counter() - started, certificate=certificate)
+    return encode(found, query.symbols)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 """The reply of a solver process to its parent: one JSON object on one line, and nothing else.
 
 It is ``{"status": "sat", "model": {NAME: "0x..."}, "seconds": SECONDS}`` with the value of every symbol of the query,
-``{"status": "unsat", "seconds": SECONDS}``, or ``{"status": "unknown", "reason": REASON}``.
+``{"status": "unsat", "seconds": SECONDS}``, or ``{"status": "unknown", "reason": REASON}``. Whoever checked a proof
+adds ``"certificate": HASH`` to unsat, the SHA-256 of the clauses and the proof.
 
 A process that is kept for many queries reads each as a ``Header`` and the bytes of its text. It writes the number of
 the query and a space before the object, so that a line is never taken for the answer to another query.
@@ -11,6 +12,7 @@ This module does not import pySMT, so that a process that fails while it loads c
 
 import json
 import math
+import re
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -44,6 +46,7 @@ class Message:
     model: Mapping[str, int] | None = None
     reason: str | None = None
     seconds: float | None = None
+    certificate: str | None = None
 
 
 class Header(NamedTuple):
@@ -84,6 +87,8 @@ def encode(reply: Message, symbols: Mapping[str, int]) -> bytes:
             message |= {"seconds": reply.seconds}
         case _:
             assert_never(reply.outcome)
+    if reply.certificate is not None:
+        message |= {"certificate": reply.certificate}
     if reply.model is not None:
         message |= {"model": {name: to_hexadecimal(reply.model[name], width) for name, width in symbols.items()}}
     return json.dumps(message).encode() + b"\n"
@@ -97,12 +102,18 @@ def decode(output: bytes, symbols: Mapping[str, int]) -> Message:
     try:
         message = json.loads(output.decode(), object_pairs_hook=_each_once)
         outcome = Outcome(message["status"])
-        if output.find(b"\n") != len(output) - 1 or message.keys() != _KEYS[outcome]:
+        if output.find(b"\n") != len(output) - 1 or message.keys() not in _keys(outcome):
             raise ValueError("not one line with the keys of its status")
         return _reply(outcome, message, symbols)
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as problem:
         start = output[:120].decode(errors="replace")
         raise MalformedReplyError(f"the solver process wrote no answer but {start!r}: {problem}") from None
+
+
+def _keys(outcome: Outcome) -> tuple[set[str], ...]:
+    """Return the keys that a reply may have."""
+    keys = _KEYS[outcome]
+    return (keys, keys | {"certificate"}) if outcome is Outcome.UNSAT else (keys,)
 
 
 def _each_once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
@@ -124,7 +135,10 @@ def _reply(outcome: Outcome, message: Mapping[str, Any], symbols: Mapping[str, i
         raise ValueError(f"seconds {seconds!r} is no time")
     match outcome:
         case Outcome.UNSAT:
-            return Message(outcome, seconds=seconds)
+            certificate = message.get("certificate")
+            if certificate is not None and not re.fullmatch("[0-9a-f]{64}", certificate):
+                raise ValueError(f"certificate {certificate!r} is no SHA-256")
+            return Message(outcome, seconds=seconds, certificate=certificate)
         case Outcome.SAT:
             values = message["model"]
             if values.keys() != symbols.keys():

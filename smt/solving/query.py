@@ -10,7 +10,7 @@ counted from 0. WIDTH is in bits, and 0 means a truth value. The last row is the
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, NamedTuple
@@ -65,7 +65,7 @@ class Query:
             pending.pop()
             if node not in positions:
                 positions[node] = len(nodes)
-                nodes.append(_node_of(node, nodes, positions))
+                nodes.append(node_of(node, nodes, positions))
         if nodes[-1].width != TRUTH:
             raise UnsupportedFormulaError(
                 f"a query is a truth value, and this formula is a bit-vector of {nodes[-1].width} bits; "
@@ -137,7 +137,11 @@ class Query:
         return values[-1] == 1
 
 
-def _node_of(formula: FNode, nodes: list[Node], positions: Mapping[FNode, int]) -> Node:
+def node_of(formula: FNode, nodes: Sequence[Node], positions: Mapping[FNode, int]) -> Node:
+    """Return the node of a term. ``nodes`` and ``positions`` have those of its operands.
+
+    Raises ``UnsupportedFormulaError`` for a node outside QF_BV.
+    """
     node_type = formula.node_type()
     if node_type == op.SYMBOL:
         return Node(SYMBOL, _width_of_symbol(formula), name=formula.symbol_name())

@@ -33,24 +33,25 @@ def to_smtlib(query: Query, *, comments: Sequence[str] = ()) -> str:
     prefix = _unused_prefix(query)
     lines = [f"; {line}" for comment in comments for line in comment.splitlines()]
     lines.append("(set-logic QF_BV)")
-    lines += [f"(declare-const {_quoted(name)} {_sort(width)})" for name, width in query.symbols.items()]
+    lines += [f"(declare-const {quoted(name)} {sort_text(width)})" for name, width in query.symbols.items()]
     terms: list[str] = []
     for position, node in enumerate(query.nodes):
-        term = _term(node, terms)
+        term = term_text(node, terms)
         leaf = node.operator in (SYMBOL, CONST)
         if not leaf and (uses[position] > 1 or len(term) > _INLINE_CHARACTERS):
-            lines.append(f"(define-fun {prefix}{position} () {_sort(node.width)} {term})")
+            lines.append(f"(define-fun {prefix}{position} () {sort_text(node.width)} {term})")
             term = f"{prefix}{position}"
         terms.append(term)
     lines += [f"(assert {terms[-1]})", "(check-sat)"]
     if query.symbols:
-        lines.append(f"(get-value ({' '.join(map(_quoted, query.symbols))}))")
+        lines.append(f"(get-value ({' '.join(map(quoted, query.symbols))}))")
     return "\n".join(lines) + "\n"
 
 
-def _term(node: Node, terms: Sequence[str]) -> str:
+def term_text(node: Node, terms: Sequence[str]) -> str:
+    """Return a node as a term of SMT-LIB. ``terms`` are the texts of the nodes before it."""
     if node.operator == SYMBOL:
-        return _quoted(node.name)
+        return quoted(node.name)
     if node.operator == CONST:
         return _constant(node.value, node.width)
     operator = "=" if node.operator == "iff" else node.operator
@@ -66,11 +67,13 @@ def _constant(value: int, width: int) -> str:
     return f"#{to_hexadecimal(value, width)[1:]}" if width % 4 == 0 else f"#b{value:0{width}b}"
 
 
-def _sort(width: int) -> str:
+def sort_text(width: int) -> str:
+    """Return the sort of words of so many bits; 0 for truth values."""
     return "Bool" if width == TRUTH else f"(_ BitVec {width})"
 
 
-def _quoted(name: str) -> str:
+def quoted(name: str) -> str:
+    """Return the name of a symbol as scripts have it."""
     name = "".join(_encoded(character, first=position == 0) for position, character in enumerate(name))
     plain = _SIMPLE.fullmatch(name) and name not in _RESERVED and not name.startswith("bv")
     return name if plain else f"|{name}|"

@@ -91,10 +91,15 @@ class Solving:
         if self.certify is None or answer.outcome is not Outcome.UNSAT:
             return answer
         others = certifiers(answer.solver.name, self.certify)
-        second = next((a for a in known if a.solver in others), None)
+        second = next((a for a in known if a.solver in others and _is_believed(a, self.certify)), None)
         if second is None:
             left = limits.after(time.monotonic() - started, "the first solver")
             second = confirmation(query, answer.solver.name, self.certify, left)
             if store is not None:
                 store.keep(query, second)
         return certified(query, answer, second)
+
+
+def _is_believed(kept: Reply, certify: Certify) -> bool:
+    """Return whether a kept reply confirms another one: that of a proof has the hash of what was checked."""
+    return certify is not Certify.PROOF or kept.outcome is not Outcome.UNSAT or kept.certificate is not None

@@ -1,7 +1,8 @@
 """A file that keeps replies: an SQLite database, for many processes at once.
 
 The table ``answers`` holds what one version of one solver said about one query, and the seconds that it took. That is
-sat with the values of all symbols, or unsat, but never unknown. The table ``witnesses`` holds operands that refute a
+sat with the values of all symbols, or unsat, but never unknown. An unsat of a checked proof has its certificate: the
+SHA-256 of the clauses and the proof. The table ``witnesses`` holds operands that refute a
 whole question. Values that satisfy a query are used only after the query was evaluated on them. Operands are checked by
 the caller. A stored unsat counts without a further check, like the reply of the solver itself.
 
@@ -15,7 +16,7 @@ import json
 import logging
 import sqlite3
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -25,14 +26,14 @@ from mmaproof.smt.solving.protocol import Message, decode, encode
 from mmaproof.smt.solving.query import Query
 from mmaproof.smt.solving.verdict import Outcome, Reply, SolverIdentity
 
-SCHEMA: Final = 1
+SCHEMA: Final = 2
 """The version of the tables, ``PRAGMA user_version``."""
 _APPLICATION: Final = 0x6D6D6170
 """``PRAGMA application_id``, which distinguishes this database from others."""
 _BUSY_SECONDS: Final = 5.0
 _TABLES: Final = (
     "CREATE TABLE answers (query TEXT, solver TEXT, version TEXT, outcome TEXT CHECK (outcome IN ('sat', 'unsat')), "
-    "model TEXT, seconds REAL NOT NULL, PRIMARY KEY (query, solver, version)) WITHOUT ROWID",
+    "model TEXT, seconds REAL NOT NULL, certificate TEXT, PRIMARY KEY (query, solver, version)) WITHOUT ROWID",
     "CREATE TABLE witnesses (question TEXT PRIMARY KEY, operands TEXT NOT NULL, origin TEXT NOT NULL) WITHOUT ROWID",
     f"PRAGMA application_id = {_APPLICATION}",
     f"PRAGMA user_version = {SCHEMA}",
@@ -69,14 +70,15 @@ class Store:
         """Return what solvers said about a query. Each reply is checked as if it came from the solver."""
         rows = []
         with self._going_on(), self._open() as connection:
-            wanted = "SELECT solver, version, outcome, model, seconds FROM answers WHERE query = ?"
+            wanted = "SELECT solver, version, outcome, model, seconds, certificate FROM answers WHERE query = ?"
             rows = connection.execute(wanted, (_hash(query.text),)).fetchall()
         found = []
-        for solver, version, outcome, model, seconds in rows:
-            reply = _reply(query, outcome, model, seconds)
+        for solver, version, outcome, model, seconds, certificate in rows:
+            reply = _reply(query, outcome, model, seconds, certificate)
             if reply is not None:
                 identity = SolverIdentity(solver, version)
-                found.append(Reply(reply.outcome, identity, 0.0, reply.model, stored=reply.seconds))
+                kept = Reply(reply.outcome, identity, 0.0, reply.model, stored=reply.seconds)
+                found.append(replace(kept, certificate=reply.certificate))
         return found
 
     def keep(self, query: Query, answer: Reply) -> None:
@@ -91,8 +93,9 @@ class Store:
         seconds = answer.seconds if answer.solver_seconds is None else answer.solver_seconds
         line = json.loads(encode(Message(answer.outcome, answer.model, seconds=seconds), query.symbols))
         model = json.dumps(line["model"]) if answer.model is not None else None
-        row = (_hash(query.text), answer.solver.name, answer.solver.version, answer.outcome.value, model, seconds)
-        self._write("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?, ?)", row)
+        solver, outcome = answer.solver, answer.outcome.value
+        row = (_hash(query.text), solver.name, solver.version, outcome, model, seconds, answer.certificate)
+        self._write("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?, ?, ?)", row)
 
     def witness(self, question: str) -> tuple[str, str] | None:
         """Return the operands kept for the question with this key, and their origin, as texts."""
@@ -154,6 +157,8 @@ class Store:
             # Readers and a writer do not wait for each other then. It is skipped while others use the file.
             with contextlib.suppress(sqlite3.OperationalError):
                 connection.execute("PRAGMA journal_mode = WAL")
+        if _pragma(connection, "application_id") == _APPLICATION and _pragma(connection, "user_version") == 1:
+            _add_certificates(connection)
         application, version = (_pragma(connection, x) for x in ("application_id", "user_version"))
         if application != _APPLICATION:
             raise self._unusable("is a database of something else")
@@ -188,12 +193,23 @@ def _hash(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _reply(query: Query, outcome: object, model: object, seconds: object) -> Message | None:
+def _add_certificates(connection: sqlite3.Connection) -> None:
+    """Give the tables of version 1 the column of certificates. Its answers have none."""
+    connection.execute("BEGIN IMMEDIATE")
+    if _pragma(connection, "user_version") == 1:  # another process may have done it in between
+        connection.execute("ALTER TABLE answers ADD COLUMN certificate TEXT")
+        connection.execute(f"PRAGMA user_version = {SCHEMA}")
+    connection.execute("COMMIT")
+
+
+def _reply(query: Query, outcome: object, model: object, seconds: object, certificate: object) -> Message | None:
     """Return a row as the reply of a solver; None if it is malformed or its values do not satisfy the query."""
     try:
         message: dict[str, Any] = {"status": outcome, "seconds": seconds}
         if model is not None:
             message["model"] = json.loads(str(model))
+        if certificate is not None:
+            message["certificate"] = certificate
         reply = decode(json.dumps(message).encode() + b"\n", query.symbols)
     except (ValueError, TypeError, RecursionError, MalformedReplyError):
         return None

@@ -101,7 +101,8 @@ class Reply:
     only) begins with a ``Cause``. ``seconds`` is the wall-clock time of the whole query. ``solver_seconds`` is the part
     that the solver reported for loading and deciding it; None if it reported nothing. ``certified_by`` (unsat only) is
     what confirmed the reply; None if nothing was asked to. ``stored`` is None for a new reply. For a reply from a store
-    it is what ``solver_seconds`` was when the reply was new.
+    it is what ``solver_seconds`` was when the reply was new. ``certificate`` (unsat only) is the SHA-256 of the clauses
+    and the proof that were checked; None if no proof was.
 
     Raises ``ValueError`` if model, reason or certificate do not fit the outcome.
     """
@@ -114,12 +115,13 @@ class Reply:
     solver_seconds: float | None = None
     certified_by: SolverIdentity | None = None
     stored: float | None = None
+    certificate: str | None = None
 
     def __post_init__(self) -> None:
         _require_consistent((self.model is not None) == (self.outcome is Outcome.SAT), self)
         _require_consistent((self.reason is not None) == (self.outcome is Outcome.UNKNOWN), self)
         _require_cause(self.reason)
-        if self.certified_by is not None and self.outcome is not Outcome.UNSAT:
+        if (self.certified_by is not None or self.certificate is not None) and self.outcome is not Outcome.UNSAT:
             raise ValueError(f"inconsistent: {self!r}; only unsat is certified")
 
     def __bool__(self) -> NoReturn:

@@ -1,0 +1,264 @@
+"""A staged proof as the steps of a bundle.
+
+The claim without cuts and the claim of the staged proof come from the same text, which names the same places in the
+same order. For each place it is shown that the term without cuts is equal to what replaces it, given that this holds
+for the places before. Mostly the two are one term by then. Where operands were taken in another order, laws are used
+step by step (``folds``). Where constants were folded, or a junction was sorted, a small lemma says that both terms are
+equal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import partial
+from typing import Any, Protocol
+
+from pysmt import operators as op
+from pysmt.fnode import FNode
+
+from mmaproof.smt.algebra.terms import TermAlgebra
+from mmaproof.smt.bundles.composition import Composition, NotComposedError, asserted
+from mmaproof.smt.bundles.folds import Maxima, Sums
+from mmaproof.smt.bundles.recorded import Bounded, Defined, Entry, Place, Proved, Related
+from mmaproof.smt.bundles.refutations import Refutations, conjunction
+from mmaproof.smt.proving.walk import bottom_up
+from mmaproof.smt.solving.query import indices_of, width_of
+from mmaproof.smt.solving.refuting import NotRefutedError
+
+LEMMA_SECONDS = 20.0
+"""Seconds in which a small lemma is refuted."""
+COMMUTATIVE = frozenset({op.AND, op.OR, op.IFF, op.EQUALS, op.BV_AND, op.BV_OR, op.BV_XOR, op.BV_ADD, op.BV_MUL})
+"""Operators whose operands a staged proof may have sorted."""
+
+
+class Values(Protocol):
+    """The values of terms on samples."""
+
+    def values(self, term: FNode) -> tuple[int, ...]:
+        """Return the values of a term, one for each sample."""
+
+
+class Composer:
+    """Joins the places of a claim without cuts and those of its staged proof."""
+
+    def __init__(self, composition: Composition, samples: Values, refutations: Refutations) -> None:
+        self._composition, self._samples, self._refutations = composition, samples, refutations
+        self._environment = composition.environment
+        self._terms: Any = self._environment.formula_manager
+        self._closure = composition.closure
+        self._raw = self._environment.fvo.get_free_variables(composition.root)
+        self._images: dict[FNode, FNode] = {}
+        """what replaces the terms without cuts"""
+        self._known: dict[FNode, FNode] = {}
+        """what replaces the terms of the staged proof"""
+        self._facts: dict[FNode, Callable[[], None]] = {}
+        """how what is known of variables is proved, once it is needed"""
+        self._bounds: dict[FNode, FNode] = {}
+
+    def compose(self, plain: Sequence[Entry], staged: Sequence[Entry], claim: FNode, claimed: FNode) -> None:
+        """Add the steps that prove ``claim``: the staged proof is of ``claimed``.
+
+        Raises NotComposedError.
+        """
+        places = iter([x for x in plain if isinstance(x, Place)])
+        for entry in staged:
+            if isinstance(entry, Defined):
+                self._composition.define(entry.variable, entry.definition)
+            elif isinstance(entry, Proved):
+                self._use(entry)
+            elif isinstance(entry, Bounded):
+                self._note_bounds(entry)
+            elif isinstance(entry, Place):
+                self._place(next(places, None), entry)
+            else:
+                self._other(entry)
+        if next(places, None) is not None:
+            raise NotComposedError("the claim has more places than its staged proof")
+        self._equate_either(self._image(claim), claimed, "the claim")
+        if not self._composition.complete:
+            raise NotComposedError("the lemmas do not refute the counterexamples")
+
+    def _other(self, entry: Entry) -> None:
+        if not isinstance(entry, Related):
+            raise TypeError(f"{type(entry).__name__} is nothing that a staged proof notes")
+        self._facts[entry.fact] = partial(self._equate, entry.of_terms, entry.fact, "a relation of variables")
+
+    def _use(self, lemma: Proved) -> None:
+        assumptions = [] if lemma.assumption is None else [lemma.assumption]
+        for fact in [x for a in assumptions for x in (a.args() if a.is_and() else [a])]:
+            self._establish(fact)
+        self._composition.use(lemma.claim, assumptions, lemma.why)
+
+    def _establish(self, fact: FNode) -> None:
+        if fact in self._facts and not self._closure.holds(fact):
+            self._facts[fact]()
+
+    def _note_bounds(self, bounded: Bounded) -> None:
+        self._bounds[bounded.variable] = bounded.fact
+        if bounded.of_words:
+            self._facts[bounded.fact] = lambda: self._prove_bounds(bounded)
+
+    def _prove_bounds(self, bounded: Bounded) -> None:
+        """Prove bounds of a partial sum from those of its words."""
+        definition = self._composition.definitions[bounded.variable]
+        fact = self._environment.substituter.substitute(bounded.fact, {bounded.variable: definition})
+        symbols = self._environment.fvo.get_free_variables(definition)
+        known = [self._bounds[v] for v in symbols if v in self._bounds]
+        for x in known:
+            self._establish(x)
+        self._composition.use(fact, known, "bounds of a sum of two words")
+
+    # --- places -----------------------------------------------------------------------------------------------
+
+    def _place(self, plain: Place | None, staged: Place) -> None:
+        if plain is None or plain.kind != staged.kind:
+            raise NotComposedError(f"{staged.kind} of the staged proof is no place of the claim")
+        if not self._closure.same(plain.term, staged.replaced):
+            match staged.kind:
+                case "sum":
+                    self._sum(plain, staged)
+                case "compressed sum":
+                    self._compressed_sum(plain, staged)
+                case "maximum":
+                    self._maximum(plain, staged)
+                case _:
+                    self._equate_either(self._image(plain.term), staged.term, staged.kind)
+                    replaced = self._composition.definitions.get(staged.replaced, staged.replaced)
+                    self._equate(staged.term, replaced, staged.kind)
+            if not self._closure.same(plain.term, staged.replaced):
+                raise NotComposedError(f"{staged.kind}: what replaces it is not proved to be equal to it")
+        if not plain.term.is_constant():
+            self._images[plain.term] = staged.replaced
+        if not staged.term.is_constant() and not staged.term.is_symbol():
+            self._known[staged.term] = staged.replaced
+        if staged.kind == "maximum":
+            self._note_bounds_of_maximum(staged)
+
+    def _operands(self, plain: Sequence[FNode], staged: Sequence[FNode], what: str) -> None:
+        if len(plain) != len(staged):
+            raise NotComposedError(f"{what}: {len(plain)} operands, and {len(staged)} in the staged proof")
+        for x, y in zip(plain, staged, strict=True):
+            self._equate(self._image(x), y, what)
+
+    def _sum(self, plain: Place, staged: Place) -> None:
+        self._operands(plain.operands, staged.operands, staged.kind)
+        Sums(self._composition, width_of(staged.replaced)).prove(staged.operands, staged.taken)
+
+    def _compressed_sum(self, plain: Place, staged: Place) -> None:
+        self._operands(plain.operands, staged.operands, staged.kind)
+        width = width_of(staged.replaced)
+        Sums(self._composition, width).compressed(staged.operands, TermAlgebra(self._environment))
+        Sums(self._composition, width).prove(staged.operands, staged.taken)
+
+    def _maximum(self, plain: Place, staged: Place) -> None:
+        leaves = {self._image(x) for x in plain.operands}
+        words = self._flat(self._image(plain.term), leaves, staged.signed)
+        for x, y in zip(words, staged.operands, strict=True):
+            self._equate(x, y, staged.kind)
+        maxima = Maxima(self._composition, width_of(staged.replaced), staged.signed)
+        maxima.prove(maxima.without_repetitions(words), maxima.without_repetitions(staged.taken))
+
+    def _flat(self, term: FNode, leaves: set[FNode], signed: bool) -> list[FNode]:
+        """Return the words whose fold a tree of maxima is proved to be."""
+        width = width_of(term)
+        inner = term.arg(0) if term.is_bv_sext() or term.is_bv_zext() else None
+        if term in leaves or inner in leaves:
+            return [term]
+        if inner is not None:
+            words = self._flat(inner, leaves, signed)
+            return Maxima(self._composition, width_of(inner), signed).widened(words, width)
+        maxima = Maxima(self._composition, width, signed)
+        if not term.is_ite() or term is not maxima.of_two(term.arg(2), term.arg(1)):
+            raise NotComposedError("maximum: it is no tree of comparisons")
+        first, second = (self._flat(x, leaves, signed) for x in (term.arg(2), term.arg(1)))
+        return maxima.regroup(first, second)
+
+    def _note_bounds_of_maximum(self, staged: Place) -> None:
+        maxima = Maxima(self._composition, width_of(staged.replaced), staged.signed)
+        same = self._closure.class_of
+        for x in staged.operands:
+
+            def prove(x: FNode = x) -> None:
+                place = next(i for i, y in enumerate(staged.taken) if same(x) == same(y))
+                maxima.bound(staged.taken, place)
+
+            self._facts.setdefault(maxima.not_less(staged.replaced, x), prove)
+
+    # --- equal terms ------------------------------------------------------------------------------------------
+
+    def _image(self, term: FNode) -> FNode:
+        """Return a term without cuts over the variables that replace parts of it."""
+        return bottom_up(term, self._images, self._rebuilt)
+
+    def _rebuilt(self, node: FNode, operands: Sequence[FNode]) -> FNode:
+        if all(x is y for x, y in zip(node.args(), operands, strict=True)):
+            return node
+        made: FNode = self._terms.create_node(node.node_type(), tuple(operands), node._content.payload)
+        return made
+
+    def _equate_either(self, x: FNode, y: FNode, what: str) -> None:
+        """Prove that two terms are equal, the second one as it is or with all that is known in the place of its parts.
+
+        Raises NotComposedError.
+        """
+        try:
+            self._equate(x, y, what)
+        except NotComposedError:
+            self._equate(x, bottom_up(y, self._known, self._rebuilt), what)
+
+    def _equate(self, x: FNode, y: FNode, what: str) -> None:
+        """Prove that two terms over variables are equal: their parts are, or a lemma says it of the whole.
+
+        Raises NotComposedError if they are not proved to be equal.
+        """
+        if self._closure.same(x, y):
+            return
+        if not self._alike(x, y):
+            raise NotComposedError(f"{what}: operands give another value in the staged proof")
+        matched = self._matched(x, y)
+        if matched is not None:
+            with suppress(NotComposedError):
+                for p, q in zip(x.args(), matched, strict=True):
+                    self._equate(p, q, what)
+                x = self._terms.create_node(y.node_type(), tuple(matched), y._content.payload)
+            if self._closure.same(x, y):
+                return
+        equation = self._terms.EqualsOrIff(x, y)
+        known, why = self._definitions_among(equation), f"{what}: written in another way"
+        try:
+            self._refutations.of(conjunction(asserted(equation, known, self._environment)), LEMMA_SECONDS)
+        except NotRefutedError as problem:
+            raise NotComposedError(f"{why}: {problem}") from None
+        self._composition.use(equation, known, why)
+
+    def _definitions_among(self, claim: FNode) -> list[FNode]:
+        """Return what the variables of a claim stand for, where that is about other symbols of the claim alone."""
+        symbols, found = self._environment.fvo.get_free_variables(claim), []
+        for v in sorted(symbols, key=lambda v: v.node_id()):
+            definition = self._composition.definitions.get(v)
+            if definition is not None and self._environment.fvo.get_free_variables(definition) <= symbols:
+                found.append(self._terms.EqualsOrIff(v, definition))
+        return found
+
+    def _matched(self, x: FNode, y: FNode) -> list[FNode] | None:
+        """Return the operands of ``y`` that those of ``x`` may be equal to; None where that is not clear.
+
+        Operands that may change places are told apart by their values on the samples.
+        """
+        operands = list(y.args())
+        if x.node_type() != y.node_type() or list(indices_of(x)) != list(indices_of(y)) or not operands:
+            return None
+        if len(x.args()) != len(operands) or sorted(map(width_of, x.args())) != sorted(map(width_of, operands)):
+            return None
+        if y.node_type() in COMMUTATIVE:
+            of_value = {(width_of(q), self._samples.values(q)): q for q in operands}
+            found = [of_value.get((width_of(p), self._samples.values(p))) for p in x.args()]
+            distinct = len(of_value) == len(operands) and None not in found and len(set(found)) == len(found)
+            return [q for q in found if q is not None] if distinct else None
+        fits = all(width_of(p) == width_of(q) and self._alike(p, q) for p, q in zip(x.args(), operands, strict=True))
+        return operands if fits else None
+
+    def _alike(self, x: FNode, y: FNode) -> bool:
+        """Return whether two terms have the same values on the samples."""
+        return self._samples.values(x) == self._samples.values(y)

@@ -1,0 +1,102 @@
+"""The files of a bundle. docs/bundle.md specifies them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from mmaproof.smt.bundles.composition import Composition, Used
+from mmaproof.smt.bundles.refutations import TRIED, Refutations
+from mmaproof.smt.bundles.scripts import definitions_script, lemma_script
+from mmaproof.smt.solving.lrat import Refutation
+from mmaproof.smt.solving.query import Query
+from mmaproof.smt.solving.refuting import NotRefutedError
+from mmaproof.smt.solving.smtlib import quoted, to_smtlib
+
+FORM = "mmaproof-bundle-1"
+
+
+def files_of(
+    composition: Composition,
+    met: Mapping[str, int] | None,
+    about: Mapping[str, Any],
+    refutations: Refutations,
+) -> dict[str, bytes]:
+    """Return the files of a bundle, name -> content. ``met`` are operands that meet the preconditions.
+
+    ``about`` is what the manifest says of the question. Raises NotRefutedError if a lemma has no refutation within the
+    limits.
+    """
+    claim = Query.of(composition.root)
+    files = {"claim.smt2": to_smtlib(claim, comments=[f"nothing satisfies this: {about['claim']}"])}
+    script = definitions_script(claim.symbols, "each variable, and the term that it stands for")
+    for variable, definition in composition.definitions.items():
+        script.define(variable, definition)
+    steps = [
+        {
+            "lemma": _name(step.lemma),
+            "with": {_bare(symbol): script.name(term) for symbol, term in step.given.items()},
+            "why": step.why,
+        }
+        for step in composition.steps
+    ]
+    composed: dict[str, Any] = {"steps": steps}
+    if met is not None:
+        composed["met"] = {_bare(name): value for name, value in met.items()}
+    files["definitions.smt2"] = script.written()
+    files["composition.json"] = _text_of(composed)
+    for number, lemma in enumerate(composition.lemmas):
+        files |= _lemma_files(_name(number), lemma, refutations)
+    data = {name: text.encode() for name, text in files.items()}
+    hashes = {name: hashlib.sha256(content).hexdigest() for name, content in data.items()}
+    data["manifest.json"] = _text_of({"form": FORM, **about, "files": hashes}).encode()
+    return data
+
+
+def write(files: Mapping[str, bytes], folder: Path) -> int:
+    """Write the files of a bundle into a folder that is empty or does not exist. Return how many bytes they have.
+
+    Raises OSError.
+    """
+    for name, content in files.items():
+        file = folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(content)
+    return sum(map(len, files.values()))
+
+
+def _lemma_files(name: str, lemma: Used, refutations: Refutations) -> dict[str, str]:
+    try:
+        encoded, refuted = refutations.of(lemma.query)
+    except NotRefutedError as problem:
+        raise NotRefutedError(f"lemma {name} ({lemma.why}): {problem}") from None
+    script = f"; {lemma.why}\n{lemma_script(lemma.symbols, lemma.asserted)}"
+    if refuted is TRIED:
+        return {f"lemmas/{name}.smt2": script}
+    variables = {_bare(symbol): list(word) for symbol, word in encoded.symbols.items()}
+    return {
+        f"lemmas/{name}.smt2": script,
+        f"lemmas/{name}.cnf": _dimacs(refuted, encoded.variables),
+        f"lemmas/{name}.map.json": _text_of(variables),
+        f"lemmas/{name}.lrat": refuted.lrat(),
+    }
+
+
+def _dimacs(refuted: Refutation, variables: int) -> str:
+    lines = (" ".join(map(str, (*clause, 0))) for clause in refuted.clauses)
+    return "\n".join((f"p cnf {variables} {len(refuted.clauses)}", *lines, ""))
+
+
+def _name(number: int) -> str:
+    return f"{number + 1:04}"
+
+
+def _bare(name: str) -> str:
+    return quoted(name).strip("|")
+
+
+def _text_of(record: Mapping[str, Any]) -> str:
+    return json.dumps(record, indent=1, ensure_ascii=False) + "\n"

@@ -1,0 +1,97 @@
+"""Refutations of clauses, by a SAT solver in a process that stays for the next ones."""
+
+from __future__ import annotations
+
+import json
+import os
+import selectors
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Final, Self
+
+from mmaproof.smt.solving.limits import Limits
+from mmaproof.smt.solving.lrat import Refutation
+from mmaproof.smt.solving.proof_certificate import require_prover
+
+# ``process`` explains -P.
+_WORKER: Final = (sys.executable, "-P", "-m", "mmaproof.smt.solving.refuting_worker")
+
+
+class NotRefutedError(Exception):
+    """There is no refutation within the limits; the text says why."""
+
+
+class Refuter:
+    """A process that refutes clauses. Use it in a ``with`` block, which ends it.
+
+    Raises SolverNotInstalledError if the package of the SAT solver is missing.
+    """
+
+    def __init__(self, memory_bytes: int) -> None:
+        require_prover()
+        self._command = (*_WORKER, str(memory_bytes), str(os.getpid()))
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stop()
+
+    def refute(self, clauses: Sequence[Sequence[int]], limits: Limits) -> Refutation:
+        """Return a refutation of the clauses. Raises NotRefutedError."""
+        if self._process is None:
+            self._process = subprocess.Popen(self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        text = json.dumps(list(map(list, clauses)), separators=(",", ":")).encode() + b"\n"
+        try:
+            line = self._exchange(self._process, text, time.monotonic() + limits.seconds)
+        except BaseException:
+            self._stop()
+            raise
+        found = json.loads(line)
+        if "problem" in found:
+            raise NotRefutedError(str(found["problem"]))
+        steps = tuple((number, tuple(literals), tuple(hints)) for number, literals, hints in found["steps"])
+        return Refutation(tuple(map(tuple, found["clauses"])), steps)
+
+    def _exchange(self, process: subprocess.Popen[bytes], text: bytes, deadline: float) -> bytes:
+        """Send a line and return the line that answers it."""
+        if process.stdin is None or process.stdout is None:
+            raise NotRefutedError("the process of the SAT solver has no pipes")
+        answer = bytearray()
+        with selectors.DefaultSelector() as ready:
+            ready.register(process.stdin, selectors.EVENT_WRITE)
+            ready.register(process.stdout, selectors.EVENT_READ)
+            os.set_blocking(process.stdin.fileno(), False)
+            while not answer.endswith(b"\n"):
+                left = deadline - time.monotonic()
+                if left <= 0:
+                    raise NotRefutedError("no refutation within the time limit")
+                for key, _ in ready.select(left):
+                    if key.fileobj is process.stdout:
+                        part = os.read(process.stdout.fileno(), 1 << 20)
+                        if not part:
+                            raise NotRefutedError("the process of the SAT solver ended without an answer")
+                        answer += part
+                        continue
+                    try:
+                        text = text[os.write(process.stdin.fileno(), text[: 1 << 20]) :]
+                    except BrokenPipeError:
+                        raise NotRefutedError("the process of the SAT solver ended") from None
+                    if not text:
+                        ready.unregister(process.stdin)
+        return bytes(answer)
+
+    def _stop(self) -> None:
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            for pipe in (process.stdin, process.stdout):
+                if pipe is not None:
+                    pipe.close()
+            process.wait()

@@ -1,0 +1,43 @@
+"""The process that refutes clauses. It reads clauses, line by line, and writes what is left of them and the proof.
+
+It is started as ``python -P -m mmaproof.smt.solving.refuting_worker MEMORY_BYTES PARENT_PID``. A line that it reads is
+a JSON array of clauses. A line that it writes is a JSON object: ``clauses`` and ``steps`` of a refutation
+(``lrat.Refutation``), or the reason why there is none in ``problem``.
+"""
+
+import gc
+import json
+import os
+import sys
+
+from mmaproof.smt.solving.proof_worker import SAT_SOLVER
+from mmaproof.smt.solving.worker import die_with_parent, limit_memory, write_all
+
+
+def main(arguments: list[str]) -> None:
+    """Answer line by line until there are no more."""
+    memory_bytes, parent = map(int, arguments)
+    die_with_parent(parent)
+    answers = os.dup(1)
+    os.dup2(2, 1)
+    gc.disable()
+
+    from pysat.solvers import Solver  # noqa: PLC0415
+
+    from mmaproof.smt.solving.drup import parse_proof  # noqa: PLC0415
+    from mmaproof.smt.solving.lrat import refutation_of  # noqa: PLC0415
+
+    limit_memory(memory_bytes)
+    for line in sys.stdin:
+        clauses = json.loads(line)
+        with Solver(name=SAT_SOLVER, bootstrap_with=clauses, with_proof=True) as solver:
+            if solver.solve():
+                found: dict[str, object] = {"problem": "the clauses are satisfiable"}
+            else:
+                proof = refutation_of(clauses, parse_proof("\n".join((*solver.get_proof(), ""))))
+                found = {"clauses": proof.clauses, "steps": proof.steps}
+        write_all(answers, json.dumps(found, separators=(",", ":")).encode() + b"\n")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
