@@ -16,7 +16,7 @@ from mmaproof.properties.property import QuestionVerdict
 from mmaproof.properties.question import Question
 from mmaproof.smt.solving.verdict import Cause, Status
 from mmaproof.verification.means import Means
-from mmaproof.verification.strategies import STRATEGIES, Case
+from mmaproof.verification.strategies import Case, first_verdict
 
 
 def answer(question: Question, design: Design, means: Means) -> QuestionVerdict:
@@ -32,7 +32,7 @@ def answer(question: Question, design: Design, means: Means) -> QuestionVerdict:
     check_askable(question.k)
     case = Case(question, design, means, time.monotonic(), means.limits)
     try:
-        return next(verdict for strategy in STRATEGIES if (verdict := strategy(case)) is not None)
+        return first_verdict(case)
     except MemoryError:
         reason = Cause.MEMORY.reason(f"mmaproof itself ran out of it (k = {question.k})")
         return QuestionVerdict(Status.UNKNOWN, case.seconds, reason, origin="nobody", question=question)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError
 from mmaproof.designs.operands import Operands
+from mmaproof.explain import Picture, explain
+from mmaproof.explain.html import answer_html
 from mmaproof.properties.library import find_property
 from mmaproof.properties.preconditions import Precondition
 from mmaproof.properties.property import Property, PropertyVerdict, QuestionVerdict
@@ -21,7 +25,7 @@ from mmaproof.smt.solving.verdict import SolverIdentity, Status
 from mmaproof.verification.answer import answer
 from mmaproof.verification.compare import DEFAULT_BUDGET, DEFAULT_LIMITS
 from mmaproof.verification.largest import Measure, largest
-from mmaproof.verification.means import Means
+from mmaproof.verification.means import SIMPLIFYING, Means
 from mmaproof.verification.search import Budget
 
 WORDS = {
@@ -58,6 +62,25 @@ class Check:
         asked = [a.question.k for a in self.answers]
         return asked[0] if asked else self.scope.k or self.design.step.L
 
+    def __repr__(self) -> str:
+        return f"<{self.verdict}: {self.asked.name} on {self.design.name}, k = {self.k}>"
+
+    def pictures(self) -> list[tuple[str, Picture]]:
+        """Return the pictures of the runs with their numbers; neighbours on the same operands are drawn together."""
+        found, runs = [], self.finding.runs
+        numbered = list(enumerate(runs, start=1))
+        for _, group in itertools.groupby(numbered, key=lambda x: (x[1].operands, x[1].whole, x[1].design.formats)):
+            together = list(group)
+            name = ", ".join(f"run {number}" for number, _ in together) if len(runs) > 1 else ""
+            designs = [run.design if run.whole else run.design.one_step() for _, run in together]
+            found.append((name, explain(designs, together[0][1].operands)))
+        return found
+
+    def _repr_html_(self) -> str:
+        value = "" if self.finding.value is None else f"{self.asked.feature}: {self.finding.value}"
+        lines = [f"{self.verdict}: {self.asked.name} on {self.design.name}", self.asked.statement, value]
+        return answer_html([*lines, self.finding.reason or ""], self.pictures())
+
     @property
     def solver(self) -> SolverIdentity | None:
         """The solver that answered; None if none was needed."""
@@ -71,7 +94,7 @@ class Check:
 
 def check(
     asked: Property | str,
-    design: Design,
+    design: Design | str,
     *,
     solver: str | Solving = DEFAULT_SOLVER,
     limits: Limits = DEFAULT_LIMITS,
@@ -79,15 +102,19 @@ def check(
     where: Sequence[Precondition] = (),
     budget: Budget | None = DEFAULT_BUDGET,
     seed: int = 0,
+    simplifying: float = SIMPLIFYING,
+    told: Callable[[str], None] | None = None,
 ) -> Check:
-    """Find out whether ``design`` has a property, which may be given by name. ``budget`` None switches the search off.
+    """Find out whether ``design`` has a property. Both may be given by name. ``budget`` None switches the search off.
 
     Without ``k`` the question is about one step, unless the property is about chains. ``limits`` are for all questions.
+    Runs that show something are simplified for at most ``simplifying`` seconds each, of which ``told`` is told.
     Raises InputError if no property has the name, UnknownSolverError, SolverNotInstalledError, StoreError, and what
     ``check_within`` raises.
     """
-    found = find_property(asked) if isinstance(asked, str) else asked
-    return check_within(found, design, Scope(k, tuple(where), seed), Means(Solving.of(solver), limits, budget, seed))
+    found, design = find_property(asked) if isinstance(asked, str) else asked, find_design(design)
+    means = Means(Solving.of(solver), limits, budget, seed, simplifying=simplifying, told=told)
+    return check_within(found, design, Scope(k, tuple(where), seed), means)
 
 
 def check_within(asked: Property, design: Design, scope: Scope, means: Means) -> Check:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 
+from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.design import Design
+from mmaproof.explain import Picture, explain
+from mmaproof.explain.html import answer_html
 from mmaproof.properties.equivalence import Equivalence
 from mmaproof.properties.preconditions import Precondition
 from mmaproof.properties.property import QuestionVerdict
@@ -17,7 +20,7 @@ from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Status
 from mmaproof.verification.answer import answer
 from mmaproof.verification.distributions import kept_bits
-from mmaproof.verification.means import Means
+from mmaproof.verification.means import SIMPLIFYING, Means
 from mmaproof.verification.search import Budget
 
 DEFAULT_BUDGET = Budget()
@@ -51,10 +54,23 @@ class Comparison(QuestionVerdict):
         # in the order of the claim, in which unknown bits have their names
         return {d.name: dot_product_accumulate(d, algebra, words).d.data for d in self.question.designs}
 
+    def __repr__(self) -> str:
+        return f"<{self.verdict}: {' and '.join(d.name for d in self.question.designs)}, k = {self.question.k}>"
+
+    def picture(self) -> Picture | None:
+        """Return the picture of the witness; None if there is none."""
+        return None if self.witness is None else explain(self.question.designs, self.witness)
+
+    def _repr_html_(self) -> str:
+        names = " and ".join(d.name for d in self.question.designs)
+        asked = ", ".join([f"k = {self.question.k}", *(f"where {p}" for p in self.question.where)])
+        lines = [f"{self.verdict}: {names}", f"asked for {asked}; answered by {self.origin}", self.reason or ""]
+        return answer_html(lines, [("", x) for x in (self.picture(),) if x is not None])
+
 
 def compare(
-    first: Design,
-    second: Design,
+    first: Design | str,
+    second: Design | str,
     *,
     solver: str | Solving = DEFAULT_SOLVER,
     limits: Limits = DEFAULT_LIMITS,
@@ -64,17 +80,22 @@ def compare(
     zero_signs: bool = True,
     budget: Budget | None = DEFAULT_BUDGET,
     seed: int = 0,
+    simplifying: float = SIMPLIFYING,
+    told: Callable[[str], None] | None = None,
 ) -> Comparison:
-    """Find out whether two designs are equivalent. ``budget`` None switches the search off.
+    """Find out whether two designs, or those of these names, are equivalent.
 
-    The search comes first, and the solver gets the rest of ``limits.seconds``. Witnesses are simplified.
+    ``budget`` None switches the search off. It comes first, and the solver gets the rest of ``limits.seconds``.
+    Witnesses are simplified for at most ``simplifying`` seconds, of which ``told`` is told.
     Raises DesignError if the designs are not comparable, UnknownSolverError, SolverNotInstalledError, StoreError if the
     store of ``solver`` cannot be used, SolversDisagree, and WitnessDoesNotReplay (an internal error: formula and
     integers disagree).
     """
+    first, second = find_design(first), find_design(second)
     solving = Solving.of(solver)
     question = Equivalence(first, second, k=k, where=where, nan_codes=nan_codes, zero_signs=zero_signs)
-    found = answer(question, _finer(first, second), Means(solving, limits, budget, seed))
+    means = Means(solving, limits, budget, seed, simplifying=simplifying, told=told)
+    found = answer(question, _finer(first, second), means)
     return Comparison(**{**{f.name: getattr(found, f.name) for f in fields(found)}, "question": question})
 
 

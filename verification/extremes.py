@@ -20,9 +20,9 @@ def extreme_patterns(fmt: Format) -> tuple[int, ...]:
     if fmt.is_integer:
         return (ones, top, top - 1, ones, 0)
     fraction = ((1 << fmt.fraction_bits) - 1) << fmt.ignored_bits
-    below_two = fmt.encode(1) | fraction
+    below_two = fmt.one | fraction
     sign = top if fmt.signed else 0
-    return (fmt.encode(1) | sign, below_two, fmt.max_finite, below_two | sign, 0)
+    return (fmt.one | sign, below_two, fmt.max_finite, below_two | sign, 0)
 
 
 def extreme_operands(question: Question) -> OperandBatch:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.verification.search import WITNESSES, Budget
+
+SIMPLIFYING = 5.0
+"""Seconds for which a witness is simplified at most. A long one is as simple then as a person needs it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,6 +19,8 @@ class Means:
 
     If the budget is None, there is no search. If ``solving`` has a store, witnesses are looked up and kept there too.
     If a search finds several witnesses at once, at most ``simplified`` of them are simplified, to show the simplest.
+    That takes at most ``simplifying`` seconds. When it begins, ``told`` is called with a line for a person, if there
+    is one.
     """
 
     solving: Solving
@@ -22,3 +28,5 @@ class Means:
     budget: Budget | None
     seed: int = 0
     simplified: int = WITNESSES
+    simplifying: float = SIMPLIFYING
+    told: Callable[[str], None] | None = None

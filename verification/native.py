@@ -16,6 +16,7 @@ import numpy as np
 from pysmt.environment import Environment
 from pysmt.fnode import FNode
 
+from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.design import Design, check_askable
 from mmaproof.designs.errors import DesignError
 from mmaproof.designs.operands import Operands
@@ -84,7 +85,7 @@ class NativeVerdict:
 
 
 def prove_native(
-    design: Design,
+    design: Design | str,
     *,
     k: int | None = None,
     solver: str | Solving = DEFAULT_SOLVER,
@@ -97,7 +98,7 @@ def prove_native(
     The limits are for all graphs together. Raises DesignError for a length that does not fit, or a design that is not
     compiled, and what ``answer`` raises about solvers.
     """
-    started = time.monotonic()
+    started, design = time.monotonic(), find_design(design)
     length = design.k if k is None else k
     check_askable(length)
     solving = Solving.of(solver)

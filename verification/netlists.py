@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from pysmt.fnode import FNode
 
@@ -11,8 +12,9 @@ from mmaproof.designs.formats import Format
 from mmaproof.properties.equivalence import Equivalence
 from mmaproof.properties.question import Question
 from mmaproof.smt.algebra.protocol import Truth, Word
+from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.proving.model_terms import ModelTerms
-from mmaproof.smt.proving.netlists import NetlistProof, prove_netlist
+from mmaproof.smt.proving.netlists import NetlistProof, NetlistTools, prove_netlist
 from mmaproof.smt.semantics import OperandWords, dot_product_accumulate, equal_results
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.prove import Ask
@@ -33,7 +35,15 @@ def netlist_and_model(question: Question) -> tuple[Design, Design] | None:
     return netlists[0], parametric[0]
 
 
-def by_nets(question: Equivalence, netlist: Design, model: Design, ask: Ask, limits: Limits, seed: int) -> NetlistProof:
+def by_nets(
+    question: Equivalence,
+    netlist: Design,
+    model: Design,
+    ask: Ask,
+    limits: Limits,
+    seed: int,
+    tools: NetlistTools | None = None,
+) -> NetlistProof:
     """Try to prove that a netlist and a design return equal results."""
     whole = question.formula
     formats: dict[FNode, Format] = {}
@@ -44,16 +54,29 @@ def by_nets(question: Equivalence, netlist: Design, model: Design, ask: Ask, lim
     patterns = {symbol: fmt for symbol, fmt in formats.items() if not fmt.is_integer}
 
     def claim(algebra: ModelTerms, begin_netlist: Callable[[], None]) -> Truth[FNode]:
-        operands = question.symbols(algebra)
-        d = dot_product_accumulate(model, algebra, operands).d
-        begin_netlist()
-        e = dot_product_accumulate(netlist, algebra, _rewritten(algebra, operands)).d
-        return equal_results(
-            algebra, model.d_format, d, e, nan_codes=question.nan_codes, zero_signs=question.zero_signs
-        )
+        return model_first(question, netlist, model, algebra, begin_netlist, partial(_rewritten, algebra))
 
     rows = sample_models(question, model, seed, rows=ROWS)
-    return prove_netlist(whole, claim, patterns, model.d_format, rows, ask, limits)
+    return prove_netlist(whole, claim, patterns, model.d_format, rows, ask, limits, tools)
+
+
+def model_first(
+    question: Equivalence,
+    netlist: Design,
+    model: Design,
+    algebra: TermAlgebra,
+    begin_netlist: Callable[[], None],
+    rewritten: Callable[[OperandWords[FNode]], OperandWords[FNode]],
+) -> Truth[FNode]:
+    """Return whether both results are equal. The netlist runs last, over what ``rewritten`` makes of the operands."""
+    operands = question.symbols(algebra)
+    d = dot_product_accumulate(model, algebra, operands).d
+    begin_netlist()
+    e = dot_product_accumulate(netlist, algebra, rewritten(operands)).d
+    first, second = (d, e) if question.designs[0] is model else (e, d)
+    return equal_results(
+        algebra, model.d_format, first, second, nan_codes=question.nan_codes, zero_signs=question.zero_signs
+    )
 
 
 def _rewritten(algebra: ModelTerms, operands: OperandWords[FNode]) -> OperandWords[FNode]:

@@ -12,7 +12,16 @@ import numpy.typing as npt
 from mmaproof.designs.design import Design
 from mmaproof.designs.formats import Format
 from mmaproof.designs.operands import OperandBatch, Operands, Patterns
-from mmaproof.properties.preconditions import Exponents, Finite, Normal, Positive, Precondition, ZeroAccumulator
+from mmaproof.properties.preconditions import (
+    Exponents,
+    Finite,
+    Normal,
+    OfClass,
+    Pattern,
+    Positive,
+    Precondition,
+    ZeroAccumulator,
+)
 from mmaproof.properties.question import Examined, Question
 from mmaproof.smt.native.paying import Switch
 from mmaproof.verification.distributions import DISTRIBUTIONS, assemble, draw
@@ -102,16 +111,26 @@ def steer(batch: OperandBatch, question: Question, rng: np.random.Generator) -> 
     """Return the batch changed towards the preconditions of the question. Some rows may still not meet them."""
     if not question.where:
         return batch
-    a, b, c = question.formats
-    return OperandBatch(
-        _steer_column(a, batch.a, question.where, rng),
-        _steer_column(b, batch.b, question.where, rng),
-        np.zeros_like(batch.c)
-        if ZeroAccumulator() in question.where
-        else _steer_column(c, batch.c, question.where, rng),
-        batch.scale_a,
-        batch.scale_b,
-    )
+    patterns = {"a": batch.a, "b": batch.b, "c": batch.c}
+    for name, fmt in zip(patterns, question.formats, strict=True):
+        only = _one_pattern(name, question.where)
+        if only is None:
+            patterns[name] = _steer_column(fmt, patterns[name], question.where, rng)
+        else:
+            patterns[name] = np.full_like(patterns[name], only)
+    return OperandBatch(patterns["a"], patterns["b"], patterns["c"], batch.scale_a, batch.scale_b)
+
+
+def _one_pattern(operand: str, where: tuple[Precondition, ...]) -> int | None:
+    """Return the pattern that the preconditions leave for the elements of an operand; None if they leave others."""
+    for p in where:
+        if isinstance(p, Pattern) and p.operand == operand and not p.negated:
+            return p.bits
+        if p == (ZeroAccumulator() if operand == "c" else OfClass(operand, "0", False)):
+            return 0
+        if p == OfClass(operand, "+0", False):
+            return 0
+    return None
 
 
 def _steer_column(

@@ -7,10 +7,14 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from mmaproof.designs.formats import Format
-from mmaproof.designs.operands import Operands
+from mmaproof.designs.operands import OperandBatch, Operands
 from mmaproof.properties.question import Question
 
+_LONG, _PARTS = 64, (64, 8, 2)
+"""From so many products on, a witness is cut in so many parts first, the smallest of which come first."""
 _PRODUCTS = 256
 """The most products in the witnesses that are simplified to show the simplest. At least one witness is."""
 
@@ -18,12 +22,13 @@ _PRODUCTS = 256
 def simplify(question: Question, witness: Operands, deadline: float = math.inf) -> Operands:
     """Return a witness against the same question that is at least as simple. Every change is confirmed on integers.
 
-    The method is greedy, so there may be a simpler witness. It sets products to +0, then c, and then clears fraction
-    bits from the lowest up, and signs. At ``deadline`` (by ``time.monotonic``) it returns what it has.
+    The method is greedy, so there may be a simpler witness. It sets products to +0, of a long witness many parts at
+    once, then c, and then clears fraction bits from the lowest up, and signs. At ``deadline`` (by ``time.monotonic``)
+    it returns what it has.
     """
     attempt = _Attempt(question, deadline)
     found = witness
-    for step in (_without_products, _without_c, _shorter):
+    for step in (_narrowed, _without_products, _without_c, _shorter):
         found = step(attempt, found)
     return found
 
@@ -57,6 +62,33 @@ class _Attempt:
     def keep(self, found: Operands, candidate: Operands) -> Operands:
         """Return ``candidate`` if it is another witness, else ``found``."""
         return candidate if candidate != found and self.question.is_refuted_by(candidate) else found
+
+
+def _narrowed(attempt: _Attempt, found: Operands) -> Operands:
+    """Keep the smallest part of the products of a long witness that is a witness alone, as long as one is.
+
+    The parts are tried at once on arrays, because an evaluation on integers takes long.
+    """
+    kept = range(len(found))
+    while len(kept) >= _LONG and not attempt.is_over:
+        sizes = [len(kept) // n for n in _PARTS]
+        parts = [range(i, min(i + size, kept.stop)) for size in sizes for i in range(kept.start, kept.stop, size)]
+        rows = [_only(found, part) for part in parts]
+        batch = OperandBatch.of_rows(attempt.question.formats, rows)
+        enough = (
+            i for i in np.flatnonzero(attempt.question.examine(batch)[1]) if attempt.keep(found, rows[i]) != found
+        )
+        smallest = next(enough, None)
+        if smallest is None:
+            break
+        kept, found = parts[smallest], rows[smallest]
+    return found
+
+
+def _only(found: Operands, part: range) -> Operands:
+    """Return the operands with the products of ``part`` only; the others are +0."""
+    a, b = (tuple(x if i in part else 0 for i, x in enumerate(column)) for column in (found.a, found.b))
+    return replace(found, a=a, b=b)
 
 
 def _without_products(attempt: _Attempt, found: Operands) -> Operands:
@@ -122,8 +154,7 @@ def _simpler(fmt: Format, pattern: int) -> Iterator[int]:
         return
     sign = pattern & 1 << fmt.sign_position if fmt.signed else 0
     magnitude = pattern ^ sign
-    one = fmt.encode(1)
-    candidates = [one]
+    candidates = [fmt.one]
     for kept in range(fmt.fraction_bits):
         low = fmt.fraction_bits - kept + fmt.ignored_bits
         candidates.append(magnitude >> low << low)

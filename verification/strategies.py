@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from mmaproof.designs.arithmetic import differing_parameters, same_arithmetic, same_chain
+from mmaproof.designs.arithmetic import differing_parameters, same_chain
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError
 from mmaproof.designs.operands import Operands
@@ -80,7 +80,11 @@ class Case:
 
     def refuted(self, witnesses: Sequence[Operands], origin: str) -> QuestionVerdict:
         """Return the verdict with the simplest of some witnesses, and store that witness."""
-        deadline = max(self.started + self.means.limits.seconds, time.monotonic() + LEAST_SIMPLIFICATION)
+        now = time.monotonic()
+        deadline = max(self.started + self.means.limits.seconds, now + LEAST_SIMPLIFICATION)
+        deadline = min(deadline, now + self.means.simplifying)
+        if self.means.told is not None:
+            self.means.told("simplifying the operands that were found")
         witness = simplest(self.question, witnesses[: self.means.simplified], deadline)
         store_witness(self.means.solving.store, self.question, witness, origin)
         return QuestionVerdict(Status.REFUTED, self.seconds, witness=witness, origin=origin, question=self.question)
@@ -124,9 +128,8 @@ class Case:
 
 
 def identical_arithmetic(case: Case) -> QuestionVerdict | None:
-    """Two designs that are the same computation are equal, bit for bit; no lemma is needed."""
-    pair = _compared(case.question)
-    if pair is None or not same_arithmetic(*pair, case.question.k):
+    """Two designs or plans that are the same computation are equal, bit for bit; no lemma is needed."""
+    if not case.question.is_same_computation():
         return None
     if not case.question.where:
         return QuestionVerdict(Status.PROVED, case.seconds, question=case.question, origin=BY_IDENTITY)
@@ -195,6 +198,33 @@ def alignment(case: Case) -> QuestionVerdict | None:
 def own_lemmas(case: Case) -> QuestionVerdict | None:
     """Prove the lemmas that the question itself has. Together they imply its claim."""
     return _by_lemmas(case, [(x.name, x) for x in case.question.lemmas()], case.limits)
+
+
+def other_questions(case: Case) -> QuestionVerdict | None:
+    """Answer the questions whose claims together imply this one. One that is not proved says nothing about it."""
+    lemmas: list[LemmaVerdict] = []
+    for asked in case.question.other_questions():
+        other = Case(
+            asked.question, asked.design, replace(case.means, limits=case.limits), time.monotonic(), case.limits
+        )
+        found = first_verdict(other)
+        case.limits = case.limits.after(found.seconds, "lemmas")
+        lemmas.append(
+            LemmaVerdict(
+                found.status,
+                found.seconds,
+                found.reason,
+                None,
+                found.solver,
+                found.certified_by,
+                found.stored,
+                name=asked.name,
+            )
+        )
+        if combine(x.status for x in lemmas) is not Status.PROVED:
+            case.tried += lemmas
+            return None
+    return case.implied(lemmas, case.limits) if lemmas else None
 
 
 def one_moment(case: Case) -> QuestionVerdict | None:
@@ -294,6 +324,7 @@ STRATEGIES: tuple[Strategy, ...] = (
     extremes,
     alignment,
     own_lemmas,
+    other_questions,
     one_moment,
     first_cubes,
     nets,
@@ -301,6 +332,11 @@ STRATEGIES: tuple[Strategy, ...] = (
     stages,
     one_piece,
 )
+
+
+def first_verdict(case: Case) -> QuestionVerdict:
+    """Return the verdict of the first strategy that has one. The last one always has."""
+    return next(verdict for strategy in STRATEGIES if (verdict := strategy(case)) is not None)
 
 
 def _compared(question: Question) -> tuple[Design, Design] | None:
@@ -327,7 +363,8 @@ def _by_solver(verdict: Verdict[Model], lemmas: Sequence[LemmaVerdict]) -> str:
     """Return in words which solver answered. The answer counts as stored only if its ``lemmas`` were stored too."""
     seconds = [x for x in (verdict.stored, *(lemma.stored for lemma in lemmas)) if x is not None]
     stored = f" (stored; {sum(seconds):.2f} s then)" if len(seconds) == 1 + len(lemmas) else ""
-    certified = "" if verdict.certified_by is None else f", certified by {verdict.certified_by}"
+    by = dict.fromkeys(x.certified_by for x in (verdict, *lemmas) if x.certified_by is not None)
+    certified = f", certified by {' and '.join(map(str, by))}" if by else ""
     count = f", {len(lemmas)} lemmas" if lemmas else ""
     return f"{verdict.solver}{stored}{certified}{count}"
 

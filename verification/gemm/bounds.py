@@ -18,6 +18,7 @@ from math import inf, nextafter
 from typing import Any
 
 from mmaproof.algorithms.algorithm import OPERANDS, Algorithm
+from mmaproof.algorithms.modular_gemm import ModularGemm
 from mmaproof.algorithms.numbers import Number, Span
 from mmaproof.algorithms.slice_gemm import EXPONENT, SliceGemm
 from mmaproof.designs.conversions import Rounding
@@ -120,6 +121,8 @@ def error_bound(
     algorithm, unit and k do not fit together.
     """
     algorithm.require(unit)
+    if isinstance(algorithm, ModularGemm):
+        raise NoBoundError(f"{algorithm.name} computes with residues, of which no bound is composed")
     unit.padded_length(k)
     known = {"a": sizes.a, "b": sizes.b, "c": sizes.c}
     if isinstance(algorithm, SliceGemm):
@@ -138,7 +141,7 @@ def error_bound(
 
 def first_word(algorithm: Algorithm, words: Sequence[Sequence[Number[D]]]) -> Sequence[Number[D]]:
     """Return the first word of an operand for each k. Raises NoBoundError if it is not the rounded operand."""
-    if isinstance(algorithm, SliceGemm):
+    if isinstance(algorithm, SliceGemm | ModularGemm):
         raise NoBoundError(f"{algorithm.name} rounds no operands: choose the reference exact or fp32")
     return words[0]
 

@@ -11,6 +11,7 @@ from mmaproof.algorithms.slice_gemm import SliceGemm
 from mmaproof.algorithms.split_gemm import SplitGemm
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError, InputError
+from mmaproof.designs.plans.plan import Plan
 from mmaproof.properties.preconditions import Precondition
 from mmaproof.smt.solving.backends import DEFAULT_SOLVER
 from mmaproof.smt.solving.limits import Limits
@@ -30,7 +31,7 @@ QUESTIONS = {
     "split": "for which exponents and significant bits do the words add up to x, and how far do they miss it",
     "overflow": "does no word, no sum of the unit and no sum outside become infinite or NaN, or is clamped",
     "dropped": "how large is what is left out of a*b: products of words not computed, and words there are not",
-    "slices": "up to which K is every integer sum of products of slices exact",
+    "slices": "up to which K is every sum of products of slices exact: of an algorithm, or of units, or `catalogue`",
     "exact-operands": "what does the algorithm come down to where the unit's format holds a and b, and for which c",
 }
 """The questions by name."""
@@ -41,10 +42,10 @@ _TAKES = {"k": ("overflow", "exact-operands"), "where": ("split", "overflow", "d
 
 @dataclass(frozen=True)
 class GemmCheck:
-    """A question about an algorithm on a unit, the verdict, and the seconds that it took."""
+    """A question about an algorithm on a unit, or about a plan, the verdict, and the seconds that it took."""
 
     question: str
-    algorithm: Algorithm
+    algorithm: Algorithm | Plan
     unit: Design
     where: tuple[Precondition, ...]
     finding: AlgorithmVerdict
@@ -71,14 +72,19 @@ def check_algorithm(
     """
     if question not in QUESTIONS:
         raise InputError(f"unknown question {question!r}: one of {', '.join(QUESTIONS)}")
-    for name, given in {"k": k is not None, "where": bool(where), "below": below is not None}.items():
-        if given and question not in _TAKES[name]:
-            raise InputError(f"--{name} means nothing to {question}: it is for {', '.join(_TAKES[name])}")
+    require_options(question, k is not None, bool(where), below is not None)
     algorithm.require(unit)
     started = time.monotonic()
     asked = Asked(Means(Solving.of(solver), limits, budget, seed, SIMPLIFIED))
     finding = _answer(question, algorithm, unit, k, where, below, asked)
     return GemmCheck(question, algorithm, unit, tuple(where), finding, time.monotonic() - started)
+
+
+def require_options(question: str, k: bool, where: bool, below: bool) -> None:
+    """Raise InputError for an option that is given and that a question does not take."""
+    for name, given in {"k": k, "where": where, "below": below}.items():
+        if given and question not in _TAKES[name]:
+            raise InputError(f"--{name} means nothing to {question}: it is for {', '.join(_TAKES[name])}")
 
 
 def _answer(
@@ -101,5 +107,5 @@ def _answer(
             return check_dropped(algorithm, unit, where, below, asked)
         case "exact-operands", SplitGemm():
             return check_exact_operands(algorithm, unit, k, asked)
-    kind = "slices of an integer unit" if question == "slices" else "words of a floating-point format"
+    kind = "slices" if question == "slices" else "words of a floating-point format"
     raise DesignError(f"{question} cannot be asked of {algorithm.name}: it is about {kind}")

@@ -6,12 +6,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from mmaproof.algorithms.algorithm import OPERANDS, Algorithm
-from mmaproof.algorithms.evaluate import as_number, check_operands
+from mmaproof.algorithms.algorithm import OPERANDS, Algorithm, Program
+from mmaproof.algorithms.catalogue import find_algorithm
+from mmaproof.algorithms.evaluate import check_operands
+from mmaproof.algorithms.numbers import Number, Span
+from mmaproof.algorithms.plans.evaluate import check_operands as check_operands_of_plan
+from mmaproof.algorithms.plans.program import PlanProgram
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.design import Design
+from mmaproof.designs.formats import Format
 from mmaproof.designs.operands import Operands
 from mmaproof.properties.gemm.larger_error import LargerError, errors_of
+from mmaproof.properties.gemm.plan_equivalence import shaped_for
 from mmaproof.properties.preconditions import Precondition
 from mmaproof.properties.property import QuestionVerdict
 from mmaproof.smt.algebra.integers import IntegerAlgebra
@@ -43,7 +49,7 @@ SHAPED_FOR = "cpu/vfmadd231ps"
 class Returned:
     """The pattern ``d`` that an algorithm returned, the exact result, and the error d - exact; None if not finite."""
 
-    algorithm: Algorithm
+    algorithm: Program
     unit: Design
     d: int
     exact: Fraction
@@ -51,8 +57,8 @@ class Returned:
 
     @property
     def ulps(self) -> Fraction | None:
-        """The error in units in the last place of the exact result, in fp32."""
-        return None if self.error is None else self.error / ulp(self.exact)
+        """The error in units in the last place of the exact result, in the format of d."""
+        return None if self.error is None else self.error / ulp(self.exact, self.algorithm.interface[3])
 
 
 @dataclass(frozen=True)
@@ -75,39 +81,47 @@ class ErrorComparison:
 
 
 def compare_errors(
-    first: Algorithm,
-    second: Algorithm,
-    unit: Design,
+    first: Program | str,
+    second: Program | str,
+    unit: Design | str,
     *,
     solver: str | Solving = DEFAULT_SOLVER,
     limits: Limits = DEFAULT_LIMITS,
     k: int | None = None,
     where: Sequence[Precondition] = (),
     by: Fraction = Fraction(1),
-    second_unit: Design | None = None,
+    second_unit: Design | str | None = None,
     budget: Budget | None = DEFAULT_BUDGET,
     seed: int = 0,
 ) -> ErrorComparison:
     """Find out whether ``first`` ever has a larger error than ``second``, or one that is ``by`` times as large.
 
-    Both run on ``unit``, unless the second has a unit of its own. The search comes first. ``budget`` None switches it
-    off. Raises DesignError if an algorithm does not run on its unit or ``k`` does not fit, and what ``answer`` raises.
+    Algorithms and units may be given by name. Both run on ``unit``, unless the second has a unit of its own. The search
+    comes first. ``budget`` None switches it off. Raises DesignError if an algorithm does not run on its unit or ``k``
+    does not fit, and what ``answer`` raises.
     """
+    first, second = (find_algorithm(x) if isinstance(x, str) else x for x in (first, second))
+    unit, second_unit = find_design(unit), None if second_unit is None else find_design(second_unit)
     question = LargerError(first, second, unit, k=k, where=where, by=by, second_unit=second_unit)
     means = Means(Solving.of(solver), limits, budget, seed, SIMPLIFIED)
-    return ErrorComparison(question, answer(question, find_design(SHAPED_FOR), means))
+    shape = shaped_for(first.plan) if isinstance(first, PlanProgram) else find_design(SHAPED_FOR)
+    return ErrorComparison(question, answer(question, shape, means))
 
 
-def outcomes(runs: Sequence[tuple[Algorithm, Design]], operands: Operands) -> Sequence[Returned]:
+def outcomes(runs: Sequence[tuple[Program, Design]], operands: Operands) -> Sequence[Returned]:
     """Return the results of algorithms, each with its unit, for finite fp32 operands, computed on integers.
 
     Raises DesignError if one of them does not run on its unit, and OperandError for patterns that are not fp32.
     """
-    for algorithm, unit in runs:
-        check_operands(algorithm, unit, operands)
+    for program, unit in runs:
+        if isinstance(program, Algorithm):
+            check_operands(program, unit, operands)
+        elif isinstance(program, PlanProgram):
+            check_operands_of_plan(program.plan, operands)
+    formats = runs[0][0].interface[:3]
     numbers = [
-        [as_number(_INTEGERS.unsigned(x, OPERANDS.bits)) for x in column]
-        for column in (operands.a, operands.b, (operands.c,))
+        [Number(f, _INTEGERS.unsigned(x, f.bits), Span.of_format(f)) for x in column]
+        for f, column in zip(formats, (operands.a, operands.b, (operands.c,)), strict=True)
     ]
     found = errors_of(runs, _INTEGERS, numbers[0], numbers[1], numbers[2][0])
     unit_of_all = Fraction(2) ** found.least
@@ -118,12 +132,12 @@ def outcomes(runs: Sequence[tuple[Algorithm, Design]], operands: Operands) -> Se
     ]
 
 
-def ulp(x: Fraction) -> Fraction:
-    """Return the distance of fp32 numbers at the magnitude of ``x``, at least that of subnormals."""
-    exponent = OPERANDS.e_min
+def ulp(x: Fraction, fmt: Format = OPERANDS) -> Fraction:
+    """Return the distance of numbers of a format at the magnitude of ``x``, at least that of subnormals."""
+    exponent = fmt.e_min
     magnitude = abs(x)
-    if magnitude >= Fraction(2) ** OPERANDS.e_min:
+    if magnitude >= Fraction(2) ** fmt.e_min:
         exponent = magnitude.numerator.bit_length() - magnitude.denominator.bit_length()
         if Fraction(2) ** exponent > magnitude:
             exponent -= 1
-    return Fraction(2) ** (exponent - OPERANDS.fraction_bits)
+    return Fraction(2) ** (exponent - fmt.fraction_bits)

@@ -111,7 +111,13 @@ class EnclosureArithmetic(Arithmetic[Any, Any]):
         return self.add(label, x, number(y.fmt, y.word.data.times(-1)))
 
     def call(
-        self, label: str, unit: Design, a: Sequence[Number[Any]], b: Sequence[Number[Any]], c: Number[Any]
+        self,
+        label: str,
+        unit: Design,
+        a: Sequence[Number[Any]],
+        b: Sequence[Number[Any]],
+        c: Number[Any],
+        scales: tuple[Sequence[Number[Any]], Sequence[Number[Any]]] = ((), ()),
     ) -> Number[Any]:
         """Return the unit's result for ``c + sum a*b``, with each step within the bound of ``error-bound``.
 
@@ -121,6 +127,8 @@ class EnclosureArithmetic(Arithmetic[Any, Any]):
         register is below that without u, because each term is cut by less than one unit. The conversion does not
         overflow if that is at most its largest number.
         """
+        if any(scales):
+            raise NoBoundError(f"{label}: no bound of products with scales of blocks is composed")
         x, y, total = a[0].word.data, b[0].word.data, c.word.data
         product = x.product(y)
         if unit.d_format.is_integer and unit.guarantees(Guarantee.EXACT_INTEGERS):
@@ -151,6 +159,10 @@ class EnclosureArithmetic(Arithmetic[Any, Any]):
         if x.fmt.bits <= fmt.precision and Fraction(2) ** exponent.data >= least(fmt):
             return number(fmt, value)
         return self.rounded(label, value, fmt, Rounding.RNE)
+
+    def times_power(self, label: str, x: Number[Any], exponent: Word[Any], fmt: Format, span: Span) -> Number[Any]:
+        """Return a number times ``2**exponent``, rounded to nearest."""
+        return self.rounded(label, x.word.data.times(Fraction(2) ** exponent.data), fmt, Rounding.RNE)
 
     def rounded(self, label: str, value: Enclosure, fmt: Format, rounding: Rounding) -> Number[Any]:
         """Return a number rounded to ``fmt``."""

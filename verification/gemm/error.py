@@ -23,6 +23,7 @@ from mmaproof.algorithms.numbers import Number, Span
 from mmaproof.designs.design import Design
 from mmaproof.designs.formats import Format
 from mmaproof.designs.operands import Patterns
+from mmaproof.designs.plans.plan import Plan
 from mmaproof.smt.algebra.arrays import ArrayAlgebra
 from mmaproof.verification.gemm.bounds import Reference, Sizes, error_bound, first_word
 from mmaproof.verification.gemm.compare import ulp
@@ -34,23 +35,28 @@ _ARRAYS = ArrayAlgebra()
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """A bound on ``|d - reference|`` for operands of these sizes. It is None if there is none; ``reason`` says why."""
+    """A bound on ``|d - reference|``. It is None if there is none; ``reason`` says why.
 
-    sizes: Sizes
+    It is for all operands of these ``sizes``. Where they are None it is for the operands that were drawn: the largest
+    of ``elements``, the bounds of each of their results.
+    """
+
+    sizes: Sizes | None
     value: Fraction | None
     reason: str | None = None
+    elements: npt.NDArray[np.float64] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """Errors ``d - reference`` of an algorithm over the computed elements of an N x N product.
+    """Errors ``d - reference`` of an algorithm or a plan over the computed elements of an N x N product.
 
     ``relative`` is the largest error relative to ``sum |a||b|``. ``ulps`` is the median error in units in the last
-    place of the reference in fp32. ``bias`` is the mean of the signed errors. Elements whose d or reference is not
-    finite are counted and left out of these three. All three are None if no element is finite.
+    place of the reference in the format of d. ``bias`` is the mean of the signed errors. Elements whose d or reference
+    is not finite are counted and left out of these three. All three are None if no element is finite.
     """
 
-    algorithm: Algorithm
+    algorithm: Algorithm | Plan
     n: int
     rows: int
     columns: int
@@ -95,7 +101,7 @@ def measure(
         target = common or _rounded(algorithm, unit, a, b)
         d = multiply(algorithm, unit, a, b, np.zeros((rows, columns), dtype=np.uint32))
         bound = _bound(algorithm, unit, n, sizes, reference) if bounded else None
-        yield _point(algorithm, n, d, target, magnitudes, bound)
+        yield point(algorithm, n, d, target, magnitudes, bound)
 
 
 @dataclass(frozen=True)
@@ -189,35 +195,36 @@ def _bound(algorithm: Algorithm, unit: Design, n: int, sizes: Sizes, reference: 
         return Bound(sizes, None, str(reason))
 
 
-def _point(
-    algorithm: Algorithm,
+def point(
+    program: Algorithm | Plan,
     n: int,
     d: Patterns,
     target: Scaled,
     magnitudes: npt.NDArray[np.float64],
     bound: Bound | None,
+    fmt: Format = OPERANDS,
 ) -> Point:
-    """Return the statistics of the errors of ``d``."""
-    finite = np.isfinite(d.view(np.float32)) & target.finite
-    result = Scaled.of_patterns(OPERANDS, d)
+    """Return the statistics of the errors of ``d``, patterns of ``fmt``. ``magnitudes`` are those of ``|A||B|``."""
+    result = Scaled.of_patterns(fmt, d)
+    finite = result.finite & target.finite
     exponent = min(result.exponent, target.exponent)
     unit = Fraction(2) ** exponent
     errors = [int(x) * unit for x in (result.at(exponent) - target.at(exponent))[finite]]
     rows, columns = d.shape
     nothing = int((~finite).sum())
     if not errors:
-        return Point(algorithm, n, rows, columns, None, None, None, None, None, nothing, bound)
+        return Point(program, n, rows, columns, None, None, None, None, None, nothing, bound)
     exact = [int(x) * unit for x in target.at(exponent)[finite]]
     sizes = np.array([float(abs(e)) for e in errors])
     return Point(
-        algorithm,
+        program,
         n,
         rows,
         columns,
         max(map(abs, errors)),
         float(sum(map(abs, errors)) / len(errors)),
         float((sizes / np.maximum(magnitudes[finite], np.finfo(np.float64).tiny)).max()),
-        float(np.median([float(abs(e) / ulp(x)) for e, x in zip(errors, exact, strict=True)])),
+        float(np.median([float(abs(e) / ulp(x, fmt)) for e, x in zip(errors, exact, strict=True)])),
         float(sum(errors) / len(errors)),
         nothing,
         bound,

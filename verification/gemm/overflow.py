@@ -80,7 +80,7 @@ def _by_bounds(algorithm: SplitGemm, unit: Design, question: NoOverflow, asked: 
         if found is None:
             return None
         most[name] = found
-    span, why = question.span, "no operation passes a power of two by more than its number of terms"
+    span, why = question.span(OPERANDS), "no operation passes a power of two by more than its number of terms"
     by_spans = partial(_stays_by_spans, algorithm, unit, span, most)
     longest = max(question.k, LONGEST // unit.k * unit.k)
     if not by_spans(longest):

@@ -16,9 +16,9 @@ from mmaproof.smt.algebra.arrays import ArrayAlgebra
 from mmaproof.smt.algebra.integers import IntegerAlgebra
 from mmaproof.smt.evaluate import evaluate
 from mmaproof.smt.proving.lemma import Lemma
-from mmaproof.smt.semantics.integer_step import read_integer
 from mmaproof.smt.solving.verdict import Status
 from mmaproof.verification.gemm.samples import Integers, dense
+from mmaproof.verification.gemm.unit_slices import NotSettledError, exact_sums, shown_value, value_of
 from mmaproof.verification.gemm.verdict import ROUNDS, AlgorithmVerdict, Asked, Shown, Witness, unknown
 
 _INTEGERS = IntegerAlgebra()
@@ -26,6 +26,8 @@ _ARRAYS = ArrayAlgebra()
 
 SHIFTS = 4
 """The samples contain rows whose largest element is up to this many binary places above the element."""
+LONGER = 8
+"""How many K above the largest exact one are tried to find a sum that is inexact."""
 PAIRED = 1500
 """The number of elements of each operand that are paired with each other."""
 
@@ -60,19 +62,31 @@ def check_slices(algorithm: SliceGemm, unit: Design, asked: Asked) -> AlgorithmV
         bound, problem = _weight_bound(algorithm, unit, groups, patterns, rows, asked)
     if not bound:
         return asked.verdict(Status.UNKNOWN, "what one k adds to a register is not settled", reason=problem)
-    limit = (1 << (unit.d_format.bits - 1)) - 1
+    try:
+        exact = exact_sums(unit, (algorithm.bits, algorithm.bits), asked)
+    except NotSettledError as why:
+        return asked.verdict(Status.UNKNOWN, "the sums of the unit are not settled", reason=str(why))
+    limit = exact.most
     longest = limit // bound
     wrap = _first_wrap(algorithm, unit, groups, patterns, limit)
     conclusion = f"every integer sum is exact for K up to {longest}"
-    details = (
+    if algorithm.interval:
+        fits = algorithm.interval <= longest
+        conclusion = (
+            f"every integer sum is {'exact' if fits else 'not exact'} for any K: interval = {algorithm.interval}"
+        )
+        conclusion += f", and sums are exact for up to {longest} elements"
+    details: tuple[str, ...] = (
         f"slices are at most {most['a'][0]} (a) and {most['b'][0]} (b), one k adds at most {bound}: proved",
-        f"{longest} * {bound} <= {limit} = 2^{unit.d_format.bits - 1} - 1, the register of {unit.name}",
+        f"{longest} * {bound} <= {limit}; {exact.why}",
         f"K counts elements of the operands: +0 that fills the unit's K = {unit.k} adds nothing",
     )
     values = {"largest_k": longest, "per_k": bound, "slices": {n: list(m) for n, m in most.items()}, "register": limit}
-    values["wraps_at"] = wrap.k
-    witness = _witness(unit, wrap)
-    return asked.verdict(Status.PROVED, conclusion, values=values, details=details, witnesses=(witness,))
+    values["wraps_at"] = None if wrap is None else wrap.k
+    if wrap is None:
+        details = (*details, f"no inexact sum was found up to K = {longest + LONGER}")
+    witnesses = () if wrap is None else (_witness(unit, wrap),)
+    return asked.verdict(Status.PROVED, conclusion, values=values, details=details, witnesses=witnesses)
 
 
 def _slice_bounds(
@@ -147,36 +161,40 @@ def _best_pair(
 
 def _first_wrap(
     algorithm: SliceGemm, unit: Design, groups: Sequence[Sequence[tuple[int, int]]], patterns: Patterns, limit: int
-) -> Wrap:
-    """Return the shortest sum of equal products that does not fit. The elements are the largest of their rows.
+) -> Wrap | None:
+    """Return the shortest sum of equal products that does not fit and is inexact, as far as a few K are tried.
 
-    The sum before the last instruction fits the register, so it is exact. The last instruction is replayed.
+    The elements are the largest of their rows. The sum before the last instruction fits, so it is exact. The last
+    instruction is replayed. It is None if the unit returns all of these sums.
     """
     best = [(*_best_pair(algorithm, unit, g, patterns, patterns), g) for g in groups]
     per_k, x, y, group = max(best, key=lambda found: found[0])
-    k = limit // per_k + 1
     words = [_INTEGERS.unsigned(p, OPERANDS.bits) for p in (x, y)]
-    first, second = (slices_of(_INTEGERS, algorithm, unit, n, w, w) for n, w in zip("ab", words, strict=True))
-    total = 0
-    for i, j in group:
-        product = first[i].data * second[j].data
-        if product and total + k * product > limit:
+    slices = [slices_of(_INTEGERS, algorithm, unit, n, w, w) for n, w in zip("ab", words, strict=True)]
+    factors = [(pair, slices[0][pair[0]].data, slices[1][pair[1]].data) for pair in group]
+    for k in range(limit // per_k + 1, limit // per_k + 1 + LONGER):
+        total = 0
+        for pair, first, second in factors:
+            product = first * second
+            if not product or total + k * product <= limit:
+                total += k * product
+                continue
             whole = (limit - total) // (product * unit.k)
             count = min(unit.k, k - whole * unit.k)
-            a, b = (
-                (w.data & ((1 << f.bits) - 1),) * count
-                for w, f in ((first[i], unit.a_format), (second[j], unit.b_format))
-            )
-            operands = Operands(a, b, total + whole * unit.k * product)
-            d = read_integer(_INTEGERS, unit.d_format, _INTEGERS.unsigned(evaluate(unit, operands), unit.d_format.bits))
-            return Wrap(x, y, k, (i, j), operands, operands.c + count * product, d.data)
-        total += k * product
-    raise AssertionError("a sum beyond the register was expected")
+            c = total + whole * unit.k * product
+            a, b = ((f.encode(v),) * count for v, f in ((first, unit.a_format), (second, unit.b_format)))
+            operands = Operands(a, b, unit.c_format.encode(c))
+            d, meant = evaluate(unit, operands), c + count * product
+            if value_of(unit.d_format, d) != meant:
+                return Wrap(x, y, k, pair, operands, meant, d)
+            break
+    return None
 
 
 def _witness(unit: Design, wrap: Wrap) -> Witness:
     i, j = wrap.pair
-    shows = f"K = {wrap.k}: the exact sum {wrap.exact} becomes {wrap.d} in the instruction with these operands"
+    returned = shown_value(unit.d_format, wrap.d)
+    shows = f"K = {wrap.k}: the exact sum {wrap.exact} becomes {returned} in the instruction with these operands"
     operands = wrap.operands
     return Witness(
         shows,
@@ -186,6 +204,6 @@ def _witness(unit: Design, wrap: Wrap) -> Witness:
             Shown(f"a[{i}], {len(operands)} times", unit.a_format, operands.a[0]),
             Shown(f"b[{j}], {len(operands)} times", unit.b_format, operands.b[0]),
             Shown("c, the sum so far", unit.c_format, operands.c),
-            Shown("d", unit.d_format, wrap.d & ((1 << unit.d_format.bits) - 1)),
+            Shown("d", unit.d_format, wrap.d),
         ),
     )

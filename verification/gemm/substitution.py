@@ -88,9 +88,20 @@ class Substitution(Arithmetic[Any, Any]):
         )
 
     def call(
-        self, label: str, unit: Design, a: Sequence[Number[Any]], b: Sequence[Number[Any]], c: Number[Any]
+        self,
+        label: str,
+        unit: Design,
+        a: Sequence[Number[Any]],
+        b: Sequence[Number[Any]],
+        c: Number[Any],
+        scales: tuple[Sequence[Number[Any]], Sequence[Number[Any]]] = ((), ()),
     ) -> Number[Any]:
-        """Return the unit's result for ``c + sum_k a[k]*b[k]``. It is c if all elements of a or of b are +0."""
+        """Return the unit's result for ``c + sum_k a[k]*b[k]``. It is c if all elements of a or of b are +0.
+
+        Algorithms run on units without scales. ValueError for others.
+        """
+        if any(scales):
+            raise ValueError(f"{label}: algorithms have no scales of blocks")
         start: Expression = c.word.data
         if any(all(x.word.data.text == ZERO for x in side) for side in (a, b)):
             self.passed.add(start.text)

@@ -1,0 +1,191 @@
+"""A proved question as a bundle, which a stranger can check without mmaproof (docs/bundle.md)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from pysmt.fnode import FNode
+
+from mmaproof.designs.design import Design
+from mmaproof.designs.errors import InputError
+from mmaproof.properties.equivalence import Equivalence
+from mmaproof.properties.gemm.plan_equivalence import PlanEquivalence
+from mmaproof.properties.question import Question
+from mmaproof.smt.bundles.composer import Composer
+from mmaproof.smt.bundles.composition import Composition, NotComposedError
+from mmaproof.smt.bundles.net_composer import ColumnValues, NetComposer
+from mmaproof.smt.bundles.net_recorded import JournalledTools, RecordedPlaces
+from mmaproof.smt.bundles.recorded import JournalledLemmas, JournalledTerms, RecordedTerms
+from mmaproof.smt.bundles.refutations import Refutations
+from mmaproof.smt.bundles.writing import files_of, write
+from mmaproof.smt.proving.asked import OutOfTimeError
+from mmaproof.smt.proving.exhaustion import small_ones_first
+from mmaproof.smt.proving.samples import Samples
+from mmaproof.smt.proving.staged import CLAIM_SECONDS, CLAIM_WIDENINGS, RESULT
+from mmaproof.smt.solving.limits import Limits
+from mmaproof.smt.solving.prove import violation_of
+from mmaproof.smt.solving.refuting import NotRefutedError, Refuter
+from mmaproof.smt.solving.solving import Solving
+from mmaproof.smt.solving.verdict import Outcome
+from mmaproof.verification.netlists import by_nets, model_first, netlist_and_model
+from mmaproof.verification.stages import sample_models
+
+AT_ONCE = 3.0
+"""Seconds in which the whole question is refuted as one lemma, before it is taken apart."""
+
+
+class NoBundleError(Exception):
+    """A proved question cannot be put into a bundle; the text says why."""
+
+
+@dataclass(frozen=True)
+class BundleReport:
+    """A bundle that was written: its folder, the number of its lemmas and steps, its size in bytes, and seconds."""
+
+    folder: Path
+    lemmas: int
+    steps: int
+    size: int
+    seconds: float
+
+
+def require_new_folder(folder: Path) -> None:
+    """Raise InputError unless a bundle can be written there: the folder is empty, or there is none."""
+    if folder.is_symlink() or (folder.exists() and (not folder.is_dir() or any(folder.iterdir()))):
+        raise InputError(f"{folder} is there already: a bundle is written into a new folder or an empty one")
+
+
+def write_bundle(
+    question: Question,
+    design: Design,
+    about: Mapping[str, Any],
+    folder: Path,
+    solving: Solving,
+    limits: Limits,
+    seed: int,
+) -> BundleReport:
+    """Prove a question once more, for a bundle, and write it. ``about`` is what its manifest says of the question.
+
+    It is proved in one piece where that takes little time, else stage by stage. Raises NoBundleError if neither can be
+    put into a bundle within the limits, InputError if the folder is not empty, and OSError.
+    """
+    require_new_folder(folder)
+    started = time.monotonic()
+    met = _meets(question, solving, limits)
+    made_by = f"mmaproof {version('mmaproof')}"
+    reasons: list[str] = []
+
+    def one_piece(_: Refutations, __: Limits) -> Composition:
+        return _one_piece(question)
+
+    def staged(refutations: Refutations, left: Limits) -> Composition:
+        return _staged(question, design, solving, left, seed, refutations)
+
+    attempts = (
+        ("in one piece", one_piece, AT_ONCE),
+        ("stage by stage", staged, None),
+        ("in one piece", one_piece, None),
+    )
+    with Refuter(limits.memory_bytes) as refuter:
+        for name, compose, seconds in attempts:
+            left = limits.after(time.monotonic() - started, "earlier attempts")
+            if seconds is not None:
+                left = Limits(min(left.seconds, seconds), left.memory_bytes)
+            refutations = Refutations(refuter, left)
+            try:
+                composition = compose(refutations, left)
+                files = files_of(composition, met, {"made_by": made_by, **about}, refutations)
+            except (NotComposedError, NotRefutedError) as problem:
+                reasons.append(f"{name}: {problem}")
+                continue
+            size, took = write(files, folder), time.monotonic() - started
+            return BundleReport(folder, len(composition.lemmas), len(composition.steps), size, took)
+    raise NoBundleError("; ".join(reasons[1:]))
+
+
+def _meets(question: Question, solving: Solving, limits: Limits) -> Mapping[str, int] | None:
+    """Return operands that meet the preconditions, None where there are none."""
+    root = _counterexamples(question)
+    if not root.is_and():
+        return None
+    whole = question.formula
+    assumed = whole.environment.formula_manager.And(root.args()[:-1])
+    reply = solving.ask(assumed, whole.symbols, limits=limits)
+    if reply.outcome is not Outcome.SAT or reply.model is None:
+        raise NoBundleError("no operands are known that meet the preconditions")
+    return reply.model
+
+
+def _counterexamples(question: Question) -> FNode:
+    whole = question.formula
+    return violation_of(whole.claim, whole.precondition, whole.environment)
+
+
+def _one_piece(question: Question) -> Composition:
+    whole = question.formula
+    composition = Composition(whole.environment, _counterexamples(question))
+    assumed = [] if whole.precondition is None else [whole.precondition]
+    composition.use(whole.claim, assumed, "the whole claim")
+    return composition
+
+
+def _staged(
+    question: Question, design: Design, solving: Solving, limits: Limits, seed: int, refutations: Refutations
+) -> Composition:
+    if not (question.compares_runs or isinstance(question, PlanEquivalence)):
+        raise NotComposedError("its lemmas are joined by an argument about the question, which a bundle cannot say")
+    pair = netlist_and_model(question)
+    if pair is not None and isinstance(question, Equivalence):
+        return _net_by_net(question, *pair, solving, limits, seed, refutations)
+    whole = question.formula
+    plain = RecordedTerms(whole.environment)
+    claim = question.claim(plain, question.symbols(plain)).data
+    if claim is not whole.claim:
+        raise NotComposedError("the claim was built in another way")
+    samples = Samples(sample_models(question, design, seed))
+    if not samples.rows:
+        raise NotComposedError("no sample meets the preconditions")
+    lemmas = JournalledLemmas(solving.ask, limits, time.monotonic(), whole.environment, refutations)
+    staged = JournalledTerms(lemmas, samples, whole, question.related_results())
+    try:
+        claimed = question.claim(staged, question.symbols(staged)).data
+        proved = staged.holds(RESULT, "as claimed", claimed, seconds=CLAIM_SECONDS, widenings=CLAIM_WIDENINGS)
+    except OutOfTimeError:
+        raise NotComposedError(f"no staged proof within {limits}") from None
+    if not proved:
+        raise NotComposedError("no staged proof was found")
+    composition = Composition(whole.environment, _counterexamples(question))
+    Composer(composition, samples, refutations).compose(
+        plain.recording.entries, staged.recording.entries, claim, claimed
+    )
+    return composition
+
+
+def _net_by_net(
+    question: Equivalence,
+    netlist: Design,
+    model: Design,
+    solving: Solving,
+    limits: Limits,
+    seed: int,
+    refutations: Refutations,
+) -> Composition:
+    whole = question.formula
+    plain = RecordedPlaces(whole.environment)
+    claim = model_first(question, netlist, model, plain, plain.begin_netlist, lambda operands: operands).data
+    tools = JournalledTools(refutations)
+    proof = by_nets(question, netlist, model, small_ones_first(solving), limits, seed, tools)
+    if not proof.proved or tools.made is None or tools.claim is None:
+        raise NotComposedError(f"no proof net by net was found: {proof.reason or proof.lead}")
+    sweep_model, sweep, columns = tools.made
+    composition = Composition(whole.environment, _counterexamples(question))
+    composer = NetComposer(composition, ColumnValues(columns), refutations, sweep_model, sweep)
+    composer.define_unknown(plain.unknowns)
+    composer.claim_again(whole.claim, claim)
+    composer.compose(plain.recording.entries, tools.entries, claim, tools.claim)
+    return composition
