@@ -1,0 +1,600 @@
+"""`mmaproof-check DIR` finds out whether a proof bundle is right.
+
+A bundle says that no values of some operands satisfy claim.smt2, and has the proof. This program was written against
+docs/bundle.md of mmaproof. It needs Python alone, writes nothing and trusts no file: what it accepts, it computed.
+Exit status 0: every part of the proof is right, so the claim is proved. 1: some part is not right. 2: DIR is no bundle.
+"""
+
+import argparse
+import functools
+import hashlib
+import json
+import re
+import shlex
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+FORM = "mmaproof-bundle-1"
+KINDS = ("smt2", "cnf", "map.json", "lrat")  # the files of a lemma; the first alone where all values are tried
+MOST_TRIED, AT_ONCE = 24, 16  # bits of which all values are tried, and of which they are tried at once
+MOST_BITS = 9999  # of a word
+SAME_WIDTH = frozenset(["bvand", "bvor", "bvxor", "bvadd", "bvsub", "bvmul", "bvshl", "bvlshr", "bvashr"])
+INDEXED = {"extract": 2, "zero_extend": 1, "sign_extend": 1}
+TOKEN = re.compile(r"[ \t\r\n]+|;[^\r\n]*|(?P<token>[()]|\|[^|\\]*\||[^\s()|;\"]+)")
+TRUE, FALSE = 1, -1
+
+
+class Rejected(Exception):
+    """Some part of the bundle is not right."""
+
+
+class NotABundle(Exception):
+    """The folder cannot be read as a bundle."""
+
+
+def require(condition, problem, error=Rejected):
+    """Raise an error with a text, unless the condition holds."""
+    if not condition:
+        raise error(problem)
+
+
+def result_width(operator, indices, widths):
+    """Return the width of a term in bits, 0 for a truth value. Raise NotABundle if the operands do not fit."""
+    match operator, widths:
+        case ("not", [0]) | ("=>", [0, 0]):
+            return 0
+        case ("and" | "or", [0, 0, *others]) if not any(others):
+            return 0
+        case ("=" | "bvult" | "bvule" | "bvslt" | "bvsle", [x, y]) if x == y and (x or operator == "="):
+            return 0
+        case (_, [x, y]) if x == y > 0 and operator in SAME_WIDTH:
+            return x
+        case ("ite", [0, x, y]) if x == y:
+            return x
+        case ("bvnot" | "bvneg", [x]) if x:
+            return x
+        case ("concat", [x, y]) if x and y:
+            return x + y
+        case ("zero_extend" | "sign_extend", [x]) if x:
+            return x + indices[0]
+        case ("extract", [x]) if indices[1] <= indices[0] < x:
+            return indices[0] - indices[1] + 1
+    raise NotABundle(f"({operator} ...) with indices {list(indices)} does not apply to widths {list(widths)}")
+
+
+class Terms:
+    """Terms. Each is its position in ``rows``: operator, indices (or name, or value), operands, width."""
+
+    def __init__(self):
+        self.rows, self.known = [], {}
+        self.true, self.false = self.add("const", (1,), (), 0), self.add("const", (0,), (), 0)
+
+    def add(self, operator, indices, operands, width=None):
+        if width is None:
+            width = result_width(operator, indices, [self.rows[x][3] for x in operands])
+            require(width <= MOST_BITS, f"a word of {width} bits is too wide: {MOST_BITS} are read", NotABundle)
+        key = (operator, indices, operands, width)
+        if key not in self.known:
+            self.known[key] = len(self.rows)
+            self.rows.append(key)
+        return self.known[key]
+
+    def ordered(self, roots):
+        """Yield the terms of ``roots``, each once and after its operands: the first visit, from left to right."""
+        seen = set()
+        for root in roots:
+            pending = [root]
+            while pending:
+                x = pending.pop()
+                missing = [] if x in seen else [y for y in self.rows[x][2] if y not in seen]
+                if missing:
+                    pending += [x, *reversed(missing)]
+                elif x not in seen:
+                    seen.add(x)
+                    yield x
+
+    def conjuncts(self, root):
+        pending = [root]
+        while pending:
+            x = pending.pop()
+            if self.rows[x][0] == "and":
+                pending += reversed(self.rows[x][2])
+            else:
+                yield x
+
+
+def commands_of(text, name):
+    """Return the commands of a script as nested lists of texts."""
+    stack, odd = [[]], TOKEN.sub("", text)
+    require(not odd, f"{name}: {odd[:20]!r} is no SMT-LIB that is read here", NotABundle)
+    for token in (match["token"] for match in TOKEN.finditer(text)):
+        if token == "(":
+            stack.append([])
+        elif token == ")":
+            require(len(stack) > 1, f"{name}: a parenthesis is closed that was not opened", NotABundle)
+            stack[-2].append(stack.pop())
+        elif token is not None:
+            stack[-1].append(token.strip("|"))
+    require(len(stack) == 1, f"{name}: a parenthesis is not closed", NotABundle)
+    return stack[0]
+
+
+class Script:
+    """Symbols, definitions in order, assertions. Given ``operands``, what has a name without $ is a variable."""
+
+    def __init__(self, text, name, terms, operands=None):
+        self.name, self.terms, self.operands = name, terms, operands
+        self.symbols, self.defined, self.asserted = {}, {}, []
+        self.named = {"true": terms.true, "false": terms.false}
+        for command in commands_of(text, name):
+            match command:
+                case ["set-logic", "QF_BV"] | ["check-sat"] | ["get-value", [*_]]:
+                    pass
+                case ["declare-const", str(symbol), sort]:
+                    self.symbols[symbol] = self._name(symbol, terms.add("symbol", (symbol,), (), self._width(sort)))
+                case ["define-fun", str(symbol), [], sort, body]:
+                    self._define(symbol, self._width(sort), self._term(body))
+                case ["assert", body]:
+                    self.asserted.append(self._term(body))
+                    require(terms.rows[self.asserted[-1]][3] == 0, f"{name}: it asserts no truth value", NotABundle)
+                case _:
+                    raise NotABundle(f"{name}: {str(command)[:60]} is no command that is read here")
+
+    def _define(self, symbol, width, body):
+        require(self.terms.rows[body][3] == width, f"{self.name}: {symbol} has another sort than its term", NotABundle)
+        if self.operands is None or symbol.startswith("$"):
+            self._name(symbol, body)
+        else:
+            require(symbol not in self.operands, f"{self.name}: {symbol} is an operand")
+            # its term was read before it has a name, so it mentions none but earlier variables
+            variable = self._name(symbol, self.terms.add("symbol", (symbol,), (), width))
+            self.defined[symbol] = (variable, body)
+
+    def _name(self, symbol, term):
+        fresh = symbol not in self.named and not symbol.startswith("#")
+        require(fresh, f"{self.name}: {symbol!r} is named already, or a constant", NotABundle)
+        self.named[symbol] = term
+        return term
+
+    def _width(self, sort):
+        match sort:
+            case "Bool":
+                return 0
+            case ["_", "BitVec", str(bits)] if re.fullmatch("[1-9][0-9]{0,3}", bits, re.ASCII):
+                return int(bits)
+        raise NotABundle(f"{self.name}: {str(sort)[:60]} is no sort that is read here")
+
+    def _term(self, tree):
+        """Return the term of a nested list, of any depth."""
+        pending, done = [(tree, None)], []
+        while pending:
+            x, count = pending.pop()
+            if count is not None:
+                first = len(done) - count
+                done[first:] = [self.terms.add(*self._operator(x), tuple(done[first:]))]
+            elif isinstance(x, str):
+                done.append(self._leaf(x))
+            else:
+                require(x, f"{self.name}: () is no term", NotABundle)
+                pending.append((x[0], len(x) - 1))
+                pending += [(y, None) for y in reversed(x[1:])]
+        return done[0]
+
+    def _operator(self, x):
+        match x:
+            case str() if x not in INDEXED:
+                return x, ()
+            case ["_", str(name), *indices] if len(indices) == INDEXED.get(name):
+                if all(isinstance(i, str) and re.fullmatch("[0-9]{1,6}", i, re.ASCII) for i in indices):
+                    return name, tuple(map(int, indices))
+        raise NotABundle(f"{self.name}: {str(x)[:60]} is no operator")
+
+    def _leaf(self, x):
+        if x in self.named:
+            return self.named[x]
+        require(re.fullmatch("#x[0-9a-fA-F]+|#b[01]+", x, re.ASCII), f"{self.name}: {x!r} is not known", NotABundle)
+        base, bits = (16, 4) if x[1] == "x" else (2, 1)
+        return self.terms.add("const", (int(x[2:], base),), (), bits * len(x[2:]))
+
+
+class Gates:
+    """The translation into clauses: gates over literals. A word is a list of literals, the lowest bit first."""
+
+    def __init__(self):
+        self.variables, self.clauses, self.made = 1, {(TRUE,)}, {}
+
+    def word(self, width):
+        self.variables += max(width, 1)
+        return list(range(self.variables - max(width, 1) + 1, self.variables + 1))
+
+    def gate(self, key, clauses):
+        if key not in self.made:
+            self.made[key] = z = self.word(1)[0]
+            self.clauses.update(tuple(sorted(c)) for c in clauses(z))
+        return self.made[key]
+
+    def all_of(self, literals):
+        inputs = sorted(set(literals) - {TRUE})
+        if not inputs:
+            return TRUE
+        if FALSE in inputs or any(-x in inputs for x in inputs):
+            return FALSE
+        if len(inputs) == 1:
+            return inputs[0]
+        return self.gate(("and", *inputs), lambda z: [*([-z, x] for x in inputs), [z, *(-x for x in inputs)]])
+
+    def xor(self, x, y):
+        if abs(x) == abs(y):
+            return FALSE if x == y else TRUE
+        x, y = sorted((x, y), key=abs)
+        if abs(x) == TRUE:
+            return -y if x == TRUE else y
+        sign = 1 if (x > 0) == (y > 0) else -1
+        x, y = abs(x), abs(y)
+        return sign * self.gate(("xor", x, y), lambda z: [[-z, x, y], [-z, -x, -y], [z, -x, y], [z, x, -y]])
+
+    def ite(self, c, x, y):
+        if c < 0:
+            c, x, y = -c, y, x
+        x = TRUE if x == c else FALSE if x == -c else x
+        y = FALSE if y == c else TRUE if y == -c else y
+        if c == TRUE or x == y:
+            return x
+        if abs(x) == TRUE:
+            return -self.all_of([-c, -y]) if x == TRUE else self.all_of([-c, y])
+        if abs(y) == TRUE:
+            return -self.all_of([c, -x]) if y == TRUE else self.all_of([c, x])
+        if x == -y:
+            return self.xor(c, y)
+        sign = 1 if x > 0 else -1
+        x, y = sign * x, sign * y
+        sides = lambda z: [[-c, -x, z], [-c, x, -z], [c, -y, z], [c, y, -z], [-x, -y, z], [x, y, -z]]
+        return sign * self.gate(("ite", c, x, y), sides)
+
+    def chosen(self, c, x, y):
+        return [self.ite(c, p, q) for p, q in zip(x, y)]
+
+    def less(self, x, y, less):
+        for p, q in zip(x, y):
+            less = self.ite(self.xor(p, q), q, less)
+        return less
+
+    def sum(self, x, y, carry=FALSE):
+        total = []
+        for p, q in zip(x, y):
+            differ = self.xor(p, q)
+            total.append(self.xor(differ, carry))
+            carry = self.ite(differ, carry, p)
+        return total
+
+    def product(self, x, y):
+        total = [FALSE] * len(x)
+        for i, q in enumerate(y):
+            row = [self.all_of([p, q]) for p in x[: len(x) - i]]
+            total = total[:i] + self.sum(total[i:], row)
+        return total
+
+    def shifted(self, x, amount, fill):
+        for i, bit in enumerate(amount):
+            step = min(1 << i, len(x))
+            x = self.chosen(bit, x[step:] + [fill] * step, x)
+        return x
+
+
+CIRCUITS = {  # the word of each operator: of gates, indices and the words of its operands
+    **dict.fromkeys(["not", "bvnot"], lambda g, i, x: [-p for p in x]),
+    "and": lambda g, i, *v: [g.all_of([p for (p,) in v])],
+    "or": lambda g, i, *v: [-g.all_of([-p for (p,) in v])],
+    "=>": lambda g, i, x, y: [-g.all_of([x[0], -y[0]])],
+    "=": lambda g, i, x, y: [g.all_of([-g.xor(p, q) for p, q in zip(x, y)])],
+    "ite": lambda g, i, c, x, y: g.chosen(c[0], x, y),
+    "bvult": lambda g, i, x, y: [g.less(x, y, FALSE)],
+    "bvule": lambda g, i, x, y: [g.less(x, y, TRUE)],
+    "bvslt": lambda g, i, x, y: [g.less([*x[:-1], -x[-1]], [*y[:-1], -y[-1]], FALSE)],
+    "bvsle": lambda g, i, x, y: [g.less([*x[:-1], -x[-1]], [*y[:-1], -y[-1]], TRUE)],
+    "bvand": lambda g, i, x, y: [g.all_of([p, q]) for p, q in zip(x, y)],
+    "bvor": lambda g, i, x, y: [-g.all_of([-p, -q]) for p, q in zip(x, y)],
+    "bvxor": lambda g, i, x, y: [g.xor(p, q) for p, q in zip(x, y)],
+    "bvneg": lambda g, i, x: g.sum([FALSE] * len(x), [-p for p in x], TRUE),
+    "bvadd": lambda g, i, x, y: g.sum(x, y),
+    "bvsub": lambda g, i, x, y: g.sum(x, [-q for q in y], TRUE),
+    "bvmul": lambda g, i, x, y: g.product(*sorted((x, y))),
+    "bvshl": lambda g, i, x, y: g.shifted(x[::-1], y, FALSE)[::-1],
+    "bvlshr": lambda g, i, x, y: g.shifted(x, y, FALSE),
+    "bvashr": lambda g, i, x, y: g.shifted(x, y, x[-1]),
+    "concat": lambda g, i, x, y: y + x,
+    "extract": lambda g, i, x: x[i[1] : i[0] + 1],
+    "zero_extend": lambda g, i, x: x + [FALSE] * i[0],
+    "sign_extend": lambda g, i, x: x + [x[-1]] * i[0],
+}
+
+
+def translated(terms, roots, values=None):
+    """Return the gates, the word of each root, and that of each symbol: ``values`` has them where they are given."""
+    g, words, symbols = Gates(), {}, {}
+    for x in terms.ordered(roots):
+        operator, indices, operands, width = terms.rows[x]
+        if operator == "symbol" and values is None:
+            words[x] = symbols[indices[0]] = g.word(width)
+        elif operator in ("symbol", "const"):
+            value = indices[0] if operator == "const" else values[indices[0]]
+            words[x] = [TRUE if value >> i & 1 else FALSE for i in range(max(width, 1))]
+        else:
+            words[x] = CIRCUITS[operator](g, indices, *(words[y] for y in operands))
+    return g, [words[x] for x in roots], symbols
+
+
+def check_all_values(g, roots, symbols, name):
+    """Raise Rejected if some values of the symbols make all roots true. Return how many values were tried.
+
+    The value of a literal is a whole number here. It has a bit for each assignment of the first AT_ONCE bits.
+    """
+    read = {abs(x) for _, *inputs in g.made for x in inputs} | {abs(x) for (x,) in roots}
+    bits = [x for word in symbols.values() for x in word if x in read]
+    require(len(bits) <= MOST_TRIED, f"{name}: it has {len(bits)} bits, and all values of {MOST_TRIED} are tried")
+    every = (1 << (1 << min(len(bits), AT_ONCE))) - 1
+    values = {TRUE: every} | {x: every // ((1 << (1 << i)) + 1) << (1 << i) for i, x in enumerate(bits[:AT_ONCE])}
+    of = lambda x: values[x] if x > 0 else values[-x] ^ every
+    for row in range(1 << len(bits[AT_ONCE:])):
+        values |= {x: every * (row >> i & 1) for i, x in enumerate(bits[AT_ONCE:])}
+        for (gate, *inputs), z in g.made.items():  # in the order in which they were made: inputs first
+            x, y, *others = map(of, inputs)
+            if gate == "ite":
+                values[z] = x & y | (x ^ every) & others[0]
+            else:
+                values[z] = x ^ y if gate == "xor" else functools.reduce(int.__and__, others, x & y)
+        left = functools.reduce(int.__and__, (of(x) for (x,) in roots))
+        require(not left, f"{name}: some values of its symbols satisfy all that it asserts")
+    return 1 << len(bits)
+
+
+def check_lrat(clauses, text, name):
+    """Raise Rejected unless an LRAT proof leads from the clauses (number -> literals) to the empty clause.
+
+    Its literals are made false. Each clause named then has one literal left, which is made true, and the last has none.
+    """
+    clauses, last = dict(clauses), len(clauses)
+    for number, line in enumerate(text.splitlines(), 1):
+        where = f"{name}, line {number}"
+        own, *rest = numbers_of(line, where)
+        require(rest.count(0) == 2 and rest[-1] == 0, f"{where}: a step is NUMBER LITERALS 0 NUMBERS 0", NotABundle)
+        literals, hints = rest[: rest.index(0)], rest[rest.index(0) + 1 : -1]
+        require(own > last, f"{where}: the number of a step is greater than those before it")
+        false, last = set(literals), own
+        for hint in hints:
+            left = {x for x in clauses[hint] if x not in false} if hint in clauses else ()
+            if hint in clauses and not left:
+                break
+            require(len(left) == 1, f"{where}: clause {hint} forces nothing here")
+            false.add(-left.pop())
+        else:
+            raise Rejected(f"{where}: the clause does not follow from those that it names")
+        if not literals:
+            return
+        clauses[own] = literals
+    raise Rejected(f"{name}: the proof ends before the empty clause")
+
+
+def numbers_of(line, where):
+    """Return the whole numbers of a line."""
+    require(re.fullmatch(r"-?[0-9]{1,18}( -?[0-9]{1,18})*", line, re.ASCII), f"{where}: no whole numbers", NotABundle)
+    return [int(x) for x in line.split()]
+
+
+class Known:
+    """Which terms are known to be equal (congruence closure). What holds is equal to the constant true."""
+
+    def __init__(self, terms):
+        self.terms, self.classes, self.members, self.users, self.forms = terms, [], [], [], {}
+
+    def same(self, x, y):
+        self._take()
+        return self.classes[x] == self.classes[y]
+
+    def _take(self):
+        for x in range(len(self.classes), len(self.terms.rows)):
+            self.classes.append(x)
+            self.members.append([x])
+            self.users.append([])
+            for y in self.terms.rows[x][2]:
+                self.users[self.classes[y]].append(x)
+            self._merge([(x, self.forms.setdefault(self._form(x), x))])
+
+    def _form(self, x):
+        operator, indices, operands, width = self.terms.rows[x]
+        return operator, indices, tuple(self.classes[y] for y in operands), width
+
+    def merge(self, x, y):
+        """Note that two terms are equal, and what follows: equal operators of equal operands are equal."""
+        self._take()
+        self._merge([(x, y)])
+
+    def _merge(self, pending):
+        while pending:
+            x, y = (self.classes[z] for z in pending.pop())
+            if x == y:
+                continue
+            if len(self.members[x]) + len(self.users[x]) > len(self.members[y]) + len(self.users[y]):
+                x, y = y, x
+            for z in self.members[x]:
+                self.classes[z] = y
+            self.members[y] += self.members[x]
+            for z in self.users[x]:
+                pending.append((z, self.forms.setdefault(self._form(z), z)))
+            self.users[y] += self.users[x]
+            self.members[x], self.users[x] = [], []
+
+    def hold(self, term):
+        """Note that a truth value holds."""
+        for x in self.terms.conjuncts(term):
+            self.merge(x, self.terms.true)
+            operator, _, operands, _ = self.terms.rows[x]
+            if operator == "=":
+                self.merge(*operands)
+            elif operator == "not":
+                self.merge(operands[0], self.terms.false)
+
+    def holds(self, term):
+        """Return whether a truth value is known to hold."""
+        for x in self.terms.conjuncts(term):
+            operator, _, operands, _ = self.terms.rows[x]
+            sides = {"=": operands, "not": (*operands, self.terms.false)}.get(operator, (x, self.terms.true))
+            if not (self.same(x, self.terms.true) or self.same(*sides)):
+                return False
+        return True
+
+
+class Bundle:
+    """The files of a folder. Each is read once, and its hash is compared with the manifest."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        manifest = json.loads((folder / "manifest.json").read_bytes().decode())
+        require(isinstance(manifest, dict), "manifest.json: one JSON object is expected", NotABundle)
+        form, self.hashes = manifest.get("form"), manifest.get("files")
+        require(form == FORM, f"manifest.json: the form is {form!r}, and {FORM!r} is read here", NotABundle)
+        require(isinstance(self.hashes, dict), "manifest.json: files are names with their hashes", NotABundle)
+        there = {x.relative_to(folder).as_posix() for x in folder.rglob("*") if x.is_symlink() or not x.is_dir()}
+        odd = sorted(there ^ {*self.hashes, "manifest.json"})
+        require(not odd, f"{odd[:1]} is in the folder or in the manifest, and not in both")
+        self.unread = {*self.hashes}
+
+    def text(self, name):
+        """Return a file as text. Raise Rejected if its hash is another one."""
+        require(name in self.hashes, f"{name} is missing", NotABundle)
+        self.unread.discard(name)
+        data = (self.folder / name).read_bytes()
+        require(hashlib.sha256(data).hexdigest() == self.hashes[name], f"{name}: its SHA-256 is not the manifest's")
+        return data.decode()
+
+    def json(self, name):
+        found = json.loads(self.text(name))
+        require(isinstance(found, dict), f"{name}: one JSON object is expected", NotABundle)
+        return found
+
+
+class Lemma:
+    """A lemma that was checked: no values of its symbols satisfy all that its script asserts."""
+
+    def __init__(self, bundle, name, outside):
+        script = f"lemmas/{name}.smt2"
+        self.terms = Terms()
+        self.script = Script(bundle.text(script), script, self.terms)
+        require(self.script.asserted, f"{script} asserts nothing", NotABundle)
+        g, roots, symbols = translated(self.terms, self.script.asserted)
+        if f"lemmas/{name}.cnf" not in bundle.hashes:
+            print(f"lemma {name}: {check_all_values(g, roots, symbols, script)} values of its symbols")
+            return
+        g.clauses.update((x,) for (x,) in roots)
+        files, clauses = [f"lemmas/{name}.{kind}" for kind in KINDS[1:]], {}
+        header, *lines = bundle.text(files[0]).split("\n")
+        form = re.fullmatch("p cnf [0-9]+ [0-9]+", header, re.ASCII) and lines[-1:] == [""]
+        require(form, f"{files[0]}: it begins with a DIMACS header, and ends in a new line")
+        for number, line in enumerate(lines[:-1], 1):
+            *clauses[number], end = numbers_of(line, files[0])
+            own = end == 0 and tuple(sorted(clauses[number])) in g.clauses
+            require(own, f"{files[0]}: clause {number} is none of the translation of {script}")
+        require(bundle.json(files[1]) == symbols, f"{files[1]}: the variables are not those of {script}")
+        proof = bundle.text(files[2])
+        if outside:
+            asked = [*outside, *(str(bundle.folder / files[i]) for i in (0, 2))]
+            said = subprocess.run(asked, capture_output=True, text=True, errors="replace", check=False)
+            verified = said.returncode == 0 and re.search(r"^[sc] VERIFIED\b", said.stdout, re.MULTILINE)
+            require(verified, f"{files[2]}: {outside[0]} does not say VERIFIED: {said.stdout.strip()[-200:]}")
+        else:
+            check_lrat(clauses, proof, files[2])
+        print(f"lemma {name}: {len(clauses)} clauses, {len(proof.splitlines())} steps of proof")
+
+    def instance(self, terms, given):
+        """Return what the script asserts with terms in the place of its symbols, as terms of the composition."""
+        found = {self.terms.true: terms.true, self.terms.false: terms.false}
+        for x in self.terms.ordered(self.script.asserted):
+            operator, indices, operands, width = self.terms.rows[x]
+            images = tuple(found[y] for y in operands)
+            found[x] = given[indices[0]] if operator == "symbol" else terms.add(operator, indices, images, width)
+        return [found[x] for x in self.script.asserted]
+
+
+def check(bundle, outside):
+    """Check every part of a bundle, and print what was checked. Raise Rejected or NotABundle."""
+    terms = Terms()
+    claim = Script(bundle.text("claim.smt2"), "claim.smt2", terms)
+    composition = bundle.json("composition.json")
+    require(len(claim.asserted) == 1, "claim.smt2 asserts one formula", NotABundle)
+    check_met(terms, claim, composition.get("met"))
+    known = Known(terms)
+    known.hold(claim.asserted[0])
+    definitions = Script(bundle.text("definitions.smt2"), "definitions.smt2", terms, claim.symbols)
+    alone = not definitions.asserted and definitions.symbols.items() <= claim.symbols.items()
+    require(alone, "definitions.smt2: it declares operands of the claim and defines variables, and nothing else")
+    for variable, term in definitions.defined.values():
+        known.merge(variable, term)
+    print(f"definitions.smt2: {len(definitions.defined)} variables, each of operands and variables before it")
+    lemmas, steps = {}, composition.get("steps")
+    for step in steps if isinstance(steps, list) else [None]:
+        match step:
+            case {"lemma": str(name), "with": dict(given)} if re.fullmatch("[0-9]{4,8}", name, re.ASCII):
+                lemmas[name] = lemmas.get(name) or Lemma(bundle, name, outside)
+                apply(known, lemmas[name], given, definitions.named, name)
+            case _:
+                raise NotABundle("composition.json: each of its steps is a lemma and what it is used with")
+    require(bundle.unread == set(), "a file of the folder is no part of the proof")
+    print(f"composition.json: {len(steps)} steps")
+    complete = known.same(terms.true, terms.false)
+    require(complete, "composition.json: the steps do not contradict the counterexamples of the claim")
+
+
+def check_met(terms, claim, met):
+    """Check that the values given meet the preconditions of the claim, so that it is not a claim about nothing."""
+    operator, _, operands, _ = terms.rows[claim.asserted[0]]
+    assumed = operands[:-1] if operator == "and" else ()
+    if assumed:
+        given = isinstance(met, dict) and all(isinstance(met.get(x), int) for x in claim.symbols)
+        right = given and translated(terms, assumed, met)[1] == [[TRUE]] * len(assumed)
+        require(right, "composition.json: the values given do not meet the preconditions")
+    print(
+        f"claim.smt2: {len(claim.symbols)} operands, {'preconditions that are met' if assumed else 'no precondition'}"
+    )
+
+
+def apply(known, lemma, given, named, name):
+    """Note what a lemma says of terms: where all that it asserts but the last holds, the last does not."""
+    terms, chosen = known.terms, {}
+    for symbol, own in lemma.script.symbols.items():
+        term = named.get(given.get(symbol)) if isinstance(given.get(symbol), str) else None
+        fits = term is not None and terms.rows[term][3] == lemma.terms.rows[own][3]
+        require(fits, f"composition.json: {given.get(symbol)!r} is no term for {symbol} of lemma {name}")
+        chosen[symbol] = term
+    *assumed, refuted = lemma.instance(terms, chosen)
+    for x in assumed:
+        require(known.holds(x), f"composition.json: an assumption of lemma {name} is not known to hold")
+    known.merge(refuted, terms.false)
+    if terms.rows[refuted][0] == "not":
+        known.hold(terms.rows[refuted][2][0])
+
+
+def main(arguments=None):
+    """Check the bundle that is named on the command line. Return the exit status."""
+    parser = argparse.ArgumentParser(prog="mmaproof-check", description="Check a proof bundle of mmaproof.")
+    parser.add_argument("folder", metavar="DIR", type=Path)
+    parser.add_argument("--lrat-checker", metavar="COMMAND", default="", help="check proofs with COMMAND CNF LRAT")
+    options = parser.parse_args(arguments)
+    started = time.process_time()
+    try:
+        bundle = Bundle(options.folder)
+        check(bundle, shlex.split(options.lrat_checker))
+    except Rejected as problem:
+        print(f"rejected: {problem}")
+        return 1
+    except (NotABundle, OSError, ValueError, RecursionError) as problem:
+        print(f"no bundle: {problem}", file=sys.stderr)
+        return 2
+    print(f"accepted: nothing satisfies claim.smt2 (SHA-256 {bundle.hashes['claim.smt2']})")
+    print(f"{sum(x.stat().st_size for x in options.folder.rglob('*'))} bytes, {time.process_time() - started:.1f} s")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
