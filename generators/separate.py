@@ -138,7 +138,7 @@ def _cut(fmt: Format, patterns: Patterns, which: npt.NDArray[np.bool_], rng: np.
     """Return patterns some of which are one, or lack low bits of the significand (of integers any), or the sign."""
     low = rng.integers(0, (fmt.fraction_bits or fmt.bits - 1) + 1, patterns.shape).astype(patterns.dtype)
     cut = patterns >> (low + patterns.dtype.type(fmt.ignored_bits)) << (low + patterns.dtype.type(fmt.ignored_bits))
-    one = np.where(patterns == 0, patterns, patterns.dtype.type(1 if fmt.is_integer else fmt.encode(1)))
+    one = np.where(patterns == 0, patterns, patterns.dtype.type(fmt.one))
     absolute = patterns & patterns.dtype.type((1 << (fmt.bits - 1 if fmt.signed else fmt.bits)) - 1)
     shorter: Patterns = np.choose(rng.choice(3, patterns.shape, p=[0.6, 0.2, 0.2]), [cut, one, absolute])
     return np.where(which, shorter, patterns).astype(patterns.dtype)

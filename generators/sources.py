@@ -68,11 +68,11 @@ def generated(design: Design, distribution: str, rows: int, seed: int, k: int | 
 
 
 def rows_for(design: Design, batch: OperandBatch, whence: str, first: int = 0, seed: int | None = None) -> Rows:
-    """Return operands as rows for ``design``, counted from ``first``."""
+    """Return operands as rows for ``design``, of which ``first`` come before them."""
     return Rows(
         batch=batch,
         formats=design.formats,
-        labels=Numbered("row", first, len(batch)),
+        labels=Numbered("row", first + 1, len(batch)),
         whence=whence,
         scale_format=design.scale_format,
         design=design.name,

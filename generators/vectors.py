@@ -11,15 +11,20 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from html import escape
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.errors import InputError
-from mmaproof.designs.files import write_atomically
+from mmaproof.designs.files import why_unreadable, write_atomically
 from mmaproof.designs.formats import Format, find_format
 from mmaproof.designs.operands import OperandBatch, Operands, pattern_dtype
+from mmaproof.explain.html import standalone
+from mmaproof.explain.reports.record import Record
+from mmaproof.explain.reports.witnesses import witness_html
 from mmaproof.hardware_replay.answers import Answers, Rows
 
 
@@ -40,6 +45,11 @@ class Vector:
     scale_format: Format | None = None
     tags: tuple[str, ...] = ()
     seed: int | None = None
+
+    def _repr_html_(self) -> str:
+        held = Record(json.loads(vector_line(self)), "the vector")
+        drawn = witness_html(held, {name: self.formats[3].hex(d) for name, d in self.outputs.items()}, find_design)
+        return standalone((f"<p>{escape(self.why)}</p>" if self.why else "") + drawn)
 
 
 @dataclass(frozen=True)
@@ -89,7 +99,7 @@ def read_vectors(path: Path) -> VectorFile:
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
-        raise InputError(f"{path}: {error.strerror}") from error
+        raise InputError(f"{path}: {why_unreadable(path, error)}") from error
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: not a vector file: it is not UTF-8 text (JSON Lines)") from error
     found = VectorFile(path, {})

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import overload
+
+import numpy as np
+import numpy.typing as npt
 
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import InputError
@@ -78,3 +81,8 @@ class Answers(Rows):
     """Rows and the d of each; ``whence`` says who returned d."""
 
     d: Patterns
+
+    def select(self, rows: npt.NDArray[np.bool_]) -> Answers:
+        """Return the rows that are marked."""
+        labels = [self.labels[i] for i in np.flatnonzero(rows).tolist()]
+        return replace(self, batch=self.batch.select(rows), labels=labels, d=self.d[rows])

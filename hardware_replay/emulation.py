@@ -15,12 +15,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from mmaproof.algorithms.plans.evaluate import multiply
 from mmaproof.designs.arrays import array_of, patterns_of
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import InputError, OperandError
-from mmaproof.designs.formats import Format
+from mmaproof.designs.formats import FORMATS, Format
 from mmaproof.designs.operands import OperandBatch, Patterns, pattern_dtype
+from mmaproof.designs.plans import Plan, read_plan
 from mmaproof.smt.algebra.protocol import Word
 from mmaproof.smt.arrays import ARRAYS, CHUNK_ROWS
 from mmaproof.smt.backends import Backend, wanted_backend
@@ -79,13 +81,14 @@ def dot(
 
 
 def matmul(
-    design: Design | str,
+    design: Design | Plan | str,
     a: npt.ArrayLike,
     b: npt.ArrayLike,
     c: npt.ArrayLike | None = None,
     scale_a: npt.ArrayLike | None = None,
     scale_b: npt.ArrayLike | None = None,
     *,
+    factors: npt.ArrayLike | None = None,
     jobs: int = 1,
     backend: Backend | str | None = None,
 ) -> npt.NDArray[Any]:
@@ -96,14 +99,24 @@ def matmul(
     type of d's format. ``jobs`` threads share the work of native code. ``backend`` says what computes it, None the
     fastest.
 
+    A plan (``read_plan``, or its text with settings: ``"UNIT | split-k=4"``) may stand for a design. ``factors`` of
+    fp32, shape (M, count), are for plans whose factors are operands (``rescale=N:operand``).
+
     Raises OperandError where types, shapes or scales do not fit, DesignError for an unknown design or a K that it
     cannot run, InputError for fewer jobs than one, and what ``evaluate_batch`` raises for a backend.
     """
     if not isinstance(jobs, int) or jobs < 1:
         raise InputError(f"jobs = {jobs!r}: a number of threads, at least 1")
+    if isinstance(design, Plan) or (isinstance(design, str) and "|" in design):
+        return _planned(design, a, b, c, (scale_a, scale_b, factors), jobs, backend)
     found = find_design(design) if isinstance(design, str) else design
+    if not isinstance(found, Design):
+        raise InputError(f"design = {design!r}: a design, a plan, or the text that spells one is needed")
+    if factors is not None:
+        raise OperandError(f"{found.name} takes no factors: plans with rescale=N:operand do")
     if c is None:
-        shape = np.shape(a)[:1] + np.shape(b)[1:2]
+        a, b = _column("a", a, found.a_format), _column("b", b, found.b_format)
+        shape = a.shape[:1] + b.shape[1:2]
         c = np.zeros(shape, dtype=pattern_dtype(found.c_format))
     given = _Patterns.of(found, a, b, c, scale_a, scale_b)
     _check_matrices(given)
@@ -129,6 +142,27 @@ def matmul(
             with accounted(found, MATRICES, tile.c.size * -(-k // found.k)):
                 d[top : top + rows, left : left + columns] = _tile(found, tile, wanted)
     return array_of(d, found.d_format)
+
+
+def _planned(
+    plan: Plan | str,
+    a: npt.ArrayLike,
+    b: npt.ArrayLike,
+    c: npt.ArrayLike | None,
+    others: tuple[npt.ArrayLike | None, npt.ArrayLike | None, npt.ArrayLike | None],
+    jobs: int,
+    backend: Backend | str | None,
+) -> npt.NDArray[Any]:
+    """Return a matrix product as a plan computes it; ``others`` are scales and factors. Raises as ``matmul``."""
+    found = read_plan(plan) if isinstance(plan, str) else plan
+    formats = found.formats
+    named = zip(("scale_a", "scale_b"), others[:2], strict=True)
+    scales = [_scales(found.unit, n, x) for n, x in named]
+    factors = None if others[2] is None else _column("factors", others[2], FORMATS["fp32"])
+    x, y = (_column(n, p, f) for n, p, f in zip("ab", (a, b), formats, strict=False))
+    start = None if c is None else _column("c", c, formats[2])
+    d = multiply(found, x, y, start, *scales, factors=factors, jobs=jobs, backend=backend)
+    return array_of(d, formats[3])
 
 
 def _rows(design: Design, operands: _Patterns, rows_left: int, backend: Backend | str | None) -> Patterns:
@@ -233,8 +267,6 @@ def _scales(design: Design, name: str, array: npt.ArrayLike | None) -> Patterns 
 
 
 def _column(name: str, array: npt.ArrayLike, fmt: Format) -> Patterns:
-    if isinstance(array, np.ma.MaskedArray):
-        raise OperandError(f"{name} is a masked array, and units have no masks: fill it first")
     try:
         return patterns_of(array, fmt)
     except OperandError as error:

@@ -116,7 +116,7 @@ def read_text_files(files: TextFiles, *, zero_c: bool | None = None, design: Des
         batch=OperandBatch(a, b, c),
         d=d,
         formats=formats,
-        labels=tuple(f"row {i}" for i in range(len(a))),
+        labels=tuple(f"row {i}" for i in range(1, len(a) + 1)),
         whence=str(files.d),
         design=None if design is None else design.name,
     )

@@ -114,7 +114,7 @@ def _parse_header(text: str, start: int) -> ArrayHeader:
 def open_npz(path: Path) -> Iterator[NpzFile]:
     """Open ``path`` for reading. Raises InputError where it is missing, no .npz file, damaged, or above LARGEST."""
     if not path.is_file():
-        raise InputError(f"{path}: no such file")
+        raise InputError(f"{path}: {'it is a folder; name a file in it' if path.is_dir() else 'no such file'}")
     with _refused(path), path.open("rb") as stream:
         single = stream.read(6) == _MAGIC
     if single:

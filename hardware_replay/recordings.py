@@ -105,7 +105,7 @@ def read_recording(path: Path) -> Answers:
         batch=OperandBatch(a, b, c, *scales),
         d=d,
         formats=stated.formats,
-        labels=Numbered("row", 0, stated.rows),
+        labels=Numbered("row", 1, stated.rows),
         whence=f"{path.name} ({stated.device})" if stated.device else path.name,
         scale_format=formats[-1] if scales else None,
         design=stated.design,

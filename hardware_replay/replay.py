@@ -6,13 +6,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from mmaproof.designs.design import Design
 from mmaproof.designs.formats import Format
 from mmaproof.designs.operands import Operands
 from mmaproof.hardware_replay.answers import Answers
 from mmaproof.hardware_replay.target import Target
+from mmaproof.hardware_replay.targets import find_target
 from mmaproof.smt.evaluate import equal_patterns
+
+_LOOKED_AT = 1000
+"""Rows with the fewest operands that are not zero, of which the simplest are shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +40,7 @@ class Mismatch:
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """Rows run, rows the target could not answer, rows that differ, the first few of those, and what went wrong.
+    """Rows run, rows the target could not answer, rows that differ, the simplest of those, and what went wrong.
 
     ``expectations`` has rows run and rows that differ for the name of each design whose d the source holds.
     """
@@ -48,12 +53,14 @@ class Replay:
     expectations: Mapping[str, tuple[int, int]]
 
 
-def replay(sources: Sequence[Answers], target: Target, *, nan_codes: bool = False, examples: int = 3) -> Replay:
-    """Run every row of ``sources`` on ``target`` and compare.
+def replay(sources: Sequence[Answers], target: Target | str, *, nan_codes: bool = False, examples: int = 3) -> Replay:
+    """Run every row of ``sources`` on ``target`` (or the target that a text such as model:DESIGN spells) and compare.
 
-    Two results are equal if both are NaN (with ``nan_codes``: of the same code), or if their bits are the same. Raises
+    The examples are the simplest rows that differ: those with the fewest operands that are not zero. Two results are
+    equal if both are NaN (with ``nan_codes``: of the same code), or if their bits are the same. Raises
     InputError if formats or lengths do not fit the target. Nothing is run then.
     """
+    target = find_target(target) if isinstance(target, str) else target
     designs = [target.design_of(answers) for answers in sources]
     unanswered = 0
     shown: list[Mismatch] = []
@@ -78,7 +85,22 @@ def replay(sources: Sequence[Answers], target: Target, *, nan_codes: bool = Fals
                 answers.design,
                 design,
             )
-            for i in np.flatnonzero(differs)[: examples - len(shown)].tolist()
+            for i in _simplest(answers, np.flatnonzero(differs), examples)
         ]
+    shown = sorted(shown, key=lambda x: _complexity(x.operands))[:examples]
     rows, mismatches = (sum(counts[i] for counts in expectations.values()) for i in (0, 1))
     return Replay(rows, unanswered, mismatches, tuple(shown), tuple(problems), expectations)
+
+
+def _simplest(answers: Answers, rows: npt.NDArray[np.intp], count: int) -> list[int]:
+    """Return the numbers of the simplest of ``rows``."""
+    batch = answers.batch
+    nonzero = sum(np.count_nonzero(x[rows], axis=1) for x in (batch.a, batch.b)) + (batch.c[rows] != 0)
+    fewest = rows[np.argsort(nonzero, kind="stable")[:_LOOKED_AT]]
+    return sorted(fewest.tolist(), key=lambda i: _complexity(batch.row(i)))[:count]
+
+
+def _complexity(operands: Operands) -> tuple[int, int]:
+    """Return how many operands are not zero, and their one bits."""
+    patterns = (*operands.a, *operands.b, operands.c)
+    return sum(x != 0 for x in patterns), sum(x.bit_count() for x in patterns)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from mmaproof.designs.circuit import Bits
 from mmaproof.designs.errors import InputError
@@ -19,6 +18,7 @@ from mmaproof.designs.operands import OperandBatch
 from mmaproof.rtl import RtlUnit
 from mmaproof.rtl.netlist import Port
 from mmaproof.rtl.slices import bits_of, constant_of
+from mmaproof.rtl.unpacked import is_descending, unpacked_dimensions
 
 BENCH = "mmaproof_bench"
 """The name of the module."""
@@ -30,14 +30,17 @@ _INDENT = "  "
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Which bits of a row are which input, and which bits of the outputs are d. Bits are counted from the lowest."""
+    """Which bits of a row are which input, and which bits of the outputs are d. Bits are counted from the lowest.
+
+    A bit of d that is a constant is "0" or "1".
+    """
 
     inputs: Mapping[str, Bits]
     outputs: Mapping[str, Bits]
     operands: Sequence[tuple[str, int, Sequence[Bits]]]
     """columns of a batch, the width of their format, and the bits of each of their elements"""
     constants: int
-    """the bits that are tied, at their places in a row"""
+    """the bits that are tied or free, at their places in a row"""
     d: Bits
 
     @property
@@ -46,8 +49,11 @@ class Layout:
         return sum(map(len, self.inputs.values()))
 
 
-def layout_of(unit: RtlUnit) -> Layout:
-    """Return where the operands of a unit are in a row of its inputs."""
+def layout_of(unit: RtlUnit, free: Mapping[str, int] | None = None) -> Layout:
+    """Return where the operands of a unit are in a row of its inputs.
+
+    ``free`` has the values of inputs that are free, by the names that the netlist has for them; others are zero.
+    """
     ports: dict[str, dict[str, Port]] = {"input": {}, "output": {}}
     for name, port in unit.ports.items():
         held = ports[port.direction]
@@ -64,15 +70,21 @@ def layout_of(unit: RtlUnit) -> Layout:
     for expression, value in file.tied.items():
         bits = bits_of(expression, ports["input"], f"{file.path}: [tied]")
         constants |= _scattered(constant_of(value, len(bits), expression), bits)
-    d = _elements(file.ports["d"], signature.d, ports["output"])[0]
+    for expression in file.free:
+        bits = bits_of(expression, ports["input"], f"{file.path}: free")
+        names = [f"free {expression}[{i}]" if len(bits) > 1 else f"free {expression}" for i in range(len(bits))]
+        constants |= sum((free or {}).get(name, 0) << int(bit) for name, bit in zip(names, bits, strict=True))
+    d = _elements(file.ports["d"], signature.d, ports["output"], result=True)[0]
     inputs, outputs = ({n: x.bits for n, x in ports[direction].items()} for direction in ("input", "output"))
     return Layout(inputs, outputs, operands, constants, d)
 
 
-def _elements(stated: str | Sequence[str], fmt: Format, ports: Mapping[str, Port]) -> list[Bits]:
+def _elements(
+    stated: str | Sequence[str], fmt: Format, ports: Mapping[str, Port], *, result: bool = False
+) -> list[Bits]:
     if not isinstance(stated, str):
-        return [bits_of(x, ports, "ports") for x in stated]
-    bits = bits_of(stated, ports, "ports")
+        return [bits_of(x, ports, "ports", result=result) for x in stated]
+    bits = bits_of(stated, ports, "ports", result=result)
     return [bits[i : i + fmt.bits] for i in range(0, len(bits), fmt.bits)]
 
 
@@ -203,35 +215,13 @@ def unpacked_array(unit: RtlUnit, port: str, width: int) -> UnpackedArray | None
     dimensions = unpacked_dimensions(unit.file.folder, unit.file.sources, unit.file.top, port)
     if not dimensions:
         return None
-    is_descending = _is_descending(dimensions[0])
+    descends = is_descending(dimensions[0])
     signature = unit.design.signature
     formats = {"a": signature.a, "b": signature.b, "c": signature.c, "d": signature.d}
     formats |= {} if signature.scale is None else {"scale_a": signature.scale, "scale_b": signature.scale}
     for operand, stated in unit.file.ports.items():
         text = stated if isinstance(stated, str) else ", ".join(stated)
         named = re.search(rf"\b{re.escape(port)}\b", text) is not None
-        if named and width % formats[operand].bits == 0 and len(dimensions) == 1 and is_descending is not None:
-            return UnpackedArray(width // formats[operand].bits, is_descending)
+        if named and width % formats[operand].bits == 0 and len(dimensions) == 1 and descends is not None:
+            return UnpackedArray(width // formats[operand].bits, descends)
     raise InputError(f"port {port} is an unpacked array that is no list of operands: no test bench is written for it")
-
-
-def _is_descending(dimension: str) -> bool | None:
-    """Return whether the first bound is the larger one; None if that is not plain from the text."""
-    first, colon, last = (x.strip() for x in dimension.partition(":"))
-    if not colon or first == "0":
-        return False
-    if last == "0":
-        return True
-    return int(first) > int(last) if first.isdigit() and last.isdigit() else None
-
-
-def unpacked_dimensions(folder: Path, sources: Sequence[str], top: str, port: str) -> list[str]:
-    """Return the unpacked dimensions of a port, as the header of its module writes them, without brackets."""
-    for source in sources:
-        text = (folder / source).read_text(encoding="utf-8", errors="replace")
-        text = re.sub(r"//[^\n]*|/\*.*?\*/", " ", text, flags=re.DOTALL)
-        header = re.search(rf"\bmodule\s+{re.escape(top)}\b(.*?);", text, re.DOTALL)
-        if header is not None:
-            found = re.search(rf"\b{re.escape(port)}\s*((?:\[[^\]]*\]\s*)*)(?=[,)=;]|$)", header[1])
-            return [] if found is None else re.findall(r"\[([^\]]*)\]", found[1])
-    return []

@@ -11,7 +11,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -31,6 +31,9 @@ from mmaproof.rtl.vhdl import as_verilog
 SECONDS = 300.0
 """How long a simulation, its compilation included, may take by default."""
 
+_QUICKLY_COMPILED = "VM_PARALLEL_BUILDS=0 OPT_FAST=-O0 OPT_SLOW=-O0 OPT_GLOBAL=-O0"
+"""Verilator's own optimisation leaves far less C++ to compile; it is compiled as one file, and not optimised again."""
+
 NONE_INSTALLED = "none is installed: install iverilog (Icarus Verilog) or verilator"
 
 
@@ -43,16 +46,19 @@ class Simulated:
     simulator: str
 
 
-def simulate(unit: RtlUnit, batch: OperandBatch, seconds: float = SECONDS) -> Simulated:
+def simulate(
+    unit: RtlUnit, batch: OperandBatch, seconds: float = SECONDS, free: Mapping[str, int] | None = None
+) -> Simulated:
     """Return what the sources of a unit return for a batch of operands.
 
-    Inputs that are free are zeros. Of VHDL the Verilog that GHDL synthesises is run. Raises TargetUnavailable if no
-    simulator is installed, if none of them reads the sources, or if one takes too long.
+    Inputs that are free are zeros, but for those of which ``free`` has the value. Of VHDL the Verilog that GHDL
+    synthesises is run. Raises TargetUnavailable if no simulator is installed, if none of them reads the sources, or if
+    one takes too long.
     """
     tools = [make for tool, make in _TOOLS.items() if shutil.which(tool)]
     if not tools:
         raise TargetUnavailable(NONE_INSTALLED)
-    layout = layout_of(unit)
+    layout = layout_of(unit, free)
     problems = []
     with tempfile.TemporaryDirectory(prefix="mmaproof-bench-") as place:
         folder = Path(place)
@@ -87,9 +93,10 @@ def _icarus(unit: RtlUnit, folder: Path, seconds: float) -> tuple[str, str]:
 
 def _verilator(unit: RtlUnit, folder: Path, seconds: float) -> tuple[str, str]:
     file = unit.file
-    command = ["verilator", "--binary", "--timing", "-Wno-fatal", "-Wno-lint", "-Wno-style", "-O0", *_defines(unit)]
+    command = ["verilator", "--binary", "--timing", "-Wno-fatal", "-Wno-lint", "-Wno-style", *_defines(unit)]
     command += [f"-I{(file.folder / x).resolve()}" for x in file.include]
-    command += ["--top-module", BENCH, "--Mdir", "made", "-o", "bench", "bench.sv", *_sources(unit)]
+    command += ["-MAKEFLAGS", _QUICKLY_COMPILED, "--top-module", BENCH, "--Mdir", "made", "-o", "bench", "bench.sv"]
+    command += _sources(unit)
     _run("verilator", command, folder, seconds)
     return "Verilator", _run("verilator", [str(folder / "made" / "bench")], folder, seconds)
 
@@ -142,7 +149,7 @@ def _read(layout: Layout, printed: str, rows: int, simulator: str) -> Simulated:
     values, undefined = [], []
     for line in lines:
         bits = line[::-1].lower()
-        d = [bits[int(place)] for place in layout.d]
+        d = [place if isinstance(place, str) else bits[place] for place in layout.d]
         values.append(sum(1 << i for i, bit in enumerate(d) if bit == "1"))
         undefined.append(sum(1 << i for i, bit in enumerate(d) if bit in "xz"))
     return Simulated(tuple(values), tuple(undefined), simulator)
@@ -163,8 +170,17 @@ class SourcesDisagree(RuntimeError):  # noqa: N818 - named for what happened
     """The sources in the simulator return something else than the netlist of them, which has no undefined bits."""
 
 
-def run_sources(unit: RtlUnit, operands: Operands, netlist_d: int, seconds: float = SECONDS) -> SourceRun:
+def run_sources(
+    unit: RtlUnit,
+    operands: Operands,
+    netlist_d: int,
+    seconds: float = SECONDS,
+    *,
+    free: Mapping[str, int] | None = None,
+) -> SourceRun:
     """Return what the sources return for operands for which the netlist returns ``netlist_d``.
+
+    Inputs that are free are zeros, but for those of which ``free`` has the value.
 
     A dot product that is longer than a pass is a chain of passes, in each of which c is the d before it. Raises
     SourcesDisagree if nothing is undefined and the simulator returns another d: the netlist is not the sources then.
@@ -174,7 +190,7 @@ def run_sources(unit: RtlUnit, operands: Operands, netlist_d: int, seconds: floa
     c, undefined, simulator = operands.c, 0, ""
     try:
         for first in range(0, batch.k, design.k):
-            found = simulate(unit, _pass(batch, design, first, c), seconds)
+            found = simulate(unit, _pass(batch, design, first, c), seconds, free)
             c, undefined, simulator = found.d[0], undefined | found.undefined[0], found.simulator
     except TargetUnavailable as problem:
         return SourceRun(None, 0, "", str(problem))

@@ -23,7 +23,7 @@ from mmaproof.hardware_replay.recordings import read_provenance, read_recording
 from mmaproof.hardware_replay.rtl import RtlTarget
 from mmaproof.hardware_replay.rtl_simulator import SimulatorTarget
 from mmaproof.hardware_replay.target import Ran, Target, Unit
-from mmaproof.rtl.meant import read_meant
+from mmaproof.rtl.meant import read_whole
 from mmaproof.smt.evaluate import evaluate_batch
 
 
@@ -216,6 +216,6 @@ _KINDS = {
     "process": _Kind(":COMMAND", _process),
     "cpu": _Kind(":INSTRUCTION", _cpu),
     "cuda": _Kind("[:N]", _cuda, alone=True),
-    "rtl": _Kind(":UNIT.toml", lambda name, _: RtlTarget(read_meant(name)[0])),
-    "rtl-simulator": _Kind(":UNIT.toml", lambda name, _: SimulatorTarget(read_meant(name)[0])),
+    "rtl": _Kind(":UNIT.toml", lambda name, _: RtlTarget(read_whole(name)[0])),
+    "rtl-simulator": _Kind(":UNIT.toml", lambda name, _: SimulatorTarget(read_whole(name)[0])),
 }

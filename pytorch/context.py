@@ -26,6 +26,7 @@ from torch.utils._pytree import tree_leaves
 
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError
+from mmaproof.designs.plans import Plan
 from mmaproof.torch.aten import (
     COMPOSED,
     EMULATED,
@@ -41,6 +42,7 @@ from mmaproof.torch.deferred import Deferring
 from mmaproof.torch.dtypes import dtype_of
 from mmaproof.torch.errors import EmulationError
 from mmaproof.torch.operators import run
+from mmaproof.torch.planned import Multiplier
 from mmaproof.torch.product import Recipe
 from mmaproof.torch.settings import (
     cast_of,
@@ -59,7 +61,7 @@ class Emulation:
     """What a context does with products: the designs by the types of a and b, and the rest of its settings."""
 
     recipes: Sequence[Recipe]
-    backward: Design | None
+    backward: Multiplier | None
     result: torch.dtype | None
     native: frozenset[torch.dtype]
 
@@ -120,12 +122,14 @@ class emulating:  # noqa: N801 - read as a word in a with statement, like torch.
 
     ``with emulating("hopper/wgmma.f32.f16.f16"):`` runs torch.matmul, ``@``, mm, bmm, mv, dot, addmm, baddbmm, addbmm,
     addmv, linear, einsum, and everything that PyTorch makes of them, on the design. With several designs, the types of
-    the operands choose. The gradients of such products run on the design too, also where ``backward()`` is called
-    later, and so do those of a ``torch.autograd.Function``, and products of checkpoints. A product that is not emulated
-    raises EmulationError: convolutions, fused attention, fused recurrent layers, solvers, sparse, quantized, nested and
-    complex tensors, other devices than the CPU, products in place and with ``out=``. Operations without products run as
-    ever. Like ``torch.no_grad``, the context holds for its thread only, may be nested (the innermost decides), entered
-    again, and written as a decorator of a function or a generator function.
+    the operands choose. A plan (``read_plan``, or its text: ``"cpu/vfmadd231ps | promote=256"``) may stand for a
+    design; then k is divided and sums are added as it says. The gradients of such products run on the design too, also
+    where ``backward()`` is called later, and so do those of a ``torch.autograd.Function``, and products of checkpoints.
+    A product that is not emulated raises EmulationError: convolutions, fused attention, fused recurrent layers,
+    solvers, sparse, quantized, nested and complex tensors, other devices than the CPU, products in place and with
+    ``out=``. Operations without products run as ever. Like ``torch.no_grad``, the context holds for its thread only,
+    may be nested (the innermost decides), entered again, and written as a decorator of a function or a generator
+    function.
 
     * ``cast``: None raises for operands of other types than the designs'; "nearest" rounds them to the formats of the
       first design; "scaled" first multiplies each matrix by a power of two that uses the format's range.
@@ -145,12 +149,12 @@ class emulating:  # noqa: N801 - read as a word in a with statement, like torch.
     @torch.compiler.disable
     def __init__(
         self,
-        *designs: Design | str,
+        *designs: Design | Plan | str,
         cast: str | None = None,
         promote_every: int | None = None,
         c_outside: bool = False,
         result: torch.dtype | None = None,
-        backward: Design | str | None = None,
+        backward: Design | Plan | str | None = None,
         native: Iterable[torch.dtype] = (),
     ) -> None:
         if not designs:

@@ -14,9 +14,11 @@ from torch.autograd import forward_ad
 
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError
+from mmaproof.designs.plans import Plan
 from mmaproof.torch.casting import Cast
 from mmaproof.torch.dtypes import check_tensor, dtype_of
 from mmaproof.torch.errors import EmulationError
+from mmaproof.torch.planned import Multiplier
 from mmaproof.torch.product import Recipe, product, result_shape
 from mmaproof.torch.settings import cast_of, find, flag, named, promotion_of
 
@@ -86,7 +88,7 @@ _product.register_autograd(_gradients, setup_context=_save)
 
 def run(
     recipe: Recipe,
-    backward: Design,
+    backward: Multiplier,
     a: torch.Tensor,
     b: torch.Tensor,
     c: torch.Tensor | None = None,
@@ -113,7 +115,7 @@ def run(
 
 @torch.compiler.disable
 def matmul(
-    design: Design | str,
+    design: Design | Plan | str,
     a: torch.Tensor,
     b: torch.Tensor,
     c: torch.Tensor | None = None,
@@ -123,9 +125,9 @@ def matmul(
     cast: str | None = None,
     promote_every: int | None = None,
     c_outside: bool = False,
-    backward: Design | str | None = None,
+    backward: Design | Plan | str | None = None,
 ) -> torch.Tensor:
-    """Return ``c + a @ b`` as ``design`` (or the design of that name) computes each of its elements.
+    """Return ``c + a @ b`` as ``design`` (or the design of that name, or a plan) computes each of its elements.
 
     ``a`` has shape (..., M, K) and ``b`` (..., K, N); ``c`` broadcasts to (..., M, N), None meaning +0. The scales of a
     design that has them have shapes (..., M, blocks) and (..., blocks, N). Leading dimensions broadcast. The result

@@ -15,13 +15,14 @@ from mmaproof.hardware_replay.emulation import matmul
 from mmaproof.torch.casting import Cast, cast_operand, scale_back
 from mmaproof.torch.dtypes import check_tensor, describe, dtype_of, patterns_in, tensor_of
 from mmaproof.torch.errors import EmulationError
+from mmaproof.torch.planned import Multiplier, Planned
 
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
     """How a product runs on a design. Raises DesignError if the design does not allow it."""
 
-    design: Design
+    design: Multiplier
     cast: Cast = Cast.NEVER
     promote_every: int = 0
     """elements of k after which the sum leaves the unit and is added in d's format outside it; 0 for never"""
@@ -29,6 +30,8 @@ class Recipe:
     """whether c is added outside the unit, in d's format and rounded to nearest"""
 
     def __post_init__(self) -> None:
+        if self.promote_every and isinstance(self.design, Planned):
+            raise DesignError(f"promote_every and the plan {self.design.name}: a plan says where sums leave the unit")
         if self.promote_every < 0 or self.promote_every % self.design.k:
             raise DesignError(
                 f"promote_every = {self.promote_every} is no multiple of the K = {self.design.k} of "
@@ -43,7 +46,8 @@ class Recipe:
     @property
     def adds_c_outside(self) -> bool:
         """Whether c never enters the unit. A sum of scaled operands has another scale than c."""
-        return self.c_outside or self.cast is Cast.SCALED
+        no_place = isinstance(self.design, Planned) and not self.design.reads_c
+        return self.c_outside or self.cast is Cast.SCALED or no_place
 
 
 def result_shape(a: torch.Tensor, b: torch.Tensor) -> tuple[int, ...]:
@@ -127,6 +131,8 @@ def _matrix(
 ) -> torch.Tensor:
     """Return d of two matrices of patterns."""
     design = recipe.design
+    if isinstance(design, Planned):
+        return tensor_of(design.multiply(a, b, c, torch.get_num_threads()), design.d_format)
     a, b, jobs = _pad(design, a, axis=1), _pad(design, b, axis=0), torch.get_num_threads()
     if not recipe.promote_every:
         return tensor_of(matmul(design, a, b, c, scale_a, scale_b, jobs=jobs), design.d_format)
@@ -173,7 +179,7 @@ _EXACT = {
 """Conversions of c that lose nothing."""
 
 
-def _check_scales(design: Design, scale_a: torch.Tensor | None, scale_b: torch.Tensor | None) -> None:
+def _check_scales(design: Multiplier, scale_a: torch.Tensor | None, scale_b: torch.Tensor | None) -> None:
     """Raise EmulationError for scales of a wrong type; mmaproof.matmul says which are missing or have a wrong shape."""
     for name, scale in (("scale_a", scale_a), ("scale_b", scale_b)):
         if scale is not None and design.scale_format is not None and scale.dtype != dtype_of(design.scale_format):

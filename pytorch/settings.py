@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from functools import cache
 
 import torch
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError
+from mmaproof.designs.plans import Plan, read_plan
+from mmaproof.designs.plans.presets import find_preset
 from mmaproof.torch.casting import Cast
 from mmaproof.torch.dtypes import HELD_AS_PATTERNS, dtype_of
 from mmaproof.torch.errors import EmulationError
+from mmaproof.torch.planned import Multiplier, Planned
 
-find = lru_cache(maxsize=None)(find_design)
+
+@cache
+def find(name: str) -> Multiplier:
+    """Return the design of a name, or the plan that a text with settings, a preset's name or a TOML file spells."""
+    if "|" in name or name.endswith(".toml") or find_preset(name) is not None:
+        return Planned(read_plan(name))
+    return find_design(name)
+
 
 _RESULTS = {
     True: (torch.float16, torch.bfloat16, torch.float32, torch.float64),
@@ -23,14 +33,16 @@ _RESULTS = {
 """The types that d may be converted to, by whether it is a floating-point number."""
 
 
-def named(design: Design | str) -> Design:
-    """Return the design of a name, or a design that its name finds again. Raises DesignError for any other."""
+def named(design: Design | Plan | str) -> Multiplier:
+    """Return the design or plan of a text, or one that its name finds again. Raises DesignError for any other."""
     if isinstance(design, str):
         return find(design)
+    if isinstance(design, Plan):
+        return _found_again(Planned(design))
     if not isinstance(design, Design):
         raise DesignError(
             f"{design!r} is no design: give the name of one, as `mmaproof designs` lists them, or what find_design "
-            "returns"
+            "returns, or a plan"
         )
     if find(design.name) != design:
         raise DesignError(
@@ -38,6 +50,18 @@ def named(design: Design | str) -> Design:
             "the catalogue, or one made of it with change(), or name your catalogue in MMAPROOF_CATALOGUE"
         )
     return design
+
+
+def _found_again(planned: Planned) -> Multiplier:
+    """Return what the name of a plan finds: the plan, or the design alone where it has no settings."""
+    found = find(planned.name)
+    alone = isinstance(found, Design) and Planned(read_plan(planned.name)) == planned
+    if found != planned and not alone:
+        raise DesignError(
+            f"{planned.name} is the name of another plan: an operator of PyTorch holds a name, so its unit has to be a "
+            "design of the catalogue, or one made of it with change()"
+        )
+    return found
 
 
 def cast_of(text: str | None) -> Cast:
@@ -69,7 +93,7 @@ def flag(name: str, value: object) -> bool:
     return value
 
 
-def result_of(result: object, designs: Sequence[Design]) -> torch.dtype | None:
+def result_of(result: object, designs: Sequence[Multiplier]) -> torch.dtype | None:
     """Return the type of results, to which the d of every design converts."""
     for design in designs:
         of_d = dtype_of(design.d_format)
@@ -81,7 +105,7 @@ def result_of(result: object, designs: Sequence[Design]) -> torch.dtype | None:
     return result if isinstance(result, torch.dtype) else None
 
 
-def native_of(types: object, designs: Sequence[Design]) -> frozenset[torch.dtype]:
+def native_of(types: object, designs: Sequence[Multiplier]) -> frozenset[torch.dtype]:
     """Return the types whose products are PyTorch's own. No design of the context may multiply these alone."""
     found = list(types) if isinstance(types, Iterable) and not isinstance(types, str) else [types]
     if found and (not isinstance(types, Iterable) or not all(isinstance(x, torch.dtype) for x in found)):
@@ -97,9 +121,9 @@ def native_of(types: object, designs: Sequence[Design]) -> frozenset[torch.dtype
     return native
 
 
-def check_designs(designs: Sequence[Design]) -> None:
+def check_designs(designs: Sequence[Multiplier]) -> None:
     """Raise DesignError for designs that PyTorch's operators cannot be mapped to."""
-    seen: dict[tuple[torch.dtype, torch.dtype], Design] = {}
+    seen: dict[tuple[torch.dtype, torch.dtype], Multiplier] = {}
     for design in designs:
         if design.scale_format is not None:
             raise DesignError(
@@ -116,6 +140,6 @@ def check_designs(designs: Sequence[Design]) -> None:
             raise DesignError(f"{other.name} and {design.name} take the same types: which should run?")
 
 
-def dtypes_of(design: Design) -> tuple[torch.dtype, torch.dtype]:
+def dtypes_of(design: Multiplier) -> tuple[torch.dtype, torch.dtype]:
     """Return the types of a and b."""
     return dtype_of(design.a_format), dtype_of(design.b_format)

@@ -153,7 +153,7 @@ def _rows(vectors: Sequence[Vector], whence: str) -> Rows:
     return Rows(
         batch=OperandBatch.of_rows(first.formats, [v.operands for v in vectors]),
         formats=first.formats,
-        labels=Numbered("row", 0, len(vectors)),
+        labels=Numbered("row", 1, len(vectors)),
         whence=whence,
         scale_format=first.scale_format,
     )

@@ -38,6 +38,11 @@ from mmaproof.verification.distributions import DISTRIBUTIONS, draw
 MOST_BATCHES = 12
 MOST_LADDERS = 3
 """Designs whose ladders are asked when nothing fits."""
+SLOW_RATE = 100.0
+"""Rows a second below which a unit is asked only as many rows of ladders as take a tenth of SLOW.
+
+Any faster unit is asked all of them, so that what is found does not depend on the load of the machine.
+"""
 LADDER_ROWS = 300
 """Rows of ladders that become evidence, about: where answers turn, and as many between."""
 SEARCHED = 4096
@@ -182,7 +187,7 @@ class Identifier:
         if self.oracle.batches >= MOST_BATCHES:
             return False
         design = self.interface.design(nearest)
-        rows = ladders(design, most=max(int(self.oracle.rate * SLOW / 10), 100))
+        rows = ladders(design, most=_rows_of_ladders(self.oracle))
         answered, d = self.oracle.ask(rows.batch)
         same = fit.evidence.same(design, answered, d)
         turns = np.flatnonzero(same[1:] != same[:-1])[:LADDER_ROWS]
@@ -284,11 +289,14 @@ class Identifier:
             wanted, until = self.validation, math.inf
         most = max(VALIDATION // len(DISTRIBUTIONS), min(wanted // len(DISTRIBUTIONS), PRODUCTS_AT_ONCE // design.k))
         asked = replace(self.oracle)
-        slow = max(asked.rate * SLOW / 10, 100)
-        ladder = ladders(design, most=int(min(slow, wanted // len(DISTRIBUTIONS)))).batch
+        share = wanted // len(DISTRIBUTIONS)
+        allowed = _rows_of_ladders(asked)
+        ladder = ladders(design, most=share if allowed is None else min(allowed, share)).batch
         self.validated, names = 0, itertools.cycle(DISTRIBUTIONS)
         while self.validated < wanted and time.monotonic() < until:
-            rows = int(min(wanted - self.validated, max(asked.rate * SLOW / 10, 100), most))
+            rows = min(wanted - self.validated, most)
+            if self.validation is None:
+                rows = min(rows, max(int(asked.rate * SLOW / 10), 100))
             if self.validated < len(ladder):
                 batch = ladder.select(slice(self.validated, self.validated + rows))
             else:
@@ -402,6 +410,13 @@ class Identifier:
         products = fit.evidence.nonzero_products
         row = min(rows, key=lambda x: int(products[x]), default=None)
         return ParameterVerdict(behaviour[name], tuple(excluded), tuple(unobservable), tuple(undecided), row)
+
+
+def _rows_of_ladders(oracle: Oracle) -> int | None:
+    """Return how many rows of ladders a slow unit is asked; None: all, the unit is not slow."""
+    if oracle.rate >= SLOW_RATE:
+        return None
+    return max(int(oracle.rate * SLOW / 10), 100)
 
 
 def _hex(fmt: Format, patterns: tuple[int, ...]) -> str:

@@ -47,7 +47,7 @@ class Oracle:
         return Rows(
             batch=batch,
             formats=self.interface.signature.formats,
-            labels=Numbered("row", 0, len(batch)),
+            labels=Numbered("row", 1, len(batch)),
             whence="identification",
             scale_format=self.interface.signature.scale,
         )

@@ -61,7 +61,7 @@ class Axes(Mapping[str, tuple[Any, ...]]):
         return listed + tuple(x for x in range(value - 1, value + 2) if x in held and x not in listed)
 
 
-_ORDERS = ("consecutive", "reversed", "mod2:0/1", "mod2:1/0", "mod4:01/23", "mod4:23/01", "mod4:02/13", "mod4:0/1/2/3")
+ORDERS = ("consecutive", "reversed", "mod2:0/1", "mod2:1/0", "mod4:01/23", "mod4:23/01", "mod4:02/13", "mod4:0/1/2/3")
 _SAME_RESULTS = ("adder", "comparator")
 """Parameters that change how a unit is built and not what it returns."""
 
@@ -207,7 +207,7 @@ def default_axes(interface: Interface) -> Axes:
             case tuple():
                 axes[name] = tuple(x for x in RHO if RHO[x].target is d)
             case kind if issubclass(kind, KOrder):
-                axes[name] = tuple(map(KOrder, _ORDERS))
+                axes[name] = tuple(map(KOrder, ORDERS))
             case readings if issubclass(readings, StrEnum):
                 axes[name] = tuple(x for x in readings if not _is_other_word(interface, name, x))
             case other:

@@ -11,8 +11,9 @@ from mmaproof.designs.errors import DesignError
 from mmaproof.designs.formats import Format
 from mmaproof.designs.operands import pattern_dtype
 from mmaproof.generators.formats.selection import plain
-from mmaproof.smt.algebra.code import TooWideError
-from mmaproof.smt.algebra.nodes import Node
+from mmaproof.smt.algebra.code import CodeAlgebra, TooWideError
+from mmaproof.smt.algebra.nodes import LANES, Node
+from mmaproof.smt.algebra.wide_code import WideCodeAlgebra
 from mmaproof.smt.native.lowering import InputColumn, Lowered, continued, lower
 
 _WIDTH = 110  # characters of a line of a comment
@@ -64,6 +65,11 @@ class Model:
         """The widths of the words that occur."""
         return {node.bits for node in self.nodes}
 
+    @property
+    def is_wide(self) -> bool:
+        """Whether it has words that no type of C holds."""
+        return max(self.lanes) > LANES[-1]
+
     def about(self) -> list[str]:
         """Return what a file says of the model, as lines for a comment."""
         design, scale = self.design, self.design.scale_format
@@ -81,15 +87,20 @@ class Model:
         return [plain(x).replace("*/", "*_/") for x in lines]
 
 
-def make_model(design: Design, k: int | None, version: str) -> Model:
+def make_model(design: Design, k: int | None, version: str, *, wide: bool = False) -> Model:
     """Return the model of a design; ``k`` is the length of its dot product (default: the instruction's K).
 
+    With ``wide``, words may have more than 128 bits, as they may in SystemVerilog and may not in C.
     Raises DesignError for a length that the design cannot run, and for one with too many operations or too wide a sum.
     """
     length = design.k if k is None else k
     design.blocks(length)
+
+    def lowered(of: Design, count: int) -> Lowered:
+        return lower(of, count, algebra=WideCodeAlgebra() if wide else CodeAlgebra())
+
     try:
-        first = lower(design, min(length, design.k))
+        first = lowered(design, min(length, design.k))
         count = len(first.nodes) * max(length // design.k, 1)
         if count > MOST_NODES:
             raise DesignError(
@@ -97,12 +108,12 @@ def make_model(design: Design, k: int | None, version: str) -> Model:
                 f"choose a smaller --k"
             )
         if length > design.k:
-            first = lower(design, length)
+            first = lowered(design, length)
         following = continued(design)
-        later = first if following is design else lower(following, length)
+        later = first if following is design else lowered(following, length)
     except TooWideError as error:
         raise DesignError(
-            f"{design.name} has sums of more than 128 bits, and no printed model has such words: use vectors instead "
+            f"{design.name} has sums of more than 128 bits, and C has no such words: use --format sv-model, or vectors "
             f"(--format c, readmemh or jsonl, with --design)"
         ) from error
     return Model(design, length, _identifier(design, length), first, later, version)

@@ -141,17 +141,23 @@ class _Port:
 
 
 def sv_files(model: Model, test: SelfTest) -> dict[str, str]:
-    """Return the module, the test bench with its vectors, and the second bench with the model in C, by file name."""
+    """Return the module, the test bench with its vectors, and the second bench with the model in C, by file name.
+
+    A model with words that C does not have has no second bench.
+    """
     name = model.name
     following = {} if model.later is model.first else {f"{name}_next.sv": _module(model, model.later, f"{name}_next")}
     return {
         f"{name}.sv": _module(model, model.first, name),
         **following,
         **bench_files(test.selection, unit=name),
-        "dpi_testbench.sv": _dpi_bench(model),
-        f"{name}_dpi.c": _dpi(model),
-        **c_library(model),
+        **({} if model.is_wide else _against_c(model)),
     }
+
+
+def _against_c(model: Model) -> dict[str, str]:
+    """Return the bench that compares the module with the model in C, and that model."""
+    return {"dpi_testbench.sv": _dpi_bench(model), f"{model.name}_dpi.c": _dpi(model), **c_library(model)}
 
 
 def _ports(lowered: Lowered) -> list[_Port]:

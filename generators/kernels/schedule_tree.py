@@ -1,0 +1,82 @@
+"""The summation tree of a plan, from its schedule: nothing is computed but the trees of single instructions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import assert_never
+
+from mmaproof.designs.design import Design
+from mmaproof.designs.plans import Add, Call, Convert, Multiply, MultiplyAdd, Operand, Plan, Schedule, Zero
+from mmaproof.generators.kernels.masks import NotMasked
+from mmaproof.generators.kernels.tree import Tree, add, chain, least, renumbered, restricted
+from mmaproof.generators.kernels.unit_tree import instruction_trees
+
+
+def tree_of_plan(plan: Plan, k: int) -> Tree:
+    """Return the tree of a product of ``k`` elements, which are filled up with +0 to whole tiles.
+
+    Raises NotMasked where the sums of the plan's unit show no tree, DesignError where the plan does not fit k.
+    """
+    return _tree_of_plan(plan, k)
+
+
+@lru_cache(maxsize=256)
+def _tree_of_plan(plan: Plan, k: int) -> Tree:
+    return restricted(tree_of_schedule(plan.schedule(filled_length(plan, k))), k)
+
+
+def filled_length(plan: Plan, k: int) -> int:
+    """Return ``k`` rounded up to whole tiles of a plan."""
+    return -(-k // plan.k_tile) * plan.k_tile
+
+
+def tree_of_schedule(schedule: Schedule) -> Tree:
+    """Return the tree of a schedule whose c is zero. Raises NotMasked where its unit's sums show no tree."""
+    trees: list[Tree | None] = []
+    for operation in schedule.operations:
+        match operation:
+            case Operand() | Zero():
+                trees.append(None)
+            case Call(unit=unit, ks=ks, c=c, algorithm=algorithm):
+                if algorithm is not None:
+                    raise NotMasked(
+                        f"{algorithm} multiplies several words of an operand, and adds each k several times"
+                    )
+                trees.append(tree_of_call(unit, ks, trees[c]))
+            case Add(x=x, y=y) | MultiplyAdd(x=x, y=y):
+                both = [tree for tree in (trees[x], trees[y]) if tree is not None]
+                trees.append(add(both) if both else None)
+            case Multiply(x=x) | Convert(x=x):
+                trees.append(trees[x])
+            case _:
+                assert_never(operation)
+    found = trees[-1]
+    if found is None:
+        raise NotMasked("the schedule adds no products")
+    return found
+
+
+def tree_of_call(unit: Design, ks: Sequence[int], start: Tree | None = None) -> Tree:
+    """Return the tree of a chain of instructions over ``ks`` in this order, from ``start`` or from zero.
+
+    Raises NotMasked for a unit whose sums show no tree.
+    """
+    trees = instruction_trees(unit)
+    if trees is None:
+        raise NotMasked(f"the sums of {unit.name} show no tree")
+    first, groups = trees
+    k = unit.k
+    found: list[list[Tree]] = []
+    for at in range(0, len(ks), k):
+        here = ks[at : at + k]
+        if at == 0 and start is None:
+            found.append([_placed(first, here)])
+        else:
+            found += [new for group in groups if (new := [_placed(x, here) for x in group if least(x) < len(here)])]
+    return chain(start, found)
+
+
+def _placed(tree: Tree, ks: Sequence[int]) -> Tree:
+    """Return the tree over ``ks``, of which there may be fewer than it has leaves."""
+    return renumbered(restricted(tree, len(ks)), ks)

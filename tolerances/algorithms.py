@@ -1,0 +1,81 @@
+"""What an error-corrected algorithm loses in a call of a plan: its a-priori bound, for the sizes of each element.
+
+``verification.gemm.bounds`` composes the bound of an algorithm, for all operands up to some sizes, of the proved bound
+of one step of its unit. Here the sizes are the largest magnitudes of the row of a and of the column of b, and that of
+the number that the call starts from, each rounded up within its power of two. There are few such powers, so the bound
+is composed once for each combination.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import lru_cache
+from math import inf
+
+import numpy as np
+
+from mmaproof.algorithms.catalogue import find_algorithm
+from mmaproof.designs.design import Design
+from mmaproof.designs.formats import FORMATS
+from mmaproof.designs.plans.schedule import Call
+from mmaproof.tolerances.given import Given
+from mmaproof.tolerances.magnitudes import Floats
+from mmaproof.verification.gemm.bounds import Sizes, error_bound, rounded_up
+from mmaproof.verification.gemm.enclosure import NoBoundError
+
+_FP32 = FORMATS["fp32"]
+_NOTHING = _FP32.e_min - _FP32.fraction_bits - 1
+"""The power that stands for zero."""
+_MOST_STARTS = 24
+"""Powers of the number that a call starts from, for which the bound is composed; of more, the largest one counts."""
+
+
+def why_no_bound(call: Call) -> str | None:
+    """Return why no bound of a call of an algorithm is composed, whatever the sizes are; None if one is."""
+    try:
+        _composed(call.algorithm or "", call.unit, len(call.ks), 0, 0, 0)
+    except NoBoundError as reason:
+        return str(reason)
+    return None
+
+
+def algorithm_error(call: Call, given: Given, start: Floats | None) -> Floats:
+    """Return how far the result of a call is from the sum of its products and the number that it starts from.
+
+    That number is at most ``start`` in magnitude, and zero where this is None. The bound is infinite where a number may
+    overflow. It holds if the bound of one step of the unit is proved (``verification.gemm.bounds.prove_step``).
+    """
+    rows, columns = (_powers(x.largest(slice(None))) for x in (given.a, given.b))
+    starts = np.full((1, 1), _NOTHING) if start is None else _powers(start)
+    if len(np.unique(starts)) > _MOST_STARTS:
+        starts = np.full((1, 1), int(starts.max()))
+    powers = np.stack(np.broadcast_arrays(rows, columns, starts), axis=-1)
+    found, places = np.unique(powers.reshape(-1, 3), axis=0, return_inverse=True)
+    bounds = [_bound(call, *(int(x) for x in row)) for row in found]
+    result: Floats = np.array(bounds)[places.ravel()].reshape(powers.shape[:2])
+    return np.broadcast_to(result, given.shape)
+
+
+def _powers(x: Floats) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
+    """Return floor(log2) of magnitudes; those that are infinite count as the largest ones."""
+    fraction, exponent = np.frexp(np.where(np.isfinite(x), x, 2.0**1023))
+    return np.where(fraction > 0, np.maximum(exponent.astype(np.int64) - 1, _NOTHING), _NOTHING)
+
+
+def _bound(call: Call, a: int, b: int, c: int) -> float:
+    if max(a, b, c) > _FP32.e_max:
+        return inf
+    try:
+        return rounded_up(_composed(call.algorithm or "", call.unit, len(call.ks), a, b, c))
+    except NoBoundError:
+        return inf
+
+
+@lru_cache(maxsize=4096)
+def _composed(algorithm: str, unit: Design, k: int, a: int, b: int, c: int) -> Fraction:
+    return error_bound(find_algorithm(algorithm), unit, k, Sizes(*map(_largest, (a, b, c))))
+
+
+def _largest(power: int) -> Fraction:
+    """Return the largest number below the next power of two that float64 may have bounded; zero for ``_NOTHING``."""
+    return Fraction(0) if power <= _NOTHING else Fraction(2) ** (power + 1) - Fraction(2) ** (power - 52)

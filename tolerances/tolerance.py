@@ -1,0 +1,366 @@
+"""The tolerance of a matrix product: what its result may differ from the exact one, proved or statistically."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from math import inf
+
+import numpy as np
+import numpy.typing as npt
+
+from mmaproof.algorithms.plans.program import schedule_of
+from mmaproof.designs.arrays import array_of, patterns_of
+from mmaproof.designs.catalogue import find_design
+from mmaproof.designs.design import Design
+from mmaproof.designs.errors import DesignError, InputError, OperandError
+from mmaproof.designs.formats import Format
+from mmaproof.designs.operands import Patterns, pattern_dtype
+from mmaproof.designs.plans import Plan, Schedule, read_plan
+from mmaproof.designs.plans.orders import ASCENDING
+from mmaproof.hardware_replay.emulation import matmul
+from mmaproof.properties.preconditions import (
+    Exponents,
+    Normal,
+    Positive,
+    Precondition,
+    ZeroAccumulator,
+    parse_precondition,
+    restricting,
+)
+from mmaproof.properties.step_loss import loss_of
+from mmaproof.smt.solving.limits import Limits
+from mmaproof.smt.solving.solving import Solving
+from mmaproof.tolerances.bound import bound_of
+from mmaproof.tolerances.emulation import adds_products_alone
+from mmaproof.tolerances.given import Given
+from mmaproof.tolerances.magnitudes import Floats
+from mmaproof.tolerances.proof import LIMITS, LossProof, prove_loss, prove_schedule
+from mmaproof.tolerances.statistical import Quantile, measured_quantile
+from mmaproof.tolerances.walk import bound_of_schedule, exact_of_schedule, lost_in_float64
+from mmaproof.verification.gemm.bounds import rounded_up
+
+
+class NothingProvedError(InputError):
+    """Nothing is proved about the error. The text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class TwoNumbers:
+    """``|d - exact| <= atol + rtol * |exact|`` for all operands of a range."""
+
+    rtol: float
+    atol: float
+
+    def __iter__(self):  # type: ignore[no-untyped-def]  # a pair can be unpacked
+        return iter((self.rtol, self.atol))
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """The tolerance of products of ``k`` elements on ``plan``: a plan, or a unit that chains instructions along k.
+
+    ``where`` restricts the operands of ``rtol_atol``. Whether anything is proved is decided when it is first asked for.
+    """
+
+    plan: Design | Plan
+    k: int
+    where: tuple[Precondition, ...] = ()
+    solving: Solving | None = None
+    limits: Limits = LIMITS
+
+    @cached_property
+    def proof(self) -> LossProof:
+        """Whether the loss of one step is proved, and by what; a solver is asked the first time."""
+        if isinstance(self.plan, Design):
+            return prove_loss(self.plan, self.solving, self.limits)
+        if self.plan.has_open_order and not adds_products_alone(self.plan.with_open_orders(ASCENDING), self.k):
+            return LossProof(False, "its order of additions is not determined, and sums are multiplied with constants")
+        return prove_schedule(self.schedule, self.solving, self.limits)
+
+    @cached_property
+    def schedule(self) -> Schedule:
+        """The operations of the plan for this k. ValueError for a unit alone.
+
+        An order that is not determined is ascending here; the bound is for all of them.
+        """
+        if isinstance(self.plan, Design):
+            raise ValueError(f"{self.plan.name} is a unit")
+        return schedule_of(self.plan.with_open_orders(ASCENDING), self.k)
+
+    @property
+    def unit(self) -> Design:
+        """The unit."""
+        return self.plan if isinstance(self.plan, Design) else self.plan.unit
+
+    @property
+    def proved(self) -> bool:
+        """Whether there is a proved bound."""
+        return self.proof.proved
+
+    def bound(
+        self,
+        a: npt.ArrayLike,
+        b: npt.ArrayLike,
+        c: npt.ArrayLike | None = None,
+        scale_a: npt.ArrayLike | None = None,
+        scale_b: npt.ArrayLike | None = None,
+        factors: npt.ArrayLike | None = None,
+        *,
+        jobs: int = 2,
+    ) -> Floats:
+        """Return an array of shape (M, N) with ``|d - (c + a @ b)| <= bound`` for each element. It is proved.
+
+        Operands are as those of ``mmaproof.matmul``: a (M, K), b (K, N), c (M, N) or None for zeros, scales of blocks
+        (M, blocks) and (blocks, N), factors that are operands (M, count). The bound is
+        infinite where a number may overflow: nothing is proved there. It is NaN where an infinity or a NaN is among the
+        operands of an element. Integer units have the bound 0, or infinity where the register may not hold the sum.
+
+        Raises NothingProvedError if the loss of a step is not proved for the unit, OperandError where types or shapes
+        do not fit, and DesignError for a K that the unit cannot run.
+        """
+        if not isinstance(jobs, int) or jobs < 1:
+            raise InputError(f"jobs = {jobs!r}: a number of threads, at least 1")
+        self.require_proof()
+        return self.bound_of(self.given(a, b, c, scale_a, scale_b, factors), jobs)
+
+    def bound_of(self, given: Given, jobs: int = 2) -> Floats:
+        """Return the bound of operands that were read. It means nothing where ``proved`` is false."""
+        if isinstance(self.plan, Design):
+            return bound_of(self.plan, given, jobs)
+        return bound_of_schedule(self.schedule, given, jobs, any_order=self.plan.has_open_order)
+
+    def exact_of(self, given: Given) -> tuple[Floats, Floats]:
+        """Return the exact results in float64, and bounds on what float64 loses of them.
+
+        They mean nothing where an operand is an infinity or a NaN.
+        """
+        if isinstance(self.plan, Plan):
+            return exact_of_schedule(self.schedule, given)
+        with np.errstate(invalid="ignore", over="ignore"):
+            value, size = given.a.values @ given.b.values, np.abs(given.a.values) @ np.abs(given.b.values)
+            if given.c is not None:
+                value, size = value + given.c, size + np.abs(given.c)
+            return value, lost_in_float64(size, self.k + 4, self.plan.d_format)
+
+    def emulate(
+        self,
+        a: npt.ArrayLike,
+        b: npt.ArrayLike,
+        c: npt.ArrayLike | None = None,
+        scale_a: npt.ArrayLike | None = None,
+        scale_b: npt.ArrayLike | None = None,
+        factors: npt.ArrayLike | None = None,
+        *,
+        jobs: int = 2,
+    ) -> Patterns:
+        """Return the patterns of d as the plan computes them. Raises as ``mmaproof.matmul``."""
+        found = matmul(self.plan, a, b, c, scale_a, scale_b, factors=factors, jobs=jobs)
+        return patterns_of(found, self.plan.formats[3])
+
+    def given(
+        self,
+        a: npt.ArrayLike,
+        b: npt.ArrayLike,
+        c: npt.ArrayLike | None = None,
+        scale_a: npt.ArrayLike | None = None,
+        scale_b: npt.ArrayLike | None = None,
+        factors: npt.ArrayLike | None = None,
+    ) -> Given:
+        """Return operands that were checked. Raises OperandError and DesignError as ``bound``."""
+        given = Given.of(self.plan, a, b, c, scale_a, scale_b, factors)
+        if given.k != self.k:
+            raise OperandError(f"a has {given.k} elements along k, and this tolerance is of k = {self.k}")
+        return given
+
+    def require_proof(self) -> None:
+        """Raise NothingProvedError unless the loss of one step is proved."""
+        if not self.proof.proved:
+            raise NothingProvedError(f"nothing is proved about the error of {self.plan.name}: {self.proof.reason}")
+
+    def rtol_atol(self, *where: Precondition | str) -> TwoNumbers:
+        """Return two numbers for all operands that satisfy ``where``, and those that the tolerance was made with.
+
+        ``exponents=LO..HI`` is needed: the exponents of a, b and c. ``c=0`` says that c is zero. With ``positive`` the
+        sum has the size of its terms, so that a part of the error of a unit is relative to it. Otherwise rtol is 0,
+        because a sum that cancels has the error of its terms.
+
+        Raises NothingProvedError where nothing is proved or a number of the range may overflow, InputError for
+        conditions that give no largest number.
+        """
+        self.require_proof()
+        conditions = (*self.where, *_parsed(where))
+        top, *_ = self._largest_of(conditions)
+        exponents = [x for x in conditions if isinstance(x, Exponents)]
+        bound = self.bound_of_largest(*where)
+        if not bound < inf:
+            raise NothingProvedError(f"a number may overflow for exponents up to {top} and k = {self.k}")
+        flushed = Fraction(0)
+        if not any(isinstance(x, Normal) for x in conditions):
+            flushed = self._most_flushed(max(x.low for x in exponents), top)
+        one_sign = any(isinstance(x, Positive) for x in conditions)
+        if one_sign and isinstance(self.plan, Design) and not self.plan.d_format.is_integer:
+            rtol, atol = self._relative(self.plan, top)
+        else:
+            rtol, atol = Fraction(0), Fraction(bound)
+        return TwoNumbers(rounded_up(rtol), rounded_up(atol + flushed * (1 + rtol)))
+
+    def quantile(
+        self,
+        p: float,
+        distribution: str = "normal",
+        *,
+        confidence: float = 0.95,
+        samples: int = 100_000,
+        seed: int = 0,
+    ) -> Quantile:
+        """Return a statistical tolerance: the p-quantile of errors of random operands, with its confidence interval.
+
+        Nothing is proved by it. It is measured on the emulated unit with independent dot products of random operands
+        (``verification.gemm.matrices`` lists the distributions). Raises InputError for numbers out of range, and for
+        units of fp64 and of integers.
+        """
+        return measured_quantile(self.plan, self.k, p, distribution, confidence, samples, seed)
+
+    def largest_operands(self, *where: Precondition | str) -> tuple[int, int, int | None]:
+        """Return the patterns of the largest a, b and c of ``where`` and ``self.where``; None for a c that is zero.
+
+        Raises as ``rtol_atol``.
+        """
+        return self._largest_of((*self.where, *_parsed(where)))[1:]
+
+    def bound_of_largest(self, *where: Precondition | str) -> float:
+        """Return the bound of the largest operands; if it is finite, no number of any operands of ``where`` overflows.
+
+        It means nothing where ``proved`` is false. Raises as ``rtol_atol``.
+        """
+        return float(self.bound_of(self._product_of(*self.largest_operands(*where)))[0, 0])
+
+    def _largest_of(self, where: Sequence[Precondition]) -> tuple[int, int, int, int | None]:
+        """Return the largest exponent, and the patterns of the largest a, b and c."""
+        exponents = [x for x in where if isinstance(x, Exponents)]
+        if not exponents:
+            raise InputError("a range of exponents is needed: exponents=LO..HI, such as exponents=-8..2")
+        low, top = max(x.low for x in exponents), min(x.high for x in exponents)
+        if low > top:
+            both = " and ".join(map(str, exponents))
+            raise InputError(f"{both} have no exponent in common: no operands but zeros are left")
+        restricting(where, self.plan.formats[:3])
+        if self.unit.scale_format is not None:
+            raise InputError(f"{self.plan.name} has scales, of which exponents=LO..HI says nothing: use bound(a, b, c)")
+        if isinstance(self.plan, Plan) and self.plan.has_factors:
+            raise InputError(f"{self.plan.name} has factors that are operands: use bound(a, b, c, factors=...)")
+        no_c = any(isinstance(x, ZeroAccumulator) for x in where)
+        a, b, c = (_largest(x, top) for x in self.plan.formats[:3])
+        return top, a, b, None if no_c else c
+
+    def _product_of(self, a: int, b: int, c: int | None) -> Given:
+        """Return the operands of one element, all of whose a are the same, and all b."""
+        (a_format, b_format, c_format, _), shape = self.plan.formats, (1, self.k)
+        left = array_of(np.full(shape, a, dtype=pattern_dtype(a_format)), a_format)
+        right = array_of(np.full(shape[::-1], b, dtype=pattern_dtype(b_format)), b_format)
+        start = None if c is None else array_of(np.full((1, 1), c, dtype=pattern_dtype(c_format)), c_format)
+        return Given.of(self.plan, left, right, start)
+
+    def _most_flushed(self, low: int, top: int) -> Fraction:
+        """Return how much the products change at most where subnormal a and b are read as zeros.
+
+        The largest operands have no subnormals among them, so this is no part of their bound.
+        """
+        unit, total = self.unit, Fraction(0)
+        if unit.d_format.is_integer:
+            return total
+        flushed, (a, b) = unit.step.subnormals, unit.formats[:2]
+        for is_flushed, fmt in ((flushed.of_a, a), (flushed.of_b, b)):
+            if is_flushed and low < fmt.e_min:
+                total += Fraction(2) ** (min(fmt.e_min, top + 1) + top + 1)
+        if total and isinstance(self.plan, Plan):
+            raise NothingProvedError(
+                f"{unit.name} reads subnormal operands as zeros, which two numbers for a plan do not count: "
+                f"use bound(a, b, c), `normal`, or exponents from {max(a.e_min, b.e_min)} on"
+            )
+        return self.k * total
+
+    def _relative(self, plan: Design, top: int) -> tuple[Fraction, Fraction]:
+        """Return both numbers for operands of one sign: the sum of the magnitudes is the exact result."""
+        loss = loss_of(plan)
+        steps = -(-plan.padded_length(self.k) // loss.products)
+        power = Fraction(2) ** max(2 * top + loss.excess, loss.least_exponent)
+        own = loss.products * Fraction(2) ** (2 * top + 2)
+        smallest = Fraction(2) ** plan.d_format.e_min
+        slope = loss.of_sums + loss.rounded_sums + 4 * loss.rounded_c
+        if slope >= 1:
+            raise NothingProvedError(f"the sums of one step lose too much for a bound in {plan.name}")
+        within = (own + (loss.of_products + loss.of_sums) * power + loss.flushed + smallest) / (1 - slope)
+        fixed = loss.of_products * power + loss.flushed + loss.of_sums * max(power, within)
+        fixed += loss.rounded_sums * max(within, smallest)
+        others = fixed + loss.of_c * power + 2 * loss.rounded_c * smallest
+        growth = steps * (loss.of_c + loss.rounded_c) + 4 * loss.rounded_c
+        if growth >= 1:
+            raise NothingProvedError(f"{steps} steps may lose more than their sum: rtol would be above 1")
+        rtol = growth / (1 - growth)
+        return rtol, steps * others * (1 + rtol)
+
+
+def find_plan(text: str) -> Design | Plan:
+    """Return the unit of a name, or the plan that a text spells. Raises DesignError and InputError."""
+    if "|" in text or text.endswith(".toml"):
+        return read_plan(text)
+    try:
+        return find_design(text)
+    except DesignError as unknown:
+        try:
+            return read_plan(text)
+        except InputError:
+            raise unknown from None
+
+
+def tolerance(
+    plan: Design | Plan | str,
+    k: int,
+    where: str | Precondition | Sequence[str | Precondition] = (),
+    *,
+    solving: Solving | None = None,
+    limits: Limits = LIMITS,
+) -> Tolerance:
+    """Return the tolerance of products of length ``k`` on ``plan``: a plan, a design, or how either is spelled.
+
+    ``where`` are conditions on operands, as the option ``--where`` spells them. Raises DesignError for a name that is
+    not known and a k that the unit cannot run, InputError for a condition that is not known.
+    """
+    found = find_plan(plan) if isinstance(plan, str) else plan
+    if not isinstance(found, Design | Plan):
+        raise InputError(f"plan = {plan!r}: a design, a plan, or the text that spells one is needed")
+    if isinstance(k, bool) or not isinstance(k, int):
+        raise InputError(f"k = {k!r}: the length of the dot products is an integer")
+    if not isinstance(where, str | Precondition | Sequence):
+        raise InputError(f"where = {where!r}: conditions such as 'exponents=-8..2', or a list of them, are needed")
+    if isinstance(found, Design):
+        found.padded_length(k)
+    else:
+        schedule_of(found.with_open_orders(ASCENDING), k)
+    conditions = [where] if isinstance(where, str | Precondition) else list(where)
+    return Tolerance(found, k, _parsed(conditions), solving, limits)
+
+
+def _parsed(where: Sequence[str | Precondition]) -> tuple[Precondition, ...]:
+    for condition in where:
+        if not isinstance(condition, str | Precondition):
+            raise InputError(
+                f"where = {condition!r}: conditions such as 'exponents=-8..2', or a list of them, are needed"
+            )
+    return tuple(parse_precondition(x) if isinstance(x, str) else x for x in where)
+
+
+def _largest(fmt: Format, top: int) -> int:
+    """Return the pattern of a number of a format with the largest magnitude whose exponent is at most ``top``."""
+    if fmt.is_integer:
+        if fmt.signed and top >= fmt.bits - 1:  # the most negative one
+            return 1 << (fmt.bits - 1)
+        return fmt.encode(min(fmt.largest, max(Fraction(2) ** (top + 1) - 1, Fraction(0))))
+    unit = Fraction(2) ** (max(top, fmt.e_min) - fmt.fraction_bits)
+    units = int(max(Fraction(2) ** (top + 1) - unit, Fraction(0)) / unit)
+    below = units * unit
+    return fmt.encode(below if below < fmt.largest else fmt.largest)
