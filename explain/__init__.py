@@ -4,11 +4,13 @@ Every bit is placed by its weight: the column of weight w holds the bits worth 2
 design. ``values`` writes numbers; ``sums`` and ``steps`` read the datapath and the signals; ``fused_blocks`` and
 ``list_blocks`` say what there is to draw of a step, ``words`` what there is to say; ``differences`` compares steps of
 two designs and ``sections`` puts everything together. ``layout`` says in which columns, without any styling, and
-``text`` prints a picture to a terminal. Values are exact everywhere: sign, odd significand and power of two, or a bit
-pattern in hexadecimal; integers are decimal.
+``lines`` makes lines of characters of it, each with a role. Writers give the roles their styles: ``text`` for a
+terminal, ``svg`` for a vector graphic, ``html`` for a page, ``figure`` for a file; ``reports`` writes whole answers.
+Values are exact everywhere: sign, odd significand and power of two, or a bit pattern in hexadecimal; integers are
+decimal. Neither NumPy nor pySMT is needed, and only ``text`` imports rich.
 """
 
-from mmaproof.explain.blocks import Picture
+from mmaproof.explain.blocks import Picture, joined
 from mmaproof.explain.sections import explain
 
-__all__ = ["Picture", "explain"]
+__all__ = ["Picture", "explain", "joined"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -95,3 +96,19 @@ class Picture:
 
     sections: tuple[tuple[Block, ...], ...]
     closing: tuple[str, ...] = ()
+
+    def _repr_html_(self) -> str:
+        from mmaproof.explain.html import picture_html, standalone  # noqa: PLC0415  (a circle)
+
+        return standalone(picture_html(self))
+
+
+def joined(pictures: Sequence[tuple[str, Picture]]) -> Picture:
+    """Return several pictures as one; the name of each stands above it, where it has one."""
+    sections: list[tuple[Block, ...]] = []
+    for name, picture in pictures:
+        sections += [(Block("", name),)] if name else []
+        sections += picture.sections
+        # what closes a picture closes it before the next begins
+        sections += [(Block("", "", after=picture.closing),)] if picture.closing and len(pictures) > 1 else []
+    return Picture(tuple(sections), pictures[0][1].closing if len(pictures) == 1 else ())

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from mmaproof.designs.design import Design
-from mmaproof.designs.operands import Operands
+from mmaproof.designs.element import Operands
 from mmaproof.designs.steps import FusedStep, IntegerStep, InterleavedStep, LanesStep, PairwiseStep, SequentialStep
 from mmaproof.explain.blocks import Block, Picture
 from mmaproof.explain.differences import first_difference, paired
 from mmaproof.explain.fused_blocks import fused_parts, late_block
 from mmaproof.explain.list_blocks import integer_block, interleaved_block, plain_block, sequential_block, tree_block
 from mmaproof.explain.steps import Step
-from mmaproof.smt.evaluate import trace
+from mmaproof.smt.trace import trace
 
 
 def explain(designs: Sequence[Design], operands: Operands) -> Picture:

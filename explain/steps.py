@@ -7,8 +7,8 @@ from fractions import Fraction
 from math import prod
 
 from mmaproof.designs.design import Design
+from mmaproof.designs.element import Operands
 from mmaproof.designs.formats import Format
-from mmaproof.designs.operands import Operands
 from mmaproof.designs.readings import ProductInfinity
 from mmaproof.designs.steps import FusedStep, IntegerStep, InterleavedStep, LanesStep, PairwiseStep, SequentialStep
 from mmaproof.explain.sums import Name, Rounded, Running, Sum

@@ -1,0 +1,204 @@
+// The page: it reads what is typed, asks the session in Pyodide, and shows the answer. No arithmetic is done here.
+import { loadPyodide } from "./pyodide/pyodide.mjs";
+
+const FIELDS = ["a", "b", "c", "scale_a", "scale_b"];
+// names in the address: a and b are the units, x and y the elements
+const KEYS = { unit0: "a", unit1: "b", a: "x", b: "y", c: "c", scale_a: "sx", scale_b: "sy" };
+const START = "a=volta/f32.f16.f16.f32&b=turing/f32.f16.f16.f32&x=-2^13,-0.5,-0.25,-0.125&y=2^10,1,1,1&c=2^23";
+const SHOWN = 40;
+const at = (id) => document.getElementById(id);
+let session, examples = [], last = [], timer = 0;
+
+function element(tag, properties = {}, ...children) {
+  const made = Object.assign(document.createElement(tag), properties);
+  made.append(...children);
+  return made;
+}
+
+function readAddress() {
+  const held = new Map();
+  for (const part of (location.hash.slice(1) || START).split("&")) {
+    const [key, ...rest] = part.split("=");
+    try { held.set(key, decodeURIComponent(rest.join("="))); } catch { held.set(key, ""); }
+  }
+  for (const [field, key] of Object.entries(KEYS)) at(field).value = held.get(key) ?? "";
+}
+
+function address() {
+  const keep = (text) => encodeURIComponent(text).replace(/%(2F|2C|40|5E|3D|3A|2A)/g, decodeURIComponent);
+  const parts = Object.entries(KEYS).filter(([field]) => at(field).value.trim());
+  return "#" + parts.map(([field, key]) => `${key}=${keep(at(field).value.trim())}`).join("&");
+}
+
+function characters() {
+  const probe = element("span", { className: "mp-bits", textContent: "0".repeat(50) });
+  probe.style.cssText = "position:absolute;visibility:hidden";
+  at("picture").append(probe);
+  const width = probe.getBoundingClientRect().width / 50;
+  probe.remove();
+  return Math.floor(at("picture").clientWidth / (width || 8));
+}
+
+// the fields of the units that are named: the first may be empty
+function unitFields() {
+  return ["unit0", "unit1"].filter((id) => at(id).value.trim());
+}
+
+function ask() {
+  const started = performance.now();
+  const units = unitFields().map((id) => at(id).value.trim());
+  const question = { units, width: characters() };
+  for (const field of FIELDS) question[field] = at(field).value;
+  const empty = { units: [], html: "", problem: { field: "unit0", text: "Name a unit." } };
+  const answer = units.length ? JSON.parse(session.answer(JSON.stringify(question))) : empty;
+  show(answer);
+  history.replaceState(null, "", address());
+  document.body.dataset.milliseconds = (performance.now() - started).toFixed(1);
+  document.body.dataset.answers = Number(document.body.dataset.answers ?? 0) + 1;
+}
+
+function show(answer) {
+  const number = answer.problem?.field.match(/^unit(\d)$/)?.[1];
+  const wrong = number === undefined ? answer.problem?.field : unitFields()[number] ?? "unit0";
+  for (const id of ["unit0", "unit1", ...FIELDS]) {
+    if (id === wrong) at(id).setAttribute("aria-invalid", "true"); else at(id).removeAttribute("aria-invalid");
+  }
+  at("problem").textContent = answer.problem?.text ?? "";
+  if (answer.problem) return;
+  for (const scale of document.querySelectorAll(".scale")) scale.hidden = !answer.units.some((unit) => unit.scale);
+  for (const field of FIELDS) at(`read-${field}`).textContent = readBack(answer.units, field);
+  showResults(answer.units);
+  at("picture").innerHTML = answer.html;
+  showParameters(answer.units);
+}
+
+function readBack(units, field) {
+  const lines = units.filter((unit) => unit[field].length).map((unit) => {
+    const format = unit.formats[field] ?? unit.scale;
+    return `${format}: ` + unit[field].map((x) => x.hex + (x.exact ? "" : ` (${x.text} is rounded to ${x.value})`)).join(", ");
+  });
+  return [...new Set(lines)].join("; ");
+}
+
+function showResults(units) {
+  const list = element("dl"), [x, y] = units.map((unit) => unit.d.bits);
+  const differ = units.length === 2 && x.length === y.length;
+  units.forEach((unit, number) => {
+    const before = last[number]?.length === unit.d.bits.length ? last[number] : unit.d.bits;
+    const bits = element("code");
+    [...unit.d.bits].forEach((bit, place) => {
+      const other = differ && x[place] !== y[place];
+      const shown = element(other ? "mark" : "span", { textContent: bit });
+      if (before[place] !== bit) shown.className = "moved";
+      bits.append(shown);
+    });
+    const letter = units.length === 2 ? `${"AB"[number]}: ` : "";
+    const value = element("code", { className: "d", textContent: `${unit.d.hex} = ${unit.d.value}` });
+    const assumed = unit.assumed ? " (assumed: no source describes this unit)" : "";
+    list.append(element("dt", { textContent: `${letter}${unit.name}${assumed}` }), element("dd", {}, value, element("br"), bits));
+  });
+  last = units.map((unit) => unit.d.bits);
+  at("results").replaceChildren(element("h2", { textContent: "Results" }), list);
+  const said = units.map((unit, number) => `${"AB"[number]} returns ${unit.d.hex}`).join(", ");
+  at("status").textContent = differ ? `${said}: ${x === y ? "the same bits" : "different bits"}` : said;
+}
+
+function showParameters(units) {
+  const opened = [...document.querySelectorAll("#parameters details")].map((x) => x.open);
+  const focused = document.activeElement?.id;
+  at("parameters").replaceChildren(element("h2", { textContent: "Parameters" }), ...units.map((unit, number) => {
+    const rows = unit.parameters.map((parameter) => row(unit, number, parameter));
+    const head = element("tr", {}, ...["parameter", "value", "meaning"].map((x) => element("th", { scope: "col", textContent: x })));
+    const table = element("table", {}, element("thead", {}, head), element("tbody", {}, ...rows));
+    const source = element("p", { className: "mp-faint", textContent: `Source: ${unit.source}` });
+    const changed = unit.parameters.filter((x) => x.value !== x.catalogue).length;
+    const title = `${unit.base}: ${unit.parameters.length} parameters` + (changed ? `, ${changed} changed` : "");
+    return element("details", { open: opened[number] ?? false }, element("summary", { textContent: title }), source, table);
+  }));
+  if (focused?.startsWith("p-")) at(focused)?.focus();
+}
+
+function row(unit, number, parameter) {
+  const id = `p-${number}-${parameter.name}`;
+  let control;
+  if (parameter.choices) {
+    control = element("select", { id }, ...parameter.choices.map((x) => element("option", { value: x, textContent: x })));
+    control.value = parameter.value;
+  } else {
+    control = element("input", { id, value: parameter.value, autocomplete: "off", title: parameter.allowed });
+  }
+  control.addEventListener("change", () => change(unit, number, parameter.name, control.value));
+  const label = element("label", { htmlFor: id, textContent: parameter.name });
+  const tr = element("tr", {}, element("th", { scope: "row" }, label), element("td", {}, control),
+    element("td", { textContent: `${parameter.meaning} (${parameter.allowed})` }));
+  if (parameter.value !== parameter.catalogue) tr.className = "changed";
+  return tr;
+}
+
+function change(unit, number, name, value) {
+  const settings = unit.parameters.filter((x) => x.name !== name && x.value !== x.catalogue).map((x) => `${x.name}=${x.value}`);
+  const own = unit.parameters.find((x) => x.name === name);
+  if (value.trim() !== own.catalogue) settings.push(`${name}=${value.trim()}`);
+  at(unitFields()[number]).value = settings.length ? `${unit.base}@${settings.join(",")}` : unit.base;
+  // the key Tab moves the focus after this event, to a control that the answer replaces
+  setTimeout(ask);
+}
+
+function soon() {
+  clearTimeout(timer);
+  timer = setTimeout(ask, 60);
+}
+
+function exampleAddress(example) {
+  const column = (place) => Array.from({ length: example.k }, (_, k) => example.p[k]?.[place] ?? "0").join(",");
+  const scales = example.scale_a ? `&sx=${example.scale_a}&sy=${example.scale_b}` : "";
+  return `#a=${example.units[0]}&b=${example.units[1]}&x=${column(0)}&y=${column(1)}&c=${example.c}${scales}`;
+}
+
+function listExamples() {
+  const words = at("find").value.toLowerCase().split(/\s+/).filter(Boolean);
+  const found = examples.filter((x) => words.every((word) => x.units.join(" ").includes(word)));
+  const more = found.length > SHOWN ? `; the first ${SHOWN} are listed` : "";
+  at("found").textContent = `${found.length} of ${examples.length} pairs of units${more}`;
+  at("list").replaceChildren(...found.slice(0, SHOWN).map((x) =>
+    element("li", {}, element("a", { href: exampleAddress(x), textContent: x.units.join(" and ") }))));
+}
+
+async function start() {
+  const begun = performance.now();
+  const archive = fetch("mmaproof.zip").then((reply) => {
+    if (!reply.ok) throw new Error(`mmaproof.zip: ${reply.status}`);
+    return reply.arrayBuffer();
+  });
+  const given = fetch("examples.json").then((reply) => (reply.ok ? reply.json() : []));
+  const pyodide = await loadPyodide({ indexURL: new URL("./pyodide/", import.meta.url).href });
+  at("status").textContent = "Reading the catalogue ...";
+  pyodide.unpackArchive(await archive, "zip", { extractDir: "/explorer" });
+  pyodide.runPython("import sys; sys.path.insert(0, '/explorer')");
+  session = pyodide.pyimport("mmaproof.explorer.session");
+  document.head.append(element("style", { textContent: session.style() }));
+  const architectures = JSON.parse(session.units());
+  at("names").append(...architectures.flatMap((x) => x.units.map((name) => element("option", { value: name, label: x.title }))));
+  examples = await given;
+  at("asked").hidden = at("examples").hidden = false;
+  readAddress();
+  ask();
+  listExamples();
+  at("asked").addEventListener("input", soon);
+  at("asked").addEventListener("submit", (event) => event.preventDefault());
+  at("find").addEventListener("input", listExamples);
+  at("copy").addEventListener("click", async () => {
+    const copied = await navigator.clipboard?.writeText(location.href).then(() => true, () => false);
+    at("status").textContent = copied ? "The address is copied." : `The address is ${location.href}`;
+  });
+  addEventListener("hashchange", () => { readAddress(); ask(); });
+  let width = innerWidth;
+  addEventListener("resize", () => { if (innerWidth !== width) { width = innerWidth; soon(); } });
+  document.body.dataset.seconds = ((performance.now() - begun) / 1000).toFixed(2);
+}
+
+start().catch((problem) => {
+  at("status").textContent = `The explorer could not start: ${problem.message}. It needs a browser with WebAssembly, ` +
+    "and its files from a server: mmaproof explore is one.";
+  console.error(problem);
+});
