@@ -14,6 +14,7 @@ from mmaproof.cli import (
     disputes,
     doctor,
     evidence,
+    explore,
     export,
     fingerprint,
     identify,
@@ -23,10 +24,12 @@ from mmaproof.cli import (
     record,
     recordings,
     replay,
+    report,
     run,
     serve,
     store,
     suite,
+    tolerance,
 )
 from mmaproof.cli.gemm import application as gemm
 from mmaproof.cli.output import EXIT_INPUT, note
@@ -64,10 +67,13 @@ for module in (
     disputes,
     evidence,
     gemm,
+    tolerance,
     rtl,
     serve,
     prove_native,
     store,
+    report,
+    explore,
     doctor,
 ):
     module.register(app)

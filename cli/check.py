@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from mmaproof.cli.assumed import say_assumed
+from mmaproof.cli.bundle import BundleFolder, bundled, require_bundle, say_bundle
 from mmaproof.cli.explain import lemma_record, print_lemmas
 from mmaproof.cli.operands import operand_lines, operands_record
 from mmaproof.cli.options import (
@@ -16,6 +16,7 @@ from mmaproof.cli.options import (
     Explained,
     Json,
     Output,
+    Simplify,
     SolvingOptions,
     Where,
     askable,
@@ -34,9 +35,11 @@ from mmaproof.cli.output import (
     say_wrapped,
     solver_record,
 )
+from mmaproof.cli.pictures import Figure, Html, PictureFiles, Svg
 from mmaproof.cli.version import tool_version
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from mmaproof.generators.vectors import Vector
@@ -79,50 +82,75 @@ def check(
     ] = None,
     where: Where = None,
     options: SolvingOptions = SOLVING,
+    simplify: Simplify = "5s",
     picture: Annotated[bool, typer.Option("--picture/--no-picture", help="Draw the runs bit by bit.")] = True,
     explained: Explained = False,
     output: Output = None,
+    html: Html = None,
+    svg: Svg = None,
+    figure: Figure = None,
+    bundle: BundleFolder = None,
     json: Json = False,
 ) -> int:
     """Decide whether a design has a property, for all operands.
 
-    Exit status 0: it holds (proved); 1: it is violated (the runs that show it are printed); 3: unknown or vacuous.
+    Exit status 0: it holds (proved); 1: it is violated (the runs that show it are printed); 3: unknown or vacuous, or
+    proved in a way that --bundle cannot write.
     """
-    from mmaproof.designs.files import require_writable
+    from mmaproof.designs.files import make_way
     from mmaproof.properties.library import find_property
     from mmaproof.properties.preconditions import parse_precondition
     from mmaproof.rtl.meant import named_design
+    from mmaproof.smt.solving.limits import parse_seconds
     from mmaproof.verification.check import check as decide
 
     found, unit = find_property(asked), named_design(design)
-    if output is not None:
-        require_writable(output)
-    solving = options.solving
-    with progress(f"checking {found.name} on {unit.name}"):
+    require_bundle(bundle)
+    files = PictureFiles(html, svg, figure)
+    files.require()
+    solving, limits, simplifying = options.solving, options.limits, parse_seconds(simplify)
+    meant = [parse_precondition(w) for w in where or ()]
+    make_way(output, *files.paths)
+    with progress(f"checking {found.name} on {unit.name}") as told:
         done = decide(
             found,
             unit,
             solver=solving,
-            limits=options.limits,
+            limits=limits,
             k=k,
-            where=[parse_precondition(w) for w in where or ()],
+            where=meant,
             budget=options.budget,
             seed=options.seed,
+            simplifying=simplifying,
+            told=told,
         )
-    report(done, picture=picture, explained=explained, output=output, json=json)
-    return EXIT_STATUS[done.verdict]
+    claim = f"{unit.name}: {found.statement}"
+    status, record = bundled(bundle, done.finding.answers or {}, claim, [unit], options, EXIT_STATUS[done.verdict])
+    report(done, picture=picture, explained=explained, output=output, files=files, json=json, record=record)
+    return status
 
 
-def report(done: Check, *, picture: bool, explained: bool, output: Path | None, json: bool) -> None:
-    """Print the answer, and write its runs to a file where one is named."""
+def report(
+    done: Check,
+    *,
+    picture: bool,
+    explained: bool,
+    output: Path | None,
+    files: PictureFiles,
+    json: bool,
+    record: Mapping[str, Any] | None = None,
+) -> None:
+    """Print the answer, and write its runs to a file where one is named. ``record`` is what is known of its bundle."""
     from mmaproof.generators.vectors import write_vectors
 
+    files.write({**check_record(done), **(record or {})}, done.pictures)
     if json:
-        print_json(check_record(done), [done.design])
+        print_json({**check_record(done), **(record or {})}, [done.design])
         if not all(run.whole for run in done.finding.runs):
             complain(f"note: where a run says step, {STEP}")
     else:
         print_check(done, picture, explained)
+        say_bundle(record or {})
     if output is not None:
         vectors = run_vectors(done)
         left_out = len(done.finding.runs) - len(vectors)
@@ -217,7 +245,7 @@ def print_check(done: Check, picture: bool, explained: bool) -> None:
     say_wrapped(f"{done.asked.shown_by(finding.status)}:", "  ")
     print_runs(finding.runs)
     if picture:
-        draw(finding.runs)
+        draw(done)
 
 
 def print_answers(done: Check, explained: bool) -> None:
@@ -247,14 +275,10 @@ def print_runs(runs: tuple[Run, ...]) -> None:
             say(f"     {STEP}")
 
 
-def draw(runs: tuple[Run, ...]) -> None:
-    """Draw runs bit by bit; neighbours on the same operands are drawn together."""
-    from mmaproof.explain import explain
+def draw(done: Check) -> None:
+    """Draw the runs bit by bit."""
     from mmaproof.explain.text import Drawing
 
-    numbered = list(enumerate(runs, start=1))
-    for _, group in itertools.groupby(numbered, key=lambda x: (x[1].operands, x[1].whole, x[1].design.formats)):
-        together = list(group)
-        say("\n" + ", ".join(f"run {number}" for number, _ in together) if len(runs) > 1 else "")
-        designs = [run.design if run.whole else run.design.one_step() for _, run in together]
-        results().print(Drawing(explain(designs, together[0][1].operands)))
+    for name, picture in done.pictures():
+        say(f"\n{name}" if name else "")
+        results().print(Drawing(picture))

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mmaproof.cli.assumed import say_assumed
+from mmaproof.cli.bundle import BundleFolder, bundled, require_bundle, say_bundle
+from mmaproof.cli.differences import difference
 from mmaproof.cli.explain import lemma_record, print_lemmas
 from mmaproof.cli.operands import operand_lines, operands_record
 from mmaproof.cli.options import (
@@ -16,6 +18,7 @@ from mmaproof.cli.options import (
     Length,
     NanCodes,
     Output,
+    Simplify,
     SolvingOptions,
     Where,
     ZeroSigns,
@@ -33,9 +36,11 @@ from mmaproof.cli.output import (
     say,
     solver_record,
 )
+from mmaproof.cli.pictures import Figure, Html, PictureFiles, Svg
 from mmaproof.cli.version import tool_version
 
 if TYPE_CHECKING:
+    from mmaproof.explain import Picture
     from mmaproof.generators.vectors import Vector
     from mmaproof.verification.compare import Comparison
 
@@ -61,46 +66,68 @@ def compare(
     nan_codes: NanCodes = False,
     ignore_zero_signs: ZeroSigns = False,
     options: SolvingOptions = SOLVING,
+    simplify: Simplify = "5s",
     picture: Annotated[bool, typer.Option("--picture/--no-picture", help="Draw the witness bit by bit.")] = True,
     explained: Explained = False,
     output: Output = None,
+    html: Html = None,
+    svg: Svg = None,
+    figure: Figure = None,
+    bundle: BundleFolder = None,
     json: Json = False,
 ) -> int:
     """Decide whether two designs return equal results for all operands.
 
-    Exit status 0: equivalent (proved); 1: different (a vector is shown); 3: unknown or vacuous.
+    Exit status 0: equivalent (proved); 1: different (a vector is shown); 3: unknown or vacuous, or proved in a way
+    that --bundle cannot write.
     """
-    from mmaproof.designs.files import require_writable
+    from mmaproof.designs.files import make_way
     from mmaproof.generators.vectors import write_vectors
     from mmaproof.properties.preconditions import parse_precondition
     from mmaproof.rtl.meant import named_design
+    from mmaproof.smt.solving.limits import parse_seconds
     from mmaproof.verification.compare import compare as decide
 
     designs = named_design(first), named_design(second)
-    if output is not None:
-        require_writable(output)
-    solving = options.solving
-    with progress(f"comparing {designs[0].name} and {designs[1].name}"):
+    require_bundle(bundle)
+    files = PictureFiles(html, svg, figure)
+    files.require()
+    solving, limits, simplifying = options.solving, options.limits, parse_seconds(simplify)
+    meant = [parse_precondition(w) for w in where or ()]
+    make_way(output, *files.paths)
+    with progress(f"comparing {designs[0].name} and {designs[1].name}") as told:
         answer = decide(
             *designs,
             solver=solving,
-            limits=options.limits,
+            limits=limits,
             k=k,
-            where=[parse_precondition(w) for w in where or ()],
+            where=meant,
             nan_codes=nan_codes,
             zero_signs=not ignore_zero_signs,
             budget=options.budget,
             seed=options.seed,
+            simplifying=simplifying,
+            told=told,
         )
+    claim = f"{designs[0].name} and {designs[1].name} return equal d for all operands"
+    status, record = bundled(bundle, {claim: answer}, claim, designs, options, EXIT_STATUS[answer.verdict])
+    files.write({**comparison_record(answer), **record}, lambda: pictures_of(answer))
     if json:
-        print_json(comparison_record(answer), designs)
+        print_json({**comparison_record(answer), **record}, designs)
     else:
         print_comparison(answer, picture, explained)
+        say_bundle(record)
     if output is not None and answer.witness is not None:
         write_vectors(output, [witness_vector(answer)])
     elif output is not None:
         complain(f"note: {output} is not written: no vector was found")
-    return EXIT_STATUS[answer.verdict]
+    return status
+
+
+def pictures_of(answer: Comparison) -> list[tuple[str, Picture]]:
+    """Return the picture of the witness, if there is one."""
+    picture = answer.picture()
+    return [] if picture is None else [("", picture)]
 
 
 def comparison_record(answer: Comparison) -> dict[str, Any]:
@@ -124,6 +151,8 @@ def comparison_record(answer: Comparison) -> dict[str, Any]:
             **operands_record(question.formats, answer.witness, question.scale_format),
             "outputs": {name: d.hex(x) for name, x in answer.outputs.items()},
         }
+        apart = difference(d, list(answer.outputs.values()))
+        record["witness"]["difference"] = None if apart is None else apart.record()
         if answer.unknown:
             record["witness"]["unknown_bits"] = {name: f"{value:x}" for name, value in answer.unknown.items()}
     return record
@@ -161,7 +190,6 @@ def print_comparison(answer: Comparison, picture: bool, explained: bool = False)
         say("  no operands satisfy the preconditions")
     if answer.witness is None:
         return
-    from mmaproof.explain import explain
     from mmaproof.explain.text import Drawing
     from mmaproof.explain.values import pattern_value
 
@@ -173,6 +201,10 @@ def print_comparison(answer: Comparison, picture: bool, explained: bool = False)
     for design in question.designs:
         fmt, d = design.d_format, answer.outputs[design.name]
         say(f"  d = {fmt.hex(d)} = {pattern_value(fmt, d)} on {design.name}")
+    apart = difference(question.designs[0].d_format, list(answer.outputs.values()))
+    if apart is not None:
+        say(f"  they differ by {apart}")
     if picture:
         say("")
-        results().print(Drawing(explain(question.designs, answer.witness)))
+        for _, drawn in pictures_of(answer):
+            results().print(Drawing(drawn))

@@ -19,8 +19,8 @@ from mmaproof.cli.output import (
     complain,
     print_json,
     progress,
-    results,
     say,
+    say_table,
     say_wrapped,
     solver_record,
 )
@@ -64,21 +64,21 @@ def cover(
     Exit status 0: every bin is hit, or proved unreachable; 1: a unit returns something else for some vectors; 3: some
     bins are unknown, or N vectors were too few.
     """
-    from mmaproof.designs.files import require_writable
+    from mmaproof.designs.files import make_way
     from mmaproof.generators.cover.coverage import cover as find_vectors
     from mmaproof.generators.vectors import write_vectors
 
     netlist, unit = _covered(design)
-    if output is not None:
-        require_writable(output)
+    solving, limits = options.solving, options.limits
+    make_way(output)
     with progress(f"covering {unit.name}"), runner(dask) as run:
         done = find_vectors(
             unit,
             n,
             seed=options.seed,
             hits=hits,
-            solver=options.solving,
-            limits=options.limits,
+            solver=solving,
+            limits=limits,
             version=tool_version(),
             run=None if dask is None else run,
         )
@@ -107,11 +107,11 @@ def _covered(name: str) -> tuple[Design | None, Design]:
     """Return the netlist if one is named, and the design whose events are covered."""
     from mmaproof.designs.catalogue import find_design
     from mmaproof.designs.errors import InputError
-    from mmaproof.rtl.meant import RTL, in_one_pass, read_meant
+    from mmaproof.rtl.meant import RTL, in_one_pass, read_whole
 
     if not name.startswith(RTL):
         return None, find_design(name)
-    unit, meant = read_meant(name.removeprefix(RTL))
+    unit, meant = read_whole(name.removeprefix(RTL))
     if meant is None:
         raise InputError(f"{name}: the events of which datapath? Say what it is meant to be: design = ... in the file")
     return unit.design, in_one_pass(unit.design, meant)
@@ -177,7 +177,7 @@ def print_coverage(done: Coverage) -> None:
     for event, some in by_event.items():
         table.add_row(event, *map(str, _counts(some)))
     table.add_row("all", *map(str, _counts(done.bins)), style="bold")
-    results().print(table)
+    say_table(table)
     say_wrapped(
         f"by these vectors; {BASELINE}: by as many of that distribution; unreachable: proved for all operands", "hit: "
     )

@@ -10,7 +10,7 @@ from rich.table import Table
 
 from mmaproof.cli.assumed import MARK, say_assumed
 from mmaproof.cli.options import DesignName, Json
-from mmaproof.cli.output import print_json, results, say, say_wrapped
+from mmaproof.cli.output import print_json, results, say, say_table, say_wrapped
 
 if TYPE_CHECKING:
     from mmaproof.designs.design import Design
@@ -39,11 +39,10 @@ def list_designs(
     The last column is vendor, published or assumed, with +recorded where recordings decide parameters of the row.
     """
     from mmaproof.designs.catalogue import load_catalogue
-    from mmaproof.designs.errors import DesignError
 
     catalogue = load_catalogue()
-    if architecture is not None and architecture not in catalogue.architectures:
-        raise DesignError(f"unknown architecture {architecture!r}: one of {', '.join(catalogue.architectures)}")
+    if architecture is not None:
+        architecture = catalogue.architecture(architecture)
     chosen = [d for d in catalogue.designs.values() if architecture in (None, d.architecture)]
     if json:
         print_json({"designs": [design_record(d) for d in chosen]})
@@ -61,7 +60,7 @@ def list_designs(
     width = max(console.width, NARROWEST)
     if not console.is_terminal:
         width = Measurement.get(console, console.options.update(max_width=WIDEST), table).maximum
-    results(width).print(table)
+    say_table(table, width)
 
 
 def show(design: DesignName, json: Json = False) -> None:
@@ -104,7 +103,7 @@ def show(design: DesignName, json: Json = False) -> None:
         changed = "*" if name in found.changed else ""
         level = levels[name].level.value if name in levels else "-"
         table.add_row(name + changed, value, level, DEFINITIONS[name].meaning, DEFINITIONS[name].allowed())
-    results().print(table)
+    say_table(table)
     if found.changed:
         say("* changed from the catalogue's row")
     print_evidence(levels)

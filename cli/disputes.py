@@ -45,18 +45,15 @@ def disputes(
     is proved. A pair may need several questions. Exit status 3 where some remain unknown.
     """
     from mmaproof.designs.catalogue import load_catalogue
-    from mmaproof.designs.errors import DesignError
-    from mmaproof.designs.files import require_writable
+    from mmaproof.designs.files import make_way
     from mmaproof.generators.disputes import Task, disputed_designs, disputes_of
     from mmaproof.generators.vectors import write_vectors
 
-    known = load_catalogue().architectures
-    if architecture is not None and architecture not in known:
-        raise DesignError(f"unknown architecture {architecture!r}: one of {', '.join(known)}")
+    if architecture is not None:
+        architecture = load_catalogue().architecture(architecture)
     limits = options.limits
-    if output is not None:
-        require_writable(output)
     solving = options.solving
+    make_way(output)
     found: list[Dispute] = []
     tasks = [Task(design, names, solving, limits) for design, names in disputed_designs(architecture)]
     with runner(dask) as run:

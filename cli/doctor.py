@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from mmaproof.cli.options import Json
-from mmaproof.cli.output import EXIT_HOLDS, EXIT_UNKNOWN, print_json, results, say
+from mmaproof.cli.output import EXIT_HOLDS, EXIT_UNKNOWN, print_json, say, say_table
 from mmaproof.cli.version import tool_version
 
 RECORDINGS_VARIABLE = "MMAPROOF_RECORDINGS"
@@ -151,4 +151,4 @@ def _print(report: dict[str, Any]) -> None:
     table = Table(box=None, pad_edge=False, show_header=False)
     for row in rows:
         table.add_row(*map(Text, row))  # not str: brackets are no markup
-    results().print(table)
+    say_table(table)

@@ -58,18 +58,15 @@ def evidence(
     apart are proved so, as far as --timeout allows. Exit status 0, whatever is left open.
     """
     from mmaproof.designs.catalogue import load_catalogue
-    from mmaproof.designs.errors import DesignError, InputError
-    from mmaproof.designs.files import require_writable
+    from mmaproof.designs.errors import InputError
+    from mmaproof.designs.files import make_way
     from mmaproof.generators.open_values import open_row, tasks
     from mmaproof.generators.vectors import write_vectors
 
-    known = load_catalogue().architectures
-    if architecture is not None and architecture not in known:
-        raise DesignError(f"unknown architecture {architecture!r}: one of {', '.join(known)}")
-    if output is not None:
-        if not vectors:
-            raise InputError(f"--no-vectors leaves nothing to write to {output}: leave one of them out")
-        require_writable(output)
+    if architecture is not None:
+        architecture = load_catalogue().architecture(architecture)
+    if output is not None and not vectors:
+        raise InputError(f"--no-vectors leaves nothing to write to {output}: leave one of them out")
     asked = tasks(
         architecture,
         _recorded(recordings or [], architecture),
@@ -79,6 +76,7 @@ def evidence(
         seed=options.seed,
         vectors=vectors,
     )
+    make_way(output, read=recordings or [])
     found: list[OpenRow] = []
     with runner(dask) as run:
         for row in counted(run(open_row, asked), "rows", len(asked)):

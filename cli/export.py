@@ -110,12 +110,15 @@ def export(
     """  # noqa: D301  (a backspace before lines that are to stay as they are)
     from mmaproof.designs.catalogue import find_design
     from mmaproof.designs.errors import InputError
-    from mmaproof.designs.files import require_writable
+    from mmaproof.designs.files import make_way
     from mmaproof.generators.formats.verilog import require_new_folder
 
     if form is not ExportFormat.SMT2 and (where or nan_codes or ignore_zero_signs):
         raise InputError(f"--where, --nan-codes and --ignore-zero-signs are of smt2: {form} has no use for them")
-    (require_new_folder if form in (ExportFormat.READMEMH, *MODELS) else require_writable)(output)
+    if form in (ExportFormat.READMEMH, *MODELS):
+        require_new_folder(output)
+    else:
+        make_way(output, read=[Path(x) for x in sources])
     if form in MODELS:
         if designs:
             raise InputError(f"{form} is of the design that is named first: leave --design out")
@@ -254,7 +257,7 @@ def _model(
 
     if len(sources) != 1:
         raise InputError(f"{len(sources)} sources: {form} is of one design")
-    model = make_model(find_design(sources[0]), k, tool_version())
+    model = make_model(find_design(sources[0]), k, tool_version(), wide=form is ExportFormat.SV_MODEL)
     test = make_self_test(model, ROWS if rows is None else rows, seed)
     write = {ExportFormat.C_MODEL: c_files, ExportFormat.CUDA_MODEL: cuda_files, ExportFormat.SV_MODEL: sv_files}[form]
     files = write(model, test)

@@ -14,7 +14,7 @@ from mmaproof.cli.assumed import say_assumed
 from mmaproof.cli.check import run_record, value_text
 from mmaproof.cli.executors import Dask, runner
 from mmaproof.cli.options import SOLVING, Json, SolvingOptions, with_backend, with_solving
-from mmaproof.cli.output import EXIT_HOLDS, EXIT_UNKNOWN, complain, counted, print_json, results, say
+from mmaproof.cli.output import EXIT_HOLDS, EXIT_UNKNOWN, complain, counted, print_json, results, say, say_table
 from mmaproof.cli.version import tool_version
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def fingerprint(
     """
     from mmaproof.designs.catalogue import find_design
     from mmaproof.designs.errors import InputError
-    from mmaproof.designs.files import require_writable
+    from mmaproof.designs.files import make_way
     from mmaproof.generators.fingerprint import vectors_of
     from mmaproof.generators.vectors import write_vectors
     from mmaproof.properties.library import PROPERTIES, find_property
@@ -91,10 +91,9 @@ def fingerprint(
     wanted = {find_property(name).name for name in only or PROPERTIES}
     solving = options.solving
     means = Means(solving, options.limits, SEARCH, options.seed)
-    if output is not None:
-        if not vectors:
-            raise InputError(f"--no-vectors leaves nothing to write to {output}: leave one of them out")
-        require_writable(output)
+    if output is not None and not vectors:
+        raise InputError(f"--no-vectors leaves nothing to write to {output}: leave one of them out")
+    make_way(output)
     shown = vectors and (json or output is not None)
     tasks = [Task(name, d, means, shown) for name in PROPERTIES if name in wanted for d in designs]
     rows: Rows = {}
@@ -174,6 +173,6 @@ def print_fingerprint(rows: Rows, designs: Sequence[Design]) -> None:
     for line in zip(*(column[1:] for column in columns), strict=True):
         table.add_row(*map(Text, line))
     say("")
-    results(sum(widths) + 2 * len(widths)).print(table)
+    say_table(table, sum(widths) + 2 * len(widths))
     if any(map(designs_differ, rows.values())):
         say("* the designs differ")

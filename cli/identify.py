@@ -9,6 +9,7 @@ import typer
 
 from mmaproof.cli.assumed import say_assumed
 from mmaproof.cli.compare import EXIT_STATUS
+from mmaproof.cli.neighbours import disagreements_record, disagreements_text, neighbour_record, print_neighbour
 from mmaproof.cli.operands import operand_lines, operands_record
 from mmaproof.cli.options import (
     SOLVING,
@@ -210,6 +211,7 @@ def _recorded(target: Target, interface: Interface) -> Evidence | None:
 def identification_record(outcome: Identification) -> dict[str, Any]:
     """Return the outcome as the JSON object of the command-line contract."""
     from mmaproof.designs.parameters import format_parameter
+    from mmaproof.generators.identify.neighbour import disagreements, neighbour
 
     found = outcome.findings
     fmt = outcome.evidence.interface.signature.d
@@ -233,6 +235,8 @@ def identification_record(outcome: Identification) -> dict[str, Any]:
         "nan_codes": [fmt.hex(x) for x in outcome.nan_codes],
         "contradiction": None if outcome.contradiction is None else _row(outcome, outcome.contradiction),
         "nearest": None if outcome.behaviour is not None else outcome.nearest.as_text(),
+        "neighbour": None if outcome.matches or outcome.fitting else neighbour_record(neighbour(outcome)),
+        "disagreements": disagreements_record(disagreements(outcome.evidence, outcome.behaviour or outcome.nearest)),
         "batches": outcome.oracle.batches,
         "operands": outcome.oracle.operands,
         "validated": outcome.validated,
@@ -255,6 +259,8 @@ def _row(outcome: Identification, row: int) -> dict[str, Any]:
 
 def print_identification(outcome: Identification) -> None:
     """Print the outcome for a person."""
+    from mmaproof.generators.identify.neighbour import neighbour
+
     interface, oracle = outcome.evidence.interface, outcome.oracle
     asked = f"{oracle.operands} operand sets in {oracle.batches} batches" if oracle.batches else "nothing new"
     say(f"{oracle.target.name}, {interface} at k = {interface.k}")
@@ -274,12 +280,15 @@ def print_identification(outcome: Identification) -> None:
     say_assumed((*outcome.matches, *outcome.fitting), "one of its names or more")
     if not (outcome.matches or outcome.fitting):
         say("  is no design of the catalogue")
+        near = neighbour(outcome)
+        if near is not None:
+            print_neighbour(outcome, near)
     for name, finding in outcome.findings.items():
         _print_finding(name, finding)
     if outcome.nan_codes and "nan_code" not in outcome.findings:
         codes = ", ".join(interface.signature.d.hex(x) for x in outcome.nan_codes)
         say(f"  NaNs of no reading: {codes}")
-    say("  assumed: the unit is a setting of these parameters; NaNs are equal whatever their codes")
+    say_wrapped("assumed: the unit is a setting of these parameters; NaNs are equal whatever their codes", "  ")
 
 
 def _print_finding(name: str, finding: ParameterVerdict) -> None:
@@ -297,6 +306,7 @@ def _print_finding(name: str, finding: ParameterVerdict) -> None:
 
 def _print_nothing(outcome: Identification) -> None:
     from mmaproof.designs.parameters import format_settings
+    from mmaproof.generators.identify.neighbour import disagreements, neighbour
 
     interface = outcome.evidence.interface
     why = "time or batches ran out before a design was found" if outcome.late else "no design was found"
@@ -309,6 +319,7 @@ def _print_nothing(outcome: Identification) -> None:
     if outcome.contradiction is None:
         say("  which agrees with every answer: it was not validated")
         return
+    say(f"  {disagreements_text(disagreements(outcome.evidence, outcome.nearest))}")
     shown = _row(outcome, outcome.contradiction)
     say("  the unit returned something else for")
     for line in operand_lines({n: x for n, x in shown.items() if n != "d"}):
@@ -318,3 +329,6 @@ def _print_nothing(outcome: Identification) -> None:
 
     fmt = interface.signature.d
     say(f"    d = {fmt.hex(d)} returned, {fmt.hex(evaluate(interface.design(outcome.nearest), operands))} expected")
+    near = neighbour(outcome)
+    if near is not None:
+        print_neighbour(outcome, near)

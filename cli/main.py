@@ -23,6 +23,7 @@ from mmaproof.cli.output import (
     EXIT_UNKNOWN,
     complain,
     discard,
+    notes,
 )
 
 
@@ -45,7 +46,8 @@ def _run(arguments: list[str] | None) -> int:
         from mmaproof.cli.application import app
 
         given = sys.argv[1:] if arguments is None else arguments
-        status = app(args=_with_values(given), prog_name="mmaproof", standalone_mode=False)
+        with notes():
+            status = app(args=_with_values(given), prog_name="mmaproof", standalone_mode=False)
         sys.stdout.flush()
     except (BrokenPipeError, SystemExit):
         # the reader of our output went away (the parser ends with SystemExit then, nothing else does): nothing is
@@ -71,7 +73,9 @@ def _status_of(error: Exception) -> int:
         return EXIT_INTERRUPTED
     status = EXIT_INPUT
     if hasattr(error, "format_message"):  # a usage error of the parser
-        complain(f"error: {error.format_message()} (see: mmaproof --help)")
+        from mmaproof.cli.usage import usage_message
+
+        complain(f"error: {usage_message(error)}")
     elif isinstance(error, TargetUnavailable | SolverNotInstalledError):
         complain(f"error: {error}")
         status = EXIT_UNKNOWN

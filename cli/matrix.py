@@ -16,6 +16,7 @@ from mmaproof.cli.compare import comparison_record, witness_vector
 from mmaproof.cli.executors import Dask, executors
 from mmaproof.cli.options import SOLVING, Json, Output, SolvingOptions, with_backend, with_solving
 from mmaproof.cli.output import EXIT_HOLDS, EXIT_UNKNOWN, complain, counted, print_json
+from mmaproof.cli.pictures import moved
 
 if TYPE_CHECKING:
     from mmaproof.cli.matrix_text import Matrix
@@ -52,8 +53,11 @@ def matrix(
         ),
     ] = None,
     dask: Dask = None,
+    figure: Annotated[
+        Path | None, typer.Option("--figure", metavar="FILE", help="Draw the classes: a .svg, .pdf or .png file.")
+    ] = None,
     picture: Annotated[
-        Path | None, typer.Option("--picture", metavar="FILE", help="Draw the classes: a .png or .svg file.")
+        Path | None, typer.Option("--picture", hidden=True, callback=moved("--picture", "--figure"))
     ] = None,
     output: Output = None,
     json: Json = False,
@@ -64,11 +68,11 @@ def matrix(
     their K. Designs that are all proved equivalent to each other form a class. A question that several pairs share is
     asked once. Answers are kept as they come: the same command after an interruption goes on where it was.
 
-    Exit status 0: every pair is decided; 3: some are unknown.
+    Exit status 0: every pair is decided, also where designs differ; 3: some are unknown.
     """
     from mmaproof.cli.matrix_picture import require_pictures
     from mmaproof.cli.matrix_text import Matrix, print_matrix
-    from mmaproof.designs.files import require_writable
+    from mmaproof.designs.files import make_way
     from mmaproof.verification.classes import groups_of
     from mmaproof.verification.matrix import compare_all, not_comparable, pairs_of
 
@@ -76,11 +80,9 @@ def matrix(
     designs = chosen(names or [], everything, architectures or [])
     solving = options.solving
     limits = options.limits
-    if picture is not None:
-        require_pictures(picture)
-    for path in (output, picture):
-        if path is not None:
-            require_writable(path)
+    if figure is not None:
+        require_pictures(figure)
+    make_way(output, figure)
     pairs = pairs_of(designs)
     with executors(dask, jobs) as (pool, at_once):
         answers = compare_all(designs, pool=pool, at_once=at_once, solving=solving, limits=limits, seed=options.seed)
@@ -94,21 +96,18 @@ def matrix(
     else:
         print_matrix(done)
         say_assumed(designs, indent="")
-    write_files(done, output, picture)
+    write_files(done, output, figure)
     return EXIT_UNKNOWN if done.counts["unknown"] else EXIT_HOLDS
 
 
 def chosen(names: Sequence[str], everything: bool, architectures: Sequence[str]) -> list[Design]:
     """Return the designs that are meant, each once. Raises InputError for fewer than two, DesignError."""
     from mmaproof.designs.catalogue import load_catalogue
-    from mmaproof.designs.errors import DesignError, InputError, did_you_mean
+    from mmaproof.designs.errors import InputError
     from mmaproof.rtl.meant import named_design
 
     catalogue = load_catalogue()
-    for name in architectures:
-        if name not in catalogue.architectures:
-            known = list(catalogue.architectures)
-            raise DesignError(f"unknown architecture {name!r}: one of {', '.join(known)}{did_you_mean(name, known)}")
+    architectures = [catalogue.architecture(x) for x in architectures]
     found = [d for d in catalogue.designs.values() if everything or d.architecture in architectures]
     unique = list({d.name: d for d in [*found, *map(named_design, names)]}.values())
     if len(unique) < 2:
@@ -117,8 +116,8 @@ def chosen(names: Sequence[str], everything: bool, architectures: Sequence[str])
     return unique
 
 
-def write_files(done: Matrix, output: Path | None, picture: Path | None) -> None:
-    """Write the vectors and the picture that were asked for, as far as there is something to write."""
+def write_files(done: Matrix, output: Path | None, figure: Path | None) -> None:
+    """Write the vectors and the figure that were asked for, as far as there is something to write."""
     from mmaproof.cli.matrix_picture import write_picture
     from mmaproof.generators.vectors import write_vectors
 
@@ -128,12 +127,12 @@ def write_files(done: Matrix, output: Path | None, picture: Path | None) -> None
             write_vectors(output, vectors)
         else:
             complain(f"note: {output} is not written: no vector was found")
-    if picture is not None:
+    if figure is not None:
         several = [g for g in done.groups if len(g.classes) > 1]
         if several:
-            write_picture(picture, several)
+            write_picture(figure, several)
         else:
-            complain(f"note: {picture} is not drawn: no two comparable designs are in different classes")
+            complain(f"note: {figure} is not drawn: no two comparable designs are in different classes")
 
 
 def vectors_of(done: Matrix) -> list[Vector]:

@@ -11,7 +11,6 @@ from mmaproof.cli.matrix_text import letters
 if TYPE_CHECKING:
     from mmaproof.verification.classes import Class, Group
 
-SUFFIXES = (".png", ".svg")
 COLOURS = {"equivalent": "#4477aa", "different": "#ee9955", "unknown": "#bbbbbb"}
 """verdict -> colour; people who do not see red or green can tell them apart too"""
 WORDS = {
@@ -25,14 +24,10 @@ WIDEST, LEGEND, CELL, LETTER, HEAD, GAP = 18.0, 6.5, 0.24, 0.07, 0.6, 0.35
 
 def require_pictures(path: Path) -> None:
     """Raise InputError if no picture can be drawn, or none with the suffix of ``path``."""
-    from mmaproof.designs.errors import InputError
+    from mmaproof.explain.figure import require_figure, require_matplotlib
 
-    if path.suffix.lower() not in SUFFIXES:
-        raise InputError(f"{path}: cannot be drawn: a picture ends in one of {', '.join(SUFFIXES)}")
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError as error:
-        raise InputError(f"matplotlib is not installed ({error}): pip install 'mmaproof[pictures]'") from error
+    require_figure(path)
+    require_matplotlib()
 
 
 def write_picture(path: Path, groups: Sequence[Group]) -> None:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 from rich.text import Text
 
-from mmaproof.cli.output import results, say, say_wrapped
+from mmaproof.cli.operands import runs
+from mmaproof.cli.output import say, say_table, say_wrapped
 
 if TYPE_CHECKING:
     from mmaproof.designs.design import Design
@@ -71,7 +72,7 @@ def print_table(done: Matrix, numbers: dict[str, int]) -> None:
     for x, number in numbers.items():
         row = ["·" if x == y else signs.get(frozenset((x, y)), "-") for y in numbers]
         table.add_row(*map(Text, (str(number), x, *row)))
-    results(max(map(len, numbers)) + 4 * (len(numbers) + 2)).print(table)
+    say_table(table, max(map(len, numbers)) + 4 * (len(numbers) + 2))
     say("= equal for all operands, proved; ≠ different; ? unknown; - not comparable")
 
 
@@ -177,20 +178,13 @@ def vector_text(
     ``most`` is how many products are shown. None means all.
     """
     a, b, c = formats[:3]
-    products = [f"{name} = {a.hex(x)}*{b.hex(y)}" for name, x, y in _runs(operands) if x or y]
+    products = [f"{name} = {a.hex(x)}*{b.hex(y)}" for name, x, y in runs(operands.a, operands.b) if x or y]
     shown = products[:most]
     texts = shown + ([f"and {len(products) - len(shown)} more"] if len(shown) < len(products) else [])
     if scale_format is not None:
         for name, scales in (("a", operands.scale_a), ("b", operands.scale_b)):
             texts.append(f"scales of {name} {','.join(map(scale_format.hex, scales))}")
     return ", ".join([*texts, f"c = {c.hex(operands.c)}"])
-
-
-def _runs(witness: Operands) -> Iterator[tuple[str, int, int]]:
-    """Yield runs of equal products: their name, such as p3 or p0..p2, and their elements of a and b."""
-    for (x, y), run in itertools.groupby(range(len(witness)), key=lambda k: (witness.a[k], witness.b[k])):
-        ks = list(run)
-        yield f"p{ks[0]}" if len(ks) == 1 else f"p{ks[0]}..p{ks[-1]}", x, y
 
 
 def _named(x: Comparison) -> str:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from mmaproof.designs.design import Design
     from mmaproof.designs.formats import Format
     from mmaproof.designs.operands import Operands
+
+X = TypeVar("X")
+
+MOST_WHOLE = 16
+"""Elements of a and b up to which operands are printed whole, and products of longer ones that are printed."""
 
 
 def parse_patterns(column: str, text: str, fmt: Format) -> tuple[int, ...]:
@@ -91,6 +97,30 @@ def operands_record(
     return record
 
 
-def operand_lines(record: dict[str, Any]) -> list[str]:
-    """Return a record of operands as lines that the options of `mmaproof run` take."""
-    return [f"{n} = {x if isinstance(x, str) else ','.join(x)}" for n, x in record.items()]
+def operand_lines(record: Mapping[str, Any], *, whole: bool = False) -> list[str]:
+    """Return a record of operands as lines that the options of `mmaproof run` take.
+
+    Of more than ``MOST_WHOLE`` elements, only the first products that are not 0*0 are shown, unless ``whole``.
+    """
+    if whole or len(record["a"]) <= MOST_WHOLE:
+        return [f"{n} = {x if isinstance(x, str) else ','.join(x)}" for n, x in record.items()]
+    products = [(name, x, y) for name, x, y in runs(record["a"], record["b"]) if int(x, 16) or int(y, 16)]
+    lines = [f"{name} = {x}*{y}" for name, x, y in products[:MOST_WHOLE]]
+    left = len(products) - len(lines)
+    lines.append(f"and {left} more products; --json shows all" if left else "all other elements are 0")
+    lines.append(f"c = {record['c']}")
+    for name in ("scale_a", "scale_b"):
+        scales = record.get(name, ())
+        if len(scales) <= MOST_WHOLE:
+            lines += [f"{name} = {','.join(scales)}"] * bool(scales)
+        else:
+            held = [f"{x} ({place})" for place, x, _ in runs(scales, scales, prefix="")]
+            lines.append(f"{name} = {', '.join(held[:MOST_WHOLE])}{', ...' * (len(held) > MOST_WHOLE)}")
+    return lines
+
+
+def runs(a: Sequence[X], b: Sequence[X], prefix: str = "p") -> Iterator[tuple[str, X, X]]:
+    """Yield runs of equal products: their name, such as p3 or p0..p2, and their elements of a and b."""
+    for (x, y), run in itertools.groupby(range(len(a)), key=lambda k: (a[k], b[k])):
+        ks = list(run)
+        yield prefix + (f"{ks[0]}" if len(ks) == 1 else f"{ks[0]}..{prefix}{ks[-1]}"), x, y

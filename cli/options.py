@@ -52,7 +52,7 @@ Where = Annotated[
     typer.Option(
         "--where",
         metavar="PRECONDITION",
-        help="Restrict a, b and c: finite, positive, normal, c=0, exponents=LO..HI. Repeatable.",
+        help="Restrict a, b and c: finite, positive, normal, exponents=LO..HI, c=0, a!=subnormal, c!=0x1. Repeatable.",
     ),
 ]
 Solver = Annotated[str, typer.Option("--solver", metavar="NAME", help="bitwuzla, cvc5 or z3.")]
@@ -87,6 +87,10 @@ Memory = Annotated[
 Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Seed of the search.", min=0)]
 Search = Annotated[
     bool, typer.Option("--search/--no-search", help="Look for a witness among random operands before solving.")
+]
+Simplify = Annotated[
+    str,
+    typer.Option("--simplify", metavar="TIME", help="How long the operands that were found are simplified at most."),
 ]
 NanCodes = Annotated[bool, typer.Option("--nan-codes", help="Two NaNs are equal only if their bits are.")]
 ZeroSigns = Annotated[bool, typer.Option("--ignore-zero-signs", help="+0 and -0 are equal results.")]

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import sys
 import textwrap
 import threading
-from collections.abc import Iterable, Iterator, Sized
+from collections.abc import Callable, Iterable, Iterator, Sized
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
+    from rich.table import Table
 
     from mmaproof.designs.design import Design
     from mmaproof.smt.solving.verdict import SolverIdentity
@@ -36,6 +38,14 @@ def results(width: int | None = None) -> Console:
     from rich.console import Console
 
     return Console(highlight=False, soft_wrap=False, width=width)
+
+
+def say_table(table: Table, width: int | None = None) -> None:
+    """Print a table of a result. Its lines end where their text ends, without the blanks up to the column's width."""
+    console = results(width)
+    with console.capture() as held:
+        console.print(table)
+    print("\n".join(line.rstrip() for line in held.get().splitlines()))
 
 
 def say(text: str) -> None:
@@ -67,6 +77,31 @@ def note(text: str) -> None:
             print(text, file=sys.stderr, flush=True)
         except OSError:
             discard(sys.stderr)
+
+
+@contextmanager
+def notes() -> Iterator[None]:
+    """Print what the library logs while the body runs to stderr, each line once."""
+    logger, handler = logging.getLogger("mmaproof"), _Notes(logging.WARNING)
+    logger.addHandler(handler)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+
+
+class _Notes(logging.Handler):
+    """Prints each message once."""
+
+    def __init__(self, level: int) -> None:
+        super().__init__(level)
+        self._said: set[str] = set()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        text = record.getMessage()
+        if text not in self._said:
+            self._said.add(text)
+            complain(text)
 
 
 def discard(stream: TextIO) -> None:
@@ -116,21 +151,24 @@ def counted(items: Iterable[X], what: str, total: int | None = None) -> Iterator
 
 
 @contextmanager
-def progress(what: str) -> Iterator[None]:
-    """Show ``what`` and the elapsed time on stderr while the body runs, after two seconds and if a person looks."""
+def progress(what: str) -> Iterator[Callable[[str], None]]:
+    """Show ``what`` and the elapsed time on stderr while the body runs, after two seconds and if a person looks.
+
+    The body may call what it is given, with what it does from then on.
+    """
     from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     console = Console(stderr=True)
     if not console.is_terminal:
-        yield
+        yield lambda _: None
         return
     bar = Progress(
         SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn(), console=console, transient=True
     )
-    bar.add_task(what, total=None)
+    task = bar.add_task(what, total=None)
     with _after_a_while(bar):
-        yield
+        yield lambda text: bar.update(task, description=f"{what}: {text}")
 
 
 @contextmanager

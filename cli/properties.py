@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from mmaproof.cli.options import Json
-from mmaproof.cli.output import print_json, results, say, say_wrapped
+from mmaproof.cli.output import print_json, results, say, say_table, say_wrapped
 
 if TYPE_CHECKING:
     from mmaproof.properties.property import Property
@@ -57,7 +57,7 @@ def print_table(chosen: Sequence[Property]) -> None:
         table.add_column(heading, width=width)
     for p in chosen:
         table.add_row(*map(Text, (p.name, p.statement, p.source)))
-    results(name + 4 + rest).print(table)
+    say_table(table, name + 4 + rest)
 
 
 def property_record(asked: Property) -> dict[str, Any]:

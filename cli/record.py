@@ -69,6 +69,7 @@ def record(
     Exit status 0: every row was answered; 3: some were not (what was answered is written), or TARGET is not there.
     """
     from mmaproof.designs.errors import InputError
+    from mmaproof.designs.files import make_way
     from mmaproof.generators.sources import read_rows
 
     if output is None:
@@ -86,6 +87,7 @@ def record(
     if len(groups) != 1:
         held = ", ".join(f"{len(x.batch)} for {x.design}" for x in groups)
         raise InputError(f"{source}: {held}: one recording is of one instruction, choose it with --design NAME")
+    make_way(output, read=[Path(source)])
     return _record_source(runner, groups[0], output, json)
 
 
@@ -112,13 +114,11 @@ def _target(text: str, timeout: str, design: str | None) -> _Runner:
 
 
 def _record_source(runner: _Runner, rows: Rows, output: Path, json: bool) -> int:
-    from mmaproof.designs.files import require_writable
     from mmaproof.hardware_replay.recorder import answered, provenance
     from mmaproof.hardware_replay.recordings import write_recording
 
     target = runner.target
     found = target.design_of(rows) or (runner.designs[0] if runner.designs else None)
-    require_writable(output)
     ran = target.run(rows)
     if ran.problem is not None:
         complain(f"error: {ran.problem}")

@@ -162,13 +162,13 @@ def import_text_files(
     """
     from mmaproof.designs.catalogue import find_design
     from mmaproof.designs.errors import InputError
-    from mmaproof.designs.files import require_writable
+    from mmaproof.designs.files import make_way
     from mmaproof.hardware_replay.khattak_mikaitis import find_text_files, provenance_of_text_files, read_text_files
     from mmaproof.hardware_replay.recordings import write_recording
 
     if output.suffix != ".npz":
         raise InputError(f"{output}: a recording ends in .npz")
-    require_writable(output)
+    make_way(output)
     found = find_text_files(sources, output_format)
     answers = read_text_files(found, zero_c=zero_c, design=None if design is None else find_design(design))
     about = provenance_of_text_files(found, answers, device=device, zero_c=zero_c)

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from mmaproof.cli.assumed import say_assumed
+from mmaproof.cli.differences import bit_lines
 from mmaproof.cli.operands import operand_lines, operands_record
-from mmaproof.cli.options import Instruction, Json, NanCodes, Silence, TargetName, target_of, with_backend
-from mmaproof.cli.output import EXIT_HOLDS, EXIT_INPUT, EXIT_REFUTED, EXIT_UNKNOWN, complain, print_json, results, say
+from mmaproof.cli.options import Instruction, Json, NanCodes, Silence, TargetName, Where, target_of, with_backend
+from mmaproof.cli.output import EXIT_HOLDS, EXIT_REFUTED, EXIT_UNKNOWN, complain, print_json, results, say
 
 if TYPE_CHECKING:
     from mmaproof.designs.design import Design
     from mmaproof.hardware_replay.answers import Answers
     from mmaproof.hardware_replay.replay import Mismatch, Replay
     from mmaproof.hardware_replay.target import Target
+    from mmaproof.properties.preconditions import Precondition
 
 
 def register(app: typer.Typer) -> None:
@@ -34,16 +37,18 @@ def replay(
     ] = None,
     design: Instruction = None,
     timeout: Silence = "30s",
+    where: Where = None,
     nan_codes: NanCodes = False,
     json: Json = False,
 ) -> int:
     """Run the operands of SOURCE on TARGET and compare with the outputs that SOURCE holds.
 
-    Exit status 0: every row is equal; 1: some differ; 2: SOURCE is malformed; 3: TARGET is not there, or rows were not
-    answered.
+    Of the rows that differ the simplest are shown. Exit status 0: every row is equal; 1: some differ; 2: SOURCE is
+    malformed, and nothing was run; 3: TARGET is not there, or rows were not answered.
     """
     from mmaproof.designs.errors import InputError, TargetUnavailable
     from mmaproof.hardware_replay.replay import replay as run_all
+    from mmaproof.properties.preconditions import parse_precondition
 
     try:
         runner = target_of(target, timeout, design)
@@ -52,8 +57,14 @@ def replay(
             raise InputError(f"{source}: no such file") from None
         raise
     rows = read_source(source, expect, runner)
+    meant = [parse_precondition(x) for x in where or ()]
+    if rows.problems:
+        more = f" (and {len(rows.problems) - 1} more lines like it)" if len(rows.problems) > 1 else ""
+        raise InputError(f"{rows.problems[0]}{more}: nothing was run")
+    if meant:
+        rows = rows.where(meant)
     report = run_all(rows.answers, runner, nan_codes=nan_codes)
-    for problem in (*rows.problems, *report.problems):
+    for problem in report.problems:
         complain(f"error: {problem}")
     about = _designs(rows.answers, runner)
     if json:
@@ -61,8 +72,6 @@ def replay(
     else:
         print_replay(source, runner, report)
         say_assumed(about, "the model that was run or expected")
-    if rows.problems:
-        return EXIT_INPUT
     if report.mismatches:
         return EXIT_REFUTED
     return EXIT_UNKNOWN if report.unanswered or report.problems or not report.rows else EXIT_HOLDS
@@ -87,6 +96,17 @@ class Rows:
     answers: list[Answers]
     problems: list[str]
     left_out: int
+
+    def where(self, preconditions: Sequence[Precondition]) -> Rows:
+        """Return the rows that satisfy every precondition. Raises InputError if there is none."""
+        from mmaproof.designs.errors import InputError
+        from mmaproof.properties.meant import meant_rows
+
+        held = [x.select(meant_rows(x.formats, x.batch, preconditions)) for x in self.answers]
+        held = [x for x in held if len(x.batch)]
+        if not held:
+            raise InputError(f"no row satisfies --where {' --where '.join(map(str, preconditions))}")
+        return replace(self, answers=held)
 
 
 def read_source(source: Path, expect: str | None, target: Target) -> Rows:
@@ -122,7 +142,7 @@ def replay_record(source: Path, target: Target, report: Replay, rows: Rows) -> d
         "rows": report.rows,
         "mismatches": report.mismatches,
         "unanswered": report.unanswered,
-        "problems": [*rows.problems, *report.problems],
+        "problems": list(report.problems),
         "expectations": {name: {"rows": n, "mismatches": m} for name, (n, m) in report.expectations.items()},
         "left_out": rows.left_out,
         "examples": [_example(x) for x in report.examples],
@@ -140,7 +160,7 @@ def _example(x: Mismatch) -> dict[str, Any]:
 
 
 def print_replay(source: Path, target: Target, report: Replay) -> None:
-    """Print the report for a person. The first mismatch is drawn on each of the two designs that is known."""
+    """Print the report for a person. The simplest mismatch is drawn on each of the two designs that is known."""
     say(f"{source} on {target.name}")
     say(f"  {report.rows} rows run, {report.mismatches} differ")
     if len(report.expectations) > 1:
@@ -151,8 +171,12 @@ def print_replay(source: Path, target: Target, report: Replay) -> None:
     for x in report.examples:
         shown = _example(x)
         say(f"  {x.label}: expected {shown['expected']}, returned {shown['returned']}")
+        for line in bit_lines(x.formats[3], {"expected": x.expected, "returned": x.returned}):
+            say(f"    {line}")
         for line in operand_lines(operands_record(x.formats, x.operands, x.scale_format)):
             say(f"    {line}")
+    if report.mismatches > len(report.examples):
+        say(f"  these are the simplest of {report.mismatches} rows")
     if report.examples and (designs := _drawn(report.examples[0])):
         from mmaproof.explain import explain
         from mmaproof.explain.text import Drawing

@@ -10,6 +10,7 @@ from mmaproof.cli.assumed import say_assumed
 from mmaproof.cli.operands import operands_record, parse_operands
 from mmaproof.cli.options import DesignName, Json, Length
 from mmaproof.cli.output import print_json, results, say
+from mmaproof.cli.pictures import Figure, Html, PictureFiles, Svg
 
 
 def register(app: typer.Typer) -> None:
@@ -32,29 +33,35 @@ def run(
     scale_b: Annotated[str | None, typer.Option("--scale-b", metavar="LIST", help="Those of b.")] = None,
     k: Length = None,
     explain: Annotated[bool, typer.Option("--explain", help="Draw what happens, bit by bit.")] = False,
+    html: Html = None,
+    svg: Svg = None,
+    figure: Figure = None,
     json: Json = False,
 ) -> None:
     """Compute d = c + sum a[k]*b[k] as a design does."""
+    from mmaproof.designs.files import make_way
     from mmaproof.explain import explain as explained
     from mmaproof.explain.text import Drawing
     from mmaproof.explain.values import pattern_value
     from mmaproof.rtl.meant import named_design
     from mmaproof.smt.evaluate import evaluate
 
+    files = PictureFiles(html, svg, figure)
+    files.require()
     found = named_design(design)
     operands = parse_operands(found, a, b, c, k, scale_a, scale_b)
+    make_way(*files.paths)
     result = evaluate(found, operands)
     d = found.d_format.hex(result)
+    record = {
+        "design": found.name,
+        "k": len(operands),
+        **operands_record(found.formats, operands, found.scale_format),
+        "d": d,
+    }
+    files.write(record, lambda: [("", explained([found], operands))])
     if json:
-        print_json(
-            {
-                "design": found.name,
-                "k": len(operands),
-                **operands_record(found.formats, operands, found.scale_format),
-                "d": d,
-            },
-            [found],
-        )
+        print_json(record, [found])
         return
     if explain:
         results().print(Drawing(explained([found], operands)))

@@ -9,7 +9,7 @@ import typer
 from rich.table import Table
 
 from mmaproof.cli.options import STORE_VARIABLE, Json, default_store
-from mmaproof.cli.output import EXIT_HOLDS, print_json, results, say, solver_record
+from mmaproof.cli.output import EXIT_HOLDS, print_json, say, say_table, solver_record
 
 if TYPE_CHECKING:
     from mmaproof.smt.solving.store import Store
@@ -89,4 +89,4 @@ def _print(record: dict[str, Any]) -> None:
     for x in record["answers"]:
         solver = x["solver"]
         table.add_row(solver["name"], solver["version"], x["outcome"], str(x["answers"]), f"{x['seconds']:.2f}")
-    results().print(table)
+    say_table(table)

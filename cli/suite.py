@@ -66,7 +66,7 @@ def suite(
 
     Exit status 0: every pair is proved equivalent, or separated by a vector; 3: some are neither.
     """
-    from mmaproof.designs.files import require_writable
+    from mmaproof.designs.files import make_way
     from mmaproof.generators.suite import suites
     from mmaproof.generators.vectors import write_vectors
     from mmaproof.verification.classes import groups_of
@@ -76,8 +76,7 @@ def suite(
     designs = chosen(names or [], everything, architectures or [])
     solving = options.solving
     limits = options.limits
-    if output is not None:
-        require_writable(output)
+    make_way(output)
     with executors(dask, jobs) as (pool, at_once):
         answers = compare_all(designs, pool=pool, at_once=at_once, solving=solving, limits=limits, seed=options.seed)
         with closing(answers):

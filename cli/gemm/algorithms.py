@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mmaproof.cli.options import Json
-from mmaproof.cli.output import print_json, results, say, say_wrapped
+from mmaproof.cli.output import print_json, say, say_table, say_wrapped
 
 if TYPE_CHECKING:
     from mmaproof.algorithms.algorithm import Algorithm
@@ -56,7 +56,7 @@ def _print_table(found: list[Algorithm]) -> None:
         table.add_column(column, no_wrap=column == "algorithm")
     for x in found:
         table.add_row(*map(Text, (x.name, x.what, x.source)))
-    results().print(table)
+    say_table(table)
 
 
 def _print_algorithm(algorithm: Algorithm) -> None:

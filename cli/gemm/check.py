@@ -8,6 +8,7 @@ import typer
 
 from mmaproof.cli.assumed import say_assumed
 from mmaproof.cli.explain import lemma_record, print_lemmas
+from mmaproof.cli.gemm.witnesses import print_witnesses, witness_record
 from mmaproof.cli.options import SOLVING, Explained, Json, Length, SolvingOptions, Where, with_backend, with_solving
 from mmaproof.cli.output import (
     EXIT_HOLDS,
@@ -22,8 +23,11 @@ from mmaproof.cli.output import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mmaproof.designs.plans import Plan
+    from mmaproof.properties.preconditions import Precondition
     from mmaproof.verification.gemm.check import GemmCheck
-    from mmaproof.verification.gemm.verdict import Witness
 
 EXIT_STATUS = {
     "holds": EXIT_HOLDS,
@@ -44,11 +48,11 @@ def check(
         str | None,
         typer.Argument(metavar="[QUESTION]", help="What to ask; without it the questions are listed."),
     ] = None,
-    algorithm: Annotated[
-        str | None,
+    names: Annotated[
+        list[str] | None,
         typer.Argument(
-            metavar="[ALGORITHM]",
-            help="A name that `mmaproof gemm algorithms` lists, with @parameter=value,... to change it.",
+            metavar="[ALGORITHM|PLAN...]",
+            help="A name that `mmaproof gemm algorithms` lists, with @parameter=value,... to change it; or plans.",
         ),
     ] = None,
     unit: Annotated[
@@ -64,24 +68,44 @@ def check(
     explained: Explained = False,
     json: Json = False,
 ) -> int:
-    """Find out what is exact, what overflows and what is lost in an algorithm on a unit.
+    """Find out what is exact, what overflows and what is lost in an algorithm on a unit, or what a plan depends on.
 
-    Exit status 0: found and proved; 1: what was stated (--where, --below) is violated, with a witness; 3: unknown.
+    The questions order and batch-invariance are about plans. Of the others, overflow takes a plan and needs --where
+    exponents=LO..HI, split and dropped are of the plan's algorithm, and exact-operands and slices take a plan that is
+    an algorithm alone. Exit status 0: found and proved; 1: it does not hold, or
+    what was stated (--where, --below) is violated, with a witness; 3: unknown.
     """
     from mmaproof.algorithms.catalogue import find_algorithm
+    from mmaproof.cli.gemm.check_plans import check_plan_question
+    from mmaproof.cli.gemm.check_slices import check_slices_of_units, is_of_units
+    from mmaproof.cli.gemm.planned import find_plan, is_plan, require_no_unit
     from mmaproof.designs.catalogue import find_design
+    from mmaproof.designs.errors import InputError
     from mmaproof.properties.preconditions import parse_precondition
     from mmaproof.verification.gemm.check import QUESTIONS, check_algorithm
+    from mmaproof.verification.gemm.plan_questions import PLAN_QUESTIONS
 
+    questions = QUESTIONS | PLAN_QUESTIONS
     if question is None:
         if json:
-            print_json({"questions": QUESTIONS})
+            print_json({"questions": questions})
         else:
-            for name, what in QUESTIONS.items():
-                say_wrapped(what, f"{name:<16}")
+            for name, what in questions.items():
+                say_wrapped(what, f"{name:<16}  ")
         return EXIT_HOLDS
+    meant = [parse_precondition(w) for w in where or ()]
+    if question in PLAN_QUESTIONS:
+        return check_plan_question(question, names or [], unit, k, meant, below, options, explained, json)
+    if question == "slices" and unit is None and is_of_units(names or []) and not any("|" in x for x in names or ()):
+        if k is not None or meant or below is not None:
+            raise InputError("slices of units take none of --k, --where and --below")
+        return check_slices_of_units(names or [], options, explained, json)
+    algorithm = names[0] if names and len(names) == 1 else None
+    if algorithm is not None and is_plan(algorithm):
+        require_no_unit(algorithm, unit)
+        return check_of_plan(question, find_plan(algorithm, None), k, meant, below, options, explained, json)
     if algorithm is None or unit is None:
-        missing = "an ALGORITHM" if algorithm is None else "--unit DESIGN"
+        missing = "one ALGORITHM" if algorithm is None else "--unit DESIGN"
         complain(f"error: {missing} is missing: mmaproof gemm check {question} ALGORITHM --unit DESIGN")
         return EXIT_INPUT
     found, design = find_algorithm(algorithm), find_design(unit)
@@ -94,16 +118,42 @@ def check(
             solver=solving,
             limits=options.limits,
             k=k,
-            where=[parse_precondition(w) for w in where or ()],
+            where=meant,
             below=below,
             budget=options.budget,
             seed=options.seed,
         )
+    return _shown(done, explained, json)
+
+
+def check_of_plan(
+    question: str,
+    plan: Plan,
+    k: int | None,
+    where: Sequence[Precondition],
+    below: int | None,
+    options: SolvingOptions,
+    explained: bool,
+    json: bool,
+) -> int:
+    """Ask a question about algorithms of a plan, print the answer, and return the exit status."""
+    from mmaproof.smt.solving.solving import Solving
+    from mmaproof.tolerances.plan_check import check_plan
+    from mmaproof.verification.means import Means
+
+    means = Means(Solving.of(options.solving), options.limits, options.budget, options.seed)
+    with progress(f"checking {question} of {plan.name}"):
+        done = check_plan(question, plan, means, k=k, where=where, below=below)
+    return _shown(done, explained, json)
+
+
+def _shown(done: GemmCheck, explained: bool, json: bool) -> int:
+    """Print an answer and return the exit status."""
     if json:
-        print_json(check_record(done), [design])
+        print_json(check_record(done), [done.unit])
     else:
         print_check(done, explained)
-        say_assumed([design])
+        say_assumed([done.unit])
     return EXIT_STATUS[verdict_of(done)]
 
 
@@ -132,20 +182,16 @@ def check_record(done: GemmCheck) -> dict[str, Any]:
     }
 
 
-def witness_record(witness: Witness) -> dict[str, Any]:
-    """Return a witness as JSON data."""
-    return {
-        "shows": witness.shows,
-        "numbers": [{"name": n.name, "format": n.fmt.name, "pattern": n.fmt.hex(n.pattern)} for n in witness.numbers],
-    }
+def _asked_of(done: GemmCheck) -> str:
+    """Return what was asked about: a plan names its unit itself."""
+    name = done.algorithm.name
+    return name if name.startswith(done.unit.name) else f"{name} on {done.unit.name}"
 
 
 def print_check(done: GemmCheck, explained: bool) -> None:
     """Print the answer for a person."""
-    from mmaproof.explain.values import pattern_value
-
     finding = done.finding
-    say(f"{verdict_of(done)}: {done.question} of {done.algorithm.name} on {done.unit.name}")
+    say(f"{verdict_of(done)}: {done.question} of {_asked_of(done)}")
     say_wrapped(finding.conclusion, "  ")
     where = "".join(f"where {p}; " for p in done.where)
     say(f"  {where}{done.seconds:.2f} s in all")
@@ -154,8 +200,4 @@ def print_check(done: GemmCheck, explained: bool) -> None:
     print_lemmas(finding.lemmas, finding.conclusion, whole=explained)
     if finding.reason is not None:
         say(f"  reason: {finding.reason}")
-    for witness in finding.witnesses:
-        say(f"  {witness.shows}:")
-        width = max(len(n.name) for n in witness.numbers)
-        for n in witness.numbers:
-            say(f"    {n.name:<{width}} = {n.fmt.hex(n.pattern)} = {pattern_value(n.fmt, n.pattern)}")
+    print_witnesses(finding.witnesses)

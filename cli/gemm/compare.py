@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mmaproof.cli.assumed import say_assumed
+from mmaproof.cli.bundle import BundleFolder, require_bundle
 from mmaproof.cli.explain import lemma_record
 from mmaproof.cli.gemm.options import AlgorithmName, Unit
 from mmaproof.cli.gemm.run import error_record, error_text
@@ -26,6 +27,7 @@ from mmaproof.cli.output import (
 from mmaproof.cli.version import tool_version
 
 if TYPE_CHECKING:
+    from mmaproof.algorithms.algorithm import Program
     from mmaproof.generators.vectors import Vector
     from mmaproof.verification.gemm.compare import ErrorComparison
 
@@ -49,7 +51,7 @@ def register(app: typer.Typer) -> None:
 def compare(
     first: AlgorithmName,
     second: AlgorithmName,
-    unit: Unit,
+    unit: Unit = None,
     second_unit: Annotated[
         str | None,
         typer.Option(
@@ -64,39 +66,66 @@ def compare(
     by: Annotated[
         str, typer.Option("--by", metavar="FACTOR", help="Ask for an error at least so many times as large: 8, 3/2.")
     ] = "1",
+    errors: Annotated[
+        bool, typer.Option("--errors", help="Of plans: ask for the larger error, not whether their bits are equal.")
+    ] = False,
     options: SolvingOptions = SOLVING,
     explain: Annotated[
         bool, typer.Option("--explain", help="Show the splits, each call of the unit, each addition outside it.")
     ] = False,
     output: Output = None,
+    bundle: BundleFolder = None,
     json: Json = False,
 ) -> int:
-    """Ask whether the FIRST algorithm ever has a larger absolute error than the SECOND, against the exact result.
+    """Ask whether two plans return the same bits, or whether the FIRST ever has a larger error than the SECOND.
 
-    Operands are finite fp32 numbers whose exact result is no larger than fp32's largest. Exit status 1: it has, on the
-    operands shown; 0: never (proved); 3: unknown or vacuous.
+    Two plans are compared bit for bit; with --errors, and algorithms always, by their absolute errors against the exact
+    result. For errors operands are finite and their exact result is no larger than the largest number of the result's
+    format. Exit status 1: they differ, or the error of the first is larger, on the operands shown; 0: equal, or never
+    larger (proved); 3: unknown or vacuous.
     """
     from mmaproof.algorithms.catalogue import find_algorithm
+    from mmaproof.algorithms.plans.program import PlanProgram
+    from mmaproof.cli.gemm.compare_plans import compare_bits
+    from mmaproof.cli.gemm.planned import find_plan, is_plan, require_no_unit, require_unit
     from mmaproof.designs.catalogue import find_design
-    from mmaproof.designs.files import require_writable
+    from mmaproof.designs.errors import InputError
+    from mmaproof.designs.files import make_way
     from mmaproof.generators.vectors import write_vectors
     from mmaproof.properties.preconditions import parse_precondition
     from mmaproof.verification.gemm.compare import compare_errors
 
     factor = parse_factor(by)
-    algorithms = find_algorithm(first), find_algorithm(second)
-    designs = [find_design(x) for x in (unit, second_unit or unit)]
-    if output is not None:
-        require_writable(output)
-    solving = options.solving
-    with progress(f"comparing {algorithms[0].name} and {algorithms[1].name}"):
+    meant = [parse_precondition(w) for w in where or ()]
+    if is_plan(first) and is_plan(second):
+        require_no_unit(first, unit or second_unit)
+    if (is_plan(first) or is_plan(second)) and not errors and factor == 1:
+        plans = find_plan(first, unit), find_plan(second, second_unit or unit)
+        require_bundle(bundle)
+        return compare_bits(plans, k, meant, options, explain, output, bundle, json)
+    if bundle is not None:
+        raise InputError("--bundle is for plans that are compared bit for bit: a bundle has no proofs about errors")
+    programs: list[Program] = []
+    designs = []
+    for text, name in ((first, unit), (second, second_unit or unit)):
+        if is_plan(text):
+            plan = find_plan(text, name)
+            programs.append(PlanProgram(plan))
+            designs.append(plan.unit)
+        else:
+            programs.append(find_algorithm(text))
+            designs.append(find_design(require_unit(text, name)))
+    solving, limits = options.solving, options.limits
+    make_way(output)
+    with progress(f"comparing {programs[0].name} and {programs[1].name}"):
         done = compare_errors(
-            *algorithms,
+            programs[0],
+            programs[1],
             designs[0],
             solver=solving,
-            limits=options.limits,
+            limits=limits,
             k=k,
-            where=[parse_precondition(w) for w in where or ()],
+            where=meant,
             by=factor,
             second_unit=designs[1],
             budget=options.budget,
@@ -146,12 +175,11 @@ def comparison_record(done: ErrorComparison) -> dict[str, Any]:
         "lemmas": [lemma_record(x) for x in answer.lemmas],
     }
     if answer.witness is not None:
-        d = question.formats[0]
         outcomes = done.outcomes
         record["witness"] = {
             **operands_record(question.formats, answer.witness, None),
             "exact": str(outcomes[0].exact),
-            "outputs": {x.algorithm.name: d.hex(x.d) for x in outcomes},
+            "outputs": {x.algorithm.name: x.algorithm.interface[3].hex(x.d) for x in outcomes},
             "errors": {x.algorithm.name: error_record(x) for x in outcomes},
         }
     return record
@@ -163,11 +191,10 @@ def witness_vector(done: ErrorComparison) -> Vector:
 
     if done.answer.witness is None:
         raise ValueError("there is no witness to write as a vector")
-    fmt = done.question.formats[0]
     (first, _), (second, _) = done.question.runs
     return Vector(
         done.answer.witness,
-        (fmt, fmt, fmt, fmt),
+        first.interface,
         {f"{x.algorithm.name} on {x.unit.name}": x.d for x in done.outcomes},
         why=f"{first.name} has a larger error than {second.name}",
         origin=done.answer.origin,
@@ -194,9 +221,10 @@ def print_comparison(done: ErrorComparison, explain: bool = False) -> None:
         return
     for line in operand_lines(operands_record(question.formats, answer.witness, None)):
         say(f"  {line}")
-    fmt, outcomes = question.formats[0], done.outcomes
+    outcomes = done.outcomes
     say(f"  exact = {exact(outcomes[0].exact)}")
     for x in outcomes:
+        fmt = x.algorithm.interface[3]
         say(f"  d = {fmt.hex(x.d)} = {pattern_value(fmt, x.d)}, error {error_text(x)}: {x.algorithm.name}")
     if explain:
         print_explanations(done)
@@ -204,13 +232,22 @@ def print_comparison(done: ErrorComparison, explain: bool = False) -> None:
 
 def print_explanations(done: ErrorComparison) -> None:
     """Print every operation of both algorithms on the witness."""
+    from mmaproof.algorithms.algorithm import Algorithm
     from mmaproof.algorithms.evaluate import trace
+    from mmaproof.algorithms.plans.evaluate import trace as trace_of_plan
+    from mmaproof.algorithms.plans.program import PlanProgram
     from mmaproof.cli.gemm.explain import explanation
 
     if done.answer.witness is None:
         raise ValueError("there is no witness to explain")
-    for algorithm, unit in done.question.runs:
+    for program, unit in done.question.runs:
         say("")
-        say(algorithm.name)
-        for line in explanation(trace(algorithm, unit, done.answer.witness)):
+        say(program.name)
+        if isinstance(program, Algorithm):
+            traced = trace(program, unit, done.answer.witness)
+        elif isinstance(program, PlanProgram):
+            traced = trace_of_plan(program.plan, done.answer.witness)
+        else:
+            raise TypeError(f"{program.name} is neither an algorithm nor a plan")
+        for line in explanation(traced):
             say(f"  {line}")

@@ -15,10 +15,12 @@ from mmaproof.cli.assumed import say_assumed
 from mmaproof.cli.executors import Dask, runner
 from mmaproof.cli.gemm.options import Unit
 from mmaproof.cli.options import SOLVING, Json, SolvingOptions, askable, with_backend, with_solving
-from mmaproof.cli.output import EXIT_HOLDS, EXIT_UNKNOWN, counted, print_json, progress, results, say, say_wrapped
+from mmaproof.cli.output import EXIT_HOLDS, EXIT_UNKNOWN, counted, print_json, progress, say, say_table, say_wrapped
+from mmaproof.cli.pictures import moved
 
 if TYPE_CHECKING:
     from mmaproof.designs.design import Design
+    from mmaproof.designs.plans import Plan
     from mmaproof.verification.gemm.bounds import Reference, StepProof
     from mmaproof.verification.gemm.error import Point
     from mmaproof.verification.gemm.matrices import Distribution
@@ -40,16 +42,16 @@ def error(
     names: Annotated[
         list[str],
         typer.Argument(
-            metavar="ALGORITHM...",
-            help="Names that `mmaproof gemm algorithms` lists, with @parameter=value,... to change one.",
+            metavar="ALGORITHM|PLAN...",
+            help="Names that `mmaproof gemm algorithms` lists, with @parameter=value,... to change one; or plans.",
             show_default=False,
         ),
     ],
-    unit: Unit,
     k: Annotated[
         str,
         typer.Option("--k", metavar="N[,N...]", help="Sizes of square matrices, the lengths of the dot products."),
     ],
+    unit: Unit = None,
     distribution: Annotated[
         str,
         typer.Option(
@@ -66,45 +68,61 @@ def error(
     columns: Annotated[int, typer.Option("--columns", metavar="N", min=1, help="Columns of B that are drawn.")] = 32,
     seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of the matrices.", min=0)] = 0,
     bound: Annotated[
-        bool, typer.Option("--bound/--no-bound", help="Compose the a-priori bound, of the proved bound of one step.")
+        bool, typer.Option("--bound/--no-bound", help="Show the proved bound of the errors: it takes a solver.")
     ] = True,
     options: SolvingOptions = SOLVING,
     dask: Dask = None,
-    output: Annotated[
+    figure: Annotated[
         Path | None,
-        typer.Option("-o", "--output", metavar="FILE", help="Draw error against N: a .png or .svg file."),
+        typer.Option("--figure", metavar="FILE", help="Draw error against N: a .svg, .pdf or .png file."),
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", hidden=True, callback=moved("-o", "--figure"))
     ] = None,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print lines of comma-separated values.")] = False,
     json: Json = False,
 ) -> int:
-    """Measure the errors of algorithms on random matrices, beside a bound that is proved.
+    """Measure the errors of algorithms or of plans on random matrices, beside a bound that is proved.
 
     Rows of A and columns of B are drawn, and their elements of C = A B computed as the algorithm does on the unit. The
-    bound holds for all operands of the sizes that are said, and for some units or sizes there is none: the output says
-    why. Exit status 3: whether one step of the unit is within its bound was not decided in time.
+    bound of an algorithm holds for all operands of the sizes that are said. That of a plan is the largest one of the
+    elements that are computed, as `mmaproof tolerance` has it; with two plans or more, the output says which has the
+    smaller one. For some units or sizes there is none: the output says why. Exit status 3: whether one step of the unit
+    is within its bound was not decided in time.
     """
     from mmaproof.algorithms.catalogue import find_algorithm
     from mmaproof.cli.gemm.error_picture import write_picture
+    from mmaproof.cli.gemm.planned import find_plan, is_plan, require_unit
     from mmaproof.cli.matrix_picture import require_pictures
     from mmaproof.designs.catalogue import find_design
     from mmaproof.designs.errors import InputError
-    from mmaproof.designs.files import require_writable
+    from mmaproof.designs.files import make_way
     from mmaproof.smt.solving.verdict import Status
-    from mmaproof.verification.gemm.bounds import prove_step
+    from mmaproof.verification.gemm.bounds import Reference, prove_step
     from mmaproof.verification.gemm.error import Task, points_of
     from mmaproof.verification.gemm.matrices import find_distribution
 
     if as_csv and json:
         raise InputError("--csv and --json are two forms of one output: leave one of them out")
-    algorithms, design = [find_algorithm(x) for x in names], find_design(unit)
     sizes, drawn, target = parse_sizes(k), find_distribution(distribution), parse_reference(reference)
+    if figure is not None:
+        require_pictures(figure)
+    if any(map(is_plan, names)):
+        if target.value != "exact":
+            raise InputError(f"--reference {reference}: plans are compared with the exact product of rounded operands")
+        plans = [find_plan(x, unit) for x in names]
+        make_way(figure)
+        shown, undecided = measured_plans(plans, sizes, drawn, (rows, columns), seed, options if bound else None)
+        _show("plans", drawn, Reference.ROUNDED, seed, None, shown, [x.unit for x in plans], as_csv, json)
+        if figure is not None:
+            write_picture(figure, shown, f"{drawn.what}, against the exact product")
+        return EXIT_UNKNOWN if undecided else EXIT_HOLDS
+    algorithms, design = [find_algorithm(x) for x in names], find_design(require_unit(names[0], unit))
     for algorithm in algorithms:
         algorithm.require(design)
     for n in sizes:
         design.padded_length(n)
-    if output is not None:
-        require_pictures(output)
-        require_writable(output)
+    make_way(figure)
     step = None
     if bound:
         solving = options.solving
@@ -117,17 +135,56 @@ def error(
     tasks = [Task(some, design, n, drawn.name, target, *shape) for n in sizes for some in together]
     with runner(dask) as run:
         points = [point for some in counted(run(points_of, tasks), "sizes", len(tasks)) for point in some]
-    if json:
-        print_json(error_record(design, drawn, target, seed, step, points), [design])
-    elif as_csv:
-        print_csv(design, drawn, target, seed, points)
-    else:
-        print_errors(design, drawn, target, seed, step, points)
-        say_assumed([design], indent="")
-    if output is not None:
-        write_picture(output, points, f"{design.name}, {drawn.what}, against {target.value}")
+    _show(design.name, drawn, target, seed, step, points, [design], as_csv, json)
+    if figure is not None:
+        write_picture(figure, points, f"{design.name}, {drawn.what}, against {target.value}")
     undecided = step is not None and step.answer is not None and step.answer.status is Status.UNKNOWN
     return EXIT_UNKNOWN if undecided else EXIT_HOLDS
+
+
+def measured_plans(
+    plans: Sequence[Plan],
+    sizes: Sequence[int],
+    drawn: Distribution,
+    shape: tuple[int, int],
+    seed: int,
+    options: SolvingOptions | None,
+) -> tuple[list[Point], bool]:
+    """Return the errors of plans at some sizes, and whether a bound was not decided in time.
+
+    Bounds are proved with ``options``, and left out where these are None.
+    """
+    from mmaproof.tolerances.measured import ProvedBounds
+    from mmaproof.verification.gemm.plan_error import measure_plans
+
+    bounds = None if options is None else ProvedBounds(options.solving, options.limits)
+    rows, columns = shape
+    found: list[Point] = []
+    with progress("measuring errors, and proving what steps lose"):
+        for n in sizes:
+            found += measure_plans(plans, n, drawn, rows=rows, columns=columns, seed=seed, bound_of=bounds)
+    return found, bounds is not None and bounds.undecided
+
+
+def _show(
+    name: str,
+    distribution: Distribution,
+    reference: Reference,
+    seed: int,
+    step: StepProof | None,
+    points: Sequence[Point],
+    units: Sequence[Design],
+    as_csv: bool,
+    json: bool,
+) -> None:
+    """Print the errors in the form that was asked for; ``name`` is the unit of algorithms, or "plans"."""
+    if json:
+        print_json(error_record(name, distribution, reference, seed, step, points), units)
+    elif as_csv:
+        print_csv(name, distribution, reference, seed, points)
+    else:
+        print_errors(name, distribution, reference, seed, step, points)
+        say_assumed(units, indent="")
 
 
 def parse_sizes(text: str) -> list[int]:
@@ -154,7 +211,7 @@ def parse_reference(text: str) -> Reference:
 
 
 def error_record(
-    unit: Design,
+    name: str,
     distribution: Distribution,
     reference: Reference,
     seed: int,
@@ -163,7 +220,7 @@ def error_record(
 ) -> dict[str, Any]:
     """Return the errors as one JSON object."""
     return {
-        "unit": unit.name,
+        "unit": name,
         "distribution": distribution.name,
         "reference": reference.value,
         "seed": seed,
@@ -196,12 +253,9 @@ def point_record(point: Point) -> dict[str, Any]:
     }
     if point.bound is not None:
         sizes, value = point.bound.sizes, point.bound.value
-        record |= {
-            "bound": None if value is None else rounded_up(value),
-            "a": rounded_up(sizes.a),
-            "b": rounded_up(sizes.b),
-            "reason": point.bound.reason,
-        }
+        record |= {"bound": None if value is None else rounded_up(value), "reason": point.bound.reason}
+        if sizes is not None:
+            record |= {"a": rounded_up(sizes.a), "b": rounded_up(sizes.b)}
     return record
 
 
@@ -224,18 +278,16 @@ CSV_FIELDS = (
 )
 
 
-def print_csv(
-    unit: Design, distribution: Distribution, reference: Reference, seed: int, points: Sequence[Point]
-) -> None:
+def print_csv(name: str, distribution: Distribution, reference: Reference, seed: int, points: Sequence[Point]) -> None:
     """Print the errors as comma-separated values, with a line of names."""
-    run = {"unit": unit.name, "distribution": distribution.name, "reference": reference.value, "seed": seed}
+    run = {"unit": name, "distribution": distribution.name, "reference": reference.value, "seed": seed}
     writer = csv.DictWriter(sys.stdout, CSV_FIELDS, extrasaction="ignore", lineterminator="\n")
     writer.writeheader()
     writer.writerows({**run, **point_record(x)} for x in points)
 
 
 def print_errors(
-    unit: Design,
+    name: str,
     distribution: Distribution,
     reference: Reference,
     seed: int,
@@ -246,7 +298,7 @@ def print_errors(
     from rich.table import Table
     from rich.text import Text
 
-    say(f"{unit.name}, against {MEANINGS[reference.value]}")
+    say(f"{name}, against {MEANINGS[reference.value]}")
     parts = sorted({(x.n, x.rows, x.columns) for x in points})
     elements = ", ".join(f"{rows} x {columns} of {n} x {n}" for n, rows, columns in parts)
     say_wrapped(f"{distribution.what}, c = 0, seed {seed}; elements: {elements}", "  ")
@@ -258,10 +310,10 @@ def print_errors(
         numbers = [None if x.largest is None else float(x.largest), x.mean, x.relative, x.ulps, x.bias]
         cells = ["-" if v is None else f"{v:.2g}" for v in numbers]
         table.add_row(*map(Text, (x.algorithm.name, str(x.n), *cells, "-" if bound is None else up(bound))))
-    results().print(table)
+    say_table(table)
     say_wrapped(
         "largest, mean: of |d - reference|; relative: largest part of sum |a||b|; ulps: median, of the reference in "
-        "fp32; bias: mean of d - reference",
+        "the format of d; bias: mean of d - reference",
         "  ",
     )
     for x in points:
@@ -272,11 +324,12 @@ def print_errors(
         say_wrapped(f"{step.reason}, {step.seconds:.2f} s" if step.answer is not None else step.reason, "  ")
         for x in points:
             print_bound(x, reference)
+    print_proved_bounds(points)
 
 
 def print_bound(point: Point, reference: Reference) -> None:
     """Print the bound of an algorithm at one size as a tolerance, rounded up, or why there is none."""
-    if point.bound is None:
+    if point.bound is None or point.bound.sizes is None:
         return
     name, sizes, value = point.algorithm.name, point.bound.sizes, point.bound.value
     if value is None:
@@ -285,6 +338,30 @@ def print_bound(point: Point, reference: Reference) -> None:
     operands = f"|a| <= {size(sizes.a)}, |b| <= {size(sizes.b)}, c = 0, K = {point.n}"
     part = up(value / (point.n * sizes.a * sizes.b))
     say(f"  |d - {reference.value}| <= {up(value)} for {operands}: {name} ({part} of K |a| |b| at these sizes)")
+
+
+def print_proved_bounds(points: Sequence[Point]) -> None:
+    """Print the bounds of plans as multiples of the largest errors, by what they are proved, and which are smaller."""
+    from mmaproof.tolerances.measured import tighter
+
+    bounded = [x for x in points if x.bound is not None and x.bound.sizes is None]
+    for x in bounded:
+        bound, name = x.bound, f"{x.algorithm.name}, N = {x.n}"
+        if bound is None or bound.value is None:
+            say_wrapped(f"no bound for {name}: {None if bound is None else bound.reason}", "  ")
+        elif x.largest:
+            times = float(bound.value / x.largest)
+            say_wrapped(f"{name}: the bound is {times:.3g} times the largest error (proved: {bound.reason})", "  ")
+        else:
+            say_wrapped(f"{name}: no error was found (the bound is proved: {bound.reason})", "  ")
+    for n in dict.fromkeys(x.n for x in bounded):
+        first, *others = (x for x in bounded if x.n == n)
+        for other in others:
+            if first.bound is None or other.bound is None or None in (first.bound.value, other.bound.value):
+                continue
+            below, above, same = tighter(first, other)
+            text = f"smaller for {below} elements, larger for {above}, the same for {same}"
+            say_wrapped(f"N = {n}: the bound of {first.algorithm.name} against {other.algorithm.name}: {text}", "  ")
 
 
 def up(x: Fraction) -> str:

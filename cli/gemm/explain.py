@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from math import prod
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -59,17 +60,20 @@ def _call(step: Step[int]) -> Iterator[str]:
     """Yield the products of a call of the unit that are not zero, c, the exact sum, and what is returned."""
     from mmaproof.explain.values import exact
 
-    a, b, (c,) = step.operands
+    a, b, (c,), *scales = step.operands
+    size = (step.unit.block if step.unit is not None else None) or len(a)
     total: Fraction | None = _value(c)
     for k, (x, y) in enumerate(zip(a, b, strict=True)):
-        first, second = _value(x), _value(y)
-        if first is None or second is None or total is None:
+        factors = [x, y, *(of[k // size] for of in scales)]
+        values = [v for v in map(_value, factors) if v is not None]
+        spelled = " * ".join(map(_number, factors))
+        if len(values) < len(factors) or total is None:
             total = None
-            yield f"p{k}  {_number(x)} * {_number(y)}"
+            yield f"p{k}  {spelled}"
             continue
-        total += first * second
-        if first and second:
-            yield f"p{k}  {_number(x)} * {_number(y)} = {exact(first * second)}"
+        total += prod(values, start=Fraction(1))
+        if all(values):
+            yield f"p{k}  {spelled} = {exact(prod(values, start=Fraction(1)))}"
     yield f"c   {_number(c)}"
     d = _value(step.result)
     if total is not None and d is not None:

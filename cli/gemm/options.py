@@ -9,11 +9,13 @@ import typer
 AlgorithmName = Annotated[
     str,
     typer.Argument(
-        metavar="ALGORITHM",
-        help="A name that `mmaproof gemm algorithms` lists, with @parameter=value,... to change it.",
+        metavar="ALGORITHM|PLAN",
+        help="A name that `mmaproof gemm algorithms` lists, with @parameter=value,... to change it; or a plan: "
+        "a preset of `mmaproof gemm plans`, a unit and settings ('UNIT | split-k=4'), or a TOML file.",
         show_default=False,
     ),
 ]
 Unit = Annotated[
-    str, typer.Option("--unit", metavar="DESIGN", help="The unit that the algorithm calls.", show_default=False)
+    str | None,
+    typer.Option("--unit", metavar="DESIGN", help="The unit that an algorithm calls.", show_default=False),
 ]

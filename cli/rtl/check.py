@@ -20,6 +20,7 @@ from mmaproof.cli.options import (
     with_solving,
 )
 from mmaproof.cli.output import progress
+from mmaproof.cli.pictures import Figure, Html, PictureFiles, Svg
 from mmaproof.cli.rtl.junit import Case, write_junit
 from mmaproof.cli.rtl.options import Junit, UnitPath
 
@@ -45,6 +46,9 @@ def check(
     picture: Annotated[bool, typer.Option("--picture/--no-picture", help="Draw the runs.")] = False,
     explained: Explained = False,
     output: Output = None,
+    html: Html = None,
+    svg: Svg = None,
+    figure: Figure = None,
     junit: Junit = None,
     json: Json = False,
 ) -> int:
@@ -55,32 +59,32 @@ def check(
 
     Exit status 0: it holds (proved); 1: it is violated (the runs that show it are printed); 3: unknown or vacuous.
     """
-    from mmaproof.designs.files import require_writable
+    from mmaproof.designs.files import make_way
     from mmaproof.properties.library import find_property
     from mmaproof.properties.preconditions import parse_precondition
     from mmaproof.rtl.meant import in_one_pass, read_meant
     from mmaproof.verification.netlist_properties import check_netlist
 
     found = find_property(asked)
-    for file in (output, junit):
-        if file is not None:
-            require_writable(file)
+    files = PictureFiles(html, svg, figure)
+    files.require()
+    solving, limits = options.solving, options.limits
+    make_way(output, junit, *files.paths, read=[path])
     with progress(f"elaborating {path}"):
         unit, meant = read_meant(path)
-    solving = options.solving
     with progress(f"checking {found.name} on {unit.design.name}"):
         done = check_netlist(
             found,
             unit.design,
             None if meant is None else in_one_pass(unit.design, meant),
             solver=solving,
-            limits=options.limits,
+            limits=limits,
             k=k,
-            where=[parse_precondition(w) for w in where or ()],
+            where=[parse_precondition(w) for w in (*unit.where, *(where or ()))],
             budget=options.budget,
             seed=options.seed,
         )
-    report(done, picture=picture, explained=explained, output=output, json=json)
+    report(done, picture=picture, explained=explained, output=output, files=files, json=json)
     if junit is not None:
         write_junit(junit, [_case(done)])
     return EXIT_STATUS[done.verdict]
@@ -90,7 +94,7 @@ def _case(done: Check) -> Case:
     lines = [] if done.finding.reason is None else [done.finding.reason]
     for number, run in enumerate(done.finding.runs, start=1):
         lines.append(f"run {number} of {run.design.name}")
-        lines += operand_lines(operands_record(run.design.formats, run.operands, run.design.scale_format))
+        lines += operand_lines(operands_record(run.design.formats, run.operands, run.design.scale_format), whole=True)
         lines.append(f"d = {run.design.d_format.hex(run.d)}")
     name = f"{done.asked.name} of {done.design.name}"
     return Case("mmaproof.rtl.check", name, done.seconds, done.verdict, done.verdict == "holds", tuple(lines))

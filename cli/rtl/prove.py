@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from mmaproof.cli.assumed import say_assumed
-from mmaproof.cli.compare import witness_vector
+from mmaproof.cli.bundle import BundleFolder, bundled, require_bundle, say_bundle
+from mmaproof.cli.compare import pictures_of, witness_vector
 from mmaproof.cli.explain import lemma_record, print_lemmas
 from mmaproof.cli.operands import operand_lines, operands_record
 from mmaproof.cli.options import (
@@ -18,6 +20,7 @@ from mmaproof.cli.options import (
     Length,
     NanCodes,
     Output,
+    Simplify,
     SolvingOptions,
     Where,
     ZeroSigns,
@@ -36,6 +39,7 @@ from mmaproof.cli.output import (
     say_wrapped,
     solver_record,
 )
+from mmaproof.cli.pictures import Figure, Html, PictureFiles, Svg
 from mmaproof.cli.rtl.junit import Case, write_junit
 from mmaproof.cli.rtl.options import Junit, UnitPath
 
@@ -87,62 +91,78 @@ def prove(
     nan_codes: NanCodes = False,
     ignore_zero_signs: ZeroSigns = False,
     options: SolvingOptions = SOLVING,
+    simplify: Simplify = "5s",
     simulate: Annotated[
         bool, typer.Option("--simulate/--no-simulate", help="Replay a witness on the sources in a simulator.")
     ] = True,
     picture: Annotated[bool, typer.Option("--picture/--no-picture", help="Draw the witness bit by bit.")] = True,
     explained: Explained = False,
     output: Output = None,
+    html: Html = None,
+    svg: Svg = None,
+    figure: Figure = None,
     junit: Junit = None,
+    bundle: BundleFolder = None,
     json: Json = False,
 ) -> int:
     """Decide whether a unit returns what a design returns, for all operands.
 
     Exit status 0: equal (proved); 1: different (operands are shown, and replayed on the sources in a simulator where
-    one is installed); 3: unknown or vacuous.
+    one is installed); 3: unknown or vacuous, or proved in a way that --bundle cannot write.
     """
     from mmaproof.designs.errors import InputError
-    from mmaproof.designs.files import require_writable
+    from mmaproof.designs.files import make_way
     from mmaproof.generators.vectors import write_vectors
     from mmaproof.properties.preconditions import parse_precondition
     from mmaproof.rtl.meant import in_one_pass, read_meant
+    from mmaproof.smt.solving.limits import parse_seconds
     from mmaproof.verification.compare import compare
 
-    for file in (output, junit):
-        if file is not None:
-            require_writable(file)
+    require_bundle(bundle)
+    files = PictureFiles(html, svg, figure)
+    files.require()
+    solving, limits, simplifying = options.solving, options.limits, parse_seconds(simplify)
+    make_way(output, junit, *files.paths, read=[path])
     with progress(f"elaborating {path}"):
         unit, meant = read_meant(path, design)
     if meant is None:
         raise InputError(f"{path}: what is it meant to be? Name a design, here or in the file: design = ...")
     asked = in_one_pass(unit.design, meant) if k is None else meant
-    solving = options.solving
-    with progress(f"proving {unit.design.name} equal to {meant.name}"):
+    with progress(f"proving {unit.design.name} equal to {meant.name}") as told:
         answer = compare(
             unit.design,
             asked,
             solver=solving,
-            limits=options.limits,
+            limits=limits,
             k=k,
-            where=[parse_precondition(w) for w in where or ()],
+            where=[parse_precondition(w) for w in (*unit.where, *(where or ()))],
             nan_codes=nan_codes,
             zero_signs=not ignore_zero_signs,
             budget=options.budget,
             seed=options.seed,
+            simplifying=simplifying,
+            told=told,
         )
     proof = Proof(unit, meant, answer, _on_sources(unit, answer) if simulate else None, _nets(unit, answer))
     record = proof_record(proof)
+    claim = f"{unit.design.name} returns the d of {meant.name} for all operands"
+    status, written = bundled(
+        bundle, {claim: answer}, claim, [asked, unit.design], options, EXIT_STATUS[record["verdict"]]
+    )
+    record |= written
+    files.write(record, lambda: pictures_of(answer))
     if json:
         print_json(record, answer.question.designs)
     else:
         print_proof(proof, picture, explained)
+        say_bundle(written)
     if output is not None and answer.witness is not None:
         write_vectors(output, [witness_vector(answer)])
     elif output is not None:
         complain(f"note: {output} is not written: no vector was found")
     if junit is not None:
         write_junit(junit, [_test_case(record)])
-    return EXIT_STATUS[record["verdict"]]
+    return status
 
 
 def _on_sources(unit: RtlUnit, answer: Comparison) -> SourceRun | None:
@@ -152,9 +172,20 @@ def _on_sources(unit: RtlUnit, answer: Comparison) -> SourceRun | None:
     from mmaproof.hardware_replay.rtl_simulator import run_sources
     from mmaproof.smt.evaluate import evaluate
 
+    free = _values_of_unknown(unit, answer)
     with progress("replaying the witness on the sources"):
-        # a simulator takes no values for unknown bits, and zero for inputs that are free
+        if free and unit.file.clock is None and all(name.startswith("free ") for name in free):
+            return run_sources(unit, answer.witness, answer.outputs[unit.design.name], free=free)
+        # a simulator takes no values for unknown bits, and one for all clock cycles of an input that is free
         return run_sources(unit, answer.witness, evaluate(unit.design, answer.witness))
+
+
+def _values_of_unknown(unit: RtlUnit, answer: Comparison) -> dict[str, int]:
+    """Return the values of bits that may have any value, in a witness, by their names; those that are not zero."""
+    # the name of a symbol has the run of the semantics and the pass of the unit before that of the bit
+    one_pass = answer.question.k == unit.design.k
+    places = re.compile(r"unknown\.\d+\.(?:0\.)?(.*):\d+" if one_pass else r"unknown\.\d+\.(.*):\d+")
+    return {places.sub(r"\1", name): value for name, value in answer.unknown.items()}
 
 
 def _nets(unit: RtlUnit, answer: Comparison) -> tuple[DifferingNet, ...]:
@@ -197,7 +228,8 @@ def proof_record(proof: Proof) -> dict[str, Any]:
             "nets": [_net_record(x) for x in proof.nets],
         }
         if answer.unknown:
-            record["witness"]["unknown_bits"] = {name: f"{value:x}" for name, value in answer.unknown.items()}
+            held = _values_of_unknown(unit, answer)
+            record["witness"]["unknown_bits"] = {name: f"{value:x}" for name, value in held.items()}
     return record
 
 
@@ -261,8 +293,10 @@ def _print_witness(proof: Proof, picture: bool, explained: bool) -> None:
         raise ValueError("there is no witness to print")
     for line in operand_lines(operands_record(question.formats, answer.witness, question.scale_format)):
         say(f"  {line}")
-    for name, value in answer.unknown.items():
-        say(f"  where the unknown bits {name} are {value:x}")
+    if unit.report.unknown:
+        held = [f"{name} = {value:x}" for name, value in _values_of_unknown(unit, answer).items()]
+        others = f"all {'other ' * bool(held)}bits that may have any value = 0"
+        say_wrapped(", ".join([*held, others]), "  where ")
     fmt = unit.design.d_format
     for name, d in answer.outputs.items():
         say(f"  d = {fmt.hex(d)} = {pattern_value(fmt, d)} on {name}")
@@ -298,7 +332,7 @@ def _test_case(record: dict[str, Any]) -> Case:
     if "witness" in record:
         witness = record["witness"]
         others = ("outputs", "unknown_bits", "simulator", "nets")
-        lines += operand_lines({n: x for n, x in witness.items() if n not in others})
+        lines += operand_lines({n: x for n, x in witness.items() if n not in others}, whole=True)
         lines += [f"d = {d} on {who}" for who, d in witness["outputs"].items()]
         lines += [f"net {x['net']} differs: model {x['model']}, RTL {x['rtl']}" for x in witness["nets"][:1]]
     return Case("mmaproof.rtl.prove", name, record["seconds"], verdict, verdict == "equal", tuple(lines))

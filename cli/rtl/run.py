@@ -32,6 +32,7 @@ def run(
     json: Json = False,
 ) -> None:
     """Compute d = c + sum a[k]*b[k] as the netlist of a unit does."""
+    from mmaproof.designs.errors import InputError
     from mmaproof.explain.values import pattern_value
     from mmaproof.rtl.meant import in_one_pass, read_meant
     from mmaproof.smt.evaluate import evaluate
@@ -40,6 +41,8 @@ def run(
         unit, meant = read_meant(path)
     design = unit.design
     operands = parse_operands(design, a, b, c, None, scale_a, scale_b)
+    if not unit.file.adds_c and operands.c:
+        raise InputError(f"{path}: the unit has no c: --c 0x0 is what it is given")
     d = {"d": evaluate(design, operands)}
     if meant is not None and meant.formats == design.formats:
         d["model"] = evaluate(in_one_pass(design, meant), operands)

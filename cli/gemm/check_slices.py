@@ -1,0 +1,113 @@
+"""`mmaproof gemm check slices UNIT...`: slices of units, and how long their exact sums are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from mmaproof.cli.assumed import say_assumed
+from mmaproof.cli.explain import lemma_record, print_lemmas
+from mmaproof.cli.gemm.witnesses import print_witnesses, witness_record
+from mmaproof.cli.output import EXIT_HOLDS, EXIT_UNKNOWN, print_json, progress, say, say_table, say_wrapped
+
+if TYPE_CHECKING:
+    from mmaproof.cli.options import SolvingOptions
+    from mmaproof.designs.design import Design
+    from mmaproof.verification.gemm.verdict import AlgorithmVerdict
+
+CATALOGUE = "catalogue"
+"""The name of all units of the catalogue."""
+
+
+def is_of_units(names: Sequence[str]) -> bool:
+    """Return whether names are units, which have a slash, or all of the catalogue."""
+    return bool(names) and all("/" in x or x == CATALOGUE for x in names)
+
+
+def check_slices_of_units(names: Sequence[str], options: SolvingOptions, explained: bool, json: bool) -> int:
+    """Find the slices of some units, print them, and return the exit status."""
+    from mmaproof.smt.solving.solving import Solving
+    from mmaproof.smt.solving.verdict import Status
+    from mmaproof.verification.gemm.unit_slices import check_unit_slices
+    from mmaproof.verification.gemm.verdict import Asked
+    from mmaproof.verification.means import Means
+
+    units = _units(names)
+    solving = Solving.of(options.solving)
+    found: list[tuple[Design, AlgorithmVerdict]] = []
+    known: dict[Any, AlgorithmVerdict] = {}
+    for unit in units:
+        # units of several architectures add alike
+        alike = (unit.signature, unit.chain, unit.step, unit.k)
+        if alike not in known:
+            with progress(f"slices of {unit.name}"):
+                means = Means(solving, options.limits, options.budget, options.seed)
+                known[alike] = check_unit_slices(unit, Asked(means))
+        found.append((unit, known[alike]))
+    if json:
+        print_json({"question": "slices", "units": [_record(*x) for x in found]}, units)
+    elif len(found) == 1:
+        _print(*found[0], explained)
+    else:
+        _print_table(found)
+    if not json:
+        say_assumed(units)
+    return EXIT_HOLDS if all(x.status is Status.PROVED for _, x in found) else EXIT_UNKNOWN
+
+
+def _units(names: Sequence[str]) -> list[Design]:
+    """Return the units; of the catalogue those that differ in what they add."""
+    from mmaproof.designs.catalogue import find_design, load_catalogue
+
+    if CATALOGUE not in names:
+        return [find_design(x) for x in names]
+    found: dict[Any, Design] = {}
+    for unit in load_catalogue().designs.values():
+        found.setdefault((unit.architecture, unit.signature, unit.chain, unit.step), unit)
+    return list(found.values())
+
+
+def _word(verdict: AlgorithmVerdict) -> str:
+    from mmaproof.verification.check import WORDS
+
+    return WORDS[verdict.status]
+
+
+def _record(unit: Design, verdict: AlgorithmVerdict) -> dict[str, Any]:
+    return {
+        "unit": unit.name,
+        "verdict": _word(verdict),
+        "conclusion": verdict.conclusion,
+        "values": dict(verdict.values),
+        "witnesses": [witness_record(w) for w in verdict.witnesses],
+        "reason": verdict.reason,
+        "lemmas": [lemma_record(x) for x in verdict.lemmas],
+    }
+
+
+def _print(unit: Design, verdict: AlgorithmVerdict, explained: bool) -> None:
+    say(f"{_word(verdict)}: slices of {unit.name}")
+    say_wrapped(verdict.conclusion, "  ")
+    for line in verdict.details:
+        say_wrapped(line, "  ")
+    print_lemmas(verdict.lemmas, verdict.conclusion, whole=explained)
+    if verdict.reason is not None:
+        say_wrapped(f"reason: {verdict.reason}", "  ")
+    print_witnesses(verdict.witnesses)
+
+
+def _print_table(found: Sequence[tuple[Design, AlgorithmVerdict]]) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False)
+    for column in ("unit", "exact up to", "bits", "K", "inexact at K"):
+        table.add_column(column, justify="left" if column == "unit" else "right", no_wrap=column == "unit")
+    for unit, verdict in found:
+        values = verdict.values
+        cells = ["-", "-", "-", verdict.reason or ""]
+        if values:
+            bits = str(values["bits"])
+            cells = [str(values["most"]), bits, str(values["longest"][bits]), str(values["inexact_at"][bits])]
+        table.add_row(*map(Text, (unit.name, *cells)))
+    say_table(table)

@@ -1,0 +1,284 @@
+"""`mmaproof gemm identify`: which plan describes a kernel that multiplies matrices."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from mmaproof.cli.options import Json, Seed, with_backend
+from mmaproof.cli.output import EXIT_HOLDS, EXIT_REFUTED, EXIT_UNKNOWN, complain, print_json, progress, say, say_wrapped
+
+if TYPE_CHECKING:
+    from mmaproof.designs.formats import Format
+    from mmaproof.designs.plans import Plan
+    from mmaproof.generators.kernels.outcome import Difference, Finding, Outcome
+    from mmaproof.hardware_replay.matrix_target import Product
+    from mmaproof.hardware_replay.matrix_targets import RecordedProduct
+
+SHOWN = 6
+"""Plans of a list that are printed."""
+_LEADS = {
+    "equal": "  equal for all operands, proved: ",
+    "different": "  agrees with this product, and differs for other operands: ",
+    "open": "  agrees as well, not proved the same: ",
+}
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to ``app``."""
+    app.command("identify")(with_backend(identify))
+
+
+def _size(name: str, what: str) -> Any:
+    return typer.Option(name, metavar="N", min=1, help=what, show_default=False)
+
+
+def identify(
+    target: Annotated[
+        str,
+        typer.Argument(
+            metavar="TARGET",
+            help="python:MODULE:FUNCTION, process:COMMAND, or files:A.npy,B.npy,D.npy.",
+            show_default=False,
+        ),
+    ],
+    interface: Annotated[
+        str,
+        typer.Option(
+            "--interface", metavar="D.A.B", help="Formats as in names of instructions: f32.f32.f32, f32.bf16.bf16."
+        ),
+    ] = "f32.f32.f32",
+    m: Annotated[int | None, _size("--m", "Rows of a and d.")] = None,
+    n: Annotated[int | None, _size("--n", "Columns of b and d.")] = None,
+    k: Annotated[int | None, _size("--k", "Columns of a and rows of b.")] = None,
+    plans: Annotated[
+        list[str] | None, typer.Option("--plan", metavar="PLAN", help="A plan to be tried first.", show_default=False)
+    ] = None,
+    seed: Seed = 0,
+    timeout: Annotated[
+        str, typer.Option("--timeout", metavar="TIME", help="For the search, without the validation: 60s, 5m.")
+    ] = "2m",
+    validate: Annotated[
+        int, typer.Option("--validate", metavar="N", min=1, help="Outputs of the validation with fresh operands.")
+    ] = 1_000_000,
+    silence: Annotated[
+        str, typer.Option("--silence", metavar="TIME", help="How long a process may take for one product.")
+    ] = "60s",
+    json: Json = False,
+) -> int:
+    """Find out how a kernel multiplies matrices: in which order it adds, in which blocks of k, and on which unit.
+
+    Masked operands show the order of additions as a tree. Plans that have this tree are compared with what the kernel
+    returned, and the simplest one that agrees is validated on fresh operands. Files are one recorded product: plans of
+    a list are compared with it. Exit status 0: a plan was found that agrees with everything; 1: none was found;
+    3: time ran out, the kernel did not answer or answers differently each time, or the product is recorded.
+    """
+    from mmaproof.designs.plans import read_plan
+    from mmaproof.hardware_replay.matrix_targets import RecordedProduct, find_matrix_target
+    from mmaproof.smt.solving.limits import parse_seconds
+
+    formats = _formats(interface)
+    given = [read_plan(x) for x in plans or ()]
+    found = find_matrix_target(target, parse_seconds(silence))
+    seconds = parse_seconds(timeout)
+    with progress("identifying"):
+        if isinstance(found, RecordedProduct):
+            outcome = _recorded(found, formats, (m, n, k), seconds, given, seed)
+        else:
+            from mmaproof.generators.kernels.asked import Asked
+            from mmaproof.generators.kernels.identify import KernelSearch
+
+            asked = Asked(found, _product(formats, m, n, k))
+            outcome = KernelSearch(asked, seconds=seconds, seed=seed, validation=validate, given=given).search()
+    if json:
+        print_json(kernel_record(outcome), [x.plan.unit for x in outcome.findings if x.plan is not None])
+    else:
+        print_kernel(outcome)
+    if outcome.problem is not None:
+        complain(f"error: {outcome.problem}")
+    if outcome.problem is not None or outcome.late or (outcome.recorded and outcome.found):
+        return EXIT_UNKNOWN
+    return EXIT_HOLDS if outcome.found else EXIT_REFUTED
+
+
+def _formats(text: str) -> tuple[Format, Format, Format]:
+    """Return the formats of a, b and d that ``D.A.B`` spells."""
+    from mmaproof.designs.errors import InputError
+    from mmaproof.designs.formats import FORMATS
+
+    named = {f.isa_name: f for f in FORMATS.values()} | dict(FORMATS)
+    parts = text.split(".")
+    unknown = [x for x in parts if x not in named]
+    if unknown:
+        raise InputError(f"interface {text!r}: unknown format {unknown[0]!r}: one of {', '.join(named)}")
+    if len(parts) != 3:
+        raise InputError(
+            f"interface {text!r}: formats of D, A and B as in names of instructions, f32.bf16.bf16 for example"
+        )
+    d, a, b = (named[x] for x in parts)
+    return a, b, d
+
+
+def _product(formats: tuple[Format, Format, Format], m: int | None, n: int | None, k: int | None) -> Product:
+    from mmaproof.designs.errors import InputError
+    from mmaproof.hardware_replay.matrix_target import Product
+
+    if m is None or n is None or k is None:
+        raise InputError("a kernel may choose another way for each shape: give --m, --n and --k")
+    return Product(m, n, k, *formats)
+
+
+def _recorded(
+    recorded: RecordedProduct,
+    formats: tuple[Format, Format, Format],
+    sizes: tuple[int | None, int | None, int | None],
+    seconds: float,
+    given: list[Plan],
+    seed: int,
+) -> Outcome:
+    from mmaproof.designs.errors import InputError
+    from mmaproof.generators.kernels.fit import Answer
+    from mmaproof.generators.kernels.recorded import search_recorded
+
+    product = recorded.product(*formats)
+    for name, size, held in zip("mnk", sizes, (product.m, product.n, product.k), strict=True):
+        if size not in (None, held):
+            raise InputError(f"{recorded.name} holds a product of {name} = {held}, not {size}: leave --{name} out")
+    answer = Answer("recorded", *recorded.patterns(product))
+    return search_recorded(answer, product, recorded.name, seconds=seconds, given=given, seed=seed)
+
+
+def kernel_record(outcome: Outcome) -> dict[str, Any]:
+    """Return the outcome as the JSON object of the command-line contract."""
+    product = outcome.product
+    return {
+        "target": outcome.target,
+        "interface": product.formats,
+        "m": product.m,
+        "n": product.n,
+        "k": product.k,
+        "identified": outcome.found and not outcome.recorded,
+        "late": outcome.late,
+        "calls": outcome.calls,
+        "seconds": outcome.seconds,
+        "problem": outcome.problem,
+        "findings": [_finding_record(x, product) for x in outcome.findings],
+    }
+
+
+def _finding_record(finding: Finding, product: Product) -> dict[str, Any]:
+    from mmaproof.generators.kernels.tree_text import text_of
+
+    difference = finding.difference
+    return {
+        "elements": product.m * product.n if finding.where is None else int(finding.where.sum()),
+        "tree": None if finding.tree is None else text_of(finding.tree),
+        "no_tree": finding.no_tree,
+        "pairs": finding.pairs,
+        "plan": None if finding.plan is None else finding.plan.name,
+        "units": finding.units,
+        "same": [x.name for x in finding.same],
+        "rivals": [{"plan": x.plan.name, "verdict": str(x.verdict), "how": x.how} for x in finding.rivals],
+        "validated": finding.validated if finding.plan is not None else 0,
+        "tried": finding.tried,
+        "nearest": None if finding.plan is not None or finding.nearest is None else finding.nearest.name,
+        "flushes": finding.flushes,
+        "difference": None
+        if difference is None
+        else {
+            "operands": difference.answer.kind,
+            "row": difference.row,
+            "column": difference.column,
+            "returned": product.d.hex(difference.returned),
+            "expected": product.d.hex(difference.expected),
+            "differing": difference.count,
+            "of": difference.of,
+        },
+    }
+
+
+def print_kernel(outcome: Outcome) -> None:
+    """Print the outcome for a person."""
+    say(f"{outcome.target}, {outcome.product.shape}, {outcome.product.formats}")
+    for finding in outcome.findings:
+        if finding.where is not None:
+            say(f"  {_place(finding)}")
+        _print_tree(finding, outcome)
+        if finding.plan is not None:
+            _print_plan(finding, outcome)
+        else:
+            _print_nearest(finding, outcome)
+
+
+def _place(finding: Finding) -> str:
+    """Return where the elements of a finding are."""
+    import numpy as np
+
+    where = finding.where
+    if where is None:
+        return "all elements"
+    rows, columns = (np.flatnonzero(where.any(axis=x)) for x in (1, 0))
+    return (
+        f"{int(where.sum())} elements of {where.size}, in rows {rows[0]}..{rows[-1]} and columns "
+        f"{columns[0]}..{columns[-1]}"
+    )
+
+
+def _print_tree(finding: Finding, outcome: Outcome) -> None:
+    from mmaproof.generators.kernels.tree_text import text_of
+
+    if finding.tree is None:
+        say_wrapped(f"{finding.no_tree}", "  no tree: ")
+        return
+    say_wrapped(text_of(finding.tree), "  adds k = ")
+    say(f"    from {finding.pairs} pairs of masked products; {outcome.calls} calls in all")
+
+
+def _print_plan(finding: Finding, outcome: Outcome) -> None:
+    plan = finding.plan
+    if plan is None:
+        return
+    if outcome.recorded:
+        say_wrapped(plan.name, "  reproduces every element: ")
+    else:
+        say_wrapped(plan.name, "  is ")
+        say(f"    agrees with {finding.validated:,} outputs of fresh operands; {finding.tried} plans tried")
+    if len(finding.units) > 1:
+        say_wrapped(_listed(finding.units[1:]), "  units of the same arithmetic: ")
+    if finding.same:
+        say_wrapped(_listed([x.name for x in finding.same]), "  the same plan, by identity of the operations: ")
+    for rival in finding.rivals[:SHOWN]:
+        say_wrapped(rival.plan.name, _LEADS[rival.verdict])
+        say_wrapped(rival.how, "    ")
+    if len(finding.rivals) > SHOWN:
+        say(f"  and {len(finding.rivals) - SHOWN} more")
+
+
+def _listed(names: list[str]) -> str:
+    return "; ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
+
+
+def _print_nearest(finding: Finding, outcome: Outcome) -> None:
+    why = "time ran out before a plan was found" if outcome.late else "no plan was found"
+    say(f"  {why} that agrees: {finding.tried} tried")
+    if finding.nearest is None:
+        say("    no unit of the catalogue multiplies these formats in this order")
+        return
+    say_wrapped(finding.nearest.name, "    the nearest: ")
+    if finding.difference is not None:
+        _print_difference(finding.difference, outcome.product)
+    if finding.flushes:
+        say_wrapped(
+            "in every output that differs the plan returns a subnormal number, and the target a zero of that sign: it "
+            "flushes results, and no plan does that outside a unit",
+            "    ",
+        )
+
+
+def _print_difference(difference: Difference, product: Product) -> None:
+    say(
+        f"    differs in {difference.count:,} of {difference.of:,} outputs of {difference.answer.kind} operands; first "
+        f"in d[{difference.row}, {difference.column}]: {product.d.hex(difference.returned)} returned, "
+        f"{product.d.hex(difference.expected)} expected"
+    )

@@ -1,0 +1,40 @@
+"""`mmaproof report`: answers that commands printed as JSON, as one HTML file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mmaproof.cli.output import progress, say
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to ``app``."""
+    app.command("report")(report)
+
+
+def report(
+    files: Annotated[
+        list[Path], typer.Argument(metavar="FILE...", help="What commands printed with --json.", show_default=False)
+    ],
+    html: Annotated[Path, typer.Option("--html", metavar="FILE", help="The file to write.", show_default=False)],
+    title: Annotated[str, typer.Option("--title", metavar="TEXT", help="The title of the document.")] = "",
+) -> None:
+    """Write one HTML file of answers: tables that can be sorted, and witnesses that fold open to their pictures.
+
+    The answers are those of matrix, suite, fingerprint, disputes, identify, cover, compare, check, run, gemm run and
+    rtl prove. The file needs no other file, no network, and no script to be read. Each witness is computed again; one
+    for which this version of the model returns something else is not drawn, and the page says so.
+    """
+    from mmaproof.designs.files import make_way, write_atomically
+    from mmaproof.explain.reports.kinds import report as report_of
+    from mmaproof.explain.reports.record import read_record
+    from mmaproof.rtl.meant import named_design
+
+    make_way(html, read=files)
+    with progress("writing the report"):
+        text = report_of([read_record(path) for path in files], named_design, title)
+    write_atomically(html, text)
+    say(f"{html}: {len(text.encode()) / 1e6:.1f} MB")

@@ -1,0 +1,212 @@
+"""`mmaproof tolerance`: what the result of a matrix product may differ from the exact one, and what tests notice."""
+
+from __future__ import annotations
+
+from math import isfinite
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.table import Table
+
+from mmaproof.cli.assumed import say_assumed
+from mmaproof.cli.options import SOLVING, Json, SolvingOptions, Where, with_backend, with_solving
+from mmaproof.cli.output import EXIT_HOLDS, EXIT_UNKNOWN, print_json, progress, results, say, say_wrapped
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mmaproof.properties.step_loss import StepLoss
+    from mmaproof.tolerances.sharpness import Caught
+    from mmaproof.tolerances.statistical import Quantile
+    from mmaproof.tolerances.tolerance import Tolerance, TwoNumbers
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to ``app``."""
+    app.command("tolerance")(with_backend(tolerance))
+
+
+@with_solving(without=("search", "jobs", "certify"), timeout="120s")
+def tolerance(
+    plan: Annotated[
+        str,
+        typer.Argument(
+            metavar="PLAN",
+            help="A design, or a plan such as 'hopper/wgmma.f32.e4m3.e4m3 | promote=128 | out=bf16'.",
+            show_default=False,
+        ),
+    ],
+    k: Annotated[int, typer.Option("--k", metavar="K", min=1, help="Length of the dot products.", show_default=False)],
+    where: Where = None,
+    quantile: Annotated[
+        float | None,
+        typer.Option("--quantile", metavar="P", help="Measure this quantile of errors of random operands, too."),
+    ] = None,
+    confidence: Annotated[
+        float, typer.Option("--confidence", metavar="P", help="Confidence of the interval of the quantile.")
+    ] = 0.95,
+    samples: Annotated[
+        int, typer.Option("--samples", metavar="N", min=1, help="Dot products that the quantile is measured with.")
+    ] = 100_000,
+    mutants: Annotated[
+        bool, typer.Option("--mutants", help="Show with what probability tests notice seeded faults.")
+    ] = False,
+    distribution: Annotated[
+        str,
+        typer.Option(
+            "--distribution",
+            metavar="NAME",
+            help="uniform (-1..1), uniform-16, positive (0..1), normal, ootomo-yokota-1, exponents=LO..HI[,LO..HI].",
+        ),
+    ] = "normal",
+    options: SolvingOptions = SOLVING,
+    json: Json = False,
+) -> int:
+    """Show the tolerance of a matrix product: proved, in two numbers for a range, and statistical.
+
+    The bound is for the operands of each element: `mmaproof.tolerance(PLAN, k).bound(a, b, c)` returns it as an array.
+    With --where exponents=LO..HI two numbers are shown that hold for all operands of these exponents. Exit status 3:
+    nothing is proved about the errors of this plan, and the output says why.
+    """
+    from mmaproof.tolerances.sharpness import sharpness
+    from mmaproof.tolerances.tolerance import NothingProvedError
+    from mmaproof.tolerances.tolerance import tolerance as tolerance_of
+
+    found = tolerance_of(plan, k, where or (), solving=options.solving, limits=options.limits)
+    with progress(f"proving what a step of {found.unit.name} loses"):
+        proof = found.proof
+    two: TwoNumbers | str | None = None
+    if proof.proved and where:
+        try:
+            two = found.rtol_atol()
+        except NothingProvedError as reason:
+            two = str(reason)
+    measured, caught = None, None
+    if quantile is not None:
+        with progress("measuring the quantile"):
+            measured = found.quantile(quantile, distribution, confidence=confidence, samples=samples, seed=options.seed)
+    if mutants:
+        with progress("seeding faults"):
+            caught = list(sharpness(found, distribution, quantile=measured, seed=options.seed))
+    if json:
+        print_json(_record(found, two, measured, caught, distribution), [found.unit])
+    else:
+        _print(found, two, measured, caught, distribution)
+        say_assumed([found.unit], indent="")
+    return EXIT_HOLDS if proof.proved else EXIT_UNKNOWN
+
+
+def _print(
+    found: Tolerance,
+    two: TwoNumbers | str | None,
+    measured: Quantile | None,
+    caught: Sequence[Caught] | None,
+    distribution: str,
+) -> None:
+    from mmaproof.properties.step_loss import loss_of
+
+    say(f"{found.plan.name}, k = {found.k}")
+    if not found.proved:
+        say_wrapped(f"nothing: {found.proof.reason}", "proved: ")
+    elif _splits(found):
+        say_wrapped(f"the bound of the algorithm, from that of one step ({found.proof.reason})", "proved: ")
+    elif found.unit.d_format.is_integer:
+        say_wrapped(f"no error where the register holds the sum ({found.proof.reason})", "proved: ")
+    else:
+        say_wrapped(f"{_spelled(loss_of(found.unit))} ({found.proof.reason})", "proved: ")
+    if isinstance(two, str):
+        say_wrapped(two, "for all such operands: ")
+    elif two is not None:
+        conditions = ", ".join(map(str, found.where))
+        say_wrapped(f"rtol = {two.rtol:.6g}, atol = {two.atol:.6g} (proved, {conditions})", "for all such operands: ")
+    if measured is not None:
+        say_wrapped(str(measured), "")
+    if caught is not None:
+        say("")
+        results().print(_table(caught, distribution))
+
+
+def _splits(found: Tolerance) -> bool:
+    """Return whether an algorithm of the plan calls the unit, with a bound of its own."""
+    from mmaproof.designs.plans import Plan
+
+    return isinstance(found.plan, Plan) and found.plan.algorithm is not None
+
+
+def _spelled(loss: StepLoss) -> str:
+    """Return what a step loses as a formula; p, S and G are as ``StepLoss`` says."""
+    terms = {
+        "2^p": loss.of_products,
+        "2^max(p, e(S))": loss.of_sums,
+        "2^max(p, e(G))": loss.of_c,
+        "2^e(S)": loss.rounded_sums,
+        "2^e(G)": loss.rounded_c,
+    }
+    spelled = [f"{_number(x)} {power}" for power, x in terms.items() if x]
+    if loss.flushed:
+        spelled.append(f"{float(loss.flushed):.4g}")
+    return f"{loss.products} products lose less than {' + '.join(spelled)}"
+
+
+def _number(x: Any) -> str:
+    """Return a rational as ``n * 2^-m``."""
+    places = x.denominator.bit_length() - 1
+    return f"{x.numerator} * 2^-{places}" if places else str(x.numerator)
+
+
+def _table(caught: Sequence[Caught], distribution: str) -> Table:
+    table = Table(title=f"tests against seeded faults, operands {distribution}", title_justify="left", box=None)
+    for name in ("fault", "strength", "noticed by", "elements for 99 %"):
+        table.add_column(name, no_wrap=True)
+    for x in caught:
+        elements = f"{x.elements:,.0f}" if isfinite(x.elements) else "not noticed"
+        table.add_row(x.fault, str(x.strength), f"{x.chance:.4g}", elements)
+    return table
+
+
+def _record(
+    found: Tolerance,
+    two: TwoNumbers | str | None,
+    measured: Quantile | None,
+    caught: Sequence[Caught] | None,
+    distribution: str,
+) -> dict[str, Any]:
+    from mmaproof.properties.step_loss import loss_of
+
+    record: dict[str, Any] = {
+        "plan": found.plan.name,
+        "k": found.k,
+        "where": [str(x) for x in found.where],
+        "proved": found.proved,
+        "reason": found.proof.reason,
+        "lemmas": [{"name": x.name, "status": x.status.value, "seconds": x.seconds} for x in found.proof.lemmas],
+    }
+    if found.proved and not found.unit.d_format.is_integer and not _splits(found):
+        record["step"] = _spelled(loss_of(found.unit))
+    if isinstance(two, str):
+        record["two_numbers"] = {"reason": two}
+    elif two is not None:
+        record["two_numbers"] = {"rtol": two.rtol, "atol": two.atol}
+    if measured is not None:
+        record["statistical"] = {
+            "p": measured.p,
+            "value": measured.value,
+            "lower": measured.lower,
+            "upper": measured.upper if isfinite(measured.upper) else None,
+            "confidence": measured.confidence,
+            "samples": measured.samples,
+            "not_finite": measured.not_finite,
+            "distribution": measured.distribution,
+        }
+    if caught is not None:
+        record["mutants"] = [
+            {
+                "fault": x.fault,
+                "strength": str(x.strength),
+                "chance": x.chance,
+                "elements": x.elements if isfinite(x.elements) else None,
+                "distribution": distribution,
+            }
+            for x in caught
+        ]
+    return record

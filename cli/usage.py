@@ -1,0 +1,33 @@
+"""What is said about a command line that the parser refuses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def usage_message(error: Any) -> str:
+    """Return one line for a person about a usage error of the parser, and where to read on."""
+    text = error.format_message()
+    faults = getattr(error.__cause__, "errors", None)
+    if faults is not None and getattr(error, "param", None) is not None:
+        names = max(error.param.opts, key=len)
+        where = names if names.startswith("-") else error.param.make_metavar(error.ctx).strip("[]")
+        text = f"{where}: {_fault(faults()[0])}"
+    command = "mmaproof" if error.ctx is None else error.ctx.command_path
+    return f"{text} (see: {command} --help)"
+
+
+def _fault(fault: dict[str, Any]) -> str:
+    """Return what is wrong with a value, in the words of this program and not in those of the library that checks."""
+    given, limits = fault["input"], fault.get("ctx", {})
+    match fault["type"]:
+        case "int_parsing" | "int_type" | "int_from_float" | "int_parsing_size":
+            return f"{given!r} is no integer"
+        case "float_parsing" | "float_type":
+            return f"{given!r} is no number"
+        case "greater_than_equal":
+            return f"{given!r} is too small: {limits['ge']} or more is allowed"
+        case "less_than_equal":
+            return f"{given!r} is too large: {limits['le']} or less is allowed"
+        case _:
+            return str(fault["msg"]).removeprefix("Value error, ").removesuffix(".")
