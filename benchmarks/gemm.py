@@ -42,6 +42,8 @@ UNITS = {
     "bf16x9": AMPERE.format(16, "bf16", "bf16"),
     "promoted": "hopper/wgmma.m64n8k32.f32.e4m3.e4m3",
     "slices": "ampere/mma.m16n8k32.s32.s8.s8.s32",
+    "slices-fp8": "hopper/wgmma.m64n8k32.f32.e4m3.e4m3",
+    "residues": "ampere/mma.m16n8k32.s32.s8.s8.s32",
 }
 BASELINE = "plain"
 DISTRIBUTION = "uniform"

@@ -23,6 +23,11 @@ if "PYTEST_XDIST_WORKER" not in os.environ:
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+LONG = frozenset(
+    x for x in (Path(__file__).parent / "long.txt").read_text(encoding="utf-8").splitlines() if not x.startswith("#")
+)
+"""The ids of tests that take too long for a merge."""
+
 TIERS = {"middle": "--all", "slow": "--slow"}
 """The markers of tests that run only when asked for, and the option that asks. ``--slow`` asks for both."""
 
@@ -43,6 +48,9 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave tests out instead of skipping them: thousands of skipped ones take longer than many that run."""
+    for item in items:
+        if item.nodeid in LONG:
+            item.add_marker(pytest.mark.slow)
     tiers = left_out(config)
     out = [any(x.get_closest_marker(tier) for tier in tiers) for x in items]
     config.hook.pytest_deselected(items=[x for x, is_out in zip(items, out, strict=True) if is_out])

@@ -62,13 +62,20 @@ UNITS = {
     "slices@slices=1,bits=1": (INT8,),
     "slices@slices=9,bits=3,outside=fp32,kept=all": (CDNA3_INT8,),
     "slices@slices=5,bits=6,outside=fp32,sums=weight": (INT8,),
+    "slices@interval=16": (INT8,),
+    "slices-fp8": (E4M3,),
+    "residues": (INT8, CDNA3_INT8),
+    "residues@moduli=3,bits=7,outside=fp32": (INT8,),
+    "residues@moduli=16,bits=53": (INT8,),
+    "slices-fp8@slices=3,interval=32,sums=weight": (E4M3,),
+    "slices-fp8@bits=11,slices=2,kept=all": (VOLTA,),
 }
 CASES = [(find_algorithm(name), find_design(unit)) for name, units in UNITS.items() for unit in units]
 
 
 def kinds_for(algorithm: Algorithm, unit: Design) -> tuple[str, ...]:
     """Operands that have a result: slices have no infinities, and words no NaN where the unit's format has none."""
-    return FINITE if algorithm.base_name == "slices" or unit.a_format.quiet_nan is None else KINDS
+    return FINITE if algorithm.finite_only or unit.a_format.quiet_nan is None else KINDS
 
 
 def differences(algorithm: Algorithm, unit: Design, kinds: tuple[str, ...], seeds: range) -> list[str]:
@@ -138,7 +145,7 @@ def test_many_operands_agree(algorithm, unit):
 
 
 SMALL = {"plain": VOLTA, "markidis-a": VOLTA, "markidis": VOLTA, "ootomo-yokota": VOLTA, "promoted": CDNA1}
-SMALL |= {"ootomo-yokota-tf32": TF32, "3xtf32": TF32, "slices": INT8}
+SMALL |= {"ootomo-yokota-tf32": TF32, "3xtf32": TF32, "slices": INT8, "slices-fp8": VOLTA, "residues": INT8}
 SMALL |= dict.fromkeys(("bf16x3", "bf16x6", "bf16x9", "ootomo-yokota-bf16"), BF16)
 
 

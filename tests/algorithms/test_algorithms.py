@@ -51,7 +51,7 @@ def test_parameters_of_the_publications():
 @pytest.mark.parametrize(
     ("text", "error", "message"),
     [
-        ("markidi", InputError, r"unknown algorithm 'markidi': one of plain, .*, slices"),
+        ("markidi", InputError, r"unknown algorithm 'markidi': one of plain, .*, slices, residues, slices-fp8"),
         ("plain@c", DesignError, r"'c' is no setting: write plain@parameter=value"),
         ("plain@d=last", DesignError, r"plain has no parameter 'd': one of products, .*, c"),
         ("plain@c=middle", DesignError, r"plain: c = 'middle' is not allowed: first, last"),
@@ -61,7 +61,7 @@ def test_parameters_of_the_publications():
         ("plain@products=04", DesignError, r"products = '04' is not allowed"),
         ("plain@products=0", DesignError, r"products = '0' is not allowed"),
         ("slices@slices=0", DesignError, r"slices = '0' is not allowed: an integer 1..9"),
-        ("slices@bits=8", DesignError, r"bits = '8' is not allowed: an integer 1..7"),
+        ("slices@bits=13", DesignError, r"bits = '13' is not allowed: an integer 1..12"),
     ],
 )
 def test_what_is_not_allowed_is_named(text, error, message):
@@ -77,7 +77,15 @@ def test_what_is_not_allowed_is_named(text, error, message):
         ("plain", "hopper/wgmma.m64n8k32.f32.e4m3.e5m2", "different formats, e4m3 and e5m2"),
         ("plain", "blackwell/tcgen05.mma.m128n8k32.block32.f32.e4m3.e4m3.ue8m0", "scales"),
         ("ootomo-yokota", "ampere/mma.m16n8k8.f32.bf16.bf16.f32", "bf16, and fp16 is meant"),
-        ("slices", VOLTA.name, "fp16, and signed integers are meant"),
+        ("slices-fp8@bits=12", VOLTA.name, "a slice of 12 bits and a sign does not fit fp16"),
+        (
+            "slices-fp8@interval=24",
+            "hopper/wgmma.f32.e4m3.e4m3",
+            "interval = 24 is no multiple of the instruction's K = 32",
+        ),
+        ("slices-fp8@outside=fp32,bits=8,slices=3", "cpu/vfmadd231pd", "sums are fp64, which is wider than fp32"),
+        ("slices-fp8", "volta/f32.f16.f16.f16", "its c is fp16, and d is fp32"),
+        ("residues", VOLTA.name, "fp16, and int8 is meant"),
         ("slices", "turing/mma.m8n8k16.s32.u8.u8.s32", "uint8, and signed integers are meant"),
         ("slices@bits=4", "turing/mma.m8n8k32.s32.s4.s4.s32", "a slice of 4 bits and a sign does not fit int4"),
         ("markidis@scale=11", VOLTA.name, r"scaled by 2\*\*11 cannot share an accumulator: accumulators=separate"),
@@ -142,3 +150,11 @@ def test_larger_results_than_a_tile_are_computed():
     for i, j in ((0, 0), (m - 1, 0), (0, n - 1), (m - 1, n - 1)):
         operands = Operands(tuple(a[i].tolist()), tuple(b[:, j].tolist()), int(c[i, j]))
         assert d[i, j] == trace(ALGORITHMS["plain"], VOLTA, operands).d
+
+
+def test_residues_that_do_not_determine_the_sum_are_refused():
+    residues, unit = find_algorithm("residues@moduli=2,bits=7"), find_design("turing/mma.m8n8k16.s32.s8.s8.s32")
+    # (256 * 255 - 1) / 2 = 32639, and 127 * 127 = 16129
+    assert trace(residues, unit, Operands((0x3F800000,) * 2, (0x3F800000,) * 2, 0)).d == 0x40000000
+    with pytest.raises(DesignError, match="sums of k = 3 products are not determined by 2 residues: at most 2"):
+        trace(residues, unit, Operands((0,) * 3, (0,) * 3, 0))

@@ -21,6 +21,7 @@ UNITS = {
     "tf32": "ampere/mma.m16n8k4.f32.tf32.tf32.f32",
     "bf16": "ampere/mma.m16n8k8.f32.bf16.bf16.f32",
     "int8": "turing/mma.m8n8k16.s32.s8.s8.s32",
+    "e4m3": "ada/mma.m16n8k16.f32.e4m3.e4m3.f32",
 }
 
 
@@ -95,7 +96,8 @@ MUTANTS: dict[str, tuple[Callable[[Any], Algorithm], ...]] = {
     "promoted": ONE_WORD,
     "ootomo-yokota": SEPARATE,
     **dict.fromkeys(("ootomo-yokota-tf32", "ootomo-yokota-bf16"), (*WORDS, scaled_back_by_places(1))),
-    "slices": (exponent_off_by_one, last_slice_lost, two_slices_exchanged),
+    "residues": (exponent_off_by_one, last_slice_lost, two_slices_exchanged),
+    **dict.fromkeys(("slices", "slices-fp8"), (exponent_off_by_one, last_slice_lost, two_slices_exchanged)),
     **dict.fromkeys(("markidis-a", "markidis", "3xtf32", "bf16x3", "bf16x6", "bf16x9"), WORDS),
 }
 
@@ -105,7 +107,8 @@ MUTANTS: dict[str, tuple[Callable[[Any], Algorithm], ...]] = {
 )
 def test_a_mutant_is_told_apart(name, mutant):
     algorithm = ALGORITHMS[name]
-    formats = ("int8",) if name == "slices" else getattr(algorithm, "formats", ()) or ("fp16",)
+    of_slices = {"slices": ("int8",), "residues": ("int8",), "slices-fp8": ("e4m3",)}
+    formats = of_slices.get(name) or getattr(algorithm, "formats", ()) or ("fp16",)
     unit = find_design(UNITS[formats[0]])
     mutated = mutant(algorithm)
     for seed in range(200):

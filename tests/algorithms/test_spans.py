@@ -25,6 +25,8 @@ UNITS = {
     **dict.fromkeys(("bf16x3", "bf16x6", "bf16x9", "ootomo-yokota-bf16"), BF16),
     "slices": INT8,
     "slices@slices=9,kept=all,outside=fp32": INT8,
+    "residues": INT8,
+    "slices-fp8": "ada/mma.m16n8k16.f32.e4m3.e4m3.f32",
     "plain@rounding=rtp": VOLTA,
     "plain@rounding=rna": VOLTA,
     "markidis@rounding=rz,residual_rounding=rtn": VOLTA,

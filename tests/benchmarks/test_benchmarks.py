@@ -40,6 +40,7 @@ def test_every_benchmark_is_tried_here() -> None:
         "separation.py",
         "staged_proofs.py",
         "throughput.py",
+        "tolerances.py",
     ]
 
 
@@ -212,3 +213,10 @@ def test_gemm_refuses_what_it_cannot_measure(wrong: tuple[str, ...]) -> None:
     done = run("gemm.py", *wrong)
     assert done.returncode == 2
     assert "error:" in done.stderr
+
+
+def test_tolerances_counts_results_outside_their_bounds() -> None:
+    done = run("tolerances.py", "--outputs", "4", "--minutes", "0.2")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1].endswith("results were compared with their bounds, 0 of them were outside")
+    assert "cpu/tdpbf16ps" in done.stdout

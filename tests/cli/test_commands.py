@@ -213,8 +213,7 @@ def test_a_bad_line_of_a_vector_file(run, tmp_path):
     assert run("compare", VOLTA, TURING, "-o", path)[0] == 1
     path.write_text(path.read_text() + "{broken\n")
     status, out, err = run("replay", path, f"model:{VOLTA}", "--json")
-    assert status == 2
-    assert only_json(out)["rows"] == 1
+    assert (status, out) == (2, "")
     assert "v.jsonl:2: not JSON" in err
 
 

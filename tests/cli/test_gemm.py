@@ -136,7 +136,7 @@ def test_each_algorithm_may_have_a_unit_of_its_own(run, tmp_path):
         (["compare", "markidis@scale=1", "plain", "--unit", VOLTA], "accumulators=separate"),
         (["run", "plain", "--unit", VOLTA, "--a", "0x1", "--b", "0x1,0x2"], "a has 1 elements and b has 2"),
         (["run", "plain", "--unit", VOLTA, "--a", "0x100000000", "--b", "0x1"], "too wide for fp32"),
-        (["run", "slices", "--unit", VOLTA, "--a", "0x1", "--b", "0x1"], "signed integers are meant"),
+        (["run", "residues", "--unit", VOLTA, "--a", "0x1", "--b", "0x1"], "int8 is meant"),
     ],
 )
 def test_what_cannot_be_asked_is_an_error(run, arguments, text):

@@ -5,6 +5,7 @@ from support.commands import only_json
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.verification.gemm.check import QUESTIONS
+from mmaproof.verification.gemm.plan_questions import PLAN_QUESTIONS
 
 UNIT = "volta/mma.m8n8k4.f32.f16.f16.f32"
 INTEGERS = "turing/mma.m8n8k16.s32.s8.s8.s32"
@@ -17,8 +18,8 @@ FIELDS = [
 def test_without_a_question_they_are_listed(run):
     status, out, err = run("gemm", "check")
     assert (status, err) == (0, "")
-    assert [line.split()[0] for line in out.splitlines() if line[:1].strip()] == list(QUESTIONS)
-    assert only_json(run("gemm", "check", "--json")[1]) == {"questions": QUESTIONS}
+    assert [line.split()[0] for line in out.splitlines() if line[:1].strip()] == [*QUESTIONS, *PLAN_QUESTIONS]
+    assert only_json(run("gemm", "check", "--json")[1]) == {"questions": QUESTIONS | PLAN_QUESTIONS}
 
 
 def test_a_program_reads(run):
@@ -74,7 +75,7 @@ def test_integer_sums(run):
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (("split",), "an ALGORITHM is missing"),
+        (("split",), "one ALGORITHM is missing"),
         (("split", "plain"), "--unit DESIGN is missing"),
         (("exact", "plain", "--unit", UNIT), "unknown question 'exact': one of split, overflow"),
         (("split", "plain", "--unit", UNIT, "--below", "3"), "--below means nothing to split: it is for dropped"),

@@ -72,7 +72,7 @@ def test_sizes_of_a_distribution_without_a_largest_are_those_drawn(run, proved):
 @pytest.mark.middle
 def test_a_picture_is_drawn(run, proved, tmp_path):
     path = tmp_path / "errors.svg"
-    status, _, err = run(*BOTH, "-o", path)
+    status, _, err = run(*BOTH, "--figure", path)
     assert (status, err) == (0, "")
     assert path.read_text(encoding="utf-8").rstrip().endswith("</svg>")
 
@@ -117,7 +117,7 @@ def test_what_may_overflow_and_what_is_not_finite_is_said(run, proved):
         (("--distribution", "gauss"), "one of uniform"),
         (("--reference", "fp64"), "one of exact, fp32, rounded"),
         (("--csv", "--json"), "leave one of them out"),
-        (("-o", "errors.txt"), ".png"),
+        (("--figure", "errors.txt"), ".png"),
         (("--unit", "volta/nothing"), "nothing"),
     ],
 )

@@ -38,6 +38,25 @@ def test_a_unit_is_identified(run, small_space):
     assert "fraction_bits = 24" in out
 
 
+def test_a_unit_that_is_known_but_for_one_parameter(run, small_space):
+    unit = f"model:{TURING.name}@fraction_bits=22"
+    asked = (unit, *ASKED, "--space", small_space, "--validate", "1000")
+    status, out, _ = run("identify", *asked, "--json")
+    record = only_json(out)
+    assert (status, record["matches"]) == (0, [])
+    near = record["neighbour"]
+    assert (near["design"], near["changes"]) == (TURING.name, {"fraction_bits": "22"})
+    finite, special = near["disagreements"].values()
+    assert 0 < finite["wrong"] < finite["rows"]
+    assert special["rows"] > 0
+    assert finite["rows"] + special["rows"] == record["operands"]
+    assert not any(x["wrong"] for x in record["disagreements"].values()), "what was found agrees with everything"
+    status, out, _ = run("identify", *asked)
+    assert f"  nearest: {TURING.name} with fraction_bits=22\n" in out
+    assert "rows disagree with it" in " ".join(out.split())
+    assert f"\n{TURING.name}\n" in out, "the simplest row is drawn on the nearest design"
+
+
 def test_a_unit_outside_the_space_is_said_to_be_none(run, small_space):
     volta = f"model:{TURING.name}@fraction_bits=19"
     status, out, err = run("identify", volta, *ASKED, "--space", small_space, "--json")
@@ -50,6 +69,8 @@ def test_a_unit_outside_the_space_is_said_to_be_none(run, small_space):
     assert status == 1
     assert "no design was found that agrees" in out
     assert "returned, " in out
+    assert "with finite operands" in out
+    assert f"  nearest: {TURING.name} with fraction_bits=22\n" in out
 
 
 def test_time_that_runs_out_is_no_answer(run, small_space):

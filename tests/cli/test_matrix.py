@@ -115,16 +115,16 @@ def test_unknown_is_status_3_and_says_why(run, here):
 
 
 @pytest.mark.middle
-@pytest.mark.parametrize("suffix", ["png", "SVG"])
+@pytest.mark.parametrize("suffix", ["png", "SVG", "pdf"])
 def test_a_picture(run, here, tmp_path, suffix):
     path = tmp_path / f"p.{suffix}"
-    assert run(*FOUR, "--picture", path)[0] == 0
-    start = {"png": b"\x89PNG", "SVG": b"<?xml"}[suffix]
+    assert run(*FOUR, "--figure", path)[0] == 0
+    start = {"png": b"\x89PNG", "SVG": b"<?xml", "pdf": b"%PDF"}[suffix]
     assert path.read_bytes().startswith(start)
 
 
 def test_nothing_to_draw_or_to_write_is_said(run, here, tmp_path):
-    status, _, err = run("matrix", TURING, AMPERE, "--picture", tmp_path / "p.png", "-o", tmp_path / "v.jsonl")
+    status, _, err = run("matrix", TURING, AMPERE, "--figure", tmp_path / "p.png", "-o", tmp_path / "v.jsonl")
     assert (status, list(tmp_path.iterdir())) == (0, [])
     assert [line.rpartition("/")[2] for line in err.splitlines()] == [
         "v.jsonl is not written: no vector was found",
@@ -145,8 +145,9 @@ def test_nothing_to_draw_or_to_write_is_said(run, here, tmp_path):
         ([VOLTA, TURING, "--jobs", "0"], "--jobs"),
         ([VOLTA, TURING, "--jobs", "2", "--dask", "tcp://127.0.0.1:1"], "leave it out with --dask"),
         ([VOLTA, TURING, "--dask", "nonsense"], "no address of a dask scheduler"),
-        ([VOLTA, TURING, "--picture", "p.jpg"], "a picture ends in one of .png, .svg"),
-        ([VOLTA, TURING, "--picture", "/nowhere/p.png"], "cannot be written"),
+        ([VOLTA, TURING, "--figure", "p.jpg"], "a figure ends in one of .svg, .pdf, .png"),
+        ([VOLTA, TURING, "--figure", "/nowhere/p.png"], "cannot be written"),
+        ([VOLTA, TURING, "--picture", "p.png"], "is written with --figure FILE now: --figure p.png"),
         ([VOLTA, TURING, "-o", "/nowhere/at/all.jsonl"], "cannot be written"),
     ],
 )
@@ -158,7 +159,7 @@ def test_bad_input_is_one_line_on_stderr_and_status_2(run, arguments, problem):
 
 @pytest.mark.parametrize(
     ("module", "option", "extra"),
-    [("matplotlib", "--picture=p.png", "pictures"), ("distributed", "--dask=a:1", "dask")],
+    [("matplotlib", "--figure=p.png", "pictures"), ("distributed", "--dask=a:1", "dask")],
 )
 def test_an_extra_that_is_not_installed_is_named(run, monkeypatch, module, option, extra):
     monkeypatch.setitem(sys.modules, module, None)

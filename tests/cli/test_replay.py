@@ -54,13 +54,62 @@ def test_outputs_of_another_design_are_named(run, tmp_path):
     assert (status, err) == (0, f"note: {path} holds outputs of {find_design(VOLTA).name}: they are what is expected\n")
 
 
-def test_malformed_lines_are_in_the_object_too(run, tmp_path):
+def test_nothing_is_run_where_lines_are_malformed(run, tmp_path):
     path = tmp_path / "v.jsonl"
-    path.write_text("{}\n")
-    status, out, _ = run("replay", path, f"model:{VOLTA}", "--json")
-    assert status == 2
-    assert only_json(out)["problems"][0].startswith(f"{path}:1: ")
+    line = {"a_format": "fp16", "b_format": "fp16", "c_format": "fp32", "d_format": "fp32"}
+    line |= {"a": ["0x0"] * 4, "b": ["0x0"] * 4, "c": "0x0", "outputs": {find_design(VOLTA).name: "0x0"}}
+    path.write_text(json.dumps(line) + "\n{}\n[]\n")
+    status, out, err = run("replay", path, f"model:{VOLTA}")
+    assert (status, out) == (2, "")
+    assert err.startswith(f"error: {path}:2: ")
+    assert err.endswith("(and 1 more lines like it): nothing was run\n")
+
+
+def rows(path, operands, d):
+    """Write a vector file of rows (a0, c) that all expect ``d``."""
+    line = {"a_format": "fp16", "b_format": "fp16", "c_format": "fp32", "d_format": "fp32"}
+    line |= {"outputs": {find_design(VOLTA).name: d}}
+    texts = [json.dumps(line | {"a": [a] * 4, "b": ["0x3c00"] * 4, "c": c}) for a, c in operands]
+    path.write_text("\n".join(texts) + "\n")
+    return path
+
+
+def test_the_simplest_row_that_differs_comes_first(run, tmp_path):
+    held = [("0x7c00", "0x3f800000"), ("0x3c01", "0x3fc00001"), ("0x0000", "0x3fc00000"), ("0x3c00", "0x00000000")]
+    path = rows(tmp_path / "v.jsonl", held, "0x3fc00001")
+    status, out, _ = run("replay", path, f"model:{VOLTA}")
+    lines = out.splitlines()
+    assert (status, lines[1]) == (1, "  4 rows run, 4 differ")
+    assert [x for x in lines if ": expected" in x] == [
+        "  line 3: expected 0x3fc00001, returned 0x3fc00000",
+        "  line 4: expected 0x3fc00001, returned 0x40800000",
+        "  line 1: expected 0x3fc00001, returned 0x7f800000",
+    ]
+    at = lines.index("    expected  0 01111111 10000000000000000000001")
+    assert lines[at + 1 : at + 3] == [
+        "    returned  0 01111111 10000000000000000000000",
+        "                                               ^",
+    ]
+    assert "  these are the simplest of 4 rows" in lines
+    assert "products are zero, d = c unchanged" in out, "the row is drawn"
+
+
+def test_only_rows_that_are_meant_are_run(run, tmp_path):
+    path = rows(tmp_path / "v.jsonl", [("0x7c00", "0x0"), ("0x3c00", "0x0"), ("0x0", "0x7fc00000")], "0x40800000")
+    status, out, _ = run("replay", path, f"model:{VOLTA}", "--where", "finite", "--json")
+    assert (status, only_json(out)["rows"]) == (0, 1)
+    status, _, err = run("replay", path, f"model:{VOLTA}", "--where", "finite", "--where", "c=0x1")
+    assert (status, err) == (2, "error: no row satisfies --where finite --where c=0x1\n")
 
 
 def test_a_missing_source_is_named_before_the_target(run, tmp_path):
     assert run("replay", tmp_path / "x.jsonl", "cuda")[::2] == (2, f"error: {tmp_path / 'x.jsonl'}: no such file\n")
+
+
+def test_rows_of_integers_have_no_conditions_about_numbers(run, tmp_path):
+    design = "turing/mma.m8n8k16.s32.s8.s8.s32"
+    path = tmp_path / "rows.npz"
+    assert run("record", f"model:{design}", "edges", "--rows", "5", "-o", path)[0] == 0
+    status, _, err = run("replay", path, f"model:{design}", "--where", "finite")
+    assert status == 2
+    assert "rows of int8, int32 are of integers" in err

@@ -249,5 +249,20 @@ def test_a_witness_has_values_of_unknown_bits(run, tmp_path):
     source = source.replace("^ c + first + second", "^ (c + first + second)")
     arguments = ("rtl", "prove", str(write_unit(tmp_path, source)), DESIGN, "--k", "2", "--no-search", "--no-picture")
     status, out, err = run(*arguments)
-    assert (status, err) == (1, "") and "where the unknown bits" in out
-    assert only_json(run(*arguments, "--json")[1])["witness"]["unknown_bits"]
+    assert (status, err) == (1, "") and "  where x of $mux" in out
+    assert next(iter(only_json(run(*arguments, "--json")[1])["witness"]["unknown_bits"])).startswith("x of $mux")
+
+
+def test_a_witness_has_values_of_free_inputs_which_the_simulator_takes(run, tmp_path):
+    source = COMBINATIONAL.replace("assign d = c", "assign d = (c == 77 && mode == 5 ? 1 : 0) + c")
+    source = source.replace("module dot (", "module dot (input [2:0] mode, ")
+    path = write_unit(tmp_path, source)
+    path.write_text('free = ["mode"]\n' + path.read_text())
+    arguments = ("rtl", "prove", str(path), DESIGN, "--k", "2", "--no-search", "--no-picture")
+    status, out, err = run(*arguments)
+    assert (status, err) == (1, "")
+    assert "  where free mode[0] = 1, free mode[2] = 1, all other bits" in out
+    assert "depends on undefined bits" not in " ".join(out.split())
+    witness = only_json(run(*arguments, "--json")[1])["witness"]
+    assert witness["unknown_bits"] == {"free mode[0]": "1", "free mode[2]": "1"}
+    assert witness["simulator"]["d"] in (witness["outputs"][f"rtl:{path}"], None)

@@ -1,11 +1,14 @@
 """When two designs are the same computation, and when only their chains of steps are alike."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from mmaproof.designs.arithmetic import differing_parameters, same_arithmetic, same_chain
 from mmaproof.designs.catalogue import find_design
-from mmaproof.smt.evaluate import evaluate_batch
+from mmaproof.designs.operands import Operands
+from mmaproof.smt.evaluate import evaluate, evaluate_batch
 from mmaproof.verification.distributions import draw
 
 EIGHT, SIXTEEN = "ampere/m16n8k8.f32.f16.f16.f32", "ampere/m16n8k16.f32.f16.f16.f32"
@@ -51,3 +54,13 @@ def test_what_is_the_same(first, second, length, chain, arithmetic):
 def test_what_differs(settings):
     assert differing_parameters(find_design(EIGHT), find_design(f"{EIGHT}@{settings}")) == {settings.partition("=")[0]}
     assert differing_parameters(find_design(EIGHT), find_design(SIXTEEN)) == set()
+
+
+def test_clearing_minus_zero_where_it_enters_an_instruction_makes_k_matter():
+    four = find_design("cdna2/v_mfma_f32_32x32x4bf16@minus_zero=positive")
+    two = replace(four, k=2)
+    assert not same_arithmetic(two, four, 4)
+    # a step returns -0, which the next one reads as -0 inside an instruction and as +0 at the start of one
+    a, b = (0x8080, 0xBF80, 0x8080, 0x8080), (0, 0x8080, 0x0080, 0x8000)
+    found = [evaluate(x, Operands(a, b, 0x80800001)) for x in (two, four)]
+    assert found == [0, 0x80000000]

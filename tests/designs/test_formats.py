@@ -207,3 +207,11 @@ def test_a_chosen_bias_scales_every_number(fmt):
 def test_numbers_with_a_chosen_bias_are_drawn_as_of_the_format():
     fmt, numbers = find_format("e4m3b11"), [1, -0.3125, 2.0**-13]
     assert [value(fmt, x) for x in from_float64(fmt, np.array(numbers)).tolist()] == numbers
+
+
+def test_one_is_the_largest_power_of_two_where_there_is_no_one():
+    for fmt in FORMATS.values():
+        if fmt.name == "e4m3b15":
+            assert fmt.hex(fmt.one) == "0x70"
+        else:
+            assert fmt.one == fmt.encode(1)

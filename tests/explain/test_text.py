@@ -12,7 +12,7 @@ from mmaproof.designs.operands import Operands
 from mmaproof.explain import explain
 from mmaproof.explain.blocks import Row, RowKind
 from mmaproof.explain.layout import Layout, Mark, fit
-from mmaproof.explain.text import UNICODE, block_text
+from mmaproof.explain.lines import UNICODE, block_lines, plain
 
 
 def test_equation_10_volta_against_turing() -> None:
@@ -96,7 +96,7 @@ def test_ones_of_a_line_add_up_to_its_value() -> None:
         for block in blocks(explain([design], operands)):
             if block.rows:
                 layout = fit([block], 6000)
-                lines = [line.plain for line in block_text(block, layout, 6000, UNICODE)]
+                lines = [plain(line) for line in block_lines(block, layout, 6000, UNICODE)]
                 lines = [line for line in lines if line[layout.labels + 1 : layout.labels + 2] in {"+", "-"}]
                 drawn = [line for line in lines if line[: layout.labels].strip() in {r.label for r in block.rows}]
                 for row, line in zip(block.rows, drawn, strict=True):

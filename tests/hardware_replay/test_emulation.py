@@ -230,3 +230,18 @@ def test_a_product_of_512_cubed_takes_less_than_two_minutes():
     assert np.abs(d - exact).max() > 0  # it truncates
     print(f"512 x 512 x 512: {seconds:.1f} s")
     assert seconds < 120
+
+
+def test_plan_may_stand_for_a_design():
+    plan = mmaproof.read_plan("volta/f32.f16.f16.f32 | split-k=2 | c=last:fp16 | out=fp16")
+    rng = np.random.default_rng(0)
+    a, b, c = (rng.standard_normal(s).astype(np.float16) for s in ((3, 16), (16, 2), (3, 2)))
+    d = mmaproof.matmul(plan, a, b, c)
+    assert d.dtype == np.float16
+    parts = [mmaproof.matmul(plan.unit, a[:, ks], b[ks]) for ks in (slice(0, 8), slice(8, 16))]
+    assert np.array_equal(d, (parts[0] + parts[1] + c.astype(np.float32)).astype(np.float16))
+    assert np.array_equal(d, mmaproof.matmul(plan.name, a, b, c))
+    with pytest.raises(OperandError, match="has no scales"):
+        mmaproof.matmul(plan, a, b, scale_a=np.ones((3, 1), np.uint8))
+    with pytest.raises(OperandError, match="a: an array of float32 is not of the format fp16"):
+        mmaproof.matmul(plan, a.astype(np.float32), b)

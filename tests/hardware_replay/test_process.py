@@ -224,7 +224,7 @@ def test_replay_counts_the_rows_before_the_failure(simulator):
     target = simulator(AT_ROW_4.replace("FAULT", "sys.exit(3)"))
     report = replay([answers], target)
     assert (report.rows, report.unanswered, report.mismatches) == (3, 7, 3)
-    assert [x.returned for x in report.examples] == [1, 2, 3]
+    assert sorted(x.returned for x in report.examples) == [1, 2, 3]
     assert len(report.problems) == 1
 
 

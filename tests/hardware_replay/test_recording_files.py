@@ -37,7 +37,7 @@ def rows_of(names, k=64, blocks=2, rows=5):
         batch=OperandBatch(column(a, rows, k), column(b, rows, k), column(c, rows), *scales),
         d=column(d, rows),
         formats=(a, b, c, d),
-        labels=Numbered("row", 0, rows),
+        labels=Numbered("row", 1, rows),
         whence="made.npz (a device)",
         scale_format=formats[4] if len(formats) > 4 else None,
         design="elsewhere/unit",

@@ -84,7 +84,7 @@ def test_mismatches_are_shown_in_full(folder):
     rewrite(folder, d=np.array([0x40A00000, 0, 1], np.uint32))
     report = replay([read_recording(folder / "made.npz")], ModelTarget(find_design("volta/f32.f16.f16.f32")))
     assert (report.rows, report.mismatches) == (3, 2)
-    assert [x.label for x in report.examples] == ["row 1", "row 2"]
+    assert [x.label for x in report.examples] == ["row 2", "row 3"]
     assert report.examples[0].operands == Operands((0x3C00,) * 4, (0x3C00,) * 4, 0x3F800000)
     assert (report.examples[0].expected, report.examples[0].returned) == (0, 0x40A00000)
 

@@ -16,14 +16,16 @@ MAY_IMPORT: dict[str, set[str]] = {
     "smt": {"designs"},
     "algorithms": {"designs", "smt"},
     "properties": {"designs", "smt", "algorithms"},
-    "hardware_replay": {"designs", "rtl", "smt"},
-    "verification": {"designs", "smt", "properties", "algorithms"},
+    "hardware_replay": {"designs", "rtl", "smt", "algorithms"},
+    "verification": {"designs", "smt", "properties", "algorithms", "explain"},
     "explain": {"designs", "smt"},
+    "explorer": {"designs", "smt", "explain"},
     "generators": {"designs", "smt", "properties", "algorithms", "verification", "hardware_replay", "explain"},
-    "pytorch": {"designs", "hardware_replay"},
+    "tolerances": {"designs", "smt", "properties", "algorithms", "verification", "hardware_replay"},
+    "pytorch": {"designs", "algorithms", "hardware_replay"},
     "cli": {
         *("designs", "rtl", "smt", "properties", "algorithms"),
-        *("verification", "hardware_replay", "explain", "generators"),
+        *("verification", "hardware_replay", "explain", "explorer", "generators", "tolerances"),
     },
 }
 # The package root holds the public API, which is everything but the command line; only the command line may
@@ -46,6 +48,7 @@ NEVER: dict[str, tuple[str, ...]] = {
     "rtl": _REACHES_SOLVERS,
     "hardware_replay": _REACHES_SOLVERS,
     "explain": _REACHES_SOLVERS,
+    "explorer": _REACHES_SOLVERS,
     "smt/semantics": _REACHES_SOLVERS,
     "smt/algebra": _REACHES_SOLVERS,
     "smt/native": _REACHES_SOLVERS,

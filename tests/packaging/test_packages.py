@@ -13,7 +13,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE_ROOT = ROOT / "src" / "mmaproof"
-NOT_PACKAGED = {"tests", "notebooks", "benchmarks", "docs", "build", "dist"}
+# checker/ is a distribution of its own.
+NOT_PACKAGED = {"checker", "tests", "notebooks", "benchmarks", "docs", "build", "dist"}
 # The only folder whose sub-package has another name: a folder torch/ would hide the library.
 PACKAGE_NAMES = {"pytorch": "torch"}
 DATA_SUFFIXES = {".c", ".cpp", ".csv", ".cu", ".json", ".npz", ".ptx", ".smt2", ".toml", ".txt"}

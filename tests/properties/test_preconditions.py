@@ -105,3 +105,60 @@ def test_default_length_is_the_least_common_multiple():
     assert Equivalence(find_design("volta/f32.f16.f16.f32"), find_design("turing/f32.f16.f16.f32")).k == 8
     with pytest.raises(DesignError, match="multiple"):
         Equivalence(find_design("volta/f32.f16.f16.f32"), find_design("turing/f32.f16.f16.f32"), k=12)
+
+
+def bits(value):
+    return int(value, 16)
+
+
+@pytest.mark.parametrize(
+    ("where", "of_a"),
+    [
+        ("a=0", ["00", "80"]),
+        ("a=+0", ["00"]),
+        ("a=-0", ["80"]),
+        ("a=subnormal", ["01", "02", "03", "81", "82", "83"]),
+        ("a=inf", ["7c", "fc"]),
+        ("a=nan", ["7d", "7e", "7f", "fd", "fe", "ff"]),
+        ("a=0x81", ["81"]),
+    ],
+)
+def test_what_an_operand_is(where, of_a):
+    def met(text):
+        question = Equivalence(find_design(E5M2), find_design(E5M2), k=2, where=[parse_precondition(text)])
+        rows = [Operands((x, 0x3C), (0x3C, 0x3C), 0) for x in range(256)]
+        both = [Operands((x, x), (0x3C, 0x3C), 0) for x in range(256)]
+        return [question.examine(OperandBatch.of_rows(question.formats, x))[0].tolist() for x in (rows, both)]
+
+    expected = [x in map(bits, of_a) for x in range(256)]
+    # every element of a, and 0x3c is none of these
+    assert met(where) == [[False] * 256, expected]
+    assert met(where.replace("=", "!=")) == [[not x for x in expected]] * 2
+
+
+def test_what_c_is():
+    assert meant(["c!=0"], c=1) and not meant(["c!=0"], c=1 << 31)
+    assert meant(["c!=0x80000000"]) and not meant(["c!=0x80000000"], c=1 << 31)
+    assert meant(["c=negative", "b=normal"], b=0x3C, c=1 << 31) and not meant(["c=negative"], c=0xFFC00000)
+
+
+def test_patterns_are_drawn_where_they_are_asked_for():
+    question = Equivalence(
+        find_design(E5M2), find_design(E5M2), k=2, where=[parse_precondition(x) for x in ("a=0x81", "c=+0")]
+    )
+    rng = np.random.default_rng(0)
+    batch = steer(draw("uniform-bits", question.designs[0], 64, 2, rng), question, rng)
+    assert question.examine(batch)[0].all() and (batch.a == 0x81).all()
+
+
+def test_a_pattern_fits_its_operand():
+    with pytest.raises(InputError, match="c=0x100000000: fp32 has 32 bits"):
+        meant(["c=0x100000000"])
+
+
+def test_integers_have_patterns_only():
+    design = find_design("cdna3/v_mfma_i32_16x16x32_i8")
+    question = Equivalence(design, design, k=1, where=[parse_precondition("c=0x5")])
+    assert question.is_meant(Operands((1,), (1,), 5)) and not question.is_meant(Operands((1,), (1,), 4))
+    with pytest.raises(DesignError, match="patterns only"):
+        Equivalence(design, design, where=[parse_precondition("c!=0")])

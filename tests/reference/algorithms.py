@@ -218,21 +218,31 @@ def slice_gemm(p: Mapping[str, str], unit: Design, a: Sequence[int], b: Sequence
     pairs = [(i, j) for i in indices for j in indices if p["kept"] == "all" or i + j < slices]
     pairs.sort(key=lambda ij: (-sum(ij), ij))
 
-    def integer_sum(i: int, j: int, start: int) -> int:
-        """``start`` and the products of two slices: the largest does not overflow."""
-        assert abs(start) + len(a) * (2**bits - 1) ** 2 <= INT32_MAX
-        patterns = [tuple(x % 256 for x in words) for words in (slices_a[i], slices_b[j])]
-        return decode_integer(reference_result(unit, Operands(*patterns, start % 2**32)), "int32")
+    def pattern(x: int, fmt: str) -> int:
+        return x % 256 if fmt == "int8" else pattern_of(Fraction(abs(x)), x < 0, fmt)
 
-    sums = []  # of a weight, and an integer
-    if p["sums"] == "product":
-        sums = [(i + j, integer_sum(i, j, 0)) for i, j in pairs]
-    else:
+    def integer_sum(i: int, j: int, start: Fraction, ks: slice) -> Fraction:
+        """``start`` and the products of two slices, as the unit adds them; the largest does not overflow int32."""
+        x, y = ([pattern(n, unit.a_format.name) for n in words[ks]] for words in (slices_a[i], slices_b[j]))
+        if unit.d_format.name == "int32":
+            assert abs(start) + len(a) * (2**bits - 1) ** 2 <= INT32_MAX
+            found = reference_result(unit, Operands(tuple(x), tuple(y), int(start) % 2**32))
+            return Fraction(decode_integer(found, "int32"))
+        c = rounded(start, False, "fp32", "rz")
+        assert value(c, "fp32") == start
+        return value(reference_result(unit, Operands(tuple(x), tuple(y), c)), "fp32")
+
+    sums = []  # of a weight, and an integer (of a unit that loses bits, nearly)
+    interval = int(p["interval"]) or len(a)
+    for ks in (slice(k, k + interval) for k in range(0, len(a), interval)):
+        if p["sums"] == "product":
+            sums += [(i + j, integer_sum(i, j, Fraction(0), ks)) for i, j in pairs]
+            continue
         for weight in sorted({i + j for i, j in pairs}, reverse=True):
-            total = 0
+            total = Fraction(0)
             for i, j in pairs:
                 if i + j == weight:
-                    total = integer_sum(i, j, total)
+                    total = integer_sum(i, j, total, ks)
             sums.append((weight, total))
 
     d = 0
@@ -243,8 +253,18 @@ def slice_gemm(p: Mapping[str, str], unit: Design, a: Sequence[int], b: Sequence
     return convert(d, outside, "fp32")
 
 
+def modular_gemm(p: Mapping[str, str], unit: Design, a: Sequence[int], b: Sequence[int], c: int) -> int:
+    """Operands must be finite. The residues determine the sum, so the sum of the cut products is all there is."""
+    bits, outside = int(p["bits"]), p["outside"]
+    cut_a, top_a = slices_of(a, 1, bits)
+    cut_b, top_b = slices_of(b, 1, bits)
+    exact = sum(x * y for x, y in zip(cut_a[0], cut_b[0], strict=True)) * power(top_a + top_b - 2 * bits)
+    return convert(add(rounded(exact, False, outside, "rne"), convert(c, "fp32", outside), outside), outside, "fp32")
+
+
 def reference_algorithm(algorithm: Algorithm, unit: Design, operands: Operands) -> int:
     """The fp32 pattern of d, every NaN being 7fffffff."""
-    run = slice_gemm if algorithm.base_name == "slices" else split_gemm
+    runs = {"slices": slice_gemm, "slices-fp8": slice_gemm, "residues": modular_gemm}
+    run = runs.get(algorithm.base_name, split_gemm)
     d = run(algorithm.parameters(), unit, operands.a, operands.b, operands.c)
     return NAN if is_nan(d) else d

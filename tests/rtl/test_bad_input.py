@@ -95,7 +95,7 @@ def test_what_is_wrong_with_clocks(source: str, tables: str, message: str, tmp_p
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (("a0", "a9"), r"\[ports\] a\[0\]: there is no port a9 .*did you mean a"),
+        (("a0", "a9"), r"\[ports\] a\[0\]: there is no port a9; there are c, a0"),
         (('"a0", "a1"', '"a0[6:0]", "a1"'), r"a0\[6:0\] has 7 bits, and int8 has 8"),
         (('"a0", "a1"', '"a0[8:1]", "a1"'), r"not within port a0 of 8 bits, which are 7:0"),
         (('"a0", "a1"', '"a0"'), r"\[ports\] b: 2 elements of int8, and 1 are expected"),
@@ -150,6 +150,13 @@ def test_too_many_cells(tmp_path: Path) -> None:
     clock = '[clock]\nclock = "clk"\ncycles = 40\nreset = "rst"\nreset_value = 1\n'
     with pytest.raises(InputError, match="more than 50 cells over all clock cycles"):
         read_unit(write_unit(tmp_path, PASSES, tables=clock), most_cells=50)
+
+
+def test_far_too_many_cells_are_not_optimised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    passes = [x.replace(str(elaboration.MOST_FLAT_CELLS), "3") for x in elaboration._PASSES]
+    monkeypatch.setattr(elaboration, "_PASSES", passes)
+    with pytest.raises(InputError, match=r"unit has 5 cells, and more than 3 are not even optimised: .* smaller unit"):
+        read_unit(write_unit(tmp_path, COMBINATIONAL))
 
 
 def test_inout_ports_are_refused(tmp_path: Path) -> None:

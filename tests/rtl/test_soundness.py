@@ -130,13 +130,22 @@ def examine_all(seeds: Sequence[int]) -> None:
 
 
 def test_random_netlists_are_decided_as_all_operands_decide() -> None:
-    examine_all([0, 1, 2, 3, 5, 7])
+    examine_all([1, 3, 5, 7, 16])
 
 
 @pytest.mark.middle
-@pytest.mark.parametrize("first", range(9, 79, 10))
-def test_more_random_netlists_are_decided_as_all_operands_decide(first: int) -> None:
-    examine_all(range(first, first + 10))
+@pytest.mark.parametrize("first", [9, 73, 137])
+def test_more_netlists_of_integers_are_decided_as_all_operands_decide(first: int) -> None:
+    examine_all(range(first, first + 64, 2))
+
+
+# most proofs of those of floating-point numbers take all the time that they have
+@pytest.mark.parametrize(
+    "seed",
+    [pytest.param(n, marks=pytest.mark.middle if n in (8, 20, 28, 50) else pytest.mark.slow) for n in range(0, 80, 2)],
+)
+def test_netlists_of_floating_point_numbers_are_decided_as_all_operands_decide(seed: int) -> None:
+    examine(seed)
 
 
 # --- by hand: what is nearly so -----------------------------------------------------------------------------
@@ -304,4 +313,12 @@ def test_each_net_has_the_value_of_what_replaces_it(monkeypatch: pytest.MonkeyPa
 @pytest.mark.middle
 def test_each_of_many_nets_has_the_value_of_what_replaces_it(monkeypatch: pytest.MonkeyPatch) -> None:
     assert sum(in_random_sums(seed, monkeypatch) for seed in range(24, 120)) > 250
-    assert sum(in_a_rewritten_design(seed, monkeypatch) for seed in range(12)) > 20
+    assert sum(in_a_rewritten_design(seed, monkeypatch) for seed in range(5)) > 10
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(5, 24))
+def test_each_net_of_a_rewritten_design_has_the_value_of_what_replaces_it(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    in_a_rewritten_design(seed, monkeypatch)

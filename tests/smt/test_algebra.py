@@ -1,5 +1,7 @@
 """The three interpretations of every operation agree, and misuse is refused."""
 
+import random
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,7 +11,8 @@ from pysmt.environment import get_env
 from mmaproof.smt.algebra.arrays import ArrayAlgebra
 from mmaproof.smt.algebra.integers import IntegerAlgebra, WidthClaimError
 from mmaproof.smt.algebra.protocol import Algebra, Truth, Word
-from mmaproof.smt.algebra.terms import TermAlgebra
+from mmaproof.smt.algebra.terms import WIDE, TermAlgebra
+from mmaproof.smt.proving.samples import Samples
 
 INTEGERS, ARRAYS = IntegerAlgebra(), ArrayAlgebra()
 
@@ -164,6 +167,23 @@ def test_shift_amounts_wider_than_the_operand_shift_everything_out():
     shifted = algebra.shift_right(x, algebra.unsigned(200, 9)).data
     value = shifted.substitute({x.data: get_env().formula_manager.BV(7, 3)}).simplify()
     assert value.constant_value() == 0
+
+
+@pytest.mark.parametrize("width", [WIDE, WIDE + 1, 255, 256, 257])
+@pytest.mark.parametrize("amount_width", [1, 5, 8, 9, 32, 300])
+@pytest.mark.parametrize("shift", ["shift_left_within", "shift_right", "shift_right_within"])
+def test_wide_words_are_shifted_by_variable_amounts_as_integers_are(shift, width, amount_width):
+    algebra, rng = TermAlgebra(), random.Random(width)
+    x, y = (algebra.symbol(f"{n}{w}", w) for n, w in (("wide", width), ("by", amount_width)))
+    amounts = {0, 1, 2, 5, 127, 128, width // 2, width - 1, width, width + 1, 2 * width - 1, 1 << 20, 1 << 299}
+    amounts |= {(1 << amount_width) - 1, 1 << (amount_width - 1)}
+    words = [1, (1 << width) - 1, 1 << (width - 1), *(rng.getrandbits(width) for _ in range(4))]
+    rows = [(word, amount) for word in words for amount in amounts if amount < 1 << amount_width]
+    samples = Samples([{x.data.symbol_name(): word, y.data.symbol_name(): amount} for word, amount in rows])
+    found = samples.values(getattr(algebra, shift)(x, y).data)
+    move = getattr(INTEGERS, shift)
+    expected = [move(INTEGERS.unsigned(w, width), INTEGERS.unsigned(a, amount_width)).data for w, a in rows]
+    assert found == tuple(n % (1 << width) for n in expected)
 
 
 def test_wide_constants_stay_exact_on_arrays():

@@ -14,7 +14,7 @@ from mmaproof.designs.design import Design
 from mmaproof.designs.formats import FORMATS, Format
 from mmaproof.designs.operands import Operands
 from mmaproof.designs.readings import Alignment, FlushedSign
-from mmaproof.smt import evaluate
+from mmaproof.smt import evaluate, trace
 from mmaproof.smt.algebra.arrays import ArrayAlgebra
 from mmaproof.smt.algebra.integers import IntegerAlgebra, InvariantError
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
@@ -55,7 +55,7 @@ WHAT_IFS = [
 @pytest.fixture
 def checked(monkeypatch):
     """Integers that compute every invariant, in the place of those that do not."""
-    monkeypatch.setattr(evaluate, "_INTEGERS", CHECKED)
+    monkeypatch.setattr(trace, "_INTEGERS", CHECKED)
 
 
 def arithmetics() -> list[Design]:

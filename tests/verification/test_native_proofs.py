@@ -66,7 +66,7 @@ def test_one_design_of_each_family_is_proved_at_full_length(name):
         ("cdna2/v_mfma_f32_16x16x16f16", 4),
         ("cdna3/v_mfma_f32_16x16x16_f16", 4),
         ("cdna3/v_mfma_f32_16x16x32_fp8_fp8", 4),
-        ("cpu/tdpbf16ps@L=4", 4),
+        ("cpu/tdpbf16ps@L=2", 2),
         ("paper/sequential.m1n1k4.f32.f16.f16.f32@L=2", 2),
         ("paper/tree.m1n1k4.f32.f16.f16.f32", 2),
         ("riscv/bulk.m1n1k4.f32.f16.f16.f32", 2),

@@ -6,6 +6,7 @@ import pytest
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.properties.equivalence import Equivalence
+from mmaproof.verification.compare import compare
 from mmaproof.verification.search import Budget, search
 from mmaproof.verification.simplify import simplest, simplify
 
@@ -26,6 +27,13 @@ def test_few_products_remain():
     assert sum(x != 0 for x in simple.a) <= 3
 
 
+def test_a_format_without_one_is_simplified_to_its_powers_of_two():
+    units = [find_design(f"{x}/mme.f32.e4m3b15.e4m3b15.f32") for x in ("gaudi2", "gaudi3")]
+    question = Equivalence(*units)
+    found = search(question, units[0], seed=0, budget=Budget()).witnesses[:1]
+    assert question.is_refuted_by(simplest(question, found))
+
+
 def test_nothing_is_tried_after_the_deadline(monkeypatch):
     question, found = witnesses(8)
     past = time.monotonic() - 1
@@ -44,3 +52,22 @@ def test_of_long_witnesses_few_are_simplified(monkeypatch, k, looked_at):
     )
     assert simplest(question, found) in seen
     assert seen == list(found[:looked_at])
+
+
+def test_a_long_witness_is_narrowed_to_a_part_at_once(monkeypatch):
+    question, found = witnesses(384)
+    seen = []
+    whole = Equivalence.is_refuted_by
+    monkeypatch.setattr(Equivalence, "is_refuted_by", lambda *x: seen.append(x) or whole(*x))
+    simple = simplify(question, found[0])
+    assert whole(question, simple)
+    assert sum(x != 0 for x in simple.a) <= 3
+    first = seen[0][1]
+    assert 0 < sum(x != 0 for x in first.a) <= 384 // 64, "one of the smallest parts is tried first"
+
+
+def test_simplification_has_its_own_limit_and_is_told_of():
+    told = []
+    found = compare(VOLTA, FINER, k=64, budget=Budget(), simplifying=0.0, told=told.append)
+    assert (found.verdict, told) == ("different", ["simplifying the operands that were found"])
+    assert sum(x != 0 for x in found.witness.a) > 3

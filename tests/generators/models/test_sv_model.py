@@ -4,6 +4,7 @@ import pytest
 from support.models import MUTATIONS, mutated, need, run_in, write
 
 from mmaproof.designs.catalogue import find_design
+from mmaproof.designs.errors import DesignError
 from mmaproof.generators.models.model import make_model
 from mmaproof.generators.models.self_test import make_self_test
 from mmaproof.generators.models.sv_model import sv_files
@@ -119,3 +120,16 @@ def test_the_module_of_an_instruction_that_follows_takes_the_d_before(tmp_path):
     (tmp_path / "next.sv").write_text(module)
     assert run_in(tmp_path, need("iverilog"), "-g2012", "-Wall", "-o", "simulation", "next.sv") == (0, "")
     assert not [name for name in files_of(SATURATING)[1] if "_next" in name]
+
+
+def test_words_that_c_does_not_have(tmp_path):
+    design = find_design("cdna1/v_mfma_f32_32x32x2bf16")
+    with pytest.raises(DesignError, match="use --format sv-model"):
+        make_model(design, None, "0")
+    model = make_model(design, None, "0", wide=True)
+    assert model.is_wide
+    files = sv_files(model, make_self_test(model, 80, 0))
+    assert sorted(files) == sorted([f"{model.name}.sv", "testbench.sv", "vectors.hex", "vectors_pkg.sv"])
+    status, said = simulated(tmp_path, model, files)
+    assert status == 0, said
+    assert "PASS" in said

@@ -219,7 +219,7 @@ def test_bad_input():
         for jobs in (0, 1.5, None, "2"):
             with pytest.raises(InputError, match=f"jobs = {jobs!r}: a number of threads"):
                 matmul(HOPPER, a, a.T, jobs=jobs, backend=backend)
-        with pytest.raises(InputError, match="a is a masked array"):
+        with pytest.raises(InputError, match="a: a masked array"):
             matmul(HOPPER, np.ma.masked_array(a), a.T, backend=backend)
         with pytest.raises(DesignError, match="no multiple"):
             matmul(HOPPER, a[:, :17], a.T[:17], backend=backend)

@@ -4,12 +4,16 @@ import time
 
 import pytest
 from pysmt.environment import Environment
-from support.in_this_process import InAnyEnvironment
+from support.in_this_process import InAnyEnvironment, unanswered
 
+from mmaproof.smt.proving import cut_variables
 from mmaproof.smt.proving.asked import Lemmas
 from mmaproof.smt.proving.cut_variables import CutVariables, FalseFactError
+from mmaproof.smt.proving.laws import Law, Operation
+from mmaproof.smt.proving.lemma import Input, Lemma
 from mmaproof.smt.proving.samples import Samples
 from mmaproof.smt.solving.limits import Limits
+from mmaproof.smt.solving.verdict import Status
 
 LIMITS = Limits(20, 4 << 30)
 
@@ -78,9 +82,55 @@ def test_a_false_fact_is_an_internal_error():
         s.cuts.holds("stage", "anything", s.terms.BVULE(total, s.terms.BV(255, 8)))
 
 
+def test_what_nobody_answers_does_not_hold():
+    s = Setting()
+    s.lemmas._ask = lambda formula, symbols, /, *, limits: unanswered()
+    total = s.cuts.new(s.terms.BVAdd(s.x, s.y), 8)
+    same = s.terms.Equals(total, s.terms.BVAdd(s.y, s.x))
+    assert not s.cuts.holds("stage", "equal", same)
+    assert not s.cuts.proved("stage", "equal", s.terms.Equals(s.x, s.x))
+
+
 def test_a_claim_about_operands_alone():
     s = Setting()
     one = s.cuts.new(s.terms.BVAdd(s.x, s.y), 8)
     two = s.cuts.new(s.terms.BVAdd(one, one), 8)
     claim = s.cuts.without_cuts(s.terms.BVULT(two, s.terms.BV(7, 8)))
     assert s.cuts.symbols(claim) == {s.x, s.y}
+
+
+@pytest.mark.parametrize("count", [2, 12], ids=["few, written out", "many, assumed"])
+def test_variables_over_others_of_a_claim_are_what_they_stand_for(count):
+    s = Setting()
+    m = s.terms
+    ladder = [s.cuts.new(m.BVAdd(s.x, s.y), 8)]
+    for i in range(1, count):
+        ladder.append(s.cuts.new(m.BVAdd(ladder[-1], m.BV(i, 8)), 8))
+    total = ladder[-1]
+    steps = m.BV(sum(range(count)) % 256, 8)
+    inner = m.BVXor(total, total)
+    for x in ladder:  # each of them is in the claim
+        inner = m.BVOr(inner, m.BVXor(x, x))
+    claim = m.Equals(m.BVAdd(m.BVAdd(s.y, s.x), steps), m.BVOr(total, inner))
+    assert s.cuts.holds("stage", "sum", claim, widenings=0)
+    wrong = m.Equals(m.BVOr(total, inner), m.BVAdd(m.BVOr(s.x, s.y), m.BVAdd(steps, m.BVAnd(s.x, m.BV(1, 8)))))
+    assert not s.cuts.holds("stage", "no sum", wrong, widenings=0)
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_a_law_is_proved_only_if_each_of_its_lemmas_is(number, monkeypatch):
+    class Commutes(Lemma):
+        def __init__(self, operator):
+            self.name, self.operator = operator, operator
+            self.inputs = Input("x", 5), Input("y", 5)
+
+        def claim(self, algebra, words):
+            operation = getattr(algebra, self.operator)
+            return operation(words["x"], words["y"]) == operation(words["y"], words["x"])
+
+    lemmas = [Commutes(x) for x in ("wrapped_sum", "wrapped_product", "bitwise_and")]
+    law = Law(Operation.BOUNDED_SUM, 5)
+    monkeypatch.setattr(cut_variables, "lemmas_of_law", lambda law: lemmas)
+    assert Setting().cuts.law(law) is Status.PROVED
+    lemmas[number] = Commutes("wrapped_difference")
+    assert Setting().cuts.law(law) is Status.REFUTED

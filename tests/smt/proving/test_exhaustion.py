@@ -1,13 +1,13 @@
 """Trying all values decides as a solver does, for every operator and in any number of blocks."""
 
 import itertools
-import random
 from dataclasses import replace
 
 import pytest
 from pysmt.environment import Environment
 from pysmt.typing import BVType
 from support.in_this_process import InAnyEnvironment
+from support.random_queries import multipliers, random_query
 
 from mmaproof.smt.proving import bit_parallel, exhaustion
 from mmaproof.smt.proving.bit_parallel import Cone, CountedGates, satisfying
@@ -16,33 +16,11 @@ from mmaproof.smt.solving.certify import Certify
 from mmaproof.smt.solving.cnf import circuit_of
 from mmaproof.smt.solving.errors import SolversDisagree, UnsupportedFormulaError, WitnessDoesNotReplay
 from mmaproof.smt.solving.limits import Limits
-from mmaproof.smt.solving.operators import BY_NAME, OPERATORS, TRUTH, Typing
+from mmaproof.smt.solving.operators import BY_NAME, TRUTH, Typing
 from mmaproof.smt.solving.query import SYMBOL, Node, Query
 from mmaproof.smt.solving.verdict import Outcome, Reply, SolverIdentity
 
 LIMITS = Limits(60, 2 << 30)
-
-
-def random_query(seed, bits=(2, 3, 3, TRUTH), steps=25):
-    """A random truth value over symbols of so many bits, with the operators of QF_BV."""
-    rng = random.Random(seed)
-    nodes = [Node(SYMBOL, width, name=f"s{i}") for i, width in enumerate(bits)]
-    while len(nodes) < len(bits) + steps or nodes[-1].width != TRUTH:
-        operator = rng.choice(OPERATORS)
-        operands = tuple(rng.randrange(len(nodes)) for _ in range(operator.arity or rng.choice((2, 3))))
-        indices = tuple(sorted((rng.randrange(4) for _ in range(operator.indices)), reverse=True))
-        try:
-            width = operator.result_width([nodes[i].width for i in operands], indices)
-        except ValueError:
-            continue
-        if width <= 8:
-            nodes.append(Node(operator.name, width, indices, operands))
-    # All truth values together, so that most of the formula matters.
-    first, *others = [i for i, node in enumerate(nodes) if node.width == TRUTH]
-    for i in others:
-        nodes.append(Node("iff", TRUTH, (), (first, i)))
-        first = len(nodes) - 1
-    return Query(tuple(nodes))
 
 
 def models(query):
@@ -176,25 +154,6 @@ def test_a_wrong_evaluator_is_found_out(mutant, monkeypatch, in_blocks):
             require_all_models(random_query(seed))
 
 
-def multipliers(width, wrong=None):
-    """The claim that rows of carry-save adders multiply, in an environment of its own; ``wrong`` loses one carry."""
-    environment = Environment()
-    m = environment.formula_manager
-    x, y = (m.Symbol(name, BVType(width)) for name in "xy")
-    wide, zero, one = m.BVZExt(x, width), m.BV(0, 2 * width), m.BV(1, 2 * width)
-    rows = [
-        m.Ite(m.Equals(m.BVExtract(y, i, i), m.BV(1, 1)), m.BVLShl(wide, m.BV(i, 2 * width)), zero)
-        for i in range(width)
-    ]
-    saved, carried = rows[:2]
-    for i, row in enumerate(rows[2:]):
-        pairs = m.BVOr(m.BVOr(m.BVAnd(saved, carried), m.BVAnd(saved, row)), m.BVAnd(carried, row))
-        if i == wrong:
-            pairs = m.BVAnd(pairs, m.BV((1 << 2 * width) - 1 - (1 << width), 2 * width))
-        saved, carried = m.BVXor(m.BVXor(saved, carried), row), m.BVLShl(pairs, one)
-    return environment, m.Equals(m.BVAdd(saved, carried), m.BVMul(wide, m.BVZExt(y, width)))
-
-
 def test_a_multiplier_of_eleven_by_eleven_bits_is_proved_and_one_without_a_carry_is_refuted():
     environment, claim = multipliers(11)
     reply = decide_by_exhaustion(claim, environment=environment)
@@ -283,7 +242,7 @@ def test_a_solver_is_asked_what_is_too_large_and_what_is_to_be_certified(monkeyp
         assert (solver.asked, reply.solver.name) == (asked, name)
         assert reply.model in (None, {"x": 0, "wide": 0})
     with pytest.raises(SolversDisagree):
-        small_ones_first(_Recording(Outcome.SAT, Certify.SOLVER))(never, (), limits=LIMITS)
+        small_ones_first(_Recording(Outcome.SAT, Certify.PROOF))(never, (), limits=LIMITS)
 
 
 def test_what_is_not_cheap_is_tried_after_a_solver_gave_up():

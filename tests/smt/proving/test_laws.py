@@ -8,7 +8,7 @@ from mmaproof.properties.library.order import OrderIndependence
 from mmaproof.properties.run_question import Scope
 from mmaproof.smt.algebra.protocol import Word
 from mmaproof.smt.algebra.terms import TermAlgebra
-from mmaproof.smt.proving.laws import Law, LawfulTerms, Operation, lemmas_of, of_law
+from mmaproof.smt.proving.laws import Law, LawfulTerms, Operation, lemmas_of, lemmas_of_law, of_law
 from mmaproof.smt.solving.verdict import Status
 
 
@@ -95,6 +95,55 @@ def test_an_operation_that_breaks_its_law_is_refuted(monkeypatch, law, build, me
     monkeypatch.setattr(TermAlgebra, method, broken)
     again = next(x for x in used(build) if x.name.startswith(law))
     assert decide(OfTerms(again)) is Status.REFUTED
+
+
+@pytest.mark.parametrize(
+    ("method", "broken"),
+    [
+        ("_wrapped_sum", lambda self, x, y, width: self._terms.BVOr(x, y)),
+        ("_wrapped_difference", lambda self, x, y, width: self._terms.BVXor(x, y)),
+        ("_complement", lambda self, x, width: x),
+        ("_shift_left_within", lambda self, x, width, amount, amount_width: x),
+        ("_concatenate", lambda self, high, low, high_width, low_width: self._terms.BVConcat(low, high)),
+        ("_extract", lambda self, x, width, high, low: self._terms.BVExtract(x, width - 1 - high, width - 1 - low)),
+        ("_add", lambda self, x, y: self._terms.BVSub(x, y)),
+    ],
+)
+def test_a_sum_that_is_no_sum_of_integers_is_refuted(method, broken, monkeypatch):
+    laws = [*(Law(Operation.LINEAR, width) for width in (1, 2, 9)), Law(Operation.RESIZED_SUM, 7, wider=10)]
+    assert {decide(of_law(x)) for x in laws} == {Status.PROVED}
+    monkeypatch.setattr(TermAlgebra, method, broken)
+    assert Status.REFUTED in {decide(OfTerms(of_law(x))) for x in laws[1:]}
+
+
+def test_bounds_of_a_sum_follow_claim_by_claim():
+    lemmas = lemmas_of_law(Law(Operation.BOUNDED_SUM, 9))
+    assert len({x.name for x in lemmas}) == len(lemmas) > 1
+    assert {decide(x) for x in lemmas} == {Status.PROVED}
+    together = [x.formula.claim for x in lemmas]
+    assert together == list(of_law(Law(Operation.BOUNDED_SUM, 9)).formula.claim.args())
+
+
+@pytest.mark.parametrize(
+    ("method", "broken"),
+    [
+        ("_partial_sum", lambda self, total, x: self._terms.BVSub(total, x)),
+        ("_partial_sum", lambda self, total, x: self._terms.BVXor(total, x)),
+        ("_narrow", lambda self, x, width, to_width, signed: self._terms.BVExtract(x, width - to_width, width - 1)),
+        ("_wrapped_difference", lambda self, x, y, width: self._terms.BVSub(y, x)),
+        ("_less", lambda self, x, y, signed: self._terms.BVULT(x, y)),
+    ],
+)
+def test_bounds_that_do_not_add_up_are_refuted(method, broken, monkeypatch):
+    monkeypatch.setattr(TermAlgebra, method, broken)
+    found = {decide(OfTerms(x)) for x in lemmas_of_law(Law(Operation.BOUNDED_SUM, 5))}
+    assert Status.REFUTED in found
+
+
+@pytest.mark.middle
+def test_laws_about_words_of_hundreds_of_bits_are_proved():
+    laws = [Law(Operation.LINEAR, 1024), Law(Operation.RESIZED_SUM, 300, wider=512), Law(Operation.BOUNDED_SUM, 300)]
+    assert {decide(lemma) for law in laws for lemma in lemmas_of_law(law)} == {Status.PROVED}
 
 
 def test_extending_a_maximum_is_a_law_of_its_own():

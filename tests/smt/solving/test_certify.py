@@ -92,6 +92,7 @@ def test_proofs_carry_who_confirmed_them(manager, a, five, never, limits):
 @pytest.mark.parametrize(
     ("said", "outcome", "certified_by", "reason"),
     [
+        (Reply(Outcome.UNSAT, PRODUCER, 0.1, certificate="5a" * 32), Outcome.UNSAT, PRODUCER, None),
         (Reply(Outcome.UNSAT, PRODUCER, 0.1), Outcome.UNSAT, PRODUCER, None),
         (
             Reply(Outcome.UNKNOWN, PRODUCER, 0.1, reason="memory: full"),
@@ -118,7 +119,7 @@ def test_a_proof_in_the_place_of_a_second_solver(
         assert (answer.outcome, answer.certified_by, answer.reason) == (outcome, certified_by, reason)
     ((symbols, left), *again) = asked
     assert (symbols, left.seconds < limits.seconds) == ({"a": 8}, True)
-    assert len(again) == (outcome is Outcome.UNKNOWN), "a proof that was accepted is kept"
+    assert len(again) == (said.certificate is None), "a proof that was accepted is kept, with its hash"
 
 
 def test_without_a_second_solver_nothing_is_certified(monkeypatch):

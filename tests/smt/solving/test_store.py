@@ -11,6 +11,7 @@ import pytest
 from pysmt.typing import BVType
 from support.fake_solvers import CRASHES, HANGS, says
 
+from mmaproof.smt.solving import solving as solving_module
 from mmaproof.smt.solving import store as store_module
 from mmaproof.smt.solving.attempt import COMMANDS
 from mmaproof.smt.solving.backends import require_solver
@@ -287,3 +288,35 @@ def test_contents_and_clearing(manager, path, easy, never):
     assert witnesses == 1
     assert store.clear() == (3, 1)
     assert store.contents() == ([], 0)
+
+
+def test_a_store_of_version_1_gets_certificates(path):
+    """Its answers have none. So a proof that it knows is made once more."""
+    Store(path).check()
+    execute(path, "ALTER TABLE answers DROP COLUMN certificate")
+    execute(path, "PRAGMA user_version = 1")
+    Store(path).check()
+    assert "certificate" in [row[1] for row in execute(path, "PRAGMA table_info(answers)")]
+
+
+def test_a_proof_without_its_hash_is_made_again(monkeypatch, path, a, never, limits):
+    asked, original = [], solving_module.confirmation
+
+    def counted(*arguments):
+        asked.append(arguments)
+        return original(*arguments)
+
+    monkeypatch.setattr(solving_module, "confirmation", counted)
+    solving = Solving(certify=Certify.PROOF, store=path)
+    first = solving.ask(never, [a], limits=limits)
+    assert first.outcome is Outcome.UNSAT
+    assert len(first.certificate or "") == 64
+    again = solving.ask(never, [a], limits=limits)
+    assert len(asked) == 1
+    assert again.certificate == first.certificate
+    execute(path, "UPDATE answers SET certificate = NULL")
+    assert solving.ask(never, [a], limits=limits).certificate == first.certificate
+    assert len(asked) == 2
+    execute(path, "UPDATE answers SET certificate = 'nonsense' WHERE certificate IS NOT NULL")
+    assert solving.ask(never, [a], limits=limits).certificate == first.certificate
+    assert len(asked) == 3

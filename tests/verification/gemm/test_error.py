@@ -128,7 +128,7 @@ def test_sizes_must_fit_the_unit() -> None:
     with pytest.raises(DesignError, match="no multiple of it"):
         points(["plain"], VOLTA, 6)
     with pytest.raises(DesignError, match="does not run on"):
-        points(["slices"], VOLTA, 8)
+        points(["residues"], VOLTA, 8)
 
 
 def markidis_figure_8(n: int, reference: Reference) -> None:

@@ -1,0 +1,39 @@
+"""Plans computed from their schedules return what the step-by-step references return."""
+
+import numpy as np
+import pytest
+from reference.plans import PLANS, same
+from support.plan_operands import element, matrices
+
+from mmaproof.algorithms.plans.evaluate import multiply, trace
+from mmaproof.designs.operands import Operands
+from mmaproof.designs.plans import read_plan
+
+
+@pytest.mark.parametrize("text", PLANS)
+def test_one_element_is_that_of_the_reference(text: str) -> None:
+    plan, (k, expected) = read_plan(text), PLANS[text]
+    a, b, c = matrices(plan, k, (6, 2), seed=1)
+    d_format = plan.formats[3].name
+    for i in range(5):
+        operands = element(a, b, c, i, i % 2)
+        d = trace(plan, operands).d
+        assert same(d_format, d, expected(operands.a, operands.b, operands.c)), operands
+
+
+@pytest.mark.parametrize("text", PLANS)
+@pytest.mark.parametrize("backend", ["arrays", pytest.param("native", marks=pytest.mark.middle)])
+def test_matrix_is_made_of_these_elements(text: str, backend: str | None) -> None:
+    plan, (k, _) = read_plan(text), PLANS[text]
+    a, b, c = matrices(plan, k, (5, 2), seed=2)
+    d = multiply(plan, a, b, c, backend=backend)
+    expected = [[trace(plan, element(a, b, c, i, j)).d for j in range(2)] for i in range(5)]
+    assert d.tolist() == expected
+
+
+@pytest.mark.parametrize("backend", ["integers", "arrays", None])
+def test_negative_factor_makes_minus_zero_of_zero(backend: str | None) -> None:
+    plan = read_plan("volta/f32.f16.f16.f32 | c=none | alpha=-2")
+    zeros = np.zeros((4, 4), np.uint16)
+    assert trace(plan, Operands((0,) * 4, (0,) * 4, 0)).d == 1 << 31
+    assert (multiply(plan, zeros, zeros, backend=backend) == 1 << 31).all()

@@ -1,0 +1,102 @@
+"""`--bundle DIR`: a proved answer is written for the checker, and refused where it cannot be."""
+
+import json
+
+import pytest
+from support.bundles import checked
+from support.commands import only_json
+
+from mmaproof.verification import bundle
+from mmaproof.verification.bundle import NoBundleError
+
+VOLTA = "volta/mma.m8n8k4.f32.f16.f16.f32"
+
+
+def test_a_property_in_one_piece(run, tmp_path):
+    folder = tmp_path / "proof"
+    status, out, _ = run("check", "nan-propagates", VOLTA, "--bundle", folder)
+    assert status == 0
+    assert f"bundle: {folder}, 1 lemmas, 1 steps" in " ".join(out.split())
+    assert checked(folder)[0] == 0
+    manifest = json.loads((folder / "manifest.json").read_text())
+    assert manifest["designs"][0]["name"] == VOLTA
+    assert manifest["claim"].startswith(f"{VOLTA}: ")
+
+
+def test_a_property_of_a_proved_and_a_refuted_question(run, tmp_path):
+    folder = tmp_path / "proof"
+    assert run("check", "carry-bits", f"{VOLTA}@L=2", "--bundle", folder)[0] == 0
+    assert checked(folder)[0] == 0
+    assert "carry" in json.loads((folder / "manifest.json").read_text())["claim"]
+
+
+@pytest.mark.middle
+def test_two_designs_in_steps(run, tmp_path, monkeypatch):
+    monkeypatch.setattr(bundle, "AT_ONCE", 1e-3)
+    folder = tmp_path / "proof"
+    status, out, _ = run("compare", VOLTA, f"{VOLTA}@adder=carry-save", "--bundle", folder, "--json")
+    record = only_json(out)
+    assert status == 0
+    assert record["verdict"] == "equivalent"
+    assert record["bundle"]["steps"] > record["bundle"]["lemmas"] > 10
+    found, said = checked(folder)
+    assert found == 0, said
+
+
+@pytest.mark.middle
+@pytest.mark.parametrize("asked", ["order-independent", "exchange-symmetric"])
+def test_properties_in_steps(run, tmp_path, asked):
+    folder = tmp_path / "proof"
+    assert run("check", asked, "ampere/mma.m16n8k8.f32.f16.f16.f32", "--bundle", folder)[0] == 0
+    found, said = checked(folder)
+    assert found == 0, said
+    assert "law: " in (folder / "composition.json").read_text()
+
+
+@pytest.mark.middle
+def test_two_plans(run, tmp_path):
+    folder, unit = tmp_path / "proof", "turing/mma.m8n8k16.s32.s8.s8.s32"
+    status, out, _ = run("gemm", "compare", unit, f"{unit} | split-k=2", "--bundle", folder, "--json")
+    assert status == 0
+    assert only_json(out)["bundle"]["lemmas"] >= 1
+    found, said = checked(folder)
+    assert found == 0, said
+    assert "split-k=2" in json.loads((folder / "manifest.json").read_text())["claim"]
+
+
+def test_errors_have_no_bundle(run, tmp_path):
+    folder = tmp_path / "proof"
+    status, _, err = run("gemm", "compare", "plain", "markidis", "--unit", VOLTA, "--bundle", folder)
+    assert status == 2
+    assert "compared bit for bit" in " ".join(err.split())
+
+
+def test_a_refuted_claim_has_no_bundle(run, tmp_path):
+    folder = tmp_path / "proof"
+    status, _, err = run("compare", VOLTA, f"{VOLTA}@fraction_bits=20", "--bundle", folder, "--no-picture")
+    assert status == 1
+    assert "a bundle is of a proved answer" in " ".join(err.split())
+    assert not folder.exists()
+
+
+@pytest.mark.parametrize("json", [False, True])
+def test_what_a_bundle_cannot_have_is_refused(run, tmp_path, monkeypatch, json):
+    def refuse(*_):
+        raise NoBundleError("the reason")
+
+    monkeypatch.setattr(bundle, "write_bundle", refuse)
+    folder = tmp_path / "proof"
+    status, out, err = run("compare", VOLTA, VOLTA, "--bundle", folder, *(["--json"] if json else []))
+    assert status == 3
+    assert "though the answer is proved: the reason" in " ".join(err.split())
+    assert not folder.exists()
+    if json:
+        assert only_json(out)["bundle"] == {"refused": "the reason"}
+
+
+def test_a_folder_that_is_not_empty_is_left_alone(run, tmp_path):
+    (tmp_path / "file").write_text("")
+    status, _, err = run("compare", VOLTA, VOLTA, "--bundle", tmp_path)
+    assert status == 2
+    assert "a new folder or an empty one" in " ".join(err.split())
+    assert [x.name for x in tmp_path.iterdir()] == ["file"]

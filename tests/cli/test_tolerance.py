@@ -1,0 +1,68 @@
+"""`mmaproof tolerance`: what a person reads, what programs read, and what is refused."""
+
+import pytest
+from support.commands import only_json
+
+FP8 = "hopper/wgmma.f32.e4m3.e4m3"
+
+
+def test_a_person_reads_what_is_proved_and_two_numbers(run):
+    status, out, err = run("tolerance", FP8, "--k", 64, "--where", "exponents=-8..2", "--no-store")
+    assert (status, err) == (0, "")
+    assert out.splitlines()[0] == "hopper/wgmma.m64n8k32.f32.e4m3.e4m3, k = 64"
+    assert "32 products lose less than 33 * 2^-13 2^max(p, e(G)) + 1 * 2^-13 2^e(G)" in out
+    assert "5 lemmas proved by bitwuzla" in " ".join(out.split())
+    assert "rtol = 0, atol = " in out
+
+
+def test_a_program_reads_the_same(run):
+    options = ("--mutants", "--quantile", 0.9, "--samples", 500, "--distribution", "positive", "--json")
+    status, out, _ = run("tolerance", FP8, "--k", 32, *options)
+    record = only_json(out)
+    assert status == 0
+    assert record["proved"] is True
+    assert {x["status"] for x in record["lemmas"]} == {"proved"}
+    assert record["statistical"]["samples"] == 500
+    strengths = {(x["fault"], x["strength"]) for x in record["mutants"]}
+    assert ("zeros", "proved") in strengths
+    assert {y for _, y in strengths} == {"bits", "proved", "statistical"}
+    caught = {(x["fault"], x["strength"]): x for x in record["mutants"]}
+    assert caught["zeros", "bits"]["chance"] == 1
+    assert caught["reversed order of k", "proved"]["elements"] is None
+
+
+@pytest.mark.middle
+def test_a_table_of_faults_says_which_are_below_the_bound(run):
+    status, out, _ = run("tolerance", FP8, "--k", 32, "--mutants")
+    assert status == 0
+    row = next(x for x in out.splitlines() if "reversed order of k" in x and "proved" in x)
+    assert "not noticed" in row
+
+
+def test_where_nothing_is_proved_the_status_is_unknown(run):
+    status, out, _ = run("tolerance", "vortex/tfr.wmma.m8n4k8.f32.f16.f16.f32", "--k", 8)
+    assert status == 3
+    assert "proved: nothing: its kind of step does not state" in out
+
+
+@pytest.mark.middle
+def test_a_range_that_may_overflow_is_said(run):
+    status, out, _ = run("tolerance", f"{FP8} | out=fp16", "--k", 64, "--where", "exponents=0..8")
+    assert status == 0
+    assert "may overflow for exponents up to 8" in " ".join(out.split())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (("hoper", "--k", 32), "hoper"),
+        ((FP8, "--k", 33), "no multiple"),
+        ((FP8, "--k", 32, "--where", "small"), "unknown precondition"),
+        ((FP8, "--k", 32, "--quantile", 2), "between 0 and 1"),
+        ((FP8, "--k", 32, "--mutants", "--distribution", "odd"), "unknown distribution"),
+    ],
+)
+def test_bad_input_is_named(run, arguments, text):
+    status, out, err = run("tolerance", *arguments)
+    assert (status, out) == (2, "")
+    assert text in err

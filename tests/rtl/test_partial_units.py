@@ -1,0 +1,99 @@
+"""Units without an accumulator or without the upper bits of d, and the order of the elements of unpacked ports."""
+
+from pathlib import Path
+
+import pytest
+from support.rtl_units import HEAD, INTEGER_FORMATS, write_unit
+
+from mmaproof.cli.main import main
+from mmaproof.designs.errors import InputError
+from mmaproof.designs.operands import Operands
+from mmaproof.hardware_replay.rtl_simulator import run_sources
+from mmaproof.rtl import read_unit
+from mmaproof.rtl.meant import named_design
+from mmaproof.rtl.netlist import Port
+from mmaproof.rtl.slices import bits_of
+from mmaproof.smt.evaluate import evaluate
+
+INT8 = "ampere/mma.m16n8k16.s32.s8.s8.s32"
+PRODUCTS = "input signed [7:0] a0, a1, b0, b1"
+WITHOUT_C = f"module unit({PRODUCTS}, output signed [23:0] d);\n  assign d = a0 * b0 + a1 * b1;\nendmodule\n"
+PORTS = '[ports]\na = ["a0", "a1"]\nb = ["b0", "b1"]\nd = "{{8{d[23]}}, d}"\n'
+OPERANDS = Operands((2, 0xFF), (3, 7), 0)
+"""of which d is -1"""
+
+
+def without_c(folder: Path, source: str = WITHOUT_C) -> Path:
+    return write_unit(folder, source, ports=PORTS, formats=INTEGER_FORMATS.replace('c = "int32"\n', ""))
+
+
+def test_a_unit_without_c_is_proved_where_c_is_zero(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = without_c(tmp_path)
+    assert main(["rtl", "prove", str(path), INT8, "--k", "2", "--no-search"]) == 0
+    assert "where c=0x0" in capsys.readouterr().out
+    wrong = without_c(tmp_path / "wrong", WITHOUT_C.replace("a1 * b1", "(a1 ^ 8'd1) * b1"))
+    assert main(["rtl", "prove", str(wrong), INT8, "--k", "2"]) == 1
+    assert "c = 0x00000000" in capsys.readouterr().out
+
+
+def test_a_unit_without_c_is_nothing_else_than_a_unit(tmp_path: Path) -> None:
+    path = without_c(tmp_path)
+    assert evaluate(read_unit(path).design, OPERANDS) == 0xFFFFFFFF
+    assert run_sources(read_unit(path), OPERANDS, 0xFFFFFFFF).d in (0xFFFFFFFF, None)
+    assert main(["compare", f"rtl:{path}", INT8, "--k", "2"]) == 2
+    with pytest.raises(InputError, match=r"the unit has no c: `mmaproof rtl` can show"):
+        named_design(f"rtl:{path}")
+    command = ["rtl", "run", str(path), "--a", "0x2,0xff", "--b", "0x3,0x7", "--c"]
+    assert (main([*command, "0x0"]), main([*command, "0x1"])) == (0, 2)
+
+
+RESULTS = {"d": Port("d", "output", (10, 11, 12))}
+
+
+@pytest.mark.parametrize(
+    ("text", "bits"),
+    [
+        ("{2'b10, d}", (10, 11, 12, "0", "1")),
+        ("{{2{d[2]}}, d}", (10, 11, 12, 12, 12)),
+        ("{{2{d[2], 1'b0}}, d[1]}", (11, "0", 12, "0", 12)),
+    ],
+)
+def test_a_result_is_made_wider(text: str, bits: tuple[int | str, ...]) -> None:
+    assert bits_of(text, RESULTS, "here", result=True) == bits
+    with pytest.raises(InputError, match="no port, slice or concatenation"):
+        bits_of(text, RESULTS, "here")
+
+
+@pytest.mark.parametrize(
+    ("declared", "ascends"),
+    [("[0:1]", True), ("[2]", True), ("[1:0]", False)],
+)
+def test_a_whole_unpacked_port_that_ascends_is_said_to(declared: str, ascends: bool, tmp_path: Path) -> None:
+    source = f"""
+module unit(
+    input signed [7:0] a {declared}, b [1:0], input signed [31:0] c, output signed [31:0] d);
+  assign d = a[0] + 2 * a[1] + 3 * b[0] + 4 * b[1] + c;
+endmodule
+"""
+    ports = '[ports]\na = "a"\nb = "b"\nc = "c"\nd = "d"\n'
+    unit = read_unit(write_unit(tmp_path, source, ports=ports))
+    said = [x for x in unit.report.assumptions if "unpacked" in x]
+    assert said == (
+        [f"a is a whole unpacked port {declared}: packed, its first element is the highest, so k = 0 is the last one"]
+        if ascends
+        else []
+    )
+    assert evaluate(unit.design, Operands((1, 0), (0, 1), 0)) == (2 if ascends else 1) + 4
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("always_comb begin if (a0[0]) d = c; end", "a value is kept where no branch assigns one: latches"),
+        ("wire [31:0] x = x ^ c; assign d = x;", "a combinational loop through"),
+    ],
+)
+def test_a_branch_that_assigns_nothing_is_a_latch(body: str, message: str, tmp_path: Path) -> None:
+    source = f"module unit({HEAD}, output logic signed [31:0] d);\n{body}\nendmodule\n"
+    with pytest.raises(InputError, match=message):
+        read_unit(write_unit(tmp_path, source))

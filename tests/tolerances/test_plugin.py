@@ -1,0 +1,102 @@
+"""The pytest plugin in a pytest of its own: the report is written, needs nothing else, and says what failed."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mmaproof.tolerances.assertion import Outcome, Strength
+from mmaproof.tolerances.report import page
+
+TESTS = """
+import numpy as np
+import pytest
+from mmaproof import assert_gemm, matmul
+UNIT = "hopper/wgmma.f32.e4m3.e4m3"
+RNG = np.random.default_rng(0)
+A, B = (RNG.integers(0, 64, s, dtype=np.uint8) for s in ((4, 64), (64, 5)))
+def test_right():
+    assert_gemm(matmul(UNIT, A, B), A, B, plan=UNIT, strength="proved")
+def test_wrong():
+    with pytest.raises(AssertionError):
+        assert_gemm(matmul(UNIT, A, B) * np.float32(2), A, B, plan=UNIT, strength="bits")
+"""
+
+
+def run(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    (folder / "test_products.py").write_text(TESTS)
+    environment = os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "mmaproof.tolerances.plugin",
+        "-c",
+        os.devnull,
+        *options,
+        ".",
+    ]
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.middle
+def test_a_report_of_a_session(tmp_path: Path) -> None:
+    done = run(tmp_path, "--mmaproof-report=products.html")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "2 products in products.html" in done.stdout
+    text = (tmp_path / "products.html").read_text()
+    assert "2 matrix products, 1 of them not as asserted" in text
+    assert "test_products.py::test_right" in text
+    assert "test_products.py::test_wrong" in text
+    assert text.count("<svg") == 2
+    assert not re.search(r"(src|href)=|https?://", text.replace("http://www.w3.org/2000/svg", ""))
+
+
+@pytest.mark.middle
+def test_the_option_wants_html(tmp_path: Path) -> None:
+    done = run(tmp_path, "--mmaproof-report=products.pdf")
+    assert done.returncode == 4
+    assert "ends in .html" in done.stdout + done.stderr
+
+
+def outcome(**changes) -> Outcome:
+    some = np.array([1e-3, 0.0, np.inf])
+    values = {
+        "plan": "a <plan>",
+        "k": 8,
+        "shape": (1, 3),
+        "strength": Strength.PROVED,
+        "errors": some,
+        "bounds": np.array([1e-2, 1e-2, np.inf]),
+        "failing": np.array([False, False, True]),
+        "count": 1,
+        "text": "row 0: <b>",
+    }
+    return Outcome(**(values | changes))
+
+
+def test_a_page_escapes_what_it_shows_and_draws_what_has_a_bound() -> None:
+    text = page([("test_x[<i>]", outcome())])
+    assert "a &lt;plan&gt;" in text
+    assert "row 0: &lt;b&gt;" in text
+    assert "test_x[&lt;i&gt;]" in text
+    assert text.count("<circle") == 2
+    assert "nan" not in text
+
+
+def test_a_page_of_bits_draws_errors_by_element() -> None:
+    text = page([("t", outcome(strength=Strength.BITS, bounds=np.zeros(3), text="", count=0))])
+    assert text.count("<circle") == 3
+    assert "all elements pass" in text
+
+
+def test_a_page_without_bounds_says_so() -> None:
+    text = page([("t", outcome(bounds=np.full(3, np.nan)))])
+    assert "No element has a bound" in text
+    assert "0 matrix products" in page([])
