@@ -13,20 +13,24 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 INSTALLED_DEV := $(VENV)/.installed-dev
 INSTALLED_TORCH := $(TORCH_VENV)/.installed
+# The site's generator needs nothing of the project, and the project nothing of it.
+SITE_VENV := .venv-site
+INSTALLED_SITE := $(SITE_VENV)/.installed
 NEEDS_TORCH := 05-training-without-the-hardware
 TORCH_NOTEBOOK := 'tests/notebooks/test_notebooks.py::test_runs_without_error_or_warning[$(NEEDS_TORCH)]'
 CANDIDATES = $(or $(PYTHON),python3 python3.14 python3.13 python3.12 python3.11 python)
 IS_SUPPORTED := import sys; sys.exit(sys.version_info < (3, 11))
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test test-all test-slow test-torch lint types format notebooks bench wheel clean
+.PHONY: help venv demo test test-all test-slow test-torch lint types format notebooks bench site site-notebooks explorer \
+    explorer-data wheel clean
 # Two targets at once would run two pips in one environment.
 .NOTPARALLEL:
 # Every process of the tests would compile all modules again.
 unexport PYTHONDONTWRITEBYTECODE
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 venv: $(INSTALLED_DEV) ## create the virtual environment with everything for development
 
@@ -71,10 +75,26 @@ bench: $(INSTALLED_DEV) ## run the benchmarks
 	    echo "benchmarks/ holds no benchmark"; \
 	fi
 
+site: $(INSTALLED_SITE) ## build the documentation into build/site, with notebooks as `make site-notebooks` left them
+	NO_MKDOCS_2_WARNING=1 $(SITE_VENV)/bin/mkdocs build --strict --quiet
+
+site-notebooks: $(INSTALLED_DEV) ## execute the notebooks for the site, into build/notebooks: minutes
+	mkdir -p build/notebooks
+	for file in notebooks/*.ipynb; do \
+	    case $$file in */$(NEEDS_TORCH).ipynb) continue;; esac; \
+	    $(BIN)/jupyter-execute --output=../build/notebooks/$$(basename $$file) $$file || exit; \
+	done
+
 # A build folder left by an earlier wheel would put modules that were deleted since into the new one.
 wheel: $(INSTALLED) ## build the wheel into dist/
 	rm -rf build
 	$(BIN)/python -m pip wheel --quiet --quiet --disable-pip-version-check --no-input --no-deps --wheel-dir dist .
+
+explorer: $(INSTALLED) ## build the explorer into build/explorer, a folder of static files (npm fetches Pyodide, 13 MB)
+	@$(BIN)/mmaproof explore --build --folder build/explorer
+
+explorer-data: $(INSTALLED) ## compute the examples of the explorer anew (minutes)
+	$(BIN)/python -m mmaproof.generators.examples explorer/data/examples.json
 
 clean: ## remove what was built and cached (the environments .venv and .venv-torch stay)
 	rm -rf build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
@@ -103,6 +123,13 @@ $(INSTALLED_TORCH): pyproject.toml | $(BIN)/python
 	@test -x $(TORCH_VENV)/bin/python || $(BIN)/python -m venv $(TORCH_VENV)
 	@echo "installing .[dev,torch] into $(TORCH_VENV) (minutes, and 5 GB, the first time)" >&2
 	@$(TORCH_VENV)/bin/python -m pip install --quiet --quiet --disable-pip-version-check --no-input --editable '.[dev,torch]'
+	@touch $@
+
+$(INSTALLED_SITE): pyproject.toml | $(BIN)/python
+	@test -x $(SITE_VENV)/bin/python || $(BIN)/python -m venv $(SITE_VENV)
+	@echo "installing the dependency group site into $(SITE_VENV)" >&2
+	@$(SITE_VENV)/bin/python -m pip install --quiet --quiet --disable-pip-version-check --no-input 'pip>=25.1'
+	@$(SITE_VENV)/bin/python -m pip install --quiet --quiet --disable-pip-version-check --no-input --group site
 	@touch $@
 
 # A name may be there and not run (a version manager's stand-in), so each candidate is tried, not looked up.
