@@ -11,6 +11,7 @@ import textwrap
 import pytest
 import z3
 from support.bundles import CHECKER, checked, load_checker
+from support.waiting import LONG
 
 
 def change(folder, tmp_path, changes):
@@ -280,7 +281,7 @@ while not (command := parser.nextCommand()).isNull():
 def test_cvc5_reads_the_lemmas_and_says_the_same(made):
     for lemma in sorted(made[0].glob("lemmas/*.smt2")):
         command = [sys.executable, "-c", CVC5, lemma]
-        said = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        said = subprocess.run(command, capture_output=True, text=True, timeout=LONG, check=False)
         assert said.stdout.split() == ["unsat"], (lemma, said.stderr)
 
 

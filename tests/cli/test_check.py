@@ -5,6 +5,7 @@ import signal
 import pytest
 from support.commands import only_json, start_until_it_solves
 from support.fake_properties import BF16, HALF_STEP, Assuming, Never, Undecided, Valued
+from support.waiting import LONG
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.operands import Operands
@@ -220,6 +221,6 @@ def test_interruption_is_no_verdict(tmp_path):
     hard = ["chain-order-independent", CHAIN, "--no-search", "--solver", "z3", "--timeout", "10m", "-o", str(path)]
     process, _ = start_until_it_solves("check", *hard)
     process.send_signal(signal.SIGINT)
-    assert process.communicate(timeout=60) == ("", "interrupted\n")
+    assert process.communicate(timeout=LONG) == ("", "interrupted\n")
     assert process.returncode == 130
     assert list(tmp_path.iterdir()) == []

@@ -8,6 +8,7 @@ import signal
 import pytest
 from reference.designs import reference_result
 from support.commands import alive, children_of, only_json, start_until_it_solves
+from support.waiting import LONG, wait_until
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.operands import Operands
@@ -243,10 +244,10 @@ HARD_FOR_Z3 = ["compare", *HARD, "--timeout", "10m", "--solver", "z3"]
 def test_interruption_ends_the_solver_and_is_no_verdict():
     process, workers = start_until_it_solves(*HARD_FOR_Z3)
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=LONG)
     assert (process.returncode, out) == (130, "")
     assert err == "interrupted\n"
-    assert not any(alive(w) for w in workers)
+    wait_until(lambda: not any(map(alive, workers)))
 
 
 def test_a_killed_solver_is_unknown():
@@ -257,7 +258,7 @@ def test_a_killed_solver_is_unknown():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(worker, signal.SIGKILL)
         workers = children_of(process.pid)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=LONG)
     record = only_json(out)
     assert (process.returncode, record["verdict"], err) == (3, "unknown", "")
     assert record["reason"].split(":")[0] in ("interrupted", "solver error", "memory")

@@ -6,6 +6,7 @@ import signal
 import pytest
 from support.commands import only_json, start_until_it_solves
 from support.fake_properties import BF16, HALF_STEP, Assuming, Never, Undecided, Valued
+from support.waiting import LONG
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.generators.vectors import read_vectors
@@ -182,6 +183,6 @@ def test_interruption_leaves_nothing(tmp_path):
     designs = [TINY, AMPERE, "hopper/wgmma.f32.f16.f16"]
     process, _ = start_until_it_solves("fingerprint", *designs, *ORDER, "--solver", "z3", "-o", str(path))
     process.send_signal(signal.SIGINT)
-    assert process.communicate(timeout=60) == ("", "interrupted\n")
+    assert process.communicate(timeout=LONG) == ("", "interrupted\n")
     assert process.returncode == 130
     assert list(tmp_path.iterdir()) == []

@@ -6,6 +6,7 @@ import sys
 
 import pytest
 from support.commands import MAIN
+from support.waiting import LONG
 
 from mmaproof.cli.main import main
 from mmaproof.smt import evaluate as evaluation
@@ -17,7 +18,7 @@ FOUR = "0x0,0x0,0x0,0x0"
 def shell(redirected, *arguments):
     command = f'exec "$@" {redirected}'
     return subprocess.run(
-        ["sh", "-c", command, "sh", *MAIN, *arguments], capture_output=True, text=True, timeout=60, check=False
+        ["sh", "-c", command, "sh", *MAIN, *arguments], capture_output=True, text=True, timeout=LONG, check=False
     )
 
 
@@ -74,5 +75,5 @@ def test_an_interruption_while_commands_are_loaded(monkeypatch, capsys):
 
 def test_little_is_loaded_before_an_interruption_is_one():
     script = "import sys, mmaproof.cli.main; print({'typer', 'rich', 'numpy'} & set(sys.modules))"
-    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=LONG)
     assert ended.stdout == "set()\n"

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 from support.commands import MAIN, alive, children_of, only_json
 from support.small_units import COMBINATIONAL, DESIGN, PIPELINE, WRONG, write_unit
-from support.waiting import wait_until
+from support.waiting import LONG, wait_until
 
 from mmaproof.rtl import read_unit
 
@@ -193,7 +193,7 @@ def test_a_ctrl_c_during_elaboration_leaves_nothing_running(tmp_path):
     try:
         children = wait_until(lambda: children_of(process.pid))
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=20)
+        out, err = process.communicate(timeout=LONG)
     finally:
         process.kill()
     assert (process.returncode, out, err) == (130, "", "interrupted\n")

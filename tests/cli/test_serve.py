@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+from support.waiting import LONG
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.operands import Operands
@@ -41,13 +42,13 @@ def served():
 
 
 def test_rows_until_the_input_ends(served):
-    out, err = served.communicate(f"{ROW}\n\n{ROW}", timeout=60)
+    out, err = served.communicate(f"{ROW}\n\n{ROW}", timeout=LONG)
     assert [json.loads(x) for x in out.splitlines()] == [ANSWER, ANSWER]
     assert (served.returncode, err) == (0, "")
 
 
 def test_a_malformed_line_ends_it_with_status_2(served):
-    out, err = served.communicate(f"{ROW}\nnonsense\n{ROW}\n", timeout=60)
+    out, err = served.communicate(f"{ROW}\nnonsense\n{ROW}\n", timeout=LONG)
     assert [json.loads(x) for x in out.splitlines()] == [ANSWER]
     assert served.returncode == 2
     assert err.startswith("error: line 4: not JSON")
@@ -56,7 +57,7 @@ def test_a_malformed_line_ends_it_with_status_2(served):
 
 def test_ctrl_c(served):
     served.send_signal(signal.SIGINT)
-    out, err = served.communicate(timeout=60)
+    out, err = served.communicate(timeout=LONG)
     assert (served.returncode, out, err) == (130, "", "interrupted\n")
 
 
@@ -64,33 +65,35 @@ def test_a_closed_stdout_is_a_quiet_end(served):
     served.stdout.close()
     served.stdin.write(f"{ROW}\n")
     served.stdin.flush()
-    assert served.wait(timeout=60) == 141
+    assert served.wait(timeout=LONG) == 141
     assert served.stderr.read() == ""
 
 
 def test_a_header_for_another_design():
     with start(NAME) as process:
-        out, err = process.communicate(f"{HEADER.replace('null', json.dumps('turing/f32.f16.f16.f32'))}\n", timeout=60)
+        out, err = process.communicate(
+            f"{HEADER.replace('null', json.dumps('turing/f32.f16.f16.f32'))}\n", timeout=LONG
+        )
     assert (process.returncode, out) == (2, "")
     assert err.startswith("error: line 1: the header asks for turing/")
 
 
 def test_an_unknown_design():
     with start("volta/nothing") as process:
-        out, err = process.communicate("", timeout=60)
+        out, err = process.communicate("", timeout=LONG)
     assert (process.returncode, out) == (2, "")
     assert err.startswith("error: volta has no instruction")
 
 
 def test_no_stdin_at_all():
     command = f"exec {sys.executable} -m mmaproof.cli.main serve {NAME} <&-"
-    ended = subprocess.run(["sh", "-c", command], capture_output=True, text=True, timeout=60, check=False)
+    ended = subprocess.run(["sh", "-c", command], capture_output=True, text=True, timeout=LONG, check=False)
     assert (ended.returncode, ended.stdout) == (2, "")
     assert ended.stderr == "error: serve reads stdin, which is closed\n"
 
 
 def test_a_stdin_that_cannot_be_read():
     command = f"exec {sys.executable} -m mmaproof.cli.main serve {NAME} 0>/dev/null"
-    ended = subprocess.run(["sh", "-c", command], capture_output=True, text=True, timeout=60, check=False)
+    ended = subprocess.run(["sh", "-c", command], capture_output=True, text=True, timeout=LONG, check=False)
     assert (ended.returncode, ended.stdout) == (2, "")
     assert ended.stderr == "error: the input cannot be read: Bad file descriptor\n"

@@ -6,6 +6,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from support.waiting import LONG
 
 from mmaproof.designs.errors import InputError
 from mmaproof.designs.files import write_atomically
@@ -75,7 +76,7 @@ def test_a_pipe_is_written_to(tmp_path, through_link):
     reader = threading.Thread(target=lambda: read.append(pipe.read_text(encoding="utf-8")), daemon=True)
     reader.start()
     write_atomically(path, TEXT)
-    reader.join(timeout=60)
+    reader.join(timeout=LONG)
     assert read == [TEXT]
     assert stat.S_ISFIFO(pipe.stat().st_mode)
     assert path.is_symlink() is through_link

@@ -9,6 +9,7 @@ from importlib.resources import files
 from pathlib import Path
 
 import pytest
+from support.waiting import LONG
 
 import mmaproof.explorer
 from mmaproof.designs.catalogue import find_design
@@ -32,7 +33,7 @@ def test_sources_alone_answer(tmp_path: Path) -> None:
     with zipfile.ZipFile(io.BytesIO(sources())) as archive:
         archive.extractall(tmp_path)
     command = [sys.executable, "-I", "-S", "-c", SCRIPT, str(tmp_path)]
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, stdin=subprocess.DEVNULL)
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=LONG, check=False, stdin=subprocess.DEVNULL)
     assert (ended.stderr, ended.stdout.strip()) == ("", "+23 * 2^-1")
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from support.commands import children_of
 from support.fake_solvers import runs
-from support.waiting import wait_until
+from support.waiting import LONG, wait_until
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.errors import InputError, TargetUnavailable
@@ -254,7 +254,7 @@ def test_ctrl_c_ends_the_process_and_what_it_started(simulator, tmp_path):
         pids = [int(x) for x in started.readlink().name.split()]
         assert all(runs(x) for x in pids)
         runner.send_signal(signal.SIGINT)
-        _, err = runner.communicate(timeout=60)
+        _, err = runner.communicate(timeout=LONG)
     assert err.endswith(b"KeyboardInterrupt\n")
     wait_until(lambda: not any(runs(x) for x in pids))
 

@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import pytest
+from support.waiting import LONG
 
 SCRIPT = """
 import sys
@@ -27,7 +28,7 @@ def test_option_answers_without_loading_a_solver_or_numpy(option: str) -> None:
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=LONG,
         check=False,
     )
     assert ended.returncode == 0, ended.stderr

@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+from support.waiting import LONG
+
 SCRIPT = """
 import sys
 
@@ -30,7 +32,7 @@ def test_integers_and_pictures_need_neither_numpy_nor_pysmt() -> None:
         [sys.executable, "-c", SCRIPT],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=LONG,
         check=False,
         stdin=subprocess.DEVNULL,
     )

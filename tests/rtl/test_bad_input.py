@@ -2,11 +2,12 @@
 
 import importlib.util
 import subprocess
-import time
+from functools import partial
 from pathlib import Path
 
 import pytest
 from support.rtl_units import COMBINATIONAL, HEAD, PASSES, write_unit
+from support.waiting import wait_until
 
 from mmaproof.designs.errors import InputError, TargetUnavailable
 from mmaproof.rtl import elaboration, read_unit
@@ -176,15 +177,6 @@ time.sleep(60)
 """
 
 
-def _wait_for(condition, seconds=20.0) -> bool:
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if condition():
-            return True
-        time.sleep(0.02)
-    return False
-
-
 def _has_ended(pid: int) -> bool:
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
@@ -202,7 +194,7 @@ def test_nothing_is_left_running(how: str, tmp_path: Path, monkeypatch: pytest.M
     def communicate(self, input=None, timeout=None):
         if timeout is None:
             return original(self, input)
-        assert _wait_for(running.exists)
+        wait_until(running.exists)
         if how == "interrupt":
             raise KeyboardInterrupt
         return original(self, input, 0.01)
@@ -211,7 +203,7 @@ def test_nothing_is_left_running(how: str, tmp_path: Path, monkeypatch: pytest.M
     with pytest.raises(KeyboardInterrupt if how == "interrupt" else InputError, match=None):
         read_unit(path, seconds=5)
     for pid in map(int, running.read_text().split()):
-        assert _wait_for(lambda: _has_ended(pid), 5)  # noqa: B023
+        wait_until(partial(_has_ended, pid))
 
 
 def test_too_little_memory(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import sys
 import numpy as np
 import pytest
 from support.native import needs_native
+from support.waiting import LONG
 
 from mmaproof import dot, matmul
 from mmaproof.designs.catalogue import find_design
@@ -223,4 +224,4 @@ def test_llvm_is_loaded_only_where_it_may_pay():
     )
     import subprocess
 
-    assert subprocess.run([sys.executable, "-c", script], timeout=60, check=False).returncode == 0
+    assert subprocess.run([sys.executable, "-c", script], timeout=LONG, check=False).returncode == 0

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 from support.commands import alive
-from support.waiting import wait_until
+from support.waiting import LONG, wait_until
 
 from mmaproof.designs.errors import InputError
 from mmaproof.verification.executors import (
@@ -128,7 +128,7 @@ def test_tasks_fail_where_the_scheduler_goes_away():
     with _failing(SimpleNamespace(status="closed")) as futures:
         futures.append(Future())
         with pytest.raises(ClusterNotReachable, match="does not answer any more"):
-            futures[0].result(timeout=60)
+            futures[0].result(timeout=LONG)
 
 
 def test_dask_that_is_not_installed(monkeypatch):

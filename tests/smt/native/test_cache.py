@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from support.native import needs_native
 from support.sampling import distinct_designs
+from support.waiting import LONG
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.operands import OperandBatch
@@ -164,7 +165,7 @@ def test_every_source_that_decides_what_is_compiled_is_in_the_key():
         "lower(find_design('cpu/vfmadd231pd'), fused_multiply_add=True)\n"
         "print(*(x for x in sys.modules if x.startswith('mmaproof.') and x != 'mmaproof.smt'))\n"
     )
-    loaded = subprocess.run([sys.executable, "-c", script], timeout=60, check=True, capture_output=True, text=True)
+    loaded = subprocess.run([sys.executable, "-c", script], timeout=LONG, check=True, capture_output=True, text=True)
     folders = tuple(f"mmaproof.{x.replace('/', '.')}" for x in cache._ROOTS)
     assert [x for x in loaded.stdout.split() if not x.startswith(folders)] == []
 

@@ -216,14 +216,16 @@ def test_only_one_line_with_the_number_of_the_query_is_an_answer(five: FNode, li
 
 
 def test_what_is_said_without_a_question_is_no_answer(
-    five: FNode, limits: Limits, monkeypatch: pytest.MonkeyPatch
+    five: FNode, limits: Limits, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """It answers the first query, and the second one before that is sent."""
-    script = f"{READ}say(f'{{read()}} {{unsat}}\\n'); time.sleep(0.2); say(f'2 {{unsat}}\\n'); time.sleep(600)"
+    said = tmp_path / "said"
+    both = f"say(f'{{read()}} {{unsat}}\\n'); time.sleep(0.2); say(f'2 {{unsat}}\\n'); os.mkdir({str(said)!r})"
+    script = f"{READ}{both}; time.sleep(600)"
     monkeypatch.setitem(COMMANDS, "bitwuzla", Kept((sys.executable, "-c", script)))
     assert Solving().ask(five, [], limits=limits).outcome is Outcome.UNSAT
     first = kept_process()
-    time.sleep(0.5)
+    wait_until(said.exists)
     assert Solving().ask(five, [], limits=limits).outcome is Outcome.UNSAT
     assert kept_process() != first
     end_idle_processes()
