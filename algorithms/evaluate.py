@@ -14,8 +14,9 @@ from mmaproof.algorithms.catalogue import find_algorithm
 from mmaproof.algorithms.numbers import Number, Span
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.design import Design
+from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import OperandError
-from mmaproof.designs.operands import Operands, Patterns, pattern_dtype
+from mmaproof.designs.operands import Patterns, pattern_dtype
 from mmaproof.smt.algebra.arrays import ArrayAlgebra
 from mmaproof.smt.algebra.integers import IntegerAlgebra
 from mmaproof.smt.algebra.protocol import D, Word

@@ -17,8 +17,9 @@ from mmaproof.designs.operands import OperandBatch
 from mmaproof.hardware_replay.recordings import design_of_recording, read_index, read_recording
 from mmaproof.hardware_replay.replay import replay
 from mmaproof.hardware_replay.targets import ModelTarget
-from mmaproof.smt.evaluate import evaluate, evaluate_batch
+from mmaproof.smt.evaluate import evaluate_batch
 from mmaproof.smt.solving.verdict import Status
+from mmaproof.smt.trace import evaluate
 from mmaproof.verification.compare import Comparison, compare
 
 

@@ -325,7 +325,7 @@ def _print_nothing(outcome: Identification) -> None:
     for line in operand_lines({n: x for n, x in shown.items() if n != "d"}):
         say(f"    {line}")
     operands, d = outcome.evidence.row(outcome.contradiction)
-    from mmaproof.smt.evaluate import evaluate
+    from mmaproof.smt.trace import evaluate
 
     fmt = interface.signature.d
     say(f"    d = {fmt.hex(d)} returned, {fmt.hex(evaluate(interface.design(outcome.nearest), operands))} expected")

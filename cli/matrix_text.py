@@ -16,8 +16,8 @@ from mmaproof.cli.output import say, say_table, say_wrapped
 
 if TYPE_CHECKING:
     from mmaproof.designs.design import Design
+    from mmaproof.designs.element import Operands
     from mmaproof.designs.formats import Format
-    from mmaproof.designs.operands import Operands
     from mmaproof.verification.classes import Class, Group
     from mmaproof.verification.compare import Comparison
     from mmaproof.verification.matrix import PairVerdict

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from mmaproof.designs.design import Design
+    from mmaproof.designs.element import Operands
     from mmaproof.designs.formats import Format
-    from mmaproof.designs.operands import Operands
 
 X = TypeVar("X")
 
@@ -42,8 +42,8 @@ def parse_operands(
     Raises OperandError where a pattern is malformed, the number of elements is not ``k``, or scales are missing or
     given to a design that has none, and DesignError for a length that the design cannot run.
     """
+    from mmaproof.designs.element import Operands
     from mmaproof.designs.errors import OperandError
-    from mmaproof.designs.operands import Operands
 
     length = design.k if k is None else k
     design.blocks(length)

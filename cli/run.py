@@ -44,7 +44,7 @@ def run(
     from mmaproof.explain.text import Drawing
     from mmaproof.explain.values import pattern_value
     from mmaproof.rtl.meant import named_design
-    from mmaproof.smt.evaluate import evaluate
+    from mmaproof.smt.trace import evaluate
 
     files = PictureFiles(html, svg, figure)
     files.require()

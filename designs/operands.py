@@ -1,4 +1,4 @@
-"""Operands of many dot products as arrays. Those of one are defined in ``element``, and may be imported from here."""
+"""Operands of many dot products as arrays. Those of one are in ``element``."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ from mmaproof.designs.design import Design
 from mmaproof.designs.element import Operands, check_scales
 from mmaproof.designs.errors import OperandError
 from mmaproof.designs.formats import Format
-
-__all__ = ["OperandBatch", "Operands", "Patterns", "pattern_dtype"]
 
 Patterns = npt.NDArray[np.unsignedinteger]
 """An array of bit patterns: uint8, uint16, uint32 or uint64."""

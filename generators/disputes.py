@@ -8,13 +8,13 @@ from typing import Any
 
 from mmaproof.designs.catalogue import load_catalogue
 from mmaproof.designs.design import Design
-from mmaproof.designs.operands import Operands
+from mmaproof.designs.element import Operands
 from mmaproof.designs.parameters import complete_settings, compose, format_parameter, parse_parameter
 from mmaproof.designs.profiles import Point, load_disputes
-from mmaproof.smt.evaluate import evaluate
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Status
+from mmaproof.smt.trace import evaluate
 from mmaproof.verification.compare import compare
 from mmaproof.verification.search import Budget
 

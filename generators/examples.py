@@ -17,8 +17,8 @@ from typing import Any
 from mmaproof.designs.arithmetic import Arithmetic
 from mmaproof.designs.catalogue import load_catalogue
 from mmaproof.designs.design import Design
+from mmaproof.designs.element import Operands
 from mmaproof.designs.files import write_atomically
-from mmaproof.designs.operands import Operands
 from mmaproof.properties.equivalence import Equivalence
 from mmaproof.verification.distributions import kept_bits
 from mmaproof.verification.matrix import comparable_groups

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from mmaproof.designs.design import Design
+from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import InputError
-from mmaproof.designs.operands import Operands
 from mmaproof.generators.vectors import Vector
-from mmaproof.smt.evaluate import evaluate
+from mmaproof.smt.trace import evaluate
 from mmaproof.verification.fingerprint import Feature
 
 

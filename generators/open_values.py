@@ -15,10 +15,11 @@ import numpy.typing as npt
 
 from mmaproof.designs.catalogue import load_catalogue
 from mmaproof.designs.design import Design
+from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import DesignError
 from mmaproof.designs.evidence import Evidence, Level
 from mmaproof.designs.levels import RecordedRow, levels_of
-from mmaproof.designs.operands import OperandBatch, Operands, Patterns
+from mmaproof.designs.operands import OperandBatch, Patterns
 from mmaproof.designs.parameters import format_parameter
 from mmaproof.designs.profiles import load_disputes
 from mmaproof.generators.identify.ladders import ladders

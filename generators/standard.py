@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from mmaproof.designs.design import Design
-from mmaproof.designs.operands import OperandBatch, Operands, pattern_dtype
+from mmaproof.designs.element import Operands
+from mmaproof.designs.operands import OperandBatch, pattern_dtype
 from mmaproof.generators.disputes import disputed_designs, find_disputes
 from mmaproof.generators.fingerprint import vectors_of
 from mmaproof.generators.sources import generated, rows_for

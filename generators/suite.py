@@ -10,17 +10,18 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
 
+from mmaproof.designs.element import Operands
 from mmaproof.designs.formats import Format
-from mmaproof.designs.operands import OperandBatch, Operands
+from mmaproof.designs.operands import OperandBatch
 from mmaproof.generators.separate import Pool, breed, strip
 from mmaproof.generators.set_cover import set_cover
 from mmaproof.properties.preconditions import Finite
 from mmaproof.properties.separation import SomePairAgrees
-from mmaproof.smt.evaluate import evaluate
 from mmaproof.smt.proving.decide import decide
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Model, Status, Verdict
+from mmaproof.smt.trace import evaluate
 from mmaproof.verification.classes import Class, Group
 from mmaproof.verification.executors import ONE_AT_A_TIME, finished
 from mmaproof.verification.executors import Pool as Executors

@@ -18,10 +18,11 @@ from typing import Any
 import numpy as np
 
 from mmaproof.designs.catalogue import find_design
+from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import InputError
 from mmaproof.designs.files import why_unreadable, write_atomically
 from mmaproof.designs.formats import Format, find_format
-from mmaproof.designs.operands import OperandBatch, Operands, pattern_dtype
+from mmaproof.designs.operands import OperandBatch, pattern_dtype
 from mmaproof.explain.html import standalone
 from mmaproof.explain.reports.record import Record
 from mmaproof.explain.reports.witnesses import witness_html

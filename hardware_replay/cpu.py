@@ -21,9 +21,10 @@ import numpy as np
 
 from mmaproof.designs.catalogue import load_catalogue
 from mmaproof.designs.design import Design
+from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import InputError, TargetUnavailable, did_you_mean
 from mmaproof.designs.formats import Format
-from mmaproof.designs.operands import OperandBatch, Operands, Patterns, pattern_dtype
+from mmaproof.designs.operands import OperandBatch, Patterns, pattern_dtype
 from mmaproof.hardware_replay.amx import permit_tiles, tile_source
 from mmaproof.hardware_replay.target import Unit
 

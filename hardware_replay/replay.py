@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from mmaproof.designs.design import Design
+from mmaproof.designs.element import Operands
 from mmaproof.designs.formats import Format
-from mmaproof.designs.operands import Operands
 from mmaproof.hardware_replay.answers import Answers
 from mmaproof.hardware_replay.target import Target
 from mmaproof.hardware_replay.targets import find_target

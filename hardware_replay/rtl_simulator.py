@@ -18,8 +18,9 @@ from pathlib import Path
 import numpy as np
 
 from mmaproof.designs.design import Design
+from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import InputError, TargetUnavailable
-from mmaproof.designs.operands import OperandBatch, Operands, pattern_dtype
+from mmaproof.designs.operands import OperandBatch, pattern_dtype
 from mmaproof.hardware_replay.answers import Rows
 from mmaproof.hardware_replay.rtl_bench import BENCH, RESULT, ROWS_FILE, Layout, bench_text, layout_of, rows_text
 from mmaproof.hardware_replay.target import Ran, Unit

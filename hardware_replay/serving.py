@@ -21,7 +21,8 @@ from mmaproof.designs.errors import InputError
 from mmaproof.designs.formats import Format
 from mmaproof.designs.operands import OperandBatch, Patterns, pattern_dtype
 from mmaproof.hardware_replay.json_lines import pattern_template, read_object, short
-from mmaproof.smt.evaluate import evaluate, evaluate_batch
+from mmaproof.smt.evaluate import evaluate_batch
+from mmaproof.smt.trace import evaluate
 
 _CHUNK = 1 << 16
 _MOST_READ = 1 << 21

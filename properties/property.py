@@ -11,8 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from mmaproof.designs.design import Design
+from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import DesignError
-from mmaproof.designs.operands import OperandBatch, Operands
+from mmaproof.designs.operands import OperandBatch
 from mmaproof.designs.steps import Guarantee
 from mmaproof.properties.question import Question
 from mmaproof.properties.run_question import Run, RunQuestion, Scope

@@ -18,8 +18,9 @@ from pysmt.environment import Environment
 from pysmt.fnode import FNode
 
 from mmaproof.designs.design import Design
+from mmaproof.designs.element import Operands
 from mmaproof.designs.formats import Format
-from mmaproof.designs.operands import OperandBatch, Operands
+from mmaproof.designs.operands import OperandBatch
 from mmaproof.properties.key import Keyed
 from mmaproof.properties.preconditions import Pattern, Precondition
 from mmaproof.smt.algebra.arrays import ArrayAlgebra

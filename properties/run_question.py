@@ -9,17 +9,17 @@ from dataclasses import dataclass, replace
 from pysmt.fnode import FNode
 
 from mmaproof.designs.design import Design
+from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import DesignError
-from mmaproof.designs.operands import Operands
 from mmaproof.properties.preconditions import Precondition, of_numbers, restricting
 from mmaproof.properties.question import Question
 from mmaproof.smt.algebra.integers import IntegerAlgebra
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
 from mmaproof.smt.algebra.terms import TermAlgebra
-from mmaproof.smt.evaluate import evaluate
 from mmaproof.smt.semantics import DotProduct, OperandWords, StepSignals, dot_product_accumulate, equal_results
 from mmaproof.smt.semantics.datapath import datapath
 from mmaproof.smt.semantics.unpack import unpack
+from mmaproof.smt.trace import evaluate
 
 _INTEGERS = IntegerAlgebra()
 

@@ -8,14 +8,16 @@ import numpy as np
 import numpy.typing as npt
 
 from mmaproof.designs.design import Design
-from mmaproof.designs.operands import OperandBatch, Operands
+from mmaproof.designs.element import Operands
+from mmaproof.designs.operands import OperandBatch
 from mmaproof.properties.preconditions import Precondition, restricting
 from mmaproof.properties.question import Question
 from mmaproof.smt.algebra.arrays import ArrayAlgebra
 from mmaproof.smt.algebra.integers import IntegerAlgebra
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
-from mmaproof.smt.evaluate import equal_patterns, evaluate, evaluate_batch
+from mmaproof.smt.evaluate import equal_patterns, evaluate_batch
 from mmaproof.smt.semantics import OperandWords, dot_product_accumulate, equal_results
+from mmaproof.smt.trace import evaluate
 
 _INTEGERS = IntegerAlgebra()
 _ARRAYS = ArrayAlgebra()

@@ -18,12 +18,10 @@ from mmaproof.smt.arrays import ARRAYS, CHUNK_ROWS, evaluate_on_arrays
 from mmaproof.smt.backends import Backend, note_once, wanted_backend
 from mmaproof.smt.native import paying
 from mmaproof.smt.semantics import equal_results
-from mmaproof.smt.trace import evaluate, trace
+from mmaproof.smt.trace import evaluate
 
 if TYPE_CHECKING:
     from mmaproof.smt.native.matrices import Matrices
-
-__all__ = ["equal_patterns", "evaluate", "evaluate_batch", "product_natively", "trace", "without_native_code"]
 
 
 def evaluate_batch(design: Design | str, batch: OperandBatch, *, backend: Backend | str | None = None) -> Patterns:

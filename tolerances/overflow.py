@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from math import inf
 
 from mmaproof.algorithms.plans.evaluate import trace
+from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import InputError
-from mmaproof.designs.operands import Operands
 from mmaproof.designs.plans import Plan
 from mmaproof.designs.plans.orders import ASCENDING
 from mmaproof.properties.gemm.split import overflows

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.design import Design
+from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import DesignError
-from mmaproof.designs.operands import Operands
 from mmaproof.explain import Picture, explain
 from mmaproof.explain.html import answer_html
 from mmaproof.properties.library import find_property

@@ -18,14 +18,16 @@ import numpy.typing as npt
 
 from mmaproof.designs.circuit import Circuit
 from mmaproof.designs.design import Design
+from mmaproof.designs.element import Operands
 from mmaproof.designs.formats import Format
-from mmaproof.designs.operands import OperandBatch, Operands, Patterns
+from mmaproof.designs.operands import OperandBatch, Patterns
 from mmaproof.smt.algebra.arrays import FAST_BITS, ArrayAlgebra
 from mmaproof.smt.algebra.protocol import Truth, Word
 from mmaproof.smt.algebra.signals import Signal, SignalKind
-from mmaproof.smt.evaluate import equal_patterns, evaluate, evaluate_batch
+from mmaproof.smt.evaluate import equal_patterns, evaluate_batch
 from mmaproof.smt.semantics import OperandWords, dot_product_accumulate
 from mmaproof.smt.semantics.netlist_step import run_circuit
+from mmaproof.smt.trace import evaluate
 from mmaproof.verification.distributions import DISTRIBUTIONS, draw
 
 ROWS = 60

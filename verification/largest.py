@@ -8,8 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from mmaproof.designs.design import Design
+from mmaproof.designs.element import Operands
 from mmaproof.designs.formats import Format
-from mmaproof.designs.operands import OperandBatch, Operands
+from mmaproof.designs.operands import OperandBatch
 from mmaproof.properties.question import Question
 from mmaproof.verification.distributions import DISTRIBUTIONS, draw
 from mmaproof.verification.search import steer

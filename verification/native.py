@@ -18,13 +18,12 @@ from pysmt.fnode import FNode
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.design import Design, check_askable
+from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import DesignError
-from mmaproof.designs.operands import Operands
 from mmaproof.properties.property import LemmaVerdict
 from mmaproof.smt.algebra.code import TooWideError
 from mmaproof.smt.algebra.nodes import UndefinedOperationError, run
 from mmaproof.smt.algebra.terms import TermAlgebra
-from mmaproof.smt.evaluate import evaluate
 from mmaproof.smt.native.lowering import continued
 from mmaproof.smt.native.recording import Recorded, record, structure
 from mmaproof.smt.proving.native import NativeStages, RefutedError, precondition, prove_graph
@@ -33,6 +32,7 @@ from mmaproof.smt.solving.backends import DEFAULT_SOLVER
 from mmaproof.smt.solving.limits import LEAST_SECONDS, Limits
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Status, Verdict, combine
+from mmaproof.smt.trace import evaluate
 from mmaproof.verification.distributions import DISTRIBUTIONS, draw
 from mmaproof.verification.extremes import extreme_patterns
 from mmaproof.verification.means import Means

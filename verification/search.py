@@ -10,8 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from mmaproof.designs.design import Design
+from mmaproof.designs.element import Operands
 from mmaproof.designs.formats import Format
-from mmaproof.designs.operands import OperandBatch, Operands, Patterns
+from mmaproof.designs.operands import OperandBatch, Patterns
 from mmaproof.properties.preconditions import (
     Exponents,
     Finite,

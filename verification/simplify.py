@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from mmaproof.designs.element import Operands
 from mmaproof.designs.formats import Format
-from mmaproof.designs.operands import OperandBatch, Operands
+from mmaproof.designs.operands import OperandBatch
 from mmaproof.properties.question import Question
 
 _LONG, _PARTS = 64, (64, 8, 2)

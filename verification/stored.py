@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from mmaproof.designs.operands import Operands
+from mmaproof.designs.element import Operands
 from mmaproof.properties.question import Question
 from mmaproof.smt.solving.hexadecimal import from_hexadecimal, to_hexadecimal
 from mmaproof.smt.solving.store import Store

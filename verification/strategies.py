@@ -16,8 +16,8 @@ import numpy as np
 
 from mmaproof.designs.arithmetic import differing_parameters, same_chain
 from mmaproof.designs.design import Design
+from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import DesignError
-from mmaproof.designs.operands import Operands
 from mmaproof.properties.equivalence import Equivalence
 from mmaproof.properties.property import LemmaVerdict, QuestionVerdict
 from mmaproof.properties.question import Question

@@ -18,9 +18,10 @@ from mmaproof.algorithms.plans.program import Elements, perform, run, schedule_o
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.conversions import Rounding
 from mmaproof.designs.design import Design
+from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import OperandError
 from mmaproof.designs.formats import FORMATS, Format
-from mmaproof.designs.operands import OperandBatch, Operands, Patterns, pattern_dtype
+from mmaproof.designs.operands import OperandBatch, Patterns, pattern_dtype
 from mmaproof.designs.plans.plan import Plan
 from mmaproof.designs.plans.schedule import (
     FUSED,

@@ -72,9 +72,9 @@ def run(
     from mmaproof.algorithms.evaluate import trace
     from mmaproof.cli.gemm.explain import explanation
     from mmaproof.designs.catalogue import find_design
+    from mmaproof.designs.element import Operands
     from mmaproof.designs.errors import OperandError
     from mmaproof.designs.files import make_way
-    from mmaproof.designs.operands import Operands
     from mmaproof.verification.gemm.compare import outcomes
 
     found, design = find_algorithm(algorithm), find_design(unit)
@@ -125,10 +125,10 @@ def run_plan(
     from mmaproof.algorithms.plans.linear import exact_result
     from mmaproof.cli.gemm.explain import explanation
     from mmaproof.cli.gemm.planned import find_plan
+    from mmaproof.designs.element import Operands
     from mmaproof.designs.errors import OperandError
     from mmaproof.designs.files import make_way
     from mmaproof.designs.formats import find_format
-    from mmaproof.designs.operands import Operands
     from mmaproof.explain.values import exact, is_finite, pattern_number, pattern_value
     from mmaproof.verification.gemm.compare import ulp
 
@@ -185,7 +185,7 @@ def run_plan(
 
 def pictures_of(done: Trace) -> list[tuple[str, Picture]]:
     """Return the picture of each call of the unit, in order."""
-    from mmaproof.designs.operands import Operands
+    from mmaproof.designs.element import Operands
     from mmaproof.explain import explain
 
     found = []

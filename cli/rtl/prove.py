@@ -170,7 +170,7 @@ def _on_sources(unit: RtlUnit, answer: Comparison) -> SourceRun | None:
     if answer.witness is None:
         return None
     from mmaproof.hardware_replay.rtl_simulator import run_sources
-    from mmaproof.smt.evaluate import evaluate
+    from mmaproof.smt.trace import evaluate
 
     free = _values_of_unknown(unit, answer)
     with progress("replaying the witness on the sources"):

@@ -35,7 +35,7 @@ def run(
     from mmaproof.designs.errors import InputError
     from mmaproof.explain.values import pattern_value
     from mmaproof.rtl.meant import in_one_pass, read_meant
-    from mmaproof.smt.evaluate import evaluate
+    from mmaproof.smt.trace import evaluate
 
     with progress(f"elaborating {path}"):
         unit, meant = read_meant(path)

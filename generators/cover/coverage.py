@@ -14,11 +14,11 @@ from mmaproof.designs.operands import OperandBatch
 from mmaproof.generators.cover.bins import Bin
 from mmaproof.generators.cover.reach import Hits, Task, aim, ask_about, hits_of, unasked
 from mmaproof.generators.vectors import Vector
-from mmaproof.smt.evaluate import evaluate
 from mmaproof.smt.solving.backends import DEFAULT_SOLVER
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Model, SolverIdentity, Status, Verdict
+from mmaproof.smt.trace import evaluate
 from mmaproof.verification.distributions import DISTRIBUTIONS, draw
 from mmaproof.verification.executors import Runner
 

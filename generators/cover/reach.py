@@ -11,8 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from mmaproof.designs.design import Design
+from mmaproof.designs.element import Operands
 from mmaproof.designs.formats import Format
-from mmaproof.designs.operands import OperandBatch, Operands, Patterns
+from mmaproof.designs.operands import OperandBatch, Patterns
 from mmaproof.generators.cover.bins import Bin, Bins
 from mmaproof.generators.cover.events import events
 from mmaproof.properties.question import operand_words

@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from mmaproof.designs.design import Design
-from mmaproof.designs.operands import OperandBatch, Operands, Patterns
+from mmaproof.designs.element import Operands
+from mmaproof.designs.operands import OperandBatch, Patterns
 from mmaproof.generators.identify.behaviour import Behaviour
 from mmaproof.generators.identify.space import Interface
 from mmaproof.smt.arrays import SharedBatch

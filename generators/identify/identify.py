@@ -14,9 +14,10 @@ import numpy as np
 from mmaproof.designs.arithmetic import Arithmetic
 from mmaproof.designs.catalogue import load_catalogue
 from mmaproof.designs.design import Design
+from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import TargetUnavailable
 from mmaproof.designs.formats import Format
-from mmaproof.designs.operands import OperandBatch, Operands
+from mmaproof.designs.operands import OperandBatch
 from mmaproof.designs.parameters import format_parameter
 from mmaproof.generators.identify.behaviour import Behaviour
 from mmaproof.generators.identify.differences import differing, first_differences

@@ -9,8 +9,9 @@ import numpy as np
 
 from mmaproof.designs.arithmetic import Arithmetic
 from mmaproof.designs.design import Design
+from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import DesignError
-from mmaproof.designs.operands import Operands, Patterns, pattern_dtype
+from mmaproof.designs.operands import Patterns, pattern_dtype
 from mmaproof.designs.plans import JoinsC, Plan
 from mmaproof.designs.plans.plan import ONE
 from mmaproof.designs.steps import Guarantee

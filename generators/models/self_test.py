@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 
 from mmaproof.designs.design import Design
+from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import InputError
-from mmaproof.designs.operands import OperandBatch, Operands
+from mmaproof.designs.operands import OperandBatch
 from mmaproof.generators.formats.selection import Selection
 from mmaproof.generators.models.model import Model
 from mmaproof.generators.vectors import Vector
-from mmaproof.smt.evaluate import evaluate
 from mmaproof.smt.native.lowering import continued
+from mmaproof.smt.trace import evaluate
 from mmaproof.verification.distributions import DISTRIBUTIONS, draw
 
 ROWS = 400

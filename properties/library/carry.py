@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from mmaproof.designs.design import Design
+from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import DesignError
-from mmaproof.designs.operands import Operands
 from mmaproof.properties.library.special_case import RepeatedProducts
 from mmaproof.properties.property import (
     Ask,

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import ClassVar
 
 from mmaproof.designs.design import Design
-from mmaproof.designs.operands import Operands
+from mmaproof.designs.element import Operands
 from mmaproof.properties.property import Ask, PropertyVerdict, SimpleProperty
 from mmaproof.properties.run_question import RunQuestion, Scope
 from mmaproof.smt.algebra.integers import IntegerAlgebra

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 
 from mmaproof.designs.design import Design
-from mmaproof.designs.operands import Operands
+from mmaproof.designs.element import Operands
 from mmaproof.designs.readings import NanCode
 from mmaproof.designs.steps import Guarantee
 from mmaproof.properties.property import (
@@ -22,9 +22,9 @@ from mmaproof.properties.run_question import RunQuestion, Scope
 from mmaproof.properties.settings import with_other_value
 from mmaproof.smt.algebra.magnitudes import with_top_exponent
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
-from mmaproof.smt.evaluate import evaluate
 from mmaproof.smt.semantics import DotProduct, OperandWords, StepSignals, dot_product_accumulate
 from mmaproof.smt.semantics.unpack import Unpacked, unpack
+from mmaproof.smt.trace import evaluate
 
 NO_SUMS = "each of its operations rounds: no sum of aligned terms is converted"
 

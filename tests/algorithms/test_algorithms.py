@@ -6,8 +6,8 @@ import pytest
 from mmaproof.algorithms.catalogue import ALGORITHMS, find_algorithm
 from mmaproof.algorithms.evaluate import multiply, trace
 from mmaproof.designs.catalogue import find_design
+from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import DesignError, InputError, OperandError
-from mmaproof.designs.operands import Operands
 
 VOLTA = find_design("volta/mma.m8n8k4.f32.f16.f16.f32")
 

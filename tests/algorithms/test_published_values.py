@@ -8,8 +8,8 @@ from reference.algorithms import value
 from mmaproof.algorithms.catalogue import find_algorithm
 from mmaproof.algorithms.evaluate import trace
 from mmaproof.designs.catalogue import find_design
+from mmaproof.designs.element import Operands
 from mmaproof.designs.formats import FORMATS
-from mmaproof.designs.operands import Operands
 
 VOLTA = find_design("volta/mma.m8n8k4.f32.f16.f16.f32")
 ENCODE = FORMATS["fp32"].encode

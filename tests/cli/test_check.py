@@ -8,9 +8,9 @@ from support.fake_properties import BF16, HALF_STEP, Assuming, Never, Undecided,
 from support.waiting import LONG
 
 from mmaproof.designs.catalogue import find_design
-from mmaproof.designs.operands import Operands
+from mmaproof.designs.element import Operands
 from mmaproof.properties.library import PROPERTIES
-from mmaproof.smt.evaluate import evaluate
+from mmaproof.smt.trace import evaluate
 
 TINY = "volta/f32.f16.f16.f32@L=2"
 CHAIN = "ampere/m16n8k16.f32.f16.f16.f32"

@@ -11,7 +11,7 @@ from support.commands import alive, children_of, only_json, start_until_it_solve
 from support.waiting import LONG, wait_until
 
 from mmaproof.designs.catalogue import find_design
-from mmaproof.designs.operands import Operands
+from mmaproof.designs.element import Operands
 
 VOLTA = "volta/f32.f16.f16.f32"
 TURING = "turing/f32.f16.f16.f32"
@@ -219,7 +219,7 @@ def test_a_bad_line_of_a_vector_file(run, tmp_path):
 
 
 def test_an_internal_error_is_no_result(run, monkeypatch):
-    import mmaproof.smt.evaluate as evaluation
+    import mmaproof.smt.trace as evaluation
 
     def broken(*_):
         raise ZeroDivisionError("of all things")

@@ -4,7 +4,7 @@ import pytest
 
 from mmaproof.cli import demo
 from mmaproof.designs.catalogue import find_design
-from mmaproof.designs.operands import Operands
+from mmaproof.designs.element import Operands
 from mmaproof.properties.equivalence import Equivalence
 from mmaproof.smt.solving.verdict import Status
 from mmaproof.verification.compare import Comparison

@@ -12,8 +12,8 @@ from mmaproof.designs.catalogue import find_design
 from mmaproof.generators.vectors import read_vectors
 from mmaproof.properties.library import PROPERTIES
 from mmaproof.properties.property import PropertyVerdict
-from mmaproof.smt.evaluate import evaluate
 from mmaproof.smt.solving.verdict import Status
+from mmaproof.smt.trace import evaluate
 
 TINY = "volta/f32.f16.f16.f32@L=2"
 HALF = "volta/f16.f16.f16.f16@L=2"

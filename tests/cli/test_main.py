@@ -9,7 +9,7 @@ from support.commands import MAIN
 from support.waiting import LONG
 
 from mmaproof.cli.main import main
-from mmaproof.smt import evaluate as evaluation
+from mmaproof.smt import trace as evaluation
 
 VOLTA = "volta/f32.f16.f16.f32"
 FOUR = "0x0,0x0,0x0,0x0"

@@ -12,7 +12,7 @@ from support.waiting import LONG, wait_until
 
 from mmaproof.designs.catalogue import find_design, load_catalogue
 from mmaproof.generators.vectors import read_vectors
-from mmaproof.smt.evaluate import evaluate
+from mmaproof.smt.trace import evaluate
 
 VOLTA, TURING, AMPERE = (
     f"{x}.f32.f16.f16.f32" for x in ("volta/mma.m8n8k4", "turing/mma.m16n8k8", "ampere/mma.m16n8k16")

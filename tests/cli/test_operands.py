@@ -6,8 +6,8 @@ import pytest
 
 from mmaproof.cli.differences import difference
 from mmaproof.cli.operands import operand_lines, operands_record
+from mmaproof.designs.element import Operands
 from mmaproof.designs.formats import find_format
-from mmaproof.designs.operands import Operands
 
 FP16, FP32, INT32 = map(find_format, ("fp16", "fp32", "int32"))
 

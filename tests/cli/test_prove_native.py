@@ -5,9 +5,9 @@ from support.commands import only_json
 from support.graph_mutants import mutate, mutations
 
 from mmaproof.designs.catalogue import find_design
-from mmaproof.designs.operands import Operands
+from mmaproof.designs.element import Operands
 from mmaproof.smt.algebra.nodes import Op
-from mmaproof.smt.evaluate import evaluate
+from mmaproof.smt.trace import evaluate
 from mmaproof.verification import native
 
 INTEGER = "cpu/vpdpbusd"

@@ -9,8 +9,8 @@ import pytest
 from support.waiting import LONG
 
 from mmaproof.designs.catalogue import find_design
-from mmaproof.designs.operands import Operands
-from mmaproof.smt.evaluate import evaluate
+from mmaproof.designs.element import Operands
+from mmaproof.smt.trace import evaluate
 
 NAME = "volta/f32.f16.f16.f32"
 DESIGN = find_design(NAME)

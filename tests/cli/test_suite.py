@@ -8,9 +8,9 @@ import pytest
 from support.commands import only_json
 
 from mmaproof.designs.catalogue import find_design
-from mmaproof.designs.operands import Operands
+from mmaproof.designs.element import Operands
 from mmaproof.generators.vectors import read_vectors
-from mmaproof.smt.evaluate import evaluate
+from mmaproof.smt.trace import evaluate
 
 VOLTA, TURING, AMPERE, HOPPER = (
     f"{x}.f32.f16.f16.f32"

@@ -7,8 +7,9 @@ import pytest
 
 from mmaproof.designs.arithmetic import differing_parameters, same_arithmetic, same_chain
 from mmaproof.designs.catalogue import find_design
-from mmaproof.designs.operands import Operands
-from mmaproof.smt.evaluate import evaluate, evaluate_batch
+from mmaproof.designs.element import Operands
+from mmaproof.smt.evaluate import evaluate_batch
+from mmaproof.smt.trace import evaluate
 from mmaproof.verification.distributions import draw
 
 EIGHT, SIXTEEN = "ampere/m16n8k8.f32.f16.f16.f32", "ampere/m16n8k16.f32.f16.f16.f32"

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from mmaproof.designs.catalogue import find_design
+from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import DesignError, OperandError
-from mmaproof.designs.operands import OperandBatch, Operands
+from mmaproof.designs.operands import OperandBatch
 
 VOLTA = find_design("volta/f32.f16.f16.f32")
 

@@ -10,9 +10,9 @@ import pytest
 from reference.designs import reference_result
 
 from mmaproof.designs.catalogue import find_design, load_catalogue
-from mmaproof.designs.operands import Operands
+from mmaproof.designs.element import Operands
 from mmaproof.designs.profiles import load_disputes
-from mmaproof.smt.evaluate import evaluate
+from mmaproof.smt.trace import evaluate
 
 BF16_1 = "cdna2/v_mfma_f32_32x32x2bf16"
 CDNA3 = "cdna3/v_mfma_f32_32x32x4_2b_bf16"

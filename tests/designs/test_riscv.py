@@ -4,8 +4,8 @@ import pytest
 from reference.riscv import bulk_dot, overflow_bits
 
 from mmaproof.designs.catalogue import find_design, load_catalogue
-from mmaproof.designs.operands import Operands
-from mmaproof.smt.evaluate import evaluate
+from mmaproof.designs.element import Operands
+from mmaproof.smt.trace import evaluate
 
 ROWS = [d for d in load_catalogue().designs.values() if d.family == "rvbna"]
 FOUR = find_design("riscv/vfwbdota.vv.m1n8k4.f32.bf16.bf16.f32")

@@ -4,7 +4,7 @@ import pytest
 from support.pictures import draw
 
 from mmaproof.designs.catalogue import find_design
-from mmaproof.designs.operands import Operands
+from mmaproof.designs.element import Operands
 from mmaproof.explain import explain
 
 FP8 = ((0x7E, 0xFE, 0x01, 0x38), (0x7E, 0x7E, 0x01, 0x38), 0x3DC22488)

@@ -20,7 +20,7 @@ from support.pictures import (
 )
 
 from mmaproof.designs.design import Design
-from mmaproof.designs.operands import Operands
+from mmaproof.designs.element import Operands
 from mmaproof.designs.readings import Alignment, Overflow
 from mmaproof.explain import explain
 from mmaproof.explain.blocks import Block, RowKind

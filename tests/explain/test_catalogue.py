@@ -8,7 +8,7 @@ import pytest
 from support.pictures import CATALOGUE, blocks, draw, row_value, steps, value
 
 from mmaproof.designs.design import Design
-from mmaproof.designs.operands import Operands
+from mmaproof.designs.element import Operands
 from mmaproof.designs.readings import Alignment
 from mmaproof.designs.steps import LanesStep, PairwiseStep
 from mmaproof.explain import explain
@@ -16,8 +16,8 @@ from mmaproof.explain.blocks import Block, RowKind
 from mmaproof.explain.steps import Step
 from mmaproof.explain.sums import Sum
 from mmaproof.explain.words import products_of
-from mmaproof.smt.evaluate import trace
 from mmaproof.smt.semantics.labels import Group, Product
+from mmaproof.smt.trace import trace
 from mmaproof.verification.distributions import DISTRIBUTIONS
 from mmaproof.verification.distributions import draw as draw_operands
 

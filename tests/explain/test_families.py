@@ -9,7 +9,7 @@ from support.pictures import EQUATION_10, VOLTA, blocks, draw, steps, text
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.design import Design
-from mmaproof.designs.operands import Operands
+from mmaproof.designs.element import Operands
 from mmaproof.designs.readings import Alignment, FarC, IntegerOverflow, Join, LateRounding, Subnormals
 from mmaproof.designs.steps import RoundedStep
 from mmaproof.explain import explain

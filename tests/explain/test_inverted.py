@@ -3,7 +3,7 @@
 from support.pictures import text
 
 from mmaproof.designs.catalogue import find_design
-from mmaproof.designs.operands import Operands
+from mmaproof.designs.element import Operands
 from mmaproof.explain import explain
 
 F16, BF16 = find_design("rdna3.5/v_dot2_f32_f16"), find_design("rdna3.5/v_dot2_f32_bf16")

@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 from support.pictures import FP64, HOPPER8, SAMPLE, VOLTA, blocks, draw, value
 
-from mmaproof.designs.operands import Operands
+from mmaproof.designs.element import Operands
 from mmaproof.explain import explain
 from mmaproof.explain.blocks import RowKind
 from mmaproof.explain.layout import Fold, Mark, columns, fit

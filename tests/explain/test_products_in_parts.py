@@ -5,7 +5,7 @@ from fractions import Fraction
 from support.pictures import steps
 
 from mmaproof.designs.catalogue import find_design
-from mmaproof.designs.operands import Operands
+from mmaproof.designs.element import Operands
 from mmaproof.explain import explain
 from mmaproof.explain.words import products_of
 from mmaproof.smt.semantics.labels import Part, Product

@@ -7,11 +7,11 @@ from support.variations import VARIED, random_design
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.design import Design
-from mmaproof.designs.operands import Operands
+from mmaproof.designs.element import Operands
 from mmaproof.designs.readings import FlushedSign, Subnormals
 from mmaproof.explain import explain
 from mmaproof.explain.blocks import Block, RowKind
-from mmaproof.smt.evaluate import trace
+from mmaproof.smt.trace import trace
 from mmaproof.verification.distributions import DISTRIBUTIONS
 from mmaproof.verification.distributions import draw as draw_operands
 

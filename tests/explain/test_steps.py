@@ -5,10 +5,10 @@ from support.pictures import AMPERE, EQUATION_10, HOPPER8, SAMPLE, TURING, VOLTA
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.design import Design
-from mmaproof.designs.operands import Operands
+from mmaproof.designs.element import Operands
 from mmaproof.designs.readings import Alignment, ChainInfinity, Overflow
 from mmaproof.explain import explain
-from mmaproof.smt.evaluate import trace
+from mmaproof.smt.trace import trace
 
 
 def test_infinity_of_the_step_before_may_be_a_number() -> None:

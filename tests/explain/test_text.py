@@ -7,8 +7,8 @@ from fractions import Fraction
 import pytest
 from support.pictures import EQUATION_10, SAMPLE, TURING, VOLTA, blocks, draw, row_value, text
 
+from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import OperandError
-from mmaproof.designs.operands import Operands
 from mmaproof.explain import explain
 from mmaproof.explain.blocks import Row, RowKind
 from mmaproof.explain.layout import Layout, Mark, fit

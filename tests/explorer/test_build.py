@@ -13,10 +13,10 @@ from support.waiting import LONG
 
 import mmaproof.explorer
 from mmaproof.designs.catalogue import find_design
+from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import InputError
-from mmaproof.designs.operands import Operands
 from mmaproof.explorer.build import build, is_built, runtime_of, sources
-from mmaproof.smt.evaluate import evaluate
+from mmaproof.smt.trace import evaluate
 
 SCRIPT = """
 import json, sys

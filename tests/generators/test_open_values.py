@@ -17,10 +17,11 @@ from mmaproof.hardware_replay.provenance import Provenance
 from mmaproof.hardware_replay.recordings import write_recording
 from mmaproof.hardware_replay.targets import find_target
 from mmaproof.properties.equivalence import Equivalence
-from mmaproof.smt.evaluate import evaluate, evaluate_batch
+from mmaproof.smt.evaluate import evaluate_batch
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Status
+from mmaproof.smt.trace import evaluate
 from mmaproof.verification.compare import Comparison
 
 ROW = "volta/mma.m8n8k4.f16.f16.f16.f16"

@@ -20,10 +20,11 @@ from mmaproof.generators.suite import Choice, EquivalentSeparatedError, Fewest, 
 from mmaproof.properties.equivalence import Equivalence
 from mmaproof.properties.preconditions import Finite
 from mmaproof.properties.separation import SomePairAgrees
-from mmaproof.smt.evaluate import evaluate, evaluate_batch
+from mmaproof.smt.evaluate import evaluate_batch
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Status, Verdict
+from mmaproof.smt.trace import evaluate
 from mmaproof.verification.classes import groups_of
 from mmaproof.verification.compare import Comparison
 from mmaproof.verification.distributions import draw

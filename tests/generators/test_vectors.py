@@ -6,12 +6,12 @@ import json
 import pytest
 
 from mmaproof.designs.catalogue import find_design
+from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import InputError
-from mmaproof.designs.operands import Operands
 from mmaproof.generators.vectors import Vector, answers_of, parse_vector, read_vectors, vector_line, write_vectors
 from mmaproof.hardware_replay.replay import replay
 from mmaproof.hardware_replay.targets import ModelTarget
-from mmaproof.smt.evaluate import evaluate
+from mmaproof.smt.trace import evaluate
 
 VOLTA = find_design("volta/f32.f16.f16.f32")
 TURING = find_design("turing/f32.f16.f16.f32")

@@ -11,8 +11,9 @@ import pytest
 
 from mmaproof.designs.catalogue import find_design, load_catalogue
 from mmaproof.designs.design import Design
+from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import DesignError, InputError, OperandError, TargetUnavailable
-from mmaproof.designs.operands import OperandBatch, Operands, Patterns
+from mmaproof.designs.operands import OperandBatch, Patterns
 from mmaproof.hardware_replay import cpu
 from mmaproof.hardware_replay.amx import permit_tiles, tile_source
 from mmaproof.hardware_replay.cpu import INSTRUCTIONS, CpuInstruction, find_cpu_instruction

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from mmaproof.designs.catalogue import find_design, load_catalogue
+from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import InputError
-from mmaproof.designs.operands import Operands
 from mmaproof.hardware_replay.recordings import design_of_recording, read_index, read_provenance, read_recording
 from mmaproof.hardware_replay.replay import replay
 from mmaproof.hardware_replay.targets import ModelTarget, find_target

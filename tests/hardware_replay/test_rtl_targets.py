@@ -7,15 +7,16 @@ import pytest
 from support.small_units import COMBINATIONAL, UNPACKED, WRONG, write_unit
 
 from mmaproof.designs.catalogue import find_design
+from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import InputError, TargetUnavailable
-from mmaproof.designs.operands import Operands
 from mmaproof.generators.sources import read_rows
 from mmaproof.hardware_replay import rtl_simulator
 from mmaproof.hardware_replay.rtl_bench import layout_of, rows_text
 from mmaproof.hardware_replay.rtl_simulator import SourcesDisagree, run_sources, simulate
 from mmaproof.hardware_replay.targets import find_target
 from mmaproof.rtl import read_unit
-from mmaproof.smt.evaluate import evaluate, evaluate_batch
+from mmaproof.smt.evaluate import evaluate_batch
+from mmaproof.smt.trace import evaluate
 
 pytest.importorskip("pyosys")
 needs_icarus = pytest.mark.skipif(shutil.which("iverilog") is None, reason="Icarus Verilog is not installed")

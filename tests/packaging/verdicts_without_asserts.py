@@ -12,11 +12,11 @@ from mmaproof.designs.design import Design
 from mmaproof.properties.equivalence import Equivalence
 from mmaproof.properties.library import find_property
 from mmaproof.properties.preconditions import parse_precondition
-from mmaproof.smt.evaluate import evaluate
 from mmaproof.smt.solving.errors import WitnessDoesNotReplay
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Status, Verdict, combine
+from mmaproof.smt.trace import evaluate
 from mmaproof.verification.answer import answer
 from mmaproof.verification.check import check
 from mmaproof.verification.compare import compare

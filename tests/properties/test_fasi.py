@@ -10,9 +10,9 @@ import pytest
 from reference.formats import decode
 
 from mmaproof.designs.catalogue import find_design
+from mmaproof.designs.element import Operands
 from mmaproof.designs.formats import find_format
-from mmaproof.designs.operands import Operands
-from mmaproof.smt.evaluate import evaluate
+from mmaproof.smt.trace import evaluate
 from mmaproof.verification.distributions import from_float64
 
 # name -> (fp32 output, fp16 output, u: the weight of the first bit below those kept beside 1)

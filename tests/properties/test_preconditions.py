@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from mmaproof.designs.catalogue import find_design
+from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import DesignError, InputError
 from mmaproof.designs.formats import find_format
-from mmaproof.designs.operands import OperandBatch, Operands
+from mmaproof.designs.operands import OperandBatch
 from mmaproof.properties.equivalence import Equivalence
 from mmaproof.properties.preconditions import parse_precondition
 from mmaproof.verification.distributions import draw, from_float64

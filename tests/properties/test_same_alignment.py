@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from mmaproof.designs.catalogue import find_design
+from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import DesignError
-from mmaproof.designs.operands import Operands
 from mmaproof.properties.equivalence import Equivalence
 from mmaproof.properties.same_alignment import EqualWithoutProducts, SameAlignment, alignment_lemmas
 from mmaproof.verification.distributions import DISTRIBUTIONS, draw

@@ -14,7 +14,7 @@ from fractions import Fraction
 
 from mmaproof.algorithms.algorithm import Algorithm
 from mmaproof.designs.design import Design
-from mmaproof.designs.operands import Operands
+from mmaproof.designs.element import Operands
 from reference.designs import reference_result
 from reference.formats import FORMATS, decode, decode_integer
 

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from mmaproof.designs.design import Design
-from mmaproof.designs.operands import Operands
+from mmaproof.designs.element import Operands
 from mmaproof.designs.parameters import complete_settings
 from reference import accumulators, arm, exact, families, gaudi, riscv, sign_frame, sums_rounded_down, tensix, vortex
 

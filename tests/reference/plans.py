@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.design import Design
-from mmaproof.designs.operands import Operands
+from mmaproof.designs.element import Operands
 from reference.algorithms import NAN, add, convert, floor_log2, infinity_of, is_nan, rounded, value
 from reference.designs import reference_result
 from reference.formats import decode

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import InputError
-from mmaproof.designs.operands import Operands
 from mmaproof.rtl import read_unit
 from mmaproof.rtl.ghdl_others import lacks_default, with_others
-from mmaproof.smt.evaluate import evaluate
+from mmaproof.smt.trace import evaluate
 
 VERILOG = """module pick
   (input [1:0] s, input [1:0] t, output [1:0] y);

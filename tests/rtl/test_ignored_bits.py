@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import InputError
-from mmaproof.designs.operands import Operands
 from mmaproof.rtl import read_unit
-from mmaproof.smt.evaluate import evaluate
+from mmaproof.smt.trace import evaluate
 
 SOURCE = """module unit(input [37:0] a, input [37:0] b, input [31:0] c, output [31:0] d);
   assign d = {a[37:19] ^ b[18:0], 13'd0} ^ c;

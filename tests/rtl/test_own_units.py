@@ -9,11 +9,12 @@ from support.own_rtl import OWN_UNITS, UNITS, OwnUnit, Tier
 from support.rtl_mutants import MUTANTS, REFUSED, Different, Mutant
 
 from mmaproof.designs.catalogue import find_design
+from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import InputError
 from mmaproof.designs.formats import Format
-from mmaproof.designs.operands import Operands
 from mmaproof.rtl import RtlUnit, read_unit
-from mmaproof.smt.evaluate import equal_patterns, evaluate, evaluate_batch
+from mmaproof.smt.evaluate import equal_patterns, evaluate_batch
+from mmaproof.smt.trace import evaluate
 from mmaproof.verification.distributions import DISTRIBUTIONS, draw
 
 MARKS = {Tier.QUICK: (), Tier.MIDDLE: (pytest.mark.middle,), Tier.SLOW: (pytest.mark.slow,)}

@@ -6,14 +6,14 @@ import pytest
 from support.rtl_units import HEAD, INTEGER_FORMATS, write_unit
 
 from mmaproof.cli.main import main
+from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import InputError
-from mmaproof.designs.operands import Operands
 from mmaproof.hardware_replay.rtl_simulator import run_sources
 from mmaproof.rtl import read_unit
 from mmaproof.rtl.meant import named_design
 from mmaproof.rtl.netlist import Port
 from mmaproof.rtl.slices import bits_of
-from mmaproof.smt.evaluate import evaluate
+from mmaproof.smt.trace import evaluate
 
 INT8 = "ampere/mma.m16n8k16.s32.s8.s8.s32"
 PRODUCTS = "input signed [7:0] a0, a1, b0, b1"

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
+from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import InputError
-from mmaproof.designs.operands import Operands
 from mmaproof.rtl import read_unit
 from mmaproof.rtl.netlist import Port
 from mmaproof.rtl.slices import bits_of
-from mmaproof.smt.evaluate import evaluate
+from mmaproof.smt.trace import evaluate
 
 PORTS = {
     "plain": Port("plain", "input", (10, 11, 12, 13)),

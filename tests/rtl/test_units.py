@@ -17,18 +17,20 @@ from support.rtl_units import (
 )
 
 from mmaproof.designs.design import Design
+from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import DesignError, InputError
-from mmaproof.designs.operands import OperandBatch, Operands
+from mmaproof.designs.operands import OperandBatch
 from mmaproof.rtl import read_unit
 from mmaproof.smt.algebra.integers import IntegerAlgebra
 from mmaproof.smt.algebra.terms import TermAlgebra
-from mmaproof.smt.evaluate import evaluate, evaluate_batch
+from mmaproof.smt.evaluate import evaluate_batch
 from mmaproof.smt.native.lowering import input_columns, symbols
 from mmaproof.smt.proving.samples import Samples
 from mmaproof.smt.semantics import dot_product_accumulate
 from mmaproof.smt.semantics.netlist_step import run_circuit
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.verdict import Status
+from mmaproof.smt.trace import evaluate
 from mmaproof.verification.check import check as check_property
 from mmaproof.verification.compare import compare
 

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from support.rtl_units import HEAD, int8_dot, write_unit
 
+from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import InputError, TargetUnavailable
-from mmaproof.designs.operands import Operands
 from mmaproof.rtl import read_unit
-from mmaproof.smt.evaluate import evaluate
+from mmaproof.smt.trace import evaluate
 
 VHDL = """
 library ieee; use ieee.std_logic_1164.all; use ieee.numeric_std.all;

@@ -11,7 +11,8 @@ from mmaproof.designs.k_order import KOrder
 from mmaproof.designs.parameters import DEFINITIONS, compose
 from mmaproof.designs.signature import Signature
 from mmaproof.designs.steps.record import IntegerRange
-from mmaproof.smt.evaluate import evaluate, evaluate_batch
+from mmaproof.smt.evaluate import evaluate_batch
+from mmaproof.smt.trace import evaluate
 from mmaproof.verification.distributions import draw
 
 K, ROWS = 8, 4

@@ -6,11 +6,12 @@ from support.sampling import basic_operands, distinct_designs
 from support.variations import disagreements
 
 from mmaproof.designs.catalogue import find_design
+from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import DesignError
-from mmaproof.designs.operands import Operands
 from mmaproof.smt.backends import Backend
-from mmaproof.smt.evaluate import equal_patterns, evaluate, evaluate_batch
+from mmaproof.smt.evaluate import equal_patterns, evaluate_batch
 from mmaproof.smt.solving.verdict import Status
+from mmaproof.smt.trace import evaluate
 from mmaproof.verification.compare import compare
 from mmaproof.verification.distributions import DISTRIBUTIONS, draw
 

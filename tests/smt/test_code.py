@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from support.sampling import basic_operands, distinct_designs, first_of_each_family
 
 from mmaproof.designs.design import Design
+from mmaproof.designs.element import Operands
 from mmaproof.designs.formats import Format
-from mmaproof.designs.operands import Operands
 from mmaproof.smt.algebra import code
 from mmaproof.smt.algebra.code import CodeAlgebra, TooWideError, Value
 from mmaproof.smt.algebra.integers import IntegerAlgebra
@@ -30,9 +30,9 @@ from mmaproof.smt.algebra.nodes import (
 )
 from mmaproof.smt.algebra.protocol import Word
 from mmaproof.smt.algebra.signals import Signal, SignalKind
-from mmaproof.smt.evaluate import evaluate
 from mmaproof.smt.native.lowering import lower
 from mmaproof.smt.semantics.cut import Cut
+from mmaproof.smt.trace import evaluate
 
 INTEGERS = IntegerAlgebra()
 

@@ -7,8 +7,10 @@ from support.published import EQUATION_10, TABLE_8, kind_of_operands
 
 from mmaproof.designs.catalogue import find_design, load_catalogue
 from mmaproof.designs.design import Design
-from mmaproof.designs.operands import OperandBatch, Operands
-from mmaproof.smt.evaluate import evaluate, evaluate_batch
+from mmaproof.designs.element import Operands
+from mmaproof.designs.operands import OperandBatch
+from mmaproof.smt.evaluate import evaluate_batch
+from mmaproof.smt.trace import evaluate
 from mmaproof.verification.distributions import DISTRIBUTIONS, draw
 
 

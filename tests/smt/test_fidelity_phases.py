@@ -8,12 +8,13 @@ from reference.tensix import fidelity_bits, value
 from support.pictures import draw
 
 from mmaproof.designs.catalogue import find_design, load_catalogue
+from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import DesignError
 from mmaproof.designs.formats import FORMATS
-from mmaproof.designs.operands import Operands
 from mmaproof.explain import explain
 from mmaproof.smt.backends import Backend
-from mmaproof.smt.evaluate import evaluate, evaluate_batch
+from mmaproof.smt.evaluate import evaluate_batch
+from mmaproof.smt.trace import evaluate
 from mmaproof.verification.compare import compare
 from mmaproof.verification.distributions import DISTRIBUTIONS
 from mmaproof.verification.distributions import draw as draw_operands

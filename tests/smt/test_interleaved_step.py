@@ -7,10 +7,11 @@ import pytest
 from reference.designs import reference_result
 
 from mmaproof.designs.catalogue import find_design
-from mmaproof.designs.operands import Operands
+from mmaproof.designs.element import Operands
 from mmaproof.designs.steps import Guarantee
 from mmaproof.properties.library import PROPERTIES
-from mmaproof.smt.evaluate import evaluate, evaluate_batch
+from mmaproof.smt.evaluate import evaluate_batch
+from mmaproof.smt.trace import evaluate
 from mmaproof.verification.compare import compare
 from mmaproof.verification.distributions import DISTRIBUTIONS, draw
 

@@ -11,10 +11,10 @@ from support.deciding import decide
 
 from mmaproof.designs.catalogue import find_design, load_catalogue
 from mmaproof.designs.design import Design
+from mmaproof.designs.element import Operands
 from mmaproof.designs.formats import FORMATS, Format
-from mmaproof.designs.operands import Operands
 from mmaproof.designs.readings import Alignment, FlushedSign
-from mmaproof.smt import evaluate, trace
+from mmaproof.smt import trace
 from mmaproof.smt.algebra.arrays import ArrayAlgebra
 from mmaproof.smt.algebra.integers import IntegerAlgebra, InvariantError
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
@@ -24,6 +24,7 @@ from mmaproof.smt.proving.lemma import Input, Lemma
 from mmaproof.smt.semantics import fused_step, fused_sum, ieee, sequential_step, terms, unpack
 from mmaproof.smt.semantics.cut import Cut
 from mmaproof.smt.solving.verdict import Status
+from mmaproof.smt.trace import evaluate
 from mmaproof.verification.distributions import BASIC, draw
 
 CHECKED, UNCHECKED, ARRAYS = IntegerAlgebra(checks=True), IntegerAlgebra(), ArrayAlgebra()
@@ -132,7 +133,7 @@ def test_a_solver_refutes_it_where_one_part_is_wrong(broken):
 def test_the_invariants_hold_in_every_arithmetic_of_the_catalogue():
     for design in arithmetics():
         for x in operands(design, 1, 1, ("uniform-bits", "edges", "with-zeros")):
-            evaluate.evaluate(design, x)
+            evaluate(design, x)
 
 
 @pytest.mark.middle
@@ -141,7 +142,7 @@ def test_the_invariants_hold_in_every_arithmetic_of_the_catalogue():
 def test_the_invariants_hold_in_designs_that_nobody_built(name):
     design = find_design(name)
     for x in operands(design, 6, 1) + operands(design, 6, 2):
-        evaluate.evaluate(design, x)
+        evaluate(design, x)
 
 
 def first_operands(design: Design) -> Operands:
@@ -162,10 +163,10 @@ def test_a_wrong_term_is_caught(monkeypatch, wrong, settings):
     design = find_design(HOPPER + settings)
     module = sequential_step if settings else fused_step
     x = first_operands(design)
-    evaluate.evaluate(design, x)
+    evaluate(design, x)
     monkeypatch.setattr(module, "product_term", lambda *a: WRONG_TERMS[wrong](terms.product_term(*a)))
     with pytest.raises(InvariantError, match=r"Term\.valid|significand of .* is not within"):
-        evaluate.evaluate(design, x)
+        evaluate(design, x)
 
 
 @pytest.mark.usefixtures("checked")
@@ -174,7 +175,7 @@ def test_a_wrong_bound_of_a_signal_is_caught(monkeypatch):
     right = Cut.bound
     monkeypatch.setattr(Cut, "bound", lambda *a: right(*a) // 4)
     with pytest.raises(ArithmeticError, match=r"is not within|does not fit"):
-        evaluate.evaluate(design, first_operands(design))
+        evaluate(design, first_operands(design))
 
 
 @pytest.mark.usefixtures("checked")
@@ -183,7 +184,7 @@ def test_an_e_max_below_a_term_is_caught(monkeypatch):
     right = fused_sum.largest_exponent
     monkeypatch.setattr(fused_sum, "largest_exponent", lambda *a: right(*a) - 1)
     with pytest.raises(InvariantError, match=r"Term\.valid_at"):
-        evaluate.evaluate(design, first_operands(design))
+        evaluate(design, first_operands(design))
 
 
 def wrong_number() -> unpack.Unpacked[int, bool]:

@@ -10,14 +10,15 @@ from support.pictures import draw
 
 from mmaproof.designs.catalogue import find_design, load_catalogue
 from mmaproof.designs.design import Design
+from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import DesignError
-from mmaproof.designs.operands import Operands
 from mmaproof.designs.steps import LanesStep
 from mmaproof.explain import explain
 from mmaproof.smt.backends import Backend
-from mmaproof.smt.evaluate import evaluate, evaluate_batch, trace
+from mmaproof.smt.evaluate import evaluate_batch
 from mmaproof.smt.semantics.widths import sum_widths
 from mmaproof.smt.solving.limits import Limits
+from mmaproof.smt.trace import evaluate, trace
 from mmaproof.verification.compare import compare
 from mmaproof.verification.distributions import DISTRIBUTIONS
 from mmaproof.verification.distributions import draw as draw_operands

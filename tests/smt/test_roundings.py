@@ -13,16 +13,17 @@ from support.variations import VARIED, conversions_to, disagreements, varied_bas
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.conversions import RHO, Rounding
 from mmaproof.designs.design import Design
+from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import DesignError
 from mmaproof.designs.formats import FORMATS
-from mmaproof.designs.operands import Operands
 from mmaproof.designs.readings import NegativeZero, Overflow, Tininess
 from mmaproof.smt.algebra.arrays import ArrayAlgebra
 from mmaproof.smt.algebra.integers import IntegerAlgebra
 from mmaproof.smt.algebra.protocol import Word
 from mmaproof.smt.algebra.terms import TermAlgebra
-from mmaproof.smt.evaluate import evaluate, evaluate_batch, trace
+from mmaproof.smt.evaluate import evaluate_batch
 from mmaproof.smt.semantics.convert import Rules, convert
+from mmaproof.smt.trace import evaluate, trace
 from mmaproof.verification.distributions import DISTRIBUTIONS, draw
 
 INTEGERS, ARRAYS = IntegerAlgebra(), ArrayAlgebra()

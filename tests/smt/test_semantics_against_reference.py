@@ -11,7 +11,7 @@ from support.variations import VARIED, disagreements, random_design, with_parame
 from mmaproof.designs.catalogue import find_design, load_catalogue
 from mmaproof.designs.design import Design
 from mmaproof.designs.readings import Alignment, Join, Sticky
-from mmaproof.smt.evaluate import evaluate
+from mmaproof.smt.trace import evaluate
 from mmaproof.verification.distributions import DISTRIBUTIONS, draw
 
 
@@ -90,7 +90,7 @@ def test_lengths_other_than_the_instructions(k):
 
 @pytest.mark.parametrize("length", [4, 8, 16, 32])
 def test_one_carry_bit_too_few_is_noticed_by_the_reference(length):
-    from mmaproof.designs.operands import Operands
+    from mmaproof.designs.element import Operands
     from mmaproof.smt.semantics.widths import sum_widths
 
     design = fp16_design(length)

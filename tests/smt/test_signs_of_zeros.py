@@ -3,8 +3,8 @@
 import pytest
 
 from mmaproof.designs.catalogue import find_design
-from mmaproof.designs.operands import Operands
-from mmaproof.smt.evaluate import evaluate
+from mmaproof.designs.element import Operands
+from mmaproof.smt.trace import evaluate
 
 ONE, MINUS_ONE, MINUS_ZERO = 0x3C00, 0xBC00, 0x8000
 NEGATIVE = 1 << 31

@@ -8,12 +8,14 @@ from support.variations import VARIED, disagreements, random_design, varied_base
 
 from mmaproof.designs.catalogue import find_design, load_catalogue
 from mmaproof.designs.design import Design
+from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import DesignError
 from mmaproof.designs.formats import FORMATS
-from mmaproof.designs.operands import OperandBatch, Operands, Patterns
+from mmaproof.designs.operands import OperandBatch, Patterns
 from mmaproof.designs.parameters import settings_of
 from mmaproof.designs.readings import FlushedSign, Subnormals, Tininess
-from mmaproof.smt.evaluate import evaluate, evaluate_batch, trace
+from mmaproof.smt.evaluate import evaluate_batch
+from mmaproof.smt.trace import evaluate, trace
 from mmaproof.verification.compare import compare
 from mmaproof.verification.distributions import draw
 

@@ -5,10 +5,11 @@ import pytest
 from reference.designs import reference_result
 
 from mmaproof.designs.catalogue import find_design
+from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import DesignError
-from mmaproof.designs.operands import Operands
 from mmaproof.smt.backends import Backend
-from mmaproof.smt.evaluate import evaluate, evaluate_batch
+from mmaproof.smt.evaluate import evaluate_batch
+from mmaproof.smt.trace import evaluate
 from mmaproof.verification.compare import compare
 from mmaproof.verification.distributions import DISTRIBUTIONS, draw
 

@@ -7,8 +7,8 @@ from support.sampling import basic_operands, distinct_designs, others_are_slow
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.design import Design
 from mmaproof.smt.algebra.terms import TermAlgebra
-from mmaproof.smt.evaluate import evaluate
 from mmaproof.smt.semantics import OperandWords, dot_product_accumulate
+from mmaproof.smt.trace import evaluate
 
 SETTINGS = (
     "zero_c=B,zero_product=B,floor=-132",

@@ -6,8 +6,8 @@ import pytest
 from support.sources import ROOT
 
 from mmaproof.designs.catalogue import find_design, load_catalogue
-from mmaproof.designs.operands import Operands
-from mmaproof.smt.evaluate import evaluate
+from mmaproof.designs.element import Operands
+from mmaproof.smt.trace import evaluate
 
 TEXT = (ROOT / "docs/units.md").read_text(encoding="utf-8")
 ONE, MINUS_ONE = 0x3F80, 0xBF80

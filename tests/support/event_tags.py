@@ -1,13 +1,13 @@
 """The tags of operands, computed on integers."""
 
 from mmaproof.designs.design import Design
-from mmaproof.designs.operands import Operands
+from mmaproof.designs.element import Operands
 from mmaproof.generators.cover.bins import Bin
 from mmaproof.generators.cover.events import events
 from mmaproof.generators.cover.reach import NeverHit
 from mmaproof.properties.run_question import Scope
 from mmaproof.smt.algebra.integers import IntegerAlgebra
-from mmaproof.smt.evaluate import trace
+from mmaproof.smt.trace import trace
 
 
 def tags_on_integers(design: Design, operands: Operands) -> tuple[str, ...]:

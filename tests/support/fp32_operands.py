@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from mmaproof.designs.operands import Operands
+from mmaproof.designs.element import Operands
 
 Patterns32 = npt.NDArray[np.uint32]
 

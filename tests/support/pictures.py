@@ -12,13 +12,13 @@ from rich.console import Console
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.design import Design
-from mmaproof.designs.operands import Operands
+from mmaproof.designs.element import Operands
 from mmaproof.explain import Picture
 from mmaproof.explain.blocks import Block, Row
 from mmaproof.explain.steps import Step
 from mmaproof.explain.text import Drawing
 from mmaproof.explain.values import scaled
-from mmaproof.smt.evaluate import trace
+from mmaproof.smt.trace import trace
 from mmaproof.verification.distributions import DISTRIBUTIONS
 from mmaproof.verification.distributions import draw as draw_operands
 from support import published

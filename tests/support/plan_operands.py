@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from mmaproof.designs.element import Operands
 from mmaproof.designs.formats import Format
-from mmaproof.designs.operands import Operands, Patterns, pattern_dtype
+from mmaproof.designs.operands import Patterns, pattern_dtype
 from mmaproof.designs.plans import Plan
 
 

@@ -17,7 +17,8 @@ from mmaproof.designs.parameters import DEFINITIONS, complete_settings, compose
 from mmaproof.designs.readings import Alignment
 from mmaproof.designs.steps.record import IntegerRange
 from mmaproof.smt.backends import Backend
-from mmaproof.smt.evaluate import evaluate, evaluate_batch
+from mmaproof.smt.evaluate import evaluate_batch
+from mmaproof.smt.trace import evaluate
 
 INTEGERS = {
     "L": (1, 2, 4),

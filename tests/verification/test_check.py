@@ -12,11 +12,11 @@ from mmaproof.designs.errors import DesignError, InputError
 from mmaproof.properties.preconditions import parse_precondition
 from mmaproof.properties.property import PropertyVerdict
 from mmaproof.properties.run_question import Scope
-from mmaproof.smt.evaluate import evaluate
 from mmaproof.smt.solving.errors import UnknownSolverError
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Status
+from mmaproof.smt.trace import evaluate
 from mmaproof.verification.check import Check, check, check_within, shown_by
 from mmaproof.verification.means import Means
 from mmaproof.verification.search import Budget

@@ -5,7 +5,7 @@ import itertools
 import pytest
 from support.sampling import fp16_design
 
-from mmaproof.designs.operands import Operands
+from mmaproof.designs.element import Operands
 from mmaproof.properties.equivalence import Equivalence
 from mmaproof.smt.solving.verdict import Status
 from mmaproof.verification.classes import groups_of

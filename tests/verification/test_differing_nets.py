@@ -4,9 +4,9 @@ import pytest
 from support.small_units import COMBINATIONAL, DESIGN, WRONG, write_unit
 
 from mmaproof.designs.catalogue import find_design
-from mmaproof.designs.operands import Operands
+from mmaproof.designs.element import Operands
 from mmaproof.rtl import read_unit
-from mmaproof.smt.evaluate import evaluate
+from mmaproof.smt.trace import evaluate
 from mmaproof.verification.differing_nets import differing_nets
 
 pytest.importorskip("pyosys")

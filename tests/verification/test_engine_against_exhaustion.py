@@ -13,7 +13,8 @@ from pysmt.fnode import FNode
 from support.in_this_process import InThisProcess, unanswered
 from support.small_designs import Pair, differences, random_pair, use_small_formats
 
-from mmaproof.designs.operands import OperandBatch, Operands
+from mmaproof.designs.element import Operands
+from mmaproof.designs.operands import OperandBatch
 from mmaproof.smt.solving.limits import LEAST_SECONDS, Limits
 from mmaproof.smt.solving.prove import Ask
 from mmaproof.smt.solving.verdict import Cause, Reply, Status

@@ -11,10 +11,10 @@ from mmaproof.generators.fingerprint import vectors_of
 from mmaproof.properties.library import find_property
 from mmaproof.properties.property import PropertyVerdict
 from mmaproof.properties.run_question import Scope
-from mmaproof.smt.evaluate import evaluate
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Status
+from mmaproof.smt.trace import evaluate
 from mmaproof.verification.check import Check
 from mmaproof.verification.fingerprint import SEARCH, Feature, designs_differ, feature_of
 from mmaproof.verification.means import Means

@@ -11,12 +11,12 @@ from mmaproof.designs.errors import DesignError
 from mmaproof.smt.algebra.code import CodeAlgebra, TooWideError
 from mmaproof.smt.algebra.nodes import run
 from mmaproof.smt.algebra.signals import SignalKind
-from mmaproof.smt.evaluate import evaluate
 from mmaproof.smt.native.lowering import lower
 from mmaproof.smt.native.recording import Place, record
 from mmaproof.smt.proving.native import PlacesDifferError
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.verdict import Status
+from mmaproof.smt.trace import evaluate
 from mmaproof.verification.means import Means
 from mmaproof.verification.native import DEFAULT_BUDGET, decide_graph, graphs_of, prove_native
 

@@ -8,7 +8,7 @@ from support.fake_solvers import HANGS, fake
 
 from mmaproof.algorithms.catalogue import find_algorithm
 from mmaproof.designs.catalogue import find_design
-from mmaproof.designs.operands import Operands
+from mmaproof.designs.element import Operands
 from mmaproof.generators.cover.coverage import cover
 from mmaproof.properties.equivalence import Equivalence
 from mmaproof.properties.library import PROPERTIES

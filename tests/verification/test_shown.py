@@ -9,7 +9,7 @@ from mmaproof import check, compare
 from mmaproof.designs.catalogue import find_design
 from mmaproof.explain import explain
 from mmaproof.generators.vectors import Vector
-from mmaproof.smt.evaluate import evaluate
+from mmaproof.smt.trace import evaluate
 
 
 def test_a_comparison_shows_its_witness() -> None:

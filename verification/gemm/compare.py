@@ -14,8 +14,8 @@ from mmaproof.algorithms.plans.evaluate import check_operands as check_operands_
 from mmaproof.algorithms.plans.program import PlanProgram
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.design import Design
+from mmaproof.designs.element import Operands
 from mmaproof.designs.formats import Format
-from mmaproof.designs.operands import Operands
 from mmaproof.properties.gemm.larger_error import LargerError, errors_of
 from mmaproof.properties.gemm.plan_equivalence import shaped_for
 from mmaproof.properties.preconditions import Precondition

@@ -11,14 +11,16 @@ import numpy as np
 from mmaproof.algorithms.algorithm import OPERANDS
 from mmaproof.algorithms.split_gemm import SplitGemm
 from mmaproof.designs.design import Design
+from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import DesignError
 from mmaproof.designs.formats import Format
-from mmaproof.designs.operands import OperandBatch, Operands, Patterns, pattern_dtype
+from mmaproof.designs.operands import OperandBatch, Patterns, pattern_dtype
 from mmaproof.properties.gemm.exact_operands import ComesDownTo, ResidualsVanish, ZeroIsNeutral, ZerosAddNothing
 from mmaproof.properties.gemm.split import EXPONENTS, Splitting, Window
-from mmaproof.smt.evaluate import evaluate, evaluate_batch
+from mmaproof.smt.evaluate import evaluate_batch
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.verdict import Status, combine
+from mmaproof.smt.trace import evaluate
 from mmaproof.verification.answer import answer
 from mmaproof.verification.gemm.samples import every_precision
 from mmaproof.verification.gemm.substitution import ZERO, reduced

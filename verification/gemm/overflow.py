@@ -17,8 +17,9 @@ from mmaproof.algorithms.numbers import Number, Span
 from mmaproof.algorithms.split_gemm import SplitGemm
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.design import Design
+from mmaproof.designs.element import Operands
 from mmaproof.designs.formats import Format
-from mmaproof.designs.operands import Operands, Patterns
+from mmaproof.designs.operands import Patterns
 from mmaproof.properties.gemm.overflow import NoOverflow
 from mmaproof.properties.gemm.split import (
     EXPONENTS,

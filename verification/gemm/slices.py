@@ -10,13 +10,14 @@ import numpy as np
 from mmaproof.algorithms.algorithm import OPERANDS
 from mmaproof.algorithms.slice_gemm import SliceGemm, Sums
 from mmaproof.designs.design import Design
-from mmaproof.designs.operands import Operands, Patterns
+from mmaproof.designs.element import Operands
+from mmaproof.designs.operands import Patterns
 from mmaproof.properties.gemm.slices import SlicesAreBounded, WeightIsBounded, slices_of
 from mmaproof.smt.algebra.arrays import ArrayAlgebra
 from mmaproof.smt.algebra.integers import IntegerAlgebra
-from mmaproof.smt.evaluate import evaluate
 from mmaproof.smt.proving.lemma import Lemma
 from mmaproof.smt.solving.verdict import Status
+from mmaproof.smt.trace import evaluate
 from mmaproof.verification.gemm.samples import Integers, dense
 from mmaproof.verification.gemm.unit_slices import NotSettledError, exact_sums, shown_value, value_of
 from mmaproof.verification.gemm.verdict import ROUNDS, AlgorithmVerdict, Asked, Shown, Witness, unknown

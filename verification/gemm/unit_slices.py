@@ -14,14 +14,13 @@ from typing import Any
 
 from mmaproof.algorithms.slice_gemm import widest_slice
 from mmaproof.designs.design import Design
+from mmaproof.designs.element import Operands
 from mmaproof.designs.formats import Format
-from mmaproof.designs.operands import Operands
 from mmaproof.designs.steps import Guarantee
 from mmaproof.properties.gemm.integer_sums import IntegerIsConverted, IntegerTermIsKept
 from mmaproof.smt.algebra.integers import IntegerAlgebra
 from mmaproof.smt.algebra.protocol import Word
 from mmaproof.smt.algebra.terms import TermAlgebra
-from mmaproof.smt.evaluate import evaluate
 from mmaproof.smt.proving.cuts import CutBound, TermShape
 from mmaproof.smt.proving.lemma import Lemma
 from mmaproof.smt.semantics import OperandWords, dot_product_accumulate
@@ -29,6 +28,7 @@ from mmaproof.smt.semantics.integer_step import read_integer
 from mmaproof.smt.semantics.signals import StepSignals
 from mmaproof.smt.semantics.unpack import unpack
 from mmaproof.smt.solving.verdict import Status
+from mmaproof.smt.trace import evaluate
 from mmaproof.verification.gemm.verdict import AlgorithmVerdict, Asked, Shown, Witness
 
 _INTEGERS = IntegerAlgebra()

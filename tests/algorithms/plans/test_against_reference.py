@@ -6,7 +6,7 @@ from reference.plans import PLANS, same
 from support.plan_operands import element, matrices
 
 from mmaproof.algorithms.plans.evaluate import multiply, trace
-from mmaproof.designs.operands import Operands
+from mmaproof.designs.element import Operands
 from mmaproof.designs.plans import read_plan
 
 

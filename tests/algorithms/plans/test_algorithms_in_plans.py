@@ -10,7 +10,7 @@ from mmaproof.algorithms.evaluate import multiply as multiply_by_algorithm
 from mmaproof.algorithms.evaluate import trace as trace_of_algorithm
 from mmaproof.algorithms.plans.evaluate import multiply, trace
 from mmaproof.designs.catalogue import find_design
-from mmaproof.designs.operands import Operands
+from mmaproof.designs.element import Operands
 from mmaproof.designs.plans import read_plan
 
 UNIT = "volta/f32.f16.f16.f32"

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from mmaproof.algorithms.plans.evaluate import multiply, trace
+from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import DesignError, InputError, OperandError
-from mmaproof.designs.operands import Operands
 from mmaproof.designs.plans import read_plan
 
 PLAN = "volta/f32.f16.f16.f32 | split-k=2"

@@ -14,8 +14,8 @@ from mmaproof.algorithms.plans.evaluate import multiply, trace
 from mmaproof.algorithms.plans.linear import exact_result
 from mmaproof.designs.arrays import array_of
 from mmaproof.designs.catalogue import find_design
+from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import DesignError, OperandError
-from mmaproof.designs.operands import Operands
 from mmaproof.designs.plans import read_plan
 from mmaproof.hardware_replay.emulation import matmul
 from mmaproof.properties.gemm.plan_equivalence import PlanEquivalence

@@ -14,10 +14,10 @@ from mmaproof.generators.cover.coverage import choose, cover
 from mmaproof.generators.cover.reach import NeverHit, ask_solver, hits_of
 from mmaproof.properties.equivalence import Equivalence
 from mmaproof.properties.run_question import Scope
-from mmaproof.smt.evaluate import evaluate
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Status
+from mmaproof.smt.trace import evaluate
 
 LIMITS = Limits(120, 4 << 30)
 MOST_BITS = 18

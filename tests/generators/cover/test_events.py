@@ -11,12 +11,13 @@ from support.event_tags import tags_on_integers
 from support.sampling import distinct_designs
 
 from mmaproof.designs.catalogue import find_design
-from mmaproof.designs.operands import OperandBatch, Operands
+from mmaproof.designs.element import Operands
+from mmaproof.designs.operands import OperandBatch
 from mmaproof.designs.parameters import complete_settings
 from mmaproof.generators.cover import result_bins, sum_bins
 from mmaproof.generators.cover.reach import hits_of, unasked
-from mmaproof.smt.evaluate import trace
 from mmaproof.smt.semantics.cut import Cut
+from mmaproof.smt.trace import trace
 from mmaproof.verification.distributions import DISTRIBUTIONS, draw
 
 FAMILIES = {design.family: design for design in reversed(distinct_designs())}

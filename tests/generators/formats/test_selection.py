@@ -8,7 +8,7 @@ from mmaproof.generators.formats.selection import select
 from mmaproof.generators.vectors import Vector, write_vectors
 from mmaproof.hardware_replay.provenance import Provenance
 from mmaproof.hardware_replay.recordings import write_recording
-from mmaproof.smt.evaluate import evaluate
+from mmaproof.smt.trace import evaluate
 
 VOLTA = find_design("volta/f32.f16.f16.f32")
 TURING = find_design("turing/f32.f16.f16.f32")

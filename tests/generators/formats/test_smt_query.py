@@ -7,11 +7,11 @@ from mmaproof.designs.catalogue import find_design
 from mmaproof.generators.formats.smt_query import equivalence_script
 from mmaproof.properties.equivalence import Equivalence
 from mmaproof.properties.preconditions import parse_precondition
-from mmaproof.smt.evaluate import evaluate
 from mmaproof.smt.proving.decide import decide
 from mmaproof.smt.solving.backends import DEFAULT_SOLVER
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Status
+from mmaproof.smt.trace import evaluate
 from mmaproof.verification.compare import DEFAULT_LIMITS
 
 VOLTA = find_design("volta/f32.f16.f16.f32")

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from mmaproof.designs.catalogue import find_design
+from mmaproof.designs.element import Operands
 from mmaproof.designs.formats import FORMATS
-from mmaproof.designs.operands import Operands
 from mmaproof.generators.formats.selection import Selection, select
 from mmaproof.generators.formats.verilog import bench_files
 from mmaproof.generators.vectors import Vector

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from mmaproof.designs.catalogue import find_design
+from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import InputError
-from mmaproof.designs.operands import Operands
 from mmaproof.generators.identify import identify
 from mmaproof.generators.identify.behaviour import Behaviour
 from mmaproof.generators.identify.evidence import Evidence

@@ -9,7 +9,7 @@ from support.matrix_functions import black_box
 from mmaproof.algorithms.plans.evaluate import multiply
 from mmaproof.designs.arrays import array_of, patterns_of
 from mmaproof.designs.catalogue import find_design
-from mmaproof.designs.operands import Operands
+from mmaproof.designs.element import Operands
 from mmaproof.designs.plans import read_plan
 from mmaproof.generators.kernels import identify
 from mmaproof.generators.kernels.asked import Asked
@@ -19,7 +19,7 @@ from mmaproof.generators.kernels.rivals import Verdict, everywhere, rival
 from mmaproof.generators.kernels.sameness import are_same
 from mmaproof.hardware_replay.matrix_target import Product
 from mmaproof.properties.gemm.minus_zero import NeverMinusZero
-from mmaproof.smt.evaluate import evaluate
+from mmaproof.smt.trace import evaluate
 
 VOLTA = "volta/mma.m8n8k4.f32.f16.f16.f32"
 FMA = "cpu/vfmadd231ps.m1n1k1.f32.f32.f32.f32"

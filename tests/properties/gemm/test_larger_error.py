@@ -10,7 +10,8 @@ from support.fp32_operands import FINITE, random_arrays, random_operands
 
 from mmaproof.algorithms.catalogue import find_algorithm
 from mmaproof.designs.catalogue import find_design
-from mmaproof.designs.operands import OperandBatch, Operands
+from mmaproof.designs.element import Operands
+from mmaproof.designs.operands import OperandBatch
 from mmaproof.properties.gemm.larger_error import LargerError
 from mmaproof.properties.preconditions import parse_precondition
 from mmaproof.smt.algebra.integers import IntegerAlgebra

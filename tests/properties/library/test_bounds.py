@@ -8,14 +8,14 @@ import pytest
 from reference.formats import decode
 
 from mmaproof.designs.catalogue import find_design
+from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import DesignError
-from mmaproof.designs.operands import Operands
 from mmaproof.properties.library import find_property
 from mmaproof.properties.library.error_bound import WithinBound
 from mmaproof.properties.library.exactness import WithinSpread
 from mmaproof.properties.run_question import Scope
-from mmaproof.smt.evaluate import evaluate, trace
 from mmaproof.smt.solving.limits import Limits
+from mmaproof.smt.trace import evaluate, trace
 from mmaproof.verification.check import check
 from mmaproof.verification.distributions import DISTRIBUTIONS, draw
 from mmaproof.verification.search import Budget

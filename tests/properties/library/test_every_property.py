@@ -12,8 +12,8 @@ from mmaproof.designs.formats import FORMATS
 from mmaproof.designs.profiles import load_disputes
 from mmaproof.properties.library import PROPERTIES, find_property
 from mmaproof.properties.preconditions import Exponents, Normal, Positive, ZeroAccumulator
-from mmaproof.smt.evaluate import evaluate
 from mmaproof.smt.solving.verdict import Status
+from mmaproof.smt.trace import evaluate
 from mmaproof.verification.check import check
 
 README = (Path(__file__).resolve().parents[3] / "README.md").read_text(encoding="utf-8")

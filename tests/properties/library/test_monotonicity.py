@@ -8,20 +8,20 @@ import pytest
 from support.deciding import decide
 
 from mmaproof.designs.catalogue import find_design
+from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import DesignError
 from mmaproof.designs.formats import FORMATS
-from mmaproof.designs.operands import Operands
 from mmaproof.designs.readings import Alignment
 from mmaproof.properties.library import find_property
 from mmaproof.properties.run_question import Scope
 from mmaproof.smt.algebra.integers import IntegerAlgebra
-from mmaproof.smt.evaluate import evaluate
 from mmaproof.smt.proving import monotone
 from mmaproof.smt.proving.cuts import CutError, CutLemma
 from mmaproof.smt.semantics.align import align
 from mmaproof.smt.semantics.patterns import last_before_power, order_key, successor
 from mmaproof.smt.semantics.unpack import unpack
 from mmaproof.smt.solving.verdict import Status
+from mmaproof.smt.trace import evaluate
 from mmaproof.verification.check import check
 
 VOLTA, FP8 = "volta/f32.f16.f16.f32", "hopper/wgmma.f32.e4m3.e4m3"

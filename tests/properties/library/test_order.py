@@ -6,7 +6,7 @@ import pytest
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.properties.library.order import generators
-from mmaproof.smt.evaluate import evaluate
+from mmaproof.smt.trace import evaluate
 from mmaproof.verification.check import check
 
 

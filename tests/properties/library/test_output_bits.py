@@ -5,7 +5,7 @@ import pytest
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.errors import DesignError
 from mmaproof.properties.library import find_property
-from mmaproof.smt.evaluate import evaluate
+from mmaproof.smt.trace import evaluate
 from mmaproof.verification.check import check
 
 NAME = "low-bits-zero"

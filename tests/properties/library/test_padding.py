@@ -3,11 +3,11 @@
 import pytest
 
 from mmaproof.designs.catalogue import find_design
-from mmaproof.designs.operands import Operands
+from mmaproof.designs.element import Operands
 from mmaproof.properties.library import find_property
 from mmaproof.properties.run_question import Scope
-from mmaproof.smt.evaluate import evaluate
 from mmaproof.smt.solving.limits import Limits
+from mmaproof.smt.trace import evaluate
 from mmaproof.verification.check import check
 
 VOLTA, TURING = "volta/mma.m8n8k4.f32.f16.f16.f32", "turing/mma.m16n8k8.f32.f16.f16.f32"

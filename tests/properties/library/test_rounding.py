@@ -3,11 +3,11 @@
 import pytest
 
 from mmaproof.designs.catalogue import find_design
-from mmaproof.designs.operands import Operands
+from mmaproof.designs.element import Operands
 from mmaproof.properties.library import find_property
 from mmaproof.properties.library.rounding import MODES
 from mmaproof.properties.run_question import Scope
-from mmaproof.smt.evaluate import evaluate
+from mmaproof.smt.trace import evaluate
 from mmaproof.verification.check import check
 
 VOLTA, HALF = "volta/mma.m8n8k4.f32.f16.f16.f32", "volta/mma.m8n8k4.f16.f16.f16.f16"

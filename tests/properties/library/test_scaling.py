@@ -6,14 +6,14 @@ import pytest
 from support.deciding import decide
 
 from mmaproof.designs.catalogue import find_design
-from mmaproof.designs.operands import Operands
+from mmaproof.designs.element import Operands
 from mmaproof.properties.library.scaling import Scaling
 from mmaproof.properties.run_question import Scope
-from mmaproof.smt.evaluate import evaluate
 from mmaproof.smt.proving import scaling
 from mmaproof.smt.semantics.align import align
 from mmaproof.smt.semantics.convert import convert
 from mmaproof.smt.solving.verdict import Status
+from mmaproof.smt.trace import evaluate
 from mmaproof.verification.check import check
 
 VOLTA = "volta/f32.f16.f16.f32"

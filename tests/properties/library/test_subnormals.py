@@ -3,12 +3,12 @@
 import pytest
 
 from mmaproof.designs.catalogue import find_design
+from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import DesignError
-from mmaproof.designs.operands import Operands
 from mmaproof.properties.library import find_property
 from mmaproof.properties.library.single_product import largest_product, smallest_product
 from mmaproof.properties.run_question import Scope
-from mmaproof.smt.evaluate import evaluate
+from mmaproof.smt.trace import evaluate
 from mmaproof.verification.check import check
 
 VOLTA, BF16 = "volta/f32.f16.f16.f32", "ampere/m16n8k8.f32.bf16.bf16.f32"

@@ -9,11 +9,11 @@ from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.errors import DesignError
 from mmaproof.properties.library import find_property
 from mmaproof.smt.algebra.integers import IntegerAlgebra
-from mmaproof.smt.evaluate import evaluate
 from mmaproof.smt.semantics import fused_step, ieee, terms
 from mmaproof.smt.semantics.patterns import negated, same_number
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.verdict import Status
+from mmaproof.smt.trace import evaluate
 from mmaproof.verification.check import check
 
 VOLTA, FP8 = "volta/f32.f16.f16.f32", "hopper/wgmma.f32.e4m3.e4m3"

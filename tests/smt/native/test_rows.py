@@ -14,9 +14,10 @@ from support.variations import VARIED, random_design
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.operands import OperandBatch, pattern_dtype
 from mmaproof.smt.backends import Backend
-from mmaproof.smt.evaluate import evaluate, evaluate_batch
+from mmaproof.smt.evaluate import evaluate_batch
 from mmaproof.smt.native import rows
 from mmaproof.smt.native.checked import MiscompiledError
+from mmaproof.smt.trace import evaluate
 from mmaproof.verification.distributions import BASIC, DISTRIBUTIONS, draw
 
 pytestmark = needs_native

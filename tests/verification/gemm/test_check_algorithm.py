@@ -10,15 +10,15 @@ from support.gemm_asked import asked
 from mmaproof.algorithms.catalogue import find_algorithm
 from mmaproof.algorithms.split_gemm import SplitGemm
 from mmaproof.designs.catalogue import find_design
+from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import DesignError, InputError
-from mmaproof.designs.operands import Operands
 from mmaproof.properties.gemm.exact_operands import ComesDownTo, ZerosAddNothing
 from mmaproof.properties.gemm.overflow import NoOverflow
 from mmaproof.properties.gemm.slices import SlicesAreBounded, WeightIsBounded
 from mmaproof.properties.gemm.split import Window
 from mmaproof.properties.preconditions import Exponents
-from mmaproof.smt.evaluate import evaluate
 from mmaproof.smt.solving.verdict import Status
+from mmaproof.smt.trace import evaluate
 from mmaproof.verification.gemm import exact_operands
 from mmaproof.verification.gemm.check import check_algorithm
 from mmaproof.verification.gemm.exact_operands import check_exact_operands

@@ -9,8 +9,8 @@ import pytest
 from mmaproof.algorithms.catalogue import find_algorithm
 from mmaproof.algorithms.evaluate import trace
 from mmaproof.designs.catalogue import find_design
+from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import DesignError, InputError
-from mmaproof.designs.operands import Operands
 from mmaproof.verification.gemm.bounds import Reference
 from mmaproof.verification.gemm.enclosure import NoBoundError
 from mmaproof.verification.gemm.error import Point, measure

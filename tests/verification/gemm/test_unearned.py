@@ -4,7 +4,7 @@ import pytest
 
 from mmaproof.algorithms.catalogue import find_algorithm
 from mmaproof.designs.catalogue import find_design
-from mmaproof.designs.operands import Operands
+from mmaproof.designs.element import Operands
 from mmaproof.properties.gemm.exact_operands import ComesDownTo
 from mmaproof.properties.gemm.overflow import NoOverflow
 from mmaproof.properties.gemm.split import Part, SplitIsExact, Splitting, Window

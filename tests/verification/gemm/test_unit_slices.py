@@ -12,8 +12,8 @@ from support.gemm_asked import asked
 
 from mmaproof.algorithms.slice_gemm import widest_slice
 from mmaproof.designs.catalogue import find_design
+from mmaproof.designs.element import Operands
 from mmaproof.designs.formats import FORMATS
-from mmaproof.designs.operands import Operands
 from mmaproof.smt.solving.verdict import Status
 from mmaproof.verification.gemm.unit_slices import _lemmas, _symbolic, check_unit_slices
 
