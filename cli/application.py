@@ -10,6 +10,7 @@ from mmaproof.cli import (
     check,
     compare,
     cover,
+    demo,
     designs,
     disputes,
     doctor,
@@ -50,6 +51,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for module in (
+    demo,
     designs,
     run,
     compare,

@@ -1,12 +1,8 @@
-"""The demonstration of ``make demo``: a difference between two generations, where it comes from, and a proof.
-
-Ends with status 0 only if everything came out as it must.
-"""
+"""The demonstration: a difference between two generations, where it comes from, and a proof."""
 
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 
 from mmaproof.cli.compare import print_comparison
@@ -63,8 +59,8 @@ def show_recordings(folder: Path) -> bool:
     return good
 
 
-def main() -> int:
-    """Run the demonstration and return 0 if everything came out as it must, else 1."""
+def demonstrate() -> bool:
+    """Run the demonstration and return whether everything came out as it must."""
     say("1. Do Volta and Turing tensor cores return the same for fp16 products added to fp32?\n")
     good = show_difference()
     say("\n2. Do Hopper and Blackwell?\n")
@@ -76,8 +72,4 @@ def main() -> int:
     else:
         say(f"  not checked: the environment variable {RECORDINGS_VARIABLE} names no folder of recordings")
     say("\nEverything came out as it must." if good else "\nSomething did not come out as it must.")
-    return 0 if good else 1
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    return good
