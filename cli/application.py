@@ -9,6 +9,7 @@ import typer
 from mmaproof.cli import (
     check,
     compare,
+    completion,
     cover,
     demo,
     designs,
@@ -77,6 +78,7 @@ for module in (
     report,
     explore,
     doctor,
+    completion,
 ):
     module.register(app)
 
