@@ -50,6 +50,7 @@ def _plain(value: object, around: tuple[Keyed, ...]) -> Any:
             record = {name: _plain(x, around) for name, x in value.items()}
         case Design():
             record = {"design": {n: x for n, x in value.record().items() if n not in _NAMES}}
+            record["content"] = value.step.content
         case Keyed():
             record = _of_keyed(value, around)
         case _ if is_dataclass(value) and not isinstance(value, type):

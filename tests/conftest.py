@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from support.tiers import LONG, left_to_the_slow_tier
 
 # The same examples on every run and machine; a solver call has no natural deadline.
 settings.register_profile("mmaproof", derandomize=True, deadline=None)
@@ -22,11 +23,6 @@ if "PYTEST_XDIST_WORKER" not in os.environ:
 # A shell that starts the tests in the background has Ctrl-C ignored, which every process below would inherit.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-
-LONG = frozenset(
-    x for x in (Path(__file__).parent / "long.txt").read_text(encoding="utf-8").splitlines() if not x.startswith("#")
-)
-"""The ids of tests that take too long for a merge."""
 
 TIERS = {"middle": "--all", "slow": "--slow"}
 """The markers of tests that run only when asked for, and the option that asks. ``--slow`` asks for both."""
@@ -48,8 +44,10 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave tests out instead of skipping them: thousands of skipped ones take longer than many that run."""
+    middle = [x.nodeid for x in items if x.get_closest_marker("middle") and not x.get_closest_marker("slow")]
+    slow = left_to_the_slow_tier(x for x in middle if x not in LONG) | LONG
     for item in items:
-        if item.nodeid in LONG:
+        if item.nodeid in slow:
             item.add_marker(pytest.mark.slow)
     tiers = left_out(config)
     out = [any(x.get_closest_marker(tier) for tier in tiers) for x in items]
