@@ -11,7 +11,7 @@ def usage_message(error: Any) -> str:
     faults = getattr(error.__cause__, "errors", None)
     if faults is not None and getattr(error, "param", None) is not None:
         names = max(error.param.opts, key=len)
-        where = names if names.startswith("-") else error.param.make_metavar(error.ctx).strip("[]")
+        where = names if names.startswith("-") else (error.param.metavar or error.param.name).strip("[]")
         text = f"{where}: {_fault(faults()[0])}"
     command = "mmaproof" if error.ctx is None else error.ctx.command_path
     return f"{text} (see: {command} --help)"
