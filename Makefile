@@ -37,7 +37,7 @@ venv: $(INSTALLED_DEV) ## create the virtual environment with everything for dev
 demo: $(INSTALLED) ## show a difference between two GPU generations, proved and replayed
 	@$(BIN)/mmaproof demo
 
-test: $(INSTALLED_DEV) ## run the tests of every change, about 5 min on two cores (PYTEST_ARGS="..." is passed on)
+test: $(INSTALLED_DEV) ## run the tests of every change, about 3 min on two cores (PYTEST_ARGS="..." is passed on)
 	$(BIN)/pytest -n auto $(PYTEST_ARGS)
 
 test-all: $(INSTALLED_DEV) ## run what a merge needs: whole catalogue, long proofs, notebooks; about 12 min on two cores
