@@ -102,7 +102,10 @@ class Catalogue:
         if name.startswith(f"{DISCLOSED}:"):
             from mmaproof.designs.disclosure import read_disclosure  # noqa: PLC0415  (which asks the catalogue)
 
-            return read_disclosure(Path(name.removeprefix(f"{DISCLOSED}:")))
+            file = name.removeprefix(f"{DISCLOSED}:")
+            if not file:
+                raise DesignError(f"{name!r} names no file: write {DISCLOSED}:FILE")
+            return read_disclosure(Path(file))
         architecture, slash, wanted = name.partition("/")
         if not slash or not wanted or not architecture:
             raise DesignError(
