@@ -106,6 +106,11 @@ class Catalogue:
             if not file:
                 raise DesignError(f"{name!r} names no file: write {DISCLOSED}:FILE")
             return read_disclosure(Path(file))
+        if name.startswith("rtl:"):
+            raise DesignError(
+                f"{name!r} is the netlist of a unit, and a design of the catalogue is needed here; for units there are "
+                f"the commands of: mmaproof rtl"
+            )
         architecture, slash, wanted = name.partition("/")
         if not slash or not wanted or not architecture:
             raise DesignError(
