@@ -57,7 +57,7 @@ def matrix(
         Path | None, typer.Option("--figure", metavar="FILE", help="Draw the classes: a .svg, .pdf or .png file.")
     ] = None,
     picture: Annotated[
-        bool, typer.Option("--picture", hidden=True, callback=moved("--picture", "--figure FILE"))
+        bool, typer.Option("--picture", hidden=True, callback=moved("--picture", "--figure"))
     ] = False,
     output: Output = None,
     json: Json = False,
