@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from enum import Enum
 from importlib.resources import files
 from typing import Any
 
-import click
 import typer
 
 from mmaproof.cli import output
@@ -24,6 +24,10 @@ STATUSES = {
     output.EXIT_INTERNAL: "an internal error: a defect of mmaproof, and no result",
     output.EXIT_INTERRUPTED: "interrupted (Ctrl-C, SIGTERM)",
 }
+
+
+SAME_OBJECT = {"rtl identify": "identify"}
+"""Commands that print the object of another one."""
 
 
 @dataclass(frozen=True)
@@ -47,14 +51,14 @@ class Command:
     @property
     def schema(self) -> dict[str, Any] | None:
         """The schema of the JSON object; None if there is none."""
-        found = files("mmaproof.cli") / "schemas" / f"{slug(self.words)}.json"
+        found = files("mmaproof.cli") / "schemas" / f"{slug(SAME_OBJECT.get(self.words, self.words))}.json"
         return json.loads(found.read_text(encoding="utf-8")) if self.has_json else None
 
 
 def commands() -> list[Command]:
     """Return every command that is not hidden, in the order of `mmaproof --help`."""
-    root = typer.main.get_command(app)
-    return list(_walk(root, click.Context(root, info_name="mmaproof"), ()))  # type: ignore[arg-type]
+    root: Any = typer.main.get_command(app)
+    return list(_walk(root, root.make_context("mmaproof", [], resilient_parsing=True), ()))
 
 
 def _walk(group: Any, context: Any, words: tuple[str, ...]) -> Iterator[Command]:
@@ -96,14 +100,14 @@ def _first_sentence(command: Command) -> str:
 def _page(command: Command) -> Page:
     arguments = [p for p in command.command.params if p.param_type_name == "argument"]
     options = [p for p in command.command.params if p.param_type_name == "option" and not p.hidden]
-    usage = [command.context.command_path, *(p.make_metavar(command.context) for p in arguments)]
+    usage = [command.context.command_path, *(_metavar(p) for p in arguments)]
     parts = [fenced(" ".join([usage[0], "[OPTIONS]", *usage[1:]]), "text")]
     for x in _paragraphs(command):
         parts.append(fenced(x.removeprefix("\b\n"), "text") if x.startswith("\b") else escaped(x) + "\n")
-    described = [(code(p.make_metavar(command.context)), escaped(getattr(p, "help", "") or "")) for p in arguments]
+    described = [(code(_metavar(p)), escaped(getattr(p, "help", "") or "")) for p in arguments]
     if any(text for _, text in described):
         parts += ["## Arguments\n", table(("argument", "meaning"), described)]
-    rows = [(_spelled(p, command), escaped(p.help or ""), _default(p, command)) for p in options]
+    rows = [(_spelled(p), escaped(p.help or ""), _default(p, command)) for p in options]
     parts += ["## Options\n", table(("option", "meaning", "default"), rows)]
     schema = command.schema
     if schema is not None:
@@ -133,10 +137,19 @@ def shortened(value: Any, most: int = 3, depth: int = 0) -> Any:
     return value
 
 
-def _spelled(option: Any, command: Command) -> str:
-    metavar = "" if option.is_flag else " " + option.make_metavar(command.context)
+def _spelled(option: Any) -> str:
+    metavar = "" if option.is_flag else _metavar(option)
     names = ", ".join(code(x) for x in (*option.opts, *option.secondary_opts))
-    return names + (f" {code(metavar.strip())}" if metavar else "")
+    return names + (f" {code(metavar)}" if metavar else "")
+
+
+def _metavar(parameter: Any) -> str:
+    """Return what stands for the value of an argument or an option."""
+    if parameter.metavar:
+        return str(parameter.metavar)
+    annotation = parameter.type_descriptor.annotation
+    is_choice = isinstance(annotation, type) and issubclass(annotation, Enum)
+    return "|".join(x.value for x in annotation) if is_choice else parameter.name.upper()
 
 
 def _default(option: Any, command: Command) -> str:
