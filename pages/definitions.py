@@ -99,7 +99,8 @@ def _readings(definition: Definition) -> str:
     kind = definition.values
     if not (isinstance(kind, type) and issubclass(kind, StrEnum)):
         return ""
-    rows = ((letter, code(value), escaped(text)) for letter, (value, text) in zip(LETTERS, documented(kind).items()))
+    readings = zip(LETTERS, documented(kind).items(), strict=False)  # there are more letters than readings
+    rows = ((letter, code(value), escaped(text)) for letter, (value, text) in readings)
     return table(("", "reading", "meaning"), rows)
 
 
@@ -154,9 +155,12 @@ def _algorithms() -> str:
     parts.append(table(("preset", "what it is", "plan", "source"), presets))
     parts += ["## Selections\n", "Plans of which a library chooses by M and N.\n"]
     for s in load_selections().values():
-        rows = ((escaped(when), code(plan)) for when, plan in s.plans)
-        parts += [anchored(3, s.name, f"selection-{anchor(s.name)}"), f"{_sentence(s.what)} Source: {escaped(s.source)}.\n"]
-        parts.append(table(("when", "plan"), rows))
+        chosen = ((escaped(when), code(plan)) for when, plan in s.plans)
+        parts += [
+            anchored(3, s.name, f"selection-{anchor(s.name)}"),
+            f"{_sentence(s.what)} Source: {escaped(s.source)}.\n",
+            table(("when", "plan"), chosen),
+        ]
     keys = (
         (code(name), escaped(k.meaning), escaped(k.values), escaped(k.default), escaped(k.source))
         for name, k in KEYS.items()
@@ -179,12 +183,12 @@ def _formats() -> str:
         )
         for f in FORMATS.values()
     )
-    headings = ("name", "in instructions", "NumPy, ml_dtypes", "bits", "exponent, fraction bits", "exponents", "specials")
+    headings = ("name", "in instructions", "NumPy, ml_dtypes", "bits", "exponent, fraction bits", "exponents")
     said = ((code(name), escaped(text)) for name, text in documented(Specials).items())
     return "\n".join(
         [
             "The formats of a, b, c, d and of scales. Exponents are those of normal numbers.\n",
-            table((*headings, "source"), rows),
+            table((*headings, "specials", "source"), rows),
             "## Specials\n",
             table(("word", "meaning"), said),
         ]

@@ -19,6 +19,7 @@ LOADING = {("script", "src"), ("img", "src"), ("source", "src"), ("iframe", "src
 NOT_FETCHED = {"canonical", "alternate", "next", "prev", "author", "license"}
 """Kinds of links in the head that a browser does not follow."""
 
+
 @dataclass
 class Read(HTMLParser):
     """A page: its anchors, what it links to, and what it loads."""
@@ -75,7 +76,8 @@ def check(folder: Path) -> Checked:
                     done.problems.append(f"{name}: loads {link}")
                 continue
             done.internal += 1
-            done.problems += [f"{name}: {link}: {x}" for x in _why_dead(path, parts.path, parts.fragment, folder, pages)]
+            why = _why_dead(path, parts.path, parts.fragment, folder, pages)
+            done.problems += [f"{name}: {link}: {x}" for x in why]
     return done
 
 

@@ -269,12 +269,12 @@ def _features(design: Design, known: Mapping[str, Sequence[Any]]) -> str:
     call = f"`mmaproof fingerprint {design.name}`"
     if not rows and not never:
         return f"No property of the library can be asked of it: {escaped(_why_none(design))}.\n"
-    text = (
-        f"Yes is a proof for all operands that the property is about, no comes with operands. Each was given"
-        f" {SECONDS_OF_A_FEATURE} s; more time decides what is unknown: {call}.\n\n" + table(("feature", "", "value"), rows)
-        if rows
-        else ""
-    )
+    text = ""
+    if rows:
+        text = (
+            "Yes is a proof for all operands that the property is about. No comes with operands. Each was given"
+            f" {SECONDS_OF_A_FEATURE} s; more time decides what is unknown: {call}.\n\n"
+        ) + table(("feature", "", "value"), rows)
     if never:
         text += f"\n{len(never)} properties were not asked for this page: {call} asks them.\n"
     return text
