@@ -24,7 +24,7 @@ from mmaproof.designs.arithmetic import Arithmetic
 from mmaproof.designs.catalogue import load_catalogue
 from mmaproof.designs.design import Design
 from mmaproof.designs.files import write_atomically
-from mmaproof.designs.parameters import complete_settings, format_settings
+from mmaproof.designs.parameters import DEFINITIONS, format_settings
 from mmaproof.generators.examples import example, kinds
 from mmaproof.properties.library import PROPERTIES
 from mmaproof.smt.solving.backends import DEFAULT_SOLVER
@@ -96,11 +96,12 @@ def load_examples() -> list[dict[str, Any]]:
 
 
 def checksum(design: Design) -> str:
-    """Return a short checksum of what decides the results of a unit."""
+    """Return a short checksum of what decides the results of a unit: a new parameter at its default changes none."""
     held = Arithmetic.of(design)
     formats = [design.signature.block, *(None if f is None else f.name for f in (*design.formats, design.scale_format))]
-    settings = format_settings(complete_settings(design.chain, design.step))
-    return hashlib.sha256(json.dumps([formats, settings, held.k]).encode()).hexdigest()[:8]
+    changed = [n for n, value in design.settings.items() if value != DEFINITIONS[n].default]
+    settings = format_settings(design.settings, changed)
+    return hashlib.sha256(json.dumps([formats, settings, held.k], sort_keys=True).encode()).hexdigest()[:8]
 
 
 def units() -> list[Design]:
