@@ -80,7 +80,7 @@ site: $(INSTALLED_SITE) $(INSTALLED) ## build the documentation into build/site,
 	NO_MKDOCS_2_WARNING=1 $(SITE_VENV)/bin/mkdocs build --strict --quiet
 	$(BIN)/python -m mmaproof.pages.links build/site
 
-site-data: $(INSTALLED) ## bring up to date what pages say of all units (the first time hours, later minutes)
+site-data: $(INSTALLED) ## bring up to date what pages say of all units; goes on where it was interrupted (all of it: hours)
 	$(BIN)/python -m mmaproof.pages.facts pages/data/units.json
 
 site-notebooks: $(INSTALLED_DEV) ## execute the notebooks for the site, into build/notebooks: minutes

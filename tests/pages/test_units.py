@@ -59,6 +59,16 @@ def test_a_unit_that_changed_is_asked_again():
     assert asked == {n for n, p in PROPERTIES.items() if p.why_not(first) is None}
 
 
+def test_what_is_unknown_is_asked_again_only_if_that_is_wanted():
+    chosen = [d for d in units() if d.name == "volta/mma.m8n8k4.f32.f16.f16.f32"]
+    known = {n: ["holds"] for n, p in PROPERTIES.items() if p.why_not(chosen[0]) is None}
+    facts = Facts(features={chosen[0].name: known | {"scaling": ["unknown"]}})
+    assert missing(facts, chosen) == []
+    assert [t.asked for t in missing(facts, chosen, again=True)] == ["scaling"]
+    del known["scaling"]
+    assert [t.asked for t in missing(Facts(features={chosen[0].name: known}), chosen)] == ["scaling"]
+
+
 def test_an_example_that_shows_nothing_is_refused():
     example = json.loads(json.dumps(load_examples()[0]))
     example["p"] = {}
