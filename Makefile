@@ -22,7 +22,7 @@ CANDIDATES = $(or $(PYTHON),python3 python3.14 python3.13 python3.12 python3.11 
 IS_SUPPORTED := import sys; sys.exit(sys.version_info < (3, 11))
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test test-all test-slow test-torch lint types format notebooks bench site site-notebooks explorer \
+.PHONY: help venv demo test test-all test-slow test-torch lint types format notebooks bench site site-data site-notebooks explorer \
     explorer-data smtlib wheel clean
 # Two targets at once would run two pips in one environment.
 .NOTPARALLEL:
@@ -75,8 +75,13 @@ bench: $(INSTALLED_DEV) ## run the benchmarks
 	    echo "benchmarks/ holds no benchmark"; \
 	fi
 
-site: $(INSTALLED_SITE) ## build the documentation into build/site, with notebooks as `make site-notebooks` left them
+site: $(INSTALLED_SITE) $(INSTALLED) ## build the documentation into build/site, with notebooks as `make site-notebooks` left them
+	$(BIN)/python -m mmaproof.pages.write build/pages
 	NO_MKDOCS_2_WARNING=1 $(SITE_VENV)/bin/mkdocs build --strict --quiet
+	$(BIN)/python -m mmaproof.pages.links build/site
+
+site-data: $(INSTALLED) ## bring up to date what pages say of all units; goes on where it was interrupted (all of it: hours)
+	$(BIN)/python -m mmaproof.pages.facts pages/data/units.json
 
 site-notebooks: $(INSTALLED_DEV) ## execute the notebooks for the site, into build/notebooks: minutes
 	mkdir -p build/notebooks
