@@ -57,8 +57,8 @@ def matrix(
         Path | None, typer.Option("--figure", metavar="FILE", help="Draw the classes: a .svg, .pdf or .png file.")
     ] = None,
     picture: Annotated[
-        Path | None, typer.Option("--picture", hidden=True, callback=moved("--picture", "--figure"))
-    ] = None,
+        bool, typer.Option("--picture", hidden=True, callback=moved("--picture", "--figure FILE"))
+    ] = False,
     output: Output = None,
     json: Json = False,
 ) -> int:

@@ -69,9 +69,11 @@ def tolerance(
     nothing is proved about the errors of this plan, and the output says why.
     """
     from mmaproof.tolerances.sharpness import sharpness
+    from mmaproof.tolerances.statistical import require_measurable
     from mmaproof.tolerances.tolerance import NothingProvedError
     from mmaproof.tolerances.tolerance import tolerance as tolerance_of
 
+    require_measurable(0.5 if quantile is None else quantile, distribution, confidence, samples)
     found = tolerance_of(plan, k, where or (), solving=options.solving, limits=options.limits)
     with progress(f"proving what a step of {found.unit.name} loses"):
         proof = found.proof

@@ -103,6 +103,11 @@ class Catalogue:
             from mmaproof.designs.disclosure import read_disclosure  # noqa: PLC0415  (which asks the catalogue)
 
             return read_disclosure(Path(name.removeprefix(f"{DISCLOSED}:")))
+        if name.startswith("rtl:"):
+            raise DesignError(
+                f"{name!r} is the netlist of a unit, and a design of the catalogue is needed here; for units there are "
+                f"the commands of: mmaproof rtl"
+            )
         architecture, slash, wanted = name.partition("/")
         if not slash or not wanted or not architecture:
             raise DesignError(

@@ -31,10 +31,12 @@ def find_plan(text: str, unit: str | None) -> Plan:
 
 
 def require_unit(text: str, unit: str | None) -> str:
-    """Return the unit of an algorithm. Raises InputError where none is given."""
+    """Return the unit of an algorithm. Raises InputError where none is given, or where there is no such algorithm."""
+    from mmaproof.algorithms.catalogue import find_algorithm
     from mmaproof.designs.errors import InputError
 
     if unit is None:
+        find_algorithm(text)  # an unknown name is the nearer mistake
         raise InputError(f"{text} is an algorithm, and the unit that it calls is missing: --unit DESIGN")
     return unit
 

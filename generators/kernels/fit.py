@@ -147,6 +147,7 @@ def with_formats(plan: Plan, product: Product) -> Iterator[Plan]:
             continue
         if found != plan:
             yield found
+        yield replace(found, epilogue=replace(found.epilogue, out=product.d, flushes=True))
         if found.epilogue.out is not None:
             for rounding in (Rounding.RZ, Rounding.RNA):
                 yield replace(found, epilogue=replace(found.epilogue, rounding=rounding))
