@@ -74,13 +74,13 @@ class PictureFiles:
                 write_figure(path, whole, title)
 
 
-def moved(old: str, new: str) -> Callable[[bool], None]:
+def moved(old: str, new: str) -> Callable[[Path | bool | None], None]:
     """Return what refuses an option that has another name here."""
 
-    def refuse(given: bool) -> None:
+    def refuse(given: Path | bool | None) -> None:
         if given:
             from mmaproof.designs.errors import InputError
 
-            raise InputError(f"{old}: this command draws no witness; {new} writes its figure to a file")
+            raise InputError(f"{old}: the figure of this command is written with {new} FILE now")
 
     return refuse

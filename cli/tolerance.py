@@ -10,7 +10,7 @@ from rich.table import Table
 
 from mmaproof.cli.assumed import say_assumed
 from mmaproof.cli.options import SOLVING, Json, SolvingOptions, Where, with_backend, with_solving
-from mmaproof.cli.output import EXIT_HOLDS, EXIT_UNKNOWN, print_json, progress, results, say, say_wrapped
+from mmaproof.cli.output import EXIT_HOLDS, EXIT_UNKNOWN, print_json, progress, say, say_table, say_wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -125,7 +125,7 @@ def _print(
         say_wrapped(str(measured), "")
     if caught is not None:
         say("")
-        results().print(_table(caught, distribution))
+        say_table(_table(caught, distribution))
 
 
 def _splits(found: Tolerance) -> bool:

@@ -130,6 +130,9 @@ class Plan:
         for problem in self._misfits():
             raise DesignError(f"{self.unit.name}: {problem}")
 
+    def __repr__(self) -> str:
+        return f"<{self.name}>"
+
     def _misfits(self) -> Sequence[str]:
         found: list[str] = []
         unit, epilogue = self.unit, self.epilogue
