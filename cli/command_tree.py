@@ -1,4 +1,4 @@
-"""The command line as data: commands with their options and arguments, as completions, the manual and pages need them."""
+"""The command line as data: commands with options and arguments, for completions, the manual and pages of the site."""
 
 from __future__ import annotations
 
