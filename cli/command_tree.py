@@ -1,4 +1,4 @@
-"""The command line as data: commands with their options and arguments, as completions and the manual page need them."""
+"""The command line as data: commands with options and arguments, for completions, the manual and pages of the site."""
 
 from __future__ import annotations
 
@@ -15,11 +15,15 @@ _OF_FILES = ("FILE", "FILE.npz", "FILE.toml", "UNIT.toml", "DIR", "FOLDER", "FOL
 
 @dataclass(frozen=True)
 class Parameter:
-    """An option, or an argument, which has no ``names``. ``metavar`` is None for an option without a value."""
+    """An option, or an argument, which has no ``names``. ``metavar`` is None for an option without a value.
+
+    ``default`` is the text of the value that is taken without it; empty if there is none, or if it is off.
+    """
 
     names: tuple[str, ...]
     metavar: str | None
     help: str
+    default: str = ""
 
     @property
     def wanted(self) -> str:
@@ -88,7 +92,9 @@ def _parameter(found: Any) -> Parameter:
     if found.param_type_name == "argument":
         return Parameter((), found.metavar or _choices(found), text)
     metavar = None if found.is_flag else found.metavar or _choices(found)
-    return Parameter((*found.opts, *found.secondary_opts), metavar, text)
+    value = found.default
+    default = "" if value is None or value is False or callable(value) or value == () else str(value)
+    return Parameter((*found.opts, *found.secondary_opts), metavar, text, "on" if value is True else default)
 
 
 def _choices(found: Any) -> str:

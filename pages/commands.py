@@ -5,14 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from enum import Enum
 from importlib.resources import files
 from typing import Any
 
-import typer
-
 from mmaproof.cli import output
-from mmaproof.cli.application import app
+from mmaproof.cli.command_tree import Command, Parameter, command_tree
 from mmaproof.pages.markdown import Page, code, escaped, fenced, slug, table
 from mmaproof.pages.schemas import schema_rows
 
@@ -31,12 +28,15 @@ SAME_OBJECT = {"rtl identify": "identify"}
 
 
 @dataclass(frozen=True)
-class Command:
-    """A command of the application, and its words: ``gemm run``."""
+class Described:
+    """A command, and its words: ``gemm run``."""
 
-    words: str
-    command: Any
-    context: Any
+    command: Command
+
+    @property
+    def words(self) -> str:
+        """The words after ``mmaproof``."""
+        return " ".join(self.command.path)
 
     @property
     def path(self) -> str:
@@ -46,7 +46,7 @@ class Command:
     @property
     def has_json(self) -> bool:
         """Whether the command can print one JSON object."""
-        return any("--json" in p.opts for p in self.command.params)
+        return any("--json" in p.names for p in self.command.options)
 
     @property
     def schema(self) -> dict[str, Any] | None:
@@ -55,26 +55,15 @@ class Command:
         return json.loads(found.read_text(encoding="utf-8")) if self.has_json else None
 
 
-def commands() -> list[Command]:
-    """Return every command that is not hidden, in the order of `mmaproof --help`."""
-    root: Any = typer.main.get_command(app)
-    return list(_walk(root, root.make_context("mmaproof", [], resilient_parsing=True), ()))
-
-
-def _walk(group: Any, context: Any, words: tuple[str, ...]) -> Iterator[Command]:
-    for name in group.list_commands(context):
-        command = group.get_command(context, name)
-        inner = type(context)(command, parent=context, info_name=name)
-        if hasattr(command, "list_commands"):
-            yield from _walk(command, inner, (*words, name))
-        elif not command.hidden:
-            yield Command(" ".join((*words, name)), command, inner)
+def commands() -> list[Described]:
+    """Return every command that is no group, in the order of `mmaproof --help`."""
+    return [Described(x) for x in command_tree().walk() if x.path and not x.commands]
 
 
 def pages() -> Iterator[Page]:
     """Give a page for each command, and one that lists them."""
     found = commands()
-    rows = [(f"[`{x.words}`]({x.path.rpartition('/')[2]})", escaped(_first_sentence(x))) for x in found]
+    rows = [(f"[`{x.words}`]({x.path.rpartition('/')[2]})", escaped(x.command.summary + ".")) for x in found]
     yield Page(
         "reference/commands/index.md",
         "Commands",
@@ -87,27 +76,22 @@ def pages() -> Iterator[Page]:
     yield Page("reference/exit-statuses.md", "Exit statuses", _statuses(found))
 
 
-def _paragraphs(command: Command) -> list[str]:
+def _paragraphs(command: Described) -> list[str]:
     """Return the paragraphs of the help. One that begins with the mark of the parser keeps its lines."""
-    found = (command.command.help or "").split("\n\n")
+    found = command.command.help.split("\n\n")
     return [x.strip("\n") if x.startswith("\b") else " ".join(x.split()) for x in found]
 
 
-def _first_sentence(command: Command) -> str:
-    return _paragraphs(command)[0].partition(". ")[0].rstrip(".") + "."
-
-
-def _page(command: Command) -> Page:
-    arguments = [p for p in command.command.params if p.param_type_name == "argument"]
-    options = [p for p in command.command.params if p.param_type_name == "option" and not p.hidden]
-    usage = [command.context.command_path, *(_metavar(p) for p in arguments)]
-    parts = [fenced(" ".join([usage[0], "[OPTIONS]", *usage[1:]]), "text")]
+def _page(command: Described) -> Page:
+    arguments, options = command.command.arguments, command.command.options
+    usage = ["mmaproof", command.words, "[OPTIONS]", *(x.metavar or "" for x in arguments)]
+    parts = [fenced(" ".join(usage), "text")]
     for x in _paragraphs(command):
         parts.append(fenced(x.removeprefix("\b\n"), "text") if x.startswith("\b") else escaped(x) + "\n")
-    described = [(code(_metavar(p)), escaped(getattr(p, "help", "") or "")) for p in arguments]
+    described = [(code(x.metavar or ""), escaped(x.help)) for x in arguments]
     if any(text for _, text in described):
         parts += ["## Arguments\n", table(("argument", "meaning"), described)]
-    rows = [(_spelled(p), escaped(p.help or ""), _default(p, command)) for p in options]
+    rows = [(_spelled(x), escaped(x.help), code(x.default)) for x in options]
     parts += ["## Options\n", table(("option", "meaning", "default"), rows)]
     schema = command.schema
     if schema is not None:
@@ -137,29 +121,12 @@ def shortened(value: Any, most: int = 3, depth: int = 0) -> Any:
     return value
 
 
-def _spelled(option: Any) -> str:
-    metavar = "" if option.is_flag else _metavar(option)
-    names = ", ".join(code(x) for x in (*option.opts, *option.secondary_opts))
-    return names + (f" {code(metavar)}" if metavar else "")
+def _spelled(option: Parameter) -> str:
+    names = ", ".join(map(code, option.names))
+    return f"{names} {code(option.metavar)}" if option.metavar else names
 
 
-def _metavar(parameter: Any) -> str:
-    """Return what stands for the value of an argument or an option."""
-    if parameter.metavar:
-        return str(parameter.metavar)
-    annotation = parameter.type_descriptor.annotation
-    is_choice = isinstance(annotation, type) and issubclass(annotation, Enum)
-    return "|".join(x.value for x in annotation) if is_choice else parameter.name.upper()
-
-
-def _default(option: Any, command: Command) -> str:
-    value = option.get_default(command.context, call=False)
-    if value is None or value is False or callable(value) or value == ():
-        return ""
-    return "on" if value is True else code(str(value))
-
-
-def _statuses(found: list[Command]) -> str:
+def _statuses(found: list[Described]) -> str:
     said = []
     for x in found:
         text = " ".join(_paragraphs(x))

@@ -7,7 +7,7 @@ import jsonschema
 import pytest
 from support.commands import only_json
 
-from mmaproof.pages.commands import SAME_OBJECT, Command, commands
+from mmaproof.pages.commands import SAME_OBJECT, commands
 
 WITH_JSON = [x for x in commands() if x.has_json]
 CALLS = [
@@ -18,7 +18,7 @@ CALLS = [
 ]
 
 
-def ids(command: Command) -> str:
+def ids(command):
     return command.words
 
 

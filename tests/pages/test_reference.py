@@ -38,7 +38,7 @@ def test_a_page_has_every_name(path, names):
 def test_every_command_has_a_page_with_every_option():
     for command in commands.commands():
         text = PAGES[command.path].text
-        for option in (x for p in command.command.params if not p.hidden for x in p.opts if x.startswith("-")):
+        for option in (x for p in command.command.options for x in p.names):
             assert f"`{option}`" in text, (command.words, option)
 
 
