@@ -15,7 +15,7 @@ def usage_message(error: Any, command: Any, given: Sequence[str]) -> str:
     faults = getattr(error.__cause__, "errors", None)
     if faults is not None and getattr(error, "param", None) is not None:
         names = max(error.param.opts, key=len)
-        where = names if names.startswith("-") else error.param.make_metavar(error.ctx).strip("[]")
+        where = names if names.startswith("-") else (error.param.metavar or error.param.name).strip("[]")
         text = f"{where}: {_fault(faults()[0])}"
     path = _path(command, given) if error.ctx is None else error.ctx.command_path
     return f"{text} (see: {path} --help)"

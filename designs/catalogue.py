@@ -102,7 +102,10 @@ class Catalogue:
         if name.startswith(f"{DISCLOSED}:"):
             from mmaproof.designs.disclosure import read_disclosure  # noqa: PLC0415  (which asks the catalogue)
 
-            return read_disclosure(Path(name.removeprefix(f"{DISCLOSED}:")))
+            file = name.removeprefix(f"{DISCLOSED}:")
+            if not file:
+                raise DesignError(f"{name!r} names no file: write {DISCLOSED}:FILE")
+            return read_disclosure(Path(file))
         if name.startswith("rtl:"):
             raise DesignError(
                 f"{name!r} is the netlist of a unit, and a design of the catalogue is needed here; for units there are "

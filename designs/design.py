@@ -264,6 +264,11 @@ class Design:
         }
 
 
+def is_unit_name(text: str) -> bool:
+    """Return whether a text may be the name of a design, and cannot be that of an algorithm or a preset."""
+    return "/" in text or text.strip().startswith(f"{DISCLOSED}:")
+
+
 def check_askable(k: int) -> None:
     """Raise DesignError if dot products of length ``k`` are too long for a question."""
     if k > LONGEST:

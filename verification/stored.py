@@ -50,7 +50,7 @@ def store_witness(store: Path | None, question: Question, witness: Operands, ori
 
 def stored_proof(solving: Solving, question: Question) -> KeptProof | None:
     """Return the proof of ``question`` in the store; None if there is none that counts."""
-    if solving.store is None or solving.certify is not None or (key := question.key) is None:
+    if solving.store is None or solving.certify is not None or (key := question.own_key) is None:
         return None
     solvers = racers(solving.solver, solving.jobs)
     kept = Store(solving.store).proofs(key, digest_of_sources(*SOURCES))
@@ -63,7 +63,7 @@ def store_proof(store: Path | None, found: QuestionVerdict) -> None:
         return
     # lemmas that are not all proved are no part of the proof
     lemmas = found.lemmas if all(x.status is Status.PROVED for x in found.lemmas) else ()
-    key = found.question.key
+    key = found.question.own_key
     if key is None or any(x.solver != found.solver for x in lemmas):
         return
     kept = KeptProof(found.solver, tuple((x.name, x.stage) for x in lemmas), found.seconds)

@@ -10,7 +10,9 @@ if TYPE_CHECKING:
 
 def is_plan(text: str) -> bool:
     """Return whether a text spells a plan: settings, a unit, a preset or a file. An algorithm has none of these."""
-    return "|" in text or "/" in text or text.strip().endswith(".toml")
+    from mmaproof.designs.design import is_unit_name
+
+    return "|" in text or is_unit_name(text) or text.strip().endswith(".toml")
 
 
 def find_plan(text: str, unit: str | None) -> Plan:

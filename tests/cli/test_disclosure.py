@@ -25,3 +25,15 @@ def test_the_commands_write_and_read_it(run, tmp_path):
     path.write_text(out, encoding="utf-8")
     status, _, err = run("run", name, "--a", "0", "--b", "0", "--c", "0")
     assert (status, len(err.strip().splitlines())) == (2, 1)
+
+
+def test_a_plan_may_be_built_from_it(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "unit.json").write_text(json.dumps(disclose(find_design(FOUR)) | {"name": "ours"}), encoding="utf-8")
+    plans = "disclosure:unit.json", "disclosure:unit.json | split-k=2"
+    status, out, err = run("gemm", "compare", *plans, "--k", "8", "--json")
+    assert (status, err) == (1, "")
+    assert json.loads(out)["verdict"] == "different"
+    assert run("gemm", "check", "slices", plans[0], "--json")[0] in (0, 3)
+    status, _, err = run("run", "disclosure:", "--a", "0x0", "--b", "0x0", "--c", "0x0")
+    assert (status, "names no file" in err) == (2, True)

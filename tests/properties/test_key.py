@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from dataclasses import dataclass
 
 import pytest
 from support.rtl_units import COMBINATIONAL, write_unit
@@ -109,3 +110,23 @@ def test_netlists_have_the_key_of_their_circuit(tmp_path):
         unit = read_unit(write_unit(tmp_path / name, source)).design
         keys.add(Equivalence(unit, unit).key)
     assert len(keys - {None}) == 2
+
+
+class Other(Equivalence):
+    """A question of somebody else."""
+
+
+@dataclass(frozen=True)
+class Odd:
+    """Data of somebody else."""
+
+    x: int = 1
+
+
+def test_what_other_classes_do_is_not_known_from_their_names():
+    """So a proof is not kept for them: another script may have a class of that name."""
+    assert question().own_key == question().key
+    other, odd = question(kind=Other), question()
+    odd.extra = Odd()
+    assert None not in (other.key, odd.key)
+    assert (other.own_key, odd.own_key) == (None, None)

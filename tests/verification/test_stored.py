@@ -163,7 +163,7 @@ def test_a_lemma_that_failed_is_no_part_of_a_proof(path):
     )
     question = Equivalence(*EQUAL)
     stored.store_proof(path, QuestionVerdict(Status.PROVED, 1.0, solver=solver, question=question, lemmas=lemmas))
-    (kept,) = Store(path).proofs(question.key, stored.digest_of_sources(*stored.SOURCES))
+    (kept,) = Store(path).proofs(question.own_key, stored.digest_of_sources(*stored.SOURCES))
     assert kept.lemmas == ()
     other = replace(lemmas[0], solver=SolverIdentity("z3", "1"))
     mixed = Equivalence(*EQUAL, nan_codes=True)
