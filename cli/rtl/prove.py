@@ -11,6 +11,7 @@ import typer
 from mmaproof.cli.assumed import say_assumed
 from mmaproof.cli.bundle import BundleFolder, bundled, require_bundle, say_bundle
 from mmaproof.cli.compare import pictures_of, witness_vector
+from mmaproof.cli.differences import difference
 from mmaproof.cli.explain import lemma_record, print_lemmas
 from mmaproof.cli.operands import operand_lines, operands_record
 from mmaproof.cli.options import (
@@ -222,9 +223,11 @@ def proof_record(proof: Proof) -> dict[str, Any]:
         "lemmas": [lemma_record(x) for x in answer.lemmas],
     }
     if answer.witness is not None:
+        apart = difference(fmt, list(answer.outputs.values()))
         record["witness"] = {
             **operands_record(question.formats, answer.witness, question.scale_format),
             "outputs": {name: fmt.hex(x) for name, x in answer.outputs.items()},
+            "difference": None if apart is None else apart.record(),
             "simulator": None if ran is None else _run_record(unit, ran),
             "nets": [_net_record(x) for x in proof.nets],
         }
@@ -301,6 +304,9 @@ def _print_witness(proof: Proof, picture: bool, explained: bool) -> None:
     fmt = unit.design.d_format
     for name, d in answer.outputs.items():
         say(f"  d = {fmt.hex(d)} = {pattern_value(fmt, d)} on {name}")
+    apart = difference(fmt, list(answer.outputs.values()))
+    if apart is not None:
+        say(f"  they differ by {apart}")
     if proof.ran is not None:
         say_wrapped(_replayed(unit, answer, proof.ran), "  ")
     shown = proof.nets[:-1] if explained else proof.nets[:-1][:NETS]
@@ -332,7 +338,7 @@ def _test_case(record: dict[str, Any]) -> Case:
     lines = [] if record["reason"] is None else [record["reason"]]
     if "witness" in record:
         witness = record["witness"]
-        others = ("outputs", "unknown_bits", "simulator", "nets")
+        others = ("outputs", "difference", "unknown_bits", "simulator", "nets")
         lines += operand_lines({n: x for n, x in witness.items() if n not in others}, whole=True)
         lines += [f"d = {d} on {who}" for who, d in witness["outputs"].items()]
         lines += [f"net {x['net']} differs: model {x['model']}, RTL {x['rtl']}" for x in witness["nets"][:1]]

@@ -68,14 +68,14 @@ module testbench;
         failures = 0;
         for (int i = 0; i < ROWS; i++) begin
             row = rows[i];
-            if (row.held !== 4'h1 || ^row === 1'bx) $fatal(1, "FAIL: %s holds no row %0d of %0d", file, i, ROWS);
+            if (row.held !== 4'h1 || ^row === 1'bx) $fatal(1, "FAIL: %s holds no row %0d of %0d", file, i + 1, ROWS);
             #SETTLE;
             same = d === row.d;
             if ($test$plusargs("nan_codes") == 0 && is_nan(d) === 1'b1 && is_nan(row.d) === 1'b1) same = 1'b1;
             if (!same) begin
                 failures++;
                 if (failures <= SHOWN) begin
-                    $display("row %0d: d = %h, expected %h", i, d, row.d);
+                    $display("row %0d: d = %h, expected %h", i + 1, d, row.d);
 {shown}
                 end
             end

@@ -29,7 +29,7 @@ static unsigned long different;
 static void compare(const char *what, unsigned long index, {d} d, {d} expected)
 {{
     if (d != expected && ++different <= SHOWN)
-        printf("%s %lu: d = 0x%0{digits}llx, expected 0x%0{digits}llx\\n", what, index, (unsigned long long)d,
+        printf("%s %lu: d = 0x%0{digits}llx, expected 0x%0{digits}llx\\n", what, index + 1, (unsigned long long)d,
                (unsigned long long)expected);
 }}
 

@@ -111,7 +111,7 @@ static void compare(const char *where, const {d} *returned)
 {{
     for (unsigned long i = 0; i < ROWS; i++)
         if (returned[i] != d[i] && ++different <= SHOWN)
-            std::printf("row %lu on the %s: d = 0x%0{digits}llx, expected 0x%0{digits}llx\\n", i, where,
+            std::printf("row %lu on the %s: d = 0x%0{digits}llx, expected 0x%0{digits}llx\\n", i + 1, where,
                         (unsigned long long)returned[i], (unsigned long long)d[i]);
 }}
 

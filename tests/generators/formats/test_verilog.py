@@ -82,7 +82,7 @@ def test_operands_lie_where_the_ports_have_them(tmp_path, name, k):
     assert simulate(tmp_path, rows, table(rows)) == (0, f"PASS: 20 rows as {name}\n")
     status, out = simulate(tmp_path, rows, table(rows, lambda row, d: d ^ (row == 7)))
     assert status != 0
-    assert out.startswith("row 7: d = ")
+    assert out.startswith("row 8: d = ")
     assert f"FAIL: 1 of 20 rows differ from {name}" in out
 
 
@@ -107,7 +107,7 @@ def test_rows_that_are_missing_fail(tmp_path):
     short = "\n".join(bench_files(rows)["vectors.hex"].splitlines()[:-1])
     status, out = simulate(tmp_path, rows, table(rows), changed={"vectors.hex": short})
     assert status != 0
-    assert "FAIL: vectors.hex holds no row 4 of 5" in out
+    assert "FAIL: vectors.hex holds no row 5 of 5" in out
     assert simulate(tmp_path, rows, table(rows), "+vectors=none.hex")[0] != 0
 
 
