@@ -6,7 +6,7 @@ No NumPy is imported here, so that one dot product can be computed and drawn wit
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import OperandError
@@ -73,15 +73,30 @@ class Operands:
                     raise OperandError(f"{column}[{index}] = {pattern:#x} is too wide for {fmt.name} ({fmt.bits} bits)")
 
 
-def check_scales(design: Design, length: int, of_a: int, of_b: int) -> None:
+class Scaled(Protocol):
+    """What may take scales of blocks of k: a design or a plan."""
+
+    @property
+    def name(self) -> str:
+        """How it is spelled."""
+
+    @property
+    def block(self) -> int | None:
+        """Elements that share a scale; None without scales."""
+
+    def blocks(self, length: int, /) -> int:
+        """Return how many scales a and b have each, of so many elements."""
+
+
+def check_scales(taker: Scaled, length: int, of_a: int, of_b: int) -> None:
     """Raise OperandError unless a and b have as many scales as a dot product of this length has blocks."""
-    blocks = design.blocks(length)
+    blocks = taker.blocks(length)
     if of_a == of_b == blocks:
         return
     if blocks == 0:
-        raise OperandError(f"{design.name} has no scales, {of_a or of_b} given")
+        raise OperandError(f"{taker.name} has no scales, {of_a or of_b} given")
     raise OperandError(
-        f"{design.name} takes {blocks} scales of a and of b (one for each {design.block} elements), "
+        f"{taker.name} takes {blocks} scales of a and of b (one for each {taker.block} elements), "
         f"{of_a} and {of_b} given"
     )
 

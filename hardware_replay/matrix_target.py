@@ -19,7 +19,10 @@ LARGEST = 1 << 14
 
 @dataclass(frozen=True)
 class Product:
-    """What is asked: ``d = a @ b`` of (m, k) and (k, n), and the formats of a, b and d."""
+    """What is asked: ``d = a @ b`` of (m, k) and (k, n), and the formats of a, b and d.
+
+    With ``scale``, each ``block`` elements of a row of a and of a column of b are times a scale of that format.
+    """
 
     m: int
     n: int
@@ -27,6 +30,8 @@ class Product:
     a: Format
     b: Format
     d: Format
+    scale: Format | None = None
+    block: int | None = None
 
     def __post_init__(self) -> None:
         for name, size in (("m", self.m), ("n", self.n), ("k", self.k)):
@@ -38,7 +43,7 @@ class Product:
     @property
     def formats(self) -> str:
         """The formats as names of instructions have them, d first."""
-        return ".".join(f.isa_name for f in (self.d, self.a, self.b))
+        return ".".join(f.isa_name for f in (self.d, self.a, self.b, self.scale) if f is not None)
 
     @property
     def shape(self) -> str:

@@ -118,14 +118,18 @@ class ProcessMatrixTarget:
 
 @dataclass(frozen=True)
 class RecordedProduct:
-    """One product that was recorded: a, b and d as arrays, read from files."""
+    """One product that was recorded: a, b and d as arrays, read from files, and the scales of blocks of a and of b.
+
+    Scales have the shapes (M, blocks) and (blocks, N).
+    """
 
     name: str
     a: npt.NDArray[Any]
     b: npt.NDArray[Any]
     d: npt.NDArray[Any]
+    scales: tuple[npt.NDArray[Any], npt.NDArray[Any]] | None = None
 
-    def product(self, a: Format, b: Format, d: Format) -> Product:
+    def product(self, a: Format, b: Format, d: Format, scale: Format | None = None) -> Product:
         """Return what was multiplied, in these formats; InputError where the shapes are not those of a product."""
         shapes = [x.shape for x in (self.a, self.b, self.d)]
         if (
@@ -135,7 +139,37 @@ class RecordedProduct:
         ):
             given = ", ".join(f"{x} {shape}" for x, shape in zip("abd", shapes, strict=True))
             raise InputError(f"{self.name}: shapes {given}: (M, K), (K, N), (M, N) needed")
-        return Product(shapes[0][0], shapes[1][1], shapes[0][1], a, b, d)
+        m, n, k = shapes[0][0], shapes[1][1], shapes[0][1]
+        return Product(m, n, k, a, b, d, scale, self._block(m, n, k, scale))
+
+    def _block(self, m: int, n: int, k: int, scale: Format | None) -> int | None:
+        """Return how many elements of k share a scale; None without scales. InputError where shapes do not fit."""
+        if self.scales is None or scale is None:
+            if self.scales is not None:
+                raise InputError(f"{self.name} has scales: name their format as well, f32.e4m3.e4m3.ue8m0 for example")
+            if scale is not None:
+                raise InputError(
+                    f"{self.name} has no scales of {scale.isa_name}: files:A.npy,B.npy,D.npy,SA.npy,SB.npy"
+                )
+            return None
+        of_a, of_b = (x.shape for x in self.scales)
+        blocks = of_a[-1] if of_a else 0
+        if of_a != (m, blocks) or of_b != (blocks, n) or not blocks or k % blocks:
+            raise InputError(
+                f"{self.name}: scales of a {of_a}, of b {of_b}: ({m}, blocks) and (blocks, {n}) needed, of blocks that "
+                f"divide K = {k}"
+            )
+        return k // blocks
+
+    def scale_patterns(self, product: Product) -> tuple[Patterns, Patterns] | None:
+        """Return the patterns of the scales of a and of b; None without scales. InputError for another type."""
+        if self.scales is None or product.scale is None:
+            return None
+        a, b = (
+            _of_format(f"scales of {x} of {self.name}", array, product.scale)
+            for x, array in zip("ab", self.scales, strict=True)
+        )
+        return a, b
 
     def patterns(self, product: Product) -> tuple[Patterns, Patterns, Patterns]:
         """Return the patterns of a, b and d; InputError names the array of another type."""
@@ -160,6 +194,8 @@ def read_array(path: Path) -> npt.NDArray[Any]:
 def find_matrix_target(text: str, timeout: float = DEADLINE) -> MatrixTarget | RecordedProduct:
     """Return what ``text`` spells: python:MODULE:FUNCTION, process:COMMAND, or files:A.npy,B.npy,D.npy.
 
+    Files of scales of a and of b may follow.
+
     Raises InputError for an unknown kind, for a module or function that is not there, and for files that cannot be
     read.
     """
@@ -170,10 +206,13 @@ def find_matrix_target(text: str, timeout: float = DEADLINE) -> MatrixTarget | R
         return ProcessMatrixTarget(name, timeout)
     if kind == "files":
         paths = name.split(",")
-        if len(paths) != 3 or not all(paths):
-            raise InputError(f"{text!r}: files:A.npy,B.npy,D.npy is needed, with the operands first")
-        a, b, d = (read_array(Path(x)) for x in paths)
-        return RecordedProduct(text, a, b, d)
+        if len(paths) not in (3, 5) or not all(paths):
+            raise InputError(
+                f"{text!r}: files:A.npy,B.npy,D.npy is needed, with the operands first; scales of blocks of a and of b "
+                "may follow, SA.npy,SB.npy"
+            )
+        a, b, d, *scales = (read_array(Path(x)) for x in paths)
+        return RecordedProduct(text, a, b, d, (scales[0], scales[1]) if scales else None)
     raise InputError(
         f"unknown target {text!r}: one of python:MODULE:FUNCTION, process:COMMAND, files:A.npy,B.npy,D.npy"
     )

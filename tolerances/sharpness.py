@@ -9,7 +9,9 @@ from math import ceil, inf, log
 import numpy as np
 
 from mmaproof.designs.arrays import values_of
+from mmaproof.designs.errors import InputError
 from mmaproof.designs.operands import pattern_dtype
+from mmaproof.designs.plans import Plan
 from mmaproof.smt.evaluate import equal_patterns
 from mmaproof.tolerances.assertion import Strength
 from mmaproof.tolerances.faults import Product, seeded
@@ -52,8 +54,14 @@ def sharpness(
     """Yield for each seeded fault and each strength how often a test notices it.
 
     Random products of 48 x 48 elements are drawn, with c = 0. Tests of the strength ``proved`` are left out where
-    nothing is proved, statistical ones where there is no ``quantile``.
+    nothing is proved, statistical ones where there is no ``quantile``. Raises InputError for a plan whose factors are
+    operands: no distribution of them is known, and a fault that loses elements of k needs fewer of them.
     """
+    if isinstance(tolerance.plan, Plan) and tolerance.plan.has_factors:
+        raise InputError(
+            f"{tolerance.plan.name}: its factors are operands, and none are drawn: state constants, such as "
+            "rescale=64:0.5"
+        )
     rng = np.random.default_rng([seed, tolerance.k])
     drawn = [_drawn(tolerance, distribution, rng) for _ in range(products)]
     strengths = [

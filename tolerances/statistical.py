@@ -104,7 +104,7 @@ def relative_errors(plan: Design | Plan, k: int, distribution: str, samples: int
     if d_format.is_integer or a_format.precision > 24 or b_format.precision > 24:
         raise InputError(f"{plan.name}: statistical tolerances are of units of up to 24 bits of precision")
     if not adds_products_alone(plan, k):
-        raise InputError(f"{plan.name}: statistical tolerances are of plans that multiply no sum with a constant")
+        raise InputError(f"{plan.name}: statistical tolerances are of plans that multiply no sum with a factor")
     rng, found = np.random.default_rng([seed, k]), []
     left = samples
     while left:

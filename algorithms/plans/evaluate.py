@@ -18,7 +18,7 @@ from mmaproof.algorithms.plans.program import Elements, perform, run, schedule_o
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.conversions import Rounding
 from mmaproof.designs.design import Design
-from mmaproof.designs.element import Operands
+from mmaproof.designs.element import Operands, check_scales
 from mmaproof.designs.errors import OperandError
 from mmaproof.designs.formats import FORMATS, Format
 from mmaproof.designs.operands import OperandBatch, Patterns, pattern_dtype
@@ -59,7 +59,7 @@ def check_operands(plan: Plan, operands: Operands, factors: Sequence[int] = ()) 
     a, b, c, _ = plan.formats
     if len(operands.a) != len(operands.b):
         raise OperandError(f"a has {len(operands.a)} elements and b has {len(operands.b)}: they must be as many")
-    require_scales(plan, len(operands), len(operands.scale_a), len(operands.scale_b))
+    check_scales(plan, len(operands), len(operands.scale_a), len(operands.scale_b))
     require_factors(plan, len(operands), len(factors))
     columns = [("a", a, operands.a), ("b", b, operands.b), ("c", c, (operands.c,)), ("factors", _FP32, tuple(factors))]
     if plan.scale_format is not None:
@@ -71,19 +71,6 @@ def check_operands(plan: Plan, operands: Operands, factors: Sequence[int] = ()) 
             if not 0 <= pattern < 1 << fmt.bits:
                 raise OperandError(f"{name}[{i}] = {pattern:#x} is too wide for {fmt.name} ({fmt.bits} bits)")
             _check_finite(plan, fmt, pattern)
-
-
-def require_scales(plan: Plan, k: int, of_a: int, of_b: int) -> None:
-    """Raise OperandError for another number of scales of blocks than a plan takes for ``k`` elements."""
-    blocks = plan.blocks(k)
-    if of_a == of_b == blocks:
-        return
-    if not blocks:
-        raise OperandError(f"{plan.name} has no scales, {of_a or of_b} given")
-    raise OperandError(
-        f"{plan.name} takes {blocks} scales of a and of b (one for each {plan.unit.block} elements), "
-        f"{of_a} and {of_b} given"
-    )
 
 
 def require_factors(plan: Plan, k: int, given: int) -> None:
@@ -161,15 +148,13 @@ def _scales_of(
     """Return the scales of blocks in the type of their format. Raises OperandError where they do not fit."""
     fmt, k = plan.scale_format, a.shape[1]
     if fmt is None or scale_a is None or scale_b is None:
-        require_scales(plan, k, *(0 if x is None else x.shape[-1] for x in (scale_a, scale_b)))
+        check_scales(plan, k, *(0 if x is None else x.shape[-1] for x in (scale_a, scale_b)))
         return None, None
     blocks = plan.blocks(k)
     wanted = {"scale_a": (a.shape[0], blocks), "scale_b": (blocks, b.shape[1])}
     for (name, shape), x in zip(wanted.items(), (scale_a, scale_b), strict=True):
         if x.shape != shape:
-            raise OperandError(
-                f"{name} has the shape {x.shape}: {shape} needed, a scale for each {plan.unit.block} of k"
-            )
+            raise OperandError(f"{name} has the shape {x.shape}: {shape} needed, a scale for each {plan.block} of k")
     return _checked(plan, "scale_a", fmt, scale_a), _checked(plan, "scale_b", fmt, scale_b)
 
 

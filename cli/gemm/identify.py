@@ -39,14 +39,17 @@ def identify(
         str,
         typer.Argument(
             metavar="TARGET",
-            help="python:MODULE:FUNCTION, process:COMMAND, or files:A.npy,B.npy,D.npy.",
+            help="python:MODULE:FUNCTION, process:COMMAND, or files:A.npy,B.npy,D.npy[,SA.npy,SB.npy] "
+            "(scales of blocks).",
             show_default=False,
         ),
     ],
     interface: Annotated[
         str,
         typer.Option(
-            "--interface", metavar="D.A.B", help="Formats as in names of instructions: f32.f32.f32, f32.bf16.bf16."
+            "--interface",
+            metavar="D.A.B[.SCALE]",
+            help="Formats as in names of instructions: f32.f32.f32, f32.bf16.bf16, f32.e4m3.e4m3.ue8m0.",
         ),
     ] = "f32.f32.f32",
     m: Annotated[int | None, _size("--m", "Rows of a and d.")] = None,
@@ -102,8 +105,8 @@ def identify(
     return EXIT_HOLDS if outcome.found else EXIT_REFUTED
 
 
-def _formats(text: str) -> tuple[Format, Format, Format]:
-    """Return the formats of a, b and d that ``D.A.B`` spells."""
+def _formats(text: str) -> tuple[Format, Format, Format, Format | None]:
+    """Return the formats of a, b, d and of scales that ``D.A.B`` or ``D.A.B.SCALE`` spells."""
     from mmaproof.designs.errors import InputError
     from mmaproof.designs.formats import FORMATS
 
@@ -112,26 +115,34 @@ def _formats(text: str) -> tuple[Format, Format, Format]:
     unknown = [x for x in parts if x not in named]
     if unknown:
         raise InputError(f"interface {text!r}: unknown format {unknown[0]!r}: one of {', '.join(named)}")
-    if len(parts) != 3:
+    if len(parts) not in (3, 4):
         raise InputError(
-            f"interface {text!r}: formats of D, A and B as in names of instructions, f32.bf16.bf16 for example"
+            f"interface {text!r}: formats of D, A and B as in names of instructions, f32.bf16.bf16 for example, and of "
+            "the scales of blocks where there are any, f32.e4m3.e4m3.ue8m0"
         )
-    d, a, b = (named[x] for x in parts)
-    return a, b, d
+    d, a, b, *scale = (named[x] for x in parts)
+    return a, b, d, scale[0] if scale else None
 
 
-def _product(formats: tuple[Format, Format, Format], m: int | None, n: int | None, k: int | None) -> Product:
+def _product(
+    formats: tuple[Format, Format, Format, Format | None], m: int | None, n: int | None, k: int | None
+) -> Product:
     from mmaproof.designs.errors import InputError
     from mmaproof.hardware_replay.matrix_target import Product
 
     if m is None or n is None or k is None:
         raise InputError("a kernel may choose another way for each shape: give --m, --n and --k")
-    return Product(m, n, k, *formats)
+    if formats[3] is not None:
+        raise InputError(
+            f"a kernel is asked for products without scales of blocks ({formats[3].isa_name}): record a product with "
+            "its scales and give files:A.npy,B.npy,D.npy,SA.npy,SB.npy"
+        )
+    return Product(m, n, k, *formats[:3])
 
 
 def _recorded(
     recorded: RecordedProduct,
-    formats: tuple[Format, Format, Format],
+    formats: tuple[Format, Format, Format, Format | None],
     sizes: tuple[int | None, int | None, int | None],
     seconds: float,
     given: list[Plan],
@@ -145,7 +156,7 @@ def _recorded(
     for name, size, held in zip("mnk", sizes, (product.m, product.n, product.k), strict=True):
         if size not in (None, held):
             raise InputError(f"{recorded.name} holds a product of {name} = {held}, not {size}: leave --{name} out")
-    answer = Answer("recorded", *recorded.patterns(product))
+    answer = Answer("recorded", *recorded.patterns(product), recorded.scale_patterns(product))
     return search_recorded(answer, product, recorded.name, seconds=seconds, given=given, seed=seed)
 
 

@@ -208,6 +208,11 @@ class Plan:
         """The format of the scales of blocks; None if the unit has none."""
         return self.unit.scale_format
 
+    @property
+    def block(self) -> int | None:
+        """How many elements of k share a scale; None if the unit has none."""
+        return self.unit.block
+
     def blocks(self, k: int) -> int:
         """Return the number of scales of a (and of b) for ``k`` elements; 0 if the unit has none."""
         return self.unit.blocks(k) if self.unit.scale_format is not None else 0

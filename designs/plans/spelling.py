@@ -138,6 +138,9 @@ def read_plan(text: str | Path) -> Plan:
 def split_spelling(text: str) -> tuple[str, list[tuple[str, str]]]:
     """Return the unit or preset of a spelled plan, and its settings. Raises InputError for what no setting is."""
     first, *others = (x.strip() for x in text.split("|"))
+    key, equals, _ = first.partition("=")
+    if equals and key.strip() in KEYS:
+        raise InputError(f"{text!r} names no unit: a plan begins with a unit or a preset, UNIT | {first}")
     settings: list[tuple[str, str]] = []
     for setting in others:
         key, equals, value = (x.strip() for x in setting.partition("="))

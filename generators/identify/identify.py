@@ -297,7 +297,7 @@ class Identifier:
         while self.validated < wanted and time.monotonic() < until:
             rows = min(wanted - self.validated, most)
             if self.validation is None:
-                rows = min(rows, max(int(asked.rate * SLOW / 10), 100))
+                rows = min(rows, _rows_of_slow(asked))
             if self.validated < len(ladder):
                 batch = ladder.select(slice(self.validated, self.validated + rows))
             else:
@@ -415,8 +415,11 @@ class Identifier:
 
 def _rows_of_ladders(oracle: Oracle) -> int | None:
     """Return how many rows of ladders a slow unit is asked; None: all, the unit is not slow."""
-    if oracle.rate >= SLOW_RATE:
-        return None
+    return None if oracle.rate >= SLOW_RATE else _rows_of_slow(oracle)
+
+
+def _rows_of_slow(oracle: Oracle) -> int:
+    """Return how many rows take a tenth of SLOW, and at least a hundred."""
     return max(int(oracle.rate * SLOW / 10), 100)
 
 

@@ -33,6 +33,8 @@ MOST_SHAPES = 24
 FIRST_SIDE = 9
 """Rows and columns of the corner of a product that a plan is compared on first."""
 Mask = npt.NDArray[np.bool_]
+Index = slice | npt.NDArray[np.intp]
+"""Some rows or columns."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,15 @@ class Answer:
     a: Patterns
     b: Patterns
     d: Patterns
+    scales: tuple[Patterns, Patterns] | None = None
+    """of blocks of a, (m, blocks), and of b, (blocks, n)"""
+
+    def part(self, rows: Index, columns: Index) -> Answer:
+        """Return the answer of some rows and columns."""
+        a, b, d = self.a[rows], np.ascontiguousarray(self.b[:, columns]), self.d[rows][:, columns]
+        if self.scales is None:
+            return Answer(self.kind, a, b, d)
+        return Answer(self.kind, a, b, d, (self.scales[0][rows], np.ascontiguousarray(self.scales[1][:, columns])))
 
 
 def units_for(product: Product) -> list[Design]:
@@ -53,7 +64,9 @@ def units_for(product: Product) -> list[Design]:
     found: dict[Arithmetic, Design] = {}
     # of equal units one of this machine's kind is named
     for design in sorted(load_catalogue().designs.values(), key=lambda x: x.architecture != "cpu"):
-        if design.signature.scale is not None or (design.a_format, design.b_format) != (product.a, product.b):
+        if (design.scale_format, design.block) != (product.scale, product.block):
+            continue
+        if (design.a_format, design.b_format) != (product.a, product.b):
             continue
         if design.d_format.is_integer and design.d_format is not product.d:
             continue
@@ -186,15 +199,27 @@ def filled(plan: Plan, a: Patterns, b: Patterns) -> tuple[Patterns, Patterns]:
     return np.pad(a, ((0, 0), (0, missing))), np.pad(b, ((0, missing), (0, 0)))
 
 
-def computed(plan: Plan, a: Patterns, b: Patterns) -> Patterns:
-    """Return the patterns of d as the plan computes them."""
-    return multiply(plan, *filled(plan, a, b))
+def computed(plan: Plan, answer: Answer) -> Patterns:
+    """Return the patterns of d as the plan computes them of the operands of an answer."""
+    a, b = filled(plan, answer.a, answer.b)
+    if answer.scales is None or plan.scale_format is None:
+        return multiply(plan, a, b)
+    fmt, (of_a, of_b) = plan.scale_format, answer.scales
+    missing = plan.blocks(a.shape[1]) - of_a.shape[1]
+    one = fmt.bias << fmt.fraction_bits
+    return multiply(
+        plan,
+        a,
+        b,
+        scale_a=np.pad(of_a, ((0, 0), (0, missing)), constant_values=one),
+        scale_b=np.pad(of_b, ((0, missing), (0, 0)), constant_values=one),
+    )
 
 
 def differing(plan: Plan, answer: Answer, rows: slice, columns: slice) -> Mask:
     """Return which elements of a corner of the answer the plan does not return."""
-    d = computed(plan, np.ascontiguousarray(answer.a[rows]), np.ascontiguousarray(answer.b[:, columns]))
-    return ~equal_elements(plan.formats[3], d, np.ascontiguousarray(answer.d[rows, columns]))
+    part = answer.part(rows, columns)
+    return ~equal_elements(plan.formats[3], computed(plan, part), np.ascontiguousarray(part.d))
 
 
 def is_flushed(plan: Plan, answer: Answer) -> bool:
@@ -202,7 +227,7 @@ def is_flushed(plan: Plan, answer: Answer) -> bool:
     fmt = plan.formats[3]
     if fmt.is_integer:
         return False
-    d = computed(plan, answer.a, answer.b)
+    d = computed(plan, answer)
     wrong = ~equal_elements(fmt, d, answer.d)
     expected, returned = (values_of(x[wrong], fmt) for x in (d, answer.d))
     subnormal = (expected != 0) & (np.abs(expected) < 2.0**fmt.e_min)

@@ -343,14 +343,16 @@ def _share(wrong: Mask) -> int:
 def difference_at(plan: Plan, answer: Answer, wrong: Mask) -> Difference:
     """Return the first of the elements that differ."""
     row, column = (int(x) for x in np.argwhere(wrong)[0])
-    expected = computed(plan, answer.a[row : row + 1], np.ascontiguousarray(answer.b[:, column : column + 1]))
+    expected = computed(plan, answer.part(slice(row, row + 1), slice(column, column + 1)))
     return Difference(answer, row, column, int(expected[0, 0]), int(wrong.sum()), wrong.size)
 
 
 def fits(plan: Plan, product: Product) -> bool:
     """Return whether a plan multiplies the formats of a product, and this K."""
     a, b, _, d = plan.formats
-    if (a, b, d) != (product.a, product.b, product.d):
+    if (a, b, d) != (product.a, product.b, product.d) or plan.has_factors:
+        return False
+    if (plan.scale_format, plan.block) != (product.scale, product.block):
         return False
     try:
         plan.schedule(product.k)

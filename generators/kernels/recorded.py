@@ -73,5 +73,4 @@ def _sample(answer: Answer, seed: int) -> Answer:
     """Return some rows and columns of an answer."""
     rng = np.random.default_rng(seed)
     rows, columns = (np.sort(rng.permutation(n)[:SIDE]) for n in answer.d.shape)
-    a, b, d = answer.a[rows], np.ascontiguousarray(answer.b[:, columns]), answer.d[np.ix_(rows, columns)]
-    return Answer(answer.kind, a, b, d)
+    return answer.part(rows, columns)

@@ -5,6 +5,9 @@ import json
 import numpy as np
 import pytest
 
+from mmaproof.algorithms.plans.evaluate import multiply
+from mmaproof.designs.plans import read_plan
+
 FMA = "cpu/vfmadd231ps.m1n1k1.f32.f32.f32.f32"
 MODULE = """
 import numpy as np
@@ -112,11 +115,36 @@ def test_a_recorded_product(run, tmp_path):
     assert "of m = 8, not 9: leave --m out" in " ".join(errors.split())
 
 
+def test_a_recorded_product_with_scales(run, tmp_path):
+    plan, rng = read_plan("blackwell/tcgen05.mma.block32.f32.e4m3.e4m3.ue8m0"), np.random.default_rng(0)
+    a, b = (rng.integers(0, 64, shape).astype(np.uint8) for shape in ((4, 64), (64, 6)))
+    scales = [rng.integers(124, 130, shape).astype(np.uint8) for shape in ((4, 2), (2, 6))]
+    d = multiply(plan, a, b, scale_a=scales[0], scale_b=scales[1]).view(np.float32)
+    names = [str(tmp_path / f"{x}.npy") for x in ("a", "b", "d", "scale_a", "scale_b")]
+    for name, x in zip(names, (a, b, d, *scales), strict=True):
+        np.save(name, x)
+    interface = "--interface", "f32.e4m3.e4m3.ue8m0"
+    given = "--plan", plan.name, "--timeout", "3s"
+    status, output, _ = run("gemm", "identify", f"files:{','.join(names)}", *interface, *given)
+    assert status == 3
+    assert f"reproduces every element: {plan.name}" in " ".join(output.split())
+    for target, options, message in (
+        (names[:3], interface, "has no scales of ue8m0"),
+        (names, ("--interface", "f32.e4m3.e4m3"), "name their format as well"),
+        (names[:4], interface, "files:A.npy,B.npy,D.npy is needed"),
+        ([*names[:3], names[4], names[3]], interface, "(4, blocks) and (blocks, 6) needed"),
+    ):
+        status, _, errors = run("gemm", "identify", f"files:{','.join(target)}", *options)
+        assert status == 2
+        assert message in " ".join(errors.split())
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ([], "give --m, --n and --k"),
         ([*SHAPE, "--interface", "f32.f32"], "formats of D, A and B"),
+        ([*SHAPE, "--interface", "f32.e4m3.e4m3.ue8m0"], "record a product with its scales"),
         ([*SHAPE, "--interface", "f32.f99.f32"], "unknown format 'f99'"),
         ([*SHAPE, "--interface", "f32.s8.s8"], "integers and floating-point numbers do not mix"),
         ([*SHAPE, "--plan", "nothing"], "nothing"),

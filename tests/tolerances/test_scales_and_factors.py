@@ -11,6 +11,7 @@ from mmaproof.hardware_replay.emulation import matmul
 from mmaproof.tolerances import walk
 from mmaproof.tolerances.assertion import assert_gemm
 from mmaproof.tolerances.proof import LossProof
+from mmaproof.tolerances.sharpness import sharpness
 from mmaproof.tolerances.tolerance import Tolerance, tolerance
 from mmaproof.tolerances.walk import Enclosed
 from mmaproof.verification.distributions import from_float64
@@ -172,3 +173,11 @@ def test_scales_of_missing_blocks_are_ones_at_which_terms_are_aligned(k: int) ->
     exact = np.float64(c) + 2.0**-18
     given = found.given(a, b, c, *scales)
     assert 0 < abs(d - exact) <= found.bound_of(given)
+
+
+def test_what_draws_operands_refuses_factors() -> None:
+    found = tolerance(f"{BF16} | rescale=16:operand | c=none", 32)
+    with pytest.raises(InputError, match="its factors are operands, and none are drawn: state constants"):
+        next(sharpness(found))
+    with pytest.raises(InputError, match="multiply no sum with a factor"):
+        found.quantile(0.9, samples=100)

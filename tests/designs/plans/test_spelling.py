@@ -90,7 +90,7 @@ def test_bad_file_is_refused_with_its_name(tmp_path: Path, content: str, what: s
 @pytest.mark.parametrize(
     ("text", "what"),
     [
-        ("promote=128", "'promote=128' is no design name"),
+        ("promote=128", r"names no unit: .* UNIT \| promote=128"),
         ("hopper/wgmma.f32.e4m3.e4m4", "no instruction"),
         (f"{WGMMA} | promote", "'promote' is no setting"),
         (f"{WGMMA} | splitk=4", "unknown key 'splitk'"),

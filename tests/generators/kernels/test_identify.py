@@ -204,6 +204,45 @@ def test_a_recorded_product_of_a_plan_that_is_given() -> None:
     assert recorded(text, (read_plan(text),)).findings[0].plan == read_plan(text)
 
 
+MX, NV = "blackwell/tcgen05.mma.block32.f32.e4m3.e4m3.ue8m0", "blackwell/tcgen05.mma.block16.f32.e2m1.e2m1.ue4m3"
+
+
+def recorded_with_scales(text: str, given: tuple[Plan, ...], changed: int = 0, k: int = 128) -> Outcome:
+    """Look for a plan of a recorded product; one of the scales is ``changed`` so many powers of two afterwards."""
+    plan, rng = read_plan(text), np.random.default_rng(0)
+    (a_format, b_format, _, d_format), scale = plan.formats, plan.scale_format
+    assert scale is not None
+    of = Product(16, 16, k, a_format, b_format, d_format, scale, plan.block)
+    a, b = draw_product("spread", of, rng)
+    shapes = (16, plan.blocks(k)), (plan.blocks(k), 16)
+    most = min(12, scale.bias - 1)
+    of_a, of_b = (
+        ((rng.integers(-most, most + 1, s) + scale.bias) << scale.fraction_bits).astype(np.uint8) for s in shapes
+    )
+    d = multiply(plan, a, b, scale_a=of_a, scale_b=of_b)
+    of_a[3, 1] += changed << scale.fraction_bits
+    return search_recorded(Answer("recorded", a, b, d, (of_a, of_b)), of, "files:test", seconds=600, given=given)
+
+
+@pytest.mark.middle
+@pytest.mark.parametrize("text", [f"{MX} | split-k=2", f"{NV} | promote=64"])
+def test_a_recorded_product_with_scales(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mmaproof.generators.kernels.recorded.COMPARING", 0)
+    (finding,) = recorded_with_scales(text, ()).findings
+    assert finding.plan is not None
+    assert are_same(finding.plan, read_plan(text), 128), finding.plan.name
+
+
+def test_scales_are_a_part_of_what_is_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mmaproof.generators.kernels.recorded.listed_plans", lambda product: iter(()))
+    monkeypatch.setattr("mmaproof.generators.kernels.recorded.with_formats", lambda plan, product: iter(()))
+    plan, other = read_plan(f"{MX} | split-k=2"), read_plan(f"{NV} | promote=64")
+    assert recorded_with_scales(plan.name, (other, plan)).findings[0].plan == plan
+    (finding,) = recorded_with_scales(plan.name, (plan,), changed=1).findings
+    assert finding.plan is None
+    assert finding.difference is not None and finding.difference.row == 3 and finding.difference.count <= 16
+
+
 def test_each_kind_of_operands_is_drawn() -> None:
     of = product(8, 8, 16)
     for kind in KINDS:
