@@ -79,7 +79,7 @@ class Equivalence(Question):
         return type(self) is Equivalence and same_arithmetic(*self.designs, self.k)
 
     def lemmas(self) -> Sequence[Lemma]:
-        """Return the lemmas for a T-FDPA and its sequential form, integer units that group in another way, or enough F."""
+        """Return the lemmas for enough fraction bits, a sequential T-FDPA, or integer units that group otherwise."""
         enough = lemmas_of_bits(*self.designs, self.k, self.where)
         if enough:
             return enough

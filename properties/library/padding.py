@@ -33,9 +33,8 @@ from mmaproof.properties.property import (
 from mmaproof.properties.run_question import Run, RunQuestion, SameResults, Scope
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
 from mmaproof.smt.proving.lemma import Lemma
-from mmaproof.smt.semantics import DotProduct, OperandWords
+from mmaproof.smt.semantics import OperandWords
 from mmaproof.smt.solving.verdict import Status
-
 
 _JAMS_EXACT_SUM = (Guarantee.JAMMED_TERMS, Guarantee.EXACT_SUM, Guarantee.OWN_CUTS)
 
