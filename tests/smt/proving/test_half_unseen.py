@@ -7,6 +7,7 @@ from support.in_this_process import InThisProcess
 from support.small_designs import all_operands, random_pair, use_small_formats
 
 from mmaproof.designs.catalogue import find_design
+from mmaproof.designs.steps import FusedStep
 from mmaproof.properties.library.monotonicity import MonotoneInC
 from mmaproof.properties.run_question import Scope
 from mmaproof.smt.algebra.integers import IntegerAlgebra
@@ -80,9 +81,13 @@ def test_it_looks_at_the_last_bit_alone():
 @pytest.mark.slow
 def test_small_designs_agree_with_exhaustion(monkeypatch):
     use_small_formats(monkeypatch)
+    alike = {"alignment": "truncate", "grouping": "all", "join": "fused", "floor": None, "carry_bits": None}
     proved = 0
-    for seed in range(400):
+    for seed in range(200):
         design = random_pair(seed, wide=False).question.designs[0].one_step()
+        if design.step.L != 2 or not design.step.is_parametric or not isinstance(design.step, FusedStep):
+            continue
+        design = design.change(**alike, sticky="no", c_extra_bits=0, fraction_bits=design.c_format.fraction_bits)
         question = MonotoneInC().question(design, Scope())
         lemmas = question.lemmas()
         if not any(isinstance(x, LowBitUnseen) for x in lemmas):
