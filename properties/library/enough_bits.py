@@ -145,27 +145,28 @@ class FractionBitsSufficient(Property):
         """Ask at F, then at the number that the ranges of exponents suggest and at those beside it."""
         scope = of_one_step(self.name, design, scope)
         answers: dict[str, QuestionVerdict] = {}
+        found: dict[int, QuestionVerdict] = {}
         witnesses: dict[int, Operands] = {}
 
         def enough(bits: int) -> Status:
-            what = f"F = {bits} is enough"
-            if what in answers:
-                return answers[what].status
-            question = SameWithBits(design, scope, bits)
+            if bits in found:
+                return found[bits].status
+            question, what = SameWithBits(design, scope, bits), f"F = {bits} is enough"
             case = NothingBesideC(question, min(ENOUGH_TERMS, question.k))
-            answers[what] = found = ask(case, what)
-            if found.witness is not None:
-                witnesses[bits] = case.taken(found.witness)
-            elif not _by_lemmas(found):
-                answers[what] = found = ask(question, what)
-                if found.witness is not None:
-                    witnesses[bits] = found.witness
-            return found.status
+            answers[f"{what} for {ENOUGH_TERMS} products"] = answer = ask(case, what)
+            if answer.witness is not None:
+                witnesses[bits] = case.taken(answer.witness)
+            elif not _by_lemmas(answer):
+                answers[what] = answer = ask(question, what)
+                if answer.witness is not None:
+                    witnesses[bits] = answer.witness
+            found[bits] = answer
+            return answer.status
 
         own = kept_bits(design)
         status = enough(own)
         if status not in (Status.PROVED, Status.REFUTED):
-            return PropertyVerdict(status, reason=first_reason(list(answers.values())), answers=answers)
+            return PropertyVerdict(status, reason=first_reason(list(found.values())), answers=answers)
         least = max(expected_bits(design, scope.where), 1)
         while enough(least) is Status.REFUTED:
             least += 1
@@ -173,7 +174,7 @@ class FractionBitsSufficient(Property):
             least -= 1
         known = enough(least) is Status.PROVED and (least == 1 or enough(least - 1) is Status.REFUTED)
         if status is Status.PROVED and not known:
-            return PropertyVerdict(Status.UNKNOWN, reason=first_reason(list(answers.values())), answers=answers)
+            return PropertyVerdict(Status.UNKNOWN, reason=first_reason(list(found.values())), answers=answers)
         shown = own if status is Status.REFUTED else least - 1
         runs = SameWithBits(design, scope, shown).witness_runs(witnesses[shown]) if shown in witnesses else ()
         return PropertyVerdict(status, least if known else None, runs, answers=answers)
