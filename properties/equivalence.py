@@ -9,6 +9,7 @@ from mmaproof.designs.arithmetic import same_arithmetic
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError
 from mmaproof.designs.formats import Format
+from mmaproof.properties.library.enough_bits import lemmas_of_bits
 from mmaproof.properties.preconditions import Precondition, of_numbers, restricting
 from mmaproof.properties.question import Question
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
@@ -78,7 +79,10 @@ class Equivalence(Question):
         return type(self) is Equivalence and same_arithmetic(*self.designs, self.k)
 
     def lemmas(self) -> Sequence[Lemma]:
-        """Return the lemmas for a T-FDPA and its sequential form, or for integer units that group in another way."""
+        """Return the lemmas for enough fraction bits, a sequential T-FDPA, or integer units that group otherwise."""
+        enough = lemmas_of_bits(*self.designs, self.k, self.where)
+        if enough:
+            return enough
         if is_regrouping(*self.designs):
             return regrouping_lemmas(self.designs[0], self.k)
         for fused, sequential in (self.designs, self.designs[::-1]):

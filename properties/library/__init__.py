@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from mmaproof.designs.errors import InputError, did_you_mean
 from mmaproof.properties.library.carry import CarryBits
+from mmaproof.properties.library.enough_bits import FractionBitsSufficient
 from mmaproof.properties.library.error_bound import ErrorBound
 from mmaproof.properties.library.exactness import ExactnessOfC, ExactnessOfProducts
 from mmaproof.properties.library.monotonicity import MonotoneInA, MonotoneInC
@@ -39,6 +40,7 @@ PROPERTIES: dict[str, Property] = {
         NormalisedInAddition(),
         NormalisedInSubtraction(),
         FractionBits(),
+        FractionBitsSufficient(),
         GuardBit(),
         StickyBit(),
         OrderIndependence(),

@@ -9,15 +9,14 @@ from mmaproof.designs.steps import Guarantee
 from mmaproof.properties.exact import exact_twin
 from mmaproof.properties.library.against_exact import (
     AgainstExact,
-    Asked,
     is_normal,
     keeping,
     keeps_at_most,
     keeps_trace,
-    loses_nothing,
     product_bits,
     rounds_last_in_ieee,
 )
+from mmaproof.properties.library.enough_bits import lemmas_of_bits
 from mmaproof.properties.library.rounding import RoundedOnce, adds_exactly
 from mmaproof.properties.property import (
     INTEGER,
@@ -34,10 +33,10 @@ from mmaproof.properties.property import (
 from mmaproof.properties.run_question import Run, RunQuestion, SameResults, Scope
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
 from mmaproof.smt.proving.lemma import Lemma
-from mmaproof.smt.proving.two_terms import WidenedConversion
-from mmaproof.smt.semantics import DotProduct, OperandWords
-from mmaproof.smt.semantics.convert import Rules
+from mmaproof.smt.semantics import OperandWords
 from mmaproof.smt.solving.verdict import Status
+
+_JAMS_EXACT_SUM = (Guarantee.JAMMED_TERMS, Guarantee.EXACT_SUM, Guarantee.OWN_CUTS)
 
 
 class FractionBits(Property):
@@ -96,35 +95,12 @@ class _SameWith(SameResults):
         Infinities and NaNs do not depend on fraction bits.
         """
         design = self.design
-        if not has_single_sum(design) or not design.guarantees(Guarantee.EXACT_SUM, Guarantee.OWN_CUTS):
-            return ()
-        if not self.is_one_step and design.c_format is not design.d_format:
-            # the sums of its steps are of other widths
-            return ()
-        designs = sorted((design, self.other), key=kept_bits)
-        if self.k == 1 and design.guarantees(Guarantee.JAMMED_TERMS):
+        chains = self.is_one_step or design.c_format is design.d_format
+        if self.k == 1 and chains and has_single_sum(design) and design.guarantees(*_JAMS_EXACT_SUM):
+            designs = sorted((design, self.other), key=kept_bits)
             found = [lemma for d in designs for lemma in RoundedOnce(d, self.scope).by_jamming()]
             return list({lemma.name: lemma for lemma in found}.values())
-        fewer, more = map(kept_bits, designs)
-        keeps_all = _LosesNothing(designs[0], self.scope)
-        (total,) = keeps_all.symbolic_step().sums
-        exact = Asked(f"no term loses a bit at {fewer} fraction bits", keeps_all)
-        return [exact, WidenedConversion(Rules.of(design.step), more, total)]
-
-
-class _LosesNothing(RunQuestion):
-    """No term of finite operands loses a bit."""
-
-    def assumption(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Truth[T]:
-        """Return whether the operands are finite."""
-        return self.finite(algebra, operands)
-
-    def relation(
-        self, algebra: Algebra[D, T], operands: OperandWords[D], results: Sequence[DotProduct[D, T]]
-    ) -> Truth[T]:
-        """Return whether every term keeps all of its bits."""
-        sums = [total for step in results[0].steps for total in step.sums]
-        return loses_nothing(algebra, sums, kept_bits(self.design))
+        return lemmas_of_bits(self.asked(design), self.asked(self.other), self.k, self.where)
 
 
 class GuardBit(SimpleProperty):

@@ -46,12 +46,11 @@ class _Doubled(RunQuestion):
         return algebra.equal(results[1].d, doubled(algebra, self.design.d_format, results[0].d))
 
     def lemmas(self) -> Sequence[Lemma]:
-        """Return the lemmas about the stages of one fused sum, where they apply."""
+        """Return the lemmas about the stages of fused sums, where they apply."""
         if not scaling_moves(self.design) or not self.is_one_step or self.k < self.design.step.L:
             # elements that fill up a step are zeros, whose exponents stay
             return ()
-        (total,) = self.symbolic_step().sums
-        return scaling_lemmas(self.design, total)
+        return scaling_lemmas(self.design, self.symbolic_step().sums)
 
 
 class Scaling(SimpleProperty):

@@ -10,9 +10,14 @@ and the sum of the products, and to a rounded addition:
    term at E is the same as cutting its earlier cut again (``CutAgain``). So it loses less than a unit of E, and at most
    half a unit if E is one above the other e_max. If terms are rounded to nearest, a term moves up or down as little: by
    at most half a unit of either cut (``cuts.CutError``), and by at most half a unit of E if E is one above. But v and
-   v' lose nothing, and their distance is at least what all the others can lose (``LargeStep``).
-3. So the sum never falls. It is the sum of the cut terms, because these fit the register (``cuts.CutBound``). Its
-   conversion does not fall either (``OrderedConversion``).
+   v' lose nothing, and their distance is at least what all the others can lose (``LargeStep``). The others may lose
+   half a unit of E more where the result is truncated (``LowBitUnseen``), if E is one above. Let there be L of them,
+   truncated, and let the magnitude of v or v' that is below ``2**E`` be at most L half units below. The sum falls only
+   if each of the L terms loses half a unit and has the sign of v. So the sum that is larger in magnitude is at least
+   ``2**E``. It is half a unit larger than the other one, which is a multiple of a unit of E. The conversion does not
+   see that half unit, so the result does not fall.
+3. So the sum never falls, or not so that it is seen. It is the sum of the cut terms, because these fit the register
+   (``cuts.CutBound``). Its conversion does not fall either (``OrderedConversion``).
 
 If another operand is a special value, the result is the same before and after. If e_max has a floor above all
 exponents, it does not change, so only 1 and 3 are needed.
@@ -29,7 +34,7 @@ from mmaproof.designs.design import Design
 from mmaproof.designs.formats import Format
 from mmaproof.designs.steps import Guarantee, Step
 from mmaproof.smt.algebra.magnitudes import with_top_exponent
-from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
+from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word, ite
 from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.proving.cuts import CutBound, CutError, CutLemma, TermShape
 from mmaproof.smt.proving.lemma import Input, Lemma
@@ -269,12 +274,18 @@ class LargeStep(Neighbours):
     """If the exponents differ, the rise is at least what the other terms can lose, and neither term loses a bit.
 
     ``others`` are the cuts of the other terms. Let E be the larger exponent and F the fraction bits of a cut. Each
-    other term loses at most ``2**(E - F)``, and half of that if the exponents differ by one.
+    other term loses at most ``2**(E - F)``, and half of that if the exponents differ by one. With ``half_unseen``, half
+    of ``2**(E - F)`` more may be lost if the exponents differ by one and the lower number is close enough to ``2**E``.
     """
 
-    def __init__(self, changed: Changed, cut: Cut, others: Sequence[Cut], floor: int | None) -> None:
-        super().__init__("where a larger number has another exponent, the step makes up for the other terms", changed)
-        self.cut, self.floor = cut, floor
+    def __init__(
+        self, changed: Changed, cut: Cut, others: Sequence[Cut], floor: int | None, *, half_unseen: bool = False
+    ) -> None:
+        but = ", but for half a unit" if half_unseen else ""
+        super().__init__(
+            f"where a larger number has another exponent, the step makes up for the other terms{but}", changed
+        )
+        self.cut, self.floor, self.half_unseen = cut, floor, half_unseen
         self.finest = max([cut.fraction_bits, *(x.fraction_bits for x in others)])
         self.lost = sum(1 << (self.finest - x.fraction_bits) for x in others)
 
@@ -302,7 +313,14 @@ class LargeStep(Neighbours):
         x, y = (t.significand.negated_where(t.negative) for t in (v, above))
         up = above.exponent == v.exponent + 1
         down = v.exponent == above.exponent + 1
-        return (up & self._covers(algebra, v, (y << 1) - x)) | (down & self._covers(algebra, v, y - (x << 1)))
+        covered = (up & self._covers(algebra, v, (y << 1) - x)) | (down & self._covers(algebra, v, y - (x << 1)))
+        if not self.half_unseen:
+            return covered
+        # in half units of E, which are units of the cut below the lower exponent
+        finer = self.finest - v.fraction_bits
+        rises, lower = ((w << max(finer, 0)) for w in (ite(up, (y << 1) - x, y - (x << 1)), ite(up, x, -y)))
+        enough = (rises + 1 >= self.lost) & (lower + self.lost >= 1 << (self.finest + 1))
+        return covered | algebra.all_of([up | down, enough, algebra.truth(finer >= 0)])
 
     def _beside_zero(self, algebra: Algebra[D, T], nothing: Term[D, T], t: Term[D, T], *, negative: bool) -> Truth[T]:
         """Return whether one term is zero and not higher, and the other has this sign and covers the losses."""
@@ -317,6 +335,29 @@ class LargeStep(Neighbours):
         finer = self.finest - t.fraction_bits
         lost = algebra.signed(self.lost << max(-finer, 0))
         return (step << max(finer, 0)) >= lost
+
+
+class LowBitUnseen(Lemma):
+    """Of a sum of at least ``2**(e_max + 1)`` the last bit does not change the result: the magnitude is truncated."""
+
+    def __init__(self, total: FusedSum[Any, Any], rules: Rules) -> None:
+        self.name = "the conversion does not see the last bit of a sum of at least 2^(e_max + 1)"
+        self.rules, self.fraction_bits = rules, total.fraction_bits
+        self.inputs = (
+            Input("total", total.total.width, signed=True),
+            Input("e_max", total.e_max.width, signed=True),
+            Input("zero_negative", 1),
+        )
+
+    def claim(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
+        """Return whether the result is that of the sum without its last bit, or the sum is smaller."""
+        total, sign = words["total"], words["zero_negative"].is_value(1)
+        magnitude = total.magnitude()
+        even = (magnitude.drop_low(1) << 1).negated_where(total < 0)
+        given, shorter = (
+            convert(algebra, self.rules, x, words["e_max"], self.fraction_bits, sign)[0] for x in (total, even)
+        )
+        return (magnitude.as_signed() < 1 << (self.fraction_bits + 1)) | (given == shorter)
 
 
 class CutAgain(CutLemma):
@@ -448,17 +489,26 @@ def _of_sum(changed: Changed, total: FusedSum[Any, Any], place: int, rules: Rule
     own = TermShape.of(term, total.e_max)
     others = list(dict.fromkeys((TermShape.of(t, total.e_max), c) for t, c in rest))
     kinds = [(f"other terms{f' of shape {i + 1}' if i else ''}", shape, c) for i, (shape, c) in enumerate(others)]
+    half_unseen = isinstance(changed, ChangedC) and _loses_half_a_unit_more(term, cut, [c for _, c in rest])
     return [
         TermRises(changed),
         CutOrdered(own, cut),
         CutOfDoubled(own, cut),
-        LargeStep(changed, cut, [c for _, c in rest], total.path.floor),
+        LargeStep(changed, cut, [c for _, c in rest], total.path.floor, half_unseen=half_unseen),
+        *([LowBitUnseen(total, rules)] if half_unseen else []),
         *(CutAgain(kind, shape, c) for kind, shape, c in kinds),
         *(CutError(kind, shape, c) for kind, shape, c in kinds if c.rounds_to_nearest),
         CutBound("terms that rise", own, cut),
         *(CutBound(kind, shape, c) for kind, shape, c in kinds),
         OrderedConversion(total, rules),
     ]
+
+
+def _loses_half_a_unit_more(term: Term[Any, Any], cut: Cut, others: Sequence[Cut]) -> bool:
+    """Return whether truncated terms lose half a unit more than a number of so many bits rises at a power of two."""
+    alike = cut.truncates and all(x == cut for x in others)
+    finer = cut.fraction_bits - term.fraction_bits
+    return alike and finer >= 0 and len(others) == (1 << finer) + 1
 
 
 def _last_sum(design: Design) -> FusedSum[Any, Any]:

@@ -5,6 +5,7 @@ Take nonzero operands of a step, and the same operands with a and c doubled, so 
 1. each doubled operand has the same significand and sign, and an exponent one higher (``UnpacksDoubled``). The same
    holds for c and for every product, whose exponent is the sum of the exponents of a and b;
 2. the largest of exponents that are all one higher is one higher (``MaximumMoves``, two at a time);
+   whether a c that lies far below the products is dropped stays the same (``FarMoves``);
 3. a term cut below e_max is the same when its exponent and e_max are both one higher (``CutMoves``), so that all
    aligned terms and their sum are the same;
 4. rho of the same sum at an e_max one higher is twice rho of it, where that stays in the normal range
@@ -24,17 +25,20 @@ from mmaproof.designs.formats import Format
 from mmaproof.designs.steps import Guarantee
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word, ite
 from mmaproof.smt.proving.conversions import ConversionLemma
-from mmaproof.smt.proving.cuts import CutLemma, cut_terms
+from mmaproof.smt.proving.cuts import CutLemma, TermShape
 from mmaproof.smt.proving.lemma import Input, Lemma
 from mmaproof.smt.semantics.align import align
 from mmaproof.smt.semantics.convert import convert
+from mmaproof.smt.semantics.datapath import datapath
+from mmaproof.smt.semantics.fused_step import without_far_c
 from mmaproof.smt.semantics.fused_sum import FusedSum
+from mmaproof.smt.semantics.labels import Addend
 from mmaproof.smt.semantics.terms import Term
 from mmaproof.smt.semantics.unpack import unpack
 
 _MOVES = (
-    *(Guarantee.ALIGNED_SUMS, Guarantee.SINGLE_SUM, Guarantee.SINGLE_PRODUCTS, Guarantee.MOVING_EXPONENTS),
-    *(Guarantee.FINITE_PRODUCTS, Guarantee.NO_FLOOR, Guarantee.SUBNORMAL_RESULTS),
+    *(Guarantee.ALIGNED_SUMS, Guarantee.CONVERTED_SUM, Guarantee.SINGLE_PRODUCTS, Guarantee.MOVING_EXPONENTS),
+    *(Guarantee.NO_FLOOR, Guarantee.SUBNORMAL_RESULTS, Guarantee.OWN_CUTS),
 )
 
 
@@ -112,6 +116,30 @@ class CutMoves(CutLemma):
         return align(algebra, term, e_max, self.cut) == moved
 
 
+class FarMoves(Lemma):
+    """Whether a c is dropped because it lies far below the products depends only on the distance of their exponents."""
+
+    def __init__(self, c_width: int, products_width: int, dropped_below: int) -> None:
+        self.name = "whether c is dropped depends on its distance from the products alone"
+        self.dropped_below = dropped_below
+        self.inputs = (
+            Input("c", c_width, signed=True),
+            Input("products", products_width, signed=True),
+            Input("present", 1),
+        )
+
+    def claim(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
+        """Return whether the same c is kept if both exponents are one higher."""
+        present, no = words["present"].is_value(1), algebra.truth(False)
+        one = algebra.unsigned(1, 1)
+        kept = []
+        for more in (0, 1):
+            products = Term(0, no, words["products"] + more, one, present, 1)
+            c = Term(0, no, words["c"] + more, one, algebra.truth(True), 1)
+            kept.append(without_far_c(self.dropped_below, products, c).significand)
+        return kept[0] == kept[1]
+
+
 class ConversionMoves(ConversionLemma):
     """rho of a sum at an e_max one higher is twice rho of it, inside the normal range."""
 
@@ -130,20 +158,47 @@ class ConversionMoves(ConversionLemma):
 def scaling_moves(design: Design) -> bool:
     """Return whether the argument applies: the exponents of all terms move, and nothing else decides an alignment.
 
-    A scale of zero would make products of nonzero elements zero, and zero products may have another exponent.
+    A scale of zero would make products of nonzero elements zero, and zero products may have another exponent. A c that
+    is dropped for its value does not move, and neither does a product that becomes an infinity.
     """
     scales_are_nonzero = design.scale_format is None or not design.scale_format.fraction_bits
-    return design.guarantees(*_MOVES) and not design.adds_c_last and scales_are_nonzero
+    if not design.guarantees(*_MOVES) or design.adds_c_last or not scales_are_nonzero:
+        return False
+    (path,) = datapath(design.one_step(), design.step.L)
+    only_aligned = path.small_c_dropped is None and not path.normalises_addends and path.added_last is None
+    return only_aligned and (design.guarantees(Guarantee.FINITE_PRODUCTS) or _stays_below_limit(design))
 
 
-def scaling_lemmas(design: Design, total: FusedSum[Any, Any]) -> Sequence[Lemma]:
-    """Return the lemmas for a step of ``design``, whose only sum is ``total``."""
-    kinds = cut_terms(total).items()
-    widths = {shape.exponent_width for _, (shape, _) in kinds} | {total.e_max.width}
+def _stays_below_limit(design: Design) -> bool:
+    """Return whether no product of finite elements without scales is so large that it is an infinity."""
+    limit = design.step.infinite_from
+    # the significands of both factors are below 2
+    highest = design.a_format.e_max + design.b_format.e_max + 2
+    return limit is not None and design.scale_format is None and highest <= limit
+
+
+def scaling_lemmas(design: Design, sums: Sequence[FusedSum[Any, Any]]) -> Sequence[Lemma]:
+    """Return the lemmas for a step of ``design`` with these sums, of which the last one is converted.
+
+    A sum is a term of a later one, with e_max as its exponent. It moves as a product does.
+    """
+    terms = [
+        (TermShape.of(term, total.e_max), cut)
+        for total in sums
+        for term, cut in zip(total.terms, total.path.cuts, strict=True)
+    ]
+    widths = {shape.exponent_width for shape, _ in terms} | {total.e_max.width for total in sums}
     formats = dict.fromkeys((design.a_format, design.c_format))
+    cuts = enumerate(dict.fromkeys(terms))
+    (path,) = datapath(design.one_step(), design.step.L)
+    far: list[Lemma] = []
+    if path.far_c_dropped is not None:
+        c = sums[-1].terms[sums[-1].labels.index(Addend.C)]
+        far.append(FarMoves(c.exponent.width, sums[-2].e_max.width, path.far_c_dropped))
     return [
+        *far,
         *(UnpacksDoubled(f) for f in formats),
         *(MaximumMoves(width) for width in sorted(widths)),
-        *(CutMoves(f"cutting one of the {kind} depends on its distance alone", x, cut) for kind, (x, cut) in kinds),
-        ConversionMoves(design, total),
+        *(CutMoves(f"cutting terms of shape {i + 1} depends on their distance alone", x, cut) for i, (x, cut) in cuts),
+        ConversionMoves(design, sums[-1]),
     ]

@@ -22,7 +22,7 @@ POINTS = {x.number for x in load_disputes().points}
 LONG = {
     *("accumulation-precision", "conversion-rounding", "guard-bit", "sticky-bit"),
     *("order-independent", "chain-order-independent", "monotone-in-a", "monotone-in-c", "negation-symmetric"),
-    *("error-bound", "scaling", "low-bits-zero"),
+    *("error-bound", "scaling", "low-bits-zero", "fraction-bits-sufficient"),
     *("normalised-in-addition", "normalised-in-subtraction", "carry-bits", "exactness-of-products"),
     *("correctly-rounded", "zero-sum-positive", "underflow-sign", "overflow-to-infinity"),
 }

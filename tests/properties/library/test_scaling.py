@@ -9,6 +9,7 @@ from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.element import Operands
 from mmaproof.properties.library.scaling import Scaling
 from mmaproof.properties.run_question import Scope
+from mmaproof.smt.algebra.protocol import ite
 from mmaproof.smt.proving import scaling
 from mmaproof.smt.semantics.align import align
 from mmaproof.smt.semantics.convert import convert
@@ -37,6 +38,42 @@ def test_it_holds_for_fused_sums(name):
     assert {x.status for x in answer.answers[0].lemmas} == {Status.PROVED}
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["cdna3/v_mfma_f32_32x32x8_f16", pytest.param("cdna3/v_mfma_f32_16x16x32_fp8_fp8", marks=pytest.mark.middle)],
+)
+def test_it_holds_where_c_joins_the_sum_of_the_products(name):
+    found = [decide(x) for x in lemmas(name)]
+    assert found
+    assert set(found) == {Status.PROVED}
+
+
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        ("cdna3/v_mfma_f32_32x32x8_f16", {"late_rounding": "twice"}),  # rounded down at 2^e_min, which stays
+        ("cdna3/v_mfma_f32_32x32x8_f16", {"product_limit": 31}),  # a product of fp16 may be an infinity
+        ("cdna3/v_mfma_f32_32x32x8_f16", {"floor": 0}),
+        ("cdna3/v_mfma_f32_32x32x8_bf16", {}),
+        ("gaudi2/mme.m1n1k8.f32.bf16.bf16.f32", {}),
+        ("rdna4/v_wmma_f32_16x16x16_bf16", {"small_c": "dropped"}),
+    ],
+)
+def test_there_are_no_lemmas_where_something_stays_put(name, settings):
+    design = find_design(name)
+    assert not Scaling().question(design.change(**settings) if settings else design, Scope()).lemmas()
+
+
+def test_a_c_that_is_dropped_below_a_fixed_exponent_is_noticed(monkeypatch):
+    def dropped(fraction_bits, products, c):
+        del fraction_bits, products
+        return replace(c, significand=ite(c.exponent < 0, 0 * c.significand, c.significand))
+
+    (far,) = (x for x in lemmas("cdna3/v_mfma_f32_16x16x32_fp8_fp8") if isinstance(x, scaling.FarMoves))
+    monkeypatch.setattr(scaling, "without_far_c", dropped)
+    assert decide(far) is Status.REFUTED
+
+
 def test_a_floor_breaks_it():
     asked = Scaling()
     answer = check(asked, asked.mutant(find_design(asked.specimen)))
@@ -57,8 +94,8 @@ def test_a_sum_that_is_converted_to_zero_is_not_meant():
     assert not question.is_meant(Operands(a, b, 0x00800000))
 
 
-@pytest.mark.parametrize("change", ["floor=0", "summation=pairwise", "join=round-down", "grouping=even-odd"])
-def test_the_lemmas_are_offered_for_one_fused_sum_without_a_floor(change):
+@pytest.mark.parametrize("change", ["floor=0", "summation=pairwise", "join=ieee", "sticky=yes"])
+def test_the_lemmas_are_offered_for_fused_sums_without_a_floor(change):
     assert lemmas(f"{VOLTA}@{change}") == ()
     assert lemmas()
 

@@ -1,0 +1,214 @@
+"""How many fraction bits are enough: the least number with which no operands give another result.
+
+Two designs that differ only in their number of fraction bits return the same where no term loses a bit with the fewer
+of them. The aligned terms and their sum are then the same numbers, and rho converts them alike (``WidenedConversion``).
+Infinities and NaNs do not depend on fraction bits.
+
+Whether a term loses a bit depends on its own bits and on e_max, and e_max is the exponent of one of the terms, or a
+floor. So if some term of a step loses a bit, it does so beside that one term, or it is that term. It loses the bit in a
+step of two products and c, too: if neither of the two terms is c, take c as it is, whose exponent is not above e_max.
+For that reason a step of two products stands for a step of any number of them (``LosesNothing``). A precondition says
+something of each operand by itself, so two of the products and c meet it where all of them do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from mmaproof.designs.arithmetic import differing_parameters, same_chain
+from mmaproof.designs.design import Design
+from mmaproof.designs.element import Operands
+from mmaproof.designs.formats import Format
+from mmaproof.designs.steps import Guarantee
+from mmaproof.properties.exact import whole_range
+from mmaproof.properties.library.against_exact import Asked, loses_nothing, product_bits
+from mmaproof.properties.library.special_case import NothingBesideC
+from mmaproof.properties.preconditions import Exponents, Precondition, ZeroAccumulator
+from mmaproof.properties.property import (
+    Ask,
+    Property,
+    PropertyVerdict,
+    QuestionVerdict,
+    first_reason,
+    has_single_sum,
+    kept_bits,
+    why_not_aligned,
+)
+from mmaproof.properties.run_question import RunQuestion, SameResults, Scope, of_one_step
+from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
+from mmaproof.smt.proving.lemma import Lemma
+from mmaproof.smt.proving.two_terms import WidenedConversion
+from mmaproof.smt.semantics import DotProduct, OperandWords
+from mmaproof.smt.semantics.convert import Rules
+from mmaproof.smt.semantics.datapath import OPERAND, datapath
+from mmaproof.smt.solving.verdict import Status, combine
+
+_SAME_NUMBERS = (Guarantee.EXACT_SUM, Guarantee.OWN_CUTS)
+"""The guarantees by which terms that lose nothing are the same numbers, and so is their sum."""
+ENOUGH_TERMS = 2
+"""Products of a step beside which every term loses what it loses in a step of more products."""
+
+
+class LosesNothing(RunQuestion):
+    """No term of finite operands loses a bit."""
+
+    def assumption(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Truth[T]:
+        """Return whether the operands are finite."""
+        return self.finite(algebra, operands)
+
+    def relation(
+        self, algebra: Algebra[D, T], operands: OperandWords[D], results: Sequence[DotProduct[D, T]]
+    ) -> Truth[T]:
+        """Return whether every term keeps all of its bits."""
+        sums = [total for step in results[0].steps for total in step.sums]
+        return loses_nothing(algebra, sums, kept_bits(self.design))
+
+
+def lemmas_of_bits(first: Design, second: Design, length: int, where: Sequence[Precondition] = ()) -> Sequence[Lemma]:
+    """Return lemmas that imply that both designs return the same for dot products of ``length``; none if they cannot.
+
+    They say that no term loses a bit with the fewer fraction bits. The designs must be alike in everything else, add
+    all terms in one sum, and a chain of steps must hand on numbers of one format. In a chain, c is any number.
+    """
+    if differing_parameters(first, second) != {"fraction_bits"} or not same_chain(first, second, length):
+        return ()
+    fewer, more = sorted((first, second), key=kept_bits)
+    if not has_single_sum(fewer) or not fewer.guarantees(*_SAME_NUMBERS):
+        return ()
+    paths = datapath(fewer, length)
+    alone = len(paths) == 1
+    if not alone and (fewer.c_format is not fewer.d_format or not fewer.chain.keeps_infinities):
+        return ()
+    assumed = tuple(where) if alone and paths[0].c == OPERAND else ()
+    padded = fewer.padded_length(length) != length
+    if padded and assumed:
+        return ()  # the products that fill up need not be what is assumed of the others
+    keeps_all = LosesNothing(_few_products(fewer), Scope(where=assumed))
+    (total,) = LosesNothing(fewer, Scope()).symbolic_step().sums
+    exact = Asked(f"no term loses a bit at {kept_bits(fewer)} fraction bits", keeps_all)
+    return [exact, WidenedConversion(Rules.of(fewer.step), kept_bits(more), total)]
+
+
+def _few_products(design: Design) -> Design:
+    """Return the design with as few products in a step as show every loss: the design itself if it has scales."""
+    if design.step.L <= ENOUGH_TERMS or design.scale_format is not None:
+        return design
+    if not design.guarantees(Guarantee.SINGLE_PRODUCTS):
+        return design
+    one = replace(design.one_step(), k=design.step.L * ENOUGH_TERMS)
+    return one.change(L=ENOUGH_TERMS)
+
+
+class SameWithBits(SameResults):
+    """d with so many fraction bits is d with enough of them for every bit of every term."""
+
+    def __init__(self, design: Design, scope: Scope, fraction_bits: int) -> None:
+        super().__init__(design, scope)
+        every_bit = whole_range(design) + product_bits(design)
+        self.pair = with_bits(design, fraction_bits), with_bits(design, max(every_bit, fraction_bits + 1))
+
+    def runs(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Sequence[tuple[Design, OperandWords[D]]]:
+        """Return a run with these bits, and one with enough."""
+        return [(design, operands) for design in self.pair]
+
+    def lemmas(self) -> Sequence[Lemma]:
+        """Return that no term loses a bit, where the argument applies."""
+        first, second = map(self.asked, self.pair)
+        return lemmas_of_bits(first, second, self.k, self.where)
+
+
+def with_bits(design: Design, fraction_bits: int) -> Design:
+    """Return the design with so many fraction bits: itself if it has as many."""
+    return design if kept_bits(design) == fraction_bits else design.change(fraction_bits=fraction_bits)
+
+
+class FractionBitsSufficient(Property):
+    """The design keeps as many fraction bits as can be observed. The value is the least number that is enough."""
+
+    name = "fraction-bits-sufficient"
+    feature = "fraction bits that would be enough"
+    statement = (
+        "the least F with which d(a, b, c) is that of the design with enough fraction bits for every bit of every "
+        "term; holds where d of the design is that"
+    )
+    witness = "operands for which more fraction bits than the design has give another d"
+    limit = "operands for which one fraction bit fewer than the value gives another d"
+    source = "DeepSeek-AI 2024, DeepSeek-V3, 3.5.2: at least 34 bits for 32 products of fp8 (of e4m3, where c = 0)"
+    specimen = "hopper/wgmma.m64n8k32.f32.e4m3.e4m3@fraction_bits=165,L=2"
+
+    def why_not(self, design: Design) -> str | None:
+        """Return that terms pass through more than one sum, or none."""
+        return super().why_not(design) or (None if has_single_sum(design) else why_not_aligned(design))
+
+    def settle(self, design: Design, scope: Scope, ask: Ask) -> PropertyVerdict:
+        """Ask at F, then at the number that the ranges of exponents suggest and at those beside it."""
+        scope = of_one_step(self.name, design, scope)
+        answers: dict[str, QuestionVerdict] = {}
+        found: dict[int, QuestionVerdict] = {}
+        witnesses: dict[int, Operands] = {}
+
+        def enough(bits: int) -> Status:
+            if bits in found:
+                return found[bits].status
+            question, what = SameWithBits(design, scope, bits), f"F = {bits} is enough"
+            case = NothingBesideC(question, min(ENOUGH_TERMS, question.k))
+            answers[f"{what} for {ENOUGH_TERMS} products"] = answer = ask(case, what)
+            if answer.witness is not None:
+                witnesses[bits] = case.taken(answer.witness)
+            elif not _by_lemmas(answer):
+                answers[what] = answer = ask(question, what)
+                if answer.witness is not None:
+                    witnesses[bits] = answer.witness
+            found[bits] = answer
+            return answer.status
+
+        own = kept_bits(design)
+        status = enough(own)
+        if status not in (Status.PROVED, Status.REFUTED):
+            return PropertyVerdict(status, reason=first_reason(list(found.values())), answers=answers)
+        least = max(expected_bits(design, scope.where), 1)
+        while enough(least) is Status.REFUTED:
+            least += 1
+        while least > 1 and enough(least) is enough(least - 1) is Status.PROVED:
+            least -= 1
+        known = enough(least) is Status.PROVED and (least == 1 or enough(least - 1) is Status.REFUTED)
+        if status is Status.PROVED and not known:
+            return PropertyVerdict(Status.UNKNOWN, reason=first_reason(list(found.values())), answers=answers)
+        shown = own if status is Status.REFUTED else least - 1
+        runs = SameWithBits(design, scope, shown).witness_runs(witnesses[shown]) if shown in witnesses else ()
+        return PropertyVerdict(status, least if known else None, runs, answers=answers)
+
+    def mutant(self, design: Design) -> Design:
+        """Return the design with one bit, or with enough for every bit if it has no more."""
+        return with_bits(design, 1 if kept_bits(design) > 1 else whole_range(design) + product_bits(design))
+
+
+def _by_lemmas(found: QuestionVerdict) -> bool:
+    """Return whether lemmas proved a question. Those of a special case are those of the question itself."""
+    return bool(found.lemmas) and combine(x.status for x in found.lemmas) is Status.PROVED
+
+
+def expected_bits(design: Design, where: Sequence[Precondition]) -> int:
+    """Return the distance from the highest exponent of a term to the lowest bit of another one.
+
+    It is where questions start, and proves nothing. Preconditions that are not about exponents, or c = 0, are ignored.
+    """
+    a, b, c = (_range(f, where) for f in design.formats[:3])
+    products = a[0] + b[0], a[1] + b[1]
+    if design.scale_format is not None:
+        scale = _range(design.scale_format, ())
+        products = products[0] + 2 * scale[0], products[1] + 2 * scale[1]
+    distances = [product_bits(design)]
+    if design.step.L > 1:
+        distances.append(products[1] - products[0])
+    if ZeroAccumulator() not in where:
+        distances += [products[1] - c[0], c[1] - products[0], design.c_format.fraction_bits]
+    return max(distances)
+
+
+def _range(fmt: Format, where: Sequence[Precondition]) -> tuple[int, int]:
+    """Return the exponents of the lowest bit and of the highest one that a number of a format has."""
+    windows = [x for x in where if isinstance(x, Exponents)]
+    low = max([fmt.e_min, *(x.low for x in windows)]) - fmt.fraction_bits
+    return low, min([fmt.e_max, *(x.high for x in windows)])
