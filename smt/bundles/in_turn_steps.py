@@ -347,8 +347,9 @@ class InTurnSteps:
         leaves = Leaves(algebra)
         top, exponent, other, at = (leaves.word(x) for x in numbers)
         negative, is_negative, zero, is_zero = (leaves.truth(x) for x in truths)
-        own = (top, exponent, other, at, negative, is_negative, zero, is_zero)
-        places = {x.data: y.data for x, y in zip((*numbers, *truths), own, strict=True)}
+        places = {x.data: y.data for x, y in zip(numbers, (top, exponent, other, at), strict=True)}
+        own = (negative, is_negative, zero, is_zero)
+        places |= {x.data: y.data for x, y in zip(truths, own, strict=True)}
         substitute = algebra.environment.substituter.substitute
         known = [
             is_zero | ((top == other << (top.width - other.width)) & (exponent == at)),
