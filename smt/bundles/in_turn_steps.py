@@ -264,15 +264,15 @@ class InTurnSteps:
     def _register(self, aligned: _Words, sums: Word[FNode]) -> None:
         """Prove that the register of the fused sum holds the sum of the aligned terms."""
         algebra, total, why = self._algebra, self._total.total, "the register holds the sum"
-        bounds = []
-        for term, cut in zip(self._terms, self._total.path.cuts, strict=True):
+        total_cuts = self._total.path.cuts
+        bounds = [cut.bound(t.largest, t.fraction_bits) for t, cut in zip(self._terms, total_cuts, strict=True)]
+        for term, cut, bound in zip(self._terms, total_cuts, bounds, strict=True):
+            self._largest(term)
             leaves = Leaves(algebra)
             own, top = leaves.term(term), leaves.word(self._e_max)
-            bounds.append(cut.bound((1 << own.significand.width) - 1, own.fraction_bits))
-            within = _within(align(algebra, own, top, cut), bounds[-1])
-            leaves.use(self._laws, within, [own.exponent <= top], "an aligned term is within its bound")
-        if sum(bounds) >> (total.width - 1):
-            raise NotComposedError("the register is narrower than the widths of the terms need")
+            known = [own.exponent <= top, _at_most(own.significand, own.largest)]
+            within = _within(align(algebra, own, top, cut), bound)
+            leaves.use(self._laws, within, known, "an aligned term is within its bound")
         register, added, most = algebra.signed(0, total.width), algebra.signed(0, self._width), 0
         for i, (x, bound) in enumerate(zip(aligned, bounds, strict=True)):
             leaves = Leaves(algebra)
@@ -287,6 +287,17 @@ class InTurnSteps:
             added = algebra.modular_sum([added, self._wide(x)], self._width)
         if not self._laws.closure.same(register.data, total.data) or added.data is not sums.data:
             raise NotComposedError("the fused sum is added in another way")
+
+    def _largest(self, term: Term[FNode, FNode]) -> None:
+        """Prove that a significand is at most the largest one: of a product, whatever its factors are."""
+        leaves, product = Leaves(self._algebra), term.significand.data
+        significand = leaves.word(term.significand)
+        if product.is_bv_mul():
+            leaves = Leaves(self._algebra)
+            factors = [x.arg(0) if x.is_bv_zext() else x for x in product.args()]
+            x, y = (leaves.word(Word(f, f.bv_width(), False, self._algebra)) for f in factors)
+            significand = x * y
+        leaves.use(self._laws, _at_most(significand, term.largest), (), "a significand is at most the largest one")
 
     def _converted(self, state: _State, held: Word[FNode]) -> None:
         """Prove that both sums are converted to the same number."""
@@ -375,6 +386,10 @@ class InTurnSteps:
         own = leaves.word(x)
         total = self._algebra.modular_sum([own if w is x else w for w in words], x.width)
         leaves.use(self._laws, own == total, (), "nothing is added")
+
+
+def _at_most(x: Word[FNode], largest: int) -> Truth[FNode]:
+    return x <= x.algebra.unsigned(largest, x.width)
 
 
 def _within(x: Word[FNode], bound: int) -> Truth[FNode]:
