@@ -22,8 +22,8 @@ CANDIDATES = $(or $(PYTHON),python3 python3.14 python3.13 python3.12 python3.11 
 IS_SUPPORTED := import sys; sys.exit(sys.version_info < (3, 11))
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test test-all test-slow test-torch lint types format notebooks bench site site-notebooks explorer \
-    explorer-data wheel clean
+.PHONY: help venv demo test test-all test-slow test-torch lint types format notebooks bench site site-data site-notebooks explorer \
+    explorer-data smtlib wheel clean
 # Two targets at once would run two pips in one environment.
 .NOTPARALLEL:
 # Every process of the tests would compile all modules again.
@@ -35,12 +35,12 @@ help: ## list the targets
 venv: $(INSTALLED_DEV) ## create the virtual environment with everything for development
 
 demo: $(INSTALLED) ## show a difference between two GPU generations, proved and replayed
-	@$(BIN)/python -m mmaproof.cli.demo
+	@$(BIN)/mmaproof demo
 
-test: $(INSTALLED_DEV) ## run the tests of every change, about 5 min on two cores (PYTEST_ARGS="..." is passed on)
+test: $(INSTALLED_DEV) ## run the tests of every change, about 3 min on two cores (PYTEST_ARGS="..." is passed on)
 	$(BIN)/pytest -n auto $(PYTEST_ARGS)
 
-test-all: $(INSTALLED_DEV) ## run what a merge needs: whole catalogue, long proofs, notebooks; about 15 min on two cores
+test-all: $(INSTALLED_DEV) ## run what a merge needs: whole catalogue, long proofs, notebooks; about 12 min on two cores
 	$(BIN)/pytest -n auto --all $(PYTEST_ARGS)
 
 test-slow: $(INSTALLED_DEV) ## run every test: hours
@@ -75,8 +75,13 @@ bench: $(INSTALLED_DEV) ## run the benchmarks
 	    echo "benchmarks/ holds no benchmark"; \
 	fi
 
-site: $(INSTALLED_SITE) ## build the documentation into build/site, with notebooks as `make site-notebooks` left them
+site: $(INSTALLED_SITE) $(INSTALLED) ## build the documentation into build/site, with notebooks as `make site-notebooks` left them
+	$(BIN)/python -m mmaproof.pages.write build/pages
 	NO_MKDOCS_2_WARNING=1 $(SITE_VENV)/bin/mkdocs build --strict --quiet
+	$(BIN)/python -m mmaproof.pages.links build/site
+
+site-data: $(INSTALLED) ## bring up to date what pages say of all units; goes on where it was interrupted (all of it: hours)
+	$(BIN)/python -m mmaproof.pages.facts pages/data/units.json
 
 site-notebooks: $(INSTALLED_DEV) ## execute the notebooks for the site, into build/notebooks: minutes
 	mkdir -p build/notebooks
@@ -95,6 +100,9 @@ explorer: $(INSTALLED) ## build the explorer into build/explorer, a folder of st
 
 explorer-data: $(INSTALLED) ## compute the examples of the explorer anew (minutes)
 	$(BIN)/python -m mmaproof.generators.examples explorer/data/examples.json
+
+smtlib: $(INSTALLED) ## write 200 questions as benchmarks of SMT solvers, with their status, into build/smtlib
+	@$(BIN)/python -m mmaproof.generators.smtlib.write build/smtlib
 
 clean: ## remove what was built and cached (the environments .venv and .venv-torch stay)
 	rm -rf build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -104,6 +104,9 @@ class Algorithm(ABC):
     source: str
     changed: tuple[str, ...] = ()
 
+    def __repr__(self) -> str:
+        return f"<{self.name}>"
+
     @classmethod
     def choices(cls) -> dict[str, Choice]:
         """Return the parameters by name."""

@@ -12,7 +12,7 @@ from mmaproof.designs.design import Design
 from mmaproof.designs.formats import Format
 from mmaproof.designs.readings import NanCode, NegativeZero, Overflow
 from mmaproof.designs.steps import Guarantee
-from mmaproof.smt.algebra.protocol import Algebra, D, T, Word
+from mmaproof.smt.algebra.protocol import Algebra, D, T, Word, ite
 from mmaproof.smt.semantics import OperandWords, dot_product_accumulate, ieee
 from mmaproof.smt.semantics.convert import Rules, convert
 from mmaproof.smt.semantics.integer_step import read_integer
@@ -64,6 +64,13 @@ class Arithmetic(Generic[D, T]):
         value = unpack(self.algebra, x.fmt, x.word)
         word = ieee.convert_number(self.algebra, rules_of(fmt, rounding), NanCode.QUIET, value)
         return self._noted(label, ((x,),), Number(fmt, word, x.span.rounded(fmt)))
+
+    def flush(self, label: str, x: Number[D]) -> Number[D]:
+        """Return ``x``, or a zero of its sign where it is a subnormal number."""
+        subnormal = unpack(self.algebra, x.fmt, x.word).subnormal
+        sign = x.word.extract(x.fmt.sign_position, x.fmt.sign_position)
+        zero = sign.concatenate(self.algebra.unsigned(0, x.fmt.sign_position))
+        return self._noted(label, ((x,),), Number(x.fmt, ite(subnormal, zero, x.word), x.span))
 
     def scale(self, label: str, x: Number[D], places: int) -> Number[D]:
         """Return ``x * 2**places`` in the format of ``x``, rounded to nearest."""

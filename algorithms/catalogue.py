@@ -41,7 +41,7 @@ from mmaproof.algorithms.modular_gemm import ModularGemm
 from mmaproof.algorithms.slice_gemm import SliceGemm
 from mmaproof.algorithms.split_gemm import Accumulators, Outside, Products, Schedule, SplitGemm
 from mmaproof.designs.conversions import Rounding
-from mmaproof.designs.errors import DesignError, InputError
+from mmaproof.designs.errors import DesignError, InputError, did_you_mean
 
 _MARKIDIS = "Markidis et al. 2018"
 _OOTOMO = "Ootomo and Yokota, IJHPCA 36(4), 2022"
@@ -146,7 +146,8 @@ def find_algorithm(text: str) -> Algorithm:
     """
     name, at, settings = text.strip().partition("@")
     if name not in ALGORITHMS:
-        raise InputError(f"unknown algorithm {name!r}: one of {', '.join(ALGORITHMS)}")
+        known = list(ALGORITHMS)
+        raise InputError(f"unknown algorithm {name!r}: one of {', '.join(known)}{did_you_mean(name, known)}")
     algorithm = ALGORITHMS[name]
     if not at:
         return algorithm

@@ -35,7 +35,7 @@ REGISTER = FORMATS["int32"]
 _SPAN = Span.of_format(OPERANDS).times(Span.of_format(OPERANDS))
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class ModularGemm(Algorithm):
     """The algorithm that the module describes; what the source leaves open is a parameter."""
 

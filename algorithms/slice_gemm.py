@@ -60,7 +60,7 @@ class Outside(StrEnum):
     FP32 = "fp32"
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class SliceGemm(Algorithm):
     """The algorithm that the module describes; what the source leaves open is a parameter."""
 

@@ -97,7 +97,7 @@ class Products(Spelled):
         return max(i for i, _ in self.pairs) + 1, max(j for _, j in self.pairs) + 1
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class SplitGemm(Algorithm):
     """The algorithm that the module describes; what a source leaves open is a parameter."""
 

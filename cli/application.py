@@ -9,7 +9,9 @@ import typer
 from mmaproof.cli import (
     check,
     compare,
+    completion,
     cover,
+    demo,
     designs,
     disputes,
     doctor,
@@ -50,6 +52,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for module in (
+    demo,
     designs,
     run,
     compare,
@@ -75,6 +78,7 @@ for module in (
     report,
     explore,
     doctor,
+    completion,
 ):
     module.register(app)
 

@@ -32,6 +32,7 @@ from mmaproof.cli.output import (
     progress,
     results,
     say,
+    say_asked,
     say_wrapped,
     solver_record,
 )
@@ -250,10 +251,10 @@ def print_check(done: Check, picture: bool, explained: bool) -> None:
 
 def print_answers(done: Check, explained: bool) -> None:
     """Print what was asked on the way and how it was answered; lemmas as a tree where ``explained``."""
-    asked = ", ".join([f"k = {done.k}", *(f"where {p}" for p in done.scope.where)])
+    asked = [f"k = {done.k}", *(f"where {p}" for p in done.scope.where)]
     questions = (done.finding.answers or {}).items()
     by = done.answers[0].origin if len(questions) == 1 else f"{len(questions)} questions"
-    say(f"  asked for {asked}; {f'answered by {by}, ' if questions else ''}{done.seconds:.2f} s in all")
+    say_asked(asked, by if questions else None, done.seconds)
     for what, answer in questions:
         if len(questions) > 1:
             say(f"    {what}: {_word(answer)} by {answer.origin}, {answer.seconds:.2f} s")

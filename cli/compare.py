@@ -34,6 +34,8 @@ from mmaproof.cli.output import (
     progress,
     results,
     say,
+    say_asked,
+    say_wrapped,
     solver_record,
 )
 from mmaproof.cli.pictures import Figure, Html, PictureFiles, Svg
@@ -179,9 +181,9 @@ def witness_vector(answer: Comparison) -> Vector:
 def print_comparison(answer: Comparison, picture: bool, explained: bool = False) -> None:
     """Print the answer for a person."""
     question = answer.question
-    say(f"{answer.verdict}: {' and '.join(d.name for d in question.designs)}")
+    say_wrapped(f"{' and '.join(d.name for d in question.designs)}", f"{answer.verdict}: ")
     asked = [f"k = {question.k}", *(f"where {p}" for p in question.where)]
-    say(f"  asked for {', '.join(asked)}; answered by {answer.origin}, {answer.seconds:.2f} s in all")
+    say_asked(asked, answer.origin, answer.seconds)
     say_assumed(question.designs)
     print_lemmas(answer.lemmas, "d = " + " = ".join(f"d of {d.name}" for d in question.designs), whole=explained)
     if answer.reason is not None:

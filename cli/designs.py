@@ -63,9 +63,19 @@ def list_designs(
     say_table(table, width)
 
 
-def show(design: DesignName, json: Json = False) -> None:
+def show(
+    design: DesignName,
+    json: Json = False,
+    disclosure: Annotated[
+        bool,
+        typer.Option(
+            "--disclosure", help="Print the complete description of the unit as JSON; disclosure:FILE reads it back."
+        ),
+    ] = False,
+) -> None:
     """Show one design: formats, widths, source, and every parameter with its meaning and what its value rests on."""
     from mmaproof.designs.catalogue import find_design, load_catalogue
+    from mmaproof.designs.disclosure import disclose
     from mmaproof.designs.levels import levels_of
     from mmaproof.designs.parameters import DEFINITIONS, complete_settings, format_settings
     from mmaproof.smt.semantics.widths import sum_widths
@@ -74,9 +84,13 @@ def show(design: DesignName, json: Json = False) -> None:
     if json:
         print_json(design_record(found))
         return
-    title = load_catalogue().architectures[found.architecture]
+    if disclosure:
+        print_json(disclose(found))
+        return
     say(found.name)
-    say(f"  {title.title}{' (' + ', '.join(title.targets) + ')' if title.targets else ''}, family {found.family}")
+    title = load_catalogue().architectures.get(found.architecture)
+    if title is not None:
+        say(f"  {title.title}{' (' + ', '.join(title.targets) + ')' if title.targets else ''}, family {found.family}")
     say(f"  source: {found.source}")
     say_assumed([found], "everything about it")
     say("  formats: " + ", ".join(f"{x} {f.name}" for x, f in zip("abcd", found.formats, strict=True)))

@@ -1,4 +1,4 @@
-"""`mmaproof doctor`: which solvers, backends, targets and extras are available, and what is missing."""
+"""`mmaproof doctor`: which solvers, backends, targets and extras are available, and what to do about the rest."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from mmaproof.cli.options import Json
-from mmaproof.cli.output import EXIT_HOLDS, EXIT_UNKNOWN, print_json, say, say_table
+from mmaproof.cli.output import EXIT_HOLDS, EXIT_UNKNOWN, print_json, say, say_table, say_wrapped
 from mmaproof.cli.version import tool_version
 
 RECORDINGS_VARIABLE = "MMAPROOF_RECORDINGS"
@@ -30,12 +30,22 @@ _EXTRAS = {
     "torch": ("torch",),
     "dev": ("pytest", "hypothesis", "mypy", "ruff"),
 }
+_FOR = {
+    "native": "a thousand times the rows per second, and instructions of this CPU as targets",
+    "rtl": "proofs of SystemVerilog and VHDL",
+    "proofs": "certificates and bundles",
+    "pictures": "pictures of a matrix and of errors",
+    "cuda": "NVIDIA GPUs as targets",
+    "torch": "layers of PyTorch on a design",
+    "dask": "questions on a cluster",
+}
+"""What the extras are for that a user may want, the first ones first."""
 _TOOLS = {
     "ghdl": "reads units in VHDL",
     "iverilog": "runs the sources of units",
     "verilator": "runs the sources of units that Icarus does not read",
 }
-"""Programs that commands for RTL call, if they are there."""
+"""Programs that commands for RTL call, if they are there. Debian and Ubuntu call their packages so too."""
 
 
 def register(app: typer.Typer) -> None:
@@ -44,10 +54,17 @@ def register(app: typer.Typer) -> None:
 
 
 def doctor(json: Json = False) -> int:
-    """Report what is installed and what is missing. Exit status 3 where a solver is missing."""
-    from mmaproof.smt.solving.backends import available_solvers
+    """Report what is installed, whether the solvers work, and what to do about the rest.
 
-    solvers = {n: {"version": s.version, "missing": s.missing} for n, s in available_solvers().items()}
+    Exit status 3 where a solver is missing or does not work.
+    """
+    from mmaproof.smt.solving.backends import available_solvers
+    from mmaproof.smt.solving.self_test import self_test
+
+    solvers: dict[str, dict[str, str | None]] = {
+        n: {"version": s.version, "missing": s.missing, "fault": self_test(n) if s.version else None}
+        for n, s in available_solvers().items()
+    }
     report: dict[str, Any] = {
         "version": tool_version(),
         "python": platform.python_version(),
@@ -59,11 +76,47 @@ def doctor(json: Json = False) -> int:
         "targets": _targets(),
         "tools": {name: shutil.which(name) for name in _TOOLS},
     }
+    report["needed"], report["optional"] = _needed(report), _optional(report)
     if json:
         print_json(report)
     else:
         _print(report)
-    return EXIT_UNKNOWN if any(s["missing"] for s in solvers.values()) else EXIT_HOLDS
+        _advise(report)
+    return EXIT_UNKNOWN if report["needed"] else EXIT_HOLDS
+
+
+def _needed(report: dict[str, Any]) -> list[str]:
+    """Return what to do before mmaproof can be relied on."""
+    found = []
+    for name, solver in report["solvers"].items():
+        if solver["missing"]:
+            found.append(f"solver {name}: {solver['missing']}")
+        elif solver["fault"]:
+            found.append(f"solver {name} does not work here ({solver['fault']}): install it again, or report a defect")
+    return found
+
+
+def _optional(report: dict[str, Any]) -> list[str]:
+    """Return what to install for what is missing, each a command and what it is for."""
+    extras = [x for x in _FOR if not all(report["extras"][x].values())]
+    found = [f"pip install 'mmaproof[{x}]'  # {_FOR[x]}" for x in extras]
+    tools = [x for x in _TOOLS if report["tools"][x] is None]
+    return found + [f"apt install {x}  # {_TOOLS[x]}" for x in tools]
+
+
+def _advise(report: dict[str, Any]) -> None:
+    """Say at the end what to do, the necessary first."""
+    say("")
+    if report["needed"]:
+        say("To do:")
+        for text in report["needed"]:
+            say_wrapped(text, "  ")
+    else:
+        say(f"mmaproof is ready: {', '.join(report['solvers'])} work. First steps: mmaproof demo")
+    if report["optional"]:
+        say("If you want more:")
+        for text in report["optional"]:
+            say(f"  {text}")
 
 
 def _version(package: str) -> str | None:
@@ -136,7 +189,8 @@ def _print(report: dict[str, Any]) -> None:
     say(f"mmaproof {report['version']}, Python {report['python']}, {report['platform']}")
     rows: list[tuple[str, str, str]] = []
     for name, solver in report["solvers"].items():
-        rows.append(("solver", name, solver["version"] or f"missing: {solver['missing']}"))
+        fault = f"{solver['version']}, which does not work: {solver['fault']}" if solver["fault"] else solver["version"]
+        rows.append(("solver", name, fault or f"missing: {solver['missing']}"))
     for name, found in report["packages"].items():
         rows.append(("package", name, found or "missing"))
     for extra, packages in report["extras"].items():

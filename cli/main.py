@@ -42,10 +42,10 @@ def _run(arguments: list[str] | None) -> int:
     if sys.stdout is None:
         complain("error: cannot write the result: standard output is closed")
         return EXIT_INPUT
+    given = sys.argv[1:] if arguments is None else arguments
     try:
         from mmaproof.cli.application import app
 
-        given = sys.argv[1:] if arguments is None else arguments
         with notes():
             status = app(args=_with_values(given), prog_name="mmaproof", standalone_mode=False)
         sys.stdout.flush()
@@ -55,7 +55,7 @@ def _run(arguments: list[str] | None) -> int:
         discard(sys.stdout)
         return EXIT_BROKEN_PIPE
     except Exception as error:
-        return _status_of(error)
+        return _status_of(error, given)
     return status if isinstance(status, int) else EXIT_HOLDS
 
 
@@ -64,8 +64,8 @@ def _with_values(arguments: list[str]) -> list[str]:
     return ["--certify=solver" if x == "--certify" else x for x in arguments]
 
 
-def _status_of(error: Exception) -> int:
-    """Print one line about ``error`` and return the exit status that it means."""
+def _status_of(error: Exception, given: list[str]) -> int:
+    """Print one line about ``error`` of the arguments ``given``, and return the exit status that it means."""
     from mmaproof.designs.errors import MmaproofError, TargetUnavailable
     from mmaproof.smt.solving.errors import LimitError, SolverNotInstalledError, StoreError, UnknownSolverError
 
@@ -73,9 +73,12 @@ def _status_of(error: Exception) -> int:
         return EXIT_INTERRUPTED
     status = EXIT_INPUT
     if hasattr(error, "format_message"):  # a usage error of the parser
+        from typer.main import get_command
+
+        from mmaproof.cli.application import app
         from mmaproof.cli.usage import usage_message
 
-        complain(f"error: {usage_message(error)}")
+        complain(f"error: {usage_message(error, get_command(app), given)}")
     elif isinstance(error, TargetUnavailable | SolverNotInstalledError):
         complain(f"error: {error}")
         status = EXIT_UNKNOWN

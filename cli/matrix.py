@@ -56,9 +56,7 @@ def matrix(
     figure: Annotated[
         Path | None, typer.Option("--figure", metavar="FILE", help="Draw the classes: a .svg, .pdf or .png file.")
     ] = None,
-    picture: Annotated[
-        Path | None, typer.Option("--picture", hidden=True, callback=moved("--picture", "--figure"))
-    ] = None,
+    picture: Annotated[bool, typer.Option("--picture", hidden=True, callback=moved("--picture", "--figure"))] = False,
     output: Output = None,
     json: Json = False,
 ) -> int:

@@ -36,7 +36,7 @@ DesignName = Annotated[
     typer.Argument(
         metavar="DESIGN",
         help="ARCHITECTURE/INSTRUCTION, may be shortened to whole parts, with @parameter=value,... to change it; or "
-        "rtl:UNIT.toml.",
+        "rtl:UNIT.toml, disclosure:FILE.json.",
         show_default=False,
     ),
 ]

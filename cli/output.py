@@ -8,7 +8,7 @@ import os
 import sys
 import textwrap
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sized
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
@@ -63,6 +63,12 @@ def say_wrapped(text: str, label: str) -> None:
         text, width, initial_indent=label, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
     ):
         say(line)
+
+
+def say_asked(asked: Sequence[str], by: str | None, seconds: float) -> None:
+    """Print what was asked for, what answered (if anything had to be asked), and how long all of it took."""
+    answered = "" if by is None else f"answered by {by}, "
+    say_wrapped(f"asked for {', '.join(asked)}; {answered}{seconds:.2f} s in all", "  ")
 
 
 def complain(text: str) -> None:

@@ -74,13 +74,13 @@ class PictureFiles:
                 write_figure(path, whole, title)
 
 
-def moved(old: str, new: str) -> Callable[[Path | None], None]:
-    """Return what refuses an option that has another name now."""
+def moved(old: str, new: str) -> Callable[[Path | bool | None], None]:
+    """Return what refuses an option that has another name here."""
 
-    def refuse(value: Path | None) -> None:
-        if value is not None:
+    def refuse(given: Path | bool | None) -> None:
+        if given:
             from mmaproof.designs.errors import InputError
 
-            raise InputError(f"{old} {value}: a figure is written with {new} FILE now: {new} {value}")
+            raise InputError(f"{old}: the figure of this command is written with {new} FILE now")
 
     return refuse

@@ -10,7 +10,16 @@ from mmaproof.cli.assumed import say_assumed
 from mmaproof.cli.explain import lemma_record, print_lemmas
 from mmaproof.cli.operands import operand_lines, operands_record
 from mmaproof.cli.options import SOLVING, DesignName, Explained, Json, Length, SolvingOptions, with_solving
-from mmaproof.cli.output import EXIT_HOLDS, EXIT_REFUTED, EXIT_UNKNOWN, print_json, progress, say, solver_record
+from mmaproof.cli.output import (
+    EXIT_HOLDS,
+    EXIT_REFUTED,
+    EXIT_UNKNOWN,
+    print_json,
+    progress,
+    say,
+    say_asked,
+    solver_record,
+)
 
 if TYPE_CHECKING:
     from mmaproof.verification.native import GraphVerdict, NativeVerdict
@@ -104,8 +113,7 @@ def _print_graph(graph: GraphVerdict, explained: bool) -> None:
     """Print the verdict on a graph for a person."""
     operands = "operands without infinities and NaNs" if graph.finite else "all operands"
     say(f"{graph.status.value}: the {graph.operations} operations compiled for {graph.design.name}, for {operands}")
-    asked = f"k = {graph.k} and c of {graph.design.c_format.name}"
-    say(f"  asked for {asked}; answered by {graph.origin}, {graph.seconds:.2f} s in all")
+    say_asked([f"k = {graph.k} and c of {graph.design.c_format.name}"], graph.origin, graph.seconds)
     print_lemmas(graph.lemmas, f"the operations return d of {graph.design.name}", whole=explained)
     if graph.reason is not None:
         say(f"  reason: {graph.reason}")

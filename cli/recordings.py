@@ -81,10 +81,14 @@ def decide(
     from mmaproof.designs.files import require_writable, write_atomically
     from mmaproof.hardware_replay.decided import decide as decided_by
     from mmaproof.hardware_replay.decided import recorded_text, recordings_in, recordings_of_the_project
+    from mmaproof.hardware_replay.npz import open_npz
 
     if output is not None:
         require_writable(output)
     named = [y for x in files or [] for y in (recordings_in(x) if x.is_dir() else [x])]
+    for file in named:  # a wrong name is said before work starts
+        with open_npz(file):
+            pass
     found = decided_by([*recordings_of_the_project(), *named])
     if output is not None:
         write_atomically(output, recorded_text(found))

@@ -30,7 +30,10 @@ def register(app: typer.Typer) -> None:
 
 
 def replay(
-    source: Annotated[Path, typer.Argument(help="A recording (.npz) or a vector file (.jsonl).", show_default=False)],
+    source: Annotated[
+        Path,
+        typer.Argument(metavar="SOURCE", help="A recording (.npz) or a vector file (.jsonl).", show_default=False),
+    ],
     target: TargetName,
     expect: Annotated[
         str | None, typer.Option("--expect", metavar="DESIGN", help="Whose outputs of a vector file to compare with.")

@@ -33,7 +33,8 @@ def store(
     """Count the answers that are kept, by solver, version and outcome, or remove them.
 
     A sat answer is believed only after the query was evaluated on its values, a witness only after the designs were.
-    That nothing satisfies a query is believed as it is kept: see --certify, and --no-store.
+    That nothing satisfies a query, or that a question is proved, is believed as it is kept: see --certify, and
+    --no-store.
     """
     from mmaproof.designs.errors import InputError
     from mmaproof.smt.solving.store import Store
@@ -45,10 +46,11 @@ def store(
         raise InputError(f"the store {file} does not exist: name one that a command with --store FILE has made")
     found = Store(path)
     if clear:
-        answers, witnesses = found.clear() if path.exists() else (0, 0)
-        record: dict[str, Any] = {"store": str(path), "removed": {"answers": answers, "witnesses": witnesses}}
+        counts = found.clear() if path.exists() else (0, 0, 0)
+        removed = dict(zip(("answers", "witnesses", "proofs"), counts, strict=True))
+        record: dict[str, Any] = {"store": str(path), "removed": removed}
         if not json:
-            say(f"{path}: {answers} answers and {witnesses} witnesses removed")
+            say(f"{path}: {', '.join(f'{count} {what}' for what, count in removed.items())} removed")
     else:
         record = _contents(found)
         if not json:
@@ -60,7 +62,7 @@ def store(
 
 def _contents(store: Store) -> dict[str, Any]:
     """Return what a store holds as JSON data; nothing where there is no file yet."""
-    kept, witnesses = store.contents() if store.path.exists() else ([], 0)
+    kept, witnesses, proofs = store.contents() if store.path.exists() else ([], 0, 0)
     return {
         "store": str(store.path),
         "answers": [
@@ -73,13 +75,15 @@ def _contents(store: Store) -> dict[str, Any]:
             for x in kept
         ],
         "witnesses": witnesses,
+        "proofs": proofs,
         "bytes": store.path.stat().st_size if store.path.exists() else 0,
     }
 
 
 def _print(record: dict[str, Any]) -> None:
     """Print the contents for a person."""
-    say(f"{record['store']}: {record['bytes']} bytes, {record['witnesses']} witnesses of questions")
+    questions = f"{record['witnesses']} witnesses and {record['proofs']} proofs of questions"
+    say(f"{record['store']}: {record['bytes']} bytes, {questions}")
     if not record["answers"]:
         say("no answers of solvers")
         return

@@ -10,7 +10,7 @@ from rich.table import Table
 
 from mmaproof.cli.assumed import say_assumed
 from mmaproof.cli.options import SOLVING, Json, SolvingOptions, Where, with_backend, with_solving
-from mmaproof.cli.output import EXIT_HOLDS, EXIT_UNKNOWN, print_json, progress, results, say, say_wrapped
+from mmaproof.cli.output import EXIT_HOLDS, EXIT_UNKNOWN, print_json, progress, say, say_table, say_wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -69,9 +69,11 @@ def tolerance(
     nothing is proved about the errors of this plan, and the output says why.
     """
     from mmaproof.tolerances.sharpness import sharpness
+    from mmaproof.tolerances.statistical import require_measurable
     from mmaproof.tolerances.tolerance import NothingProvedError
     from mmaproof.tolerances.tolerance import tolerance as tolerance_of
 
+    require_measurable(0.5 if quantile is None else quantile, distribution, confidence, samples)
     found = tolerance_of(plan, k, where or (), solving=options.solving, limits=options.limits)
     with progress(f"proving what a step of {found.unit.name} loses"):
         proof = found.proof
@@ -123,7 +125,7 @@ def _print(
         say_wrapped(str(measured), "")
     if caught is not None:
         say("")
-        results().print(_table(caught, distribution))
+        say_table(_table(caught, distribution))
 
 
 def _splits(found: Tolerance) -> bool:

@@ -2,19 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 
-def usage_message(error: Any) -> str:
-    """Return one line for a person about a usage error of the parser, and where to read on."""
+def usage_message(error: Any, command: Any, given: Sequence[str]) -> str:
+    """Return one line for a person about a usage error of the parser, and where to read on.
+
+    ``command`` is the whole application and ``given`` its arguments: some errors do not know where they came up.
+    """
     text = error.format_message()
     faults = getattr(error.__cause__, "errors", None)
     if faults is not None and getattr(error, "param", None) is not None:
         names = max(error.param.opts, key=len)
-        where = names if names.startswith("-") else error.param.make_metavar(error.ctx).strip("[]")
+        where = names if names.startswith("-") else (error.param.metavar or error.param.name).strip("[]")
         text = f"{where}: {_fault(faults()[0])}"
-    command = "mmaproof" if error.ctx is None else error.ctx.command_path
-    return f"{text} (see: {command} --help)"
+    path = _path(command, given) if error.ctx is None else error.ctx.command_path
+    return f"{text} (see: {path} --help)"
+
+
+def _path(command: Any, given: Sequence[str]) -> str:
+    """Return the command that the first arguments name, with all that it is part of."""
+    path = ["mmaproof"]
+    for word in given:
+        command = getattr(command, "commands", {}).get(word)
+        if command is None:
+            break
+        path.append(word)
+    return " ".join(path)
 
 
 def _fault(fault: dict[str, Any]) -> str:

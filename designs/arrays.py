@@ -15,8 +15,9 @@ import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
+from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import OperandError
-from mmaproof.designs.foreign import as_numpy
+from mmaproof.designs.foreign import as_numpy, is_array
 from mmaproof.designs.formats import FORMATS, Format, Specials, find_format
 from mmaproof.designs.operands import Patterns, pattern_dtype
 
@@ -61,11 +62,16 @@ def patterns_of(array: npt.ArrayLike, fmt: Format | str) -> Patterns:
 def array_of(patterns: npt.ArrayLike, fmt: Format | str) -> npt.NDArray[Any]:
     """Return the numbers that unsigned bit ``patterns`` mean, as an array of the type ``array_dtype(fmt)``.
 
-    The shape is kept; bits that the format ignores are kept for tf32, and the sign bit of ue4m3 is cleared. Raises
-    OperandError if the patterns are not unsigned integers or are too wide.
+    ``patterns`` are an array of unsigned integers, or integers of Python (those of ``witness.a``). The shape is kept;
+    bits that the format ignores are kept for tf32, and the sign bit of ue4m3 is cleared. Raises OperandError if the
+    patterns are not unsigned integers or are too wide.
     """
     fmt = _found(fmt)
     given = np.asarray(patterns)
+    if isinstance(patterns, Operands):
+        raise OperandError("operands are of several formats: write operands.arrays(DESIGN)")
+    if not is_array(patterns) and given.dtype.kind == "i" and given.size and given.min() >= 0:
+        given = given.astype(np.uint64)
     if given.dtype.kind != "u":
         raise OperandError(f"an array of {given.dtype} holds no bit patterns of {fmt.name}: they are unsigned integers")
     _check_width(given, fmt)

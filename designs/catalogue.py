@@ -13,7 +13,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from mmaproof.designs.design import Design
+from mmaproof.designs.design import DISCLOSED, Design
 from mmaproof.designs.errors import CatalogueError, DesignError, InputError, did_you_mean
 from mmaproof.designs.evidence import UNSTATED, Evidence, Level, RowEvidence
 from mmaproof.designs.formats import Format, find_format
@@ -65,6 +65,7 @@ class Catalogue:
     def find(self, text: str) -> Design:
         """Return the design that ``text`` names: ``ARCHITECTURE/INSTRUCTION[@parameter=value,...]``.
 
+        ``disclosure:FILE`` is the design that a file discloses, whose parameters may be changed likewise.
         The setting ``as=PROFILE`` sets every open point as a source has it. The other settings come after it.
         The instruction may be shortened: any of its dot- or underscore-separated parts may be left out.
         If the designs that fit differ in shape only, the one with the largest K is taken, then the one with the
@@ -77,6 +78,8 @@ class Catalogue:
         parsed = _parse_settings(settings)
         profile = parsed.pop("as", None)
         if profile is not None:
+            if design.architecture == DISCLOSED:
+                raise DesignError(f"{design.base_name} states every parameter: no profile says anything about it")
             design = load_disputes().apply(design, profile)
         return design.change(**{n: parse_parameter(n, value) for n, value in parsed.items()}) if parsed else design
 
@@ -96,6 +99,18 @@ class Catalogue:
     def _find_base(self, name: str) -> Design:
         if name in self.designs:
             return self.designs[name]
+        if name.startswith(f"{DISCLOSED}:"):
+            from mmaproof.designs.disclosure import read_disclosure  # noqa: PLC0415  (which asks the catalogue)
+
+            file = name.removeprefix(f"{DISCLOSED}:")
+            if not file:
+                raise DesignError(f"{name!r} names no file: write {DISCLOSED}:FILE")
+            return read_disclosure(Path(file))
+        if name.startswith("rtl:"):
+            raise DesignError(
+                f"{name!r} is the netlist of a unit, and a design of the catalogue is needed here; for units there are "
+                f"the commands of: mmaproof rtl"
+            )
         architecture, slash, wanted = name.partition("/")
         if not slash or not wanted or not architecture:
             raise DesignError(

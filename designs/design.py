@@ -24,6 +24,9 @@ from mmaproof.designs.parameters import (
 from mmaproof.designs.signature import Signature
 from mmaproof.designs.steps import Guarantee, NetlistStep, Step
 
+DISCLOSED = "disclosure"
+"""The architecture, and the family, of designs that a file discloses: ``disclosure:FILE``."""
+
 LONGEST = 1 << 16
 """The most products that an instruction, or a dot product in a question, may have."""
 
@@ -117,8 +120,11 @@ class Design:
 
     @property
     def base_name(self) -> str:
-        """ARCHITECTURE/INSTRUCTION, without changed parameters; rtl:FILE of a netlist."""
-        if isinstance(self.step, NetlistStep):
+        """ARCHITECTURE/INSTRUCTION, without changed parameters.
+
+        A netlist is called rtl:FILE, and what a file discloses disclosure:FILE.
+        """
+        if isinstance(self.step, NetlistStep) or self.architecture == DISCLOSED:
             return f"{self.architecture}:{self.instruction}"
         return f"{self.architecture}/{self.instruction}"
 
@@ -256,6 +262,11 @@ class Design:
             "parameters": {n: _plain(n, values[n]) for n in DEFINITIONS if n in values},
             "source": self.source,
         }
+
+
+def is_unit_name(text: str) -> bool:
+    """Return whether a text may be the name of a design, and cannot be that of an algorithm or a preset."""
+    return "/" in text or text.strip().startswith(f"{DISCLOSED}:")
 
 
 def check_askable(k: int) -> None:

@@ -5,7 +5,7 @@ No NumPy is imported here, so that one dot product can be computed and drawn wit
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from mmaproof.designs.design import Design
@@ -32,6 +32,10 @@ class Operands:
 
     def __len__(self) -> int:
         return len(self.a)
+
+    def __repr__(self) -> str:
+        held = {x.name: getattr(self, x.name) for x in fields(self)}
+        return f"Operands({', '.join(f'{name}={_in_hexadecimal(x)}' for name, x in held.items() if x != ())})"
 
     def arrays(self, design: Design | str) -> tuple[npt.NDArray[Any], ...]:
         """Return a, b and c, and the scales of a design that has them, as ``mmaproof.dot`` takes them.
@@ -80,3 +84,10 @@ def check_scales(design: Design, length: int, of_a: int, of_b: int) -> None:
         f"{design.name} takes {blocks} scales of a and of b (one for each {design.block} elements), "
         f"{of_a} and {of_b} given"
     )
+
+
+def _in_hexadecimal(held: int | tuple[int, ...]) -> str:
+    """Return patterns as Python reads them; how wide they are is known to a design only."""
+    if isinstance(held, tuple):
+        return f"({', '.join(map(hex, held))}{',' * (len(held) == 1)})"
+    return hex(held)

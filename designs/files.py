@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import secrets
 import stat
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
 from mmaproof.designs.errors import InputError
@@ -51,6 +53,20 @@ def cache_folder() -> Path:
         if not (home != "" and caches.is_absolute() and caches.parent.is_dir()):
             raise InputError(f"no place for a cache: the home folder {caches.parent} is none")
     return caches / "mmaproof"
+
+
+@cache
+def digest_of_sources(*folders: str) -> str:
+    """Return the SHA-256 of all sources of this program in some of its folders, such as ``smt/semantics``.
+
+    What was computed and kept is used again only by the same sources.
+    """
+    root, digest = Path(__file__).resolve().parents[1], hashlib.sha256()
+    for folder in folders:
+        for file in sorted((root / folder).rglob("*.py")):
+            digest.update(str(file.relative_to(root)).encode())
+            digest.update(file.read_bytes())
+    return digest.hexdigest()
 
 
 def make_way(*paths: Path | None, read: Sequence[Path] = ()) -> None:

@@ -57,6 +57,9 @@ class Format:
     chosen_bias: int | None = None
     """the bias of the exponent field, if it is not the one that follows from the other fields"""
 
+    def __repr__(self) -> str:
+        return f"<{self.name}>"
+
     def __reduce__(self) -> tuple[Callable[[str], Format], tuple[str]]:
         """Pickle the name only. Formats are compared by identity, and another process has its own objects."""
         return find_format, (self.name,)

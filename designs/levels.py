@@ -101,8 +101,8 @@ def levels_of(design: Design, recorded: RecordedRow | None = None) -> dict[str, 
     for name, value in settings.items():
         if name in STRUCTURE:
             continue
-        if before and before[name] != value:
-            found[name] = _changed(design, name, value)
+        if before[name] != value if before else name in design.changed:
+            found[name] = _changed(design, name)
         elif recorded is not None and name in recorded.refuted:
             found[name] = recorded.evidence(name)
         else:
@@ -114,7 +114,7 @@ def levels_of(design: Design, recorded: RecordedRow | None = None) -> dict[str, 
     return found
 
 
-def _changed(design: Design, name: str, value: Any) -> Evidence:
+def _changed(design: Design, name: str) -> Evidence:
     """Return what a value rests on that is not that of the catalogue's row."""
     if design.profile is not None and name not in design.changed:
         return Evidence(Level.PUBLISHED, f"as {design.profile} has it")

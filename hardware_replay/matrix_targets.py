@@ -112,7 +112,7 @@ class ProcessMatrixTarget:
             ) from error
         if done.returncode:
             said = _line(done.stderr.decode(errors="replace")[-_STDERR_KEPT:])
-            ending = f"; its stderr ends with {said}" if said else ""
+            ending = f"; its stderr ends with {said}" if said else ": run it by hand to see why"
             raise TargetUnavailable(f"{self.name} ended with exit status {done.returncode}{ending}")
 
 
@@ -151,7 +151,7 @@ def read_array(path: Path) -> npt.NDArray[Any]:
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror or error}") from error
     except ValueError as error:
-        raise InputError(f"{path}: no .npy file of numbers: {_line(str(error))}") from error
+        raise InputError(f"{path}: no .npy file of numbers, or damaged: write one with numpy.save") from error
     if not isinstance(found, np.ndarray):
         raise InputError(f"{path}: an archive of arrays; give .npy files of one array each")
     return found

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from dataclasses import fields, is_dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
 from functools import cached_property
 from typing import Any
 
 from mmaproof.designs.design import Design
 
+_PACKAGE = "mmaproof."
 _NAMES = ("name", "architecture", "instruction", "family", "m", "n", "source")
 """The fields of a design's record on which no result depends."""
 
@@ -20,44 +22,65 @@ class Keyed:
     @property
     def key(self) -> str | None:
         """The key as canonical JSON; None if a field is not plain data, because the key would not contain it."""
-        try:
-            return json.dumps(_of_keyed(self, ()), sort_keys=True, separators=(",", ":"))
-        except TypeError:
-            return None
+        return _key(self, lambda kind: True)
+
+    @property
+    def own_key(self) -> str | None:
+        """The key, if all classes in it are this program's own; None otherwise.
+
+        What another class does is not known from its name, nor from the sources of this program.
+        """
+        return _key(self, lambda kind: kind.__module__.startswith(_PACKAGE))
 
 
-def _of_keyed(keyed: Keyed, around: tuple[Keyed, ...]) -> Any:
-    """Return ``keyed`` as data. ``around`` are the objects that hold it, the outermost first."""
-    for depth, outer in enumerate(around):
-        if outer is keyed:
-            return {"around": depth}
-    kind = type(keyed)
-    held = {n: x for n, x in vars(keyed).items() if not isinstance(getattr(kind, n, None), cached_property)}
-    return {_name(kind): {n: _plain(x, (*around, keyed)) for n, x in held.items()}}
+def _key(keyed: Keyed, allows: Callable[[type], bool]) -> str | None:
+    try:
+        return json.dumps(_Data(allows).of_keyed(keyed, ()), sort_keys=True, separators=(",", ":"))
+    except TypeError:
+        return None
 
 
-def _plain(value: object, around: tuple[Keyed, ...]) -> Any:
-    """Return a value as JSON data. Raise TypeError if the data would not contain all of it."""
-    record: Any
-    match value:
-        case Enum():
-            record = {_name(type(value)): value.name}
-        case None | bool() | int() | float() | str():
-            record = value
-        case tuple() | list() | range():
-            record = [_plain(x, around) for x in value]
-        case dict() if all(type(name) is str for name in value):
-            record = {name: _plain(x, around) for name, x in value.items()}
-        case Design():
-            record = {"design": {n: x for n, x in value.record().items() if n not in _NAMES}}
-        case Keyed():
-            record = _of_keyed(value, around)
-        case _ if is_dataclass(value) and not isinstance(value, type):
-            record = {_name(type(value)): {f.name: _plain(getattr(value, f.name), around) for f in fields(value)}}
-        case _:
-            raise TypeError(f"{value!r} is no plain data")
-    return record
+@dataclass(frozen=True)
+class _Data:
+    """Objects as JSON data, of classes that are allowed."""
 
+    allows: Callable[[type], bool]
 
-def _name(kind: type) -> str:
-    return f"{kind.__module__}.{kind.__qualname__}"
+    def of_keyed(self, keyed: Keyed, around: tuple[Keyed, ...]) -> Any:
+        """Return ``keyed`` as data. ``around`` are the objects that hold it, the outermost first."""
+        for depth, outer in enumerate(around):
+            if outer is keyed:
+                return {"around": depth}
+        kind = type(keyed)
+        held = {n: x for n, x in vars(keyed).items() if not isinstance(getattr(kind, n, None), cached_property)}
+        return {self._name(kind): {n: self._plain(x, (*around, keyed)) for n, x in held.items()}}
+
+    def _plain(self, value: object, around: tuple[Keyed, ...]) -> Any:
+        """Return a value as JSON data. Raise TypeError if the data would not contain all of it."""
+        record: Any
+        match value:
+            case Enum():
+                record = {self._name(type(value)): value.name}
+            case None | bool() | int() | float() | str():
+                record = value
+            case tuple() | list() | range():
+                record = [self._plain(x, around) for x in value]
+            case dict() if all(type(name) is str for name in value):
+                record = {name: self._plain(x, around) for name, x in value.items()}
+            case Design():
+                record = {"design": {n: x for n, x in value.record().items() if n not in _NAMES}}
+                record["step"] = self._name(type(value.step))
+                record["content"] = value.step.content
+            case Keyed():
+                record = self.of_keyed(value, around)
+            case _ if is_dataclass(value) and not isinstance(value, type):
+                held = {f.name: self._plain(getattr(value, f.name), around) for f in fields(value)}
+                record = {self._name(type(value)): held}
+            case _:
+                raise TypeError(f"{value!r} is no plain data")
+        return record
+
+    def _name(self, kind: type) -> str:
+        if not self.allows(kind):
+            raise TypeError(f"{kind} is not known by its name")
+        return f"{kind.__module__}.{kind.__qualname__}"

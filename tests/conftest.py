@@ -3,10 +3,12 @@
 import os
 import signal
 import tempfile
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from support.tiers import LONG, left_to_the_middle_tier, left_to_the_slow_tier
 
 # The same examples on every run and machine; a solver call has no natural deadline.
 settings.register_profile("mmaproof", derandomize=True, deadline=None)
@@ -22,11 +24,6 @@ if "PYTEST_XDIST_WORKER" not in os.environ:
 # A shell that starts the tests in the background has Ctrl-C ignored, which every process below would inherit.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-
-LONG = frozenset(
-    x for x in (Path(__file__).parent / "long.txt").read_text(encoding="utf-8").splitlines() if not x.startswith("#")
-)
-"""The ids of tests that take too long for a merge."""
 
 TIERS = {"middle": "--all", "slow": "--slow"}
 """The markers of tests that run only when asked for, and the option that asks. ``--slow`` asks for both."""
@@ -46,11 +43,26 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
     return [f"tests marked {tier} are left out: run with {how}" for tier, how in left_out(config).items()]
 
 
+def _tier_of(item: pytest.Item) -> str | None:
+    return next((x for x in ("slow", "middle") if item.get_closest_marker(x)), None)
+
+
+def _move(items: list[pytest.Item], tier: str | None, later: str, choose: Callable[[Iterable[str]], set[str]]) -> None:
+    """Mark the tests of a tier that ``choose`` returns as tests of a later one."""
+    of_tier = [x for x in items if _tier_of(x) == tier]
+    chosen = choose(x.nodeid for x in of_tier)
+    for item in of_tier:
+        if item.nodeid in chosen:
+            item.add_marker(getattr(pytest.mark, later))
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave tests out instead of skipping them: thousands of skipped ones take longer than many that run."""
     for item in items:
         if item.nodeid in LONG:
             item.add_marker(pytest.mark.slow)
+    _move(items, None, "middle", left_to_the_middle_tier)
+    _move(items, "middle", "slow", left_to_the_slow_tier)
     tiers = left_out(config)
     out = [any(x.get_closest_marker(tier) for tier in tiers) for x in items]
     config.hook.pytest_deselected(items=[x for x, is_out in zip(items, out, strict=True) if is_out])

@@ -65,14 +65,9 @@ def measured_quantile(
     plan: Design | Plan, k: int, p: float, distribution: str, confidence: float, samples: int, seed: int
 ) -> Quantile:
     """Return the quantile of errors of random operands. Raises InputError for numbers out of range."""
-    if not all(isinstance(x, int | float) and 0 < x < 1 for x in (p, confidence)):
-        raise InputError(f"p = {p!r} and confidence = {confidence!r}: numbers between 0 and 1 are needed")
+    require_measurable(p, distribution, confidence, samples)
     if not isinstance(seed, int) or seed < 0:
         raise InputError(f"seed = {seed!r}: an integer from 0 on is needed")
-    if not isinstance(distribution, str):
-        raise InputError(f"distribution = {distribution!r}: the name of one is needed, such as 'normal'")
-    if not isinstance(samples, int) or not 1 <= samples <= MOST_SAMPLES:
-        raise InputError(f"samples = {samples!r}: 1 to {MOST_SAMPLES} are allowed")
     errors = np.sort(relative_errors(plan, k, distribution, samples, seed))
     low, high = ranks(samples, p, confidence)
     at = min(max(int(np.ceil(p * samples)), 1), samples)
@@ -86,6 +81,17 @@ def measured_quantile(
         int(np.isinf(errors).sum()),
         distribution,
     )
+
+
+def require_measurable(p: float, distribution: str, confidence: float, samples: int) -> None:
+    """Raise InputError for a quantile that cannot be measured: numbers out of range, or an unknown distribution."""
+    if not all(isinstance(x, int | float) and 0 < x < 1 for x in (p, confidence)):
+        raise InputError(f"p = {p!r} and confidence = {confidence!r}: numbers between 0 and 1 are needed")
+    if not isinstance(distribution, str):
+        raise InputError(f"distribution = {distribution!r}: the name of one is needed, such as 'normal'")
+    if not isinstance(samples, int) or not 1 <= samples <= MOST_SAMPLES:
+        raise InputError(f"samples = {samples!r}: 1 to {MOST_SAMPLES} are allowed")
+    find_distribution(distribution)
 
 
 def relative_errors(plan: Design | Plan, k: int, distribution: str, samples: int, seed: int) -> Floats:

@@ -71,6 +71,9 @@ class Tolerance:
     solving: Solving | None = None
     limits: Limits = LIMITS
 
+    def __repr__(self) -> str:
+        return f"<tolerance of {', '.join([self.plan.name, f'k = {self.k}', *map(str, self.where)])}>"
+
     @cached_property
     def proof(self) -> LossProof:
         """Whether the loss of one step is proved, and by what; a solver is asked the first time."""

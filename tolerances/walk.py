@@ -27,6 +27,7 @@ from mmaproof.designs.plans.schedule import (
     Call,
     Convert,
     Factor,
+    Flush,
     Multiply,
     MultiplyAdd,
     Operand,
@@ -143,7 +144,7 @@ def _exactly(operation: Operation, values: Sequence[Sized], given: Given) -> Siz
         case MultiplyAdd(x=x, factor=factor, y=y, fmt=fmt):
             times = _constant(factor, fmt)
             found = values[x][0] * times + values[y][0], values[x][1] * abs(times) + values[y][1]
-        case Convert(x=x):
+        case Convert(x=x) | Flush(x=x):
             found = values[x]
         case _:
             assert_never(operation)
@@ -171,6 +172,8 @@ def _perform(
             found = _rounded(total, fmt, Rounding.RNE, _cuts(fmt))
         case Convert(x=x, fmt=fmt, rounding=rounding):
             found = held[x] if held[x].zero else _rounded(held[x], fmt, rounding, whole=whole)
+        case Flush(x=x, fmt=fmt):  # what becomes a zero is below the smallest normal number
+            found = held[x] if held[x].zero else replace(held[x], error=held[x].error + 2.0**fmt.e_min)
         case _:
             assert_never(operation)
     return found
@@ -251,7 +254,7 @@ def outside(schedule: Schedule) -> Iterator[tuple[str, Format, Format, Rounding]
     seen = set()
     for operation in schedule.operations:
         match operation:
-            case Operand() | Zero() | Call() | MultiplyAdd():
+            case Operand() | Zero() | Call() | MultiplyAdd() | Flush():
                 continue
             case Add(fmt=fmt, rounding=rounding):
                 found = ("addition", fmt, fmt, rounding)

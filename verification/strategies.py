@@ -35,7 +35,7 @@ from mmaproof.verification.netlists import by_nets, netlist_and_model
 from mmaproof.verification.search import Budget, SearchResult, search
 from mmaproof.verification.simplify import simplest
 from mmaproof.verification.stages import by_stages, lemma_verdict
-from mmaproof.verification.stored import store_witness, stored_witness
+from mmaproof.verification.stored import store_proof, store_witness, stored_proof, stored_witness
 
 AT_ONCE = 1.0
 """Seconds for which a question about several runs is asked in one piece before it is taken apart."""
@@ -145,6 +145,25 @@ def witness_store(case: Case) -> QuestionVerdict | None:
     witness, origin = found
     return QuestionVerdict(
         Status.REFUTED, case.seconds, witness=witness, question=case.question, origin=f"the store: {origin}"
+    )
+
+
+def proof_store(case: Case) -> QuestionVerdict | None:
+    """Return the verdict of a stored proof."""
+    found = stored_proof(case.means.solving, case.question)
+    if found is None:
+        return None
+    seconds, solver = case.seconds, found.solver
+    lemmas = [LemmaVerdict(Status.PROVED, 0.0, solver=solver, name=name, stage=stage) for name, stage in found.lemmas]
+    count = f", {len(lemmas)} lemmas" if lemmas else ""
+    return QuestionVerdict(
+        Status.PROVED,
+        seconds,
+        solver=solver,
+        stored=found.seconds,
+        question=case.question,
+        origin=f"{solver} (stored; {found.seconds:.2f} s then){count}",
+        lemmas=tuple(lemmas),
     )
 
 
@@ -320,6 +339,7 @@ Strategy = Callable[[Case], QuestionVerdict | None]
 STRATEGIES: tuple[Strategy, ...] = (
     identical_arithmetic,
     witness_store,
+    proof_store,
     random_search,
     extremes,
     alignment,
@@ -336,7 +356,9 @@ STRATEGIES: tuple[Strategy, ...] = (
 
 def first_verdict(case: Case) -> QuestionVerdict:
     """Return the verdict of the first strategy that has one. The last one always has."""
-    return next(verdict for strategy in STRATEGIES if (verdict := strategy(case)) is not None)
+    found = next(verdict for strategy in STRATEGIES if (verdict := strategy(case)) is not None)
+    store_proof(case.means.solving.store, found)
+    return found
 
 
 def _compared(question: Question) -> tuple[Design, Design] | None:

@@ -9,7 +9,7 @@ from typing import assert_never
 
 from mmaproof.designs.errors import DesignError
 from mmaproof.designs.formats import Format
-from mmaproof.designs.plans.schedule import Add, Call, Convert, Multiply, MultiplyAdd, Operand, Schedule, Zero
+from mmaproof.designs.plans.schedule import Add, Call, Convert, Flush, Multiply, MultiplyAdd, Operand, Schedule, Zero
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ def weights_of(schedule: Schedule, factors: Sequence[Fraction] = ()) -> Weights:
                 made = found[x].times(times)
             case MultiplyAdd(x=x, factor=factor, y=y, fmt=fmt):
                 made = found[x].times(constant(fmt, factor)).plus(found[y])
-            case Convert(x=x):
+            case Convert(x=x) | Flush(x=x):
                 made = found[x]
             case _:
                 assert_never(operation)

@@ -21,6 +21,7 @@ from mmaproof.designs.plans.schedule import (
     Call,
     Convert,
     Factor,
+    Flush,
     Multiply,
     MultiplyAdd,
     Operand,
@@ -93,7 +94,7 @@ def perform(
 
 def _outside(
     arithmetic: Arithmetic[D, T],
-    operation: Add | Multiply | MultiplyAdd | Convert,
+    operation: Add | Multiply | MultiplyAdd | Convert | Flush,
     label: str,
     values: Sequence[Number[D]],
     factors: Sequence[Number[D]],
@@ -111,6 +112,8 @@ def _outside(
             return arithmetic.call(label, find_design(FUSED[fmt.name]), [values[x]], [constant], values[y])
         case Convert(x=x, fmt=fmt, rounding=rounding):
             return arithmetic.convert(label, values[x], fmt, rounding)
+        case Flush(x=x):
+            return arithmetic.flush(label, values[x])
         case _:
             assert_never(operation)
 

@@ -80,7 +80,7 @@ def check(
     from mmaproof.cli.gemm.check_slices import check_slices_of_units, is_of_units
     from mmaproof.cli.gemm.planned import find_plan, is_plan, require_no_unit
     from mmaproof.designs.catalogue import find_design
-    from mmaproof.designs.errors import InputError
+    from mmaproof.designs.errors import InputError, did_you_mean
     from mmaproof.properties.preconditions import parse_precondition
     from mmaproof.verification.gemm.check import QUESTIONS, check_algorithm
     from mmaproof.verification.gemm.plan_questions import PLAN_QUESTIONS
@@ -93,6 +93,9 @@ def check(
             for name, what in questions.items():
                 say_wrapped(what, f"{name:<16}  ")
         return EXIT_HOLDS
+    if question not in questions:
+        known = list(questions)
+        raise InputError(f"unknown question {question!r}: one of {', '.join(known)}{did_you_mean(question, known)}")
     meant = [parse_precondition(w) for w in where or ()]
     if question in PLAN_QUESTIONS:
         return check_plan_question(question, names or [], unit, k, meant, below, options, explained, json)

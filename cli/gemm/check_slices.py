@@ -20,8 +20,10 @@ CATALOGUE = "catalogue"
 
 
 def is_of_units(names: Sequence[str]) -> bool:
-    """Return whether names are units, which have a slash, or all of the catalogue."""
-    return bool(names) and all("/" in x or x == CATALOGUE for x in names)
+    """Return whether names are those of units, or of all of the catalogue."""
+    from mmaproof.designs.design import is_unit_name
+
+    return bool(names) and all(is_unit_name(x) or x == CATALOGUE for x in names)
 
 
 def check_slices_of_units(names: Sequence[str], options: SolvingOptions, explained: bool, json: bool) -> int:

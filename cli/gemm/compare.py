@@ -22,6 +22,7 @@ from mmaproof.cli.output import (
     print_json,
     progress,
     say,
+    say_asked,
     solver_record,
 )
 from mmaproof.cli.version import tool_version
@@ -212,7 +213,7 @@ def print_comparison(done: ErrorComparison, explain: bool = False) -> None:
     own = "" if unit == other else f" on {unit.name}"
     say(f"{done.verdict}: the error of {first.name}{own} against that of {second.name} on {other.name}{factor}")
     asked = [f"k = {question.k}", *(f"where {p}" for p in question.where)]
-    say(f"  asked for {', '.join(asked)}; answered by {answer.origin}, {answer.seconds:.2f} s in all")
+    say_asked(asked, answer.origin, answer.seconds)
     if answer.reason is not None:
         say(f"  reason: {answer.reason}")
     if done.verdict == "vacuous":

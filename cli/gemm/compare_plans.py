@@ -16,6 +16,7 @@ from mmaproof.cli.output import (
     print_json,
     progress,
     say,
+    say_asked,
     say_wrapped,
     solver_record,
 )
@@ -118,7 +119,7 @@ def print_comparison(done: PlanComparison, explain: bool) -> None:
     say(f"{done.verdict}: {first.name}")
     say(f"  and {second.name}")
     asked = [f"k = {question.k}", *(f"where {p}" for p in question.where)]
-    say(f"  asked for {', '.join(asked)}; answered by {answer.origin}, {answer.seconds:.2f} s in all")
+    say_asked(asked, answer.origin, answer.seconds)
     print_lemmas(answer.lemmas, "", whole=explain)
     if answer.reason is not None:
         say(f"  reason: {answer.reason}")

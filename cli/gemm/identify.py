@@ -271,7 +271,7 @@ def _print_nearest(finding: Finding, outcome: Outcome) -> None:
     if finding.flushes:
         say_wrapped(
             "in every output that differs the plan returns a subnormal number, and the target a zero of that sign: it "
-            "flushes results, and no plan does that outside a unit",
+            "flushes results after their conversion, and no plan does that",
             "    ",
         )
 

@@ -10,7 +10,9 @@ if TYPE_CHECKING:
 
 def is_plan(text: str) -> bool:
     """Return whether a text spells a plan: settings, a unit, a preset or a file. An algorithm has none of these."""
-    return "|" in text or "/" in text or text.strip().endswith(".toml")
+    from mmaproof.designs.design import is_unit_name
+
+    return "|" in text or is_unit_name(text) or text.strip().endswith(".toml")
 
 
 def find_plan(text: str, unit: str | None) -> Plan:
@@ -31,10 +33,12 @@ def find_plan(text: str, unit: str | None) -> Plan:
 
 
 def require_unit(text: str, unit: str | None) -> str:
-    """Return the unit of an algorithm. Raises InputError where none is given."""
+    """Return the unit of an algorithm. Raises InputError where none is given, or where there is no such algorithm."""
+    from mmaproof.algorithms.catalogue import find_algorithm
     from mmaproof.designs.errors import InputError
 
     if unit is None:
+        find_algorithm(text)  # an unknown name is the nearer mistake
         raise InputError(f"{text} is an algorithm, and the unit that it calls is missing: --unit DESIGN")
     return unit
 

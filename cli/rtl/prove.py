@@ -36,6 +36,7 @@ from mmaproof.cli.output import (
     progress,
     results,
     say,
+    say_asked,
     say_wrapped,
     solver_record,
 )
@@ -265,7 +266,7 @@ def print_proof(proof: Proof, picture: bool, explained: bool) -> None:
     step = "" if design.k == proof.meant.k else "one step of "
     say(f"{WORDS[answer.verdict]}: {unit.design.name} and {step}{design.name}")
     asked = [f"k = {question.k}", *(f"where {p}" for p in question.where)]
-    say(f"  asked for {', '.join(asked)}; answered by {answer.origin}, {answer.seconds:.2f} s in all")
+    say_asked(asked, answer.origin, answer.seconds)
     latency = f", latency {report.latency}" if report.registers and report.latency else ""
     say(f"  {report.cells} cells, {report.registers} register bits{latency}")
     for text in report.assumptions:

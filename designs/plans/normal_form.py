@@ -26,7 +26,7 @@ from mmaproof.designs.arithmetic import Arithmetic
 from mmaproof.designs.conversions import Rounding
 from mmaproof.designs.design import Design
 from mmaproof.designs.formats import Format
-from mmaproof.designs.plans.schedule import Add, Call, Convert, Multiply, MultiplyAdd, Operand, Schedule, Zero
+from mmaproof.designs.plans.schedule import Add, Call, Convert, Flush, Multiply, MultiplyAdd, Operand, Schedule, Zero
 from mmaproof.designs.signature import Signature
 from mmaproof.designs.steps import Guarantee
 
@@ -87,6 +87,8 @@ class Numbering:
                     number = self._number(("fused", found[x], factor, found[y], fmt.name))
                 case Convert(x=x, fmt=fmt, rounding=rounding):
                     number = self._number(("convert", found[x], fmt.name, rounding))
+                case Flush(x=x, fmt=fmt):
+                    number = self._number(("flush", found[x], fmt.name))
                 case _:
                     assert_never(operation)
             found.append(number)

@@ -25,6 +25,7 @@ from mmaproof.designs.plans.schedule import (
     Builder,
     Call,
     Factor,
+    Flush,
     Multiply,
     MultiplyAdd,
     Operand,
@@ -102,6 +103,8 @@ class Epilogue:
     out: Format | None = None
     """the format of d; None: that of the sum"""
     rounding: Rounding = Rounding.RNE
+    flushes: bool = False
+    """whether a subnormal number is converted to ``out`` as a zero of its sign"""
 
 
 @dataclass(frozen=True)
@@ -127,6 +130,9 @@ class Plan:
         for problem in self._misfits():
             raise DesignError(f"{self.unit.name}: {problem}")
 
+    def __repr__(self) -> str:
+        return f"<{self.name}>"
+
     def _misfits(self) -> Sequence[str]:
         found: list[str] = []
         unit, epilogue = self.unit, self.epilogue
@@ -151,6 +157,8 @@ class Plan:
             found.append("c and d are floating-point numbers, as the unit's are")
         if epilogue.c is JoinsC.FIRST and epilogue.alpha != ONE:
             found.append("alpha multiplies the sum, and c is a part of it: c=last or c=none is needed with alpha")
+        if epilogue.flushes and epilogue.out is None:
+            found.append("subnormal sums are flushed where they are converted: out=FORMAT:ROUNDING:flush")
         if epilogue.c is JoinsC.NONE and (epilogue.beta != ONE or epilogue.c_format):
             found.append("beta and a format of c have no effect where c is not read")
         return found
@@ -375,6 +383,8 @@ class _Maker:
             total = builder.add(Multiply(builder.convert(total, fmt), fmt.encode(epilogue.alpha), fmt))
         last = total
         if epilogue.out is not None:
+            if epilogue.flushes:
+                total = builder.add(Flush(total, builder.format_of(total)))
             last = builder.convert(total, epilogue.out, epilogue.rounding)
         if last != len(builder.operations) - 1:
             raise AssertionError("the last operation of a schedule makes d")

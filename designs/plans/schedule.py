@@ -103,7 +103,15 @@ class Convert:
     rounding: Rounding = Rounding.RNE
 
 
-Operation = Operand | Zero | Call | Add | Multiply | MultiplyAdd | Convert
+@dataclass(frozen=True, slots=True)
+class Flush:
+    """A number of ``fmt``, a zero of its sign in the place of a subnormal one."""
+
+    x: int
+    fmt: Format
+
+
+Operation = Operand | Zero | Call | Add | Multiply | MultiplyAdd | Convert | Flush
 
 FUSED = {"fp32": "cpu/vfmadd231ps", "fp64": "cpu/vfmadd231pd"}
 """The designs that compute fused multiply-adds outside a unit, by format."""
@@ -118,7 +126,7 @@ def arguments(operation: Operation) -> tuple[int, ...]:
             return (c,)
         case Add(x=x, y=y) | MultiplyAdd(x=x, y=y):
             return (x, y)
-        case Multiply(x=x) | Convert(x=x):
+        case Multiply(x=x) | Convert(x=x) | Flush(x=x):
             return (x,)
         case _:
             assert_never(operation)
@@ -168,6 +176,8 @@ def described(operation: Operation) -> str:
             text = f"v{x} * {fmt.hex(factor)} + v{y} ({fmt.name}, rounded once)"
         case Convert(x=x, fmt=fmt, rounding=rounding):
             text = f"v{x} to {fmt.name} ({rounding})"
+        case Flush(x=x, fmt=fmt):
+            text = f"v{x}, a zero where it is subnormal ({fmt.name})"
         case _:
             assert_never(operation)
     return text

@@ -27,6 +27,8 @@ MOST_DIGITS = 40
 """Characters of a constant."""
 OPERANDS = "operand"
 """How factors that are operands are spelled."""
+FLUSH = "flush"
+"""How an epilogue that flushes subnormal sums is spelled."""
 SHORT_DIGITS = 10
 """Characters of a constant that is spelled as a number."""
 
@@ -109,7 +111,12 @@ KEYS: dict[str, Key] = {
     ),
     "alpha": Key("factor of the sum", _CONSTANT, "1", "BLAS; CUTLASS, LinearCombination"),
     "beta": Key("factor of c", _CONSTANT, "1", "BLAS; CUTLASS, LinearCombination"),
-    "out": Key("format of the result", "FORMAT[:ROUNDING]", "that of the sum", "CUTLASS, NumericConverter"),
+    "out": Key(
+        "format of the result; with flush, a subnormal sum is converted as a zero of its sign",
+        f"FORMAT[:ROUNDING[:{FLUSH}]]",
+        "that of the sum",
+        "CUTLASS, NumericConverter; Intel SDM, VCVTNEPS2BF16: flush",
+    ),
 }
 """The keys of plans by name."""
 
@@ -218,9 +225,7 @@ def _composed(unit: Design, settings: Iterable[tuple[str, str]]) -> Plan:
                 case "c":
                     epilogue |= _joins(value)
                 case "out":
-                    name, _, rounding = value.partition(":")
-                    epilogue["out"] = find_format(name)
-                    epilogue["rounding"] = _rounding(rounding)
+                    epilogue |= _converted(value)
                 case _:
                     levels.append(_level(key, value, sums))
         except InputError as error:
@@ -228,6 +233,15 @@ def _composed(unit: Design, settings: Iterable[tuple[str, str]]) -> Plan:
         except ValueError:
             raise InputError(f"{key}={value} is not allowed: {KEYS[key].values}") from None
     return Plan(unit, levels=tuple(levels), epilogue=Epilogue(**epilogue), **fields)
+
+
+def _converted(value: str) -> dict[str, Any]:
+    """Return what ``out`` sets; ValueError where its value spells nothing."""
+    name, *others = value.split(":")
+    rounding, *flush = others or [""]
+    if flush not in ([], [FLUSH]):
+        raise ValueError(value)
+    return {"out": find_format(name), "rounding": _rounding(rounding), "flushes": bool(flush)}
 
 
 def _level(key: str, value: str, sums: Format) -> Level:
@@ -360,8 +374,10 @@ def settings_of(plan: Plan) -> list[tuple[str, str]]:
         found.append(("c", f"{epilogue.c}{fmt}"))
     found += [(n, _spelled_constant(x)) for n, x in (("alpha", epilogue.alpha), ("beta", epilogue.beta)) if x != ONE]
     if epilogue.out is not None:
-        rounding = "" if epilogue.rounding is Rounding.RNE else f":{epilogue.rounding}"
-        found.append(("out", f"{epilogue.out.name}{rounding}"))
+        texts = [epilogue.out.name, str(epilogue.rounding), FLUSH]
+        if not epilogue.flushes:
+            del texts[1 if epilogue.rounding is Rounding.RNE else 2 :]
+        found.append(("out", ":".join(texts)))
     return found
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 
 from mmaproof.designs.catalogue import load_catalogue
 from mmaproof.designs.design import Design
+from mmaproof.designs.errors import DesignError
 from mmaproof.designs.parameters import DEFINITIONS, format_parameter
 from mmaproof.generators.identify.behaviour import Behaviour
 from mmaproof.generators.identify.evidence import Evidence
@@ -59,7 +62,22 @@ def neighbour(outcome: Identification) -> Neighbour | None:
     fewest = min(len(changes) for changes, _, _ in found)
     near = [x for x in found if len(x[0]) == fewest]
     changes, design, here = max(near, key=lambda x: evidence.score(x[2]))
+    if not changes and not evidence.fits(here):
+        changes = _fewest_changes(evidence, here, behaviour)
     return Neighbour(design, changes, disagreements(evidence, here))
+
+
+def _fewest_changes(evidence: Evidence, here: Behaviour, behaviour: Behaviour) -> dict[str, str]:
+    """Return parameters of ``behaviour`` that are to be set in ``here``: one or two if these agree with every row.
+
+    Each value may fit as well as another by itself, and the values of a design not together.
+    """
+    names = [x for x in DEFINITIONS if x != "nan_code" and here[x] != behaviour[x]]
+    for some in (*combinations(names, 1), *combinations(names, 2)):
+        with suppress(DesignError):
+            if evidence.fits(here.change(**{x: behaviour[x] for x in some})):
+                return {x: format_parameter(x, behaviour[x]) for x in some}
+    return {x: format_parameter(x, behaviour[x]) for x in names}
 
 
 def disagreements(evidence: Evidence, behaviour: Behaviour) -> dict[str, Disagreement]:

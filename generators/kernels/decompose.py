@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import TypeAlias
 
@@ -25,18 +25,36 @@ class Part:
 
     ks: tuple[int, ...]
 
+    @property
+    def length(self) -> int:
+        """How many they are."""
+        return len(self.ks)
+
 
 @dataclass(frozen=True, eq=False)
 class Plus:
-    """The sum of two sums. The first one has the spine of the tree."""
+    """The sum of two sums. The first one has the spine of the tree. Where each term is added by itself it is deep."""
 
     first: Expression
     second: Expression
+    length: int = field(init=False)
+    """how many elements of k it has"""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "length", self.first.length + self.second.length)
 
     @cached_property
     def ks(self) -> tuple[int, ...]:
         """All elements of k, in rising order."""
-        return tuple(sorted((*self.first.ks, *self.second.ks)))
+        found: list[int] = []
+        waiting: list[Expression] = [self]
+        while waiting:
+            match waiting.pop():
+                case Part(ks=ks):
+                    found += ks
+                case Plus(first=first, second=second):
+                    waiting += (first, second)
+        return tuple(sorted(found))
 
 
 Expression: TypeAlias = Part | Plus
@@ -204,8 +222,7 @@ def _may_be_equal_parts(items: Sequence[Expression]) -> bool:
     first, *others, last = items
     if isinstance(first, Part):
         return True
-    length = len(first.ks)
-    return all(len(x.ks) == length for x in others) and len(last.ks) <= length
+    return all(x.length == first.length for x in others) and last.length <= first.length
 
 
 def _order(ranks: list[int]) -> Order:

@@ -147,9 +147,21 @@ def with_formats(plan: Plan, product: Product) -> Iterator[Plan]:
             continue
         if found != plan:
             yield found
+        if _may_flush(found):
+            yield replace(found, epilogue=replace(found.epilogue, out=product.d, flushes=True))
         if found.epilogue.out is not None:
             for rounding in (Rounding.RZ, Rounding.RNA):
                 yield replace(found, epilogue=replace(found.epilogue, rounding=rounding))
+
+
+def _may_flush(plan: Plan) -> bool:
+    """Return whether it can make a difference that subnormal sums are flushed before they are converted.
+
+    A unit that flushes its results returns none, and no sum of two numbers of fp32 is subnormal in fp64.
+    """
+    if plan.levels:
+        return plan.sum_format.bits <= FORMATS["fp32"].bits or plan.unit.d_format is plan.sum_format
+    return not plan.unit.step.subnormals.of_results
 
 
 def _formats_of(level: PartSum, unit: Design, d: Format) -> Iterator[PartSum]:

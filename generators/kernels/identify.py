@@ -188,12 +188,13 @@ class KernelSearch:
         within a tile come last.
         """
         trial = Trial(self.product)
-        for stage in (self._candidates(finding), self._other_formats(trial), self._reordered(finding)):
+        stages = (self._candidates(finding), self._other_formats(trial), self._reordered(finding))
+        for number, stage in enumerate(stages):
             done = False
             while not (done or trial.agreeing):
                 done = self._compare(finding, stage, trial)
                 self._refute(finding, trial)
-            if trial.agreeing or self._flushes(finding, trial):
+            if trial.agreeing or (number and self._flushes(finding, trial)):  # other formats flush some sums, too
                 break
         if not trial.agreeing:
             self._missed(finding, trial)

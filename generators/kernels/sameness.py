@@ -9,7 +9,7 @@ from mmaproof.designs.arithmetic import Arithmetic
 from mmaproof.designs.conversions import Rounding
 from mmaproof.designs.design import Design
 from mmaproof.designs.formats import Format
-from mmaproof.designs.plans import Add, Call, Convert, Multiply, MultiplyAdd, Operand, Plan, Schedule, Zero
+from mmaproof.designs.plans import Add, Call, Convert, Flush, Multiply, MultiplyAdd, Operand, Plan, Schedule, Zero
 from mmaproof.generators.kernels.schedule_tree import filled_length
 
 _ZERO = "+0"
@@ -62,6 +62,8 @@ class Forms:
                     form = self._number(("multiply-add", found[x], factor, found[y], fmt.name))
                 case Convert(x=x, fmt=fmt, rounding=rounding):
                     form = self._convert(found[x], schedule.operations[x].fmt, fmt, rounding)
+                case Flush(x=x, fmt=fmt):
+                    form = self._number(("flush", found[x], fmt.name))
                 case _:
                     assert_never(operation)
             found.append(form)

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import assert_never
 
 from mmaproof.designs.design import Design
-from mmaproof.designs.plans import Add, Call, Convert, Multiply, MultiplyAdd, Operand, Plan, Schedule, Zero
+from mmaproof.designs.plans import Add, Call, Convert, Flush, Multiply, MultiplyAdd, Operand, Plan, Schedule, Zero
 from mmaproof.generators.kernels.masks import NotMasked
 from mmaproof.generators.kernels.tree import Tree, add, chain, least, renumbered, restricted
 from mmaproof.generators.kernels.unit_tree import instruction_trees
@@ -47,7 +47,7 @@ def tree_of_schedule(schedule: Schedule) -> Tree:
             case Add(x=x, y=y) | MultiplyAdd(x=x, y=y):
                 both = [tree for tree in (trees[x], trees[y]) if tree is not None]
                 trees.append(add(both) if both else None)
-            case Multiply(x=x) | Convert(x=x):
+            case Multiply(x=x) | Convert(x=x) | Flush(x=x):
                 trees.append(trees[x])
             case _:
                 assert_never(operation)

@@ -12,13 +12,12 @@ import os
 import stat
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import InputError
-from mmaproof.designs.files import cache_folder, write_atomically
+from mmaproof.designs.files import cache_folder, digest_of_sources, write_atomically
 from mmaproof.designs.parameters import complete_settings, format_parameter
 from mmaproof.smt.backends import note_once
 from mmaproof.smt.native.compiler import processor
@@ -54,7 +53,7 @@ def identity(design: Design, **what: Any) -> str:
         "settings": {n: format_parameter(n, v) for n, v in settings.items()},
         "content": design.step.content,
         "cpu": list(_processor_key()),
-        "sources": _digest_of_sources(),
+        "sources": digest_of_sources(*_ROOTS),
         **what,
     }
     return json.dumps(record, sort_keys=True)
@@ -154,13 +153,3 @@ def _make_room(place: Path) -> None:
 def _processor_key() -> tuple[str, ...]:
     cpu = processor()
     return cpu.triple, cpu.name, cpu.features, cpu.llvmlite
-
-
-@cache
-def _digest_of_sources() -> str:
-    root, digest = Path(__file__).resolve().parents[2], hashlib.sha256()
-    for part in _ROOTS:
-        for file in sorted((root / part).rglob("*.py")):
-            digest.update(str(file.relative_to(root)).encode())
-            digest.update(file.read_bytes())
-    return digest.hexdigest()

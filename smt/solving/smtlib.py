@@ -29,11 +29,18 @@ def to_smtlib(query: Query, *, comments: Sequence[str] = ()) -> str:
     backslash, unprintable ones) or reserves for solvers (``@`` or ``.`` at the beginning) are percent-encoded. So is
     the percent sign.
     """
+    lines = [f"; {line}" for comment in comments for line in comment.splitlines()]
+    lines += ["(set-logic QF_BV)", *asserted(query), "(check-sat)"]
+    if query.symbols:
+        lines.append(f"(get-value ({' '.join(map(quoted, query.symbols))}))")
+    return "\n".join(lines) + "\n"
+
+
+def asserted(query: Query) -> list[str]:
+    """Return the commands that declare the symbols and assert the query, one for each line of a script."""
     uses = Counter(position for node in query.nodes for position in node.operands)
     prefix = _unused_prefix(query)
-    lines = [f"; {line}" for comment in comments for line in comment.splitlines()]
-    lines.append("(set-logic QF_BV)")
-    lines += [f"(declare-const {quoted(name)} {sort_text(width)})" for name, width in query.symbols.items()]
+    lines = [f"(declare-const {quoted(name)} {sort_text(width)})" for name, width in query.symbols.items()]
     terms: list[str] = []
     for position, node in enumerate(query.nodes):
         term = term_text(node, terms)
@@ -42,10 +49,7 @@ def to_smtlib(query: Query, *, comments: Sequence[str] = ()) -> str:
             lines.append(f"(define-fun {prefix}{position} () {sort_text(node.width)} {term})")
             term = f"{prefix}{position}"
         terms.append(term)
-    lines += [f"(assert {terms[-1]})", "(check-sat)"]
-    if query.symbols:
-        lines.append(f"(get-value ({' '.join(map(quoted, query.symbols))}))")
-    return "\n".join(lines) + "\n"
+    return [*lines, f"(assert {terms[-1]})"]
 
 
 def term_text(node: Node, terms: Sequence[str]) -> str:

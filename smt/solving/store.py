@@ -2,9 +2,10 @@
 
 The table ``answers`` holds what one version of one solver said about one query, and the seconds that it took. That is
 sat with the values of all symbols, or unsat, but never unknown. An unsat of a checked proof has its certificate: the
-SHA-256 of the clauses and the proof. The table ``witnesses`` holds operands that refute a
-whole question. Values that satisfy a query are used only after the query was evaluated on them. Operands are checked by
-the caller. A stored unsat counts without a further check, like the reply of the solver itself.
+SHA-256 of the clauses and the proof. The table ``witnesses`` holds operands that refute a whole question. The table
+``proofs`` holds which whole questions these sources of mmaproof proved with which solver. Values that satisfy a query
+are used only after the query was evaluated on them. Operands are checked by the caller. A stored unsat and a stored
+proof count without a further check, like the reply of the solver itself.
 
 Each write is a transaction of its own, so a process that is killed loses only what it was writing.
 """
@@ -26,18 +27,25 @@ from mmaproof.smt.solving.protocol import Message, decode, encode
 from mmaproof.smt.solving.query import Query
 from mmaproof.smt.solving.verdict import Outcome, Reply, SolverIdentity
 
-SCHEMA: Final = 2
+SCHEMA: Final = 3
 """The version of the tables, ``PRAGMA user_version``."""
 _APPLICATION: Final = 0x6D6D6170
 """``PRAGMA application_id``, which distinguishes this database from others."""
 _BUSY_SECONDS: Final = 5.0
+_PROOFS: Final = (
+    "CREATE TABLE proofs (question TEXT, sources TEXT, solver TEXT, version TEXT, lemmas TEXT NOT NULL, "
+    "seconds REAL NOT NULL, PRIMARY KEY (question, sources, solver, version)) WITHOUT ROWID"
+)
 _TABLES: Final = (
     "CREATE TABLE answers (query TEXT, solver TEXT, version TEXT, outcome TEXT CHECK (outcome IN ('sat', 'unsat')), "
     "model TEXT, seconds REAL NOT NULL, certificate TEXT, PRIMARY KEY (query, solver, version)) WITHOUT ROWID",
     "CREATE TABLE witnesses (question TEXT PRIMARY KEY, operands TEXT NOT NULL, origin TEXT NOT NULL) WITHOUT ROWID",
+    _PROOFS,
     f"PRAGMA application_id = {_APPLICATION}",
     f"PRAGMA user_version = {SCHEMA}",
 )
+_NEWER: Final = {1: "ALTER TABLE answers ADD COLUMN certificate TEXT", 2: _PROOFS}
+"""What is new in the version after each one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +55,15 @@ class Kept:
     solver: SolverIdentity
     outcome: Outcome
     answers: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class KeptProof:
+    """The proof of a whole question: the solver of all its queries, its lemmas as (name, stage), and what it took."""
+
+    solver: SolverIdentity
+    lemmas: tuple[tuple[str, str], ...]
     seconds: float
 
 
@@ -109,24 +126,40 @@ class Store:
         """Keep operands that refute the question with this key."""
         self._write("INSERT OR REPLACE INTO witnesses VALUES (?, ?, ?)", (_hash(question), operands, origin))
 
-    def contents(self) -> tuple[list[Kept], int]:
-        """Return the replies counted by solver, version and outcome, and the number of witnesses."""
+    def proofs(self, question: str, sources: str) -> list[KeptProof]:
+        """Return the proofs that were kept of the question with this key, by sources with this digest."""
+        rows = []
+        with self._going_on(), self._open() as connection:
+            wanted = "SELECT solver, version, lemmas, seconds FROM proofs WHERE question = ? AND sources = ?"
+            rows = connection.execute(wanted, (_hash(question), sources)).fetchall()
+        return [x for row in rows if (x := _proof(*row)) is not None]
+
+    def keep_proof(self, question: str, sources: str, proof: KeptProof) -> None:
+        """Keep that sources with this digest proved the question with this key. The solver's version must be known."""
+        if proof.solver.version == UNKNOWN_VERSION:
+            return
+        row = (_hash(question), sources, proof.solver.name, proof.solver.version, json.dumps(proof.lemmas))
+        self._write("INSERT OR REPLACE INTO proofs VALUES (?, ?, ?, ?, ?, ?)", (*row, proof.seconds))
+
+    def contents(self) -> tuple[list[Kept], int, int]:
+        """Return the replies counted by solver, version and outcome, and the numbers of witnesses and of proofs."""
         with self._open() as connection:
             counted = connection.execute(
                 "SELECT solver, version, outcome, COUNT(*), SUM(seconds) FROM answers GROUP BY 1, 2, 3 ORDER BY 1, 2, 3"
             ).fetchall()
-            (witnesses,) = connection.execute("SELECT COUNT(*) FROM witnesses").fetchone()
+            held = [connection.execute(f"SELECT COUNT(*) FROM {x}").fetchone()[0] for x in ("witnesses", "proofs")]
         kept = [Kept(SolverIdentity(name, version), Outcome(o), count, s) for name, version, o, count, s in counted]
-        return kept, witnesses
+        return kept, held[0], held[1]
 
-    def clear(self) -> tuple[int, int]:
-        """Remove everything. Return how many replies and witnesses there were."""
+    def clear(self) -> tuple[int, int, int]:
+        """Remove everything. Return how many replies, witnesses and proofs there were."""
         with self._open() as connection:
             connection.execute("BEGIN IMMEDIATE")
-            answers, witnesses = (connection.execute(f"DELETE FROM {x}").rowcount for x in ("answers", "witnesses"))
+            tables = ("answers", "witnesses", "proofs")
+            answers, witnesses, proofs = (connection.execute(f"DELETE FROM {x}").rowcount for x in tables)
             connection.execute("COMMIT")
             connection.execute("VACUUM")
-        return answers, witnesses
+        return answers, witnesses, proofs
 
     def _write(self, statement: str, row: tuple[Any, ...]) -> None:
         with self._going_on(), self._open() as connection:
@@ -157,8 +190,9 @@ class Store:
             # Readers and a writer do not wait for each other then. It is skipped while others use the file.
             with contextlib.suppress(sqlite3.OperationalError):
                 connection.execute("PRAGMA journal_mode = WAL")
-        if _pragma(connection, "application_id") == _APPLICATION and _pragma(connection, "user_version") == 1:
-            _add_certificates(connection)
+        if _pragma(connection, "application_id") == _APPLICATION:
+            for version, statement in _NEWER.items():
+                _bring_up_to_date(connection, version, statement)
         application, version = (_pragma(connection, x) for x in ("application_id", "user_version"))
         if application != _APPLICATION:
             raise self._unusable("is a database of something else")
@@ -193,13 +227,26 @@ def _hash(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _add_certificates(connection: sqlite3.Connection) -> None:
-    """Give the tables of version 1 the column of certificates. Its answers have none."""
+def _bring_up_to_date(connection: sqlite3.Connection, version: int, statement: str) -> None:
+    """Give the tables of a version what the next one has. Nothing happens if they are of another version."""
+    if _pragma(connection, "user_version") != version:
+        return
     connection.execute("BEGIN IMMEDIATE")
-    if _pragma(connection, "user_version") == 1:  # another process may have done it in between
-        connection.execute("ALTER TABLE answers ADD COLUMN certificate TEXT")
-        connection.execute(f"PRAGMA user_version = {SCHEMA}")
+    if _pragma(connection, "user_version") == version:  # another process may have done it in between
+        connection.execute(statement)
+        connection.execute(f"PRAGMA user_version = {version + 1}")
     connection.execute("COMMIT")
+
+
+def _proof(solver: object, version: object, lemmas: object, seconds: object) -> KeptProof | None:
+    """Return a row as a proof; None if it is malformed."""
+    try:
+        read = tuple((str(name), str(stage)) for name, stage in json.loads(str(lemmas)))
+    except (ValueError, TypeError, RecursionError):
+        return None
+    if not isinstance(seconds, float):
+        return None
+    return KeptProof(SolverIdentity(str(solver), str(version)), read, seconds)
 
 
 def _reply(query: Query, outcome: object, model: object, seconds: object, certificate: object) -> Message | None:

@@ -143,19 +143,22 @@ def test_bad_input_is_one_line_on_stderr_and_status_2(run, path, arguments, prob
 
 def test_the_store_is_counted_and_cleared(run, path):
     empty = only_json(run("store", "--json")[1])
-    assert empty == {"store": str(path), "answers": [], "witnesses": 0, "bytes": 0}
+    assert empty == {"store": str(path), "answers": [], "witnesses": 0, "proofs": 0, "bytes": 0}
     assert not path.exists()
-    assert run("store", "--clear")[:2] == (0, f"{path}: 0 answers and 0 witnesses removed\n")
+    assert run("store", "--clear")[:2] == (0, f"{path}: 0 answers, 0 witnesses, 0 proofs removed\n")
     for arguments in (SAME, DIFFERENT):
         run(*arguments)
     record = only_json(run("store", "--stats", "--json")[1])
     (answers,) = record["answers"]
     assert (answers["solver"], answers["outcome"], answers["answers"]) == (identity("bitwuzla"), "unsat", 2)
     assert answers["seconds"] >= 0
-    assert (record["witnesses"], record["bytes"]) == (1, path.stat().st_size)
+    assert (record["witnesses"], record["proofs"], record["bytes"]) == (1, 1, path.stat().st_size)
     status, out, _ = run("store")
-    assert (status, out.splitlines()[0]) == (0, f"{path}: {path.stat().st_size} bytes, 1 witnesses of questions")
+    assert (status, out.splitlines()[0]) == (
+        0,
+        f"{path}: {path.stat().st_size} bytes, 1 witnesses and 1 proofs of questions",
+    )
     assert out.splitlines()[-1].split()[:4] == ["bitwuzla", identity("bitwuzla")["version"], "unsat", "2"]
     cleared = only_json(run("store", "--clear", "--store", path, "--json")[1])
-    assert cleared == {"store": str(path), "removed": {"answers": 2, "witnesses": 1}}
+    assert cleared == {"store": str(path), "removed": {"answers": 2, "witnesses": 1, "proofs": 1}}
     assert run("store")[1].endswith("no answers of solvers\n")

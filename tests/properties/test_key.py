@@ -2,16 +2,20 @@
 
 import subprocess
 import sys
+from dataclasses import dataclass
 
 import pytest
+from support.rtl_units import COMBINATIONAL, write_unit
 
-from mmaproof.designs.catalogue import find_design
+from mmaproof.designs.arithmetic import same_arithmetic
+from mmaproof.designs.catalogue import find_design, load_catalogue
 from mmaproof.properties.equivalence import Equivalence
 from mmaproof.properties.library import PROPERTIES
 from mmaproof.properties.preconditions import parse_precondition
 from mmaproof.properties.property import QuestionVerdict
 from mmaproof.properties.run_question import Scope
 from mmaproof.properties.same_alignment import SameAlignment
+from mmaproof.rtl import read_unit
 from mmaproof.smt.solving.verdict import Status
 
 VOLTA, TURING = "volta/f32.f16.f16.f32", "turing/f32.f16.f16.f32"
@@ -86,3 +90,43 @@ def test_what_is_no_plain_data_leaves_no_key():
     odd = question()
     odd.measure = lambda x: x
     assert odd.key is None
+
+
+def test_designs_have_one_key_only_if_they_are_one_arithmetic():
+    """So no answer about a unit of the catalogue is taken for one about another unit."""
+    by_key = {}
+    for design in load_catalogue().designs.values():
+        asked = Equivalence(design, design)
+        by_key.setdefault(asked.key, []).append(design)
+    assert len(by_key) > 200
+    for first, *others in by_key.values():
+        assert all(same_arithmetic(first, x, first.k) for x in others)
+
+
+def test_netlists_have_the_key_of_their_circuit(tmp_path):
+    keys = set()
+    for name, source in (("one", COMBINATIONAL), ("other", COMBINATIONAL.replace("+ c;", "- c;"))):
+        (tmp_path / name).mkdir()
+        unit = read_unit(write_unit(tmp_path / name, source)).design
+        keys.add(Equivalence(unit, unit).key)
+    assert len(keys - {None}) == 2
+
+
+class Other(Equivalence):
+    """A question of somebody else."""
+
+
+@dataclass(frozen=True)
+class Odd:
+    """Data of somebody else."""
+
+    x: int = 1
+
+
+def test_what_other_classes_do_is_not_known_from_their_names():
+    """So a proof is not kept for them: another script may have a class of that name."""
+    assert question().own_key == question().key
+    other, odd = question(kind=Other), question()
+    odd.extra = Odd()
+    assert None not in (other.key, odd.key)
+    assert (other.own_key, odd.own_key) == (None, None)

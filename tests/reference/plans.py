@@ -159,6 +159,12 @@ def single(a: Elements, b: Elements, c: int) -> int:
     return convert(add(chain(VOLTA, a, b, range(12), 0), convert(c, "fp16", "fp32")), "fp32", "fp16")
 
 
+def flushing(a: Elements, b: Elements, c: int) -> int:
+    total = chain(AMPERE, a, b, range(16), c)
+    negative, magnitude = total >> 31, total & 0x7FFF_FFFF
+    return negative << 15 if magnitude < 0x0080_0000 else convert(total, "fp32", "bf16")
+
+
 PLANS: dict[str, tuple[int, Callable[[Elements, Elements, int], int]]] = {
     "hopper/wgmma.f32.e4m3.e4m3 | promote=64 | split-k=2:tree:fp32 | out=bf16": (256, promoted_and_split),
     "ampere/mma.m16n8k8.f32.bf16.bf16.f32 | split-k=3 | c=last:bf16 | out=bf16": (40, split_with_c_last),
@@ -175,6 +181,7 @@ PLANS: dict[str, tuple[int, Callable[[Elements, Elements, int], int]]] = {
     "volta/f32.f16.f16.f32 | stream-k=8.24:descending": (32, streamed),
     "cpu/vfmadd231ps | blocks=16x4": (40, in_blocks),
     "volta/f32.f16.f16.f32 | c=last:fp16 | out=fp16": (12, single),
+    "ampere/mma.m16n8k8.f32.bf16.bf16.f32 | out=bf16:rne:flush": (16, flushing),
 }
 """Plans by their text: K, and what they compute."""
 

@@ -6,8 +6,16 @@ import pytest
 from mmaproof.designs.arrays import array_of
 from mmaproof.designs.catalogue import find_design
 from mmaproof.hardware_replay.emulation import matmul
+from mmaproof.tolerances import diagnosis
 from mmaproof.tolerances.assertion import assert_gemm
 from mmaproof.verification.distributions import from_float64
+
+
+@pytest.fixture(autouse=True)
+def time_enough(monkeypatch):
+    """On a busy machine some explanations would not be tried."""
+    monkeypatch.setattr(diagnosis, "MOST_SECONDS", 3600.0)
+
 
 UNIT = "volta/mma.m8n8k4.f32.f16.f16.f32"
 RNG = np.random.default_rng(0)

@@ -1,5 +1,6 @@
 """What a rounding outside a unit moves, of every number of a format, in every rounding."""
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -11,6 +12,7 @@ from mmaproof.designs.formats import FORMATS
 from mmaproof.designs.operands import pattern_dtype
 from mmaproof.smt.arrays import ARRAYS
 from mmaproof.tolerances import walk
+from mmaproof.tolerances.tolerance import tolerance
 from mmaproof.tolerances.walk import Enclosed, _rounded
 
 TARGETS = ("e4m3", "e5m2", "e2m1", "bf16", "fp16")
@@ -54,3 +56,16 @@ def test_what_is_clamped_has_no_bound() -> None:
     errors, bounds = errors_and_bounds("fp16", "e4m3", Rounding.RNE)
     assert errors[np.isfinite(bounds)].max() <= 16
     assert np.isinf(bounds[errors > 16]).all()
+
+
+@pytest.mark.parametrize("rounding", ["rne", "rz"])
+def test_what_is_flushed_is_within_the_bound(rounding: str) -> None:
+    text = f"ampere/mma.m16n8k8.f32.bf16.bf16.f32 | out=bf16:{rounding}:flush"
+    a = np.full((1, 8), 2.0**-64, dtype=ml_dtypes.bfloat16)
+    b = np.full((8, 1), 2.0**-66, dtype=ml_dtypes.bfloat16)
+    found = tolerance(text, 8)
+    assert found.proved
+    assert found.emulate(a, b).item() == 0
+    exact = 2.0**-127
+    assert exact <= found.bound(a, b).item() < 2 * 2.0**-126
+    assert tolerance(text.replace(":flush", ""), 8).bound(a, b).item() < exact / 8

@@ -155,7 +155,7 @@ def test_a_timeout_names_the_limit_that_was_set(monkeypatch):
     base = "hopper/wgmma.f32.f16.f16@alignment=floor"
     answer = ask(base, f"{base},carry_bits=6", limits=Limits(1.5, 4 << 30))
     assert answer.status is Status.UNKNOWN
-    assert re.match(r"timeout: no answer within 1\.5 s, of which 0\.\d\d s went into the search", answer.reason)
+    assert re.match(r"timeout: no answer within 1\.5 s, of which \d\.\d\d s went into the search", answer.reason)
 
 
 def test_the_limit_is_for_the_simplification_too():

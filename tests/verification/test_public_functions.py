@@ -65,3 +65,34 @@ def test_results_are_short_in_words():
     assert repr(FIRST) == f"<{FIRST.name}>"
     assert repr(answer) == f"<different: {FIRST.name} and {find_design(TURING).name}, k = 8>"
     assert repr(mmaproof.check("nan-code", VOLTA)).startswith("<holds: nan-code on volta/")
+
+
+def test_the_patterns_of_a_witness_are_numbers():
+    operands = mmaproof.Operands((0x3C00, 0x38AB), (0x3483, 0), 0xC0000000)
+    assert mmaproof.array_of(operands.a, "fp16").tolist() == [1.0, 0x4AB / 2048]
+    assert mmaproof.array_of(operands.c, "fp32") == -2
+    with pytest.raises(mmaproof.designs.errors.OperandError, match=r"write operands.arrays\(DESIGN\)"):
+        mmaproof.array_of(operands, "fp16")
+    for refused in ([-1], [1 << 16], [1.0], np.array([1], dtype=np.int16)):
+        with pytest.raises(mmaproof.designs.errors.OperandError):
+            mmaproof.array_of(refused, "fp16")
+
+
+PLAN = "hopper/wgmma.m64n8k16.f32.bf16.bf16"
+REPRESENTATIONS = {
+    "<fp16>": lambda: mmaproof.find_format("fp16"),
+    f"<{PLAN} | split-k=2>": lambda: mmaproof.read_plan(f"{PLAN} | split-k=2"),
+    "<markidis@rounding=rz>": lambda: mmaproof.find_algorithm("markidis@rounding=rz"),
+    "<residues>": lambda: mmaproof.find_algorithm("residues"),
+    f"<tolerance of {PLAN}, k = 64, finite>": lambda: mmaproof.tolerance(PLAN, 64, "finite"),
+    f"<different: {PLAN} and {PLAN} | split-k=2, k = 32>": lambda: mmaproof.compare_plans(PLAN, f"{PLAN} | split-k=2"),
+    "Operands(a=(0x3c00,), b=(0x0,), c=0x1)": lambda: mmaproof.Operands((0x3C00,), (0,), 1),
+}
+
+
+@pytest.mark.parametrize("text", REPRESENTATIONS)
+def test_what_is_returned_shows_itself_in_a_line(text):
+    shown = repr(REPRESENTATIONS[text]())
+    assert shown == text
+    if text.startswith("Operands"):
+        assert eval(shown, {"Operands": mmaproof.Operands}) == mmaproof.Operands((0x3C00,), (0,), 1)

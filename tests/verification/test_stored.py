@@ -1,16 +1,19 @@
-"""Witnesses in a store: found for the same question, and believed only where they refute it."""
+"""Witnesses and proofs in a store: found for the same question, and believed only where that is right."""
 
 import sqlite3
+from dataclasses import replace
 
 import pytest
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.properties.equivalence import Equivalence
+from mmaproof.properties.property import LemmaVerdict, QuestionVerdict
+from mmaproof.smt.solving.certify import Certify
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.store import Store
-from mmaproof.smt.solving.verdict import Status
-from mmaproof.verification import strategies
+from mmaproof.smt.solving.verdict import SolverIdentity, Status
+from mmaproof.verification import stored, strategies
 from mmaproof.verification.answer import answer
 from mmaproof.verification.compare import compare
 from mmaproof.verification.means import Means
@@ -105,7 +108,67 @@ def test_a_question_without_a_key_is_answered_and_not_stored(path):
     question = Odd(VOLTA, TURING)
     means = Means(Solving(store=path), Limits(60.0, 4 << 30), Budget())
     assert answer(question, VOLTA, means).status is Status.REFUTED
-    assert Store(path).contents() == ([], 0)
+    assert Store(path).contents() == ([], 0, 0)
+
+
+EQUAL = (VOLTA, VOLTA.change(adder="carry-save"))
+
+
+def test_a_proof_is_found_again_before_a_search(path, monkeypatch):
+    first = compare(*EQUAL, solver=Solving(store=path))
+    assert first.status is Status.PROVED
+    assert "stored" not in first.origin
+    assert first.lemmas
+    monkeypatch.setattr(strategies, "search", None)
+    monkeypatch.setattr(strategies.Case, "decide", None)
+    again = compare(*EQUAL, solver=Solving(store=path))
+    assert again.status is Status.PROVED
+    assert (again.solver, again.stored) == (first.solver, first.seconds)
+    assert [(x.name, x.stage) for x in again.lemmas] == [(x.name, x.stage) for x in first.lemmas]
+    assert again.origin == f"{first.solver} (stored; {first.seconds:.2f} s then), {len(first.lemmas)} lemmas"
+
+
+@pytest.mark.parametrize("why", ["other sources", "another solver", "certified"])
+def test_a_proof_that_does_not_count_is_made_again(path, monkeypatch, why):
+    compare(*EQUAL, solver=Solving(store=path))
+    if why == "other sources":
+        monkeypatch.setattr(stored, "digest_of_sources", lambda *_: "others")
+    solver, certify = (
+        ("cvc5" if why == "another solver" else "bitwuzla"),
+        Certify.SOLVER if why == "certified" else None,
+    )
+    means = Solving(solver, certify=certify, store=path)
+    assert stored.stored_proof(means, Equivalence(*EQUAL)) is None
+    assert stored.stored_proof(Solving(store=path), Equivalence(*EQUAL, k=8)) is None
+    monkeypatch.undo()
+    assert stored.stored_proof(Solving(store=path), Equivalence(*EQUAL)) is not None
+
+
+@pytest.mark.parametrize("status", [Status.UNKNOWN, Status.VACUOUS])
+def test_only_proofs_are_kept(path, status):
+    question, reason = Equivalence(*EQUAL), "timeout" if status is Status.UNKNOWN else None
+    solver = SolverIdentity("bitwuzla", "1")
+    stored.store_proof(path, QuestionVerdict(status, 1.0, reason, solver=solver, question=question))
+    stored.store_proof(
+        path, QuestionVerdict(Status.PROVED, 1.0, question=question)
+    )  # by no solver: it is found at once
+    assert Store(path).contents() == ([], 0, 0)
+
+
+def test_a_lemma_that_failed_is_no_part_of_a_proof(path):
+    solver = SolverIdentity("bitwuzla", "1")
+    lemmas = tuple(
+        LemmaVerdict(x, 1.0, None if x is Status.PROVED else "timeout", solver=solver, name=x.name)
+        for x in (Status.PROVED, Status.UNKNOWN)
+    )
+    question = Equivalence(*EQUAL)
+    stored.store_proof(path, QuestionVerdict(Status.PROVED, 1.0, solver=solver, question=question, lemmas=lemmas))
+    (kept,) = Store(path).proofs(question.own_key, stored.digest_of_sources(*stored.SOURCES))
+    assert kept.lemmas == ()
+    other = replace(lemmas[0], solver=SolverIdentity("z3", "1"))
+    mixed = Equivalence(*EQUAL, nan_codes=True)
+    stored.store_proof(path, QuestionVerdict(Status.PROVED, 1.0, solver=solver, question=mixed, lemmas=(other,)))
+    assert Store(path).contents()[2] == 1
 
 
 def test_a_proof_says_that_it_was_stored(path, monkeypatch):

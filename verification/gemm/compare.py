@@ -68,6 +68,10 @@ class ErrorComparison:
     question: LargerError
     answer: QuestionVerdict
 
+    def __repr__(self) -> str:
+        runs = " and ".join(f"{program.name} on {unit.name}" for program, unit in self.question.runs)
+        return f"<{self.verdict}: errors of {runs}, k = {self.question.k}>"
+
     @property
     def verdict(self) -> str:
         """The verdict as the command line prints it."""

@@ -91,6 +91,11 @@ class EnclosureArithmetic(Arithmetic[Any, Any]):
         """Return ``x`` rounded to ``fmt``. It is unchanged if ``fmt`` has every number of its format."""
         return number(fmt, x.word.data) if _holds(fmt, x.fmt) else self.rounded(label, x.word.data, fmt, rounding)
 
+    def flush(self, label: str, x: Number[Any]) -> Number[Any]:
+        """Return ``x``, or a zero where it is below the smallest normal number."""
+        value = self._moved(x.word.data, Fraction(2) ** x.fmt.e_min)
+        return number(x.fmt, replace(value, most=x.word.data.most))
+
     def scale(self, label: str, x: Number[Any], places: int) -> Number[Any]:
         """Return ``x * 2**places``. It is exact except for bits below the smallest number."""
         scaled = x.word.data.times(Fraction(2) ** places)

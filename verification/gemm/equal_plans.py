@@ -35,6 +35,9 @@ class PlanComparison:
     question: PlanEquivalence
     answer: QuestionVerdict
 
+    def __repr__(self) -> str:
+        return f"<{self.verdict}: {' and '.join(x.name for x in self.question.plans)}, k = {self.question.k}>"
+
     @property
     def verdict(self) -> str:
         """The verdict as the command line prints it."""

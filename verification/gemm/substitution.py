@@ -62,6 +62,17 @@ class Substitution(Arithmetic[Any, Any]):
             lambda arithmetic, a, b, c: arithmetic.convert(label, held.value(arithmetic, a, b, c), fmt, rounding),
         )
 
+    def flush(self, label: str, x: Number[Any]) -> Number[Any]:
+        """Return ``x``, or a zero of its sign where it is a subnormal number."""
+        held = x.word.data
+        if held.text == ZERO:
+            return x
+        return _number(
+            x.fmt,
+            f"flush({held.text})",
+            lambda arithmetic, a, b, c: arithmetic.flush(label, held.value(arithmetic, a, b, c)),
+        )
+
     def scale(self, label: str, x: Number[Any], places: int) -> Number[Any]:
         """Return ``x * 2**places``."""
         held = x.word.data

@@ -37,3 +37,24 @@ def test_negative_factor_makes_minus_zero_of_zero(backend: str | None) -> None:
     zeros = np.zeros((4, 4), np.uint16)
     assert trace(plan, Operands((0,) * 4, (0,) * 4, 0)).d == 1 << 31
     assert (multiply(plan, zeros, zeros, backend=backend) == 1 << 31).all()
+
+
+@pytest.mark.parametrize("backend", ["arrays", pytest.param("native", marks=pytest.mark.middle)])
+def test_subnormal_sums_are_flushed_before_they_are_converted(backend: str) -> None:
+    text = "ampere/mma.m16n8k8.f32.bf16.bf16.f32 | out=bf16:rne:flush"
+    plan, kept, (k, expected) = read_plan(text), read_plan(text.removesuffix(":rne:flush")), PLANS[text]
+    zeros = np.zeros((1, k), np.uint16)
+    # the largest subnormal number is rounded to the smallest normal one where it is not flushed
+    for start, flushed, rounded in (
+        (0x007FFFFF, 0, 0x0080),
+        (0x807FFFFF, 0x8000, 0x8080),
+        (0x00010000, 0, 0x0001),
+        (0x80000001, 0x8000, 0x8000),
+        (0x00800000, 0x0080, 0x0080),
+        (0x807F0000, 0x8000, 0x807F),
+    ):
+        c = np.full((1, 1), start, np.uint32)
+        operands = element(zeros, zeros.T, c, 0, 0)
+        assert trace(plan, operands).d == flushed == expected(operands.a, operands.b, operands.c)
+        assert multiply(plan, zeros, zeros.T, c, backend=backend) == flushed
+        assert multiply(kept, zeros, zeros.T, c, backend=backend) == trace(kept, operands).d == rounded

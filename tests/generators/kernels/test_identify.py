@@ -10,7 +10,7 @@ from mmaproof.algorithms.plans.evaluate import multiply
 from mmaproof.designs.arrays import array_of, patterns_of
 from mmaproof.designs.plans import Plan, read_plan
 from mmaproof.generators.kernels.asked import Asked
-from mmaproof.generators.kernels.fit import Answer
+from mmaproof.generators.kernels.fit import Answer, is_flushed
 from mmaproof.generators.kernels.identify import DOUBTED, KernelSearch
 from mmaproof.generators.kernels.operands import KINDS, draw_product
 from mmaproof.generators.kernels.outcome import Outcome
@@ -129,14 +129,25 @@ def test_elements_with_trees_of_their_own_are_told_apart() -> None:
     assert plans == {FMA: 48, f"{FMA} | promote=16": 16}
 
 
-def test_a_target_that_flushes_its_results_is_said_to_and_nothing_else() -> None:
+def test_sums_that_are_flushed_are_part_of_the_plan() -> None:
     def flushed(a: Matrix, b: Matrix) -> Matrix:
         d = of_plan(f"{FMA} | split-k=2")[0](a, b)
         return np.where(np.abs(d) < np.finfo(np.float32).tiny, np.copysign(np.float32(0), d), d)
 
     (finding,) = search(flushed, product(12, 12, 32)).findings
-    assert finding.plan is None and finding.flushes
-    assert finding.nearest is not None and are_same(finding.nearest, read_plan(f"{FMA} | split-k=2"), 32)
+    assert finding.plan is not None and not finding.flushes
+    assert are_same(finding.plan, read_plan(f"{FMA} | split-k=2 | out=fp32:rne:flush"), 32)
+
+
+def test_results_that_are_flushed_after_their_conversion_are_said_to_be() -> None:
+    plan = read_plan(f"{FMA} | out=fp16")
+    a = np.full((2, 4), 2.0**-9, np.float32).view(np.uint32)
+    b = np.array([[2.0**-9, -(2.0**-9), 1.0]] * 4, np.float32).view(np.uint32)
+    d = multiply(plan, a, b)
+    assert d.tolist() == [[0x0100, 0x8100, 0x2000]] * 2
+    assert is_flushed(plan, Answer("small", a, b, d & np.uint16(0xE000)))
+    assert not is_flushed(plan, Answer("small", a, b, d & np.uint16(0x6000)))  # a zero of the other sign
+    assert not is_flushed(plan, Answer("small", a, b, d & np.uint16(0x8000)))  # a normal number, too
     (other,) = search(saturated, product(8, 8, 32)).findings
     assert other.plan is None and not other.flushes
 

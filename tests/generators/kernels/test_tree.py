@@ -2,6 +2,8 @@
 
 import pytest
 
+from mmaproof.designs.catalogue import find_design
+from mmaproof.generators.kernels.decompose import Plus, decompose, levels_of
 from mmaproof.generators.kernels.tree import Sum, Tree, add, chain, leaves, renumbered, size
 from mmaproof.generators.kernels.tree_text import text_of
 
@@ -69,3 +71,12 @@ def test_renumbered_leaves() -> None:
 )
 def test_text(tree: Tree, text: str) -> None:
     assert text_of(tree) == text
+
+
+def test_a_long_chain_of_single_terms_is_taken_apart() -> None:
+    """It nests as deep as it is long where the unit takes k in another order."""
+    swapped = [k ^ 1 for k in range(3000)]
+    expression = decompose(chain(None, [[k] for k in swapped]), find_design("cpu/vfmadd231ps"))
+    assert isinstance(expression, Plus)
+    assert (expression.length, expression.ks) == (3000, tuple(range(3000)))
+    assert levels_of(expression) == []  # no rule of a plan takes k in pairs

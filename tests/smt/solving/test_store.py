@@ -6,6 +6,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 from pysmt.typing import BVType
@@ -14,13 +15,13 @@ from support.fake_solvers import CRASHES, HANGS, says
 from mmaproof.smt.solving import solving as solving_module
 from mmaproof.smt.solving import store as store_module
 from mmaproof.smt.solving.attempt import COMMANDS
-from mmaproof.smt.solving.backends import require_solver
+from mmaproof.smt.solving.backends import UNKNOWN_VERSION, require_solver
 from mmaproof.smt.solving.certify import Certify
 from mmaproof.smt.solving.errors import SolversDisagree, SolvingError, StoreError
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.query import Query
 from mmaproof.smt.solving.solving import Solving
-from mmaproof.smt.solving.store import SCHEMA, Store
+from mmaproof.smt.solving.store import SCHEMA, KeptProof, Store
 from mmaproof.smt.solving.verdict import Outcome, Reply, SolverIdentity
 
 WRITER = """
@@ -92,7 +93,7 @@ def test_an_answer_is_found_again(monkeypatch, path, a, easy, never, limits):
 def test_unknown_is_not_kept(monkeypatch, path, easy):
     monkeypatch.setitem(COMMANDS, "bitwuzla", HANGS)
     assert Solving(store=path).ask(easy, [], limits=Limits(0.5, 2 << 30)).outcome is Outcome.UNKNOWN
-    assert Store(path).contents() == ([], 0)
+    assert Store(path).contents() == ([], 0, 0)
 
 
 def test_only_the_same_query_is_found(manager, path, limits, environment):
@@ -217,7 +218,7 @@ def test_a_folder_that_is_not_there(tmp_path):
 def test_an_empty_file_becomes_a_store(path):
     path.touch()
     Store(path).check()
-    assert Store(path).contents() == ([], 0)
+    assert Store(path).contents() == ([], 0, 0)
 
 
 def _full(path):
@@ -244,7 +245,7 @@ def test_an_answer_that_cannot_be_kept_is_one(monkeypatch, path, easy, never, li
     assert outcomes == [Outcome.SAT, Outcome.UNSAT]
     (record,) = caplog.records
     assert why in record.message
-    assert Store(path).contents() == ([], 0)
+    assert Store(path).contents() == ([], 0, 0)
 
 
 def _start(path, who, count):
@@ -256,7 +257,7 @@ def _start(path, who, count):
 def test_many_processes_that_write_lose_nothing(path):
     writers = [_start(path, f"writer{n}", 25) for n in range(4)]
     assert [len(x.communicate()[0].split()) for x in writers] == [25] * 4
-    kept, witnesses = Store(path).contents()
+    kept, witnesses, _ = Store(path).contents()
     assert (sum(x.answers for x in kept), witnesses) == (100, 100)
     assert len(kept) == 100
 
@@ -280,23 +281,43 @@ def test_contents_and_clearing(manager, path, easy, never):
         store.keep(Query.of(formula), Reply(outcome, SolverIdentity("z3", "1"), 9.0, model, solver_seconds=2.5))
     store.keep(Query.of(manager.Not(easy)), Reply(Outcome.UNSAT, SolverIdentity("z3", "1"), 0.5))
     store.keep_witness("question", json.dumps([1]), "search")
-    kept, witnesses = store.contents()
+    kept, witnesses, proofs = store.contents()
     assert [(str(x.solver), x.outcome, x.answers, x.seconds) for x in kept] == [
         ("z3 1", Outcome.SAT, 1, 2.5),
         ("z3 1", Outcome.UNSAT, 2, 3.0),
     ]
     assert witnesses == 1
-    assert store.clear() == (3, 1)
-    assert store.contents() == ([], 0)
+    assert proofs == 0
+    assert store.clear() == (3, 1, 0)
+    assert store.contents() == ([], 0, 0)
 
 
-def test_a_store_of_version_1_gets_certificates(path):
-    """Its answers have none. So a proof that it knows is made once more."""
+def test_an_older_store_is_brought_up_to_date(path):
+    """Its answers have no certificates. So a proof that it knows is made once more."""
     Store(path).check()
+    now = execute(path, "SELECT type, name, sql FROM sqlite_master ORDER BY name")
+    execute(path, "DROP TABLE proofs")
+    execute(path, "PRAGMA user_version = 2")
+    Store(path).check()
+    assert execute(path, "SELECT type, name, sql FROM sqlite_master ORDER BY name") == now
+    execute(path, "DROP TABLE proofs")
     execute(path, "ALTER TABLE answers DROP COLUMN certificate")
     execute(path, "PRAGMA user_version = 1")
     Store(path).check()
     assert "certificate" in [row[1] for row in execute(path, "PRAGMA table_info(answers)")]
+    assert execute(path, "PRAGMA user_version") == [(SCHEMA,)]
+    assert Store(path).contents() == ([], 0, 0)
+
+
+def test_proofs_of_questions_are_of_some_sources(path):
+    store, proof = Store(path), KeptProof(SolverIdentity("z3", "1"), (("sums agree", "accumulate"),), 1.5)
+    store.keep_proof("a question", "these sources", proof)
+    assert store.proofs("a question", "these sources") == [proof]
+    assert store.proofs("a question", "other sources") == store.proofs("another", "these sources") == []
+    store.keep_proof("a question", "these sources", replace(proof, solver=SolverIdentity("z3", UNKNOWN_VERSION)))
+    assert store.contents()[2] == 1
+    execute(path, "UPDATE proofs SET lemmas = '[1]'")
+    assert store.proofs("a question", "these sources") == []
 
 
 def test_a_proof_without_its_hash_is_made_again(monkeypatch, path, a, never, limits):
