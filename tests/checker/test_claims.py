@@ -76,10 +76,7 @@ CASES = {
 }
 
 
-SLOW = ("a narrow register", "an overflow")
-
-
-@pytest.mark.parametrize("case", [pytest.param(x, marks=[pytest.mark.slow] if x in SLOW else []) for x in CASES])
+@pytest.mark.parametrize("case", CASES)
 def test_the_formula_holds_exactly_at_the_counterexamples(case):
     make, argument = CASES[case]
     question, shaped, is_counterexample = make(argument)
