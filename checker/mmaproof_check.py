@@ -279,7 +279,7 @@ class Gates:
     def shifted(self, x, amount, fill):
         for i, bit in enumerate(amount):
             step = min(1 << i, len(x))
-            x = self.chosen(bit, x[step:] + [fill] * step, x)
+            x = x if bit == FALSE else self.chosen(bit, x[step:] + [fill] * step, x)
         return x
 
 

@@ -85,14 +85,22 @@ class Equivalence(Question):
             return enough
         if is_regrouping(*self.designs):
             return regrouping_lemmas(self.designs[0], self.k)
+        pair = self.in_turn()
+        if pair is None:
+            return ()
+        fused, sequential = pair
+        algebra = TermAlgebra()
+        (total,) = dot_product_accumulate(fused, algebra, self.symbols(algebra)).steps[0].sums
+        return sequential_lemmas(sequential, total)
+
+    def in_turn(self) -> tuple[Design, Design] | None:
+        """Return a T-FDPA and its sequential form, if the designs are these in some order."""
         for fused, sequential in (self.designs, self.designs[::-1]):
             # the steps of a chain are alike only if c has the format of d
             alike = len(datapath(fused, self.k)) == 1 or fused.c_format is fused.d_format
             if alike and is_rewriting(fused, sequential):
-                algebra = TermAlgebra()
-                (total,) = dot_product_accumulate(fused, algebra, self.symbols(algebra)).steps[0].sums
-                return sequential_lemmas(sequential, total)
-        return ()
+                return fused, sequential
+        return None
 
 
 def _name(fmt: Format | None) -> str:

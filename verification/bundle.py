@@ -16,8 +16,12 @@ from mmaproof.designs.errors import InputError
 from mmaproof.properties.equivalence import Equivalence
 from mmaproof.properties.gemm.plan_equivalence import PlanEquivalence
 from mmaproof.properties.question import Question
+from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.bundles.composer import Composer
 from mmaproof.smt.bundles.composition import Composition, NotComposedError
+from mmaproof.smt.bundles.in_turn_steps import InTurnSteps
+from mmaproof.smt.bundles.laws_in_use import LawsInUse
+from mmaproof.smt.bundles.leaves import Leaves
 from mmaproof.smt.bundles.net_composer import ColumnValues, NetComposer
 from mmaproof.smt.bundles.net_recorded import JournalledTools, RecordedPlaces
 from mmaproof.smt.bundles.recorded import JournalledLemmas, JournalledTerms, RecordedTerms
@@ -27,6 +31,7 @@ from mmaproof.smt.proving.asked import OutOfTimeError
 from mmaproof.smt.proving.exhaustion import small_ones_first
 from mmaproof.smt.proving.samples import Samples
 from mmaproof.smt.proving.staged import CLAIM_SECONDS, CLAIM_WIDENINGS, RESULT
+from mmaproof.smt.semantics import dot_product_accumulate, equal_results
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.prove import violation_of
 from mmaproof.smt.solving.refuting import NotRefutedError, Refuter
@@ -139,6 +144,8 @@ def _staged(
 ) -> Composition:
     if not (question.compares_runs or isinstance(question, PlanEquivalence)):
         raise NotComposedError("its lemmas are joined by an argument about the question, which a bundle cannot say")
+    if isinstance(question, Equivalence) and (in_turn := question.in_turn()) is not None:
+        return _in_turn(question, *in_turn, refutations)
     pair = netlist_and_model(question)
     if pair is not None and isinstance(question, Equivalence):
         return _net_by_net(question, *pair, solving, limits, seed, refutations)
@@ -163,6 +170,23 @@ def _staged(
     Composer(composition, samples, refutations).compose(
         plain.recording.entries, staged.recording.entries, claim, claimed
     )
+    return composition
+
+
+def _in_turn(question: Equivalence, fused: Design, sequential: Design, refutations: Refutations) -> Composition:
+    """Return the steps that a sum in turn returns what a fused sum does."""
+    whole = question.formula
+    composition, algebra = Composition(whole.environment, _counterexamples(question)), TermAlgebra(whole.environment)
+    operands = question.symbols(algebra)
+    first, second = (dot_product_accumulate(x, algebra, operands) for x in (fused, sequential))
+    for x, y in zip(first.steps, second.steps, strict=True):
+        InTurnSteps(composition, refutations, sequential, y, x).prove()
+    leaves = Leaves(algebra)
+    d = leaves.word(first.d)
+    same = equal_results(algebra, fused.d_format, d, d, nan_codes=question.nan_codes, zero_signs=question.zero_signs)
+    leaves.use(LawsInUse(composition, refutations, lambda _: None), same, (), "a result is equal to itself")
+    if not composition.complete:
+        raise NotComposedError("the lemmas do not refute the counterexamples")
     return composition
 
 

@@ -15,7 +15,7 @@ from mmaproof.designs.steps import Guarantee
 from mmaproof.properties.property import Ask, Property, PropertyVerdict, has_single_sum, kept_bits, why_not_aligned
 from mmaproof.properties.run_question import RunQuestion, Scope, of_one_step
 from mmaproof.smt.algebra.arrays import ArrayAlgebra
-from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
+from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word, ite
 from mmaproof.smt.proving.conversions import ConversionError
 from mmaproof.smt.proving.cuts import cut_bounds, cut_errors
 from mmaproof.smt.proving.lemma import Lemma
@@ -48,34 +48,39 @@ class WithinBound(RunQuestion):
     ) -> Truth[T]:
         """Return whether the error is below the bound, or d is not finite."""
         d = unpack(algebra, self.design.d_format, results[0].d)
-        error, bound = self.error_and_bound(algebra, results[0])
-        return algebra.any_of([d.infinite, d.nan, algebra.less(error, bound)])
+        fits, error, bound = self.error_and_bound(algebra, results[0])
+        return algebra.any_of([d.infinite, d.nan, fits & algebra.less(error, bound)])
 
-    def error_and_bound(self, algebra: Algebra[D, T], result: DotProduct[D, T]) -> tuple[Word[D], Word[D]]:
-        """Return both sides of the claim as multiples of one power of two that divides every term, unit and ulp."""
+    def error_and_bound(self, algebra: Algebra[D, T], result: DotProduct[D, T]) -> tuple[Truth[T], Word[D], Word[D]]:
+        """Return whether d is so small that it can be within the bound, and then both sides of the claim.
+
+        They are multiples of ``2**(e - K)``, where e is e_max or the e_min of d, whichever is larger, and K is so large
+        that this divides every term, unit and ulp. Every term is below ``2**(e + g - 3)``, and so is their sum. A d of
+        ``2**(e + g + 1)`` or more is further away than the bound, which is less than half of it.
+        """
         (step,) = result.steps
-        terms, e_max = step.terms, step.e_max
-        rho = self.design.step.conversion
-        d = unpack(algebra, self.design.d_format, result.d)
+        terms, rho, fmt = step.terms, self.design.step.conversion, self.design.d_format
+        d = unpack(algebra, fmt, result.d)
         no, yes = algebra.truth(False), algebra.truth(True)
         half = rho.rounding in (Rounding.RNE, Rounding.RNA)
-
-        def power(count: int, exponent: Word[D]) -> Term[D, T]:
-            return Term(0, no, exponent, algebra.unsigned(count, count.bit_length()), yes, count)
-
-        unit = power(self.design.step.cut_terms + 1, algebra.subtract(e_max, algebra.signed(kept_bits(self.design))))
-        ulp = power(1, algebra.subtract(d.exponent, algebra.signed(rho.fraction_bits + half)))
-        result_term = Term(d.fraction_bits, d.negative, d.exponent, d.significand, yes, d.largest)
-        # a common exponent that no term exceeds, with enough bits below it to keep the lowest bit of every term
-        width = max(t.exponent.width for t in (*terms, unit, ulp, result_term)) + 1
-        top = algebra.signed((1 << (width - 1)) - 1, width)
-        cut = Cut((1 << width) + max(t.fraction_bits for t in (*terms, result_term)))
+        above = sum((t.largest >> t.fraction_bits) + 1 for t in terms).bit_length() + 3
+        top = algebra.maximum([step.e_max, algebra.signed(fmt.e_min)])
+        lowered = d.exponent - above
+        fits = lowered <= top
+        exponent = ite(fits, lowered, top)
+        count = self.design.step.cut_terms + 1
+        unit = Term(kept_bits(self.design), no, step.e_max, algebra.unsigned(count, count.bit_length()), yes, count)
+        one = algebra.unsigned(1 << above, above + 1)
+        ulp = Term(rho.fraction_bits + half, no, exponent, one, yes, 1 << above)
+        significand, largest = d.significand << above, d.largest << above
+        returned = Term(d.fraction_bits, d.negative, exponent, significand, yes, largest)
+        width = max(x.width for x in (top, exponent, *(t.exponent for t in terms)))
+        cut = Cut((1 << width) + max(t.fraction_bits for t in (*terms, unit, ulp, returned)))
         exact = [align(algebra, t, top, cut) for t in terms]
-        returned = align(algebra, result_term, top, cut)
-        wide = max(x.width for x in (*exact, returned)) + (len(exact) + 1).bit_length() + 1
-        error = algebra.subtract(returned, algebra.bounded_sum(exact, wide))
+        total = algebra.bounded_sum(exact, max(x.width for x in exact) + len(exact).bit_length())
+        error = algebra.subtract(align(algebra, returned, top, cut), total)
         bound = algebra.add(*(algebra.magnitude(align(algebra, t, top, cut)) for t in (unit, ulp)))
-        return algebra.magnitude(error), bound
+        return fits, algebra.magnitude(error), bound
 
     def lemmas(self) -> Sequence[Lemma]:
         """Return what the class describes, unless the register may wrap."""
@@ -88,7 +93,7 @@ class WithinBound(RunQuestion):
         """Return error / bound of each row, 0 where the row is not meant; shape (rows,)."""
         words = self.array_words(batch)
         result = dot_product_accumulate(self.asked(self.design), _ARRAYS, words)
-        error, bound = self.error_and_bound(_ARRAYS, result)
+        _, error, bound = self.error_and_bound(_ARRAYS, result)
         d = unpack(_ARRAYS, self.design.d_format, result.d)
         meant = _ARRAYS.all_of(
             [self.precondition(_ARRAYS, words), _ARRAYS.negation(_ARRAYS.any_of([d.infinite, d.nan]))]

@@ -116,7 +116,7 @@ class StartsAligned(_OfAccumulator):
         """Return whether it does, unless the term is not present or lies below e_max."""
         term, e_max = self.term_of(algebra, words), words["e_max"]
         state = start(algebra, [term], [algebra.truth(True)], self.fraction)
-        state = cut_at(self.step, algebra, state, self.fraction)
+        state = cut_at(self.step, state, self.fraction)
         excluded = ~term.present | (term.exponent < e_max)
         same = state.value == self.aligned(algebra, term, e_max)
         return excluded | algebra.all_of([same, state.exponent == e_max, state.present])

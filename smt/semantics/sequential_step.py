@@ -53,7 +53,7 @@ def sequential_step(
         algebra.check(term, term.valid)
     chosen = _first(step, algebra, terms)
     fraction = fraction_of(step, terms)
-    state = cut_at(step, algebra, start(algebra, terms, chosen, fraction), fraction)
+    state = cut_at(step, start(algebra, terms, chosen, fraction), fraction)
     for term, taken in zip(terms, chosen, strict=True):
         state = add(step, algebra, state, term, term.present & ~taken, fraction)
     zero_negative = sign_of_zero_sum(algebra, step, products, terms[-1].negative)
@@ -140,7 +140,7 @@ def start(
     return Accumulator(value, exponent, algebra.any_of(list(chosen)))
 
 
-def cut_at(step: SequentialStep, algebra: Algebra[D, T], state: Accumulator[D, T], fraction: int) -> Accumulator[D, T]:
+def cut_at(step: SequentialStep, state: Accumulator[D, T], fraction: int) -> Accumulator[D, T]:
     """Return the accumulator with the magnitude truncated to F fraction bits."""
     magnitude = _truncated(state.value.magnitude(), fraction - step.fraction_bits)
     return replace(state, value=magnitude.negated_where(state.value < 0))
@@ -154,7 +154,32 @@ def add(
     taken: Truth[T],
     fraction: int,
 ) -> Accumulator[D, T]:
-    """Return the accumulator after ``term``, unchanged where the term is not ``taken``.
+    """Return the accumulator after ``term``, unchanged where the term is not ``taken``."""
+    return with_addend(step, state, addend_of(step, algebra, state, term, taken, fraction), fraction)
+
+
+@dataclass(frozen=True, slots=True)
+class MovedTerm(Generic[D, T]):
+    """What a term adds to an accumulator where it is ``taken``, moved to the exponent of the sum.
+
+    Where it ``starts``, the accumulator held nothing.
+    """
+
+    value: Word[D]
+    exponent: Word[D]
+    taken: Truth[T]
+    starts: Truth[T]
+
+
+def addend_of(
+    step: SequentialStep,
+    algebra: Algebra[D, T],
+    state: Accumulator[D, T],
+    term: Term[D, T],
+    taken: Truth[T],
+    fraction: int,
+) -> MovedTerm[D, T]:
+    """Return what ``term`` adds to the accumulator.
 
     Whichever of the two lies lower is moved down and jammed at GUARD_BITS or more below F; the other keeps every bit.
     The jammed value lies strictly between the same multiples of 2**-(F + 2) as the exact one, and so does the sum, so
@@ -169,15 +194,23 @@ def add(
         exponent = algebra.maximum([exponent, ite(taken, term.exponent, exponent)])
     significand = term.significand << (fraction - term.fraction_bits)
     distance = ite(taken, exponent - term.exponent, 0)
-    addend = _moved(significand, distance, may_rise=not normalises and step.first is not First.EXPONENT)
+    moved = _moved(significand, distance, may_rise=not normalises and step.first is not First.EXPONENT)
     if step.truncates is Truncates.ADDEND:
-        addend = _truncated(addend, fraction - step.fraction_bits)
+        moved = _truncated(moved, fraction - step.fraction_bits)
+    return MovedTerm(moved.negated_where(term.negative), exponent, taken, starts)
+
+
+def with_addend(
+    step: SequentialStep, state: Accumulator[D, T], addend: MovedTerm[D, T], fraction: int
+) -> Accumulator[D, T]:
+    """Return the accumulator after an addend, unchanged where that is not taken."""
+    normalises, exponent = step.normalises is Normalises.YES, addend.exponent
     value = _lowered(step, state, exponent, fraction) if normalises else state.value
-    after = Accumulator(value + addend.negated_where(term.negative), exponent, state.present | taken)
-    after = cut_at(step, algebra, after, fraction)
+    after = Accumulator(value + addend.value, exponent, state.present | addend.taken)
+    after = cut_at(step, after, fraction)
     if normalises:
-        after = _choose(starts, after, _normalised(step, after, fraction))
-    return _choose(taken, after, state)
+        after = _choose(addend.starts, after, _normalised(step, after, fraction))
+    return _choose(addend.taken, after, state)
 
 
 def _choose(condition: Truth[T], x: Accumulator[D, T], y: Accumulator[D, T]) -> Accumulator[D, T]:

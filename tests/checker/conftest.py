@@ -11,11 +11,12 @@ from mmaproof.verification import bundle
 CHANGED = {
     "reversed": ({"k_order": "reversed"}, ()),
     "where": ({"adder": "B"}, ("finite",)),
+    "in turn": ({"summation": "sequential"}, ()),
     "piece": ({"fraction_bits": 4}, ("c=0",)),
 }
 
 
-@pytest.fixture(scope="session", params=["reversed", "where", "piece"])
+@pytest.fixture(scope="session", params=["reversed", "where", "in turn", "piece"])
 def made(request, tmp_path_factory):
     """A bundle that is right: its folder, and what was reported of it."""
     changes, where = CHANGED[request.param]
