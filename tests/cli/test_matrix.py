@@ -147,7 +147,7 @@ def test_nothing_to_draw_or_to_write_is_said(run, here, tmp_path):
         ([VOLTA, TURING, "--dask", "nonsense"], "no address of a dask scheduler"),
         ([VOLTA, TURING, "--figure", "p.jpg"], "a figure ends in one of .svg, .pdf, .png"),
         ([VOLTA, TURING, "--figure", "/nowhere/p.png"], "cannot be written"),
-        ([VOLTA, TURING, "--picture", "p.png"], "is written with --figure FILE now: --figure p.png"),
+        ([VOLTA, TURING, "--picture", "p.png"], "is written with --figure FILE now"),
         ([VOLTA, TURING, "-o", "/nowhere/at/all.jsonl"], "cannot be written"),
     ],
 )

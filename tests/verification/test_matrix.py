@@ -8,6 +8,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
+from importlib.metadata import version
 
 import numpy as np
 import pytest
@@ -24,7 +25,7 @@ from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Status
 from mmaproof.verification.classes import groups_of, simplest_difference
 from mmaproof.verification.compare import compare
-from mmaproof.verification.executors import cluster, local_pool
+from mmaproof.verification.executors import DISTRIBUTION, cluster, local_pool
 from mmaproof.verification.matrix import (
     SEARCH,
     Task,
@@ -201,7 +202,7 @@ def test_what_goes_wrong_in_a_worker_is_a_reason():
 
 
 def test_a_witness_that_does_not_replay_is_not_believed(monkeypatch):
-    answer = compared(Task(FEW[0], FEW[2], Solving(), LIMITS, 0, "0.1.0"))
+    answer = compared(Task(FEW[0], FEW[2], Solving(), LIMITS, 0, version(DISTRIBUTION)))
     lie = replace(answer, witness=replace(answer.witness, c=0))
     monkeypatch.setattr("mmaproof.verification.matrix.compared", lambda task: lie)
     (found,) = ask_all([FEW[0], FEW[2]])
