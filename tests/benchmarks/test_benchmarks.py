@@ -41,6 +41,7 @@ def test_every_benchmark_is_tried_here() -> None:
         "staged_proofs.py",
         "throughput.py",
         "tolerances.py",
+        "unknowns.py",
     ]
 
 
@@ -220,3 +221,14 @@ def test_tolerances_counts_results_outside_their_bounds() -> None:
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1].endswith("results were compared with their bounds, 0 of them were outside")
     assert "cpu/tdpbf16ps" in done.stdout
+
+
+def test_unknowns_asks_once_and_says_what_was_answered(tmp_path: Path) -> None:
+    answers = tmp_path / "answers.jsonl"
+    question = (str(answers), "--only", "scaling", "--like", DESIGNS[1])
+    found = report("unknowns.py", *question)
+    assert (found["properties"], found["unknown"]) == ({"scaling": {"holds": 1}}, [])
+    written = answers.read_text(encoding="utf-8")
+    assert json.loads(written)["design"] == DESIGNS[1]
+    assert report("unknowns.py", *question)["properties"] == found["properties"]
+    assert answers.read_text(encoding="utf-8") == written
