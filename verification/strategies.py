@@ -9,10 +9,11 @@ which always gives a verdict.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+from pysmt.fnode import FNode
 
 from mmaproof.designs.arithmetic import differing_parameters, same_chain
 from mmaproof.designs.design import Design
@@ -26,7 +27,9 @@ from mmaproof.smt.proving.decide import Statement, decide
 from mmaproof.smt.proving.exhaustion import small_ones_first
 from mmaproof.smt.proving.lemma import Formula
 from mmaproof.smt.solving.limits import LEAST_SECONDS, Limits
-from mmaproof.smt.solving.verdict import Model, Status, Verdict, combine
+from mmaproof.smt.solving.prove import violation_of
+from mmaproof.smt.solving.rival import Overtaken, Rival
+from mmaproof.smt.solving.verdict import Model, Outcome, Reply, Status, Verdict, combine
 from mmaproof.verification.cubes import InCube, cubes_of
 from mmaproof.verification.distributions import kept_bits
 from mmaproof.verification.extremes import extreme_operands
@@ -37,8 +40,11 @@ from mmaproof.verification.simplify import simplest
 from mmaproof.verification.stages import by_stages, lemma_verdict
 from mmaproof.verification.stored import store_proof, store_witness, stored_proof, stored_witness
 
-AT_ONCE = 1.0
-"""Seconds for which a question about several runs is asked in one piece before it is taken apart."""
+AT_ONCE = 0.4
+"""Seconds for which a question about several runs is asked in one piece before it is taken apart as well."""
+LEMMAS_ALONE = 0.5
+"""Seconds of lemmas, for each 64 products, after which the whole question is asked beside them. To build its formula
+takes about a tenth of this."""
 LEAST_SIMPLIFICATION = 1.0
 """Seconds for which a witness is simplified even where the time limit has passed."""
 FIRST_CUBES, CUBE_AT_ONCE = 6, 0.5
@@ -68,18 +74,77 @@ class Case:
     """lemmas of strategies that gave no proof"""
     lead: str = ""
     """where a proof failed, for whoever looks for the reason"""
+    outer: Case | None = None
+    """the question of whose answer this one is a part"""
+    began: float | None = None
+    """when a part of the question was asked first"""
+    rival: Rival | None = None
+    """the whole question, once it is asked beside its parts"""
 
     @property
     def seconds(self) -> float:
         """The time since the question was asked."""
         return time.monotonic() - self.started
 
+    def ask(self, formula: FNode, symbols: Sequence[FNode], /, *, limits: Limits) -> Reply:
+        """Ask the solvers about a part of the question, and after a while about the whole question beside it.
+
+        Raises Overtaken if the whole question has an answer first, and what ``Solving.ask`` raises.
+        """
+        asked, started, lineage = self.means.solving, time.monotonic(), list(self._lineage())
+        alone = min((x.alone(started) for x in lineage if x.rival is None), default=0.0)
+        if LEAST_SECONDS < alone < limits.seconds:
+            first = replace(limits, seconds=alone)
+            reply = asked.ask(formula, symbols, limits=first, rivals=[x.rival for x in lineage if x.rival is not None])
+            now = time.monotonic()
+            if reply.outcome is not Outcome.UNKNOWN or now < started + alone:
+                return reply
+            limits = limits.after(now - started, "lemmas")
+        for x in lineage:
+            if x.alone(time.monotonic()) <= LEAST_SECONDS:
+                x.begin()
+        return asked.ask(formula, symbols, limits=limits, rivals=[x.rival for x in lineage if x.rival is not None])
+
     def decide(self, statement: Statement, limits: Limits, *, met: bool = False) -> Verdict[Model]:
-        """Ask the solvers about a statement."""
-        return decide(statement, self.means.solving.ask, limits, precondition_met=met)
+        """Decide a part of the question. Raises Overtaken if the whole question has an answer first."""
+        return decide(statement, self.ask, limits, precondition_met=met)
+
+    def decide_whole(self) -> Verdict[Model]:
+        """Decide the whole question, within all the time that is left."""
+        rival = self.begin()
+        return decide(self.question, rival.ask, self._left(), precondition_met=self.met)
+
+    def begin(self) -> Rival:
+        """Ask the solvers about the whole question, beside whatever is asked later."""
+        if self.rival is None:
+            whole = self.question.formula
+            violation = violation_of(whole.claim, whole.precondition, whole.environment)
+            self.rival = self.means.solving.beside(violation, self._left())
+        return self.rival
+
+    def end(self) -> None:
+        """End what is asked about the whole question."""
+        if self.rival is not None:
+            self.rival.end()
+
+    def alone(self, now: float) -> float:
+        """Return for how many seconds from ``now`` on the whole question is not yet asked beside its parts."""
+        self.began = now if self.began is None else self.began
+        return self.began + LEMMAS_ALONE * max(1.0, self.question.k / 64) - now
+
+    def _left(self) -> Limits:
+        now = self.means.limits.seconds - self.seconds
+        return self.limits.after(max(0.0, self.limits.seconds - now), "the formula")
+
+    def _lineage(self) -> Iterator[Case]:
+        case: Case | None = self
+        while case is not None:
+            yield case
+            case = case.outer
 
     def refuted(self, witnesses: Sequence[Operands], origin: str) -> QuestionVerdict:
         """Return the verdict with the simplest of some witnesses, and store that witness."""
+        self.end()
         now = time.monotonic()
         deadline = max(self.started + self.means.limits.seconds, now + LEAST_SIMPLIFICATION)
         deadline = min(deadline, now + self.means.simplifying)
@@ -223,9 +288,8 @@ def other_questions(case: Case) -> QuestionVerdict | None:
     """Answer the questions whose claims together imply this one. One that is not proved says nothing about it."""
     lemmas: list[LemmaVerdict] = []
     for asked in case.question.other_questions():
-        other = Case(
-            asked.question, asked.design, replace(case.means, limits=case.limits), time.monotonic(), case.limits
-        )
+        means = replace(case.means, limits=case.limits)
+        other = Case(asked.question, asked.design, means, time.monotonic(), case.limits, outer=case)
         found = first_verdict(other)
         case.limits = case.limits.after(found.seconds, "lemmas")
         lemmas.append(
@@ -247,14 +311,13 @@ def other_questions(case: Case) -> QuestionVerdict | None:
 
 
 def one_moment(case: Case) -> QuestionVerdict | None:
-    """Ask the solver about several runs in one piece for AT_ONCE seconds. A witness is found at once or hardly ever."""
+    """Ask the solver about several runs in one piece, and wait a moment. It goes on beside the lemmas then."""
     if not case.question.compares_runs:
         return None
     began = time.monotonic()
-    moment = replace(case.limits, seconds=min(case.limits.seconds, AT_ONCE))
-    verdict = case.decide(case.question, moment, met=case.met)
-    case.limits = case.limits.after(time.monotonic() - began, "lemmas")
-    return None if verdict.status is Status.UNKNOWN else case.concluded(verdict, case.tried)
+    answered = case.begin().wait(min(case.limits.seconds, AT_ONCE))
+    case.limits = case.limits.after(time.monotonic() - began, "the whole question")
+    return one_piece(case) if answered else None
 
 
 def first_cubes(case: Case) -> QuestionVerdict | None:
@@ -291,7 +354,7 @@ def nets(case: Case) -> QuestionVerdict | None:
     if pair is None or not isinstance(case.question, Equivalence):
         return None
     share = replace(case.limits, seconds=case.limits.seconds * 0.9)
-    ask = small_ones_first(case.means.solving)
+    ask = small_ones_first(case.means.solving, case.ask)
     proof = by_nets(case.question, *pair, ask, share, case.means.seed)
     case.limits = case.limits.after(proof.seconds, "lemmas")
     lemmas = tuple(map(lemma_verdict, proof.lemmas))
@@ -312,7 +375,7 @@ def stages(case: Case) -> QuestionVerdict | None:
         proof = by_stages(
             case.question,
             case.design,
-            case.means.solving.ask,
+            case.ask,
             share,
             case.means.seed,
             unconditionally=unconditionally,
@@ -328,7 +391,7 @@ def stages(case: Case) -> QuestionVerdict | None:
 
 def one_piece(case: Case) -> QuestionVerdict:
     """Ask the solvers about the whole question, within all the time that is left."""
-    found = case.concluded(case.decide(case.question, case.limits, met=case.met), case.tried)
+    found = case.concluded(case.decide_whole(), case.tried)
     if found.status is Status.UNKNOWN and case.lead:
         return replace(found, reason=f"{found.reason}; {case.lead}")
     return found
@@ -355,8 +418,18 @@ STRATEGIES: tuple[Strategy, ...] = (
 
 
 def first_verdict(case: Case) -> QuestionVerdict:
-    """Return the verdict of the first strategy that has one. The last one always has."""
-    found = next(verdict for strategy in STRATEGIES if (verdict := strategy(case)) is not None)
+    """Return the verdict of the first strategy that has one, or of the solvers on the whole question, if that is first.
+
+    The last strategy always has a verdict.
+    """
+    try:
+        found = next(verdict for strategy in STRATEGIES if (verdict := strategy(case)) is not None)
+    except Overtaken as overtaken:
+        if overtaken.rival is not case.rival:
+            raise
+        found = one_piece(case)
+    finally:
+        case.end()
     store_proof(case.means.solving.store, found)
     return found
 

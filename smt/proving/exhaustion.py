@@ -94,20 +94,23 @@ def try_all_values(
     return Reply(outcome, exhaustion(), seconds, model, solver_seconds=seconds)
 
 
-def small_ones_first(solving: Solving) -> Ask:
+def small_ones_first(solving: Solving, of_solvers: Ask | None = None) -> Ask:
     """Return a way to answer queries: by trying all values where that is cheap, else by ``solving``.
+
+    ``of_solvers`` is how ``solving`` is asked, if not by ``Solving.ask``.
 
     A query of few bits that is not cheap goes to ``solving`` for a moment first, because a solver decides many of these
     by rewriting. Where ``solving`` certifies, what was found to be unsatisfiable counts only if it is confirmed: by
     trying all values a second way for ``Certify.SOLVER``, and by a solver and its proof for ``Certify.PROOF``.
     """
+    of_solvers = solving.ask if of_solvers is None else of_solvers
 
     def ask(formula: FNode, symbols: Sequence[FNode], /, *, limits: Limits) -> Reply:
         started = time.monotonic()
         query = Query.of(formula)
         tried = try_all_values(query, most_work=CHEAP_WORK, most_gates=CHEAP_GATES)
         if tried is None and _bits_at_most(query) <= MOST_BITS and limits.seconds > EASY_SECONDS:
-            asked = solving.ask(formula, symbols, limits=replace(limits, seconds=EASY_SECONDS))
+            asked = of_solvers(formula, symbols, limits=replace(limits, seconds=EASY_SECONDS))
             if asked.outcome is not Outcome.UNKNOWN:
                 return asked
             tried = try_all_values(query)
@@ -117,9 +120,9 @@ def small_ones_first(solving: Solving) -> Ask:
                 return replace(certified(query, tried, second), seconds=time.monotonic() - started)
         left = limits.after(time.monotonic() - started, "trying all values")
         if tried is None:
-            return solving.ask(formula, symbols, limits=left)
+            return of_solvers(formula, symbols, limits=left)
         if tried.outcome is Outcome.UNSAT and solving.certify is not None:
-            asked = solving.ask(formula, symbols, limits=left)
+            asked = of_solvers(formula, symbols, limits=left)
             require_agreement(query, [tried, asked])
             return asked
         if tried.model is None:

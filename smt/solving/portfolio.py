@@ -1,4 +1,4 @@
-"""Several solvers race for one query. The first reply that is sat or unsat wins, and the others are ended."""
+"""Which solvers work on a query, and the race between them."""
 
 import time
 from collections.abc import Sequence
@@ -23,40 +23,51 @@ def racers(first: str, jobs: int) -> tuple[SolverIdentity, ...]:
     return (require_solver(first), *others)[:jobs]
 
 
-def race(query: Query, solvers: Sequence[SolverIdentity], limits: Limits, deadline: float) -> Reply:
-    """Return the first reply that is sat or unsat. If there is none, return UNKNOWN with the reason of each solver.
+class Race:
+    """Solvers that race for one query. The first reply that is sat or unsat wins, and the others are ended.
 
-    The processes of the other solvers have ended by then, or they answered before and are idle. Replies that they gave
-    before are compared with the first. A single solver runs in the calling thread. ``deadline`` is a time of
-    ``time.monotonic``.
-
-    Raises ``SolversDisagree``. An interrupt from the keyboard is passed on after all processes were killed.
+    ``deadline`` is a time of ``time.monotonic``.
     """
-    attempts = [Attempt(query, solver, limits, deadline, COMMANDS[solver.name]) for solver in solvers]
-    if len(attempts) == 1:
-        return attempts[0].answer()
-    started = time.monotonic()
-    # The pool ends after all attempts: none still uses its process then.
-    with ThreadPoolExecutor(len(attempts)) as pool:
+
+    def __init__(self, query: Query, solvers: Sequence[SolverIdentity], limits: Limits, deadline: float) -> None:
+        self.query = query
+        self._attempts = [Attempt(query, solver, limits, deadline, COMMANDS[solver.name]) for solver in solvers]
+
+    def run(self) -> Reply:
+        """Return the first reply that is sat or unsat. If there is none, return UNKNOWN with each solver's reason.
+
+        The processes of the other solvers have ended by then, or they answered before and are idle. Replies that they
+        gave before are compared with the first. A single solver runs in the calling thread.
+
+        Raises ``SolversDisagree``. An interrupt from the keyboard is passed on after all processes were killed.
+        """
+        if len(self._attempts) == 1:
+            return self._attempts[0].answer()
+        started = time.monotonic()
+        # The pool ends after all attempts: none still uses its process then.
+        with ThreadPoolExecutor(len(self._attempts)) as pool:
+            try:
+                asked = [pool.submit(attempt.answer) for attempt in self._attempts]
+                replies = (x.result() for x in as_completed(asked))
+                winner = next((x for x in replies if x.outcome is not Outcome.UNKNOWN), None)
+            finally:
+                self.stop()
+        answers = [x.result() for x in asked]
+        require_agreement(self.query, answers)
+        return _all_unknown(answers, time.monotonic() - started) if winner is None else winner
+
+    def stop(self) -> None:
+        """End all solvers, even before they start. Another thread than that of ``run`` may call it."""
         try:
-            asked = [pool.submit(attempt.answer) for attempt in attempts]
-            winner = next((x.result() for x in as_completed(asked) if x.result().outcome is not Outcome.UNKNOWN), None)
-        finally:
-            _stop(attempts)
-    answers = [x.result() for x in asked]
-    require_agreement(query, answers)
-    return _all_unknown(answers, time.monotonic() - started) if winner is None else winner
+            self._stop_all()
+        except KeyboardInterrupt:
+            # The interrupt came before all were stopped.
+            self._stop_all()
+            raise
 
-
-def _stop(attempts: Sequence[Attempt]) -> None:
-    try:
-        for attempt in attempts:
+    def _stop_all(self) -> None:
+        for attempt in self._attempts:
             attempt.stop()
-    except KeyboardInterrupt:
-        # The interrupt came before all were stopped.
-        for attempt in attempts:
-            attempt.stop()
-        raise
 
 
 def _all_unknown(answers: Sequence[Reply], seconds: float) -> Reply:

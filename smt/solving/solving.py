@@ -15,8 +15,9 @@ from mmaproof.smt.solving.certify import Certify, certified, certifiers, confirm
 from mmaproof.smt.solving.disagreement import require_agreement
 from mmaproof.smt.solving.errors import UnsupportedFormulaError
 from mmaproof.smt.solving.limits import Limits
-from mmaproof.smt.solving.portfolio import race, racers
+from mmaproof.smt.solving.portfolio import Race, racers
 from mmaproof.smt.solving.query import Query
+from mmaproof.smt.solving.rival import Rival, run_beside
 from mmaproof.smt.solving.store import Store
 from mmaproof.smt.solving.verdict import Outcome, Reply
 
@@ -55,17 +56,27 @@ class Solving:
             Store(solving.store).check()
         return solving
 
-    def ask(self, formula: FNode, symbols: Sequence[FNode], /, *, limits: Limits) -> Reply:
+    def ask(
+        self,
+        formula: FNode,
+        symbols: Sequence[FNode],
+        /,
+        *,
+        limits: Limits,
+        rivals: Sequence[Rival] = (),
+        begun: Rival | None = None,
+    ) -> Reply:
         """Answer the query of a formula. If it is satisfiable, the model gives the values of ``symbols``.
 
         The model has exactly these symbols. A symbol that does not occur in the formula is 0. A satisfying assignment
         counts only after the formula was evaluated on it. The time limit begins with the call and is for all solvers
         together. A time-out, an exceeded memory limit, a crash and malformed output give UNKNOWN with a reason. An
-        unsatisfiable query that should be certified but is not gives UNKNOWN too.
+        unsatisfiable query that should be certified but is not gives UNKNOWN too. If ``begun`` is about the same query,
+        its solvers answer.
 
         Raises ``UnsupportedFormulaError`` for a formula or symbol outside QF_BV, ``UnknownSolverError``,
-        ``SolverNotInstalledError`` and ``SolversDisagree``. An interrupt from the keyboard is passed on after all
-        processes were killed.
+        ``SolverNotInstalledError``, ``SolversDisagree``, and ``Overtaken`` if one of ``rivals`` has an answer first.
+        An interrupt from the keyboard is passed on after all processes were killed.
         """
         started = time.monotonic()
         for symbol in symbols:
@@ -73,19 +84,36 @@ class Solving:
                 raise UnsupportedFormulaError(
                     f"{symbol} is no symbol of a truth value or bit-vector: no value to ask for"
                 )
-        answer = self._answer(Query.of(formula), limits, started)
+        answer = self._answer(Query.of(formula), limits, started, rivals, begun)
         held, names = answer.model, [symbol.symbol_name() for symbol in symbols]
         model = None if held is None else {name: held.get(name, 0) for name in names}
         return replace(answer, model=model, seconds=time.monotonic() - started)
 
-    def _answer(self, query: Query, limits: Limits, started: float) -> Reply:
+    def beside(self, formula: FNode, limits: Limits) -> Rival:
+        """Begin to answer a query, for a caller that asks others meanwhile. ``Rival.ask`` has the answer.
+
+        Raises what ``ask`` raises about a formula or a solver.
+        """
+        query, solvers = Query.of(formula), racers(self.solver, self.jobs)
+        known = [] if self.store is None else Store(self.store).answers(query)
+        served = next((a for a in known if a.solver in solvers), None)
+        return Rival(self, Race(query, solvers, limits, time.monotonic() + limits.seconds), served)
+
+    def _answer(
+        self, query: Query, limits: Limits, started: float, rivals: Sequence[Rival], begun: Rival | None
+    ) -> Reply:
         """Return the reply to a query, from the store or from solvers. A model has all symbols of the query."""
         solvers = racers(self.solver, self.jobs)
         store = None if self.store is None else Store(self.store)
         known = [] if store is None else store.answers(query)
         served = [a for solver in solvers for a in known if a.solver == solver]
         require_agreement(query, served)
-        answer = served[0] if served else race(query, solvers, limits, started + limits.seconds)
+        if served:
+            answer = served[0]
+        elif begun is not None and begun.query == query:
+            answer = begun.reply()
+        else:
+            answer = run_beside(Race(query, solvers, limits, started + limits.seconds), rivals)
         if store is not None and not served:
             store.keep(query, answer)
         if self.certify is None or answer.outcome is not Outcome.UNSAT:

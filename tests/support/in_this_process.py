@@ -1,8 +1,10 @@
 """Bitwuzla without processes, which would take longer than the queries, of which some tests ask thousands."""
 
+import contextlib
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 from pysmt.environment import Environment
 from pysmt.exceptions import SolverReturnedUnknownResultError
@@ -14,6 +16,7 @@ from mmaproof.smt.solving.backends import require_solver
 from mmaproof.smt.solving.bitwuzla_solver import BitwuzlaSolver
 from mmaproof.smt.solving.limits import LEAST_SECONDS, Limits
 from mmaproof.smt.solving.query import Query
+from mmaproof.smt.solving.rival import Rival
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Cause, Outcome, Reply
 
@@ -26,10 +29,65 @@ ASSERTING = threading.Lock()
 """pySMT's solvers ask for the type of what is asserted, of one checker that all threads share."""
 
 
+def symbols_of(formula: FNode) -> list[FNode]:
+    seen, pending = {formula}, [formula]
+    while pending:
+        new = set(pending.pop().args()) - seen
+        seen |= new
+        pending.extend(new)
+    return sorted((x for x in seen if x.is_symbol()), key=FNode.symbol_name)
+
+
+class InTurn(Rival):
+    """A query in place of a rival that waits for processes: it is asked when somebody waits, and when it is asked."""
+
+    def __init__(self, solving: Solving, formula: FNode, limits: Limits) -> None:
+        self._asked, self._formula, self._limits = solving, formula, limits
+        self._answered: Reply | None = None
+
+    @property
+    def has_answer(self) -> bool:
+        return self._answered is not None
+
+    def wait(self, seconds: float) -> bool:
+        limits = replace(self._limits, seconds=min(seconds, self._limits.seconds))
+        reply = self._asked.ask(self._formula, symbols_of(self._formula), limits=limits)
+        self._answered = reply if reply.outcome is not Outcome.UNKNOWN else None
+        return self.has_answer
+
+    def ask(self, formula: FNode, symbols: Sequence[FNode], /, *, limits: Limits) -> Reply:
+        if self._answered is None or formula is not self._formula:
+            return self._asked.ask(formula, symbols, limits=limits)
+        held = self._answered.model
+        return replace(
+            self._answered,
+            model=None if held is None else {x.symbol_name(): held.get(x.symbol_name(), 0) for x in symbols},
+        )
+
+    @contextlib.contextmanager
+    def interrupting(self, stop: Callable[[], None]) -> Iterator[None]:
+        yield
+
+    def end(self) -> None:
+        pass
+
+
 class InThisProcess(Solving):
     """Solving in the process of the test."""
 
-    def ask(self, formula: FNode, symbols: Sequence[FNode], /, *, limits: Limits) -> Reply:
+    def beside(self, formula: FNode, limits: Limits) -> Rival:
+        return InTurn(self, formula, limits)
+
+    def ask(
+        self,
+        formula: FNode,
+        symbols: Sequence[FNode],
+        /,
+        *,
+        limits: Limits,
+        rivals: Sequence[Rival] = (),
+        begun: Rival | None = None,
+    ) -> Reply:
         started = time.monotonic()
         if limits.seconds <= LEAST_SECONDS:
             return unanswered()
@@ -49,7 +107,19 @@ class InThisProcess(Solving):
 class InAnyEnvironment(Solving):
     """Solving in the process of the test, of formulas of whatever environment. Queries may take as long as they may."""
 
-    def ask(self, formula: FNode, symbols: Sequence[FNode], /, *, limits: Limits) -> Reply:
+    def beside(self, formula: FNode, limits: Limits) -> Rival:
+        return InTurn(self, formula, limits)
+
+    def ask(
+        self,
+        formula: FNode,
+        symbols: Sequence[FNode],
+        /,
+        *,
+        limits: Limits,
+        rivals: Sequence[Rival] = (),
+        begun: Rival | None = None,
+    ) -> Reply:
         started, environment = time.monotonic(), Environment()
         if limits.seconds <= LEAST_SECONDS:
             return unanswered()

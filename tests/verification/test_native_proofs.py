@@ -179,7 +179,7 @@ def test_a_bound_that_is_too_tight_by_one_is_not_believed(monkeypatch):
 class Silent(InAnyEnvironment):
     """A solver that answers nothing."""
 
-    def ask(self, formula, symbols, /, *, limits):
+    def ask(self, formula, symbols, /, *, limits, rivals=(), begun=None):
         return unanswered()
 
 

@@ -5,6 +5,7 @@ import itertools
 import pytest
 from pysmt.environment import get_env
 from support.fake_solvers import HANGS, fake
+from support.in_this_process import InTurn
 
 from mmaproof.algorithms.catalogue import find_algorithm
 from mmaproof.designs.catalogue import find_design
@@ -64,7 +65,10 @@ class Scripted(Solving):
         object.__setattr__(self, "say", say)
         object.__setattr__(self, "asked", [])
 
-    def ask(self, formula, symbols, /, *, limits):
+    def beside(self, formula, limits):
+        return InTurn(self, formula, limits)
+
+    def ask(self, formula, symbols, /, *, limits, rivals=(), begun=None):
         if is_plainly_false(formula):
             return UNSAT
         if self.meets and not symbols:

@@ -1,18 +1,37 @@
 """When a strategy applies: where it does not, nothing is asked and nothing is concluded."""
 
+import contextlib
+import os
 import time
+from dataclasses import replace
+from types import SimpleNamespace
+from unittest.mock import patch
 
 import pytest
+from pysmt.shortcuts import BV, BVULT, FALSE, And, BVMul, BVType, BVZExt, Equals, Symbol
+from support.fake_solvers import HANGS, running_children
+from support.waiting import LONG
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.properties.equivalence import Equivalence
 from mmaproof.properties.preconditions import parse_precondition
-from mmaproof.smt.solving.limits import Limits
+from mmaproof.properties.property import QuestionVerdict
+from mmaproof.smt.solving.attempt import COMMANDS
+from mmaproof.smt.solving.limits import LEAST_SECONDS, Limits
+from mmaproof.smt.solving.rival import Overtaken
 from mmaproof.smt.solving.solving import Solving
-from mmaproof.smt.solving.verdict import Status, Verdict
+from mmaproof.smt.solving.verdict import Outcome, Status, Verdict
 from mmaproof.verification import strategies
 from mmaproof.verification.means import Means
-from mmaproof.verification.strategies import Case, alignment, identical_arithmetic, one_moment, one_piece, own_lemmas
+from mmaproof.verification.strategies import (
+    Case,
+    alignment,
+    first_verdict,
+    identical_arithmetic,
+    one_moment,
+    one_piece,
+    own_lemmas,
+)
 
 VOLTA = "volta/f32.f16.f16.f32"
 EIGHT, SIXTEEN = "ampere/m16n8k8.f32.f16.f16.f32", "ampere/m16n8k16.f32.f16.f16.f32"
@@ -32,6 +51,12 @@ class Scripted(Case):
         self.asked.append((statement, met))
         status = self.statuses.pop(0) if len(self.statuses) > 1 else self.statuses[0]
         return Verdict(status, 0.0, "timeout: made up" if status is Status.UNKNOWN else None)
+
+    def decide_whole(self):
+        return self.decide(self.question, self.limits, met=self.met)
+
+    def begin(self):
+        return SimpleNamespace(wait=lambda seconds: self.statuses[0] is not Status.UNKNOWN)
 
 
 def between(first, second, **options):
@@ -111,3 +136,75 @@ def test_a_moment_without_an_answer_ends_nothing():
 def test_the_order_of_the_strategies_ends_with_the_one_that_always_answers():
     assert strategies.STRATEGIES[-1] is one_piece
     assert strategies.STRATEGIES[0] is identical_arithmetic
+
+
+def hard_part(case):
+    """Ask something that takes a solver far longer than any test, as a lemma would be asked."""
+    x, y = (BVZExt(Symbol(f"hard_{name}", BVType(64)), 64) for name in "xy")
+    product = Equals(BVMul(x, y), BV(0xB3406BC44DC2A627 * 0xBC38D756D0055979, 128))
+    case.ask(And(product, BVULT(BV(1, 128), x), BVULT(BV(1, 128), y)), (), limits=Limits(LONG, 4 << 30))
+    pytest.fail("a part was asked to its end, though the whole question has an answer")
+
+
+def quick_part(case):
+    """A proof that is there at once."""
+    return QuestionVerdict(Status.PROVED, 0.0, question=case.question, origin="a made-up proof")
+
+
+S8 = "ampere/mma.m16n8k32.s32.s8.s8.s32"
+WHOLE = {
+    "different": (Status.REFUTED, between(f"{VOLTA}@L=1", f"{VOLTA}@L=1,fraction_bits=22", k=1)),
+    "equal": (Status.PROVED, between(f"{S8}@L=4", f"{S8}@L=2", k=4)),
+}
+
+
+@pytest.mark.parametrize("nested", [False, True])
+@pytest.mark.parametrize("which", WHOLE)
+@pytest.mark.parametrize("first", [[], [one_moment]])
+def test_the_whole_question_is_answered_beside_a_part_that_takes_long(monkeypatch, first, which, nested):
+    expected, question = WHOLE[which]
+    monkeypatch.setattr(strategies, "LEMMAS_ALONE", 0.0)
+    monkeypatch.setattr(strategies, "AT_ONCE", LEAST_SECONDS)
+    case = Case(question, question.designs[0], Means(Solving(), Limits(LONG, 4 << 30), None), time.monotonic(), LIMITS)
+
+    def part(asking):
+        # what is asked about another question is interrupted by the one that it is for
+        return hard_part(replace(asking, outer=asking, rival=None, began=time.monotonic() + LONG) if nested else asking)
+
+    monkeypatch.setattr(strategies, "STRATEGIES", (*first, part, one_piece))
+    found = first_verdict(case)
+    assert found.status is expected
+    assert (found.witness is not None) == (expected is Status.REFUTED)
+    assert running_children(os.getpid()) == set()
+
+
+def test_an_answer_of_the_part_ends_the_whole_question(monkeypatch):
+    monkeypatch.setattr(strategies, "STRATEGIES", (lambda case: case.begin() and quick_part(case), one_piece))
+    with patch.dict(COMMANDS, {"bitwuzla": HANGS}):
+        question = WHOLE["different"][1]
+        case = Case(question, question.designs[0], Means(Solving(), LIMITS, None), time.monotonic(), LIMITS)
+        assert first_verdict(case).origin == "a made-up proof"
+    assert running_children(os.getpid()) == set()
+
+
+def test_what_another_question_was_overtaken_by_is_for_whoever_asked_it(monkeypatch):
+    question = between(VOLTA, f"{VOLTA}@fraction_bits=22")
+    case = Case(question, question.designs[0], Means(Solving(), LIMITS, None), time.monotonic(), LIMITS)
+
+    def overtaken(asking):
+        raise Overtaken(SimpleNamespace())
+
+    monkeypatch.setattr(strategies, "STRATEGIES", (overtaken, one_piece))
+    with pytest.raises(Overtaken):
+        first_verdict(case)
+
+
+@pytest.mark.parametrize(("seconds", "k", "begins"), [(0.0, 4, False), (1.01, 4, True), (1.01, 1024, False)])
+def test_a_quick_part_is_asked_alone(seconds, k, begins):
+    question = between(f"{VOLTA}@L=4", f"{VOLTA}@fraction_bits=22", k=k)
+    case = Case(question, question.designs[0], Means(Solving(), LIMITS, None), time.monotonic(), LIMITS)
+    case.began = time.monotonic() - seconds * strategies.LEMMAS_ALONE
+    with contextlib.suppress(Overtaken):
+        assert case.ask(FALSE(), (), limits=LIMITS).outcome is Outcome.UNSAT
+    assert (case.rival is not None) == begins
+    case.end()

@@ -202,7 +202,7 @@ def test_values_that_are_not_so_on_integers_are_an_internal_error(monkeypatch):
 class _GaveUp(Solving):
     """A solver that is late, as solvers are with multipliers of 11 by 11 bits."""
 
-    def ask(self, formula, symbols, /, *, limits):
+    def ask(self, formula, symbols, /, *, limits, rivals=(), begun=None):
         return Reply(Outcome.UNKNOWN, SolverIdentity("other", "1"), 0.0, reason="timeout: late")
 
 

@@ -24,7 +24,7 @@ from mmaproof.smt.solving.attempt import COMMANDS, WORKER
 from mmaproof.smt.solving.backends import BACKENDS
 from mmaproof.smt.solving.kept import Kept, end_idle_processes
 from mmaproof.smt.solving.limits import Limits
-from mmaproof.smt.solving.portfolio import race, racers
+from mmaproof.smt.solving.portfolio import Race, racers
 from mmaproof.smt.solving.query import Query
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Outcome, Reply
@@ -248,7 +248,7 @@ def test_an_answer_that_is_not_believed_ends_the_process(five: FNode, limits: Li
 def test_a_race_leaves_the_winner_and_no_busy_process(five: FNode, limits: Limits) -> None:
     query, solvers = Query.of(five), racers("bitwuzla", 3)
     for _ in range(2):
-        assert race(query, solvers, limits, time.monotonic() + 60).outcome is Outcome.SAT
+        assert Race(query, solvers, limits, time.monotonic() + 60).run().outcome is Outcome.SAT
         assert sorted(map(id, kept._IDLE._all)) == sorted(map(id, kept._IDLE._idle))
         assert kept._IDLE._all
         assert all(process.is_well for process in kept._IDLE._all)
