@@ -110,7 +110,10 @@ def test_a_model_that_is_none_is_no_answer() -> None:
     rival.end()
 
 
-def test_a_disagreement_of_its_solvers_is_raised_where_it_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disagreement_of_its_solvers_is_raised_where_it_is_asked(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(portfolio, "as_completed", lambda asked: as_completed(wait(asked).done))
     both = {"bitwuzla": says("unsat"), "cvc5": says("sat", rival_x="0x05"), "z3": says("sat", rival_x="0x05")}
     with patch.dict(COMMANDS, both):
