@@ -1,0 +1,149 @@
+"""The operand of a step that rises, and the term that it is before and after.
+
+Lemmas about one operand look at the term that it becomes in a step whose other operands are +0.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from mmaproof.designs.design import Design
+from mmaproof.designs.formats import Format
+from mmaproof.designs.steps import Step
+from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
+from mmaproof.smt.algebra.terms import TermAlgebra
+from mmaproof.smt.proving.lemma import Input
+from mmaproof.smt.semantics import OperandWords, dot_product_accumulate, ieee
+from mmaproof.smt.semantics.fused_sum import FusedSum
+from mmaproof.smt.semantics.labels import Addend
+from mmaproof.smt.semantics.patterns import is_finite, zero
+from mmaproof.smt.semantics.terms import Term
+from mmaproof.smt.semantics.unpack import unpack
+
+
+class Changed(ABC):
+    """The operand that rises: its format, the other inputs of its term, and the term before and after."""
+
+    fmt: Format
+    inputs: tuple[Input, ...] = ()
+
+    def assumption(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]], above: Word[D]) -> Truth[T]:
+        """Return what is assumed of ``inputs`` if the operand ``x`` rises to ``above``."""
+        return algebra.truth(True)
+
+    @abstractmethod
+    def terms(
+        self, algebra: Algebra[D, T], words: Mapping[str, Word[D]], above: Word[D]
+    ) -> tuple[Term[D, T], Term[D, T]]:
+        """Return the term of the operand ``x`` and that of ``above``."""
+
+
+class ChangedC(Changed):
+    """The accumulator, as a term of the last sum of a step."""
+
+    def __init__(self, design: Design) -> None:
+        self.step, self.fmt = design.one_step(), design.c_format
+
+    def terms(
+        self, algebra: Algebra[D, T], words: Mapping[str, Word[D]], above: Word[D]
+    ) -> tuple[Term[D, T], Term[D, T]]:
+        """Return the terms."""
+        both = [beside_zeros(algebra, self.step, {"c": c}) for c in (words["x"], above)]
+        sums = [dot_product_accumulate(self.step, algebra, x).steps[0].sums[-1] for x in both]
+        first, second = (total.terms[total.labels.index(Addend.C)] for total in sums)
+        return first, second
+
+
+class ChangedA(Changed):
+    """An element of a, multiplied by a positive number, as a term of the first sum of a step.
+
+    The significands of both products are inputs. The lemma assumes only the distributive law of them,
+    (s + 1) * n = s * n + n, where n is the significand of the other factors. So solvers need not reason about
+    multipliers.
+    """
+
+    def __init__(self, design: Design) -> None:
+        self.step, self.fmt = design.one_step(), design.a_format
+        scale = design.scale_format
+        scales = [] if scale is None else [Input(f"scale_{x}", scale.bits) for x in "ab"]
+        product = last_sum(design).terms[0]
+        self.largest = product.largest
+        products = [Input(n, product.significand.width) for n in ("product", "product_above", "n")]
+        self.inputs = (Input("b", design.b_format.bits), *scales, *products)
+
+    def assumption(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]], above: Word[D]) -> Truth[T]:
+        """Return whether the other factors are positive and finite and the products are related as above."""
+        fmt, scale = self.step.b_format, self.step.scale_format
+        b = unpack(algebra, fmt, words["b"])
+        claims = [~(b.negative | b.zero), is_finite(algebra, fmt, words["b"])]
+        claims += [] if scale is None else [is_finite(algebra, scale, words[f"scale_{x}"]) for x in "ab"]
+        significands = [unpack(algebra, self.fmt, x).significand for x in (words["x"], above)]
+        products = [words["product"], words["product_above"]]
+        (s, t), (p, q), n = significands, products, words["n"]
+        claims += [~n.is_value(0), implies(algebra, [(s, t)], [(p, q)])]
+        for (x, y), (of_x, of_y) in (((s, t), (p, q)), ((t, s), (q, p))):
+            most = of_x <= algebra.unsigned(self.largest, of_x.width)
+            claims += [most, x.is_value(0) == of_x.is_value(0)]
+            for twice in (0, 1):
+                # 2**twice * x = y + 1, so 2**twice * x * n = y * n + n
+                claims.append(implies(algebra, [(x << twice, y + 1)], [(of_x << twice, of_y + n)]))
+        return algebra.all_of(claims)
+
+    def terms(
+        self, algebra: Algebra[D, T], words: Mapping[str, Word[D]], above: Word[D]
+    ) -> tuple[Term[D, T], Term[D, T]]:
+        """Return the terms. Their products are inputs."""
+        found = []
+        for pattern, product in ((words["x"], words["product"]), (above, words["product_above"])):
+            operands = beside_zeros(algebra, self.step, {**words, "a": pattern})
+            term = dot_product_accumulate(self.step, algebra, operands).steps[0].sums[0].terms[0]
+            found.append(replace(term, significand=product))
+        return found[0], found[1]
+
+
+def implies(
+    algebra: Algebra[D, T], when: Sequence[tuple[Word[D], Word[D]]], then: Sequence[tuple[Word[D], Word[D]]]
+) -> Truth[T]:
+    """Return whether the words of the second pairs are equal wherever those of the first are."""
+    first, second = (algebra.all_of([x == y for x, y in pairs]) for pairs in (when, then))
+    return ~first | second
+
+
+class ChangedAddend(Changed):
+    """An addend of a rounded addition."""
+
+    def __init__(self, fmt: Format, step: Step) -> None:
+        self.fmt, self.step = fmt, step
+
+    def terms(
+        self, algebra: Algebra[D, T], words: Mapping[str, Word[D]], above: Word[D]
+    ) -> tuple[Term[D, T], Term[D, T]]:
+        """Return the terms."""
+        x, y = (ieee.read_accumulator(algebra, self.step, self.fmt, p) for p in (words["x"], above))
+        first, second = (ieee.aligned_sum(algebra, self.fmt, t, t).terms[0] for t in (x, y))
+        return first, second
+
+
+def beside_zeros(algebra: Algebra[D, T], step: Design, words: Mapping[str, Word[D]]) -> OperandWords[D]:
+    """Return operands of a step: the given a, b and c, and +0 elsewhere. Every block has the same scales."""
+    a, b, c = ([zero(algebra, f)] for f in step.formats[:3])
+    first = [[words.get("a", a[0])], [words.get("b", b[0])]]
+    scales = [[words[f"scale_{x}"]] * step.blocks(step.k) if f"scale_{x}" in words else [] for x in "ab"]
+    scale = step.scale_format
+    if scale is not None and not scales[0]:
+        scales = [[algebra.unsigned(scale.encode(1), scale.bits)] * step.blocks(step.k)] * 2
+    rest = step.k - 1
+    return OperandWords([*first[0], *a * rest], [*first[1], *b * rest], words.get("c", c[0]), *scales)
+
+
+def last_sum(design: Design) -> FusedSum[Any, Any]:
+    """Return the last sum of a step. Only the widths of its words are used."""
+    algebra, step = TermAlgebra(), design.one_step()
+    words = {n: algebra.symbol(f"{n}_{f.name}", f.bits) for n, f in zip("abc", step.formats[:3], strict=True)}
+    if step.scale_format is not None:
+        fmt = step.scale_format
+        words |= {f"scale_{x}": algebra.symbol(f"scale_{x}_{fmt.name}", fmt.bits) for x in "ab"}
+    return dot_product_accumulate(step, algebra, beside_zeros(algebra, step, words)).steps[0].sums[-1]
