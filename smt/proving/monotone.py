@@ -19,13 +19,13 @@ and the sum of the products, and to a rounded addition:
 3. So the sum never falls, or not so that it is seen. It is the sum of the cut terms, because these fit the register
    (``cuts.CutBound``). Its conversion does not fall either (``OrderedConversion``).
 
-If another operand is a special value, the result is the same before and after. If e_max has a floor above all
-exponents, it does not change, so only 1 and 3 are needed.
+Where a small c is dropped, ``dropped_c`` has the lemmas about its cut. If another operand is a special value, the
+result is the same before and after. If e_max has a floor above all exponents, it does not change, so only 1 and 3 are
+needed.
 """
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -37,44 +37,19 @@ from mmaproof.smt.algebra.magnitudes import with_top_exponent
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word, ite
 from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.proving.cuts import CutBound, CutError, CutLemma, TermShape
+from mmaproof.smt.proving.dropped_c import Dropped, KeptAtTop, KeptInOrder, without_drops
 from mmaproof.smt.proving.lemma import Input, Lemma
-from mmaproof.smt.proving.rising_terms import Changed, ChangedA, ChangedAddend, ChangedC, last_sum
+from mmaproof.smt.proving.rising_terms import Changed, ChangedA, ChangedAddend, ChangedC, Neighbours, last_sum
 from mmaproof.smt.semantics import ieee
 from mmaproof.smt.semantics.align import align, loses_bits
 from mmaproof.smt.semantics.convert import Rules, convert
 from mmaproof.smt.semantics.cut import Cut
-from mmaproof.smt.semantics.datapath import datapath
+from mmaproof.smt.semantics.datapath import StepPath, datapath
 from mmaproof.smt.semantics.fused_sum import FusedSum
 from mmaproof.smt.semantics.labels import Addend
-from mmaproof.smt.semantics.patterns import is_finite, order_key, successor
+from mmaproof.smt.semantics.patterns import order_key
 from mmaproof.smt.semantics.terms import Term
 from mmaproof.smt.semantics.unpack import unpack
-
-
-class Neighbours(Lemma):
-    """A statement about the term of a finite operand and the term of the next number above it."""
-
-    def __init__(self, name: str, changed: Changed, *more: Input) -> None:
-        self.name, self.changed = name, changed
-        self.inputs = (Input("x", changed.fmt.bits), *changed.inputs, *more)
-
-    def assumption(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
-        """Return that both numbers are finite."""
-        fmt, x = self.changed.fmt, words["x"]
-        above = successor(algebra, fmt, x)
-        finite = [is_finite(algebra, fmt, p) for p in (x, above)]
-        return algebra.all_of([*finite, self.changed.assumption(algebra, words, above)])
-
-    def claim(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
-        """Return the claim about the terms of both."""
-        v, above = self.changed.terms(algebra, words, successor(algebra, self.changed.fmt, words["x"]))
-        return self.of_terms(algebra, words, v, above)
-
-    @abstractmethod
-    def of_terms(
-        self, algebra: Algebra[D, T], words: Mapping[str, Word[D]], v: Term[D, T], above: Term[D, T]
-    ) -> Truth[T]:
-        """Return the claim about both terms."""
 
 
 class TermRises(Neighbours):
@@ -324,8 +299,8 @@ def _at_most(algebra: Algebra[D, T], x: tuple[Word[D], Word[D]], y: tuple[Word[D
     return (x[0] < y[0]) | ((x[0] == y[0]) & (x[1] <= y[1]))
 
 
-_RISING_C = (Guarantee.ALIGNED_SUMS, Guarantee.EXACT_SUM, Guarantee.CONVERTED_SUM, Guarantee.OWN_CUTS)
-"""The guarantees by which a sum of which c is a term is converted, and other cuts change with e_max alone."""
+_RISING_C = (Guarantee.ALIGNED_SUMS, Guarantee.EXACT_SUM, Guarantee.CONVERTED_VALUE)
+"""The guarantees by which a sum of which c is a term is converted."""
 
 
 def lemmas_for_c(design: Design) -> Sequence[Lemma]:
@@ -340,13 +315,31 @@ def lemmas_for_c(design: Design) -> Sequence[Lemma]:
         rules = Rules.of_late_addition(design) if design.adds_c_last else Rules.of_operation(step)
         return _of_addition(d, rules, step)
     (path,) = datapath(design.one_step(), step.L)
-    if not design.guarantees(*_RISING_C) or Addend.C not in path.sums[-1].terms or path.far_c_dropped is not None:
+    if not design.guarantees(*_RISING_C) or Addend.C not in path.sums[-1].terms:
+        return ()
+    if path.drops_c:
+        return _of_dropped_c(design, path)
+    # other cuts change with e_max alone
+    if not design.guarantees(Guarantee.OWN_CUTS):
         return ()
     return _of_sum(ChangedC(design), last_sum(design), path.sums[-1].terms.index(Addend.C), Rules.of(step))
 
 
+def _of_dropped_c(design: Design, path: StepPath) -> Sequence[Lemma]:
+    """Return the lemmas where a small c is dropped. Other cuts change with e_max alone."""
+    kept = without_drops(design)
+    if not kept.guarantees(Guarantee.OWN_CUTS):
+        return ()
+    changed, total, place = ChangedC(kept), last_sum(kept), path.sums[-1].terms.index(Addend.C)
+    term, cut = total.terms[place], total.path.cuts[place]
+    width = max(t.exponent.width for t in total.terms)
+    given = changed, Dropped(path, cut), TermShape.of(term, total.e_max), width
+    whole = _of_sum(changed, total, place, Rules.of(design.step))
+    return [*(x for x in whole if not isinstance(x, CutOrdered | CutOfDoubled)), KeptInOrder(*given), KeptAtTop(*given)]
+
+
 _RISING_PRODUCT = (
-    *(*_RISING_C, Guarantee.SINGLE_SUM, Guarantee.SINGLE_PRODUCTS),
+    *(*_RISING_C, Guarantee.OWN_CUTS, Guarantee.CONVERTED_SUM, Guarantee.SINGLE_SUM, Guarantee.SINGLE_PRODUCTS),
     *(Guarantee.FINITE_PRODUCTS, Guarantee.SUMMED_EXPONENTS, Guarantee.UNCHANGED_OPERANDS),
 )
 """The guarantees by which the significand of the first product is that of a[0] times another number."""

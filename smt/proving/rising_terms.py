@@ -15,11 +15,11 @@ from mmaproof.designs.formats import Format
 from mmaproof.designs.steps import Step
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.algebra.terms import TermAlgebra
-from mmaproof.smt.proving.lemma import Input
+from mmaproof.smt.proving.lemma import Input, Lemma
 from mmaproof.smt.semantics import OperandWords, dot_product_accumulate, ieee
 from mmaproof.smt.semantics.fused_sum import FusedSum
 from mmaproof.smt.semantics.labels import Addend
-from mmaproof.smt.semantics.patterns import is_finite, zero
+from mmaproof.smt.semantics.patterns import is_finite, successor, zero
 from mmaproof.smt.semantics.terms import Term
 from mmaproof.smt.semantics.unpack import unpack
 
@@ -137,6 +137,32 @@ def beside_zeros(algebra: Algebra[D, T], step: Design, words: Mapping[str, Word[
         scales = [[algebra.unsigned(scale.encode(1), scale.bits)] * step.blocks(step.k)] * 2
     rest = step.k - 1
     return OperandWords([*first[0], *a * rest], [*first[1], *b * rest], words.get("c", c[0]), *scales)
+
+
+class Neighbours(Lemma):
+    """A statement about the term of a finite operand and the term of the next number above it."""
+
+    def __init__(self, name: str, changed: Changed, *more: Input) -> None:
+        self.name, self.changed = name, changed
+        self.inputs = (Input("x", changed.fmt.bits), *changed.inputs, *more)
+
+    def assumption(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
+        """Return that both numbers are finite."""
+        fmt, x = self.changed.fmt, words["x"]
+        above = successor(algebra, fmt, x)
+        finite = [is_finite(algebra, fmt, p) for p in (x, above)]
+        return algebra.all_of([*finite, self.changed.assumption(algebra, words, above)])
+
+    def claim(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
+        """Return the claim about the terms of both."""
+        v, above = self.changed.terms(algebra, words, successor(algebra, self.changed.fmt, words["x"]))
+        return self.of_terms(algebra, words, v, above)
+
+    @abstractmethod
+    def of_terms(
+        self, algebra: Algebra[D, T], words: Mapping[str, Word[D]], v: Term[D, T], above: Term[D, T]
+    ) -> Truth[T]:
+        """Return the claim about both terms."""
 
 
 def last_sum(design: Design) -> FusedSum[Any, Any]:

@@ -15,7 +15,8 @@ from mmaproof.designs.readings import Alignment
 from mmaproof.properties.library import find_property
 from mmaproof.properties.run_question import Scope
 from mmaproof.smt.algebra.integers import IntegerAlgebra
-from mmaproof.smt.proving import monotone
+from mmaproof.smt.algebra.protocol import ite
+from mmaproof.smt.proving import dropped_c, monotone
 from mmaproof.smt.proving.cuts import CutError, CutLemma
 from mmaproof.smt.semantics.align import align
 from mmaproof.smt.semantics.patterns import last_before_power, order_key, successor
@@ -66,6 +67,52 @@ def test_mutants_come_out_the_other_way(name, specimen, mutant):
 )
 def test_c_rises(name, verdict):
     assert check("monotone-in-c", find_design(name)).verdict == verdict
+
+
+RDNA4, CDNA3_FP8 = "rdna4/v_wmma_f32_16x16x16_bf16", "cdna3/v_mfma_f32_16x16x32_fp8_fp8"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        RDNA4,  # drops a c below one unit
+        CDNA3_FP8,  # drops a c far below the products
+        "gaudi2/mme.m1n1k8.f32.bf16.bf16.f32",  # adds c to the normalised sum, and flushes
+        pytest.param("arm/fdot.m1n1k4.f32.e5m2.e5m2.f32", marks=pytest.mark.middle),
+    ],
+)
+def test_c_rises_where_it_joins_sums(name):
+    found = [decide(x) for x in monotone.lemmas_for_c(find_design(name))]
+    assert found
+    assert set(found) == {Status.PROVED}
+
+
+def test_inverted_terms_have_no_lemmas_because_c_turns_them():
+    assert monotone.lemmas_for_c(find_design("rdna3/v_wmma_f32_16x16x16_f16")) == ()
+
+
+def test_a_c_that_is_dropped_out_of_order_is_found_out(monkeypatch):
+    def where_even(fraction_bits, products, c):
+        del fraction_bits, products
+        return replace(c, significand=ite(c.exponent.extract(0, 0).is_value(0), 0 * c.significand, c.significand))
+
+    def always(algebra, c, e_max, fraction_bits, e_min):
+        del e_max, fraction_bits, e_min
+        return replace(c, significand=algebra.unsigned(0, c.significand.width))
+
+    far, small = (monotone.lemmas_for_c(find_design(n)) for n in (CDNA3_FP8, RDNA4))
+    monkeypatch.setattr(dropped_c, "without_far_c", where_even)
+    assert decide(one(dropped_c.KeptInOrder, far)) is Status.REFUTED
+    monkeypatch.setattr(dropped_c, "without_small_c", always)
+    assert decide(one(dropped_c.KeptAtTop, small)) is Status.REFUTED
+
+
+def test_the_term_of_c_is_the_one_before_it_is_dropped():
+    # beside products that read a high exponent, every c would be dropped
+    design = find_design(f"{CDNA3_FP8}@zero_product=e-zero,e_zero=300")
+    changed = one(monotone.TermRises, monotone.lemmas_for_c(design)).changed
+    first, _ = changed.terms(ALGEBRA, {"x": ALGEBRA.unsigned(0x3F800000, 32)}, ALGEBRA.unsigned(0x3F800001, 32))
+    assert first.significand.data
 
 
 @pytest.mark.middle
