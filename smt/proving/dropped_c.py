@@ -37,13 +37,17 @@ class Dropped:
     path: StepPath
     cut: Cut
 
-    def kept(self, algebra: Algebra[D, T], c: Term[D, T], e_max: Word[D], products: Term[D, T]) -> Word[D]:
-        """Return what is added of c. ``products`` is their sum as a term."""
+    def left(self, algebra: Algebra[D, T], c: Term[D, T], e_max: Word[D], products: Term[D, T]) -> Term[D, T]:
+        """Return c, with a zero significand where it is dropped. ``products`` is their sum as a term."""
         if self.path.far_c_dropped is not None:
             c = without_far_c(self.path.far_c_dropped, products, c)
         if self.path.small_c_dropped is not None:
             c = without_small_c(algebra, c, e_max, self.cut.fraction_bits, self.path.small_c_dropped)
-        return align(algebra, c, e_max, self.cut)
+        return c
+
+    def kept(self, algebra: Algebra[D, T], c: Term[D, T], e_max: Word[D], products: Term[D, T]) -> Word[D]:
+        """Return what is added of c."""
+        return align(algebra, self.left(algebra, c, e_max, products), e_max, self.cut)
 
 
 class _KeptNeighbours(Neighbours):

@@ -26,7 +26,7 @@ needed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -39,7 +39,7 @@ from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.proving.cuts import CutBound, CutError, CutLemma, TermShape
 from mmaproof.smt.proving.dropped_c import Dropped, KeptAtTop, KeptInOrder, without_drops
 from mmaproof.smt.proving.lemma import Input, Lemma
-from mmaproof.smt.proving.rising_terms import Changed, ChangedA, ChangedAddend, ChangedC, Neighbours, last_sum
+from mmaproof.smt.proving.rising_terms import Changed, ChangedAddend, ChangedC, Neighbours, last_sum
 from mmaproof.smt.semantics import ieee
 from mmaproof.smt.semantics.align import align, loses_bits
 from mmaproof.smt.semantics.convert import Rules, convert
@@ -279,8 +279,8 @@ class OrderedConversion(Lemma):
         positive = [t > 0 for t in (x, y)]
         ordered = [
             ~positive[0] & ~negative[1],
-            algebra.all_of([*positive, _at_most(algebra, keys[0], keys[1])]),
-            algebra.all_of([*negative, _at_most(algebra, keys[1], keys[0])]),
+            algebra.all_of([*positive, at_most(algebra, keys[0], keys[1])]),
+            algebra.all_of([*negative, at_most(algebra, keys[1], keys[0])]),
         ]
         return algebra.all_of([*claims, algebra.any_of(ordered)])
 
@@ -294,7 +294,7 @@ class OrderedConversion(Lemma):
         return keys[0] <= keys[1]
 
 
-def _at_most(algebra: Algebra[D, T], x: tuple[Word[D], Word[D]], y: tuple[Word[D], Word[D]]) -> Truth[T]:
+def at_most(algebra: Algebra[D, T], x: tuple[Word[D], Word[D]], y: tuple[Word[D], Word[D]]) -> Truth[T]:
     """Return whether one pair of words is at most another in lexicographic order."""
     return (x[0] < y[0]) | ((x[0] == y[0]) & (x[1] <= y[1]))
 
@@ -313,7 +313,7 @@ def lemmas_for_c(design: Design) -> Sequence[Lemma]:
         if design.c_format is not d:
             return ()
         rules = Rules.of_late_addition(design) if design.adds_c_last else Rules.of_operation(step)
-        return _of_addition(d, rules, step)
+        return lemmas_of_addition(d, rules, step)
     (path,) = datapath(design.one_step(), step.L)
     if not design.guarantees(*_RISING_C) or Addend.C not in path.sums[-1].terms:
         return ()
@@ -322,7 +322,7 @@ def lemmas_for_c(design: Design) -> Sequence[Lemma]:
     # other cuts change with e_max alone
     if not design.guarantees(Guarantee.OWN_CUTS):
         return ()
-    return _of_sum(ChangedC(design), last_sum(design), path.sums[-1].terms.index(Addend.C), Rules.of(step))
+    return lemmas_of_sum(ChangedC(design), last_sum(design), path.sums[-1].terms.index(Addend.C), Rules.of(step))
 
 
 def _of_dropped_c(design: Design, path: StepPath) -> Sequence[Lemma]:
@@ -334,52 +334,58 @@ def _of_dropped_c(design: Design, path: StepPath) -> Sequence[Lemma]:
     term, cut = total.terms[place], total.path.cuts[place]
     width = max(t.exponent.width for t in total.terms)
     given = changed, Dropped(path, cut), TermShape.of(term, total.e_max), width
-    whole = _of_sum(changed, total, place, Rules.of(design.step))
+    whole = lemmas_of_sum(changed, total, place, Rules.of(design.step))
     return [*(x for x in whole if not isinstance(x, CutOrdered | CutOfDoubled)), KeptInOrder(*given), KeptAtTop(*given)]
 
 
-_RISING_PRODUCT = (
-    *(*_RISING_C, Guarantee.OWN_CUTS, Guarantee.CONVERTED_SUM, Guarantee.SINGLE_SUM, Guarantee.SINGLE_PRODUCTS),
-    *(Guarantee.FINITE_PRODUCTS, Guarantee.SUMMED_EXPONENTS, Guarantee.UNCHANGED_OPERANDS),
-)
-"""The guarantees by which the significand of the first product is that of a[0] times another number."""
-
-
-def lemmas_for_a(design: Design) -> Sequence[Lemma]:
-    """Return lemmas that together imply that d does not fall if a[0] rises and b[0] is positive; none as above."""
-    if not design.guarantees(*_RISING_PRODUCT) or design.adds_c_last:
-        return ()
-    if design.scale_format is not None and design.scale_format.fraction_bits:
-        return ()
-    return _of_sum(ChangedA(design), last_sum(design), 0, Rules.of(design.step))
-
-
-def _of_addition(fmt: Format, rules: Rules, step: Step) -> Sequence[Lemma]:
-    """Return the lemmas about a rounded addition in which one addend rises."""
+def lemmas_of_addition(fmt: Format, rules: Rules, step: Step | None = None) -> Sequence[Lemma]:
+    """Return the lemmas about a rounded addition in which one addend rises: c as a ``step`` reads it, or any number."""
     algebra = TermAlgebra()
     x = unpack(algebra, fmt, algebra.symbol(f"addend_{fmt.name}", fmt.bits))
-    return _of_sum(ChangedAddend(fmt, step), ieee.aligned_sum(algebra, fmt, x, x), 0, rules)
+    return lemmas_of_sum(ChangedAddend(fmt, step), ieee.aligned_sum(algebra, fmt, x, x), 0, rules)
 
 
-def _of_sum(changed: Changed, total: FusedSum[Any, Any], place: int, rules: Rules) -> Sequence[Lemma]:
-    """Return the lemmas about a sum in which the term at ``place`` rises. The cuts are those of its datapath."""
-    rest = list(zip(total.terms, total.path.cuts, strict=True))
-    term, cut = rest.pop(place)
-    own = TermShape.of(term, total.e_max)
-    others = list(dict.fromkeys((TermShape.of(t, total.e_max), c) for t, c in rest))
-    kinds = [(f"other terms{f' of shape {i + 1}' if i else ''}", shape, c) for i, (shape, c) in enumerate(others)]
-    half_unseen = isinstance(changed, ChangedC) and _loses_half_a_unit_more(term, cut, [c for _, c in rest])
+def lemmas_of_sum(changed: Changed, total: FusedSum[Any, Any], place: int, rules: Rules) -> Sequence[Lemma]:
+    """Return the lemmas about a converted sum in which the term at ``place`` rises."""
+    others = [cut for i, cut in enumerate(total.path.cuts) if i != place]
+    term, cut = total.terms[place], total.path.cuts[place]
+    half_unseen = isinstance(changed, ChangedC) and _loses_half_a_unit_more(term, cut, others)
+    return [
+        *lemmas_of_rise(changed, total, place, half_unseen=half_unseen),
+        *([LowBitUnseen(total, rules)] if half_unseen else []),
+        OrderedConversion(total, rules),
+    ]
+
+
+def lemmas_of_rise(
+    changed: Changed, total: FusedSum[Any, Any], place: int, later: Sequence[Cut] = (), *, half_unseen: bool = False
+) -> Sequence[Lemma]:
+    """Return the lemmas that a sum does not fall in which the term at ``place`` rises. Its datapath says how it is cut.
+
+    ``later`` are cuts of further terms, for which the rise has to make up as well where e_max changes.
+    """
+    cuts = total.path.cuts
+    own, cut = TermShape.of(total.terms[place], total.e_max), cuts[place]
+    others = [c for i, c in enumerate(cuts) if i != place]
     return [
         TermRises(changed),
         CutOrdered(own, cut),
         CutOfDoubled(own, cut),
-        LargeStep(changed, cut, [c for _, c in rest], total.path.floor, half_unseen=half_unseen),
-        *([LowBitUnseen(total, rules)] if half_unseen else []),
+        LargeStep(changed, cut, [*others, *later], total.path.floor, half_unseen=half_unseen),
+        *lemmas_of_others(total, (place,), "other terms"),
+        CutBound("terms that rise", own, cut),
+    ]
+
+
+def lemmas_of_others(total: FusedSum[Any, Any], without: Collection[int], which: str) -> Sequence[Lemma]:
+    """Return the lemmas about the cuts of all terms but those at some places."""
+    rest = [x for i, x in enumerate(zip(total.terms, total.path.cuts, strict=True)) if i not in without]
+    shapes = list(dict.fromkeys((TermShape.of(t, total.e_max), c) for t, c in rest))
+    kinds = [(f"{which}{f' of shape {i + 1}' if i else ''}", shape, c) for i, (shape, c) in enumerate(shapes)]
+    return [
         *(CutAgain(kind, shape, c) for kind, shape, c in kinds),
         *(CutError(kind, shape, c) for kind, shape, c in kinds if c.rounds_to_nearest),
-        CutBound("terms that rise", own, cut),
         *(CutBound(kind, shape, c) for kind, shape, c in kinds),
-        OrderedConversion(total, rules),
     ]
 
 

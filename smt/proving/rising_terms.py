@@ -10,18 +10,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from pysmt.fnode import FNode
+
 from mmaproof.designs.design import Design
 from mmaproof.designs.formats import Format
-from mmaproof.designs.steps import Step
+from mmaproof.designs.steps import Guarantee, Step
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.proving.lemma import Input, Lemma
 from mmaproof.smt.semantics import OperandWords, dot_product_accumulate, ieee
 from mmaproof.smt.semantics.fused_sum import FusedSum
 from mmaproof.smt.semantics.labels import Addend
-from mmaproof.smt.semantics.patterns import is_finite, successor, zero
-from mmaproof.smt.semantics.terms import Term
-from mmaproof.smt.semantics.unpack import unpack
+from mmaproof.smt.semantics.patterns import is_finite, is_largest, successor, zero
+from mmaproof.smt.semantics.terms import Factors, Term, product_sign
+from mmaproof.smt.semantics.unit import factors
+from mmaproof.smt.semantics.unpack import Unpacked, unpack
 
 
 class Changed(ABC):
@@ -57,22 +60,39 @@ class ChangedC(Changed):
         return first, second
 
 
-class ChangedA(Changed):
-    """An element of a, multiplied by a positive number, as a term of the first sum of a step.
+class ChangedProduct(Changed):
+    """An element of a, multiplied by a positive number: the exact product, before it is aligned or rounded.
 
     The significands of both products are inputs. The lemma assumes only the distributive law of them,
-    (s + 1) * n = s * n + n, where n is the significand of the other factors. So solvers need not reason about
-    multipliers.
+    (s + m) * n = s * n + m * n, where n is the significand of the other factors and m is one, or a power of two where
+    subnormal elements are normalised. So solvers need not reason about multipliers.
     """
 
     def __init__(self, design: Design) -> None:
         self.step, self.fmt = design.one_step(), design.a_format
         scale = design.scale_format
         scales = [] if scale is None else [Input(f"scale_{x}", scale.bits) for x in "ab"]
-        product = last_sum(design).terms[0]
-        self.largest = product.largest
-        products = [Input(n, product.significand.width) for n in ("product", "product_above", "n")]
+        width, self.largest = self._product(design)
+        products = [Input(n, width) for n in ("product", "product_above", "n")]
         self.inputs = (Input("b", design.b_format.bits), *scales, *products)
+        normalised = not design.guarantees(Guarantee.UNCHANGED_OPERANDS)
+        self.steps_of_significands = range(width if normalised else 1)
+
+    def _product(self, design: Design) -> tuple[int, int]:
+        """Return the width of the significand of a product, and its largest value."""
+        significand = self.number(TermAlgebra()).significand
+        return significand.width, (1 << significand.width) - 1
+
+    def number(self, algebra: TermAlgebra) -> Unpacked[FNode, FNode]:
+        """Return the exact product of two elements as a number. Only the widths of its words are used."""
+        formats = zip("ab", self.step.formats[:2], strict=True)
+        x = self._factors(algebra, {n: algebra.symbol(f"{n}_{f.name}", f.bits) for n, f in formats})
+        no, bits = algebra.truth(False), x.a.fraction_bits + x.b.fraction_bits
+        significand, exponent = x.a.significand * x.b.significand, x.a.exponent + x.b.exponent
+        return Unpacked(bits, product_sign(x), exponent, significand, x.a.zero | x.b.zero, no, no, no)
+
+    def _factors(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Factors[D, T]:
+        return factors(self.step, algebra, beside_zeros(algebra, self.step, words), 0)
 
     def assumption(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]], above: Word[D]) -> Truth[T]:
         """Return whether the other factors are positive and finite and the products are related as above."""
@@ -80,17 +100,40 @@ class ChangedA(Changed):
         b = unpack(algebra, fmt, words["b"])
         claims = [~(b.negative | b.zero), is_finite(algebra, fmt, words["b"])]
         claims += [] if scale is None else [is_finite(algebra, scale, words[f"scale_{x}"]) for x in "ab"]
-        significands = [unpack(algebra, self.fmt, x).significand for x in (words["x"], above)]
+        read = [self._factors(algebra, {**words, "a": x}) for x in (words["x"], above)]
+        significands = [x.a.significand for x in read]
         products = [words["product"], words["product_above"]]
         (s, t), (p, q), n = significands, products, words["n"]
-        claims += [~n.is_value(0), implies(algebra, [(s, t)], [(p, q)])]
+        nothing = read[0].b.significand.is_value(0)
+        claims += [n.is_value(0) == nothing, implies(algebra, [(s, t)], [(p, q)])]
         for (x, y), (of_x, of_y) in (((s, t), (p, q)), ((t, s), (q, p))):
             most = of_x <= algebra.unsigned(self.largest, of_x.width)
-            claims += [most, x.is_value(0) == of_x.is_value(0)]
+            claims += [most, (x.is_value(0) | nothing) == of_x.is_value(0)]
             for twice in (0, 1):
-                # 2**twice * x = y + 1, so 2**twice * x * n = y * n + n
-                claims.append(implies(algebra, [(x << twice, y + 1)], [(of_x << twice, of_y + n)]))
+                for m in self.steps_of_significands:
+                    # 2**twice * x = y + 2**m, so 2**twice * x * n = y * n + 2**m * n
+                    claims.append(implies(algebra, [(x << twice, y + (1 << m))], [(of_x << twice, of_y + (n << m))]))
         return algebra.all_of(claims)
+
+    def terms(
+        self, algebra: Algebra[D, T], words: Mapping[str, Word[D]], above: Word[D]
+    ) -> tuple[Term[D, T], Term[D, T]]:
+        """Return the products as terms. Their significands are inputs."""
+        found = []
+        for pattern, product in ((words["x"], words["product"]), (above, words["product_above"])):
+            x = self._factors(algebra, {**words, "a": pattern})
+            bits, zero = x.a.fraction_bits + x.b.fraction_bits, x.a.zero | x.b.zero
+            exponent = x.a.exponent + x.b.exponent
+            found.append(Term(bits, product_sign(x), exponent, product, ~zero, self.largest))
+        return found[0], found[1]
+
+
+class ChangedA(ChangedProduct):
+    """The same product as a term of the first sum of a step."""
+
+    def _product(self, design: Design) -> tuple[int, int]:
+        product = symbolic_sums(design)[0].terms[0]
+        return product.significand.width, product.largest
 
     def terms(
         self, algebra: Algebra[D, T], words: Mapping[str, Word[D]], above: Word[D]
@@ -113,18 +156,23 @@ def implies(
 
 
 class ChangedAddend(Changed):
-    """An addend of a rounded addition."""
+    """An addend of a rounded addition. Where a ``step`` is given, it is the c that such a step reads."""
 
-    def __init__(self, fmt: Format, step: Step) -> None:
+    def __init__(self, fmt: Format, step: Step | None = None) -> None:
         self.fmt, self.step = fmt, step
 
     def terms(
         self, algebra: Algebra[D, T], words: Mapping[str, Word[D]], above: Word[D]
     ) -> tuple[Term[D, T], Term[D, T]]:
         """Return the terms."""
-        x, y = (ieee.read_accumulator(algebra, self.step, self.fmt, p) for p in (words["x"], above))
+        x, y = (self._read(algebra, p) for p in (words["x"], above))
         first, second = (ieee.aligned_sum(algebra, self.fmt, t, t).terms[0] for t in (x, y))
         return first, second
+
+    def _read(self, algebra: Algebra[D, T], pattern: Word[D]) -> Unpacked[D, T]:
+        if self.step is None:
+            return unpack(algebra, self.fmt, pattern)
+        return ieee.read_accumulator(algebra, self.step, self.fmt, pattern)
 
 
 def beside_zeros(algebra: Algebra[D, T], step: Design, words: Mapping[str, Word[D]]) -> OperandWords[D]:
@@ -147,11 +195,12 @@ class Neighbours(Lemma):
         self.inputs = (Input("x", changed.fmt.bits), *changed.inputs, *more)
 
     def assumption(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
-        """Return that both numbers are finite."""
+        """Return that both numbers are finite. The largest one has none above it."""
         fmt, x = self.changed.fmt, words["x"]
         above = successor(algebra, fmt, x)
         finite = [is_finite(algebra, fmt, p) for p in (x, above)]
-        return algebra.all_of([*finite, self.changed.assumption(algebra, words, above)])
+        below = ~is_largest(algebra, fmt, x)
+        return algebra.all_of([below, *finite, self.changed.assumption(algebra, words, above)])
 
     def claim(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
         """Return the claim about the terms of both."""
@@ -167,9 +216,14 @@ class Neighbours(Lemma):
 
 def last_sum(design: Design) -> FusedSum[Any, Any]:
     """Return the last sum of a step. Only the widths of its words are used."""
+    return symbolic_sums(design)[-1]
+
+
+def symbolic_sums(design: Design) -> tuple[FusedSum[Any, Any], ...]:
+    """Return the sums of a step. Only the widths of their words are used."""
     algebra, step = TermAlgebra(), design.one_step()
     words = {n: algebra.symbol(f"{n}_{f.name}", f.bits) for n, f in zip("abc", step.formats[:3], strict=True)}
     if step.scale_format is not None:
         fmt = step.scale_format
         words |= {f"scale_{x}": algebra.symbol(f"scale_{x}_{fmt.name}", fmt.bits) for x in "ab"}
-    return dot_product_accumulate(step, algebra, beside_zeros(algebra, step, words)).steps[0].sums[-1]
+    return dot_product_accumulate(step, algebra, beside_zeros(algebra, step, words)).steps[0].sums
