@@ -29,10 +29,9 @@ from mmaproof.designs.conversions import Rounding
 from mmaproof.designs.design import Design
 from mmaproof.designs.formats import Format
 from mmaproof.designs.steps import Guarantee
-from mmaproof.smt.algebra import magnitudes
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.algebra.terms import TermAlgebra
-from mmaproof.smt.proving.conversions import ConversionError
+from mmaproof.smt.proving.conversions import ConversionError, one_number
 from mmaproof.smt.proving.cuts import CutBound, CutError, CutIsExact, CutLemma, TermLemma, TermShape
 from mmaproof.smt.proving.lemma import Input, Lemma
 from mmaproof.smt.semantics import OperandWords, StepSignals, dot_product_accumulate, ieee
@@ -365,7 +364,7 @@ def _operation_lemmas(design: Design) -> Iterator[Lemma]:
         yield _conversion(name, total, rules)
     if operations.products:
         algebra = TermAlgebra()
-        yield _conversion("a product", _one_number(algebra, _exact_product(algebra, design)), rules)
+        yield _conversion("a product", one_number(algebra, _exact_product(algebra, design)), rules)
 
 
 def lemmas_of_operation(kind: str, fmt: Format, source: Format, rounding: Rounding) -> tuple[Lemma, ...]:
@@ -380,9 +379,9 @@ def lemmas_of_operation(kind: str, fmt: Format, source: Format, rounding: Roundi
             total = ieee.aligned_sum(algebra, fmt, x, y)
             return (*_sum_lemmas("the addition", total), ConversionError(rules, total, up_to_largest=True))
         case "product":
-            return (ConversionError(rules, _one_number(algebra, _multiplied(algebra, x, y)), up_to_largest=True),)
+            return (ConversionError(rules, one_number(algebra, _multiplied(algebra, x, y)), up_to_largest=True),)
         case "conversion":
-            return (ConversionError(rules, _one_number(algebra, x), up_to_largest=True),)
+            return (ConversionError(rules, one_number(algebra, x), up_to_largest=True),)
         case _:
             raise ValueError(f"no operation is called {kind}")
 
@@ -468,11 +467,3 @@ def _multiplied(algebra: TermAlgebra, a: Unpacked[FNode, FNode], b: Unpacked[FNo
         no,
         no,
     )
-
-
-def _one_number(algebra: TermAlgebra, x: Unpacked[FNode, FNode]) -> FusedSum[FNode, FNode]:
-    """Return the shape of a number that is to be converted by itself."""
-    significand, exponent = magnitudes.normalised(x.significand, x.exponent)
-    path = SumPath(Partial.WHOLE, (Addend.X,), (Cut(x.fraction_bits),))
-    largest = (1 << significand.width) - 1
-    return FusedSum(path, (), exponent, (), significand.negated_where(x.negative), algebra.truth(True), largest)

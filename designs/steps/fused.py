@@ -204,6 +204,7 @@ class FusedStep(AlignedStep):
                 Guarantee.BOUNDED_SUM: self._cuts_near_terms and self.rounds_near and not self.terms.shift,
                 Guarantee.SINGLE_SUM: as_term and alone and self.grouping is Grouping.ALL,
                 Guarantee.CONVERTED_SUM: alone,
+                Guarantee.CONVERTED_VALUE: alone or self._converts_exact_sum,
                 Guarantee.C_AS_TERM: as_term and own_cuts and not self.c_extra_bits,
                 Guarantee.ROUNDED_LAST_SUM: self.adds_c_last,
                 Guarantee.OWN_CUTS: own_cuts,
@@ -221,6 +222,11 @@ class FusedStep(AlignedStep):
         joins = (JoinedAsTerm, JoinedRoundedDown, JoinedInIeee)
         again = isinstance(self.join, JoinedRoundedDown) and self.join.rounds_twice
         return isinstance(self.join, joins) and not again and self.sticky is Sticky.NO
+
+    @property
+    def _converts_exact_sum(self) -> bool:
+        """Whether rho converts the sum of two numbers that are normalised first, and looks at nothing else."""
+        return isinstance(self.join, JoinedExactly) and self.sticky is Sticky.NO
 
     @property
     def _cuts_near_terms(self) -> bool:

@@ -24,6 +24,7 @@ class Guarantee(Enum):
     )
     SINGLE_SUM = "all of these terms and c are added in one such sum, whose value alone is converted"
     CONVERTED_SUM = "what rho converts is the sum of the terms that are aligned last, and it looks at nothing else"
+    CONVERTED_VALUE = "rho converts the value of the sum of the terms that are added last, and it looks at nothing else"
     OWN_CUTS = "what is cut off a term depends on that term and on e_max alone"
     C_AS_TERM = "c is aligned with the products, or with sums of them, as one of these is"
     TRUNCATED_TERMS = "its aligned terms are truncated magnitudes"

@@ -7,15 +7,17 @@ from collections.abc import Sequence
 
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError
+from mmaproof.designs.formats import Format
 from mmaproof.properties.library.special_case import CaseFirst, SpecialCase
 from mmaproof.properties.property import has_single_sum, kept_bits
 from mmaproof.properties.run_question import RunQuestion, Scope
 from mmaproof.properties.settings import changed_to
-from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
+from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.proving.lemma import Lemma
-from mmaproof.smt.proving.monotone import lemmas_for_a, lemmas_for_c
+from mmaproof.smt.proving.monotone import lemmas_for_c
+from mmaproof.smt.proving.monotone_in_a import lemmas_for_a
 from mmaproof.smt.semantics import DotProduct, OperandWords
-from mmaproof.smt.semantics.patterns import last_before_power, order_key, successor
+from mmaproof.smt.semantics.patterns import is_largest, last_before_power, order_key, successor
 from mmaproof.smt.semantics.unpack import unpack
 
 
@@ -27,12 +29,18 @@ class _Monotone(RunQuestion):
         return (self.design, operands), (self.design, self.larger(algebra, operands))
 
     @abstractmethod
+    def rising(self, operands: OperandWords[D]) -> tuple[Format, Word[D]]:
+        """Return the operand that rises, and its format."""
+
+    @abstractmethod
     def larger(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> OperandWords[D]:
         """Return the operands with one of them replaced by its successor."""
 
     def assumption(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Truth[T]:
-        """Return whether the operands and the successor are finite."""
-        return algebra.all_of([self.finite(algebra, operands), self.finite(algebra, self.larger(algebra, operands))])
+        """Return whether the operands and the successor are finite. The largest number has none."""
+        largest = algebra.negation(is_largest(algebra, *self.rising(operands)))
+        both = [self.finite(algebra, x) for x in (operands, self.larger(algebra, operands))]
+        return algebra.all_of([largest, *both])
 
     def relation(
         self, algebra: Algebra[D, T], operands: OperandWords[D], results: Sequence[DotProduct[D, T]]
@@ -47,6 +55,10 @@ class _Monotone(RunQuestion):
 class _MonotoneInC(_Monotone):
     """d(c) is at most d(the next number above c)."""
 
+    def rising(self, operands: OperandWords[D]) -> tuple[Format, Word[D]]:
+        """Return c."""
+        return self.formats[2], operands.c
+
     def larger(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> OperandWords[D]:
         """Return the operands with the next c."""
         x = operands
@@ -59,6 +71,10 @@ class _MonotoneInC(_Monotone):
 
 class _MonotoneInA(_Monotone):
     """d(a[0]) is at most d(the next number above a[0]) where b[0] is positive."""
+
+    def rising(self, operands: OperandWords[D]) -> tuple[Format, Word[D]]:
+        """Return a[0]."""
+        return self.formats[0], operands.a[0]
 
     def larger(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> OperandWords[D]:
         """Return the operands with the next a[0]."""

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mmaproof.designs.design import Design
+from mmaproof.designs.steps import Guarantee
 from mmaproof.properties.property import SimpleProperty
 from mmaproof.properties.run_question import RunQuestion, Scope
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
 from mmaproof.smt.proving.lemma import Lemma
-from mmaproof.smt.proving.scaling import doubled, is_inside, scaling_lemmas, scaling_moves, stays_normal
+from mmaproof.smt.proving.scaling import doubled, is_inside, scaling_lemmas, stays_normal
+from mmaproof.smt.proving.scaling_of_results import lemmas_of_late_sum, lemmas_of_tree
 from mmaproof.smt.semantics import DotProduct, OperandWords, dot_product_accumulate
 from mmaproof.smt.semantics.unpack import unpack
 
@@ -46,11 +48,14 @@ class _Doubled(RunQuestion):
         return algebra.equal(results[1].d, doubled(algebra, self.design.d_format, results[0].d))
 
     def lemmas(self) -> Sequence[Lemma]:
-        """Return the lemmas about the stages of fused sums, where they apply."""
-        if not scaling_moves(self.design) or not self.is_one_step or self.k < self.design.step.L:
+        """Return the lemmas about the stages of fused sums, or about results in between, where they apply."""
+        if not self.is_one_step or self.k < self.design.step.L:
             # elements that fill up a step are zeros, whose exponents stay
             return ()
-        return scaling_lemmas(self.design, self.symbolic_step().sums)
+        if not self.design.guarantees(Guarantee.ALIGNED_SUMS):
+            return lemmas_of_tree(self.design)
+        sums = self.symbolic_step().sums
+        return scaling_lemmas(self.design, sums) or lemmas_of_late_sum(self.design, sums)
 
 
 class Scaling(SimpleProperty):

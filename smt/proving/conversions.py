@@ -9,13 +9,20 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any
 
+from pysmt.fnode import FNode
+
 from mmaproof.designs.conversions import Rounding
 from mmaproof.designs.design import Design
+from mmaproof.smt.algebra import magnitudes
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word, ite
+from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.proving.lemma import Input, Lemma
 from mmaproof.smt.semantics.convert import Rules, convert
+from mmaproof.smt.semantics.cut import Cut
+from mmaproof.smt.semantics.datapath import SumPath
 from mmaproof.smt.semantics.fused_sum import FusedSum
-from mmaproof.smt.semantics.unpack import unpack
+from mmaproof.smt.semantics.labels import Addend, Partial
+from mmaproof.smt.semantics.unpack import Unpacked, unpack
 
 
 def rules_of(of: Design | Rules) -> Rules:
@@ -142,6 +149,14 @@ class ConversionOfValue(ConversionLemma):
         finer, _ = convert(algebra, self.rules, doubled, e_max, self.fraction_bits + 1, zero_negative)
         lower, _ = convert(algebra, self.rules, doubled, below, self.fraction_bits, zero_negative)
         return (given == finer) & (given == lower)
+
+
+def one_number(algebra: TermAlgebra, x: Unpacked[FNode, FNode]) -> FusedSum[FNode, FNode]:
+    """Return the shape of a number that is to be converted by itself."""
+    significand, exponent = magnitudes.normalised(x.significand, x.exponent)
+    path = SumPath(Partial.WHOLE, (Addend.X,), (Cut(x.fraction_bits),))
+    largest = (1 << significand.width) - 1
+    return FusedSum(path, (), exponent, (), significand.negated_where(x.negative), algebra.truth(True), largest)
 
 
 def _amount(algebra: Algebra[D, T], shift: Word[D], most: int) -> tuple[Word[D], Truth[T]]:

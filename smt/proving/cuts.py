@@ -121,16 +121,33 @@ class CutError(CutLemma):
         With x = significand * 2**(F - f - distance), both sides are multiplied by 2**(f + distance). A distance beyond
         all bits is replaced by the first such distance, because the exact term is less than half a unit there anyway.
         """
-        far = self.shape.significand_width + self.cut.fraction_bits + 1
-        kept = align(algebra, term, e_max, self.cut)
-        distance = _distance(algebra, term, e_max, far)
-        unit = algebra.unsigned(1 << term.fraction_bits, term.fraction_bits + 1).shift_left_by(distance)
-        exact = (term.significand << self.cut.fraction_bits).negated_where(term.negative)
-        scaled = (kept << term.fraction_bits).shift_left_by(distance)
+        scaled, exact, unit = _compared(algebra, term, e_max, self.shape, self.cut)
         error = (scaled - exact).magnitude()
         if self.cut.rounds_to_nearest:
             return (error << 1) <= unit
         return error < unit
+
+
+class CutOfValue(CutLemma):
+    """A cut is the whole part of a term in units of the last kept bit: the floor, or the truncated magnitude.
+
+    So it depends only on the value of the term, and a larger value has a cut that is not smaller.
+    """
+
+    def __init__(self, kind: str, shape: TermShape, cut: Cut) -> None:
+        if not (cut.truncates or cut.rounds_down):
+            raise ValueError(f"{cut} does not keep the whole part")
+        super().__init__(f"the cut of one of the {kind} is its whole part", shape, cut)
+
+    def of_term(self, algebra: Algebra[D, T], term: Term[D, T], e_max: Word[D]) -> Truth[T]:
+        """Return whether ``0 <= exact - kept < 1``, of magnitudes where these are truncated."""
+        scaled, exact, unit = _compared(algebra, term, e_max, self.shape, self.cut)
+        if self.cut.rounds_down:
+            rest = exact - scaled
+            return (rest >= 0) & (rest < unit.as_signed())
+        rest = exact.magnitude().as_signed() - scaled.magnitude().as_signed()
+        sign = scaled.is_value(0) | ((scaled < 0) == term.negative)
+        return sign & (rest >= 0) & (rest < unit.as_signed())
 
 
 class CutIsExact(CutLemma):
@@ -160,6 +177,18 @@ class CutBound(CutLemma):
         magnitude = align(algebra, term, e_max, self.cut).magnitude()
         width = max(magnitude.width, self.bound.bit_length())
         return magnitude <= algebra.unsigned(self.bound, width)
+
+
+def _compared(
+    algebra: Algebra[D, T], term: Term[D, T], e_max: Word[D], shape: TermShape, cut: Cut
+) -> tuple[Word[D], Word[D], Word[D]]:
+    """Return what a cut keeps of a term, the exact term, and one unit of the last kept bit, in some smaller unit."""
+    far = shape.significand_width + cut.fraction_bits + 1
+    kept = align(algebra, term, e_max, cut)
+    distance = _distance(algebra, term, e_max, far)
+    unit = algebra.unsigned(1 << term.fraction_bits, term.fraction_bits + 1).shift_left_by(distance)
+    exact = (term.significand << cut.fraction_bits).negated_where(term.negative)
+    return (kept << term.fraction_bits).shift_left_by(distance), exact, unit
 
 
 def _distance(algebra: Algebra[D, T], term: Term[D, T], e_max: Word[D], most: int) -> Word[D]:

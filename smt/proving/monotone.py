@@ -19,14 +19,14 @@ and the sum of the products, and to a rounded addition:
 3. So the sum never falls, or not so that it is seen. It is the sum of the cut terms, because these fit the register
    (``cuts.CutBound``). Its conversion does not fall either (``OrderedConversion``).
 
-If another operand is a special value, the result is the same before and after. If e_max has a floor above all
-exponents, it does not change, so only 1 and 3 are needed.
+Where a small c is dropped, ``dropped_c`` has the lemmas about its cut. If another operand is a special value, the
+result is the same before and after. If e_max has a floor above all exponents, it does not change, so only 1 and 3 are
+needed.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -37,158 +37,19 @@ from mmaproof.smt.algebra.magnitudes import with_top_exponent
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word, ite
 from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.proving.cuts import CutBound, CutError, CutLemma, TermShape
+from mmaproof.smt.proving.dropped_c import Dropped, KeptAtTop, KeptInOrder, without_drops
 from mmaproof.smt.proving.lemma import Input, Lemma
-from mmaproof.smt.semantics import OperandWords, dot_product_accumulate, ieee
+from mmaproof.smt.proving.rising_terms import Changed, ChangedAddend, ChangedC, Neighbours, last_sum
+from mmaproof.smt.semantics import ieee
 from mmaproof.smt.semantics.align import align, loses_bits
 from mmaproof.smt.semantics.convert import Rules, convert
 from mmaproof.smt.semantics.cut import Cut
-from mmaproof.smt.semantics.datapath import datapath
+from mmaproof.smt.semantics.datapath import StepPath, datapath
 from mmaproof.smt.semantics.fused_sum import FusedSum
 from mmaproof.smt.semantics.labels import Addend
-from mmaproof.smt.semantics.patterns import is_finite, order_key, successor, zero
+from mmaproof.smt.semantics.patterns import order_key
 from mmaproof.smt.semantics.terms import Term
 from mmaproof.smt.semantics.unpack import unpack
-
-
-class Changed(ABC):
-    """The operand that rises: its format, the other inputs of its term, and the term before and after."""
-
-    fmt: Format
-    inputs: tuple[Input, ...] = ()
-
-    def assumption(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]], above: Word[D]) -> Truth[T]:
-        """Return what is assumed of ``inputs`` if the operand ``x`` rises to ``above``."""
-        return algebra.truth(True)
-
-    @abstractmethod
-    def terms(
-        self, algebra: Algebra[D, T], words: Mapping[str, Word[D]], above: Word[D]
-    ) -> tuple[Term[D, T], Term[D, T]]:
-        """Return the term of the operand ``x`` and that of ``above``."""
-
-
-class ChangedC(Changed):
-    """The accumulator, as a term of the last sum of a step."""
-
-    def __init__(self, design: Design) -> None:
-        self.step, self.fmt = design.one_step(), design.c_format
-
-    def terms(
-        self, algebra: Algebra[D, T], words: Mapping[str, Word[D]], above: Word[D]
-    ) -> tuple[Term[D, T], Term[D, T]]:
-        """Return the terms."""
-        both = [_beside_zeros(algebra, self.step, {"c": c}) for c in (words["x"], above)]
-        sums = [dot_product_accumulate(self.step, algebra, x).steps[0].sums[-1] for x in both]
-        first, second = (total.terms[total.labels.index(Addend.C)] for total in sums)
-        return first, second
-
-
-class ChangedA(Changed):
-    """An element of a, multiplied by a positive number, as a term of the first sum of a step.
-
-    The significands of both products are inputs. The lemma assumes only the distributive law of them,
-    (s + 1) * n = s * n + n, where n is the significand of the other factors. So solvers need not reason about
-    multipliers.
-    """
-
-    def __init__(self, design: Design) -> None:
-        self.step, self.fmt = design.one_step(), design.a_format
-        scale = design.scale_format
-        scales = [] if scale is None else [Input(f"scale_{x}", scale.bits) for x in "ab"]
-        product = _last_sum(design).terms[0]
-        self.largest = product.largest
-        products = [Input(n, product.significand.width) for n in ("product", "product_above", "n")]
-        self.inputs = (Input("b", design.b_format.bits), *scales, *products)
-
-    def assumption(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]], above: Word[D]) -> Truth[T]:
-        """Return whether the other factors are positive and finite and the products are related as above."""
-        fmt, scale = self.step.b_format, self.step.scale_format
-        b = unpack(algebra, fmt, words["b"])
-        claims = [~(b.negative | b.zero), is_finite(algebra, fmt, words["b"])]
-        claims += [] if scale is None else [is_finite(algebra, scale, words[f"scale_{x}"]) for x in "ab"]
-        significands = [unpack(algebra, self.fmt, x).significand for x in (words["x"], above)]
-        products = [words["product"], words["product_above"]]
-        (s, t), (p, q), n = significands, products, words["n"]
-        claims += [~n.is_value(0), _implies(algebra, [(s, t)], [(p, q)])]
-        for (x, y), (of_x, of_y) in (((s, t), (p, q)), ((t, s), (q, p))):
-            most = of_x <= algebra.unsigned(self.largest, of_x.width)
-            claims += [most, x.is_value(0) == of_x.is_value(0)]
-            for twice in (0, 1):
-                # 2**twice * x = y + 1, so 2**twice * x * n = y * n + n
-                claims.append(_implies(algebra, [(x << twice, y + 1)], [(of_x << twice, of_y + n)]))
-        return algebra.all_of(claims)
-
-    def terms(
-        self, algebra: Algebra[D, T], words: Mapping[str, Word[D]], above: Word[D]
-    ) -> tuple[Term[D, T], Term[D, T]]:
-        """Return the terms. Their products are inputs."""
-        found = []
-        for pattern, product in ((words["x"], words["product"]), (above, words["product_above"])):
-            operands = _beside_zeros(algebra, self.step, {**words, "a": pattern})
-            term = dot_product_accumulate(self.step, algebra, operands).steps[0].sums[0].terms[0]
-            found.append(replace(term, significand=product))
-        return found[0], found[1]
-
-
-def _implies(
-    algebra: Algebra[D, T], when: Sequence[tuple[Word[D], Word[D]]], then: Sequence[tuple[Word[D], Word[D]]]
-) -> Truth[T]:
-    """Return whether the words of the second pairs are equal wherever those of the first are."""
-    first, second = (algebra.all_of([x == y for x, y in pairs]) for pairs in (when, then))
-    return ~first | second
-
-
-class ChangedAddend(Changed):
-    """An addend of a rounded addition."""
-
-    def __init__(self, fmt: Format, step: Step) -> None:
-        self.fmt, self.step = fmt, step
-
-    def terms(
-        self, algebra: Algebra[D, T], words: Mapping[str, Word[D]], above: Word[D]
-    ) -> tuple[Term[D, T], Term[D, T]]:
-        """Return the terms."""
-        x, y = (ieee.read_accumulator(algebra, self.step, self.fmt, p) for p in (words["x"], above))
-        first, second = (ieee.aligned_sum(algebra, self.fmt, t, t).terms[0] for t in (x, y))
-        return first, second
-
-
-def _beside_zeros(algebra: Algebra[D, T], step: Design, words: Mapping[str, Word[D]]) -> OperandWords[D]:
-    """Return operands of a step: the given a, b and c, and +0 elsewhere. Every block has the same scales."""
-    a, b, c = ([zero(algebra, f)] for f in step.formats[:3])
-    first = [[words.get("a", a[0])], [words.get("b", b[0])]]
-    scales = [[words[f"scale_{x}"]] * step.blocks(step.k) if f"scale_{x}" in words else [] for x in "ab"]
-    scale = step.scale_format
-    if scale is not None and not scales[0]:
-        scales = [[algebra.unsigned(scale.encode(1), scale.bits)] * step.blocks(step.k)] * 2
-    rest = step.k - 1
-    return OperandWords([*first[0], *a * rest], [*first[1], *b * rest], words.get("c", c[0]), *scales)
-
-
-class Neighbours(Lemma):
-    """A statement about the term of a finite operand and the term of the next number above it."""
-
-    def __init__(self, name: str, changed: Changed, *more: Input) -> None:
-        self.name, self.changed = name, changed
-        self.inputs = (Input("x", changed.fmt.bits), *changed.inputs, *more)
-
-    def assumption(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
-        """Return that both numbers are finite."""
-        fmt, x = self.changed.fmt, words["x"]
-        above = successor(algebra, fmt, x)
-        finite = [is_finite(algebra, fmt, p) for p in (x, above)]
-        return algebra.all_of([*finite, self.changed.assumption(algebra, words, above)])
-
-    def claim(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
-        """Return the claim about the terms of both."""
-        v, above = self.changed.terms(algebra, words, successor(algebra, self.changed.fmt, words["x"]))
-        return self.of_terms(algebra, words, v, above)
-
-    @abstractmethod
-    def of_terms(
-        self, algebra: Algebra[D, T], words: Mapping[str, Word[D]], v: Term[D, T], above: Term[D, T]
-    ) -> Truth[T]:
-        """Return the claim about both terms."""
 
 
 class TermRises(Neighbours):
@@ -418,8 +279,8 @@ class OrderedConversion(Lemma):
         positive = [t > 0 for t in (x, y)]
         ordered = [
             ~positive[0] & ~negative[1],
-            algebra.all_of([*positive, _at_most(algebra, keys[0], keys[1])]),
-            algebra.all_of([*negative, _at_most(algebra, keys[1], keys[0])]),
+            algebra.all_of([*positive, at_most(algebra, keys[0], keys[1])]),
+            algebra.all_of([*negative, at_most(algebra, keys[1], keys[0])]),
         ]
         return algebra.all_of([*claims, algebra.any_of(ordered)])
 
@@ -433,13 +294,13 @@ class OrderedConversion(Lemma):
         return keys[0] <= keys[1]
 
 
-def _at_most(algebra: Algebra[D, T], x: tuple[Word[D], Word[D]], y: tuple[Word[D], Word[D]]) -> Truth[T]:
+def at_most(algebra: Algebra[D, T], x: tuple[Word[D], Word[D]], y: tuple[Word[D], Word[D]]) -> Truth[T]:
     """Return whether one pair of words is at most another in lexicographic order."""
     return (x[0] < y[0]) | ((x[0] == y[0]) & (x[1] <= y[1]))
 
 
-_RISING_C = (Guarantee.ALIGNED_SUMS, Guarantee.EXACT_SUM, Guarantee.CONVERTED_SUM, Guarantee.OWN_CUTS)
-"""The guarantees by which a sum of which c is a term is converted, and other cuts change with e_max alone."""
+_RISING_C = (Guarantee.ALIGNED_SUMS, Guarantee.EXACT_SUM, Guarantee.CONVERTED_VALUE)
+"""The guarantees by which a sum of which c is a term is converted."""
 
 
 def lemmas_for_c(design: Design) -> Sequence[Lemma]:
@@ -452,55 +313,79 @@ def lemmas_for_c(design: Design) -> Sequence[Lemma]:
         if design.c_format is not d:
             return ()
         rules = Rules.of_late_addition(design) if design.adds_c_last else Rules.of_operation(step)
-        return _of_addition(d, rules, step)
+        return lemmas_of_addition(d, rules, step)
     (path,) = datapath(design.one_step(), step.L)
-    if not design.guarantees(*_RISING_C) or Addend.C not in path.sums[-1].terms or path.far_c_dropped is not None:
+    if not design.guarantees(*_RISING_C) or Addend.C not in path.sums[-1].terms:
         return ()
-    return _of_sum(ChangedC(design), _last_sum(design), path.sums[-1].terms.index(Addend.C), Rules.of(step))
-
-
-_RISING_PRODUCT = (
-    *(*_RISING_C, Guarantee.SINGLE_SUM, Guarantee.SINGLE_PRODUCTS),
-    *(Guarantee.FINITE_PRODUCTS, Guarantee.SUMMED_EXPONENTS, Guarantee.UNCHANGED_OPERANDS),
-)
-"""The guarantees by which the significand of the first product is that of a[0] times another number."""
-
-
-def lemmas_for_a(design: Design) -> Sequence[Lemma]:
-    """Return lemmas that together imply that d does not fall if a[0] rises and b[0] is positive; none as above."""
-    if not design.guarantees(*_RISING_PRODUCT) or design.adds_c_last:
+    if path.drops_c:
+        return _of_dropped_c(design, path)
+    # other cuts change with e_max alone
+    if not design.guarantees(Guarantee.OWN_CUTS):
         return ()
-    if design.scale_format is not None and design.scale_format.fraction_bits:
+    return lemmas_of_sum(ChangedC(design), last_sum(design), path.sums[-1].terms.index(Addend.C), Rules.of(step))
+
+
+def _of_dropped_c(design: Design, path: StepPath) -> Sequence[Lemma]:
+    """Return the lemmas where a small c is dropped. Other cuts change with e_max alone."""
+    kept = without_drops(design)
+    if not kept.guarantees(Guarantee.OWN_CUTS):
         return ()
-    return _of_sum(ChangedA(design), _last_sum(design), 0, Rules.of(design.step))
+    changed, total, place = ChangedC(kept), last_sum(kept), path.sums[-1].terms.index(Addend.C)
+    term, cut = total.terms[place], total.path.cuts[place]
+    width = max(t.exponent.width for t in total.terms)
+    given = changed, Dropped(path, cut), TermShape.of(term, total.e_max), width
+    whole = lemmas_of_sum(changed, total, place, Rules.of(design.step))
+    return [*(x for x in whole if not isinstance(x, CutOrdered | CutOfDoubled)), KeptInOrder(*given), KeptAtTop(*given)]
 
 
-def _of_addition(fmt: Format, rules: Rules, step: Step) -> Sequence[Lemma]:
-    """Return the lemmas about a rounded addition in which one addend rises."""
+def lemmas_of_addition(fmt: Format, rules: Rules, step: Step | None = None) -> Sequence[Lemma]:
+    """Return the lemmas about a rounded addition in which one addend rises: c as a ``step`` reads it, or any number."""
     algebra = TermAlgebra()
     x = unpack(algebra, fmt, algebra.symbol(f"addend_{fmt.name}", fmt.bits))
-    return _of_sum(ChangedAddend(fmt, step), ieee.aligned_sum(algebra, fmt, x, x), 0, rules)
+    return lemmas_of_sum(ChangedAddend(fmt, step), ieee.aligned_sum(algebra, fmt, x, x), 0, rules)
 
 
-def _of_sum(changed: Changed, total: FusedSum[Any, Any], place: int, rules: Rules) -> Sequence[Lemma]:
-    """Return the lemmas about a sum in which the term at ``place`` rises. The cuts are those of its datapath."""
-    rest = list(zip(total.terms, total.path.cuts, strict=True))
-    term, cut = rest.pop(place)
-    own = TermShape.of(term, total.e_max)
-    others = list(dict.fromkeys((TermShape.of(t, total.e_max), c) for t, c in rest))
-    kinds = [(f"other terms{f' of shape {i + 1}' if i else ''}", shape, c) for i, (shape, c) in enumerate(others)]
-    half_unseen = isinstance(changed, ChangedC) and _loses_half_a_unit_more(term, cut, [c for _, c in rest])
+def lemmas_of_sum(changed: Changed, total: FusedSum[Any, Any], place: int, rules: Rules) -> Sequence[Lemma]:
+    """Return the lemmas about a converted sum in which the term at ``place`` rises."""
+    others = [cut for i, cut in enumerate(total.path.cuts) if i != place]
+    term, cut = total.terms[place], total.path.cuts[place]
+    half_unseen = isinstance(changed, ChangedC) and _loses_half_a_unit_more(term, cut, others)
+    return [
+        *lemmas_of_rise(changed, total, place, half_unseen=half_unseen),
+        *([LowBitUnseen(total, rules)] if half_unseen else []),
+        OrderedConversion(total, rules),
+    ]
+
+
+def lemmas_of_rise(
+    changed: Changed, total: FusedSum[Any, Any], place: int, later: Sequence[Cut] = (), *, half_unseen: bool = False
+) -> Sequence[Lemma]:
+    """Return the lemmas that a sum does not fall in which the term at ``place`` rises. Its datapath says how it is cut.
+
+    ``later`` are cuts of further terms, for which the rise has to make up as well where e_max changes.
+    """
+    cuts = total.path.cuts
+    own, cut = TermShape.of(total.terms[place], total.e_max), cuts[place]
+    others = [c for i, c in enumerate(cuts) if i != place]
     return [
         TermRises(changed),
         CutOrdered(own, cut),
         CutOfDoubled(own, cut),
-        LargeStep(changed, cut, [c for _, c in rest], total.path.floor, half_unseen=half_unseen),
-        *([LowBitUnseen(total, rules)] if half_unseen else []),
+        LargeStep(changed, cut, [*others, *later], total.path.floor, half_unseen=half_unseen),
+        *lemmas_of_others(total, (place,), "other terms"),
+        CutBound("terms that rise", own, cut),
+    ]
+
+
+def lemmas_of_others(total: FusedSum[Any, Any], without: Collection[int], which: str) -> Sequence[Lemma]:
+    """Return the lemmas about the cuts of all terms but those at some places."""
+    rest = [x for i, x in enumerate(zip(total.terms, total.path.cuts, strict=True)) if i not in without]
+    shapes = list(dict.fromkeys((TermShape.of(t, total.e_max), c) for t, c in rest))
+    kinds = [(f"{which}{f' of shape {i + 1}' if i else ''}", shape, c) for i, (shape, c) in enumerate(shapes)]
+    return [
         *(CutAgain(kind, shape, c) for kind, shape, c in kinds),
         *(CutError(kind, shape, c) for kind, shape, c in kinds if c.rounds_to_nearest),
-        CutBound("terms that rise", own, cut),
         *(CutBound(kind, shape, c) for kind, shape, c in kinds),
-        OrderedConversion(total, rules),
     ]
 
 
@@ -509,13 +394,3 @@ def _loses_half_a_unit_more(term: Term[Any, Any], cut: Cut, others: Sequence[Cut
     alike = cut.truncates and all(x == cut for x in others)
     finer = cut.fraction_bits - term.fraction_bits
     return alike and finer >= 0 and len(others) == (1 << finer) + 1
-
-
-def _last_sum(design: Design) -> FusedSum[Any, Any]:
-    """Return the last sum of a step. Only the widths of its words are used."""
-    algebra, step = TermAlgebra(), design.one_step()
-    words = {n: algebra.symbol(f"{n}_{f.name}", f.bits) for n, f in zip("abc", step.formats[:3], strict=True)}
-    if step.scale_format is not None:
-        fmt = step.scale_format
-        words |= {f"scale_{x}": algebra.symbol(f"scale_{x}_{fmt.name}", fmt.bits) for x in "ab"}
-    return dot_product_accumulate(step, algebra, _beside_zeros(algebra, step, words)).steps[0].sums[-1]

@@ -4,19 +4,22 @@ Take nonzero operands of a step, and the same operands with a and c doubled, so 
 
 1. each doubled operand has the same significand and sign, and an exponent one higher (``UnpacksDoubled``). The same
    holds for c and for every product, whose exponent is the sum of the exponents of a and b;
-2. the largest of exponents that are all one higher is one higher (``MaximumMoves``, two at a time);
-   whether a c that lies far below the products is dropped stays the same (``FarMoves``);
-3. a term cut below e_max is the same when its exponent and e_max are both one higher (``CutMoves``), so that all
+2. the largest of exponents that are all one higher is one higher (``MaximumMoves``, two at a time). A floor of e_max
+   is no higher than the exponent of c, which is normal (``NormalC``), so it changes nothing;
+3. whether a c that lies far below the products, or below one unit, is dropped stays the same (``FarMoves``,
+   ``SmallMoves``), and a number that is normalised before it is aligned moves with its exponent (``NormalisedMoves``);
+4. a term cut below e_max is the same when its exponent and e_max are both one higher (``CutMoves``), so that all
    aligned terms and their sum are the same;
-4. rho of the same sum at an e_max one higher is twice rho of it, where that stays in the normal range
+5. rho of the same sum at an e_max one higher is twice rho of it, where that stays in the normal range
    (``ConversionMoves``).
 
-So d is doubled. No number is special, before or after, so no special value replaces the sum.
+So d is doubled. No number is special, before or after, so no special value replaces the sum. A step that consists of
+rounded operations, and one that adds c to the converted sum, has results in between (``scaling_of_results``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -24,22 +27,23 @@ from mmaproof.designs.design import Design
 from mmaproof.designs.formats import Format
 from mmaproof.designs.steps import Guarantee
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word, ite
+from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.proving.conversions import ConversionLemma
 from mmaproof.smt.proving.cuts import CutLemma, TermShape
 from mmaproof.smt.proving.lemma import Input, Lemma
+from mmaproof.smt.proving.rising_terms import beside_zeros
+from mmaproof.smt.semantics import dot_product_accumulate
 from mmaproof.smt.semantics.align import align
-from mmaproof.smt.semantics.convert import convert
-from mmaproof.smt.semantics.datapath import datapath
-from mmaproof.smt.semantics.fused_step import without_far_c
+from mmaproof.smt.semantics.convert import Rules, convert
+from mmaproof.smt.semantics.cut import Cut
+from mmaproof.smt.semantics.datapath import StepPath, datapath
+from mmaproof.smt.semantics.fused_step import normalised_addend, without_far_c, without_small_c
 from mmaproof.smt.semantics.fused_sum import FusedSum
 from mmaproof.smt.semantics.labels import Addend
 from mmaproof.smt.semantics.terms import Term
 from mmaproof.smt.semantics.unpack import unpack
 
-_MOVES = (
-    *(Guarantee.ALIGNED_SUMS, Guarantee.CONVERTED_SUM, Guarantee.SINGLE_PRODUCTS, Guarantee.MOVING_EXPONENTS),
-    *(Guarantee.NO_FLOOR, Guarantee.SUBNORMAL_RESULTS, Guarantee.OWN_CUTS),
-)
+_MOVES = (Guarantee.ALIGNED_SUMS, Guarantee.CONVERTED_VALUE, Guarantee.MOVING_EXPONENTS)
 
 
 def doubled(algebra: Algebra[D, T], fmt: Format, pattern: Word[D]) -> Word[D]:
@@ -140,11 +144,74 @@ class FarMoves(Lemma):
         return kept[0] == kept[1]
 
 
+class SmallMoves(CutLemma):
+    """Whether a normal c is dropped because it is below one unit depends only on its distance below e_max."""
+
+    def __init__(self, shape: TermShape, cut: Cut, e_min: int, least: int) -> None:
+        super().__init__("whether a c below one unit is dropped depends on its distance below e_max", shape, cut)
+        self.e_min, self.least = e_min, least
+
+    def assumption(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
+        """Return whether the term is that of a normal c (``NormalC``)."""
+        return super().assumption(algebra, words) & _is_normal_term(self.term_of(algebra, words), self.least)
+
+    def of_term(self, algebra: Algebra[D, T], term: Term[D, T], e_max: Word[D]) -> Truth[T]:
+        """Return whether the same c is kept if its exponent and e_max are one higher."""
+        kept = [
+            without_small_c(algebra, replace(term, exponent=term.exponent + n), e_max + n, bits, self.e_min).significand
+            for bits in (self.cut.fraction_bits,)
+            for n in (0, 1)
+        ]
+        return kept[0] == kept[1]
+
+
+class NormalisedMoves(Lemma):
+    """A number with an exponent one higher has, once normalised, an exponent one higher and the same significand."""
+
+    def __init__(self, kind: str, shape: TermShape) -> None:
+        self.name = f"normalising {kind} moves its exponent by as much"
+        self.shape = shape
+        self.inputs = (Input("significand", shape.significand_width), Input("exponent", shape.exponent_width, True))
+
+    def claim(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
+        """Return whether it does."""
+        bits, yes = self.shape.fraction_bits, algebra.truth(True)
+        x, y = (
+            normalised_addend(Term(bits, yes, words["exponent"] + n, words["significand"], yes, self.shape.largest))
+            for n in (0, 1)
+        )
+        same = (x.significand == y.significand) & (x.present == y.present)
+        return same & (x.exponent + 1 == y.exponent)
+
+
+class NormalC(Lemma):
+    """A normal c is a term with its top bit set, whose exponent is at least ``least``."""
+
+    def __init__(self, design: Design, least: int) -> None:
+        self.design, self.least = design.one_step(), least
+        self.name = f"a normal c is aligned with its top bit set, at an exponent of at least {least}"
+        self.inputs = (Input("pattern", design.c_format.bits),)
+
+    def assumption(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
+        """Return whether c is normal."""
+        return stays_normal(algebra, self.design.c_format, words["pattern"])
+
+    def claim(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
+        """Return whether the term is so."""
+        operands = beside_zeros(algebra, self.design, {"c": words["pattern"]})
+        total = dot_product_accumulate(self.design, algebra, operands).steps[0].sums[-1]
+        return _is_normal_term(total.terms[total.labels.index(Addend.C)], self.least)
+
+
+def _is_normal_term(term: Term[D, T], least: int) -> Truth[T]:
+    return term.present & (term.exponent >= least) & term.significand.bit(term.significand.width - 1)
+
+
 class ConversionMoves(ConversionLemma):
     """rho of a sum at an e_max one higher is twice rho of it, inside the normal range."""
 
-    def __init__(self, design: Design, total: FusedSum[Any, Any]) -> None:
-        super().__init__("rho of a doubled sum is doubled, inside the normal range", design, total)
+    def __init__(self, of: Design | Rules, total: FusedSum[Any, Any]) -> None:
+        super().__init__("rho of a doubled sum is doubled, inside the normal range", of, total)
 
     def of_sum(self, algebra: Algebra[D, T], total: Word[D], e_max: Word[D], zero_negative: Truth[T]) -> Truth[T]:
         """Return whether it is, or the result or its double is not inside the normal range."""
@@ -158,15 +225,17 @@ class ConversionMoves(ConversionLemma):
 def scaling_moves(design: Design) -> bool:
     """Return whether the argument applies: the exponents of all terms move, and nothing else decides an alignment.
 
-    A scale of zero would make products of nonzero elements zero, and zero products may have another exponent. A c that
-    is dropped for its value does not move, and neither does a product that becomes an infinity.
+    A scale of zero would make products of nonzero elements zero, and zero products may have another exponent. So would
+    a group, whose exponent is that of its scales. A product that becomes an infinity does not move.
     """
     scales_are_nonzero = design.scale_format is None or not design.scale_format.fraction_bits
-    if not design.guarantees(*_MOVES) or design.adds_c_last or not scales_are_nonzero:
+    if not design.guarantees(*_MOVES) or not scales_are_nonzero or design.step.has_scaled_groups:
         return False
     (path,) = datapath(design.one_step(), design.step.L)
-    only_aligned = path.small_c_dropped is None and not path.normalises_addends and path.added_last is None
-    return only_aligned and (design.guarantees(Guarantee.FINITE_PRODUCTS) or _stays_below_limit(design))
+    if path.added_last is not None:
+        return False
+    above_floors = all(total.floor is None or Addend.C in total.terms for total in path.sums)
+    return above_floors and (design.guarantees(Guarantee.FINITE_PRODUCTS) or _stays_below_limit(design))
 
 
 def _stays_below_limit(design: Design) -> bool:
@@ -180,25 +249,52 @@ def _stays_below_limit(design: Design) -> bool:
 def scaling_lemmas(design: Design, sums: Sequence[FusedSum[Any, Any]]) -> Sequence[Lemma]:
     """Return the lemmas for a step of ``design`` with these sums, of which the last one is converted.
 
-    A sum is a term of a later one, with e_max as its exponent. It moves as a product does.
+    A sum is a term of a later one, with e_max as its exponent. It moves as a product does. There are none where the
+    argument does not apply.
     """
+    if not scaling_moves(design):
+        return ()
+    (path,) = datapath(design.one_step(), design.step.L)
+    floors = [total.floor for total in path.sums if total.floor is not None]
     terms = [
         (TermShape.of(term, total.e_max), cut)
         for total in sums
         for term, cut in zip(total.terms, total.path.cuts, strict=True)
     ]
+    last = sums[-1]
+    c, cut = next(
+        (x, y) for x, y, label in zip(last.terms, last.path.cuts, last.labels, strict=True) if label is Addend.C
+    )
+    least = design.c_format.e_min - (design.c_format.fraction_bits - c.fraction_bits)
+    if any(floor > least for floor in floors):
+        return ()
     widths = {shape.exponent_width for shape, _ in terms} | {total.e_max.width for total in sums}
     formats = dict.fromkeys((design.a_format, design.c_format))
     cuts = enumerate(dict.fromkeys(terms))
-    (path,) = datapath(design.one_step(), design.step.L)
-    far: list[Lemma] = []
+    dropped: list[Lemma] = []
     if path.far_c_dropped is not None:
-        c = sums[-1].terms[sums[-1].labels.index(Addend.C)]
-        far.append(FarMoves(c.exponent.width, sums[-2].e_max.width, path.far_c_dropped))
+        dropped.append(FarMoves(c.exponent.width, sums[-2].e_max.width, path.far_c_dropped))
+    if path.small_c_dropped is not None:
+        dropped.append(SmallMoves(TermShape.of(c, last.e_max), cut, path.small_c_dropped, least))
     return [
-        *far,
+        *([NormalC(design, least)] if floors or path.small_c_dropped is not None else []),
+        *dropped,
+        *(NormalisedMoves(*x) for x in _normalised_terms(design, path, sums)),
         *(UnpacksDoubled(f) for f in formats),
         *(MaximumMoves(width) for width in sorted(widths)),
         *(CutMoves(f"cutting terms of shape {i + 1} depends on their distance alone", x, cut) for i, (x, cut) in cuts),
-        ConversionMoves(design, sums[-1]),
+        ConversionMoves(design, last),
     ]
+
+
+def _normalised_terms(
+    design: Design, path: StepPath, sums: Sequence[FusedSum[Any, Any]]
+) -> Iterator[tuple[str, TermShape]]:
+    """Yield what is normalised before it is aligned, as it is before that."""
+    if not path.normalises_addends:
+        return
+    whole, e_max = sums[-2].as_term(), sums[-1].e_max
+    yield "the sum of the products", TermShape.of(whole, e_max)
+    algebra, fmt = TermAlgebra(), design.c_format
+    c = unpack(algebra, fmt, algebra.symbol(f"c_{fmt.name}", fmt.bits))
+    yield "c", TermShape(c.significand.width, c.largest, c.fraction_bits, c.exponent.width, e_max.width)

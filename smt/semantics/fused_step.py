@@ -7,7 +7,7 @@ afterwards and both are rounded down together.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from mmaproof.designs.design import Design
@@ -20,7 +20,7 @@ from mmaproof.smt.algebra.signals import Signal, SignalKind
 from mmaproof.smt.semantics.align import align, largest_exponent, loses_bits
 from mmaproof.smt.semantics.convert import Rules, convert
 from mmaproof.smt.semantics.cut import Cut
-from mmaproof.smt.semantics.datapath import StepPath, SumPath
+from mmaproof.smt.semantics.datapath import StepPath
 from mmaproof.smt.semantics.fused_sum import FusedSum, fused_sum
 from mmaproof.smt.semantics.labels import Addend, Label, Partial
 from mmaproof.smt.semantics.signals import StepSignals
@@ -117,9 +117,11 @@ def _sums(algebra: Algebra[D, T], path: StepPath, terms: dict[Label, Term[D, T]]
         if path.far_c_dropped is not None and of.label is Partial.WHOLE:
             terms[Addend.C] = without_far_c(path.far_c_dropped, terms[Partial.PRODUCTS], terms[Addend.C])
         if path.small_c_dropped is not None and of.label is Partial.WHOLE:
-            terms[Addend.C] = _without_small_c(algebra, of, path.small_c_dropped, terms)
+            e_max = largest_exponent(algebra, [terms[label] for label in of.terms], of.floor, of.comparator)
+            bits = of.cut_of(Addend.C).fraction_bits
+            terms[Addend.C] = without_small_c(algebra, terms[Addend.C], e_max, bits, path.small_c_dropped)
         if path.normalises_addends and of.label is Partial.WHOLE:
-            terms |= {label: _normalised(terms[label]) for label in of.terms}
+            terms |= {label: normalised_addend(terms[label]) for label in of.terms}
         total = fused_sum(algebra, of, [terms[label] for label in of.terms])
         sums.append(total)
         if of.label is not Partial.WHOLE:
@@ -133,13 +135,13 @@ def without_far_c(fraction_bits: int, products: Term[D, T], c: Term[D, T]) -> Te
     return replace(c, significand=ite(_is_far(fraction_bits, products, c), nothing, c.significand))
 
 
-def _without_small_c(algebra: Algebra[D, T], of: SumPath, e_min: int, terms: Mapping[Label, Term[D, T]]) -> Term[D, T]:
+def without_small_c(
+    algebra: Algebra[D, T], c: Term[D, T], e_max: Word[D], fraction_bits: int, e_min: int
+) -> Term[D, T]:
     """Return c with a zero significand where its magnitude is below one unit and a unit exceeds ``2**e_min``."""
-    c, bits = terms[Addend.C], of.cut_of(Addend.C).fraction_bits
-    e_max = largest_exponent(algebra, [terms[label] for label in of.terms], of.floor, of.comparator)
-    nothing = c.significand.algebra.unsigned(0, c.significand.width)
-    small = align(algebra, c, e_max, Cut(bits)).is_value(0) & (e_max > e_min + bits)
-    return replace(c, significand=ite(small, nothing, c.significand))
+    nothing = algebra.unsigned(0, c.significand.width)
+    below = align(algebra, c, e_max, Cut(fraction_bits)).is_value(0)
+    return replace(c, significand=ite(below & (e_max > e_min + fraction_bits), nothing, c.significand))
 
 
 def _is_far(fraction_bits: int, products: Term[D, T], c: Term[D, T]) -> Truth[T]:
@@ -147,7 +149,7 @@ def _is_far(fraction_bits: int, products: Term[D, T], c: Term[D, T]) -> Truth[T]
     return products.present & (c.exponent + (fraction_bits + 1) < products.exponent)
 
 
-def _normalised(term: Term[D, T]) -> Term[D, T]:
+def normalised_addend(term: Term[D, T]) -> Term[D, T]:
     """Return the same number with a significand from 1 to below 2. A zero takes no part in e_max."""
     significand, exponent = with_top_exponent(term.significand, term.exponent, term.fraction_bits)
     width, nonzero = significand.width, ~term.significand.is_value(0)

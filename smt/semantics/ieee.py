@@ -59,6 +59,15 @@ def multiply(
     zero_sign: ZeroProductSign = ZeroProductSign.IEEE,
 ) -> Word[D]:
     """Return the product of two elements, rounded as ``rules`` say; ``zero_sign`` is of one that is exactly zero."""
+    finite = finite_product(algebra, rules, x, zero_sign)
+    special = special_result(algebra, (x,), ())
+    return choose_special(algebra, rules.rho.target, nan_code, special, finite)
+
+
+def finite_product(
+    algebra: Algebra[D, T], rules: Rules, x: Factors[D, T], zero_sign: ZeroProductSign = ZeroProductSign.IEEE
+) -> Word[D]:
+    """Return the same product of two finite elements."""
     significand, exponent = magnitudes.normalised(x.a.significand * x.b.significand, x.a.exponent + x.b.exponent)
     fraction_bits = x.a.fraction_bits + x.b.fraction_bits
     negative = product_sign(x)
@@ -67,8 +76,7 @@ def multiply(
     if zero_sign is ZeroProductSign.PLUS_ZERO:
         zero_negative = rules.sign_of_zero(algebra, [negative, algebra.truth(False)])
     finite, _ = convert(algebra, rules, total, exponent, fraction_bits, zero_negative)
-    special = special_result(algebra, (x,), ())
-    return choose_special(algebra, rules.rho.target, nan_code, special, finite)
+    return finite
 
 
 def convert_number(algebra: Algebra[D, T], rules: Rules, nan_code: NanCode, x: Unpacked[D, T]) -> Word[D]:

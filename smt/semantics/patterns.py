@@ -37,7 +37,10 @@ def negated(algebra: Algebra[D, T], fmt: Format, x: Word[D]) -> Word[D]:
 
 
 def successor(algebra: Algebra[D, T], fmt: Format, x: Word[D]) -> Word[D]:
-    """Return the next number above a finite one, -0 being just below +0; ignored bits of it are zero."""
+    """Return the next number above a finite one, -0 being just below +0; ignored bits of it are zero.
+
+    The largest number (``is_largest``) has none, and what is returned for it means nothing.
+    """
     magnitude = x.extract(fmt.sign_position - 1, fmt.ignored_bits)
     width = magnitude.width
     one = algebra.unsigned(1, width)
@@ -47,6 +50,11 @@ def successor(algebra: Algebra[D, T], fmt: Format, x: Word[D]) -> Word[D]:
     below = ite(at_end, plus, minus).concatenate(ite(at_end, algebra.unsigned(0, width), down))
     stepped = ite(_is_negative(fmt, x), below, plus.concatenate(up))
     return stepped.concatenate(algebra.unsigned(0, fmt.ignored_bits)) if fmt.ignored_bits else stepped
+
+
+def is_largest(algebra: Algebra[D, T], fmt: Format, x: Word[D]) -> Truth[T]:
+    """Return whether a number is the largest finite one."""
+    return x.extract(fmt.sign_position, fmt.ignored_bits).is_value(fmt.max_finite >> fmt.ignored_bits)
 
 
 def last_before_power(algebra: Algebra[D, T], fmt: Format, x: Word[D]) -> Word[D]:

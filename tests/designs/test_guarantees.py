@@ -73,12 +73,13 @@ INTEGERS = "ampere/mma.m16n8k16.s32.s8.s8.s32"
         (FUSED, "subnormals=accumulator", "SUBNORMAL_OPERANDS UNCHANGED_OPERANDS", ""),
         (FUSED, "subnormals=flushed", "SUBNORMAL_OPERANDS UNCHANGED_OPERANDS SUBNORMAL_RESULTS", ""),
         # what is cut off the terms enters the rounding; c is added exactly to a sum of cut terms
-        (FUSED, "sticky=yes", "SINGLE_SUM CONVERTED_SUM TRUNCATED_TERMS TRUNCATES", ""),
+        (FUSED, "sticky=yes", "SINGLE_SUM CONVERTED_SUM CONVERTED_VALUE TRUNCATED_TERMS TRUNCATES", ""),
         (FUSED, "join=exact", "SINGLE_SUM CONVERTED_SUM C_AS_TERM TRUNCATED_TERMS TRUNCATES", ""),
+        ("gaudi2/mme.m1n1k8.f32.bf16.bf16.f32", "sticky=yes", "CONVERTED_VALUE", ""),
         (
             FUSED,
             "join=round-down,late_rounding=twice",
-            "SINGLE_SUM CONVERTED_SUM C_AS_TERM TRUNCATED_TERMS TRUNCATES BOUNDED_SUM",
+            "SINGLE_SUM CONVERTED_SUM CONVERTED_VALUE C_AS_TERM TRUNCATED_TERMS TRUNCATES BOUNDED_SUM",
             "",
         ),
         # the terms are not the products

@@ -75,7 +75,7 @@ def test_designs_that_state_nothing_are_not_equal_by_lemmas(monkeypatch, setting
 
 
 @pytest.mark.parametrize(
-    "guarantee", [g for g in Guarantee if g.name in ("NO_FLOOR", "FINITE_PRODUCTS", "CONVERTED_SUM")]
+    "guarantee", [g for g in Guarantee if g.name in ("MOVING_EXPONENTS", "FINITE_PRODUCTS", "CONVERTED_VALUE")]
 )
 def test_each_guarantee_of_an_argument_is_needed(monkeypatch, guarantee):
     design = find_design(VOLTA)

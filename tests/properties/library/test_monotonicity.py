@@ -15,11 +15,13 @@ from mmaproof.designs.readings import Alignment
 from mmaproof.properties.library import find_property
 from mmaproof.properties.run_question import Scope
 from mmaproof.smt.algebra.integers import IntegerAlgebra
-from mmaproof.smt.proving import monotone
+from mmaproof.smt.algebra.protocol import ite
+from mmaproof.smt.proving import cuts, dropped_c, monotone, monotone_in_a
 from mmaproof.smt.proving.cuts import CutError, CutLemma
+from mmaproof.smt.proving.rising_terms import beside_zeros
 from mmaproof.smt.semantics.align import align
-from mmaproof.smt.semantics.patterns import last_before_power, order_key, successor
-from mmaproof.smt.semantics.unpack import unpack
+from mmaproof.smt.semantics.patterns import is_largest, last_before_power, order_key, successor
+from mmaproof.smt.semantics.unit import factors
 from mmaproof.smt.solving.verdict import Status
 from mmaproof.smt.trace import evaluate
 from mmaproof.verification.check import check
@@ -68,6 +70,147 @@ def test_c_rises(name, verdict):
     assert check("monotone-in-c", find_design(name)).verdict == verdict
 
 
+RDNA4, CDNA3_FP8 = "rdna4/v_wmma_f32_16x16x16_bf16", "cdna3/v_mfma_f32_16x16x32_fp8_fp8"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        RDNA4,  # drops a c below one unit
+        CDNA3_FP8,  # drops a c far below the products
+        "gaudi2/mme.m1n1k8.f32.bf16.bf16.f32",  # adds c to the normalised sum, and flushes
+        pytest.param("arm/fdot.m1n1k4.f32.e5m2.e5m2.f32", marks=pytest.mark.middle),
+    ],
+)
+def test_c_rises_where_it_joins_sums(name):
+    found = [decide(x) for x in monotone.lemmas_for_c(find_design(name))]
+    assert found
+    assert set(found) == {Status.PROVED}
+
+
+GAUDI3 = "gaudi3/mme.m1n1k8.f32.e4m3b7.e4m3b7.f32"
+CHAINS = "cpu/tdpbf16ps.m16n16k32.f32.bf16.bf16.f32"
+LATE = (CDNA3, CDNA3_FP8, RDNA4)
+IN_A = (
+    *LATE,  # sums of sums, with a c that may be dropped
+    "cdna2/v_mfma_f32_32x32x8f16",  # rounded products and additions
+    CHAINS,  # rounded multiply-adds
+    "gaudi2/mme.m1n1k8.f32.bf16.bf16.f32",  # an exact join
+    "hopper/mma.m16n8k32.f32.e4m3.e4m3.f32",  # a rounded sum of products
+    GAUDI3,  # elements that are widened
+    "cpu/vdpbf16ps.m1n1k2.f32.bf16.bf16.f32",  # products that are normalised
+)
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(x, marks=() if i in (1, 2, 3) else pytest.mark.middle) for i, x in enumerate(IN_A)]
+)
+def test_a_rises_through_every_stage(name):
+    lemmas = monotone_in_a.lemmas_for_a(find_design(name))
+    assert len({x.name for x in lemmas}) == len(lemmas)
+    assert {decide(x) for x in lemmas} == {Status.PROVED}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        f"{RDNA4}@sticky=yes",
+        f"{CDNA3}@late_rounding=twice",
+        f"{CDNA3}@late_bits=20",  # the sum of the products loses bits at its own exponent
+        f"{CDNA3}@late_alignment=jam",
+        f"{RDNA4}@grouping=all",
+        "rdna3/v_wmma_f32_16x16x16_f16",  # inverts terms
+        "cpu/vdpbf16ps.m1n1k2.f32.bf16.bf16.f32@zero_product=natural",  # a zero that takes part in e_max
+    ],
+)
+def test_there_are_no_lemmas_about_a_where_the_argument_fails(change):
+    assert monotone_in_a.lemmas_for_a(find_design(change)) == ()
+
+
+@pytest.mark.parametrize("name", [f"{CDNA3}@fraction_bits=5", f"{RDNA4}@fraction_bits=5"])
+def test_too_few_bits_of_a_sum_of_sums_are_found_out(name):
+    assert decide(one(monotone.LargeStep, monotone_in_a.lemmas_for_a(find_design(name)))) is Status.REFUTED
+    assert check("monotone-in-a", find_design(name)).verdict == "violated"
+
+
+@pytest.mark.parametrize(("name", "others"), [(CDNA3, 7 + 2), (RDNA4, 1 + 4), (CDNA3_FP8, 7 + 2 + 3)])
+def test_every_term_of_every_sum_is_made_up_for(name, others):
+    # those beside the product; then every term of each later sum, a c that may be dropped twice
+    assert one(monotone.LargeStep, monotone_in_a.lemmas_for_a(find_design(name))).lost >= others
+
+
+def test_the_largest_number_has_none_above_it():
+    # of a format without infinities it would be followed by the pattern of a zero
+    design = find_design(CDNA3_FP8)
+    step = design.step.L
+    question = find_property("monotone-in-a").question(design, Scope())
+    for first, meant in ((design.a_format.max_finite, False), (design.a_format.max_finite - 1, True)):
+        operands = Operands((first, *(0,) * (step - 1)), (0x40, *(0,) * (step - 1)), 0)
+        assert question.is_meant(operands) == meant
+
+
+@pytest.mark.parametrize("name", ["e4m3fnuz", "e2m1", "e4m3", "fp16", "tf32"])
+def test_one_number_is_the_largest(name):
+    fmt = FORMATS[name]
+    low = 1 << fmt.ignored_bits
+    found = [p for p in range(0, 1 << fmt.bits, low) if is_largest(ALGEBRA, fmt, ALGEBRA.unsigned(p, fmt.bits)).data]
+    assert [p >> fmt.ignored_bits for p in found] == [fmt.max_finite >> fmt.ignored_bits]
+
+
+def test_a_cut_that_is_not_the_whole_part_is_found_out(monkeypatch):
+    def one_less(algebra, term, e_max, cut):
+        kept = align(algebra, term, e_max, cut)
+        return algebra.ite(e_max > 0, (kept - 1).narrow(kept.width), kept)
+
+    lemma = one(cuts.CutOfValue, monotone_in_a.lemmas_for_a(find_design(CDNA3)))
+    monkeypatch.setattr(cuts, "align", one_less)
+    assert decide(lemma) is Status.REFUTED
+    truncated = cuts.CutOfValue("terms", lemma.shape, replace(lemma.cut, alignment=Alignment.TRUNCATE))
+    monkeypatch.setattr(cuts, "align", align)
+    assert decide(truncated) is Status.PROVED
+    with pytest.raises(ValueError, match="whole part"):
+        cuts.CutOfValue("terms", lemma.shape, replace(lemma.cut, alignment=Alignment.JAM))
+
+
+def test_a_c_that_comes_back_is_found_out(monkeypatch):
+    def where_even(algebra, c, e_max, fraction_bits, e_min):
+        del fraction_bits, e_min
+        nothing = algebra.unsigned(0, c.significand.width)
+        return replace(c, significand=ite(e_max.extract(0, 0).is_value(0), nothing, c.significand))
+
+    lemma = one(monotone_in_a.KeptAgain, monotone_in_a.lemmas_for_a(find_design(RDNA4)))
+    monkeypatch.setattr(dropped_c, "without_small_c", where_even)
+    assert decide(lemma) is Status.REFUTED
+
+
+def test_inverted_terms_have_no_lemmas_because_c_turns_them():
+    assert monotone.lemmas_for_c(find_design("rdna3/v_wmma_f32_16x16x16_f16")) == ()
+
+
+def test_a_c_that_is_dropped_out_of_order_is_found_out(monkeypatch):
+    def where_even(fraction_bits, products, c):
+        del fraction_bits, products
+        return replace(c, significand=ite(c.exponent.extract(0, 0).is_value(0), 0 * c.significand, c.significand))
+
+    def always(algebra, c, e_max, fraction_bits, e_min):
+        del e_max, fraction_bits, e_min
+        return replace(c, significand=algebra.unsigned(0, c.significand.width))
+
+    far, small = (monotone.lemmas_for_c(find_design(n)) for n in (CDNA3_FP8, RDNA4))
+    monkeypatch.setattr(dropped_c, "without_far_c", where_even)
+    assert decide(one(dropped_c.KeptInOrder, far)) is Status.REFUTED
+    monkeypatch.setattr(dropped_c, "without_small_c", always)
+    assert decide(one(dropped_c.KeptAtTop, small)) is Status.REFUTED
+
+
+def test_the_term_of_c_is_the_one_before_it_is_dropped():
+    # beside products that read a high exponent, every c would be dropped
+    design = find_design(f"{CDNA3_FP8}@zero_product=e-zero,e_zero=300")
+    changed = one(monotone.TermRises, monotone.lemmas_for_c(design)).changed
+    first, _ = changed.terms(ALGEBRA, {"x": ALGEBRA.unsigned(0x3F800000, 32)}, ALGEBRA.unsigned(0x3F800001, 32))
+    assert first.significand.data
+
+
 @pytest.mark.middle
 @pytest.mark.parametrize("name", [FP8])
 def test_a_rises(name):
@@ -89,9 +232,9 @@ def test_the_inputs_of_the_paper_are_a_witness():
 @pytest.mark.parametrize("change", ["carry_bits=0", "summation=sequential"])
 def test_lemmas_are_offered_where_the_argument_holds(change):
     assert monotone.lemmas_for_c(find_design(VOLTA))
-    assert monotone.lemmas_for_a(find_design(VOLTA))
+    assert monotone_in_a.lemmas_for_a(find_design(VOLTA))
     assert monotone.lemmas_for_c(find_design(f"{VOLTA}@{change}")) == ()
-    assert monotone.lemmas_for_a(find_design(f"{VOLTA}@{change}")) == ()
+    assert monotone_in_a.lemmas_for_a(find_design(f"{VOLTA}@{change}")) == ()
 
 
 @pytest.mark.middle
@@ -108,7 +251,7 @@ def test_terms_rounded_to_nearest_move_little_enough(name):
 def test_too_few_bits_are_found_out():
     assert decide(one(monotone.LargeStep, monotone.lemmas_for_c(find_design(VOLTA)))) is Status.REFUTED
     coarse = find_property("monotone-in-a").mutant(find_design(VOLTA))
-    assert decide(one(monotone.LargeStep, monotone.lemmas_for_a(coarse))) is Status.REFUTED
+    assert decide(one(monotone.LargeStep, monotone_in_a.lemmas_for_a(coarse))) is Status.REFUTED
 
 
 def test_a_term_that_falls_is_found_out(monkeypatch):
@@ -150,9 +293,9 @@ def test_a_conversion_out_of_order_is_found_out(monkeypatch):
 
 @pytest.mark.middle
 def test_what_is_assumed_of_products_is_true_of_them():
-    for name in (VOLTA, FP8):
-        design = find_design(name)
-        (lemma, *_) = monotone.lemmas_for_a(design)
+    for name in (VOLTA, FP8, GAUDI3, CHAINS, "cdna2/v_mfma_f32_32x32x8f16"):
+        design = find_design(name).one_step()
+        (lemma, *_) = monotone_in_a.lemmas_for_a(design)
         a, b = design.a_format, design.b_format
         edges = [0, 1, a.max_finite - 1, *(n << a.fraction_bits for n in (1, 2, 3))]
         edges += [x - 1 for x in edges if x] + [random.Random(0).randrange(a.max_finite) for _ in range(20)]
@@ -160,7 +303,11 @@ def test_what_is_assumed_of_products_is_true_of_them():
         for x, y in itertools.product(signed, [1, 3, (1 << b.fraction_bits) - 1, b.encode(1), b.max_finite]):
             pattern, other = ALGEBRA.unsigned(x, a.bits), ALGEBRA.unsigned(y, b.bits)
             above = successor(ALGEBRA, a, pattern)
-            s, t, n = (unpack(ALGEBRA, f, p).significand.data for f, p in ((a, pattern), (a, above), (b, other)))
+            read = [
+                factors(design, ALGEBRA, beside_zeros(ALGEBRA, design, {"a": p, "b": other}), 0)
+                for p in (pattern, above)
+            ]
+            s, t, n = (w.significand.data for w in (read[0].a, read[1].a, read[0].b))
             width = lemma.inputs[-1].width
             products = {"product": s * n, "product_above": t * n, "n": n}
             words = {"x": pattern, "b": other, **{k: ALGEBRA.unsigned(v, width) for k, v in products.items()}}

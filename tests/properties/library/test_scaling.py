@@ -1,6 +1,7 @@
 """Scaling by two: proved by lemmas that each have a mutant, and refuted where something stays put."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from support.deciding import decide
@@ -10,7 +11,7 @@ from mmaproof.designs.element import Operands
 from mmaproof.properties.library.scaling import Scaling
 from mmaproof.properties.run_question import Scope
 from mmaproof.smt.algebra.protocol import ite
-from mmaproof.smt.proving import scaling
+from mmaproof.smt.proving import scaling, scaling_of_results
 from mmaproof.smt.semantics.align import align
 from mmaproof.smt.semantics.convert import convert
 from mmaproof.smt.solving.verdict import Status
@@ -40,9 +41,19 @@ def test_it_holds_for_fused_sums(name):
 
 @pytest.mark.parametrize(
     "name",
-    ["cdna3/v_mfma_f32_32x32x8_f16", pytest.param("cdna3/v_mfma_f32_16x16x32_fp8_fp8", marks=pytest.mark.middle)],
+    [
+        "cdna3/v_mfma_f32_32x32x8_f16",
+        pytest.param("cdna3/v_mfma_f32_16x16x32_fp8_fp8", marks=pytest.mark.middle),
+        "rdna4/v_wmma_f32_16x16x16_bf16",  # with a floor that no normal c reaches, and a c that may be dropped
+        "gaudi3/mme.m1n1k2.f32.f16.f16.f32",  # products in parts
+        "rdna3/v_wmma_f32_16x16x16_bf16",  # inverts terms, and flushes results
+        "gaudi2/mme.m1n1k8.f32.bf16.bf16.f32",  # normalises the sum before c joins
+        "cdna2/v_mfma_f32_32x32x8f16",  # a tree of rounded operations
+        "arm/fdot.m1n1k2.f32.f16.f16.f32",  # a rounded sum of products
+        pytest.param("hopper/mma.m16n8k32.f32.e4m3.e4m3.f32", marks=pytest.mark.middle),  # with a +0 in that sum
+    ],
 )
-def test_it_holds_where_c_joins_the_sum_of_the_products(name):
+def test_it_holds_where_every_stage_moves(name):
     found = [decide(x) for x in lemmas(name)]
     assert found
     assert set(found) == {Status.PROVED}
@@ -55,8 +66,12 @@ def test_it_holds_where_c_joins_the_sum_of_the_products(name):
         ("cdna3/v_mfma_f32_32x32x8_f16", {"product_limit": 31}),  # a product of fp16 may be an infinity
         ("cdna3/v_mfma_f32_32x32x8_f16", {"floor": 0}),
         ("cdna3/v_mfma_f32_32x32x8_bf16", {}),
-        ("gaudi2/mme.m1n1k8.f32.bf16.bf16.f32", {}),
-        ("rdna4/v_wmma_f32_16x16x16_bf16", {"small_c": "dropped"}),
+        ("rdna4/v_wmma_f32_16x16x16_bf16", {"floor": -127}),  # above the exponent of the smallest normal c
+        ("rdna4/v_wmma_f32_16x16x16_bf16", {"sticky": "yes"}),
+        ("gaudi2/mme.m1n1k8.f32.bf16.bf16.f32", {"sticky": "yes"}),
+        ("cdna2/v_mfma_f32_32x32x8bf16_1k", {}),  # products of bf16 may be subnormal, and are flushed then
+        ("arm/bfdot-ebf.m1n1k2.f32.bf16.bf16.f32", {}),
+        ("hopper/mma.m16n8k32.f16.e4m3.e4m3.f16", {}),
     ],
 )
 def test_there_are_no_lemmas_where_something_stays_put(name, settings):
@@ -72,6 +87,51 @@ def test_a_c_that_is_dropped_below_a_fixed_exponent_is_noticed(monkeypatch):
     (far,) = (x for x in lemmas("cdna3/v_mfma_f32_16x16x32_fp8_fp8") if isinstance(x, scaling.FarMoves))
     monkeypatch.setattr(scaling, "without_far_c", dropped)
     assert decide(far) is Status.REFUTED
+
+
+def of_kind(kind, name):
+    return [x for x in lemmas(name) if isinstance(x, kind)]
+
+
+def test_a_floor_above_a_normal_c_is_noticed():
+    (normal,) = of_kind(scaling.NormalC, "rdna4/v_wmma_f32_16x16x16_bf16")
+    assert decide(normal) is Status.PROVED
+    assert decide(scaling.NormalC(normal.design, normal.least + 1)) is Status.REFUTED
+
+
+def test_a_small_c_that_is_not_normal_may_be_kept_or_dropped():
+    (small,) = of_kind(scaling.SmallMoves, "rdna4/v_wmma_f32_16x16x16_bf16")
+    lower = scaling.SmallMoves(small.shape, small.cut, small.e_min, small.least - 3)
+    assert [decide(x) for x in (small, lower)] == [Status.PROVED, Status.REFUTED]
+
+
+@pytest.mark.parametrize("name", ["cdna2/v_mfma_f32_32x32x8f16", "arm/fdot.m1n1k2.f32.f16.f16.f32"])
+def test_results_in_between_must_be_normal(name):
+    for lemma in of_kind(scaling_of_results.ResultMoves, name):
+        low, high = lemma.of_e_max
+        total = SimpleNamespace(fraction_bits=lemma.fraction_bits, largest=lemma.largest)
+        total.total, total.e_max = (SimpleNamespace(width=x.width) for x in lemma.inputs[:2])
+        for wider in ((low - 127, high), (low, high + 127)):
+            assert decide(scaling_of_results.ResultMoves(lemma.rules, total, wider)) is Status.REFUTED
+
+
+def test_a_product_that_is_not_doubled_is_noticed(monkeypatch):
+    def peeking(algebra, rules, x):
+        high = x.a.exponent > 0
+        return product(algebra, rules, replace(x, b=replace(x.b, negative=x.b.negative ^ high)))
+
+    (lemma,) = of_kind(scaling_of_results.ProductMoves, "cdna2/v_mfma_f32_32x32x8f16")
+    product = scaling_of_results.ieee.finite_product
+    monkeypatch.setattr(scaling_of_results.ieee, "finite_product", peeking)
+    assert decide(lemma) is Status.REFUTED
+
+
+def test_a_zero_that_is_aligned_above_the_products_is_noticed():
+    name = "hopper/mma.m16n8k32.f32.e4m3.e4m3.f32"
+    (exponents,) = of_kind(scaling_of_results.ProductExponents, name)
+    assert decide(exponents) is Status.PROVED
+    (exponents,) = of_kind(scaling_of_results.ProductExponents, f"{name}@zero_c=e-zero,e_zero=0")
+    assert decide(exponents) is Status.REFUTED
 
 
 def test_a_floor_breaks_it():
@@ -94,7 +154,7 @@ def test_a_sum_that_is_converted_to_zero_is_not_meant():
     assert not question.is_meant(Operands(a, b, 0x00800000))
 
 
-@pytest.mark.parametrize("change", ["floor=0", "summation=pairwise", "join=ieee", "sticky=yes"])
+@pytest.mark.parametrize("change", ["floor=0", "summation=interleaved", "rho=rne-fp32,sticky=yes"])
 def test_the_lemmas_are_offered_for_fused_sums_without_a_floor(change):
     assert lemmas(f"{VOLTA}@{change}") == ()
     assert lemmas()
