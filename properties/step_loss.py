@@ -31,7 +31,7 @@ from mmaproof.designs.formats import Format
 from mmaproof.designs.steps import Guarantee
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.algebra.terms import TermAlgebra
-from mmaproof.smt.proving.conversions import ConversionError, one_number
+from mmaproof.smt.proving.conversions import ConversionError, conversion_errors, one_number
 from mmaproof.smt.proving.cuts import CutBound, CutError, CutIsExact, CutLemma, TermLemma, TermShape
 from mmaproof.smt.proving.lemma import Input, Lemma
 from mmaproof.smt.semantics import OperandWords, StepSignals, dot_product_accumulate, ieee
@@ -340,7 +340,7 @@ def _step_lemmas(design: Design, which: str) -> Iterator[Lemma]:
     for total in step.sums:
         yield from _sum_lemmas(f"{_SUMS[total.path.label]}{which}", total)
         yield from _kept_lemmas(design, which, total)
-    yield _conversion(f"the sum{which}", step.sums[-1], Rules.of(design.step))
+    yield from _conversion(f"the sum{which}", step.sums[-1], Rules.of(design.step))
     dropped = step.path.far_c_dropped
     if dropped is not None:
         last, products = step.sums[-1], step.sums[-2]
@@ -350,7 +350,7 @@ def _step_lemmas(design: Design, which: str) -> Iterator[Lemma]:
     if step.path.added_last is not None:
         addition, _ = _ieee_sums(design)
         yield from _sum_lemmas(f"the addition of c{which}", addition)
-        yield _conversion(f"the sum with c{which}", addition, Rules.of_late_addition(design))
+        yield from _conversion(f"the sum with c{which}", addition, Rules.of_late_addition(design))
 
 
 def _operation_lemmas(design: Design) -> Iterator[Lemma]:
@@ -361,10 +361,10 @@ def _operation_lemmas(design: Design) -> Iterator[Lemma]:
     sums = {"an addition": addition} | ({"a multiply-add": multiply_add} if operations.multiply_adds else {})
     for name, total in sums.items():
         yield from _sum_lemmas(name, total)
-        yield _conversion(name, total, rules)
+        yield from _conversion(name, total, rules)
     if operations.products:
         algebra = TermAlgebra()
-        yield _conversion("a product", one_number(algebra, _exact_product(algebra, design)), rules)
+        yield from _conversion("a product", one_number(algebra, _exact_product(algebra, design)), rules)
 
 
 def lemmas_of_operation(kind: str, fmt: Format, source: Format, rounding: Rounding) -> tuple[Lemma, ...]:
@@ -413,11 +413,11 @@ def _kept_lemmas(design: Design, which: str, total: FusedSum[Any, Any]) -> Itera
             yield HighBitsAreKept(f"products{which}", shape, cut)
 
 
-def _conversion(name: str, total: FusedSum[Any, Any], rules: Rules) -> Lemma:
-    # overflow is excluded where the lemma is used, and what a unit makes of it is no error of rounding
-    lemma = ConversionError(rules.unclamped, total, up_to_largest=True)
-    lemma.name = f"{lemma.name} ({name})"
-    return lemma
+def _conversion(name: str, total: FusedSum[Any, Any], rules: Rules) -> Iterator[Lemma]:
+    # overflow is excluded where the lemmas are used, and what a unit makes of it is no error of rounding
+    for lemma in conversion_errors(rules.unclamped, total, up_to_largest=True):
+        lemma.name = f"{lemma.name} ({name})"
+        yield lemma
 
 
 def _symbolic_step(design: Design) -> StepSignals[FNode, FNode]:

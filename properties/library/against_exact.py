@@ -162,6 +162,10 @@ class _About(RunQuestion):
 class _HoldsEveryBit(_About):
     """All terms of the exact twin are zero or normalised, and hold every bit."""
 
+    def assumption(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Truth[T]:
+        """Return all that the question assumes, such as that the terms are close to each other."""
+        return self.about.assumption(algebra, operands)
+
     def relation(
         self, algebra: Algebra[D, T], operands: OperandWords[D], results: Sequence[DotProduct[D, T]]
     ) -> Truth[T]:

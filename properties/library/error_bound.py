@@ -16,7 +16,7 @@ from mmaproof.properties.property import Ask, Property, PropertyVerdict, has_sin
 from mmaproof.properties.run_question import RunQuestion, Scope, of_one_step
 from mmaproof.smt.algebra.arrays import ArrayAlgebra
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word, ite
-from mmaproof.smt.proving.conversions import ConversionError
+from mmaproof.smt.proving.conversions import conversion_errors
 from mmaproof.smt.proving.cuts import cut_bounds, cut_errors
 from mmaproof.smt.proving.lemma import Lemma
 from mmaproof.smt.semantics import DotProduct, OperandWords, dot_product_accumulate
@@ -87,7 +87,7 @@ class WithinBound(RunQuestion):
         if not has_single_sum(self.design) or not self.design.guarantees(Guarantee.EXACT_SUM) or not self.is_one_step:
             return ()
         (total,) = self.symbolic_step().sums
-        return [*cut_errors(total), *cut_bounds(total), ConversionError(self.design, total)]
+        return [*cut_errors(total), *cut_bounds(total), *conversion_errors(self.design, total)]
 
     def tightness(self, batch: OperandBatch) -> npt.NDArray[np.float64]:
         """Return error / bound of each row, 0 where the row is not meant; shape (rows,)."""

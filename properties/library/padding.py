@@ -9,6 +9,7 @@ from mmaproof.designs.steps import Guarantee
 from mmaproof.properties.exact import exact_twin
 from mmaproof.properties.library.against_exact import (
     AgainstExact,
+    ieee_bits,
     is_normal,
     keeping,
     keeps_at_most,
@@ -161,8 +162,18 @@ class _TwoTerms(AgainstExact):
 
 class _CloseDifference(_TwoTerms):
     def __init__(self, design: Design, scope: Scope) -> None:
-        # with lemmas for sums of any two terms, as few bits as suffice here are no help
-        super().__init__(design, scope, fraction_bits=None if keeps_trace(design) else close_bits(design))
+        # lemmas about a jammed sum compare it with one that keeps a few bits more
+        jammed = kept_bits(design) if has_single_sum(design) else ieee_bits(design)
+        least = jammed + 2 if keeps_trace(design) else 0
+        super().__init__(design, scope, fraction_bits=max(close_bits(design), least))
+
+    def lemmas(self) -> Sequence[Lemma]:
+        """Return why the difference is rounded as the exact one, where no sum of close numbers loses a bit.
+
+        Where one does, whether two numbers are close depends on what is kept of them.
+        """
+        kept = kept_bits(self.design) if has_single_sum(self.design) else ieee_bits(self.design)
+        return super().lemmas() if kept >= close_bits(self.design) else ()
 
     def assumption(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Truth[T]:
         """Return also whether the two have opposite signs and lie within a factor of two."""

@@ -6,7 +6,7 @@ They hold for every sum within the bound of the step and for every exponent, wha
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pysmt.fnode import FNode
@@ -23,6 +23,9 @@ from mmaproof.smt.semantics.datapath import SumPath
 from mmaproof.smt.semantics.fused_sum import FusedSum
 from mmaproof.smt.semantics.labels import Addend, Partial
 from mmaproof.smt.semantics.unpack import Unpacked, unpack
+
+WIDE = 96
+"""Width of sums up to which the error of their conversion is one lemma."""
 
 
 def rules_of(of: Design | Rules) -> Rules:
@@ -134,6 +137,52 @@ class ConversionError(ConversionLemma):
             above = (~(up_far | down_far) & (result.magnitude() < exact.magnitude())) | (down_far & ~zero_sum)
             beyond = beyond | (at_largest & above)
         return beyond | (fits & same_side)
+
+
+class LeadingBits(ConversionLemma):
+    """rho of a wide sum is rho of its leading bits, of which the last says whether any bit below is set."""
+
+    def __init__(self, of: Design | Rules, total: FusedSum[Any, Any]) -> None:
+        super().__init__("rho looks at the leading bits of a sum, and at whether any bit below is set", of, total)
+
+    def of_sum(self, algebra: Algebra[D, T], total: Word[D], e_max: Word[D], zero_negative: Truth[T]) -> Truth[T]:
+        """Return whether both convert to the same result."""
+        given, _ = convert(algebra, self.rules, total, e_max, self.fraction_bits, zero_negative)
+        leading, exponent = _leading(total, e_max, self.fraction_bits, leading_bits(self.rules))
+        shorter, _ = convert(algebra, self.rules, leading, exponent, leading_bits(self.rules) - 1, zero_negative)
+        return given == shorter
+
+
+def leading_bits(rules: Rules) -> int:
+    """Return the bits of a magnitude that decide how it is rounded: those that are kept and two more."""
+    rho = rules.rho
+    return max(rho.fraction_bits, rho.first.fraction_bits) + 3
+
+
+def _leading(total: Word[D], e_max: Word[D], fraction_bits: int, bits: int) -> tuple[Word[D], Word[D]]:
+    """Return the leading bits of a sum, jammed, with its sign, and the exponent of the first one."""
+    top, exponent = magnitudes.with_top_exponent(total.magnitude(), e_max, fraction_bits)
+    places = top.width - bits
+    moved = top.shift_right_jam(top.algebra.unsigned(places, places.bit_length())).narrow(bits)
+    return moved.negated_where(total < 0), exponent
+
+
+def conversion_errors(of: Design | Rules, total: FusedSum[Any, Any], *, up_to_largest: bool = False) -> Sequence[Lemma]:
+    """Return the lemmas that a conversion moves a sum as little as ``ConversionError`` says.
+
+    That of a wide sum is the one of its leading bits. These and the exact sum lie on the same side of every number that
+    has two bits less, or are equal to it: jamming moves a sum to an odd multiple of the last bit, between the same two
+    even ones. A result, half an ulp beside it and one ulp beside it are such numbers, so both sums are as near.
+    """
+    rules = rules_of(of)
+    if total.total.width <= WIDE:
+        return [ConversionError(rules, total, up_to_largest=up_to_largest)]
+    algebra, bits = TermAlgebra(), leading_bits(rules)
+    words = [algebra.twos_complement(algebra.symbol(f"wide_{w.width}", w.width)) for w in (total.total, total.e_max)]
+    leading, exponent = _leading(words[0], words[1], total.fraction_bits, bits)
+    path = SumPath(Partial.WHOLE, (Addend.X,), (Cut(bits - 1),))
+    short = FusedSum(path, (), exponent, (), leading, algebra.truth(True), (1 << bits) - 1)
+    return [LeadingBits(rules, total), ConversionError(rules, short, up_to_largest=up_to_largest)]
 
 
 class ConversionOfValue(ConversionLemma):

@@ -186,9 +186,11 @@ def _compared(
     far = shape.significand_width + cut.fraction_bits + 1
     kept = align(algebra, term, e_max, cut)
     distance = _distance(algebra, term, e_max, far)
-    unit = algebra.unsigned(1 << term.fraction_bits, term.fraction_bits + 1).shift_left_by(distance)
     exact = (term.significand << cut.fraction_bits).negated_where(term.negative)
-    return (kept << term.fraction_bits).shift_left_by(distance), exact, unit
+    one = algebra.unsigned(1 << term.fraction_bits, term.fraction_bits + 1)
+    # moved by at most ``far``, whatever more the word of the distance could hold
+    scaled, unit = (x.shift_left_by(distance).narrow(x.width + far) for x in (kept << term.fraction_bits, one))
+    return scaled, exact, unit
 
 
 def _distance(algebra: Algebra[D, T], term: Term[D, T], e_max: Word[D], most: int) -> Word[D]:

@@ -14,9 +14,9 @@ from support.small_designs import CONVERSIONS, DRAWN, E3M2, _format, _value
 WIDER = _format("small-e3m1", 3, 1, Specials.IEEE)
 PARTNERS: dict[int, Format] = {
     1: _format("small-e2m1-partner", 2, 1, Specials.IEEE),
-    2: _format("small-e1m1-partner", 1, 1, Specials.NONE),
+    2: _format("small-ue1m1-partner", 1, 1, Specials.NONE, signed=False),
 }
-"""The format of b, by the number of products: all operands together have at most 22 bits."""
+"""The format of b, by the number of products: all operands together have at most 20 bits."""
 
 
 def random_step(seed: int, **settings: Any) -> Design:

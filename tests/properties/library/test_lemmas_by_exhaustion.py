@@ -35,7 +35,7 @@ KINDS = {
 def test_what_lemmas_prove_holds_for_all_operands(monkeypatch, name, kind):
     use_small_formats(monkeypatch)
     asked, solving, found = find_property(name), InThisProcess(), Counter[bool]()
-    for seed in range(30):
+    for seed in range(20):
         design = random_step(seed, **KINDS[kind])
         if asked.why_not(design) is not None:
             continue

@@ -1,12 +1,14 @@
 """Bits below the largest exponent: their number, and whether they guard differences and say that bits were lost."""
 
 import pytest
+from support.deciding import decide
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.element import Operands
 from mmaproof.properties.library import find_property
 from mmaproof.properties.run_question import Scope
 from mmaproof.smt.solving.limits import Limits
+from mmaproof.smt.solving.verdict import Status
 from mmaproof.smt.trace import evaluate
 from mmaproof.verification.check import check
 
@@ -132,3 +134,28 @@ def test_valpeys_input_shows_that_no_bit_sticks():
     operands = Operands((0x4000, 0, 0, 0), (0x3C00, 0, 0, 0), pattern(-(2.0**-40)))
     question = find_property("sticky-bit").question(find_design(VOLTA), Scope())
     assert question.is_refuted_by(operands)
+
+
+def held(question):
+    return next(x for x in question.lemmas() if x.name.startswith("the terms are zero or normalised"))
+
+
+@pytest.mark.parametrize("name", [FMA, "cpu/vdpbf16ps.m1n1k2.f32.bf16.bf16.f32", "arm/fdot.m1n1k2.f32.f16.f16.f32"])
+def test_close_terms_keep_their_bits_in_a_narrow_sum_and_others_do_not(monkeypatch, name):
+    question = find_property("guard-bit").question(find_design(name), Scope())
+    lemma = held(question)
+    assert decide(lemma) is Status.PROVED
+    monkeypatch.setattr(type(question), "assumption", lambda self, *given: self.terms(*given))
+    assert decide(held(question)) is Status.REFUTED
+
+
+@pytest.mark.parametrize("bits", [22, 23])
+def test_there_are_no_lemmas_where_a_difference_of_close_numbers_is_cut(bits):
+    design = find_design(f"cpu/vdpbf16ps.m1n1k2.f32.bf16.bf16.f32@fraction_bits={bits}")
+    assert find_property("guard-bit").question(design, Scope()).lemmas() == ()
+
+
+@pytest.mark.slow
+def test_chains_of_double_precision_have_a_guard_bit():
+    name = "ampere/mma.m8n8k4.f64.f64.f64.f64"
+    assert check("guard-bit", find_design(name), limits=PATIENT).verdict == "holds"

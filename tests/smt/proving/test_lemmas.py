@@ -1,6 +1,7 @@
 """Lemmas about cuts and conversions: true ones are proved, and each has a mutant that is refuted."""
 
 from dataclasses import replace
+from fractions import Fraction
 
 import pytest
 from support.deciding import decide
@@ -14,7 +15,13 @@ from mmaproof.smt.algebra.integers import IntegerAlgebra
 from mmaproof.smt.algebra.protocol import Algebra
 from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.proving import conversions, cuts
-from mmaproof.smt.proving.conversions import ConversionError, ConversionOfValue
+from mmaproof.smt.proving.conversions import (
+    ConversionError,
+    ConversionOfValue,
+    LeadingBits,
+    conversion_errors,
+    leading_bits,
+)
 from mmaproof.smt.proving.cuts import CutBound, CutError, CutIsExact, term_shapes
 from mmaproof.smt.semantics import dot_product_accumulate
 from mmaproof.smt.semantics.align import align
@@ -122,6 +129,39 @@ def test_a_directed_rounding_is_not_within_half_an_ulp(rounding):
 def test_saturation_is_not_within_an_ulp():
     design, total, _ = parts("ampere/m16n8k8.f32.bf16.bf16.f32@overflow=largest-finite")
     assert decide(ConversionError(design, total)) is Status.REFUTED
+
+
+E_FDPA = "cdna1/v_mfma_f32_32x32x8f16"
+
+
+def test_the_error_of_a_wide_sum_is_that_of_its_leading_bits():
+    design, total, _ = parts(E_FDPA)
+    leading, error = conversion_errors(design, total)
+    assert (type(leading), type(error)) == (LeadingBits, ConversionError)
+    assert decide(leading) is Status.PROVED
+    assert error.inputs[0].width == leading_bits(leading.rules) + 1
+    assert len(conversion_errors(*parts(HALF)[:2])) == 1
+
+
+@pytest.mark.parametrize("fewer", [1, 2])
+def test_fewer_leading_bits_do_not_decide(monkeypatch, fewer):
+    design, total, _ = parts(E_FDPA)
+    (leading, _) = conversion_errors(design, total)
+    wanted = leading_bits(leading.rules)
+    monkeypatch.setattr(conversions, "leading_bits", lambda _: wanted - fewer)
+    assert decide(leading) is Status.REFUTED
+
+
+def test_a_jammed_number_lies_where_the_number_does():
+    # the last step of the argument, which no solver is asked about: on small sums, by trying them all
+    algebra, bits, fraction = IntegerAlgebra(), 4, 7
+    for value in range(1, 1 << 9):
+        total = algebra.signed(value, 10)
+        jammed, exponent = conversions._leading(total, algebra.signed(0, 4), fraction, bits)
+        exact = Fraction(value, 1 << fraction)
+        near = jammed.data * Fraction(2) ** (exponent.data - (bits - 1))
+        two = Fraction(2) ** (exponent.data - bits + 2)
+        assert near == exact or (exact // two == near // two and exact % two and near % two)
 
 
 @pytest.mark.parametrize("name", [VOLTA, HALF, FP8])
