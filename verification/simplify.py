@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-
-import numpy as np
+from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import islice
 
 from mmaproof.designs.element import Operands
 from mmaproof.designs.formats import Format
@@ -18,20 +18,23 @@ _LONG, _PARTS = 64, (64, 8, 2)
 """From so many products on, a witness is cut in so many parts first, the smallest of which come first."""
 _PRODUCTS = 256
 """The most products in the witnesses that are simplified to show the simplest. At least one witness is."""
+_PRODUCTS_AT_ONCE, _LEAST_AT_ONCE = 1 << 10, 16
+"""How many products the changes of one witness have that are tried at once, and the least number of such changes."""
+
+_Trials = Generator[Sequence[Operands], int | None, None]
+"""Simpler operands than a witness, to be tried at once. It is sent the place of the first witness among them, if any."""
+_Change = Callable[[Operands], Iterator[Operands]]
+"""What yields operands that differ from a witness in one way, the simplest first. The first witness is taken."""
 
 
 def simplify(question: Question, witness: Operands, deadline: float = math.inf) -> Operands:
-    """Return a witness against the same question that is at least as simple. Every change is confirmed on integers.
+    """Return a witness against the same question that is at least as simple, confirmed on integers.
 
     The method is greedy, so there may be a simpler witness. It sets products to +0, of a long witness many parts at
     once, then c, and then clears fraction bits from the lowest up, and signs. At ``deadline`` (by ``time.monotonic``)
     it returns what it has.
     """
-    attempt = _Attempt(question, deadline)
-    found = witness
-    for step in (_narrowed, _without_products, _without_c, _shorter):
-        found = step(attempt, found)
-    return found
+    return simplest(question, [witness], deadline)
 
 
 def simplest(question: Question, witnesses: Sequence[Operands], deadline: float = math.inf) -> Operands:
@@ -40,7 +43,8 @@ def simplest(question: Question, witnesses: Sequence[Operands], deadline: float 
     If witnesses are long, only the first few are simplified, because each takes long.
     """
     chosen = witnesses[: max(_PRODUCTS // question.k, 1)]
-    return min((simplify(question, w, deadline) for w in chosen), key=_complexity)
+    found = sorted(_simplified(question, chosen, deadline), key=_complexity)
+    return next((x for x in found if x in chosen or question.is_refuted_by(x)), chosen[0])
 
 
 def _complexity(operands: Operands) -> tuple[int, int]:
@@ -48,41 +52,43 @@ def _complexity(operands: Operands) -> tuple[int, int]:
     return sum(p != 0 for p in patterns), sum(p.bit_count() for p in patterns)
 
 
-@dataclass(frozen=True, slots=True)
-class _Attempt:
-    """A question whose witness is simplified until a deadline."""
+def _simplified(question: Question, witnesses: Sequence[Operands], deadline: float) -> list[Operands]:
+    """Simplify all witnesses, one change of each at a time, by arrays: an evaluation of one row takes half as long."""
+    found = list(witnesses)
+    trials = {i: _trials(question, witness) for i, witness in enumerate(witnesses)}
+    tried = {i: next(x, ()) for i, x in trials.items()}
+    while (tried := {i: rows for i, rows in tried.items() if rows}) and time.monotonic() < deadline:
+        batch = OperandBatch.of_rows(question.formats, [x for rows in tried.values() for x in rows])
+        refuted = iter(question.examine(batch)[1].tolist())
+        for i, rows in tried.items():
+            kept = [j for j, is_witness in enumerate(islice(refuted, len(rows))) if is_witness]
+            if kept:
+                found[i] = rows[kept[0]]
+            try:
+                tried[i] = trials[i].send(kept[0] if kept else None)
+            except StopIteration:
+                tried[i] = ()
+    return found
 
-    question: Question
-    deadline: float
 
-    @property
-    def is_over(self) -> bool:
-        """Whether the deadline has passed."""
-        return time.monotonic() >= self.deadline
-
-    def keep(self, found: Operands, candidate: Operands) -> Operands:
-        """Return ``candidate`` if it is another witness, else ``found``."""
-        return candidate if candidate != found and self.question.is_refuted_by(candidate) else found
+def _trials(question: Question, found: Operands) -> _Trials:
+    at_once = max(_PRODUCTS_AT_ONCE // len(found), _LEAST_AT_ONCE)
+    found = yield from _narrowed(found)
+    found = yield from _changed(found, [*_products_left_out(len(found)), _without_c], at_once)
+    yield from _changed(found, list(_shorter(question, len(found))), at_once)
 
 
-def _narrowed(attempt: _Attempt, found: Operands) -> Operands:
-    """Keep the smallest part of the products of a long witness that is a witness alone, as long as one is.
-
-    The parts are tried at once on arrays, because an evaluation on integers takes long.
-    """
+def _narrowed(found: Operands) -> Generator[Sequence[Operands], int | None, Operands]:
+    """Keep the smallest part of the products of a long witness that is a witness alone, as long as one is."""
     kept = range(len(found))
-    while len(kept) >= _LONG and not attempt.is_over:
+    while len(kept) >= _LONG:
         sizes = [len(kept) // n for n in _PARTS]
         parts = [range(i, min(i + size, kept.stop)) for size in sizes for i in range(kept.start, kept.stop, size)]
-        rows = [_only(found, part) for part in parts]
-        batch = OperandBatch.of_rows(attempt.question.formats, rows)
-        enough = (
-            i for i in np.flatnonzero(attempt.question.examine(batch)[1]) if attempt.keep(found, rows[i]) != found
-        )
-        smallest = next(enough, None)
+        smaller = [(part, x) for part in parts if (x := _only(found, part)) != found]
+        smallest = (yield [x for _, x in smaller]) if smaller else None
         if smallest is None:
             break
-        kept, found = parts[smallest], rows[smallest]
+        kept, found = smaller[smallest]
     return found
 
 
@@ -92,35 +98,54 @@ def _only(found: Operands, part: range) -> Operands:
     return replace(found, a=a, b=b)
 
 
-def _without_products(attempt: _Attempt, found: Operands) -> Operands:
-    """Set products to +0: half of them at once, then ever smaller runs. Few products matter, so most go early."""
-    size = len(found)
+def _changed(
+    found: Operands, changes: Sequence[_Change], at_once: int
+) -> Generator[Sequence[Operands], int | None, Operands]:
+    """Make each change that leaves a witness, in turn. Changes are tried ahead, as if none before them were made."""
+    done, ahead = 0, _ahead(found, changes, 0)
+    while rows := list(islice(ahead, at_once)):
+        first = yield [x for _, x in rows]
+        if first is not None:
+            done, found = rows[first]
+            ahead = _ahead(found, changes, done)
+    return found
+
+
+def _ahead(found: Operands, changes: Sequence[_Change], done: int) -> Iterator[tuple[int, Operands]]:
+    """Yield operands by all changes but the first ``done``, each with how many changes are done after it."""
+    for i in range(done, len(changes)):
+        yield from ((i + 1, x) for x in changes[i](found) if x != found)
+
+
+def _products_left_out(k: int) -> Iterator[_Change]:
+    """Yield how to set products to +0: half of them at once, then ever smaller runs. Few matter, so most go early."""
+    size = k
     while size:
-        for first in range(0, len(found), size):
-            if attempt.is_over:
-                return found
-            run = range(first, min(first + size, len(found)))
-            if any(found.a[i] or found.b[i] for i in run):
-                a, b = (tuple(0 if i in run else x for i, x in enumerate(column)) for column in (found.a, found.b))
-                found = attempt.keep(found, replace(found, a=a, b=b))
+        for first in range(0, k, size):
+            yield partial(_without, run=range(first, min(first + size, k)))
         size //= 2
-    return found
 
 
-def _without_c(attempt: _Attempt, found: Operands) -> Operands:
-    return found if attempt.is_over else attempt.keep(found, replace(found, c=0))
+def _without(found: Operands, run: range) -> Iterator[Operands]:
+    if any(found.a[i] or found.b[i] for i in run):
+        a, b = (tuple(0 if i in run else x for i, x in enumerate(column)) for column in (found.a, found.b))
+        yield replace(found, a=a, b=b)
 
 
-def _shorter(attempt: _Attempt, found: Operands) -> Operands:
-    for get, put, fmt in _places(attempt.question, len(found)):
-        for pattern in _simpler(fmt, get(found)):
-            if attempt.is_over:
-                return found
-            candidate = put(found, pattern)
-            if attempt.keep(found, candidate) is candidate:
-                found = candidate
-                break
-    return found
+def _without_c(found: Operands) -> Iterator[Operands]:
+    yield replace(found, c=0)
+
+
+def _shorter(question: Question, k: int) -> Iterator[_Change]:
+    """Yield how to make an element simpler, for each of them."""
+    for get, put, fmt in _places(question, k):
+        yield partial(_simpler_at, get=get, put=put, fmt=fmt)
+
+
+def _simpler_at(
+    found: Operands, get: Callable[[Operands], int], put: Callable[[Operands, int], Operands], fmt: Format
+) -> Iterator[Operands]:
+    return (put(found, pattern) for pattern in _simpler(fmt, get(found)))
 
 
 def _places(

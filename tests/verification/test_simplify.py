@@ -1,14 +1,16 @@
 """Witnesses become simpler and stay witnesses, for as long as there is time."""
 
+import math
 import time
 
+import numpy as np
 import pytest
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.properties.equivalence import Equivalence
 from mmaproof.verification.compare import compare
 from mmaproof.verification.search import Budget, search
-from mmaproof.verification.simplify import simplest, simplify
+from mmaproof.verification.simplify import _complexity, _simplified, simplest, simplify
 
 VOLTA = find_design("volta/f32.f16.f16.f32")
 FINER = find_design("volta/f32.f16.f16.f32@fraction_bits=24")
@@ -38,6 +40,7 @@ def test_nothing_is_tried_after_the_deadline(monkeypatch):
     question, found = witnesses(8)
     past = time.monotonic() - 1
     monkeypatch.setattr(Equivalence, "is_refuted_by", lambda self, operands: pytest.fail("too late"))
+    monkeypatch.setattr(Equivalence, "examine", lambda self, batch: pytest.fail("too late"))
     assert simplify(question, found[0], past) == found[0]
     assert simplest(question, found, past) in found
 
@@ -48,7 +51,7 @@ def test_of_long_witnesses_few_are_simplified(monkeypatch, k, looked_at):
     assert len(found) == 8
     seen = []
     monkeypatch.setattr(
-        "mmaproof.verification.simplify.simplify", lambda _, witness, __: seen.append(witness) or witness
+        "mmaproof.verification.simplify._simplified", lambda _, chosen, __: seen.extend(chosen) or list(chosen)
     )
     assert simplest(question, found) in seen
     assert seen == list(found[:looked_at])
@@ -57,13 +60,13 @@ def test_of_long_witnesses_few_are_simplified(monkeypatch, k, looked_at):
 def test_a_long_witness_is_narrowed_to_a_part_at_once(monkeypatch):
     question, found = witnesses(384)
     seen = []
-    whole = Equivalence.is_refuted_by
-    monkeypatch.setattr(Equivalence, "is_refuted_by", lambda *x: seen.append(x) or whole(*x))
+    whole = Equivalence.examine
+    monkeypatch.setattr(Equivalence, "examine", lambda *x: seen.append(x[1]) or whole(*x))
     simple = simplify(question, found[0])
-    assert whole(question, simple)
+    assert question.is_refuted_by(simple)
     assert sum(x != 0 for x in simple.a) <= 3
-    first = seen[0][1]
-    assert 0 < sum(x != 0 for x in first.a) <= 384 // 64, "one of the smallest parts is tried first"
+    first = seen[0].row(0)
+    assert 0 < sum(x != 0 for x in first.a) <= 384 // 64, "the smallest parts are tried first"
 
 
 def test_simplification_has_its_own_limit_and_is_told_of():
@@ -71,3 +74,18 @@ def test_simplification_has_its_own_limit_and_is_told_of():
     found = compare(VOLTA, FINER, k=64, budget=Budget(), simplifying=0.0, told=told.append)
     assert (found.verdict, told) == ("different", ["simplifying the operands that were found"])
     assert sum(x != 0 for x in found.witness.a) > 3
+
+
+def test_witnesses_that_are_simplified_together_become_what_each_becomes_alone():
+    question, found = witnesses(8)
+    alone = [simplify(question, x) for x in found]
+    assert len(set(alone)) > 1
+    assert _simplified(question, found, math.inf) == alone
+    assert simplest(question, found) == min(alone, key=_complexity)
+
+
+def test_what_arrays_take_for_a_witness_counts_only_if_integers_do_too(monkeypatch):
+    question, found = witnesses(8)
+    everything = np.ones(1 << 16, dtype=bool)
+    monkeypatch.setattr(Equivalence, "examine", lambda _, batch: (everything[: len(batch)],) * 2)
+    assert simplest(question, found) == found[0]
