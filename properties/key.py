@@ -9,11 +9,12 @@ from enum import Enum
 from functools import cached_property
 from typing import Any
 
+from mmaproof.designs.circuit import Circuit
 from mmaproof.designs.design import Design
 
 _PACKAGE = "mmaproof."
-_NAMES = ("name", "architecture", "instruction", "family", "m", "n", "source")
-"""The fields of a design's record on which no result depends."""
+_DECIDING = ("signature", "k", "chain", "step")
+"""The fields of a design on which results depend."""
 
 
 class Keyed:
@@ -68,9 +69,10 @@ class _Data:
             case dict() if all(type(name) is str for name in value):
                 record = {name: self._plain(x, around) for name, x in value.items()}
             case Design():
-                record = {"design": {n: x for n, x in value.record().items() if n not in _NAMES}}
-                record["step"] = self._name(type(value.step))
-                record["content"] = value.step.content
+                held = {n: self._plain(getattr(value, n), around) for n in _DECIDING}
+                record = {self._name(type(value)): held}
+            case Circuit():
+                record = {self._name(type(value)): value.digest}
             case Keyed():
                 record = self.of_keyed(value, around)
             case _ if is_dataclass(value) and not isinstance(value, type):

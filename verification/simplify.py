@@ -22,7 +22,7 @@ _PRODUCTS_AT_ONCE, _LEAST_AT_ONCE = 1 << 10, 16
 """How many products the changes of one witness have that are tried at once, and the least number of such changes."""
 
 _Trials = Generator[Sequence[Operands], int | None, None]
-"""Simpler operands than a witness, to be tried at once. It is sent the place of the first witness among them, if any."""
+"""Simpler operands than a witness, to be tried at once. It is sent the place of the first one that is a witness."""
 _Change = Callable[[Operands], Iterator[Operands]]
 """What yields operands that differ from a witness in one way, the simplest first. The first witness is taken."""
 

@@ -2,13 +2,19 @@
 
 import subprocess
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 
 import pytest
 from support.rtl_units import COMBINATIONAL, write_unit
 
 from mmaproof.designs.arithmetic import same_arithmetic
 from mmaproof.designs.catalogue import find_design, load_catalogue
+from mmaproof.designs.chain import Chain
+from mmaproof.designs.design import Design
+from mmaproof.designs.formats import Format
+from mmaproof.designs.k_order import KOrder
+from mmaproof.designs.steps import FusedStep
+from mmaproof.designs.steps.aligned import SingleProducts
 from mmaproof.properties.equivalence import Equivalence
 from mmaproof.properties.library import PROPERTIES
 from mmaproof.properties.preconditions import parse_precondition
@@ -112,6 +118,13 @@ def test_netlists_have_the_key_of_their_circuit(tmp_path):
     assert len(keys - {None}) == 2
 
 
+def test_netlists_that_take_their_products_in_another_order_have_another_key(tmp_path):
+    """They have no parameters that could tell them apart."""
+    unit = read_unit(write_unit(tmp_path, COMBINATIONAL)).design
+    turned = replace(unit, chain=Chain(KOrder("reversed")))
+    assert Equivalence(unit, turned).key != Equivalence(unit, unit).key
+
+
 class Other(Equivalence):
     """A question of somebody else."""
 
@@ -130,3 +143,50 @@ def test_what_other_classes_do_is_not_known_from_their_names():
     odd.extra = Odd()
     assert None not in (other.key, odd.key)
     assert (other.own_key, odd.own_key) == (None, None)
+
+
+class OtherProducts(SingleProducts):
+    """Products of somebody else."""
+
+    @property
+    def shift(self):
+        return 1
+
+
+class OtherChain(Chain):
+    """A chain of somebody else."""
+
+
+class OtherStep(FusedStep):
+    """A step of somebody else."""
+
+
+class OtherDesign(Design):
+    """A design of somebody else."""
+
+
+class OtherFormat(Format):
+    """A format of somebody else."""
+
+
+def like(kind, value):
+    return kind(*(getattr(value, f.name) for f in fields(value)))
+
+
+def test_nor_is_what_other_parts_of_a_design_do():
+    """Their names and parameters are those of the program's own."""
+    own = find_design(VOLTA)
+    step = own.step
+    others = [
+        replace(own, step=replace(step, terms=like(OtherProducts, step.terms))),
+        replace(own, step=like(OtherStep, step)),
+        replace(own, chain=like(OtherChain, own.chain)),
+        replace(own, signature=replace(own.signature, a=like(OtherFormat, own.a_format))),
+        like(OtherDesign, own),
+    ]
+    assert Equivalence(own, own).own_key is not None
+    for other in others:
+        asked = Equivalence(other, other)
+        assert other.record() == own.record()
+        assert asked.own_key is None
+        assert asked.key not in (None, Equivalence(own, own).key)
