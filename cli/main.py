@@ -69,8 +69,10 @@ def _status_of(error: Exception, given: list[str]) -> int:
     from mmaproof.designs.errors import MmaproofError, TargetUnavailable
     from mmaproof.smt.solving.errors import LimitError, SolverNotInstalledError, StoreError, UnknownSolverError
 
-    if type(error).__name__ == "Abort":  # the parser's, after a Ctrl-C or the end of the input
-        return EXIT_INTERRUPTED
+    if type(error).__name__ == "Abort":  # the parser's, after a Ctrl-C, and after any EOFError too
+        if not isinstance(error.__cause__, EOFError):
+            return EXIT_INTERRUPTED
+        error = error.__cause__
     status = EXIT_INPUT
     if hasattr(error, "format_message"):  # a usage error of the parser
         from typer.main import get_command

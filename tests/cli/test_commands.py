@@ -218,16 +218,18 @@ def test_a_bad_line_of_a_vector_file(run, tmp_path):
     assert "v.jsonl:2: not JSON" in err
 
 
-def test_an_internal_error_is_no_result(run, monkeypatch):
+@pytest.mark.parametrize("error", [ZeroDivisionError, EOFError])
+def test_an_internal_error_is_no_result(run, monkeypatch, error):
+    """The parser takes an EOFError for the end of what a person types."""
     import mmaproof.smt.trace as evaluation
 
     def broken(*_):
-        raise ZeroDivisionError("of all things")
+        raise error("of all things")
 
     monkeypatch.setattr(evaluation, "evaluate", broken)
     status, out, err = run("run", VOLTA, "--a", FOUR, "--b", FOUR, "--c", "0x0")
     assert (status, out) == (70, "")
-    assert "internal error: ZeroDivisionError" in err
+    assert f"internal error: {error.__name__}: of all things" in err
     assert len(err.splitlines()) == 1
 
 
