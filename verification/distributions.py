@@ -41,7 +41,8 @@ def _scales(
     if fmt is None:
         return None
     shape = (rows, design.blocks(k))
-    near: Patterns = (rng.integers(fmt.bias - 2, fmt.bias + 3, shape) << fmt.fraction_bits).astype(pattern_dtype(fmt))
+    exponents = np.clip(rng.integers(fmt.bias - 2, fmt.bias + 3, shape), 0, (1 << fmt.exponent_bits) - 1)
+    near: Patterns = (exponents << fmt.fraction_bits).astype(pattern_dtype(fmt))
     if fmt.fraction_bits:
         near |= rng.integers(0, 1 << fmt.fraction_bits, shape, dtype=near.dtype)
     if draw is None:
