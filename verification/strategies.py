@@ -40,7 +40,7 @@ from mmaproof.verification.simplify import simplest
 from mmaproof.verification.stages import by_stages, lemma_verdict
 from mmaproof.verification.stored import store_proof, store_witness, stored_proof, stored_witness
 
-AT_ONCE = 0.4
+AT_ONCE = 0.1
 """Seconds for which a question about several runs is asked in one piece before it is taken apart as well."""
 LEMMAS_ALONE = 0.5
 """Seconds of lemmas, for each 64 products, after which the whole question is asked beside them. To build its formula
