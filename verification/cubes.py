@@ -3,12 +3,13 @@
 A counterexample that no random operands hit, and that a solver does not find in the whole question within a minute, is
 often found at once where these fields are given. So the question is asked in some cubes, each for a moment: all terms
 of one size, c as far from the products as the fraction bits reach, subnormal operands, the largest exponents, terms in
-a descending order, and two terms that cancel. A cube without a counterexample says nothing about the others.
+a descending order, and two terms that cancel. A cube without a counterexample says nothing about the others. One more
+cube is of one product alone, of numbers between 1 and 2: two algorithms mostly differ there already.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +24,10 @@ SIGNS: dict[str, Callable[[int], int]] = {
     "alternating": lambda i: i % 2,
     "the first one negative": lambda i: int(not i),
 }
+
+
+Field = tuple[FNode, int, int, int]
+"""Bits of an operand that are fixed: its symbol, the lowest and the highest bit, and their value."""
 
 
 @dataclass(frozen=True)
@@ -40,13 +45,13 @@ class Cube:
 class InCube:
     """A question in a cube, as a statement that is decided."""
 
-    def __init__(self, question: Question, cube: Cube) -> None:
+    def __init__(self, question: Question, fields: Iterable[Field]) -> None:
         self._question = question
         whole = question.formula
         terms: Any = whole.environment.formula_manager
         fixed = [
             terms.Equals(terms.BVExtract(x, low, high), terms.BV(value, high - low + 1))
-            for x, low, high, value in _fields(question, cube)
+            for x, low, high, value in fields
         ]
         known = fixed if whole.precondition is None else [whole.precondition, *fixed]
         self.formula = Formula(whole.symbols, terms.And(known), whole.claim, whole.environment)
@@ -93,8 +98,21 @@ def _within(fmt: Format, exponent: int) -> int:
     return min(max(exponent, fmt.e_min - 1), top)
 
 
-def _fields(question: Question, cube: Cube) -> Iterator[tuple[FNode, int, int, int]]:
-    """Yield the bits of symbols that a cube fixes: symbol, lowest and highest bit, value. Scales are left free."""
+def one_product(question: Question) -> Iterator[Field]:
+    """Yield the bits that are fixed where the first product is of numbers from 1 to 2, and all else is +0."""
+    symbols = iter(question.formula.symbols)
+    for name, fmt, count in question.columns():
+        for i in range(count):
+            symbol = next(symbols)
+            if name in "ab" and not i:
+                low = fmt.ignored_bits + fmt.fraction_bits
+                yield symbol, low, fmt.bits - 1, fmt.bias
+            else:
+                yield symbol, 0, fmt.bits - 1, 0
+
+
+def fields_of(question: Question, cube: Cube) -> Iterator[Field]:
+    """Yield the bits that a cube fixes. Scales are left free."""
     symbols = iter(question.formula.symbols)
     a, b, c = question.formats
     exponents = {"a": cube.of_a, "b": cube.of_b, "c": (cube.of_c,)}

@@ -20,6 +20,7 @@ from mmaproof.designs.design import Design
 from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import DesignError
 from mmaproof.properties.equivalence import Equivalence
+from mmaproof.properties.gemm.larger_error import LargerError
 from mmaproof.properties.property import LemmaVerdict, QuestionVerdict
 from mmaproof.properties.question import Question
 from mmaproof.properties.same_alignment import DECIDE_ALIGNMENT, alignment_lemmas
@@ -30,7 +31,7 @@ from mmaproof.smt.solving.limits import LEAST_SECONDS, Limits
 from mmaproof.smt.solving.prove import violation_of
 from mmaproof.smt.solving.rival import Overtaken, Rival
 from mmaproof.smt.solving.verdict import Model, Outcome, Reply, Status, Verdict, combine
-from mmaproof.verification.cubes import InCube, cubes_of
+from mmaproof.verification.cubes import InCube, cubes_of, fields_of, one_product
 from mmaproof.verification.distributions import kept_bits
 from mmaproof.verification.extremes import extreme_operands
 from mmaproof.verification.means import Means
@@ -320,6 +321,19 @@ def one_moment(case: Case) -> QuestionVerdict | None:
     return one_piece(case) if answered else None
 
 
+def single_product(case: Case) -> QuestionVerdict | None:
+    """Ask about the errors of two algorithms for one product, where most of them differ already."""
+    if not isinstance(case.question, LargerError):
+        return None
+    began = time.monotonic()
+    limits = replace(case.limits, seconds=min(case.limits.seconds, CUBE_SECONDS))
+    verdict = case.decide(InCube(case.question, one_product(case.question)), limits, met=True)
+    case.limits = case.limits.after(time.monotonic() - began, "one product")
+    if verdict.witness is None:
+        return None
+    return replace(case.concluded(verdict, case.tried), origin=f"{verdict.solver} asked about one product")
+
+
 def first_cubes(case: Case) -> QuestionVerdict | None:
     """Ask about somebody's netlist in a few cubes, each for a moment."""
     return _by_cubes(case, FIRST_CUBES, CUBE_AT_ONCE)
@@ -340,7 +354,7 @@ def _by_cubes(case: Case, count: int | None, seconds: float) -> QuestionVerdict 
         if number == count or left <= LEAST_SECONDS:
             break
         limits = replace(case.limits, seconds=min(left, CUBE_SECONDS))
-        verdict = case.decide(InCube(case.question, cube), limits, met=True)
+        verdict = case.decide(InCube(case.question, fields_of(case.question, cube)), limits, met=True)
         if verdict.witness is not None:
             found = case.concluded(verdict, case.tried)
             return replace(found, origin=f"{verdict.solver} in a cube: {cube.name}")
@@ -409,6 +423,7 @@ STRATEGIES: tuple[Strategy, ...] = (
     own_lemmas,
     other_questions,
     one_moment,
+    single_product,
     first_cubes,
     nets,
     cubes,
