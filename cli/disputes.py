@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mmaproof.cli.assumed import say_assumed
-from mmaproof.cli.executors import Dask, runner
+from mmaproof.cli.executors import Dask, Processes, executors
 from mmaproof.cli.operands import operand_lines, operands_record
 from mmaproof.cli.options import SOLVING, Json, SolvingOptions, with_backend, with_solving
 from mmaproof.cli.output import EXIT_HOLDS, EXIT_UNKNOWN, complain, counted, print_json, say
@@ -26,12 +26,15 @@ def register(app: typer.Typer) -> None:
     app.command("disputes")(with_backend(disputes))
 
 
-@with_solving(without=("search", "seed"), timeout="20s", timeout_of="Limit for each question that is asked: 20s, 2m.")
+@with_solving(
+    without=("search", "seed", "jobs"), timeout="20s", timeout_of="Limit for each question that is asked: 20s, 2m."
+)
 def disputes(
     architecture: Annotated[
         str | None, typer.Argument(metavar="[ARCHITECTURE]", help="One architecture only.", show_default=False)
     ] = None,
     options: SolvingOptions = SOLVING,
+    jobs: Processes = None,
     dask: Dask = None,
     output: Annotated[
         Path | None,
@@ -48,6 +51,7 @@ def disputes(
     from mmaproof.designs.files import make_way
     from mmaproof.generators.disputes import Task, disputed_designs, disputes_of
     from mmaproof.generators.vectors import write_vectors
+    from mmaproof.verification.executors import in_order
 
     if architecture is not None:
         architecture = load_catalogue().architecture(architecture)
@@ -56,8 +60,8 @@ def disputes(
     make_way(output)
     found: list[Dispute] = []
     tasks = [Task(design, names, solving, limits) for design, names in disputed_designs(architecture)]
-    with runner(dask) as run:
-        for disputes in counted(run(disputes_of, tasks), "designs", len(tasks)):
+    with executors(dask, jobs) as (pool, at_once):
+        for disputes in counted(in_order(pool, at_once)(disputes_of, tasks), "designs", len(tasks)):
             for dispute in disputes:
                 if not json:
                     print_dispute(dispute, found[-1] if found else None)

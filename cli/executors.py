@@ -18,6 +18,13 @@ Dask = Annotated[
     typer.Option("--dask", metavar="ADDRESS", help="Ask on the workers of a dask cluster: tcp://HOST:8786."),
 ]
 
+Processes = Annotated[
+    int | None,
+    typer.Option(
+        "--jobs", metavar="N", min=1, help="Questions at a time, in processes of this machine; default its CPUs."
+    ),
+]
+
 
 @contextmanager
 def executors(dask: str | None, jobs: int | None) -> Iterator[tuple[Pool, int]]:

@@ -13,7 +13,7 @@ import typer
 
 from mmaproof.cli.assumed import say_assumed
 from mmaproof.cli.compare import comparison_record, witness_vector
-from mmaproof.cli.executors import Dask, executors
+from mmaproof.cli.executors import Dask, Processes, executors
 from mmaproof.cli.options import SOLVING, Json, Output, SolvingOptions, with_backend, with_solving
 from mmaproof.cli.output import EXIT_HOLDS, EXIT_UNKNOWN, complain, counted, print_json
 from mmaproof.cli.pictures import moved
@@ -46,12 +46,7 @@ def matrix(
         typer.Option("--architecture", metavar="NAME", help="All designs of an architecture. Repeatable."),
     ] = None,
     options: SolvingOptions = SOLVING,
-    jobs: Annotated[
-        int | None,
-        typer.Option(
-            "--jobs", metavar="N", min=1, help="Questions at a time, in processes of this machine; default its CPUs."
-        ),
-    ] = None,
+    jobs: Processes = None,
     dask: Dask = None,
     figure: Annotated[
         Path | None, typer.Option("--figure", metavar="FILE", help="Draw the classes: a .svg, .pdf or .png file.")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mmaproof.cli.assumed import say_assumed
-from mmaproof.cli.executors import Dask, executors
+from mmaproof.cli.executors import Dask, Processes, executors
 from mmaproof.cli.matrix import chosen
 from mmaproof.cli.operands import operands_record
 from mmaproof.cli.options import SOLVING, Json, Output, SolvingOptions, with_backend, with_solving
@@ -48,12 +48,7 @@ def suite(
         typer.Option("--simple/--no-simple", help="Few nonzero operands, short significands; or vectors as found."),
     ] = True,
     options: SolvingOptions = SOLVING,
-    jobs: Annotated[
-        int | None,
-        typer.Option(
-            "--jobs", metavar="N", min=1, help="Questions at a time, in processes of this machine; default its CPUs."
-        ),
-    ] = None,
+    jobs: Processes = None,
     dask: Dask = None,
     output: Output = None,
     json: Json = False,

@@ -1,5 +1,7 @@
 """Answers on the command line: raced for, certified, kept, found again, counted and removed."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 from support.commands import only_json
 from support.fake_solvers import says
@@ -87,8 +89,9 @@ def test_disputes_are_asked_as_the_options_say(run, monkeypatch, path):
         return iter(())
 
     monkeypatch.setattr("mmaproof.generators.disputes.find_disputes", find_disputes)
+    monkeypatch.setattr("mmaproof.verification.executors.local_pool", ThreadPoolExecutor)
     assert run("disputes", "volta", "--jobs", 2, "--certify", "--solver", "z3")[0] == 0
-    assert set(asked) == {Solving("z3", 2, Certify.SOLVER, path)}
+    assert set(asked) == {Solving("z3", 1, Certify.SOLVER, path)}
 
 
 def test_no_store(run, path, monkeypatch):
