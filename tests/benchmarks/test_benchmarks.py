@@ -39,6 +39,7 @@ def test_every_benchmark_is_tried_here() -> None:
         "published_queries.py",
         "separation.py",
         "staged_proofs.py",
+        "strategies.py",
         "throughput.py",
         "tolerances.py",
         "unknowns.py",
@@ -232,3 +233,12 @@ def test_unknowns_asks_once_and_says_what_was_answered(tmp_path: Path) -> None:
     assert json.loads(written)["design"] == DESIGNS[1]
     assert report("unknowns.py", *question)["properties"] == found["properties"]
     assert answers.read_text(encoding="utf-8") == written
+
+
+def test_strategies_are_timed_together_and_alone() -> None:
+    found = report("strategies.py", "--cases", "fp16-L4", "--every", "1000000", "--busy", "1")
+    assert (found["busy"], found["baseline"]) == (1, "the best single strategy")
+    assert {x["verdict"] for x in found["rows"]} <= {"equivalent", "different"}
+    for row in found["rows"]:
+        assert row["seconds"]["one_piece"] is None or row["seconds"]["one_piece"] > 0
+        assert row["ratio"] >= 1
