@@ -47,4 +47,4 @@ def draw_errors(axes: Axes, points: Sequence[Point]) -> None:
     axes.set_ylabel("largest error")
     axes.grid(linewidth=0.3)
     if axes.get_legend_handles_labels()[0]:
-        axes.legend(fontsize=8)
+        axes.legend(fontsize=8, loc="upper left", bbox_to_anchor=(1, 1))  # beside the points, not on them

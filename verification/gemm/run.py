@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 from mmaproof.algorithms import evaluate
@@ -34,7 +34,7 @@ class GemmRun:
     program: Algorithm | Plan
     unit: Design
     operands: Operands
-    traced: evaluate.Trace
+    traced: evaluate.Trace = field(compare=False)
     exact: Fraction | None
     error: Fraction | None
 
