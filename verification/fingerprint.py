@@ -11,7 +11,8 @@ from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError
 from mmaproof.explain import Picture, joined
 from mmaproof.explain.html import answer_html
-from mmaproof.properties.library import PROPERTIES, find_property
+from mmaproof.properties import library
+from mmaproof.properties.library import find_property
 from mmaproof.properties.property import Property
 from mmaproof.properties.run_question import Run, Scope
 from mmaproof.smt.solving.backends import DEFAULT_SOLVER
@@ -129,7 +130,7 @@ class Task:
 
 def tasks_of(designs: Sequence[Design], only: Collection[str], means: Means, *, shown: bool) -> list[Task]:
     """Return a task for each property, in the order of the library, and each design; ``only`` has names, or nothing."""
-    return [Task(name, d, means, shown) for name in PROPERTIES if not only or name in only for d in designs]
+    return [Task(name, d, means, shown) for name in library.PROPERTIES if not only or name in only for d in designs]
 
 
 def feature_of_task(task: Task) -> Feature:

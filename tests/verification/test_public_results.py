@@ -13,7 +13,7 @@ VOLTA = "volta/f32.f16.f16.f32"
 PLAN = "hopper/wgmma.m64n8k16.f32.bf16.bf16 | split-k=2"
 ONE = Operands((0x3C00,) * 4, (0x3C00,) * 4, 0)
 ONE_FP32 = Operands((0x3F800001,) * 4, (0x3F800000,) * 4, 0)
-QUICK = {"limits": 30, "budget": Budget(rows=1000)}
+UNHURRIED = {"limits": 600, "budget": Budget(rows=1000, seconds=600)}
 
 
 def test_pictures_take_a_design_or_several_by_name_or_not():
@@ -25,19 +25,19 @@ def test_pictures_take_a_design_or_several_by_name_or_not():
 
 
 def test_a_fingerprint_has_the_features_that_were_asked():
-    found = mmaproof.fingerprint(VOLTA, ["fraction-bits", "nan-code"], **QUICK)
+    found = mmaproof.fingerprint(VOLTA, ["fraction-bits", "nan-code"], **UNHURRIED)
     assert list(found) == ["fraction-bits", "nan-code"]
     assert found["fraction-bits"].value == 23
     assert repr(found["fraction-bits"]).startswith("<holds (23): fraction-bits on volta/")
-    again = mmaproof.fingerprint(find_design(VOLTA), [mmaproof.find_property("fraction-bits")], **QUICK)
+    again = mmaproof.fingerprint(find_design(VOLTA), [mmaproof.find_property("fraction-bits")], **UNHURRIED)
     assert again["fraction-bits"].value == 23
-    others = mmaproof.fingerprint("turing/f32.f16.f16.f32", ["fraction-bits"], **QUICK)
+    others = mmaproof.fingerprint("turing/f32.f16.f16.f32", ["fraction-bits"], **UNHURRIED)
     assert mmaproof.designs_differ([found["fraction-bits"], others["fraction-bits"]])
     assert not mmaproof.designs_differ([found["fraction-bits"], again["fraction-bits"]])
 
 
 def test_a_violated_feature_is_drawn():
-    found = mmaproof.fingerprint(VOLTA, ["sticky-bit"], **QUICK)["sticky-bit"]
+    found = mmaproof.fingerprint(VOLTA, ["sticky-bit"], **UNHURRIED)["sticky-bit"]
     assert found.verdict == "violated"
     assert found.picture().sections
     assert "<figure" in found._repr_html_()
@@ -75,7 +75,7 @@ def test_results_that_are_not_finite_have_no_error():
 
 
 def test_measured_errors_are_those_of_the_bound():
-    found = mmaproof.measure_errors("plain", 16, VOLTA, rows=4, columns=4, limits=60)
+    found = mmaproof.measure_errors("plain", 16, VOLTA, rows=4, columns=4, limits=600)
     (point,) = found.points
     assert found.step.proved
     assert 0 < point.largest <= point.bound.value
@@ -95,7 +95,7 @@ def test_errors_of_plans_are_against_rounded_operands():
 
 
 def test_an_algorithm_is_checked_by_name():
-    done = mmaproof.check_algorithm("exact-operands", "markidis", VOLTA, limits=60)
+    done = mmaproof.check_algorithm("exact-operands", "markidis", VOLTA, limits=600)
     assert done.verdict == "holds"
     assert repr(done) == f"<holds: exact-operands of markidis on {find_design(VOLTA).name}>"
     assert done.finding.conclusion[:20] in done._repr_html_()
@@ -115,18 +115,19 @@ def test_equal_patterns_take_the_name_of_a_format():
     assert mmaproof.equal_patterns(find_format("fp16"), *nans, nan_codes=True).tolist() == [False, True]
 
 
+@pytest.mark.middle
 def test_faults_are_noticed_by_the_bits():
-    caught = mmaproof.sharpness(mmaproof.tolerance(VOLTA, 16, limits=60), "positive", products=1)
+    caught = mmaproof.sharpness(mmaproof.tolerance(VOLTA, 16, limits=600), "positive", products=1)
     assert all(x.chance > 0 for x in caught if x.strength == "bits")
 
 
 def test_numbers_and_texts_stand_for_limits_and_preconditions():
-    given = mmaproof.compare(VOLTA, "turing/f32.f16.f16.f32", k=8, limits=30, where="exponents=-2..2")
+    given = mmaproof.compare(VOLTA, "turing/f32.f16.f16.f32", k=8, limits=600, where="exponents=-2..2")
     meant = mmaproof.compare(
         VOLTA,
         "turing/f32.f16.f16.f32",
         k=8,
-        limits=mmaproof.Limits(30, 4 << 30),
+        limits=mmaproof.Limits(600, 4 << 30),
         where=[mmaproof.parse_precondition("exponents=-2..2")],
     )
     assert given.question.where == meant.question.where
@@ -137,9 +138,10 @@ def unit(a, b, c):
     return mmaproof.dot(VOLTA, a, b, c)
 
 
+@pytest.mark.middle
 def test_a_function_is_identified():
     narrow = {"summation": ["fused"], "fraction_bits": [22, 23, 24], "rho": ["rz-fp32"]}
-    found = mmaproof.identify(unit, "f32.f16.f16.f32", 4, space=narrow, proofs=False, validation=500)
+    found = mmaproof.identify(unit, "f32.f16.f16.f32", 4, space=narrow, seconds=600, proofs=False, validation=500)
     assert find_design(VOLTA) in found.matches
     assert found.findings["fraction_bits"].value == 23
     assert repr(found).startswith(f"<function:unit: {found.matches[0].name}")
