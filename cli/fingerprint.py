@@ -83,19 +83,19 @@ def fingerprint(
     from mmaproof.designs.files import make_way
     from mmaproof.generators.fingerprint import vectors_of
     from mmaproof.generators.vectors import write_vectors
-    from mmaproof.properties.library import PROPERTIES, find_property
-    from mmaproof.verification.fingerprint import SEARCH, Task, feature_of_task
+    from mmaproof.properties.library import find_property
+    from mmaproof.verification.fingerprint import SEARCH, feature_of_task, tasks_of
     from mmaproof.verification.means import Means
 
     designs = list({d.name: d for d in map(find_design, names)}.values())
-    wanted = {find_property(name).name for name in only or PROPERTIES}
+    wanted = {find_property(name).name for name in only or ()}
     solving = options.solving
     means = Means(solving, options.limits, SEARCH, options.seed)
     if output is not None and not vectors:
         raise InputError(f"--no-vectors leaves nothing to write to {output}: leave one of them out")
     make_way(output)
     shown = vectors and (json or output is not None)
-    tasks = [Task(name, d, means, shown) for name in PROPERTIES if name in wanted for d in designs]
+    tasks = tasks_of(designs, wanted, means, shown=shown)
     rows: Rows = {}
     with runner(dask) as run:
         for feature in counted(run(feature_of_task, tasks), "answers", len(tasks)):

@@ -25,9 +25,7 @@ from mmaproof.cli.options import (
 from mmaproof.cli.output import EXIT_HOLDS, EXIT_REFUTED, EXIT_UNKNOWN, complain, print_json, progress, say, say_wrapped
 
 if TYPE_CHECKING:
-    from mmaproof.generators.identify.evidence import Evidence
     from mmaproof.generators.identify.outcome import Identification, ParameterVerdict
-    from mmaproof.generators.identify.space import Interface
     from mmaproof.hardware_replay.target import Target
     from mmaproof.smt.solving.solving import Solving
     from mmaproof.verification.compare import Comparison
@@ -92,22 +90,23 @@ def identify(
     everything, the final validation too, and RTL is proved equal to it; 1: none was found; 3: time ran out, the target
     did not answer, or is a recording.
     """
-    from mmaproof.generators.identify.identify import Identifier
-    from mmaproof.generators.identify.oracle import Oracle
-    from mmaproof.generators.identify.space import default_axes, read_axes
+    from mmaproof.generators.identify.identification import identify as identified
     from mmaproof.smt.solving.limits import parse_seconds
 
     runner = target_of(target, silence, design)
-    asked = _interface(runner, interface, k)
-    axes = default_axes(asked) if space is None else read_axes(space, asked)
-    solving = options.solving
-    seconds = parse_seconds(timeout)
+    solving, seconds = options.solving, parse_seconds(timeout)
     with progress("identifying"):
-        oracle = Oracle(runner, asked)
-        identifier = Identifier(
-            oracle, axes, solver=solving, seconds=seconds, seed=seed, proofs=proofs, validation=validate
+        outcome = identified(
+            runner,
+            interface,
+            k,
+            space=space,
+            seconds=seconds,
+            proofs=proofs,
+            validation=validate,
+            solver=solving,
+            seed=seed,
         )
-        outcome = identifier.identify(_recorded(runner, asked))
     proof = _proof(runner, outcome, solving, proof_timeout) if proofs else None
     if outcome.oracle.problem is not None:
         complain(f"error: {outcome.oracle.problem}")
@@ -169,43 +168,6 @@ def _print_proof(proof: Comparison) -> None:
     fmt = proof.question.designs[0].d_format
     for name, d in proof.outputs.items():
         say(f"    d = {fmt.hex(d)} on {name}")
-
-
-def _interface(target: Target, text: str | None, k: int | None) -> Interface:
-    """Return the interface that is asked: the given one, or that of a recording or of the target's one design."""
-    from mmaproof.designs.errors import InputError
-    from mmaproof.designs.signature import Signature
-    from mmaproof.generators.identify.space import Interface
-    from mmaproof.hardware_replay.rtl import RtlTarget
-    from mmaproof.hardware_replay.rtl_simulator import SimulatorTarget
-    from mmaproof.hardware_replay.targets import RecordingTarget
-
-    if isinstance(target, RecordingTarget):
-        held = target.answers
-        block = None if held.batch.scale_a is None else held.batch.k // held.batch.scale_a.shape[1]
-        found = Interface(Signature(*held.formats, held.scale_format, block), held.batch.k)
-        if (text is not None and Interface.parse(text, found.k) != found) or k not in (None, found.k):
-            raise InputError(f"{target.name} holds {found} at k = {found.k}: leave --interface and --k out")
-        return found
-    known = target.designs[0] if isinstance(target, RtlTarget | SimulatorTarget) else None
-    if known is not None and text is None:
-        return Interface(known.signature, known.k if k is None else k)
-    if known is not None and k is None:
-        k = known.k
-    if text is None or k is None:
-        raise InputError("what can be asked of the unit? give its formats with --interface D.A.B.C, and --k N")
-    return Interface.parse(text, k)
-
-
-def _recorded(target: Target, interface: Interface) -> Evidence | None:
-    """Return the rows of a recording as evidence; None for a target that can be asked."""
-    from mmaproof.generators.identify.evidence import Evidence
-    from mmaproof.hardware_replay.targets import RecordingTarget
-
-    if not isinstance(target, RecordingTarget):
-        return None
-    held = target.answers
-    return Evidence(interface, held.batch, held.d, ("recorded",) * len(held.batch))
 
 
 def identification_record(outcome: Identification) -> dict[str, Any]:

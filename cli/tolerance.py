@@ -89,7 +89,7 @@ def tolerance(
             measured = found.quantile(quantile, distribution, confidence=confidence, samples=samples, seed=options.seed)
     if mutants:
         with progress("seeding faults"):
-            caught = list(sharpness(found, distribution, quantile=measured, seed=options.seed))
+            caught = sharpness(found, distribution, quantile=measured, seed=options.seed)
     if json:
         print_json(_record(found, two, measured, caught, distribution), [found.unit])
     else:

@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import replace
 
+from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.design import Design
 from mmaproof.designs.element import Operands
 from mmaproof.designs.steps import FusedStep, IntegerStep, InterleavedStep, LanesStep, PairwiseStep, SequentialStep
@@ -15,6 +16,16 @@ from mmaproof.explain.fused_blocks import fused_parts, late_block
 from mmaproof.explain.list_blocks import integer_block, interleaved_block, plain_block, sequential_block, tree_block
 from mmaproof.explain.steps import Step
 from mmaproof.smt.trace import trace
+
+
+def picture(designs: Design | str | Sequence[Design | str], operands: Operands) -> Picture:
+    """Return the picture of what a design, or each of several, does with the bits of ``operands``.
+
+    Designs may be given by name. Of two designs the picture says where they first differ. A notebook draws it. Raises
+    DesignError for an unknown name, and OperandError where the operands do not fit a design.
+    """
+    given = [designs] if isinstance(designs, Design | str) else designs
+    return explain([find_design(x) for x in given], operands)
 
 
 def explain(designs: Sequence[Design], operands: Operands) -> Picture:

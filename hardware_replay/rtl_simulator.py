@@ -28,6 +28,7 @@ from mmaproof.rtl import RtlUnit
 from mmaproof.rtl.elaboration import MEMORY_BYTES
 from mmaproof.rtl.tools import Limits
 from mmaproof.rtl.vhdl import as_verilog
+from mmaproof.smt.trace import evaluate
 
 SECONDS = 300.0
 """How long a simulation, its compilation included, may take by default."""
@@ -174,19 +175,23 @@ class SourcesDisagree(RuntimeError):  # noqa: N818 - named for what happened
 def run_sources(
     unit: RtlUnit,
     operands: Operands,
-    netlist_d: int,
+    netlist_d: int | None = None,
     seconds: float = SECONDS,
     *,
     free: Mapping[str, int] | None = None,
 ) -> SourceRun:
-    """Return what the sources return for operands for which the netlist returns ``netlist_d``.
+    """Return what the untouched sources of a unit return for ``operands`` in a simulator, or why they were not run.
 
-    Inputs that are free are zeros, but for those of which ``free`` has the value.
+    ``netlist_d`` is the pattern that the netlist returns, by default with zeros for bits that may have any value.
+    Inputs that are free are zeros, but for those of which ``free`` has the value. The simulator, its compilation
+    included, may take ``seconds``.
 
     A dot product that is longer than a pass is a chain of passes, in each of which c is the d before it. Raises
     SourcesDisagree if nothing is undefined and the simulator returns another d: the netlist is not the sources then.
+    Raises OperandError where the operands do not fit the unit.
     """
     design = unit.design
+    expected = evaluate(design, operands) if netlist_d is None else netlist_d
     batch = OperandBatch.of_rows(design.formats, [operands]).padded(design)
     c, undefined, simulator = operands.c, 0, ""
     try:
@@ -196,10 +201,10 @@ def run_sources(
     except TargetUnavailable as problem:
         return SourceRun(None, 0, "", str(problem))
     fmt = design.d_format
-    if not undefined and not any(not x.startswith("free ") for x in unit.circuit.unknown) and c != netlist_d:
+    if not undefined and not any(not x.startswith("free ") for x in unit.circuit.unknown) and c != expected:
         raise SourcesDisagree(
             f"{simulator} returns {fmt.hex(c)} for the sources of {design.name}, and the netlist of them "
-            f"{fmt.hex(netlist_d)}"
+            f"{fmt.hex(expected)}"
         )
     return SourceRun(c, undefined, simulator)
 

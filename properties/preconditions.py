@@ -162,6 +162,10 @@ _ALLOWED = (
 )
 
 
+Conditions = str | Precondition | Sequence[str | Precondition]
+"""A precondition or several, each as the option ``--where`` spells it, or as ``parse_precondition`` returns it."""
+
+
 def parse_precondition(text: str) -> Precondition:
     """Return the precondition that ``text`` spells. Raises InputError, which lists the allowed ones."""
     spelled = text.strip().lower().replace(" ", "")
@@ -180,6 +184,14 @@ def parse_precondition(text: str) -> Precondition:
     if of_one and re.fullmatch(r"0x[0-9a-f]{1,32}", of_one[3]):
         return Pattern(of_one[1], int(of_one[3], 16), bool(of_one[2]))
     raise InputError(f"unknown precondition {text!r}: one of {_ALLOWED}")
+
+
+def preconditions_of(where: Conditions) -> tuple[Precondition, ...]:
+    """Return preconditions that may be given as text, one or several of them. Raises InputError for anything else."""
+    given = [where] if isinstance(where, str | Precondition) else where
+    if not isinstance(given, Sequence) or not all(isinstance(x, str | Precondition) for x in given):
+        raise InputError(f"where = {where!r}: conditions such as 'exponents=-8..2', or a list of them, are needed")
+    return tuple(parse_precondition(x) if isinstance(x, str) else x for x in given)
 
 
 def of_numbers(where: Sequence[Precondition]) -> bool:

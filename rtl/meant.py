@@ -14,11 +14,13 @@ RTL = "rtl:"
 """What the name of a netlist begins with."""
 
 
-def read_meant(path: str | Path, design: str | None = None) -> tuple[RtlUnit, Design | None]:
-    """Return the unit of a UNIT.toml, and what it is meant to be; None if nobody says it.
+def read_rtl(path: str | Path, design: Design | str | None = None) -> tuple[RtlUnit, Design | None]:
+    """Return the unit of RTL that a UNIT.toml describes, and what it is meant to be; None if nobody says it.
 
-    ``design`` counts more than what the file says. Its formats count where the file states none. Raises as
-    ``read_unit``, and DesignError for a name that no design has.
+    The unit's sources are elaborated; its ``design`` can be compared with others. ``design``, which may be given by
+    name, counts more than what the file says. Its formats count where the file states none. Raises InputError for what
+    is wrong in the file or in the sources, TargetUnavailable where Yosys is not installed, and DesignError for a name
+    that no design has.
     """
     file = read_unit_file(Path(path))
     name = design if design is not None else file.design
@@ -36,15 +38,15 @@ def read_meant(path: str | Path, design: str | None = None) -> tuple[RtlUnit, De
 def named_design(name: str) -> Design:
     """Return the design that ``name`` spells: ``rtl:UNIT.toml`` is the netlist of a unit, anything else a design.
 
-    Raises as ``find_design`` and ``read_meant``.
+    Raises as ``find_design`` and ``read_rtl``.
     """
     path = name.removeprefix(RTL)
     return find_design(name) if path == name else read_whole(path)[0].design
 
 
 def read_whole(path: str | Path) -> tuple[RtlUnit, Design | None]:
-    """Return what ``read_meant`` does, of a unit that computes d for every c. Raises InputError for one without c."""
-    unit, meant = read_meant(path)
+    """Return what ``read_rtl`` does, of a unit that computes d for every c. Raises InputError for one without c."""
+    unit, meant = read_rtl(path)
     if not unit.file.adds_c:
         raise InputError(f"{path}: the unit has no c: `mmaproof rtl` can show, run, prove and check it, nothing else")
     return unit, meant

@@ -59,6 +59,9 @@ class RtlUnit:
     ports: Mapping[str, Port]
     """the ports of the top module, as they are declared"""
 
+    def __repr__(self) -> str:
+        return f"<{self.design.name}: module {self.report.top}, {self.report.cells} cells>"
+
     @property
     def where(self) -> tuple[str, ...]:
         """The preconditions of every question about it: c is +0 where it has no accumulator."""

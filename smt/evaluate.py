@@ -11,7 +11,7 @@ import numpy.typing as npt
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import InputError
-from mmaproof.designs.formats import Format
+from mmaproof.designs.formats import Format, find_format
 from mmaproof.designs.operands import OperandBatch, Patterns, pattern_dtype
 from mmaproof.smt.algebra.code import TooWideError
 from mmaproof.smt.arrays import ARRAYS, CHUNK_ROWS, evaluate_on_arrays
@@ -107,8 +107,12 @@ def _fastest(design: Design, batch: OperandBatch) -> Patterns:
     return result
 
 
-def equal_patterns(fmt: Format, x: Patterns, y: Patterns, *, nan_codes: bool = False) -> npt.NDArray[np.bool_]:
-    """Return which results are equal, shape (rows,); see ``equal_results``."""
+def equal_patterns(fmt: Format | str, x: Patterns, y: Patterns, *, nan_codes: bool = False) -> npt.NDArray[np.bool_]:
+    """Return which results are equal, shape (rows,): patterns ``x`` and ``y`` of a format, or of the format of a name.
+
+    All NaNs are equal, or with ``nan_codes`` those of one code. Raises InputError for an unknown format.
+    """
+    fmt = find_format(fmt) if isinstance(fmt, str) else fmt
     words = (ARRAYS.from_patterns(p, fmt.bits) for p in (x, y))
     equal: npt.NDArray[np.bool_] = (
         np.zeros(len(x), dtype=bool) | equal_results(ARRAYS, fmt, *words, nan_codes=nan_codes).data

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from math import ceil, inf, log
 
@@ -50,12 +49,13 @@ def sharpness(
     products: int = 2,
     quantile: Quantile | None = None,
     seed: int = 0,
-) -> Iterator[Caught]:
-    """Yield for each seeded fault and each strength how often a test notices it.
+) -> list[Caught]:
+    """Return for each seeded fault and each strength how often a test of this tolerance notices it.
 
-    Random products of 48 x 48 elements are drawn, with c = 0. Tests of the strength ``proved`` are left out where
-    nothing is proved, statistical ones where there is no ``quantile``. Raises InputError for a plan whose factors are
-    operands: no distribution of them is known, and a fault that loses elements of k needs fewer of them.
+    ``products`` random products of 48 x 48 elements are drawn from ``distribution``, with c = 0. Tests of the strength
+    ``proved`` are left out where nothing is proved, statistical ones where there is no ``quantile``. Raises InputError
+    for an unknown distribution, and for a plan whose factors are operands: no distribution of them is known, and a
+    fault that loses elements of k needs fewer of them.
     """
     if isinstance(tolerance.plan, Plan) and tolerance.plan.has_factors:
         raise InputError(
@@ -88,8 +88,7 @@ def sharpness(
                 else:
                     seen = ~(error <= (inf if quantile is None else quantile.upper) * size)
                 counts.setdefault((fault.name, strength), []).append(float(seen.mean()))
-    for (name, strength), chances in counts.items():
-        yield Caught(name, strength, float(np.mean(chances)))
+    return [Caught(name, strength, float(np.mean(chances))) for (name, strength), chances in counts.items()]
 
 
 def _drawn(tolerance: Tolerance, distribution: str, rng: np.random.Generator) -> Product:

@@ -27,7 +27,7 @@ from mmaproof.properties.preconditions import (
     Positive,
     Precondition,
     ZeroAccumulator,
-    parse_precondition,
+    preconditions_of,
     restricting,
 )
 from mmaproof.properties.step_loss import loss_of
@@ -194,7 +194,7 @@ class Tolerance:
         conditions that give no largest number.
         """
         self.require_proof()
-        conditions = (*self.where, *_parsed(where))
+        conditions = (*self.where, *preconditions_of(where))
         top, *_ = self._largest_of(conditions)
         exponents = [x for x in conditions if isinstance(x, Exponents)]
         bound = self.bound_of_largest(*where)
@@ -232,7 +232,7 @@ class Tolerance:
 
         Raises as ``rtol_atol``.
         """
-        return self._largest_of((*self.where, *_parsed(where)))[1:]
+        return self._largest_of((*self.where, *preconditions_of(where)))[1:]
 
     def bound_of_largest(self, *where: Precondition | str) -> float:
         """Return the bound of the largest operands; if it is finite, no number of any operands of ``where`` overflows.
@@ -326,11 +326,12 @@ def tolerance(
     where: str | Precondition | Sequence[str | Precondition] = (),
     *,
     solving: Solving | None = None,
-    limits: Limits = LIMITS,
+    limits: Limits | float = LIMITS,
 ) -> Tolerance:
     """Return the tolerance of products of length ``k`` on ``plan``: a plan, a design, or how either is spelled.
 
-    ``where`` are conditions on operands, as the option ``--where`` spells them. Raises DesignError for a name that is
+    ``where`` are conditions on operands, as the option ``--where`` spells them. ``limits``, or a number of seconds, are
+    for each proof. Raises DesignError for a name that is
     not known and a k that the unit cannot run, InputError for a condition that is not known.
     """
     found = find_plan(plan) if isinstance(plan, str) else plan
@@ -338,23 +339,11 @@ def tolerance(
         raise InputError(f"plan = {plan!r}: a design, a plan, or the text that spells one is needed")
     if isinstance(k, bool) or not isinstance(k, int):
         raise InputError(f"k = {k!r}: the length of the dot products is an integer")
-    if not isinstance(where, str | Precondition | Sequence):
-        raise InputError(f"where = {where!r}: conditions such as 'exponents=-8..2', or a list of them, are needed")
     if isinstance(found, Design):
         found.padded_length(k)
     else:
         schedule_of(found.with_open_orders(ASCENDING), k)
-    conditions = [where] if isinstance(where, str | Precondition) else list(where)
-    return Tolerance(found, k, _parsed(conditions), solving, limits)
-
-
-def _parsed(where: Sequence[str | Precondition]) -> tuple[Precondition, ...]:
-    for condition in where:
-        if not isinstance(condition, str | Precondition):
-            raise InputError(
-                f"where = {condition!r}: conditions such as 'exponents=-8..2', or a list of them, are needed"
-            )
-    return tuple(parse_precondition(x) if isinstance(x, str) else x for x in where)
+    return Tolerance(found, k, preconditions_of(where), solving, Limits.of(limits))
 
 
 def _largest(fmt: Format, top: int) -> int:

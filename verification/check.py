@@ -11,10 +11,10 @@ from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.design import Design
 from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import DesignError
-from mmaproof.explain import Picture, explain
+from mmaproof.explain import Picture, explain, joined
 from mmaproof.explain.html import answer_html
 from mmaproof.properties.library import find_property
-from mmaproof.properties.preconditions import Precondition
+from mmaproof.properties.preconditions import Conditions, preconditions_of
 from mmaproof.properties.property import Property, PropertyVerdict, QuestionVerdict
 from mmaproof.properties.question import Question
 from mmaproof.properties.run_question import Run, Scope
@@ -67,14 +67,11 @@ class Check:
 
     def pictures(self) -> list[tuple[str, Picture]]:
         """Return the pictures of the runs with their numbers; neighbours on the same operands are drawn together."""
-        found, runs = [], self.finding.runs
-        numbered = list(enumerate(runs, start=1))
-        for _, group in itertools.groupby(numbered, key=lambda x: (x[1].operands, x[1].whole, x[1].design.formats)):
-            together = list(group)
-            name = ", ".join(f"run {number}" for number, _ in together) if len(runs) > 1 else ""
-            designs = [run.design if run.whole else run.design.one_step() for _, run in together]
-            found.append((name, explain(designs, together[0][1].operands)))
-        return found
+        return pictures_of_runs(self.finding.runs)
+
+    def picture(self) -> Picture | None:
+        """Return the picture of all runs that show the verdict; None if there are none."""
+        return joined(self.pictures()) if self.finding.runs else None
 
     def _repr_html_(self) -> str:
         value = "" if self.finding.value is None else f"{self.asked.feature}: {self.finding.value}"
@@ -92,14 +89,26 @@ class Check:
         return next((a.certified_by for a in self.answers if a.certified_by is not None), None)
 
 
+def pictures_of_runs(runs: Sequence[Run]) -> list[tuple[str, Picture]]:
+    """Return the pictures of runs with their numbers; neighbours on the same operands are drawn together."""
+    found = []
+    numbered = list(enumerate(runs, start=1))
+    for _, group in itertools.groupby(numbered, key=lambda x: (x[1].operands, x[1].whole, x[1].design.formats)):
+        together = list(group)
+        name = ", ".join(f"run {number}" for number, _ in together) if len(runs) > 1 else ""
+        designs = [run.design if run.whole else run.design.one_step() for _, run in together]
+        found.append((name, explain(designs, together[0][1].operands)))
+    return found
+
+
 def check(
     asked: Property | str,
     design: Design | str,
     *,
     solver: str | Solving = DEFAULT_SOLVER,
-    limits: Limits = DEFAULT_LIMITS,
+    limits: Limits | float = DEFAULT_LIMITS,
     k: int | None = None,
-    where: Sequence[Precondition] = (),
+    where: Conditions = (),
     budget: Budget | None = DEFAULT_BUDGET,
     seed: int = 0,
     simplifying: float = SIMPLIFYING,
@@ -107,14 +116,15 @@ def check(
 ) -> Check:
     """Find out whether ``design`` has a property. Both may be given by name. ``budget`` None switches the search off.
 
-    Without ``k`` the question is about one step, unless the property is about chains. ``limits`` are for all questions.
-    Runs that show something are simplified for at most ``simplifying`` seconds each, of which ``told`` is told.
+    Without ``k`` the question is about one step, unless the property is about chains. ``limits``, or a
+    number of seconds, are for all questions. ``where`` are conditions as the option ``--where`` spells them. Runs that
+    show something are simplified for at most ``simplifying`` seconds each, of which ``told`` is told.
     Raises InputError if no property has the name, UnknownSolverError, SolverNotInstalledError, StoreError, and what
     ``check_within`` raises.
     """
     found, design = find_property(asked) if isinstance(asked, str) else asked, find_design(design)
-    means = Means(Solving.of(solver), limits, budget, seed, simplifying=simplifying, told=told)
-    return check_within(found, design, Scope(k, tuple(where), seed), means)
+    means = Means(Solving.of(solver), Limits.of(limits), budget, seed, simplifying=simplifying, told=told)
+    return check_within(found, design, Scope(k, preconditions_of(where), seed), means)
 
 
 def check_within(asked: Property, design: Design, scope: Scope, means: Means) -> Check:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 
 from mmaproof.designs.catalogue import find_design
@@ -10,7 +10,7 @@ from mmaproof.designs.design import Design
 from mmaproof.explain import Picture, explain
 from mmaproof.explain.html import answer_html
 from mmaproof.properties.equivalence import Equivalence
-from mmaproof.properties.preconditions import Precondition
+from mmaproof.properties.preconditions import Conditions, preconditions_of
 from mmaproof.properties.property import QuestionVerdict
 from mmaproof.smt.algebra.integers import IntegerAlgebra
 from mmaproof.smt.semantics import dot_product_accumulate
@@ -73,9 +73,9 @@ def compare(
     second: Design | str,
     *,
     solver: str | Solving = DEFAULT_SOLVER,
-    limits: Limits = DEFAULT_LIMITS,
+    limits: Limits | float = DEFAULT_LIMITS,
     k: int | None = None,
-    where: Sequence[Precondition] = (),
+    where: Conditions = (),
     nan_codes: bool = False,
     zero_signs: bool = True,
     budget: Budget | None = DEFAULT_BUDGET,
@@ -85,7 +85,8 @@ def compare(
 ) -> Comparison:
     """Find out whether two designs, or those of these names, are equivalent.
 
-    ``budget`` None switches the search off. It comes first, and the solver gets the rest of ``limits.seconds``.
+    ``limits`` may be a number of seconds, and ``where`` conditions as the option ``--where`` spells them.
+    ``budget`` None switches the search off. It comes first, and the solver gets the rest of the time.
     Witnesses are simplified for at most ``simplifying`` seconds, of which ``told`` is told.
     Raises DesignError if the designs are not comparable, UnknownSolverError, SolverNotInstalledError, StoreError if the
     store of ``solver`` cannot be used, SolversDisagree, and WitnessDoesNotReplay (an internal error: formula and
@@ -93,8 +94,10 @@ def compare(
     """
     first, second = find_design(first), find_design(second)
     solving = Solving.of(solver)
-    question = Equivalence(first, second, k=k, where=where, nan_codes=nan_codes, zero_signs=zero_signs)
-    means = Means(solving, limits, budget, seed, simplifying=simplifying, told=told)
+    question = Equivalence(
+        first, second, k=k, where=preconditions_of(where), nan_codes=nan_codes, zero_signs=zero_signs
+    )
+    means = Means(solving, Limits.of(limits), budget, seed, simplifying=simplifying, told=told)
     found = answer(question, _finer(first, second), means)
     return Comparison(**{**{f.name: getattr(found, f.name) for f in fields(found)}, "question": question})
 

@@ -16,11 +16,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.circuit import Circuit
 from mmaproof.designs.design import Design
 from mmaproof.designs.element import Operands
+from mmaproof.designs.errors import DesignError
 from mmaproof.designs.formats import Format
 from mmaproof.designs.operands import OperandBatch, Patterns
+from mmaproof.designs.steps import NetlistStep
 from mmaproof.smt.algebra.arrays import FAST_BITS, ArrayAlgebra
 from mmaproof.smt.algebra.protocol import Truth, Word
 from mmaproof.smt.algebra.signals import Signal, SignalKind
@@ -84,12 +87,18 @@ class DifferingNet:
 
 
 def differing_nets(
-    netlist: Design, circuit: Circuit, model: Design, witness: Operands, *, seed: int = 0
+    netlist: Design, model: Design | str, witness: Operands, *, seed: int = 0
 ) -> tuple[DifferingNet, ...]:
-    """Return the nets that differ on a witness, in an order in which each comes after those that it depends on.
+    """Return the nets of a unit that differ from a design on a witness, each after those that it depends on.
 
-    The last is d. There are none if the witness takes more than one pass of the netlist.
+    ``netlist`` is the ``design`` of a unit of RTL; ``model`` may be given by name. The last net is d. There are none
+    if the witness takes more than one pass of the netlist. ``seed`` is that of the operands on which nets are held
+    against signals. Raises DesignError for a ``netlist`` that is none and for an unknown model.
     """
+    model, step = find_design(model), netlist.step
+    if not isinstance(step, NetlistStep):
+        raise DesignError(f"{netlist.name} is no netlist: the design of a unit of RTL is needed")
+    circuit = step.circuit
     if len(witness) > netlist.k:
         return ()
     rng = np.random.default_rng(seed)

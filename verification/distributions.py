@@ -13,6 +13,7 @@ from dataclasses import replace
 import ml_dtypes
 import numpy as np
 
+from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import InputError
 from mmaproof.designs.formats import FORMATS, Format, Specials
@@ -274,3 +275,22 @@ def draw(name: str, design: Design, rows: int, k: int, rng: np.random.Generator)
     if name not in DISTRIBUTIONS:
         raise InputError(f"unknown distribution {name!r}: one of {', '.join(DISTRIBUTIONS)}")
     return DISTRIBUTIONS[name](design, rows, k, rng)
+
+
+def random_operands(
+    design: Design | str, rows: int, distribution: str = "normal", *, k: int | None = None, seed: int = 0
+) -> OperandBatch:
+    """Return ``rows`` random sets of operands of ``design``, or of the design of that name, as patterns.
+
+    ``distribution`` is normal, uniform-bits, edges, with-zeros, subnormal, aligned, cancelling or ties.
+    ``k`` is the length of the dot products, by default that of the design. The same ``seed`` gives the same operands.
+    Raises DesignError for an unknown design or a length that it cannot run, InputError for an unknown
+    distribution, and for numbers that are out of range.
+    """
+    design = find_design(design)
+    for name, value, least in (("rows", rows, 1), ("k", design.k if k is None else k, 1), ("seed", seed, 0)):
+        if isinstance(value, bool) or not isinstance(value, int) or value < least:
+            raise InputError(f"{name} = {value!r}: an integer from {least} on is needed")
+    length = design.k if k is None else k
+    design.padded_length(length)
+    return draw(distribution, design, rows, length, np.random.default_rng(seed))

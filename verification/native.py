@@ -89,16 +89,16 @@ def prove_native(
     *,
     k: int | None = None,
     solver: str | Solving = DEFAULT_SOLVER,
-    limits: Limits = DEFAULT_LIMITS,
+    limits: Limits | float = DEFAULT_LIMITS,
     budget: Budget | None = DEFAULT_BUDGET,
     seed: int = 0,
 ) -> NativeVerdict:
     """Decide whether the graphs that are compiled for dot products of length ``k`` compute a design, for all operands.
 
-    The limits are for all graphs together. Raises DesignError for a length that does not fit, or a design that is not
-    compiled, and what ``answer`` raises about solvers.
+    The limits, or a number of seconds, are for all graphs together. Raises DesignError for a length that does
+    not fit, or a design that is not compiled, and what ``answer`` raises about solvers.
     """
-    started, design = time.monotonic(), find_design(design)
+    started, design, limits = time.monotonic(), find_design(design), Limits.of(limits)
     length = design.k if k is None else k
     check_askable(length)
     solving = Solving.of(solver)

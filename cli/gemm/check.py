@@ -76,9 +76,10 @@ def check(
     what was stated (--where, --below) is violated, with a witness; 3: unknown.
     """
     from mmaproof.algorithms.catalogue import find_algorithm
+    from mmaproof.algorithms.plans.named import is_plan
     from mmaproof.cli.gemm.check_plans import check_plan_question
     from mmaproof.cli.gemm.check_slices import check_slices_of_units, is_of_units
-    from mmaproof.cli.gemm.planned import find_plan, is_plan, require_no_unit
+    from mmaproof.cli.gemm.planned import find_plan, require_no_unit
     from mmaproof.designs.catalogue import find_design
     from mmaproof.designs.errors import InputError, did_you_mean
     from mmaproof.properties.preconditions import parse_precondition
@@ -157,21 +158,14 @@ def _shown(done: GemmCheck, explained: bool, json: bool) -> int:
     else:
         print_check(done, explained)
         say_assumed([done.unit])
-    return EXIT_STATUS[verdict_of(done)]
-
-
-def verdict_of(done: GemmCheck) -> str:
-    """Return the answer in the word of the command line."""
-    from mmaproof.verification.check import WORDS
-
-    return WORDS[done.finding.status]
+    return EXIT_STATUS[done.verdict]
 
 
 def check_record(done: GemmCheck) -> dict[str, Any]:
     """Return the answer as the JSON object of the command-line contract."""
     finding = done.finding
     return {
-        "verdict": verdict_of(done),
+        "verdict": done.verdict,
         "question": done.question,
         "algorithm": done.algorithm.name,
         "unit": done.unit.name,
@@ -185,16 +179,10 @@ def check_record(done: GemmCheck) -> dict[str, Any]:
     }
 
 
-def _asked_of(done: GemmCheck) -> str:
-    """Return what was asked about: a plan names its unit itself."""
-    name = done.algorithm.name
-    return name if name.startswith(done.unit.name) else f"{name} on {done.unit.name}"
-
-
 def print_check(done: GemmCheck, explained: bool) -> None:
     """Print the answer for a person."""
     finding = done.finding
-    say(f"{verdict_of(done)}: {done.question} of {_asked_of(done)}")
+    say(f"{done.verdict}: {done.question} of {done.subject}")
     say_wrapped(finding.conclusion, "  ")
     where = "".join(f"where {p}; " for p in done.where)
     say(f"  {where}{done.seconds:.2f} s in all")

@@ -11,7 +11,7 @@ from mmaproof.cli.assumed import say_assumed
 from mmaproof.cli.bundle import BundleFolder, require_bundle
 from mmaproof.cli.explain import lemma_record
 from mmaproof.cli.gemm.options import AlgorithmName, Unit
-from mmaproof.cli.gemm.run import error_record, error_text
+from mmaproof.cli.gemm.run import error_record
 from mmaproof.cli.operands import operand_lines, operands_record
 from mmaproof.cli.options import SOLVING, Json, Length, Output, SolvingOptions, Where, with_backend, with_solving
 from mmaproof.cli.output import (
@@ -86,9 +86,10 @@ def compare(
     larger (proved); 3: unknown or vacuous.
     """
     from mmaproof.algorithms.catalogue import find_algorithm
+    from mmaproof.algorithms.plans.named import is_plan
     from mmaproof.algorithms.plans.program import PlanProgram
     from mmaproof.cli.gemm.compare_plans import compare_bits
-    from mmaproof.cli.gemm.planned import find_plan, is_plan, require_no_unit, require_unit
+    from mmaproof.cli.gemm.planned import find_plan, require_no_unit, require_unit
     from mmaproof.designs.catalogue import find_design
     from mmaproof.designs.errors import InputError
     from mmaproof.designs.files import make_way
@@ -226,7 +227,7 @@ def print_comparison(done: ErrorComparison, explain: bool = False) -> None:
     say(f"  exact = {exact(outcomes[0].exact)}")
     for x in outcomes:
         fmt = x.algorithm.interface[3]
-        say(f"  d = {fmt.hex(x.d)} = {pattern_value(fmt, x.d)}, error {error_text(x)}: {x.algorithm.name}")
+        say(f"  d = {fmt.hex(x.d)} = {pattern_value(fmt, x.d)}, error {x.error_text}: {x.algorithm.name}")
     if explain:
         print_explanations(done)
 
@@ -237,7 +238,7 @@ def print_explanations(done: ErrorComparison) -> None:
     from mmaproof.algorithms.evaluate import trace
     from mmaproof.algorithms.plans.evaluate import trace as trace_of_plan
     from mmaproof.algorithms.plans.program import PlanProgram
-    from mmaproof.cli.gemm.explain import explanation
+    from mmaproof.verification.gemm.explanation import explanation
 
     if done.answer.witness is None:
         raise ValueError("there is no witness to explain")

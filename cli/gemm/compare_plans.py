@@ -112,7 +112,7 @@ def comparison_record(done: PlanComparison) -> dict[str, Any]:
 def print_comparison(done: PlanComparison, explain: bool) -> None:
     """Print the verdict for a person."""
     from mmaproof.algorithms.plans.evaluate import trace
-    from mmaproof.cli.gemm.explain import explanation
+    from mmaproof.verification.gemm.explanation import explanation
 
     question, answer = done.question, done.answer
     first, second = question.plans

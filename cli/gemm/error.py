@@ -20,7 +20,6 @@ from mmaproof.cli.pictures import moved
 
 if TYPE_CHECKING:
     from mmaproof.designs.design import Design
-    from mmaproof.designs.plans import Plan
     from mmaproof.verification.gemm.bounds import Reference, StepProof
     from mmaproof.verification.gemm.error import Point
     from mmaproof.verification.gemm.matrices import Distribution
@@ -91,20 +90,21 @@ def error(
     is within its bound was not decided in time.
     """
     from mmaproof.algorithms.catalogue import find_algorithm
-    from mmaproof.cli.gemm.error_picture import write_picture
-    from mmaproof.cli.gemm.planned import find_plan, is_plan, require_unit
+    from mmaproof.algorithms.plans.named import is_plan
+    from mmaproof.cli.gemm.planned import find_plan, require_unit
     from mmaproof.cli.matrix_picture import require_pictures
     from mmaproof.designs.catalogue import find_design
     from mmaproof.designs.errors import InputError
     from mmaproof.designs.files import make_way
-    from mmaproof.smt.solving.verdict import Status
-    from mmaproof.verification.gemm.bounds import Reference, prove_step
-    from mmaproof.verification.gemm.error import Task, points_of
+    from mmaproof.tolerances.error_picture import write_picture
+    from mmaproof.tolerances.errors import errors_of_plans, reference_of
+    from mmaproof.verification.gemm.bounds import prove_step
+    from mmaproof.verification.gemm.error import points_of, tasks_of
     from mmaproof.verification.gemm.matrices import find_distribution
 
     if as_csv and json:
         raise InputError("--csv and --json are two forms of one output: leave one of them out")
-    sizes, drawn, target = parse_sizes(k), find_distribution(distribution), parse_reference(reference)
+    sizes, drawn, target = parse_sizes(k), find_distribution(distribution), reference_of(reference)
     if figure is not None:
         require_pictures(figure)
     if any(map(is_plan, names)):
@@ -112,11 +112,13 @@ def error(
             raise InputError(f"--reference {reference}: plans are compared with the exact product of rounded operands")
         plans = [find_plan(x, unit) for x in names]
         make_way(figure)
-        shown, undecided = measured_plans(plans, sizes, drawn, (rows, columns), seed, options if bound else None)
-        _show("plans", drawn, Reference.ROUNDED, seed, None, shown, [x.unit for x in plans], as_csv, json)
+        proving = (options.solving, options.limits) if bound else None
+        with progress("measuring errors, and proving what steps lose"):
+            found = errors_of_plans(plans, sizes, drawn, (rows, columns), seed, proving)
+        _show("plans", drawn, found.reference, seed, None, found.points, [x.unit for x in plans], as_csv, json)
         if figure is not None:
-            write_picture(figure, shown, f"{drawn.what}, against the exact product")
-        return EXIT_UNKNOWN if undecided else EXIT_HOLDS
+            write_picture(figure, found.points, f"{drawn.what}, against the exact product")
+        return EXIT_UNKNOWN if found.undecided else EXIT_HOLDS
     algorithms, design = [find_algorithm(x) for x in names], find_design(require_unit(names[0], unit))
     for algorithm in algorithms:
         algorithm.require(design)
@@ -129,41 +131,13 @@ def error(
         with progress(f"proving the bound of one step of {design.name}"):
             step = prove_step(design, solver=solving, limits=options.limits)
     bounded = step is not None and step.proved
-    # algorithms that are measured together share the matrices and their exact product
-    together = [tuple(algorithms)] if dask is None else [(x,) for x in algorithms]
-    shape = rows, columns, seed, bounded
-    tasks = [Task(some, design, n, drawn.name, target, *shape) for n in sizes for some in together]
+    tasks = tasks_of(algorithms, design, sizes, drawn, target, (rows, columns), seed, bounded, apart=dask is not None)
     with runner(dask) as run:
         points = [point for some in counted(run(points_of, tasks), "sizes", len(tasks)) for point in some]
     _show(design.name, drawn, target, seed, step, points, [design], as_csv, json)
     if figure is not None:
         write_picture(figure, points, f"{design.name}, {drawn.what}, against {target.value}")
-    undecided = step is not None and step.answer is not None and step.answer.status is Status.UNKNOWN
-    return EXIT_UNKNOWN if undecided else EXIT_HOLDS
-
-
-def measured_plans(
-    plans: Sequence[Plan],
-    sizes: Sequence[int],
-    drawn: Distribution,
-    shape: tuple[int, int],
-    seed: int,
-    options: SolvingOptions | None,
-) -> tuple[list[Point], bool]:
-    """Return the errors of plans at some sizes, and whether a bound was not decided in time.
-
-    Bounds are proved with ``options``, and left out where these are None.
-    """
-    from mmaproof.tolerances.measured import ProvedBounds
-    from mmaproof.verification.gemm.plan_error import measure_plans
-
-    bounds = None if options is None else ProvedBounds(options.solving, options.limits)
-    rows, columns = shape
-    found: list[Point] = []
-    with progress("measuring errors, and proving what steps lose"):
-        for n in sizes:
-            found += measure_plans(plans, n, drawn, rows=rows, columns=columns, seed=seed, bound_of=bounds)
-    return found, bounds is not None and bounds.undecided
+    return EXIT_UNKNOWN if step is not None and step.undecided else EXIT_HOLDS
 
 
 def _show(
@@ -197,17 +171,6 @@ def parse_sizes(text: str) -> list[int]:
     sizes = sorted({int(x) for x in parts})
     askable(sizes[-1])
     return sizes
-
-
-def parse_reference(text: str) -> Reference:
-    """Return the reference that ``--reference`` spells. Raises InputError."""
-    from mmaproof.designs.errors import InputError
-    from mmaproof.verification.gemm.bounds import Reference
-
-    try:
-        return Reference(text)
-    except ValueError:
-        raise InputError(f"--reference {text}: one of {', '.join(Reference)}") from None
 
 
 def error_record(

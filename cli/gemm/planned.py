@@ -8,18 +8,12 @@ if TYPE_CHECKING:
     from mmaproof.designs.plans import Plan
 
 
-def is_plan(text: str) -> bool:
-    """Return whether a text spells a plan: settings, a unit, a preset or a file. An algorithm has none of these."""
-    from mmaproof.designs.design import is_unit_name
-
-    return "|" in text or is_unit_name(text) or text.strip().endswith(".toml")
-
-
 def find_plan(text: str, unit: str | None) -> Plan:
     """Return the plan that ``text`` spells; an algorithm is one with ``unit``. Raises InputError where it is none.
 
     A note says which constants are rounded.
     """
+    from mmaproof.algorithms.plans.named import is_plan
     from mmaproof.algorithms.plans.program import require
     from mmaproof.cli.output import complain
     from mmaproof.designs.plans import read_plan

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -15,9 +14,8 @@ from mmaproof.cli.output import print_json, say
 from mmaproof.cli.pictures import Figure, Html, PictureFiles, Svg
 
 if TYPE_CHECKING:
-    from mmaproof.algorithms.evaluate import Trace
-    from mmaproof.explain import Picture
     from mmaproof.verification.gemm.compare import Returned
+    from mmaproof.verification.gemm.run import GemmRun
 
 
 def register(app: typer.Typer) -> None:
@@ -54,7 +52,8 @@ def run(
 
     Operands of an algorithm are patterns of fp32, those of a plan are of its own formats.
     """
-    from mmaproof.cli.gemm.planned import is_plan, require_no_unit, require_unit
+    from mmaproof.algorithms.plans.named import is_plan
+    from mmaproof.cli.gemm.planned import require_no_unit, require_unit
 
     files = PictureFiles(html, svg, figure)
     files.require()
@@ -69,23 +68,16 @@ def run(
         raise InputError(f"--scale-a, --scale-b and --factors are operands of plans, and {algorithm} is an algorithm")
     from mmaproof.algorithms.algorithm import OPERANDS
     from mmaproof.algorithms.catalogue import find_algorithm
-    from mmaproof.algorithms.evaluate import trace
-    from mmaproof.cli.gemm.explain import explanation
     from mmaproof.designs.catalogue import find_design
     from mmaproof.designs.element import Operands
-    from mmaproof.designs.errors import OperandError
     from mmaproof.designs.files import make_way
-    from mmaproof.verification.gemm.compare import outcomes
+    from mmaproof.verification.gemm.run import run_gemm
 
     found, design = find_algorithm(algorithm), find_design(unit)
     columns = [parse_patterns(*x) for x in (("a", a, OPERANDS), ("b", b, OPERANDS), ("c", c, OPERANDS))]
-    if len(columns[2]) != 1:
-        raise OperandError(f"c has {len(columns[2])} elements: it is one pattern")
-    operands = Operands(columns[0], columns[1], columns[2][0])
+    operands = Operands(columns[0], columns[1], only_c(columns[2]))
     make_way(*files.paths)
-    done = trace(found, design, operands)
-    finite = all(not OPERANDS.is_nan(x) and x & 0x7FFFFFFF != OPERANDS.infinity for x in sum(columns, ()))
-    outcome = outcomes([(found, design)], operands)[0] if finite else None
+    done = run_gemm(found, operands, design)
     record: dict[str, Any] = {
         "algorithm": found.name,
         "unit": design.name,
@@ -93,23 +85,11 @@ def run(
         **operands_record((OPERANDS,) * 3, operands, None),
         "d": OPERANDS.hex(done.d),
     }
-    if outcome is None:
+    if done.exact is None:
         record |= {"exact": None, "error": None, "ulps": None}
     else:
-        record |= {"exact": str(outcome.exact), **error_record(outcome)}
-    files.write(record, lambda: pictures_of(done))
-    if json:
-        print_json(record, [design])
-        return
-    if explain:
-        for line in explanation(done):
-            say(line)
-    from mmaproof.explain.values import exact, pattern_value
-
-    say(f"d = {OPERANDS.hex(done.d)} = {pattern_value(OPERANDS, done.d)}")
-    if outcome is not None:
-        say(f"exact {exact(outcome.exact)}, error {error_text(outcome)}")
-    say_assumed([design])
+        record |= {"exact": str(done.exact), **error_record(done)}
+    show(done, record, explain, files, json)
 
 
 def run_plan(
@@ -121,101 +101,66 @@ def run_plan(
     json: bool,
 ) -> None:
     """Compute one element as a plan does, and print it. ``others`` are the scales of a and of b, and factors."""
-    from mmaproof.algorithms.plans.evaluate import trace
-    from mmaproof.algorithms.plans.linear import exact_result
-    from mmaproof.cli.gemm.explain import explanation
     from mmaproof.cli.gemm.planned import find_plan
     from mmaproof.designs.element import Operands
     from mmaproof.designs.errors import OperandError
     from mmaproof.designs.files import make_way
     from mmaproof.designs.formats import find_format
-    from mmaproof.explain.values import exact, is_finite, pattern_number, pattern_value
-    from mmaproof.verification.gemm.compare import ulp
+    from mmaproof.verification.gemm.run import run_gemm
 
     plan = find_plan(text, None)
-    formats = plan.formats
     scale, fp32 = plan.scale_format, find_format("fp32")
     if scale is None and (others[0] is not None or others[1] is not None):
         raise OperandError(f"{plan.name} has no scales: leave --scale-a and --scale-b out")
-    of_columns = *formats[:3], scale or fp32, scale or fp32, fp32
+    of_columns = *plan.formats[:3], scale or fp32, scale or fp32, fp32
     names = "a", "b", "c", "scale-a", "scale-b", "factors"
     given = zip(names, (*abc, *(x or "" for x in others)), of_columns, strict=True)
     columns = [parse_patterns(name, column, fmt) for name, column, fmt in given]
-    if len(columns[2]) != 1:
-        raise OperandError(f"c has {len(columns[2])} elements: it is one pattern")
-    operands = Operands(columns[0], columns[1], columns[2][0], columns[3], columns[4])
+    operands = Operands(columns[0], columns[1], only_c(columns[2]), columns[3], columns[4])
     make_way(*files.paths)
-    done, d_format = trace(plan, operands, columns[5]), formats[3]
-    meant, error = None, None
-    if not d_format.is_integer and all(is_finite(f, x) for f, xs in zip(of_columns, columns, strict=True) for x in xs):
-        numbers = [[pattern_number(f, x) for x in xs] for f, xs in zip(of_columns, columns, strict=True)]
-        if scale is not None:
-            size = plan.unit.block or 1
-            numbers[:2] = [
-                [x * of[i // size] for i, x in enumerate(xs)] for xs, of in zip(numbers, numbers[3:5], strict=False)
-            ]
-        meant = exact_result(plan.schedule(len(operands)), numbers[0], numbers[1], numbers[2][0], numbers[5])
-        if is_finite(d_format, done.d):
-            error = pattern_number(d_format, done.d) - meant
+    done = run_gemm(plan, operands, factors=columns[5])
     record: dict[str, Any] = {
         "plan": plan.name,
         "k": len(operands),
-        **operands_record(formats[:3], operands, scale),
+        **operands_record(plan.formats[:3], operands, scale),
         **({"factors": [fp32.hex(x) for x in columns[5]]} if plan.has_factors else {}),
-        "d": d_format.hex(done.d),
-        "exact": None if meant is None else str(meant),
-        "error": None if error is None else str(error),
+        "d": done.d_format.hex(done.d),
+        "exact": None if done.exact is None else str(done.exact),
+        "error": None if done.error is None else str(done.error),
     }
-    files.write(record, lambda: pictures_of(done))
+    show(done, record, explain, files, json)
+
+
+def only_c(patterns: tuple[int, ...]) -> int:
+    """Return the one pattern of c. Raises OperandError for none or several."""
+    from mmaproof.designs.errors import OperandError
+
+    if len(patterns) != 1:
+        raise OperandError(f"c has {len(patterns)} elements: it is one pattern")
+    return patterns[0]
+
+
+def show(done: GemmRun, record: dict[str, Any], explain: bool, files: PictureFiles, json: bool) -> None:
+    """Write the pictures of a run, and print it."""
+    files.write(record, done.pictures)
     if json:
-        print_json(record, [plan.unit])
+        print_json(record, [done.unit])
         return
     if explain:
-        for line in explanation(done):
+        for line in done.operations:
             say(line)
-    say(f"d = {d_format.hex(done.d)} = {pattern_value(d_format, done.d)}")
-    if meant is not None:
-        shown = "infinite"
-        if error is not None:
-            ulps = ulps_text(error / ulp(meant, d_format))
-            shown = f"{exact(error)} = {ulps} ulp of {d_format.name}" if error else "0"
-        say(f"exact {exact(meant)}, error {shown}")
-    say_assumed([plan.unit])
+    from mmaproof.explain.values import exact, pattern_value
+
+    say(f"d = {done.d_format.hex(done.d)} = {pattern_value(done.d_format, done.d)}")
+    if done.exact is not None:
+        say(f"exact {exact(done.exact)}, error {done.error_text}")
+    say_assumed([done.unit])
 
 
-def pictures_of(done: Trace) -> list[tuple[str, Picture]]:
-    """Return the picture of each call of the unit, in order."""
-    from mmaproof.designs.element import Operands
-    from mmaproof.explain import explain
-
-    found = []
-    for step in done.steps:
-        if step.unit is not None:
-            a, b, (c,), *scales = (tuple(x.word.data for x in column) for column in step.operands)
-            found.append((step.label, explain([step.unit], Operands(a, b, c, *scales))))
-    return found
-
-
-def error_record(outcome: Returned) -> dict[str, Any]:
+def error_record(outcome: Returned | GemmRun) -> dict[str, Any]:
     """Return the error of a result as JSON data: a rational number, and about how many ulps it is."""
     infinite = outcome.error is None
     return {
         "error": "infinite" if infinite else str(outcome.error),
         "ulps": None if outcome.ulps is None else float(outcome.ulps),
     }
-
-
-def error_text(outcome: Returned) -> str:
-    """Return the error of a result for a person: exact, and in units in the last place of the exact result."""
-    from mmaproof.explain.values import exact
-
-    if outcome.error is None or outcome.ulps is None:
-        return "infinite"
-    if not outcome.error:
-        return "0"
-    return f"{exact(outcome.error)} = {ulps_text(outcome.ulps)} ulp"
-
-
-def ulps_text(ulps: Fraction) -> str:
-    """Return a number of ulps to four digits."""
-    return f"{float(ulps):+.4g}"

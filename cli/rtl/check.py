@@ -62,7 +62,7 @@ def check(
     from mmaproof.designs.files import make_way
     from mmaproof.properties.library import find_property
     from mmaproof.properties.preconditions import parse_precondition
-    from mmaproof.rtl.meant import in_one_pass, read_meant
+    from mmaproof.rtl.meant import in_one_pass, read_rtl
     from mmaproof.verification.netlist_properties import check_netlist
 
     found = find_property(asked)
@@ -71,7 +71,7 @@ def check(
     solving, limits = options.solving, options.limits
     make_way(output, junit, *files.paths, read=[path])
     with progress(f"elaborating {path}"):
-        unit, meant = read_meant(path)
+        unit, meant = read_rtl(path)
     with progress(f"checking {found.name} on {unit.design.name}"):
         done = check_netlist(
             found,

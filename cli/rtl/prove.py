@@ -116,7 +116,7 @@ def prove(
     from mmaproof.designs.files import make_way
     from mmaproof.generators.vectors import write_vectors
     from mmaproof.properties.preconditions import parse_precondition
-    from mmaproof.rtl.meant import in_one_pass, read_meant
+    from mmaproof.rtl.meant import in_one_pass, read_rtl
     from mmaproof.smt.solving.limits import parse_seconds
     from mmaproof.verification.compare import compare
 
@@ -126,7 +126,7 @@ def prove(
     solving, limits, simplifying = options.solving, options.limits, parse_seconds(simplify)
     make_way(output, junit, *files.paths, read=[path])
     with progress(f"elaborating {path}"):
-        unit, meant = read_meant(path, design)
+        unit, meant = read_rtl(path, design)
     if meant is None:
         raise InputError(f"{path}: what is it meant to be? Name a design, here or in the file: design = ...")
     asked = in_one_pass(unit.design, meant) if k is None else meant
@@ -172,14 +172,13 @@ def _on_sources(unit: RtlUnit, answer: Comparison) -> SourceRun | None:
     if answer.witness is None:
         return None
     from mmaproof.hardware_replay.rtl_simulator import run_sources
-    from mmaproof.smt.trace import evaluate
 
     free = _values_of_unknown(unit, answer)
     with progress("replaying the witness on the sources"):
         if free and unit.file.clock is None and all(name.startswith("free ") for name in free):
             return run_sources(unit, answer.witness, answer.outputs[unit.design.name], free=free)
         # a simulator takes no values for unknown bits, and one for all clock cycles of an input that is free
-        return run_sources(unit, answer.witness, evaluate(unit.design, answer.witness))
+        return run_sources(unit, answer.witness)
 
 
 def _values_of_unknown(unit: RtlUnit, answer: Comparison) -> dict[str, int]:
@@ -196,7 +195,7 @@ def _nets(unit: RtlUnit, answer: Comparison) -> tuple[DifferingNet, ...]:
     from mmaproof.verification.differing_nets import differing_nets
 
     with progress("looking for the first net that differs"):
-        return differing_nets(unit.design, unit.circuit, answer.question.designs[1], answer.witness)
+        return differing_nets(unit.design, answer.question.designs[1], answer.witness)
 
 
 def proof_record(proof: Proof) -> dict[str, Any]:

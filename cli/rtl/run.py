@@ -34,11 +34,11 @@ def run(
     """Compute d = c + sum a[k]*b[k] as the netlist of a unit does."""
     from mmaproof.designs.errors import InputError
     from mmaproof.explain.values import pattern_value
-    from mmaproof.rtl.meant import in_one_pass, read_meant
+    from mmaproof.rtl.meant import in_one_pass, read_rtl
     from mmaproof.smt.trace import evaluate
 
     with progress(f"elaborating {path}"):
-        unit, meant = read_meant(path)
+        unit, meant = read_rtl(path)
     design = unit.design
     operands = parse_operands(design, a, b, c, None, scale_a, scale_b)
     if not unit.file.adds_c and operands.c:

@@ -25,10 +25,10 @@ def register(app: typer.Typer) -> None:
 
 def show(path: UnitPath, json: Json = False) -> None:
     """Elaborate a unit, and say what came out: ports, cells, registers, latency, and what was assumed."""
-    from mmaproof.rtl.meant import read_meant
+    from mmaproof.rtl.meant import read_rtl
 
     with progress(f"elaborating {path}"):
-        unit, meant = read_meant(path)
+        unit, meant = read_rtl(path)
     if json:
         print_json(unit_record(unit, meant))
     else:

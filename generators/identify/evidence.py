@@ -78,6 +78,19 @@ class Evidence:
         # one that was wrong before stays wrong, whatever was added
         return (known is None or bool(known.all())) and bool(self.agrees(behaviour).all())
 
+    def remaining(self) -> npt.NDArray[np.intp]:
+        """Return how many of the designs that were tried agree with the first n rows: n = 0, 1, ..., shape (rows + 1,).
+
+        A design that was wrong in some row is not computed further.
+        """
+        wrong = np.zeros(len(self) + 1, dtype=np.intp)
+        for behaviour, known in list(self._known.items()):
+            agrees = known if not known.all() else self.agrees(behaviour)
+            if not agrees.all():
+                wrong[int(np.argmin(agrees)) + 1] += 1
+        counts: npt.NDArray[np.intp] = len(self._known) - np.cumsum(wrong)
+        return counts
+
     def score(self, behaviour: Behaviour) -> float:
         """Return how well the design agrees: the sum over the kinds of rows of the part that does."""
         agreeing = np.bincount(self._kind_of_row, weights=self.agrees(behaviour))

@@ -7,6 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mmaproof.designs.design import Design
+from mmaproof.designs.element import Operands
+from mmaproof.designs.errors import InputError
+from mmaproof.designs.parameters import format_parameter
+from mmaproof.explain import Picture, explain
+from mmaproof.explain.html import answer_html
 from mmaproof.generators.identify.behaviour import Behaviour
 from mmaproof.generators.identify.evidence import Evidence
 from mmaproof.generators.identify.oracle import Oracle
@@ -62,7 +67,47 @@ class Identification:
     late: bool = False
     """whether time or batches were over before anything was found that fits"""
 
+    def __repr__(self) -> str:
+        what = ", ".join(x.name for x in self.matches)
+        if self.behaviour is None:
+            what = "no design was found in time" if self.late else "no design that agrees with every answer"
+        elif not self.matches:
+            fitting = ", ".join(x.name for x in self.fitting)
+            what = f"agrees with {fitting}, not proved" if fitting else "no design of the catalogue"
+        return f"<{self.oracle.target.name}: {what}; {self.oracle.operands} operand sets asked, {self.tried} tried>"
+
     @property
     def design(self) -> Design | None:
         """The design of the behaviour that fits."""
         return None if self.behaviour is None else self.evidence.interface.design(self.behaviour)
+
+    def deciding(self, parameter: str) -> tuple[Operands, int] | None:
+        """Return the operands and the d of the simplest answer that excludes another value of a parameter.
+
+        None if no answer does. Raises InputError for a parameter that was not identified.
+        """
+        if parameter not in self.findings:
+            raise InputError(f"unknown parameter {parameter!r}: one of {', '.join(self.findings) or 'none'}")
+        row = self.findings[parameter].row
+        return None if row is None else self.evidence.row(row)
+
+    @property
+    def contradicting(self) -> tuple[Operands, int] | None:
+        """The operands and the d of the simplest answer that the nearest design gets wrong; None if there is none."""
+        return None if self.contradiction is None else self.evidence.row(self.contradiction)
+
+    def picture(self) -> Picture | None:
+        """Return what the design that was found, or the nearest, does with the operands that decide the most about it.
+
+        Of a design that was found these are the simplest operands that exclude a value of a parameter; of the nearest
+        one they are those that it gets wrong. None if there are none.
+        """
+        shown = [x for x in (self.deciding(name) for name in self.findings) if x is not None]
+        row = min(shown, key=lambda x: sum(map(bool, x[0].a)), default=None) if self.design else self.contradicting
+        design = self.design or self.evidence.interface.design(self.nearest)
+        return None if row is None else explain([design], row[0])
+
+    def _repr_html_(self) -> str:
+        values = [f"{name} = {format_parameter(name, x.value)}" for name, x in self.findings.items()]
+        picture = self.picture()
+        return answer_html([repr(self)[1:-1], ", ".join(values)], [] if picture is None else [("", picture)])

@@ -269,17 +269,27 @@ def read_axes(path: Path, interface: Interface) -> Axes:
         raise InputError(f"{path}: {error.strerror}") from error
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise InputError(f"{path}: not a TOML file: {error}") from error
+    return restricted(interface, table, str(path))
+
+
+def restricted(interface: Interface, table: Mapping[str, Any], whence: str) -> Axes:
+    """Return the default space with the parameters of ``table`` restricted to the values that it lists.
+
+    Raises InputError, with ``whence`` and the parameter, for an unknown one and for values that it may not have.
+    """
     default = default_axes(interface)
     axes, ranges = dict(default), dict(default.ranges)
     for name, values in table.items():
         if name not in axes:
-            raise InputError(f"{path}: unknown parameter {name!r}: one of {', '.join(axes)}")
-        if not isinstance(values, list) or not values:
-            raise InputError(f"{path}: {name} is no list of values")
+            raise InputError(f"{whence}: unknown parameter {name!r}: one of {', '.join(axes)}")
+        if not isinstance(values, list | tuple) or not values:
+            raise InputError(f"{whence}: {name} is no list of values")
         try:
-            axes[name] = tuple(parse_parameter(name, str(value)) for value in values)
+            axes[name] = tuple(None if value is None else parse_parameter(name, str(value)) for value in values)
+            for value in axes[name]:
+                DEFINITIONS[name].check(name, value)
         except DesignError as error:
-            raise InputError(f"{path}: {error}") from error
+            raise InputError(f"{whence}: {error}") from error
         ranges.pop(name, None)
     return Axes(axes, ranges)
 

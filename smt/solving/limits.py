@@ -13,6 +13,9 @@ MAX_MEMORY_BYTES = 1 << 50
 LEAST_SECONDS = 1e-3
 """The seconds that ``Limits.after`` leaves of a time limit that has passed."""
 
+MEMORY_BYTES = 4 << 30
+"""The memory limit where only seconds are given."""
+
 _SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
 _BYTES = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 _TIME = re.compile(r"(\d+(?:\.\d+)?|\.\d+)\s*([a-zA-Z]*)", re.ASCII)
@@ -45,6 +48,15 @@ class Limits:
                 f"memory limit {self.memory_bytes!r} bytes is out of range: a whole number, more than 0 and at "
                 f"most {MAX_MEMORY_BYTES} (1024T), for example 4G"
             )
+
+    @classmethod
+    def of(cls, given: "Limits | float") -> "Limits":
+        """Return the limits given, or those of so many seconds with ``MEMORY_BYTES``. Raises ``LimitError``."""
+        if isinstance(given, Limits):
+            return given
+        if isinstance(given, bool) or not isinstance(given, int | float):
+            raise LimitError(f"time limit {given!r} is no number: a number of seconds, for example 30")
+        return cls(float(given), MEMORY_BYTES)
 
     def after(self, seconds: float, what: str) -> "Limits":
         """Return what is left after ``what`` took so many seconds. At least ``LEAST_SECONDS`` are left."""

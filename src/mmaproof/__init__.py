@@ -17,49 +17,82 @@ if TYPE_CHECKING:
     from mmaproof.designs.catalogue import find_design, load_catalogue
     from mmaproof.designs.design import Design
     from mmaproof.designs.element import Operands
+    from mmaproof.designs.errors import DesignError, InputError, MmaproofError, OperandError, TargetUnavailable
     from mmaproof.designs.formats import FORMATS, Format, find_format
     from mmaproof.designs.operands import OperandBatch
     from mmaproof.designs.plans import Plan, read_plan
+    from mmaproof.explain.blocks import Picture
+    from mmaproof.explain.sections import picture
+    from mmaproof.generators.identify.identification import identify
+    from mmaproof.generators.identify.outcome import Identification
     from mmaproof.hardware_replay.emulation import dot, matmul
     from mmaproof.hardware_replay.recordings import read_recording
     from mmaproof.hardware_replay.replay import replay
+    from mmaproof.hardware_replay.rtl_simulator import run_sources
     from mmaproof.hardware_replay.targets import find_target
     from mmaproof.properties.library import find_property
     from mmaproof.properties.preconditions import parse_precondition
-    from mmaproof.smt.evaluate import evaluate_batch
+    from mmaproof.rtl.meant import read_rtl
+    from mmaproof.rtl.unit import RtlUnit
+    from mmaproof.smt.evaluate import equal_patterns, evaluate_batch
     from mmaproof.smt.solving.certify import Certify
     from mmaproof.smt.solving.limits import Limits
     from mmaproof.smt.solving.solving import Solving
     from mmaproof.smt.trace import evaluate, trace
     from mmaproof.tolerances.assertion import assert_gemm
+    from mmaproof.tolerances.errors import MeasuredErrors, measure_errors
+    from mmaproof.tolerances.sharpness import sharpness
     from mmaproof.tolerances.tolerance import Tolerance, tolerance
     from mmaproof.verification.check import Check, check
     from mmaproof.verification.compare import Comparison, compare
+    from mmaproof.verification.differing_nets import differing_nets
+    from mmaproof.verification.distributions import random_operands
+    from mmaproof.verification.fingerprint import Feature, designs_differ, fingerprint
+    from mmaproof.verification.gemm.check import GemmCheck, check_algorithm
     from mmaproof.verification.gemm.compare import compare_errors
     from mmaproof.verification.gemm.equal_plans import compare_plans
+    from mmaproof.verification.gemm.run import GemmRun, run_gemm
     from mmaproof.verification.native import prove_native
+    from mmaproof.verification.search import Budget
 
 _HOME = {
     "Algorithm": "algorithms.algorithm",
-    "FORMATS": "designs.formats",
+    "Budget": "verification.search",
     "Certify": "smt.solving.certify",
     "Check": "verification.check",
     "Comparison": "verification.compare",
     "Design": "designs.design",
+    "DesignError": "designs.errors",
+    "FORMATS": "designs.formats",
+    "Feature": "verification.fingerprint",
     "Format": "designs.formats",
+    "GemmCheck": "verification.gemm.check",
+    "GemmRun": "verification.gemm.run",
+    "Identification": "generators.identify.outcome",
+    "InputError": "designs.errors",
     "Limits": "smt.solving.limits",
+    "MeasuredErrors": "tolerances.errors",
+    "MmaproofError": "designs.errors",
     "OperandBatch": "designs.operands",
+    "OperandError": "designs.errors",
     "Operands": "designs.element",
+    "Picture": "explain.blocks",
     "Plan": "designs.plans",
+    "RtlUnit": "rtl.unit",
     "Solving": "smt.solving.solving",
+    "TargetUnavailable": "designs.errors",
     "Tolerance": "tolerances.tolerance",
     "array_of": "designs.arrays",
     "assert_gemm": "tolerances.assertion",
     "check": "verification.check",
+    "check_algorithm": "verification.gemm.check",
     "compare": "verification.compare",
     "compare_errors": "verification.gemm.compare",
     "compare_plans": "verification.gemm.equal_plans",
+    "designs_differ": "verification.fingerprint",
+    "differing_nets": "verification.differing_nets",
     "dot": "hardware_replay.emulation",
+    "equal_patterns": "smt.evaluate",
     "evaluate": "smt.trace",
     "evaluate_batch": "smt.evaluate",
     "find_algorithm": "algorithms.catalogue",
@@ -67,16 +100,25 @@ _HOME = {
     "find_format": "designs.formats",
     "find_property": "properties.library",
     "find_target": "hardware_replay.targets",
+    "fingerprint": "verification.fingerprint",
+    "identify": "generators.identify.identification",
     "load_catalogue": "designs.catalogue",
     "matmul": "hardware_replay.emulation",
+    "measure_errors": "tolerances.errors",
     "multiply": "algorithms.evaluate",
     "pack_fp4": "designs.arrays",
     "parse_precondition": "properties.preconditions",
     "patterns_of": "designs.arrays",
+    "picture": "explain.sections",
     "prove_native": "verification.native",
+    "random_operands": "verification.distributions",
     "read_plan": "designs.plans",
     "read_recording": "hardware_replay.recordings",
+    "read_rtl": "rtl.meant",
     "replay": "hardware_replay.replay",
+    "run_gemm": "verification.gemm.run",
+    "run_sources": "hardware_replay.rtl_simulator",
+    "sharpness": "tolerances.sharpness",
     "tolerance": "tolerances.tolerance",
     "trace": "smt.trace",
     "unpack_fp4": "designs.arrays",
@@ -85,24 +127,41 @@ _HOME = {
 __all__ = [
     "FORMATS",
     "Algorithm",
+    "Budget",
     "Certify",
     "Check",
     "Comparison",
     "Design",
+    "DesignError",
+    "Feature",
     "Format",
+    "GemmCheck",
+    "GemmRun",
+    "Identification",
+    "InputError",
     "Limits",
+    "MeasuredErrors",
+    "MmaproofError",
     "OperandBatch",
+    "OperandError",
     "Operands",
+    "Picture",
     "Plan",
+    "RtlUnit",
     "Solving",
+    "TargetUnavailable",
     "Tolerance",
     "array_of",
     "assert_gemm",
     "check",
+    "check_algorithm",
     "compare",
     "compare_errors",
     "compare_plans",
+    "designs_differ",
+    "differing_nets",
     "dot",
+    "equal_patterns",
     "evaluate",
     "evaluate_batch",
     "find_algorithm",
@@ -110,16 +169,25 @@ __all__ = [
     "find_format",
     "find_property",
     "find_target",
+    "fingerprint",
+    "identify",
     "load_catalogue",
     "matmul",
+    "measure_errors",
     "multiply",
     "pack_fp4",
     "parse_precondition",
     "patterns_of",
+    "picture",
     "prove_native",
+    "random_operands",
     "read_plan",
     "read_recording",
+    "read_rtl",
     "replay",
+    "run_gemm",
+    "run_sources",
+    "sharpness",
     "tolerance",
     "trace",
     "unpack_fp4",

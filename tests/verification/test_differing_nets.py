@@ -3,7 +3,6 @@
 import pytest
 from support.small_units import COMBINATIONAL, DESIGN, WRONG, write_unit
 
-from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.element import Operands
 from mmaproof.rtl import read_unit
 from mmaproof.smt.trace import evaluate
@@ -16,7 +15,7 @@ WITNESS = Operands((3, 0xB), (2, 6), 7)
 
 def nets_of(folder, source, witness=WITNESS):
     unit = read_unit(write_unit(folder, source))
-    return differing_nets(unit.design, unit.circuit, find_design(DESIGN), witness), unit
+    return differing_nets(unit.design, DESIGN, witness), unit
 
 
 def test_the_net_of_the_lost_product_is_named_with_both_values(tmp_path):

@@ -82,6 +82,11 @@ class StepProof:
     seconds: float = 0.0
     answer: QuestionVerdict | None = None
 
+    @property
+    def undecided(self) -> bool:
+        """Whether it was not decided in time."""
+        return self.answer is not None and self.answer.status is Status.UNKNOWN
+
 
 def prove_step(unit: Design, *, solver: str | Solving = DEFAULT_SOLVER, limits: Limits = DEFAULT_LIMITS) -> StepProof:
     """Decide whether one step of ``unit`` is within the bound of ``error-bound``. Raises as ``answer``."""

@@ -7,15 +7,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mmaproof.algorithms.algorithm import Algorithm
+from mmaproof.algorithms.catalogue import find_algorithm
 from mmaproof.algorithms.slice_gemm import SliceGemm
 from mmaproof.algorithms.split_gemm import SplitGemm
+from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError, InputError
 from mmaproof.designs.plans.plan import Plan
-from mmaproof.properties.preconditions import Precondition
+from mmaproof.explain.html import answer_html
+from mmaproof.properties.preconditions import Conditions, Precondition, preconditions_of
 from mmaproof.smt.solving.backends import DEFAULT_SOLVER
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
+from mmaproof.verification.check import WORDS
 from mmaproof.verification.compare import DEFAULT_BUDGET, DEFAULT_LIMITS
 from mmaproof.verification.gemm.compare import SIMPLIFIED
 from mmaproof.verification.gemm.dropped import check_dropped
@@ -51,33 +55,59 @@ class GemmCheck:
     finding: AlgorithmVerdict
     seconds: float
 
+    @property
+    def verdict(self) -> str:
+        """The verdict as the command line prints it."""
+        return WORDS[self.finding.status]
+
+    @property
+    def subject(self) -> str:
+        """What was asked about, by name: a plan names its unit itself."""
+        name = self.algorithm.name
+        return name if name.startswith(self.unit.name) else f"{name} on {self.unit.name}"
+
+    def __repr__(self) -> str:
+        return f"<{self.verdict}: {self.question} of {self.subject}>"
+
+    def _repr_html_(self) -> str:
+        found = self.finding
+        return answer_html([repr(self)[1:-1], found.conclusion, *found.details, found.reason or ""], [])
+
 
 def check_algorithm(
     question: str,
-    algorithm: Algorithm,
-    unit: Design,
+    algorithm: Algorithm | str,
+    unit: Design | str,
     *,
     solver: str | Solving = DEFAULT_SOLVER,
-    limits: Limits = DEFAULT_LIMITS,
+    limits: Limits | float = DEFAULT_LIMITS,
     k: int | None = None,
-    where: Sequence[Precondition] = (),
+    where: Conditions = (),
     below: int | None = None,
     budget: Budget | None = DEFAULT_BUDGET,
     seed: int = 0,
 ) -> GemmCheck:
-    """Answer one of ``QUESTIONS``. ``below`` is the q of a bound ``2**-q`` that ``dropped`` is to decide.
+    """Answer a question about an algorithm on a unit, both of which may be given by name.
 
-    Raises InputError for an unknown question and for an argument that it does not take, and DesignError if the
-    algorithm does not run on ``unit`` or is not of the kind that the question is about.
+    ``question`` is one of ``split``, ``overflow``, ``dropped``, ``slices`` and ``exact-operands``. ``limits``, or a
+    number of seconds, are for the whole answer. ``k`` is the length of the dot products and ``where`` restricts the
+    operands, of questions that take them; ``below`` is the q of a bound ``2**-q`` that ``dropped`` is to decide.
+    ``budget`` None switches the search off.
+
+    Raises InputError for an unknown question, algorithm or precondition, and for an argument that the question does
+    not take, DesignError if the algorithm does not run on ``unit`` or is not of the kind that the question is about,
+    and what ``check`` raises about solvers.
     """
+    algorithm, unit = find_algorithm(algorithm) if isinstance(algorithm, str) else algorithm, find_design(unit)
+    meant = preconditions_of(where)
     if question not in QUESTIONS:
         raise InputError(f"unknown question {question!r}: one of {', '.join(QUESTIONS)}")
-    require_options(question, k is not None, bool(where), below is not None)
+    require_options(question, k is not None, bool(meant), below is not None)
     algorithm.require(unit)
     started = time.monotonic()
-    asked = Asked(Means(Solving.of(solver), limits, budget, seed, SIMPLIFIED))
-    finding = _answer(question, algorithm, unit, k, where, below, asked)
-    return GemmCheck(question, algorithm, unit, tuple(where), finding, time.monotonic() - started)
+    asked = Asked(Means(Solving.of(solver), Limits.of(limits), budget, seed, SIMPLIFIED))
+    finding = _answer(question, algorithm, unit, k, meant, below, asked)
+    return GemmCheck(question, algorithm, unit, tuple(meant), finding, time.monotonic() - started)
 
 
 def require_options(question: str, k: bool, where: bool, below: bool) -> None:

@@ -16,9 +16,10 @@ from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.design import Design
 from mmaproof.designs.element import Operands
 from mmaproof.designs.formats import Format
+from mmaproof.explain.values import exact
 from mmaproof.properties.gemm.larger_error import LargerError, errors_of
 from mmaproof.properties.gemm.plan_equivalence import shaped_for
-from mmaproof.properties.preconditions import Precondition
+from mmaproof.properties.preconditions import Conditions, preconditions_of
 from mmaproof.properties.property import QuestionVerdict
 from mmaproof.smt.algebra.integers import IntegerAlgebra
 from mmaproof.smt.solving.backends import DEFAULT_SOLVER
@@ -60,6 +61,14 @@ class Returned:
         """The error in units in the last place of the exact result, in the format of d."""
         return None if self.error is None else self.error / ulp(self.exact, self.algorithm.interface[3])
 
+    @property
+    def error_text(self) -> str:
+        """The error for a person."""
+        return error_text(self.error, self.ulps)
+
+    def __repr__(self) -> str:
+        return f"<{self.algorithm.name}: d = {self.algorithm.interface[3].hex(self.d)}, error {self.error_text}>"
+
 
 @dataclass(frozen=True)
 class ErrorComparison:
@@ -90,9 +99,9 @@ def compare_errors(
     unit: Design | str,
     *,
     solver: str | Solving = DEFAULT_SOLVER,
-    limits: Limits = DEFAULT_LIMITS,
+    limits: Limits | float = DEFAULT_LIMITS,
     k: int | None = None,
-    where: Sequence[Precondition] = (),
+    where: Conditions = (),
     by: Fraction = Fraction(1),
     second_unit: Design | str | None = None,
     budget: Budget | None = DEFAULT_BUDGET,
@@ -100,14 +109,14 @@ def compare_errors(
 ) -> ErrorComparison:
     """Find out whether ``first`` ever has a larger error than ``second``, or one that is ``by`` times as large.
 
-    Algorithms and units may be given by name. Both run on ``unit``, unless the second has a unit of its own. The search
-    comes first. ``budget`` None switches it off. Raises DesignError if an algorithm does not run on its unit or ``k``
-    does not fit, and what ``answer`` raises.
+    Algorithms and units may be given by name, ``limits`` as seconds, and conditions as ``--where`` spells them. Both
+    run on ``unit``, unless the second has a unit of its own. The search comes first. ``budget`` None switches it off.
+    Raises DesignError if an algorithm does not run on its unit or ``k`` does not fit, and what ``answer`` raises.
     """
     first, second = (find_algorithm(x) if isinstance(x, str) else x for x in (first, second))
     unit, second_unit = find_design(unit), None if second_unit is None else find_design(second_unit)
-    question = LargerError(first, second, unit, k=k, where=where, by=by, second_unit=second_unit)
-    means = Means(Solving.of(solver), limits, budget, seed, SIMPLIFIED)
+    question = LargerError(first, second, unit, k=k, where=preconditions_of(where), by=by, second_unit=second_unit)
+    means = Means(Solving.of(solver), Limits.of(limits), budget, seed, SIMPLIFIED)
     shape = shaped_for(first.plan) if isinstance(first, PlanProgram) else find_design(SHAPED_FOR)
     return ErrorComparison(question, answer(question, shape, means))
 
@@ -145,3 +154,10 @@ def ulp(x: Fraction, fmt: Format = OPERANDS) -> Fraction:
         if Fraction(2) ** exponent > magnitude:
             exponent -= 1
     return Fraction(2) ** (exponent - fmt.fraction_bits)
+
+
+def error_text(error: Fraction | None, ulps: Fraction | None) -> str:
+    """Return an error for a person: exact, and in units in the last place of the exact result."""
+    if error is None or ulps is None:
+        return "infinite"
+    return f"{exact(error)} = {float(ulps):+.4g} ulp" if error else "0"

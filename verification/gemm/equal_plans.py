@@ -9,7 +9,7 @@ from mmaproof.designs.plans.lengths import telling_k
 from mmaproof.designs.plans.plan import Plan
 from mmaproof.designs.plans.spelling import read_plan
 from mmaproof.properties.gemm.plan_equivalence import PlanEquivalence, shaped_for
-from mmaproof.properties.preconditions import Precondition
+from mmaproof.properties.preconditions import Conditions, Precondition, preconditions_of
 from mmaproof.properties.property import QuestionVerdict
 from mmaproof.smt.algebra.integers import IntegerAlgebra
 from mmaproof.smt.solving.backends import DEFAULT_SOLVER
@@ -58,22 +58,24 @@ def compare_plans(
     second: Plan | str,
     *,
     k: int | None = None,
-    where: Sequence[Precondition] = (),
+    where: Conditions = (),
     solver: str | Solving = DEFAULT_SOLVER,
-    limits: Limits = DEFAULT_LIMITS,
+    limits: Limits | float = DEFAULT_LIMITS,
     budget: Budget | None = DEFAULT_BUDGET,
     seed: int = 0,
 ) -> PlanComparison:
     """Find out whether two plans, or texts that spell them, return the same bits for all operands of length ``k``.
 
-    Without ``k`` it is ``telling_k``.
+    Without ``k`` it is ``telling_k``. ``limits`` may be seconds, and ``where`` conditions as ``--where`` spells them.
 
     ``budget`` None switches the search off. Raises DesignError if the plans cannot be compared or ``k`` does not fit,
     and what ``answer`` raises.
     """
     left, right = (read_plan(x) if isinstance(x, str) else x for x in (first, second))
     length = telling_k((left, right)) if k is None else k
-    return compare_by(Means(Solving.of(solver), limits, budget, seed), left, right, k=length, where=where)
+    return compare_by(
+        Means(Solving.of(solver), Limits.of(limits), budget, seed), left, right, k=length, where=preconditions_of(where)
+    )
 
 
 def compare_by(

@@ -119,6 +119,28 @@ class Task:
     bounded: bool
 
 
+def tasks_of(
+    algorithms: Sequence[Algorithm],
+    unit: Design,
+    sizes: Sequence[int],
+    distribution: Distribution,
+    reference: Reference,
+    shape: tuple[int, int],
+    seed: int,
+    bounded: bool,
+    *,
+    apart: bool = False,
+) -> list[Task]:
+    """Return a task for each size, or ``apart`` one for each size and algorithm. ``shape`` is of the drawn elements.
+
+    Algorithms of one task share the matrices and their exact product.
+    """
+    together = [(x,) for x in algorithms] if apart else [tuple(algorithms)]
+    return [
+        Task(some, unit, n, distribution.name, reference, *shape, seed, bounded) for n in sizes for some in together
+    ]
+
+
 def points_of(task: Task) -> list[Point]:
     """Return the errors that ``task`` describes."""
     found = measure(

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mmaproof.designs.errors import InputError
+from mmaproof.verification.gemm.error import Point
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from mmaproof.verification.gemm.error import Point
 
 COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#bbbbbb")
 """Of the algorithms, in order; people who see no red or green tell them apart too."""
@@ -17,9 +18,7 @@ COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#b
 
 def write_picture(path: Path, points: Sequence[Point], title: str) -> None:
     """Write the picture of ``draw_errors`` as a file. Raises InputError where it cannot be written."""
-    from matplotlib.figure import Figure
-
-    from mmaproof.designs.errors import InputError
+    from matplotlib.figure import Figure  # noqa: PLC0415  (an extra)
 
     figure = Figure(figsize=(7, 5), layout="constrained")
     axes = figure.add_subplot()
@@ -48,4 +47,4 @@ def draw_errors(axes: Axes, points: Sequence[Point]) -> None:
     axes.set_ylabel("largest error")
     axes.grid(linewidth=0.3)
     if axes.get_legend_handles_labels()[0]:
-        axes.legend(fontsize=8)
+        axes.legend(fontsize=8, loc="upper left", bbox_to_anchor=(1, 1))  # beside the points, not on them

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from math import prod
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from mmaproof.algorithms.arithmetic import Step
-    from mmaproof.algorithms.evaluate import Trace
-    from mmaproof.algorithms.numbers import Number
+from mmaproof.algorithms.arithmetic import Step
+from mmaproof.algorithms.evaluate import Trace
+from mmaproof.algorithms.numbers import Number
+from mmaproof.explain.values import exact, is_finite, pattern_number, pattern_value
 
 
 def explanation(done: Trace) -> Iterator[str]:
@@ -39,8 +38,6 @@ _SUMS = ("outside", "d", "c")
 
 def _operation(step: Step[int]) -> str:
     """Return an operation outside the unit as one line: what it is, its operands, its result, what rounding lost."""
-    from mmaproof.explain.values import exact
-
     shown = ", ".join(_short(column) for column in step.operands)
     lost = _lost(step)
     tail = "" if lost is None or not lost else f"  (rounded by {exact(lost)})"
@@ -58,8 +55,6 @@ def _lost(step: Step[int]) -> Fraction | None:
 
 def _call(step: Step[int]) -> Iterator[str]:
     """Yield the products of a call of the unit that are not zero, c, the exact sum, and what is returned."""
-    from mmaproof.explain.values import exact
-
     a, b, (c,), *scales = step.operands
     size = (step.unit.block if step.unit is not None else None) or len(a)
     total: Fraction | None = _value(c)
@@ -90,13 +85,9 @@ def _short(column: Sequence[Number[int]]) -> str:
 
 
 def _number(x: Number[int]) -> str:
-    from mmaproof.explain.values import pattern_value
-
     return f"{x.fmt.hex(x.word.data)} = {pattern_value(x.fmt, x.word.data)}"
 
 
 def _value(x: Number[int]) -> Fraction | None:
     """Return the number, None where it is not finite."""
-    from mmaproof.explain.values import is_finite, pattern_number
-
     return pattern_number(x.fmt, x.word.data) if is_finite(x.fmt, x.word.data) else None

@@ -1,0 +1,113 @@
+"""The identification of a target by name: what can be asked of it, in which space, and what it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+import numpy.typing as npt
+
+from mmaproof.designs.errors import InputError
+from mmaproof.designs.signature import Signature
+from mmaproof.generators.identify.evidence import Evidence
+from mmaproof.generators.identify.identify import Identifier
+from mmaproof.generators.identify.oracle import Oracle
+from mmaproof.generators.identify.outcome import Identification
+from mmaproof.generators.identify.space import Axes, Interface, default_axes, read_axes, restricted
+from mmaproof.hardware_replay.function import FunctionTarget
+from mmaproof.hardware_replay.rtl import RtlTarget
+from mmaproof.hardware_replay.rtl_simulator import SimulatorTarget
+from mmaproof.hardware_replay.target import Target
+from mmaproof.hardware_replay.targets import RecordingTarget, find_target
+from mmaproof.smt.solving.backends import DEFAULT_SOLVER
+from mmaproof.smt.solving.limits import Limits
+from mmaproof.smt.solving.solving import Solving
+
+SECONDS = 60.0
+
+
+def identify(
+    target: Target | Callable[..., npt.ArrayLike] | str,
+    interface: str | None = None,
+    k: int | None = None,
+    *,
+    space: Path | str | Mapping[str, Sequence[Any]] | None = None,
+    seconds: float = SECONDS,
+    proofs: bool = True,
+    validation: int | None = None,
+    solver: str | Solving = DEFAULT_SOLVER,
+    seed: int = 0,
+) -> Identification:
+    """Find out what a unit is: ask it batches of operands, and keep the designs that agree with every answer.
+
+    ``target`` is a target, the text that spells one (``process:./simulator``, ``recording:FILE``, ``rtl:UNIT.toml``),
+    or a function: it is called with arrays a and b of shape (rows, k) and c of shape (rows,), and two of scales of
+    shape (rows, blocks) where the interface has them, and returns d of shape (rows,). ``interface`` has the formats
+    as in names of instructions, D.A.B.C, and ``k`` is the length of its dot products; both may be left out if the
+    target says them. ``space`` restricts parameters: a TOML file, or names with lists of values. ``seconds`` are for
+    everything but the final validation, which takes ``validation`` operand sets, by default 100000 and of a slow unit
+    fewer. Without ``proofs`` what cannot be told apart stays undecided.
+
+    A recording answers nothing new: its rows narrow the space. Raises InputError for a text, an interface or a space
+    that is not known, TargetUnavailable for a target that is not here or answers nothing, and LimitError for a time
+    limit out of range.
+    """
+    runner = _target(target)
+    asked = _interface(runner, interface, k)
+    axes = _axes(space, asked)
+    identifier = Identifier(
+        Oracle(runner, asked),
+        axes,
+        solver=solver,
+        seconds=Limits.of(seconds).seconds,
+        seed=seed,
+        proofs=proofs,
+        validation=validation,
+    )
+    return identifier.identify(_recorded(runner, asked))
+
+
+def _target(target: Target | Callable[..., npt.ArrayLike] | str) -> Target:
+    if isinstance(target, str):
+        return find_target(target)
+    if hasattr(type(target), "design_of"):
+        return cast("Target", target)
+    if callable(target):
+        return FunctionTarget(target)
+    raise InputError(f"target {target!r}: a target, the text that spells one, or a function is needed")
+
+
+def _axes(space: Path | str | Mapping[str, Sequence[Any]] | None, interface: Interface) -> Axes:
+    if space is None:
+        return default_axes(interface)
+    if isinstance(space, Mapping):
+        return restricted(interface, space, "space")
+    return read_axes(Path(space), interface)
+
+
+def _interface(target: Target, text: str | None, k: int | None) -> Interface:
+    """Return the interface that is asked: the given one, or that of a recording or of the target's one design."""
+    if isinstance(target, RecordingTarget):
+        held = target.answers
+        block = None if held.batch.scale_a is None else held.batch.k // held.batch.scale_a.shape[1]
+        found = Interface(Signature(*held.formats, held.scale_format, block), held.batch.k)
+        if (text is not None and Interface.parse(text, found.k) != found) or k not in (None, found.k):
+            raise InputError(f"{target.name} holds {found} at k = {found.k}: leave --interface and --k out")
+        return found
+    known = target.designs[0] if isinstance(target, RtlTarget | SimulatorTarget) else None
+    if known is not None and text is None:
+        return Interface(known.signature, known.k if k is None else k)
+    if known is not None and k is None:
+        k = known.k
+    if text is None or k is None:
+        raise InputError("what can be asked of the unit? give its formats with --interface D.A.B.C, and --k N")
+    return Interface.parse(text, k)
+
+
+def _recorded(target: Target, interface: Interface) -> Evidence | None:
+    """Return the rows of a recording as evidence; None for a target that can be asked."""
+    if not isinstance(target, RecordingTarget):
+        return None
+    held = target.answers
+    return Evidence(interface, held.batch, held.d, ("recorded",) * len(held.batch))

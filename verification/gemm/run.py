@@ -1,0 +1,146 @@
+"""One element of a GEMM as an algorithm or a plan computes it: the result, its error, and every operation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from mmaproof.algorithms import evaluate
+from mmaproof.algorithms.algorithm import OPERANDS, Algorithm
+from mmaproof.algorithms.plans import evaluate as plans
+from mmaproof.algorithms.plans.linear import exact_result
+from mmaproof.algorithms.plans.named import find_gemm
+from mmaproof.designs.design import Design
+from mmaproof.designs.element import Operands
+from mmaproof.designs.errors import OperandError
+from mmaproof.designs.formats import FORMATS, Format
+from mmaproof.designs.plans import Plan
+from mmaproof.explain import Picture, explain, joined
+from mmaproof.explain.html import answer_html
+from mmaproof.explain.values import exact, is_finite, pattern_number, pattern_value
+from mmaproof.verification.gemm.compare import error_text, outcomes, ulp
+from mmaproof.verification.gemm.explanation import explanation
+
+
+@dataclass(frozen=True)
+class GemmRun:
+    """One element that an algorithm on a unit, or a plan, computed on integers.
+
+    ``exact`` is the exact result, None if an operand is not finite or numbers are integers. ``error`` is d - exact,
+    None if d is not finite either.
+    """
+
+    program: Algorithm | Plan
+    unit: Design
+    operands: Operands
+    traced: evaluate.Trace = field(compare=False)
+    exact: Fraction | None
+    error: Fraction | None
+
+    @property
+    def d(self) -> int:
+        """The pattern of the result."""
+        return self.traced.d
+
+    @property
+    def d_format(self) -> Format:
+        """The format of the result."""
+        return self.program.formats[3] if isinstance(self.program, Plan) else OPERANDS
+
+    @property
+    def ulps(self) -> Fraction | None:
+        """The error in units in the last place of the exact result, in the format of d; None if there is none."""
+        if self.error is None or self.exact is None:
+            return None
+        return self.error / ulp(self.exact, self.d_format)
+
+    @property
+    def operations(self) -> tuple[str, ...]:
+        """What happened, as lines: words of operands, calls of the unit, sums outside it, and what each lost."""
+        return tuple(explanation(self.traced))
+
+    @property
+    def error_text(self) -> str:
+        """The error for a person: exact, and in units in the last place of the exact result."""
+        of_format = f" of {self.d_format.name}" if self.error and isinstance(self.program, Plan) else ""
+        return error_text(self.error, self.ulps) + of_format
+
+    def __repr__(self) -> str:
+        fmt, name = self.d_format, self.program.name
+        who = name if isinstance(self.program, Plan) else f"{name} on {self.unit.name}"
+        tail = "" if self.exact is None else f", exact {exact(self.exact)}, error {self.error_text}"
+        return f"<{who}: d = {fmt.hex(self.d)} = {pattern_value(fmt, self.d)}{tail}>"
+
+    def pictures(self) -> list[tuple[str, Picture]]:
+        """Return the name and the picture of each call of the unit, in order."""
+        found = []
+        for step in self.traced.steps:
+            if step.unit is not None:
+                a, b, (c,), *scales = (tuple(x.word.data for x in column) for column in step.operands)
+                found.append((step.label, explain([step.unit], Operands(a, b, c, *scales))))
+        return found
+
+    def picture(self, call: int | None = None) -> Picture:
+        """Return the picture of all calls of the unit, or of one of them: 0 is the first call and -1 the last one.
+
+        Raises OperandError for a call that there is not.
+        """
+        found = self.pictures()
+        if call is None:
+            return joined(found)
+        if not -len(found) <= call < len(found):
+            raise OperandError(f"call {call}: the unit is called {len(found)} times, from 0 to {len(found) - 1}")
+        return found[call][1]
+
+    def _repr_html_(self) -> str:
+        return answer_html([repr(self)[1:-1]], self.pictures())
+
+
+def run_gemm(
+    program: Algorithm | Plan | str,
+    operands: Operands,
+    unit: Design | str | None = None,
+    *,
+    factors: Sequence[int] = (),
+) -> GemmRun:
+    """Compute one element, ``c + sum_k a[k]*b[k]``, as an algorithm or a plan does, and its error.
+
+    ``program`` is an algorithm, for which ``unit`` is needed, or a plan, or the name or text of one. ``operands`` are
+    patterns: of fp32 for an algorithm, of its own formats for a plan. ``factors`` are patterns of fp32, for a plan
+    whose factors are operands. Raises InputError and DesignError for names that are not known and for what does not fit
+    together, OperandError for operands that do not fit.
+    """
+    found, design = find_gemm(program, unit)
+    if isinstance(found, Plan):
+        return _run_plan(found, operands, factors)
+    if factors:
+        raise OperandError(f"factors are operands of plans, and {found.name} is an algorithm")
+    traced = evaluate.trace(found, design, operands)
+    if not all(is_finite(OPERANDS, x) for x in (*operands.a, *operands.b, operands.c)):
+        return GemmRun(found, design, operands, traced, None, None)
+    (outcome,) = outcomes([(found, design)], operands)
+    return GemmRun(found, design, operands, traced, outcome.exact, outcome.error)
+
+
+def _run_plan(plan: Plan, operands: Operands, factors: Sequence[int]) -> GemmRun:
+    if plan.scale_format is None and (operands.scale_a or operands.scale_b):
+        raise OperandError(f"{plan.name} has no scales: leave those of a and b out")
+    traced = plans.trace(plan, operands, factors)
+    fp32 = FORMATS["fp32"]
+    scale = plan.scale_format or fp32
+    columns = [
+        *zip(plan.formats[:3], (operands.a, operands.b, (operands.c,)), strict=True),
+        *((scale, x) for x in (operands.scale_a, operands.scale_b)),
+        (fp32, factors),
+    ]
+    d_format = plan.formats[3]
+    if d_format.is_integer or not all(is_finite(f, x) for f, column in columns for x in column):
+        return GemmRun(plan, plan.unit, operands, traced, None, None)
+    a, b, (c,), scale_a, scale_b, multiplied = [[pattern_number(f, x) for x in column] for f, column in columns]
+    if plan.scale_format is not None:
+        size = plan.unit.block or 1
+        a, b = ([x * of[i // size] for i, x in enumerate(xs)] for xs, of in ((a, scale_a), (b, scale_b)))
+    meant = exact_result(plan.schedule(len(operands)), a, b, c, multiplied)
+    error = pattern_number(d_format, traced.d) - meant if is_finite(d_format, traced.d) else None
+    return GemmRun(plan, plan.unit, operands, traced, meant, error)
