@@ -6,7 +6,7 @@ A mutant that no test kills is an equivalent program: its entry says why.
 from collections import Counter
 
 import pytest
-from support.mutation import FAILED, ROOT, Copy, all_mutants, is_there
+from support.mutation import FAILED, ROOT, Copy, all_mutants, is_there, table
 
 MUTANTS = all_mutants()
 KILLED = [x for x in MUTANTS if x.killed_by]
@@ -33,6 +33,10 @@ def test_each_mutant_is_killed_or_equivalent():
 def test_all_folders_have_mutants():
     assert len(MUTANTS) >= 150
     assert {next((y for y in COVERED if x.file.startswith(f"{y}/")), x.file) for x in MUTANTS} == set(COVERED)
+
+
+def test_the_documentation_counts_them():
+    assert table(MUTANTS, COVERED) in (ROOT / "docs/certificates.md").read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,7 @@
 """The bounds that widths follow from hold of every cut and every sum: none is a unit short, and none is lax."""
 
 import itertools
+from dataclasses import replace
 
 import pytest
 
@@ -103,3 +104,12 @@ def test_a_term_is_valid_only_as_later_stages_rely_on_it():
     for significand in (0, 1):
         x = Term(0, absent.negative, absent.exponent, CHECKED.unsigned(significand, 2), CHECKED.truth(False), 3)
         assert x.valid().data == (not significand)
+
+
+@pytest.mark.parametrize("present", [(True, True), (True, False), (False, True), (False, False)])
+def test_a_sum_is_present_where_one_of_its_terms_is(present):
+    path = SumPath(Partial.WHOLE, (Addend.X, Addend.Y), (Cut(0), Cut(0)))
+    terms = [replace(term(2 * is_present, False), present=CHECKED.truth(is_present)) for is_present in present]
+    found = fused_sum(CHECKED, path, terms)
+    assert (found.present.data, found.as_term().present.data) == (any(present), any(present))
+    assert found.total.data == 2 * sum(present)

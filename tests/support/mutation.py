@@ -7,6 +7,8 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -50,6 +52,19 @@ def read_mutants(path: Path) -> list[Mutant]:
 def all_mutants() -> list[Mutant]:
     """Return the mutants of all lists."""
     return [x for path in sorted(LISTS.glob("*.toml")) for x in read_mutants(path)]
+
+
+def table(mutants: Sequence[Mutant], folders: Sequence[str]) -> str:
+    """Return the table of docs/certificates.md: how many mutants, and which files of tests kill the most."""
+    lines = ["| mutants of | killed | equivalent | most of them by |", "|---|---|---|---|"]
+    for folder in folders:
+        some = [x for x in mutants if x.file.startswith(f"{folder}/")]
+        killed = Counter(x.killed_by[0].partition("::")[0] for x in some if x.killed_by)
+        most = ", ".join(f"`{name}` ({count})" for name, count in killed.most_common(2))
+        lines.append(f"| `{folder}/` | {killed.total()} | {len(some) - killed.total()} | {most} |")
+    killed_in_all = sum(bool(x.killed_by) for x in mutants)
+    lines.append(f"| all | {killed_in_all} | {len(mutants) - killed_in_all} | |")
+    return "\n".join(lines)
 
 
 def is_there(test: str) -> bool:

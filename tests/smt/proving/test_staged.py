@@ -156,6 +156,22 @@ def test_no_operand_exceeds_the_largest():
     assert not prove(lambda al, a, b: al.negation(below_the_largest(al, a, b)), EVERYWHERE).proved
 
 
+@pytest.mark.parametrize("which", [0, 1])
+def test_not_every_operand_is_the_largest(which):
+    def all_are(algebra, a, b):
+        words = [algebra.signal(n, algebra.add(x, y)) for n, x, y in (("s", a, b), ("t", a, a))]
+        top = algebra.signal("largest", algebra.maximum(words))
+        return algebra.negation(algebra.less(words[which], top))
+
+    assert not prove(all_are, [(a, a) for a in range(64)]).proved
+
+
+def test_where_no_sample_meets_the_precondition_nothing_is_proved():
+    proof = prove(below_the_largest, [])
+    assert (proof.proved, proof.lemmas) == (False, ())
+    assert "no sample meets the precondition" in proof.reason
+
+
 def chained(algebra, a, b):
     """Four products added by twos against the same added at once: that sum is the first of the two and the other."""
     pairs = [(a, a), (b, b), (a, b), (b, algebra.unsigned(3, 2))]
