@@ -67,8 +67,12 @@ STATUSES = {
         {"definitions.smt2": f"{PROVED['definitions.smt2']}(define-fun cut2 () Bool #b1)\n"},
         2,
     ),
-    "a definition of an operand by another": (
-        {"definitions.smt2": "(declare-const q Bool)\n(define-fun p () Bool (not q))\n", "claim.smt2": FALSE},
+    "a definition of an operand as a constant": (
+        {
+            "definitions.smt2": "(declare-const q Bool)\n(define-fun p () Bool false)\n",
+            "claim.smt2": FALSE,
+            "composition.json": steps(("0001", {"p": "q", "q": "q"})),
+        },
         1,
     ),
 }
@@ -99,6 +103,14 @@ def test_a_file_that_no_step_uses_is_no_part_of_the_proof(tmp_path):
     status, said = outcome(tmp_path / "bundle", [("lemmas/0002.smt2", LEMMA)])
     assert status == 1
     assert "no part of the proof" in said
+
+
+def test_a_file_that_the_manifest_does_not_list_is_found(tmp_path):
+    folder = of_files(tmp_path / "bundle", PROVED)
+    (folder / "lemmas/0002.smt2").write_text(LEMMA)
+    status, said = checked(folder)
+    assert status == 1
+    assert "not in both" in said
 
 
 def test_a_file_has_the_hash_of_the_manifest(tmp_path):
@@ -140,6 +152,36 @@ def test_a_lemma_is_used_where_all_but_its_last_assertion_hold(tmp_path, claim, 
         "claim.smt2": f"{SCRIPT}(assert {claim})\n",
         "composition.json": json.dumps(
             {"met": {"p": 1, "q": 1}, "steps": [{"lemma": "0001", "with": {"p": "p", "q": "q"}}]}
+        ),
+    }
+    status, said = outcome(tmp_path / "bundle", changes.items())
+    assert status == expected, said
+
+
+@pytest.mark.parametrize(("first", "last", "expected"), [("p", "q", 0), ("q", "p", 1)])
+def test_an_implication_is_read_forwards(tmp_path, first, last, expected):
+    lemma = f"{SCRIPT}(assert {first})\n(assert (=> p q))\n(assert (not {last}))\n"
+    claim = f"{SCRIPT}(assert (and {first} (=> p q) (not {last})))\n"
+    composition = steps(("0001", {"p": "p", "q": "q"}))
+    changes = WITHOUT_PROOF | {"lemmas/0001.smt2": lemma, "claim.smt2": claim, "composition.json": composition}
+    status, said = outcome(tmp_path / "bundle", changes.items())
+    assert status == expected, said
+
+
+@pytest.mark.parametrize(("width", "expected"), [(1, 0), (2, 1)])
+def test_a_lemma_is_about_words_of_its_widths(tmp_path, width, expected):
+    """No three words of one bit are in order. Words of two bits are."""
+    words, in_order = "xyz", ("(bvult x y)", "(bvult y z)")
+
+    def declared(bits):
+        return "".join(f"(declare-const {x} (_ BitVec {bits}))\n" for x in words)
+
+    changes = WITHOUT_PROOF | {
+        "lemmas/0001.smt2": declared(1) + "".join(f"(assert {x})\n" for x in in_order),
+        "claim.smt2": f"{declared(width)}(assert (and {' '.join(in_order)}))\n",
+        "definitions.smt2": declared(width),
+        "composition.json": json.dumps(
+            {"met": {"x": 0, "y": 1, "z": 1}, "steps": [{"lemma": "0001", "with": {x: x for x in words}}]}
         ),
     }
     status, said = outcome(tmp_path / "bundle", changes.items())

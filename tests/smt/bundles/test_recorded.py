@@ -7,11 +7,32 @@ from pysmt.environment import Environment
 from support.in_this_process import InAnyEnvironment, unanswered
 
 from mmaproof.smt.bundles.recorded import JournalledLemmas, Proved
+from mmaproof.smt.bundles.refutations import TRIED, Refutations, conjunction
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.refuting import NotRefutedError
 from mmaproof.smt.solving.verdict import Status
 
 LIMITS = Limits(100, 4 << 30)
+
+
+class Never:
+    """A SAT solver that refutes nothing in its time."""
+
+    def refute(self, clauses, limits):
+        raise NotRefutedError("made up")
+
+
+def test_trying_all_values_refutes_what_nothing_satisfies_alone():
+    _, m, x, y = journal()
+    refutations = Refutations(Never(), LIMITS)
+    never = m.Not(m.Equals(m.BVSub(x, x), m.BV(0, 4)))
+    sometimes = m.Not(m.Equals(m.BVSub(x, y), m.BV(0, 4)))
+    assert refutations.of(conjunction([never]))[1] is TRIED
+    for asserted in ([sometimes], [m.BVULE(x, y), m.BVULE(y, x)]):
+        with pytest.raises(NotRefutedError):
+            refutations.of(conjunction(asserted))
+    asked = m.Not(m.Equals(m.BVSub(y, y), m.BV(0, 4)))
+    assert refutations.of(conjunction([asked]))[1] is TRIED
 
 
 class Refuted:
