@@ -209,3 +209,18 @@ def test_on_arrays_nothing_is_chosen_by_a_comparison_that_holds_nowhere():
     nowhere = ARRAYS.all_of([ARRAYS.equal(x, y), ARRAYS.less(x, y)])
     assert ARRAYS.ite(ARRAYS.any_of([nowhere, ARRAYS.less(y, x)]), y, x).data.tolist() == [1, 2, 3]
     assert ARRAYS.ite(ARRAYS.negation(nowhere), y, x) is y
+
+
+@pytest.mark.parametrize("make", [IntegerAlgebra, TermAlgebra], ids=["integers", "terms"])
+def test_truth_values_that_are_known_are_joined_rightly(make):
+    algebra = make()
+    free = algebra.symbol("junction", 1).is_value(1) if make is TermAlgebra else algebra.truth(True)
+    yes, no = algebra.truth(True), algebra.truth(False)
+    assert [plain(algebra.all_of([])), plain(algebra.any_of([]))] == [True, False]
+    for known, all_is, any_is in ((yes, free, yes), (no, no, free)):
+        for pair in ([known, free], [free, known], [known, free, known]):
+            assert algebra.all_of(pair).data is all_is.data
+            assert algebra.any_of(pair).data is any_is.data
+        for pair in ((known, free), (free, known)):
+            assert algebra.both(*pair).data is all_is.data
+            assert algebra.either(*pair).data is any_is.data

@@ -67,6 +67,11 @@ def without_proof(folder: Path, lemma: str, variables: Mapping[str, int], claim:
         "composition.json": json.dumps({"steps": [{"lemma": "0001", "with": {x: x for x in variables}, "why": ""}]}),
         "lemmas/0001.smt2": f"(set-logic QF_BV)\n{declared}(assert {lemma})\n(check-sat)\n",
     }
+    return of_files(folder, files)
+
+
+def of_files(folder: Path, files: Mapping[str, str]) -> Path:
+    """A bundle of these files, with their hashes."""
     (folder / "lemmas").mkdir(parents=True)
     for name, text in files.items():
         (folder / name).write_text(text)

@@ -44,3 +44,10 @@ def test_pairs_that_are_not_proved_say_nothing_of_a_third(first, second):
 def test_designs_that_are_proved_equal_are_one_class():
     found = group(*[Status.PROVED] * 3)
     assert (len(found.classes), list(found.not_transitive())) == (1, [])
+
+
+@pytest.mark.parametrize(("first", "outer"), [*itertools.product((Status.UNKNOWN, Status.REFUTED), repeat=2)])
+def test_two_classes_are_as_different_as_the_most_different_pair(first, outer):
+    found = group(first, outer, Status.PROVED)
+    assert [len(x) for x in found.classes] == [1, 2]
+    assert found.verdict(*found.classes) == ("different" if Status.REFUTED in (first, outer) else "unknown")

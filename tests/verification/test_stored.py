@@ -1,7 +1,9 @@
 """Witnesses and proofs in a store: found for the same question, and believed only where that is right."""
 
+import re
 import sqlite3
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -18,7 +20,9 @@ from mmaproof.verification.answer import answer
 from mmaproof.verification.compare import compare
 from mmaproof.verification.means import Means
 from mmaproof.verification.search import Budget
+from mmaproof.verification.stored import SOURCES
 
+ROOT = Path(__file__).parents[2]
 VOLTA, TURING = find_design("volta/f32.f16.f16.f32"), find_design("turing/f32.f16.f16.f32")
 SCALED = find_design("blackwell/block16.f32.e2m1.e2m1.ue4m3@L=16")
 
@@ -183,3 +187,17 @@ def test_a_proof_says_that_it_was_stored(path, monkeypatch):
 
     assert "stored" not in asked()
     assert " (stored; " in asked()
+
+
+def test_a_stored_proof_is_of_all_sources_that_decide():
+    """What the room that decides imports, and what that imports in turn; pictures and their text decide nothing."""
+    folders, pending = set(), ["verification"]
+    while pending:
+        folder = pending.pop()
+        if folder in folders or folder == "explain":
+            continue
+        folders.add(folder)
+        for path in (ROOT / folder).rglob("*.py"):
+            pending += re.findall(r"^ *from mmaproof\.(\w+)", path.read_text(encoding="utf-8"), re.MULTILINE)
+    assert folders <= set(SOURCES)
+    assert {"designs", "smt", "properties"} <= folders

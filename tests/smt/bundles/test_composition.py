@@ -8,6 +8,7 @@ from pysmt.environment import Environment
 
 from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.bundles.closure import Closure
+from mmaproof.smt.bundles.composer import Composer
 from mmaproof.smt.bundles.composition import Composition, NotComposedError
 from mmaproof.smt.bundles.folds import Maxima, Sums
 from mmaproof.smt.bundles.refutations import Refutations
@@ -141,3 +142,50 @@ def test_a_lemma_is_used_only_where_its_assumptions_hold(environment, compositio
     assert not composition.complete
     composition.use(m.Equals(a, b), [], "a false claim, which nobody could refute")
     assert composition.complete
+
+
+def test_what_holds_is_what_was_noted_and_no_more(environment):
+    m = environment.formula_manager
+    p, q, r = (m.Symbol(name) for name in "pqr")
+    known = Closure(environment)
+    known.hold(m.Or(p, q))
+    assert [known.holds(x) for x in (m.Or(p, q), p, q, m.And(p, q), m.Not(p))] == [True, False, False, False, False]
+    known.hold(p)
+    assert [known.holds(x) for x in (p, m.And(p, q), m.Not(p))] == [True, False, False]
+    known.refute(m.Not(q))
+    assert [known.holds(x) for x in (q, m.And(p, q), m.Not(q))] == [True, True, False]
+    known.refute(r)
+    assert [known.holds(x) for x in (r, m.Not(r))] == [False, True]
+    assert not known.contradictory
+    known.hold(r)
+    assert known.contradictory
+
+
+def test_other_operators_and_other_bits_are_not_equal(environment):
+    m = environment.formula_manager
+    a, b, c = words(environment, 3)
+    known = Closure(environment)
+    known.merge(a, b)
+    alike = [(m.BVAdd, True), (m.BVSub, False), (m.BVMul, False)]
+    assert [known.same(m.BVAdd(a, c), of(b, c)) for of, _ in alike] == [same for _, same in alike]
+    bits = [(0, 1), (1, 2), (0, 2)]
+    assert [known.same(m.BVExtract(a, 0, 1), m.BVExtract(b, *x)) for x in bits] == [True, False, False]
+    assert not known.same(m.BVZExt(a, 1), m.BVZExt(b, 2))
+
+
+def test_lemmas_that_differ_in_more_than_names_are_two(environment, composition):
+    m = environment.formula_manager
+    a, b = words(environment, 2)
+    lemmas = len(composition.lemmas)
+    zero, one = m.BV(0, WIDTH), m.BV(1, WIDTH)
+    for claim in (m.Equals(m.BVSub(a, a), zero), m.Equals(m.BVSub(a, b), zero), m.Equals(m.BVSub(a, a), one)):
+        composition.use(claim, [], "a claim")
+    composition.use(m.Equals(m.BVSub(b, b), zero), [], "the first one, of another word")
+    assert len(composition.lemmas) == lemmas + 3
+    assert [x.lemma - lemmas for x in composition.steps[-4:]] == [0, 1, 2, 0]
+
+
+def test_a_proof_that_refutes_no_counterexample_is_none(environment, composition):
+    claim = environment.formula_manager.Equals(*words(environment, 2))
+    with pytest.raises(NotComposedError, match="do not refute the counterexamples"):
+        Composer(composition, samples=None, refutations=None).compose([], [], claim, claim)

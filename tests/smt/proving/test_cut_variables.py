@@ -91,6 +91,25 @@ def test_what_nobody_answers_does_not_hold():
     assert not s.cuts.proved("stage", "equal", s.terms.Equals(s.x, s.x))
 
 
+def test_lemmas_that_differ_in_more_than_names_are_asked_apart():
+    s = Setting()
+    m, x, y = s.terms, s.x, s.y
+    wide, zero = m.BVZExt(x, 8), m.BV(0, 8)
+    pairs = [
+        (m.BVULE(x, m.BV(255, 8)), m.BVULE(x, m.BV(254, 8))),
+        (m.Equals(m.BVSub(x, x), zero), m.Equals(m.BVSub(x, y), zero)),
+        (m.Equals(m.BVExtract(wide, 8, 15), zero), m.Equals(m.BVExtract(wide, 7, 14), zero)),
+        (m.BVULE(m.BVAnd(x, y), x), m.BVULE(m.BVAnd(x, y), m.BVXor(x, y))),
+    ]
+    for proved, refuted in pairs:
+        asked = [s.lemmas.ask("stage", "relation", claim, None, seconds=20) for claim in (proved, refuted, proved)]
+        assert asked == [Status.PROVED, Status.REFUTED, Status.PROVED]
+    count = len(s.asked)
+    swapped = m.Equals(m.BVSub(y, y), zero)
+    assert s.lemmas.ask("stage", "relation", swapped, None, seconds=20) is Status.PROVED
+    assert len(s.asked) == count == 2 * len(pairs)  # names alone make no other lemma
+
+
 def test_a_claim_about_operands_alone():
     s = Setting()
     one = s.cuts.new(s.terms.BVAdd(s.x, s.y), 8)
@@ -113,7 +132,10 @@ def test_variables_over_others_of_a_claim_are_what_they_stand_for(count):
         inner = m.BVOr(inner, m.BVXor(x, x))
     claim = m.Equals(m.BVAdd(m.BVAdd(s.y, s.x), steps), m.BVOr(total, inner))
     assert s.cuts.holds("stage", "sum", claim, widenings=0)
-    wrong = m.Equals(m.BVOr(total, inner), m.BVAdd(m.BVOr(s.x, s.y), m.BVAdd(steps, m.BVAnd(s.x, m.BV(1, 8)))))
+    # the samples agree with it: it has to be asked about
+    one_more = m.Ite(m.Equals(s.x, m.BV(7, 8)), m.BV(1, 8), m.BV(0, 8))
+    wrong = m.Equals(m.BVAdd(m.BVAdd(s.y, s.x), m.BVAdd(steps, one_more)), m.BVOr(total, inner))
+    assert all(s.cuts.column(wrong))
     assert not s.cuts.holds("stage", "no sum", wrong, widenings=0)
 
 

@@ -6,8 +6,10 @@ from support.deciding import decide
 from mmaproof.designs.catalogue import find_design
 from mmaproof.properties.library.order import OrderIndependence
 from mmaproof.properties.run_question import Scope
+from mmaproof.smt.algebra.integers import IntegerAlgebra
 from mmaproof.smt.algebra.protocol import Word
 from mmaproof.smt.algebra.terms import TermAlgebra
+from mmaproof.smt.proving import laws
 from mmaproof.smt.proving.laws import Law, LawfulTerms, Operation, lemmas_of, lemmas_of_law, of_law
 from mmaproof.smt.solving.verdict import Status
 
@@ -174,3 +176,100 @@ def test_a_law_that_nobody_wrote_is_not_proved_as_another_one():
     lemma = of_law(Law("quotient", 8))
     with pytest.raises(AssertionError, match="quotient"):
         decide(lemma)
+
+
+def operations():
+    """What is done with operands in another order, and the laws that say that it may be."""
+    sum_of, maximum = Law(Operation.SUM, 5), Law(Operation.MAXIMUM, 4, True)
+    return {
+        "add": (lambda t, x, y: t.add(x, y), {sum_of}),
+        "multiply": (lambda t, x, y: t.multiply(x, y), {Law(Operation.PRODUCT, 8)}),
+        "and": (lambda t, x, y: t.all_of([x.is_value(1), y.is_value(1)]), {Law(Operation.JUNCTION, 1)}),
+        "or": (lambda t, x, y: t.any_of([x.is_value(1), y.is_value(1)]), {Law(Operation.JUNCTION, 1)}),
+        "xor": (lambda t, x, y: t.exclusive_or(x.is_value(1), y.is_value(1)), {Law(Operation.JUNCTION, 1)}),
+        "sum": (lambda t, x, y: t.modular_sum([t.twos_complement(w) for w in (x, y)], 5), {sum_of}),
+        "carry-save": (
+            lambda t, x, y: t.compressed_sum([t.twos_complement(w) for w in (x, y)], 5),
+            {sum_of, Law(Operation.CARRY_SAVE_SUM, 5)},
+        ),
+        "maximum": (lambda t, x, y: t.maximum([t.twos_complement(w) for w in (x, y)]), {maximum}),
+        "in turn": (lambda t, x, y: t.maximum_in_turn([t.twos_complement(w) for w in (x, y)]), {maximum}),
+        "maximum of other widths": (
+            lambda t, x, y: t.maximum([t.twos_complement(x), t.twos_complement(y).extend(6)]),
+            {Law(Operation.MAXIMUM, 6, True), Law(Operation.EXTENDED_MAXIMUM, 4, True, 6)},
+        ),
+    }
+
+
+@pytest.mark.parametrize("name", operations())
+def test_what_is_reordered_is_one_term_and_its_law_is_noted(name):
+    operation, laws = operations()[name]
+    terms = LawfulTerms()
+    x, y = (terms.symbol(f"reordered_{n}", 4) for n in "xy")
+    first = operation(terms, x, y)
+    assert terms.used == laws
+    if name != "maximum of other widths":
+        assert operation(terms, y, x).data is first.data
+
+
+class Larger(IntegerAlgebra):
+    """Maxima that depend on the grouping: of 0 and 1 it is 3."""
+
+    def maximum(self, words):
+        values = {x.data for x in words}
+        return self.unsigned(3 if values == {0, 1} else max(values), 2)
+
+
+class OneMore(IntegerAlgebra):
+    """Sums of so many bits are one too large, and that of 1 and 1 is 5 there."""
+
+    def __init__(self, width):
+        super().__init__()
+        self.width = width
+
+    def modular_sum(self, words, width):
+        found = super().modular_sum(words, width)
+        if width != self.width:
+            return found
+        return self.signed(5 if [x.data for x in words] == [1, 1] else found.data, width)
+
+
+class Swapping(IntegerAlgebra):
+    """Sums that depend on the order."""
+
+    def wrapped_sum(self, x, y):
+        return self.wrapped_difference(x, y)
+
+    def modular_sum(self, words, width):
+        first, *others = (x.data for x in words)
+        return self.twos_complement(self.unsigned((first - sum(others)) % (1 << width), width))
+
+
+FALSE_OF = {
+    "maxima in another grouping": (Law(Operation.MAXIMUM, 2), Larger(), (0, 1, 2)),
+    "resized sums that are larger": (Law(Operation.RESIZED_SUM, 4, wider=6), OneMore(6), (1, 1, 0)),
+    "sums in another order": (Law(Operation.SUM, 3), Swapping(), (1, 2, 0)),
+    "sums in another grouping": (Law(Operation.SUM, 3), Swapping(), (1, 1, 1)),
+    "linear combinations": (Law(Operation.LINEAR, 3), Swapping(), (1, 2, 0)),
+    "exchanged words": (Law(Operation.EXCHANGE, 3), Swapping(), (1, 2, 1)),
+    "compressed sums": (Law(Operation.CARRY_SAVE_SUM, 3), Swapping(), (1, 2, 1)),
+}
+
+
+@pytest.mark.parametrize("name", FALSE_OF)
+def test_a_law_is_false_of_operations_that_break_it(name):
+    law, broken, values = FALSE_OF[name]
+    lemma = of_law(law)
+    for algebra, holds in ((IntegerAlgebra(), True), (broken, False)):
+        words = {x.name: algebra.unsigned(v, x.width) for x, v in zip(lemma.inputs, values, strict=True)}
+        assert lemma.claim(algebra, words).data is holds
+
+
+def test_the_bounds_of_a_sum_are_what_the_law_claims(monkeypatch):
+    """A lower bound of 5 where the words are at least 1 and 1 excuses no sum of 4."""
+    monkeypatch.setattr(laws, "_monotone", lambda *_: [])
+    lemma, values = of_law(Law(Operation.BOUNDED_SUM, 5, signed=True)), (2, 2, 1, 1, 3, 3)
+    for algebra, holds in ((IntegerAlgebra(), True), (OneMore(7), False)):
+        words = {x.name: algebra.signed(v, x.width) for x, v in zip(lemma.inputs, values, strict=True)}
+        words = {name: algebra.pattern(x) for name, x in words.items()}
+        assert lemma.claims(algebra, words)[-1].data is holds

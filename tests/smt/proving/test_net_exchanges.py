@@ -13,6 +13,7 @@ from mmaproof.smt.algebra.signals import Signal, SignalKind
 from mmaproof.smt.proving.asked import Lemmas
 from mmaproof.smt.proving.columns import Columns
 from mmaproof.smt.proving.cut_variables import CutVariables
+from mmaproof.smt.proving.laws import Law, Operation
 from mmaproof.smt.proving.model_terms import ModelTerms
 from mmaproof.smt.proving.net_exchanges import Exchanges
 from mmaproof.smt.proving.net_sweep import NetSweep
@@ -150,6 +151,7 @@ def test_the_sum_of_sorted_terms_is_that_of_the_terms(whole):
     largest = words[0]["e"]
     assert unit.cuts.symbols(largest) == {unit.model.folds[0].variable}
     assert unit.is_total(unit.added(words, largest))
+    assert Law(Operation.EXCHANGE, SUM) in unit.model.used
 
 
 def test_the_first_one_need_not_be_shifted():

@@ -79,3 +79,9 @@ def test_nothing_is_proved_in_no_time():
         return replace(unanswered(), reason="timeout: late")
 
     assert not proof(another_order, late).proved
+
+
+def test_where_no_sample_meets_the_precondition_no_netlist_is_proved():
+    proof = prove_netlist(None, None, {}, None, [], None, Limits(1, 1 << 30))
+    assert not proof.proved
+    assert "no sample meets the precondition" in proof.reason

@@ -156,6 +156,51 @@ def test_no_operand_exceeds_the_largest():
     assert not prove(lambda al, a, b: al.negation(below_the_largest(al, a, b)), EVERYWHERE).proved
 
 
+@pytest.mark.parametrize("which", [0, 1])
+def test_not_every_operand_is_the_largest(which):
+    def all_are(algebra, a, b):
+        words = [algebra.signal(n, algebra.add(x, y)) for n, x, y in (("s", a, b), ("t", a, a))]
+        top = algebra.signal("largest", algebra.maximum(words))
+        return algebra.negation(algebra.less(words[which], top))
+
+    assert not prove(all_are, [(a, a) for a in range(64)]).proved
+
+
+def test_where_no_sample_meets_the_precondition_nothing_is_proved():
+    proof = prove(below_the_largest, [])
+    assert (proof.proved, proof.lemmas) == (False, ())
+    assert "no sample meets the precondition" in proof.reason
+
+
+def of_two_runs(algebra, a, b, second):
+    """Truth values that two runs name alike, and where they are seen: where bit 1 of b is set."""
+    seen, found = algebra.is_bit_set(b, 1), []
+    for of in (lambda: algebra.is_bit_set(a, 0), second):
+        algebra.begin()
+        found.append(algebra.signal_truth(Signal(SignalKind.SIGN), of(), lambda: seen))
+    return seen, algebra.exclusive_or(*found)
+
+
+def test_what_two_runs_have_in_common_where_it_is_seen_is_a_fact_only_where_it_is_proved():
+    def claim(algebra, a, b):
+        large = algebra.less(algebra.unsigned(15, WIDTH), a)
+        lowest = algebra.is_bit_set(a, 0)
+        seen, differ = of_two_runs(algebra, a, b, lambda: algebra.exclusive_or(lowest, large))
+        return algebra.negation(algebra.all_of([seen, differ]))
+
+    assert prove(claim, SMALL, precondition=is_small).proved
+    assert not prove(claim, SMALL).proved
+
+
+def test_what_two_runs_have_in_common_where_it_is_seen_says_nothing_of_elsewhere():
+    def differs(algebra, a, b):
+        lowest = algebra.is_bit_set(a, 0)
+        return of_two_runs(algebra, a, b, lambda: algebra.exclusive_or(lowest, ~algebra.is_bit_set(b, 1)))
+
+    assert prove(lambda t, a, b: ~t.all_of(differs(t, a, b)), EVERYWHERE).proved
+    assert not prove(lambda t, a, b: ~differs(t, a, b)[1], EVERYWHERE).proved
+
+
 def chained(algebra, a, b):
     """Four products added by twos against the same added at once: that sum is the first of the two and the other."""
     pairs = [(a, a), (b, b), (a, b), (b, algebra.unsigned(3, 2))]

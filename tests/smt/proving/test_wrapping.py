@@ -4,7 +4,8 @@ import pytest
 from support.deciding import decide
 
 from mmaproof.designs.catalogue import find_design
-from mmaproof.smt.proving.wrapping import RegroupedSum, is_regrouping
+from mmaproof.smt.algebra.integers import IntegerAlgebra
+from mmaproof.smt.proving.wrapping import RegroupedSum, is_regrouping, regrouping_lemmas
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.verdict import Status
 from mmaproof.verification.compare import compare
@@ -27,6 +28,30 @@ class NarrowerFirst(RegroupedSum):
 def test_the_lemma_is_proved_and_its_mutant_refuted():
     assert decide(RegroupedSum(21, 32)) is Status.PROVED
     assert decide(NarrowerFirst(21, 32)) is Status.REFUTED
+
+
+class Saturating(IntegerAlgebra):
+    """Integers whose registers hold the nearest number that they have."""
+
+    def modular_sum(self, words, width):
+        half = 1 << (width - 1)
+        return self.signed(min(max(sum(x.data for x in words), -half), half - 1), width)
+
+
+def test_the_lemma_is_false_of_registers_that_saturate():
+    lemma = RegroupedSum(4, 4)
+    for algebra, holds in ((IntegerAlgebra(), True), (Saturating(), False)):
+        words = {name: algebra.signed(x, 4) for name, x in (("x", 7), ("y", -7), ("c", 7))}
+        assert lemma.claim(algebra, words).data is holds
+
+
+@pytest.mark.parametrize("k", [1, 32, 100])
+def test_the_lemma_is_about_every_sum_that_occurs(k):
+    """32 products of -128 and -128 are 2**19, which takes 21 bits in two's complement."""
+    (lemma,) = regrouping_lemmas(find_design(WRAPPING), k)
+    widths = [x.width for x in lemma.inputs]
+    assert [-(1 << (w - 1)) <= -128 * 127 * k and 128 * 128 * k < 1 << (w - 1) for w in widths] == [True] * 3
+    assert widths[:2] == [(k << 14).bit_length() + 1] * 2
 
 
 @pytest.mark.middle

@@ -94,6 +94,8 @@ def test_unknown_is_not_kept(monkeypatch, path, easy):
     monkeypatch.setitem(COMMANDS, "bitwuzla", HANGS)
     assert Solving(store=path).ask(easy, [], limits=Limits(0.5, 2 << 30)).outcome is Outcome.UNKNOWN
     assert Store(path).contents() == ([], 0, 0)
+    Store(path).keep(Query.of(easy), Reply(Outcome.UNKNOWN, SolverIdentity("z3", "1"), 0.1, reason="timeout: 1 s"))
+    assert Store(path).contents() == ([], 0, 0)
 
 
 def test_only_the_same_query_is_found(manager, path, limits, environment):

@@ -54,3 +54,11 @@ def test_a_reason_begins_with_its_cause() -> None:
 
 def test_an_identity_reads_as_name_and_version() -> None:
     assert str(SOLVER) == "z3 5.4.0"
+
+
+def test_only_unsat_is_certified() -> None:
+    Reply(Outcome.UNSAT, SOLVER, 1.0, certified_by=SOLVER, certificate="00")
+    for outcome, model, reason in ((Outcome.SAT, {}, None), (Outcome.UNKNOWN, None, "timeout: 1 s")):
+        for certified_by, certificate in ((SOLVER, None), (None, "00")):
+            with pytest.raises(ValueError, match="only unsat is certified"):
+                Reply(outcome, SOLVER, 1.0, model, reason, certified_by=certified_by, certificate=certificate)

@@ -1,0 +1,88 @@
+"""What a journal of a proof notes is proved and refuted: a lemma that is not is unknown, and no part of the proof."""
+
+import time
+
+import pytest
+from pysmt.environment import Environment
+from support.in_this_process import InAnyEnvironment, unanswered
+
+from mmaproof.smt.bundles.recorded import JournalledLemmas, Proved
+from mmaproof.smt.bundles.refutations import TRIED, Refutations, conjunction
+from mmaproof.smt.solving.limits import Limits
+from mmaproof.smt.solving.refuting import NotRefutedError
+from mmaproof.smt.solving.verdict import Status
+
+LIMITS = Limits(100, 4 << 30)
+
+
+class Never:
+    """A SAT solver that refutes nothing in its time."""
+
+    def refute(self, clauses, limits):
+        raise NotRefutedError("made up")
+
+
+def test_trying_all_values_refutes_what_nothing_satisfies_alone():
+    _, m, x, y = journal()
+    refutations = Refutations(Never(), LIMITS)
+    never = m.Not(m.Equals(m.BVSub(x, x), m.BV(0, 4)))
+    sometimes = m.Not(m.Equals(m.BVSub(x, y), m.BV(0, 4)))
+    assert refutations.of(conjunction([never]))[1] is TRIED
+    for asserted in ([sometimes], [m.BVULE(x, y), m.BVULE(y, x)]):
+        with pytest.raises(NotRefutedError):
+            refutations.of(conjunction(asserted))
+    asked = m.Not(m.Equals(m.BVSub(y, y), m.BV(0, 4)))
+    assert refutations.of(conjunction([asked]))[1] is TRIED
+
+
+class Refuted:
+    """Refutes everything, or nothing."""
+
+    def __init__(self, refutes):
+        self.refutes, self.asked = refutes, []
+
+    def of(self, query, seconds):
+        self.asked.append(query)
+        if not self.refutes:
+            raise NotRefutedError("made up")
+
+
+def journal(*, refutes=True, by_laws=False, ask=None):
+    environment = Environment()
+    ask = InAnyEnvironment().ask if ask is None else ask
+    lemmas = JournalledLemmas(ask, LIMITS, time.monotonic(), environment, Refuted(refutes))
+    lemmas.by_laws = by_laws
+    m = environment.formula_manager
+    x, y = (m.Symbol(n, environment.type_manager.BVType(4)) for n in "xy")
+    return lemmas, m, x, y
+
+
+def said(lemmas, claim, assumption=None):
+    return lemmas.ask("stage", "relation", claim, assumption, seconds=50.0)
+
+
+def test_what_is_proved_and_refuted_is_noted():
+    lemmas, m, x, y = journal()
+    claim = m.Equals(m.BVAdd(x, y), m.BVAdd(y, x))
+    assert said(lemmas, claim) is Status.PROVED
+    assert lemmas.entries == [Proved("stage: relation", claim, None, True)]
+
+
+@pytest.mark.parametrize("by_laws", [False, True])
+def test_what_has_no_refutation_is_unknown(by_laws):
+    """An equation may follow by laws, which whoever composes the proof has to find; nothing else may."""
+    lemmas, m, x, y = journal(refutes=False, by_laws=by_laws)
+    assert said(lemmas, m.BVULE(m.BVAnd(x, y), x)) is Status.UNKNOWN
+    assert lemmas.entries == []
+    equation = m.Equals(m.BVAdd(x, y), m.BVAdd(y, x))
+    assert said(lemmas, equation) is (Status.PROVED if by_laws else Status.UNKNOWN)
+    assert lemmas.entries == ([Proved("stage: relation", equation, None, False)] if by_laws else [])
+
+
+def test_what_is_not_proved_is_not_noted():
+    lemmas, m, x, y = journal()
+    assert said(lemmas, m.BVULE(x, y)) is Status.REFUTED
+    assert said(lemmas, m.BVULE(x, y), m.BVULT(x, y)) is Status.PROVED
+    unknown, m, x, y = journal(ask=lambda *_, limits: unanswered())
+    assert said(unknown, m.Equals(x, m.BVXor(x, m.BVXor(y, y)))) is Status.UNKNOWN
+    assert (len(lemmas.entries), unknown.entries, unknown._refutations.asked) == (1, [], [])
