@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mmaproof.designs.formats import Format
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
-from mmaproof.smt.semantics.unpack import unpack
+from mmaproof.smt.semantics.unpack import is_zero, unpack
 
 
 def equal_results(
@@ -28,5 +28,5 @@ def equal_results(
     if not nan_codes:
         alike.append(algebra.all_of([n.nan for n in numbers]))
     if not zero_signs:
-        alike.append(algebra.all_of([n.zero for n in numbers]))
+        alike.append(algebra.all_of([is_zero(fmt, n) for n in numbers]))
     return algebra.any_of(alike)

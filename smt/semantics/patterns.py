@@ -7,7 +7,7 @@ from typing import Any
 from mmaproof.designs.formats import Format, Specials
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word, ite
 from mmaproof.smt.semantics.equality import equal_results
-from mmaproof.smt.semantics.unpack import unpack
+from mmaproof.smt.semantics.unpack import is_zero, unpack
 
 
 def zero(algebra: Algebra[D, T], fmt: Format) -> Word[D]:
@@ -81,7 +81,7 @@ def order_key(algebra: Algebra[D, T], fmt: Format, x: Word[D]) -> Word[D]:
 
 def same_number(algebra: Algebra[D, T], fmt: Format, x: Word[D], y: Word[D]) -> Truth[T]:
     """Return whether both are NaN or the same number, zeros of either sign being the same."""
-    zeros = unpack(algebra, fmt, x).zero & unpack(algebra, fmt, y).zero
+    zeros = is_zero(fmt, unpack(algebra, fmt, x)) & is_zero(fmt, unpack(algebra, fmt, y))
     return equal_results(algebra, fmt, x, y) | zeros
 
 

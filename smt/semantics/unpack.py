@@ -138,6 +138,11 @@ def without_minus_zero(x: Unpacked[D, T]) -> Unpacked[D, T]:
     return replace(x, negative=x.negative & ~(x.zero & ~x.nan))
 
 
+def is_zero(fmt: Format, x: Unpacked[D, T]) -> Truth[T]:
+    """Return whether ``x``, a number of ``fmt``, is zero: a format without -0 has its NaN at the pattern of that."""
+    return x.zero & ~x.nan if fmt.specials is Specials.FNUZ else x.zero
+
+
 def widen(algebra: Algebra[D, T], fmt: Format, target: Format, x: Unpacked[D, T]) -> Unpacked[D, T]:
     """Return ``x``, a number of ``fmt``, as the same number of ``target``: subnormal where ``target`` has it so.
 

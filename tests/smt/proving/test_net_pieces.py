@@ -708,6 +708,13 @@ def test_an_adder_that_loses_a_carry_is_none(lost):
     bench.net(rippled(m, x, y, 1, lost))
 
 
+def test_an_adder_with_a_carry_is_the_sum_with_it():
+    bench = WithSummands(few=7)
+    m, (x, y, _) = bench.m, bench.over_words()
+    bench.net(m.BVXor(x, y))
+    bench.net(rippled(m, x, y, 1, None))
+
+
 def test_what_the_samples_take_for_an_adder_is_none():
     bench = Bench({"s0": 3, "s1": 3}, few=5)
     m, model = bench.m, bench.model
