@@ -47,7 +47,18 @@ for n in range(100):
 
 def start(folder: Path, *options: str) -> subprocess.Popen[str]:
     """Ask about all pairs of three architectures, with a store in this folder."""
-    command = [*MAIN, "matrix", *ARCHITECTURES, "--store", str(folder / "s.sqlite"), "--jobs", "2", *options]
+    command = [
+        *MAIN,
+        "matrix",
+        *ARCHITECTURES,
+        "--store",
+        str(folder / "s.sqlite"),
+        "--jobs",
+        "2",
+        "--timeout",
+        "10m",
+        *options,
+    ]
     environment = {**os.environ, "TMPDIR": str(folder)}
     pipe = subprocess.PIPE
     return subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, cwd=folder, env=environment)
