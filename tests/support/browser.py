@@ -39,7 +39,7 @@ def browser(width: int = 1000, height: int = 900) -> Iterator[Any]:
         found = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
         try:
             resize(found, width, height)
-            found.set_script_timeout(60)
+            found.set_script_timeout(110)  # less than the client waits for the driver
             yield found
         finally:
             found.quit()

@@ -70,7 +70,7 @@ def test_arguments_of_assert_gemm(change, message: str) -> None:
         ({"plan": 3}, "plan = 3: a design"),
         ({"where": "nothing"}, "unknown precondition 'nothing'"),
         ({"where": 3}, "where = 3: conditions such as"),
-        ({"where": [3]}, "where = 3: conditions such as"),
+        ({"where": [3]}, "where = .3.: conditions such as"),
     ],
 )
 def test_arguments_of_tolerance(change, message: str) -> None:
