@@ -49,7 +49,7 @@ def disputes(
     """
     from mmaproof.designs.catalogue import load_catalogue
     from mmaproof.designs.files import make_way
-    from mmaproof.generators.disputes import Task, disputed_designs, disputes_of
+    from mmaproof.generators.disputes import Task, dispute_of, disputed_designs, disputed_points
     from mmaproof.generators.vectors import write_vectors
     from mmaproof.verification.executors import in_order
 
@@ -59,13 +59,16 @@ def disputes(
     solving = options.solving
     make_way(output)
     found: list[Dispute] = []
-    tasks = [Task(design, names, solving, limits) for design, names in disputed_designs(architecture)]
+    tasks = [
+        Task(design, names, number, solving, limits)
+        for design, names in disputed_designs(architecture)
+        for number in range(len(disputed_points(design)))
+    ]
     with executors(dask, jobs) as (pool, at_once):
-        for disputes in counted(in_order(pool, at_once)(disputes_of, tasks), "designs", len(tasks)):
-            for dispute in disputes:
-                if not json:
-                    print_dispute(dispute, found[-1] if found else None)
-                found.append(dispute)
+        for dispute in counted(in_order(pool, at_once)(dispute_of, tasks), "disputes", len(tasks)):
+            if not json:
+                print_dispute(dispute, found[-1] if found else None)
+            found.append(dispute)
     vectors = [dispute_vector(d) for d in found if d.witness is not None]
     if output is not None and vectors:
         write_vectors(output, vectors)
@@ -105,11 +108,11 @@ def dispute_record(dispute: Dispute) -> dict[str, Any]:
 
 def print_dispute(dispute: Dispute, before: Dispute | None) -> None:
     """Print a dispute for a person; what it shares with the one ``before`` is not repeated."""
-    if before is None or before.design is not dispute.design:
+    if before is None or before.design != dispute.design:
         say("\n" + ", ".join(dispute.designs))
         say_assumed([dispute.design], "what follows")
         before = None
-    if before is None or before.point is not dispute.point:
+    if before is None or before.point != dispute.point:
         say(f"  {dispute.point.number}. {dispute.point.title}")
         held: dict[str, list[str]] = {} if "default" in dispute.readings.values() else {"default": ["the catalogue"]}
         for profile, text in dispute.readings.items():

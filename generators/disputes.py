@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -88,19 +89,35 @@ def _differing_points(design: Design) -> list[Point]:
     return [p for p in load_disputes().points if len(_distinct(_settings(design, p))) > 1]
 
 
+Readings = tuple[dict[str, Any], dict[str, Any]]
+"""What two readings of a point set."""
+
+
+def disputed_points(design: Design) -> list[tuple[Point, Readings]]:
+    """Return what is disputed of a design: for each point, each pair of readings that profiles hold."""
+    return [
+        (point, pair)
+        for point in _differing_points(design)
+        for pair in itertools.combinations(_distinct(_settings(design, point)), 2)
+    ]
+
+
 @dataclass(frozen=True)
 class Task:
-    """A design, and the means to find its disputes. It is plain data, so that another process can run it."""
+    """One of the disputed points of a design, and the means to settle it. It is data for another process."""
 
     design: Design
     names: tuple[str, ...]
+    number: int
+    """which one of ``disputed_points``"""
     solving: Solving
     limits: Limits
 
 
-def disputes_of(task: Task) -> list[Dispute]:
-    """Return the disputes of a task."""
-    return list(find_disputes(task.design, task.names, solver=task.solving, limits=task.limits))
+def dispute_of(task: Task) -> Dispute:
+    """Return the dispute of a task."""
+    point, pair = disputed_points(task.design)[task.number]
+    return _settle(task.design, task.names, point, pair, task.solving, task.limits)
 
 
 def find_disputes(
@@ -110,14 +127,8 @@ def find_disputes(
 
     ``limits`` are for each question; a point may need several.
     """
-    solving = Solving.of(solver)
-    for point in _differing_points(design):
-        by_profile = _settings(design, point)
-        distinct = _distinct(by_profile)
-        texts = {profile: _text(settings) for profile, settings in by_profile.items()}
-        for i, first in enumerate(distinct):
-            for second in distinct[i + 1 :]:
-                yield _settle(design, names, point, texts, (first, second), solving, limits)
+    for point, pair in disputed_points(design):
+        yield _settle(design, names, point, pair, Solving.of(solver), limits)
 
 
 def _text(settings: Mapping[str, Any]) -> str:
@@ -145,12 +156,12 @@ def _settle(
     design: Design,
     names: tuple[str, ...],
     point: Point,
-    texts: Mapping[str, str],
-    readings: tuple[dict[str, Any], dict[str, Any]],
+    readings: Readings,
     solving: Solving,
     limits: Limits,
 ) -> Dispute:
     contexts = _contexts(design, point)
+    texts = {profile: _text(settings) for profile, settings in _settings(design, point).items()}
     pair = _text(readings[0]), _text(readings[1])
     dispute = Dispute(design, names, point, texts, pair, Status.PROVED, tuple(_text(c) for c in contexts))
     unknown, fallback = None, None
@@ -176,7 +187,7 @@ def _settle(
     return replace(dispute, status=Status.UNKNOWN, reason=unknown) if unknown else dispute
 
 
-def _tells_profiles_apart(dispute: Dispute, readings: tuple[dict[str, Any], dict[str, Any]]) -> bool:
+def _tells_profiles_apart(dispute: Dispute, readings: Readings) -> bool:
     """Return whether profiles of one reading and those of the other predict different results for the witness."""
     predictions = dispute.predictions or {}
     first, second = ({predictions[p] for p, text in dispute.readings.items() if text == _text(r)} for r in readings)

@@ -19,6 +19,7 @@ from mmaproof.designs.arithmetic import differing_parameters, same_chain
 from mmaproof.designs.design import Design
 from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import DesignError
+from mmaproof.designs.operands import OperandBatch
 from mmaproof.properties.equivalence import Equivalence
 from mmaproof.properties.gemm.larger_error import LargerError
 from mmaproof.properties.property import LemmaVerdict, QuestionVerdict
@@ -33,7 +34,7 @@ from mmaproof.smt.solving.rival import Overtaken, Rival
 from mmaproof.smt.solving.verdict import Model, Outcome, Reply, Status, Verdict, combine
 from mmaproof.verification.cubes import InCube, cubes_of, fields_of, one_product
 from mmaproof.verification.distributions import kept_bits
-from mmaproof.verification.extremes import extreme_operands
+from mmaproof.verification.extremes import extreme_operands, small_products
 from mmaproof.verification.means import Means
 from mmaproof.verification.netlists import by_nets, netlist_and_model
 from mmaproof.verification.search import Budget, SearchResult, search
@@ -249,10 +250,16 @@ def random_search(case: Case) -> QuestionVerdict | None:
 
 
 def extremes(case: Case) -> QuestionVerdict | None:
-    """Try the ends of the registers of somebody's netlist, which random operands do not reach."""
-    if netlist_and_model(case.question) is None:
+    """Try what random operands do not reach: the ends of the registers of somebody's netlist, and small products."""
+    batch: OperandBatch | None = None
+    pair = _compared(case.question)
+    if netlist_and_model(case.question) is not None:
+        batch = extreme_operands(case.question)
+    elif case.means.budget is not None and pair is not None and _differ_in_alignment(pair, case.question.k):
+        d = case.design.d_format
+        batch = small_products(case.question, d.e_min - d.fraction_bits)
+    if batch is None:
         return None
-    batch = extreme_operands(case.question)
     meant, violating = case.question.examine(batch)
     case.met = case.met or bool(meant.any())
     witnesses = [batch.row(int(i)) for i in np.flatnonzero(violating)]
@@ -269,9 +276,7 @@ def alignment(case: Case) -> QuestionVerdict | None:
     pair = _compared(case.question)
     if pair is None or not isinstance(case.question, Equivalence) or case.question.nan_codes:
         return None
-    if not all(x.step.is_parametric for x in pair):
-        return None
-    if not (same_chain(*pair, case.question.k) and differing_parameters(*pair) <= set(DECIDE_ALIGNMENT)):
+    if not _differ_in_alignment(pair, case.question.k):
         return None
     try:
         lemmas = alignment_lemmas(*pair, case.question.k)
@@ -452,6 +457,13 @@ def first_verdict(case: Case) -> QuestionVerdict:
 def _compared(question: Question) -> tuple[Design, Design] | None:
     """Return the designs of an equivalence question; None for other questions. Subclasses claim something else."""
     return question.designs if type(question) is Equivalence else None
+
+
+def _differ_in_alignment(pair: tuple[Design, Design], k: int) -> bool:
+    """Return whether two designs differ only in what decides alignment."""
+    if not all(x.step.is_parametric for x in pair):
+        return False
+    return same_chain(*pair, k) and differing_parameters(*pair) <= set(DECIDE_ALIGNMENT)
 
 
 def _by_lemmas(case: Case, lemmas: Sequence[tuple[str, Statement]], limits: Limits) -> QuestionVerdict | None:

@@ -7,11 +7,13 @@ from support.commands import only_json
 from support.fake_solvers import says
 
 from mmaproof.cli import main as command_line
+from mmaproof.generators.disputes import Dispute
 from mmaproof.smt.solving.attempt import COMMANDS
 from mmaproof.smt.solving.backends import require_solver
 from mmaproof.smt.solving.certify import Certify
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.store import Store
+from mmaproof.smt.solving.verdict import Status
 
 VOLTA, TURING = "volta/f32.f16.f16.f32", "turing/f32.f16.f16.f32"
 SAME = ["compare", "cpu/vpdpbusd", "cpu/vpdpbusd@L=2", "--no-search"]
@@ -84,11 +86,11 @@ def test_fingerprints_are_kept_too(run, path, tmp_path):
 def test_disputes_are_asked_as_the_options_say(run, monkeypatch, path):
     asked = []
 
-    def find_disputes(design, names, *, solver, limits):
-        asked.append(solver)
-        return iter(())
+    def settle(design, names, point, pair, solving, limits):
+        asked.append(solving)
+        return Dispute(design, names, point, {}, ("one", "another"), Status.PROVED, ())
 
-    monkeypatch.setattr("mmaproof.generators.disputes.find_disputes", find_disputes)
+    monkeypatch.setattr("mmaproof.generators.disputes._settle", settle)
     monkeypatch.setattr("mmaproof.verification.executors.local_pool", ThreadPoolExecutor)
     assert run("disputes", "volta", "--jobs", 2, "--certify", "--solver", "z3")[0] == 0
     assert set(asked) == {Solving("z3", 1, Certify.SOLVER, path)}
