@@ -15,10 +15,12 @@ from mmaproof.designs.design import Design
 from mmaproof.designs.errors import InputError
 from mmaproof.properties.equivalence import Equivalence
 from mmaproof.properties.gemm.plan_equivalence import PlanEquivalence
+from mmaproof.properties.library.error_bound import WithinBound
 from mmaproof.properties.question import Question
 from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.bundles.composer import Composer
 from mmaproof.smt.bundles.composition import Composition, NotComposedError
+from mmaproof.smt.bundles.error_steps import ErrorSteps
 from mmaproof.smt.bundles.in_turn_steps import InTurnSteps
 from mmaproof.smt.bundles.laws_in_use import LawsInUse
 from mmaproof.smt.bundles.leaves import Leaves
@@ -142,8 +144,10 @@ def _one_piece(question: Question) -> Composition:
 def _staged(
     question: Question, design: Design, solving: Solving, limits: Limits, seed: int, refutations: Refutations
 ) -> Composition:
-    if not (question.compares_runs or isinstance(question, PlanEquivalence)):
+    if not (question.compares_runs or isinstance(question, PlanEquivalence | WithinBound)):
         raise NotComposedError("its lemmas are joined by an argument about the question, which a bundle cannot say")
+    if isinstance(question, WithinBound):
+        return _of_error(question, refutations)
     if isinstance(question, Equivalence) and (in_turn := question.in_turn()) is not None:
         return _in_turn(question, *in_turn, refutations)
     pair = netlist_and_model(question)
@@ -185,6 +189,18 @@ def _in_turn(question: Equivalence, fused: Design, sequential: Design, refutatio
     d = leaves.word(first.d)
     same = equal_results(algebra, fused.d_format, d, d, nan_codes=question.nan_codes, zero_signs=question.zero_signs)
     leaves.use(LawsInUse(composition, refutations, lambda _: None), same, (), "a result is equal to itself")
+    if not composition.complete:
+        raise NotComposedError("the lemmas do not refute the counterexamples")
+    return composition
+
+
+def _of_error(question: WithinBound, refutations: Refutations) -> Composition:
+    """Return the steps that the error of one step is within its bound."""
+    whole = question.formula
+    composition, algebra = Composition(whole.environment, _counterexamples(question)), TermAlgebra(whole.environment)
+    result = dot_product_accumulate(question.asked(question.design), algebra, question.symbols(algebra))
+    (step,) = result.steps
+    ErrorSteps(composition, refutations, step, question.step_error(step.terms), whole.precondition).prove()
     if not composition.complete:
         raise NotComposedError("the lemmas do not refute the counterexamples")
     return composition

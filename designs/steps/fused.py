@@ -277,8 +277,9 @@ class FusedStep(AlignedStep):
             yield "join", f"join = {Join.IEEE} adds c in {signature.d.name}, and c is {signature.c.name}"
         if self.grouping.is_before_c and not isinstance(self.join, JoinedAsTerm):
             yield "grouping", f"grouping = {self.grouping} is of steps in which c is a term of a sum"
-        elif self.grouping is Grouping.HALVES and self.L % 2:
-            yield "grouping", f"grouping = {self.grouping}: L = {self.L} has no halves"
+        elif self.grouping is Grouping.HALVES and self.L % (2 * (self.group_size or 1)):
+            terms = "products" if self.group_size is None else f"products in groups of {self.group_size}"
+            yield "grouping", f"grouping = {self.grouping}: L = {self.L} {terms} have no halves"
         if isinstance(self.join, JoinedExactly) and self.grouping is not Grouping.ALL:
             yield "grouping", f"grouping = {self.grouping}: join = {Join.EXACT} adds c to one sum of all products"
 

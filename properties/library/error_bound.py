@@ -8,25 +8,26 @@ from math import floor
 import numpy as np
 import numpy.typing as npt
 
-from mmaproof.designs.conversions import Rounding
 from mmaproof.designs.design import Design
 from mmaproof.designs.operands import OperandBatch
 from mmaproof.designs.steps import Guarantee
+from mmaproof.properties.exact import places_of_terms
 from mmaproof.properties.property import Ask, Property, PropertyVerdict, has_single_sum, kept_bits, why_not_aligned
 from mmaproof.properties.run_question import RunQuestion, Scope, of_one_step
 from mmaproof.smt.algebra.arrays import ArrayAlgebra
-from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word, ite
+from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.proving.conversions import conversion_errors
 from mmaproof.smt.proving.cuts import cut_bounds, cut_errors
 from mmaproof.smt.proving.lemma import Lemma
-from mmaproof.smt.semantics import DotProduct, OperandWords, dot_product_accumulate
-from mmaproof.smt.semantics.align import align
-from mmaproof.smt.semantics.cut import Cut
-from mmaproof.smt.semantics.terms import Term
-from mmaproof.smt.semantics.unpack import unpack
+from mmaproof.smt.semantics import DotProduct, OperandWords, StepSignals, dot_product_accumulate
+from mmaproof.smt.semantics.step_error import Returned, StepError
+from mmaproof.smt.semantics.terms import ZERO_EXPONENT, Term
+from mmaproof.smt.semantics.unpack import Unpacked, unpack
 from mmaproof.smt.solving.verdict import Status
 
 _ARRAYS = ArrayAlgebra()
+SPARE_PLACES = 8
+"""Places more than numbers have: a product that is normalised first may have a larger exponent, by two at most."""
 
 
 class WithinBound(RunQuestion):
@@ -48,39 +49,35 @@ class WithinBound(RunQuestion):
     ) -> Truth[T]:
         """Return whether the error is below the bound, or d is not finite."""
         d = unpack(algebra, self.design.d_format, results[0].d)
-        fits, error, bound = self.error_and_bound(algebra, results[0])
-        return algebra.any_of([d.infinite, d.nan, fits & algebra.less(error, bound)])
+        (step,) = results[0].steps
+        sides = self.step_error(step.terms)
+        return sides.within(algebra, d, *self._words(algebra, sides, step, d))
 
-    def error_and_bound(self, algebra: Algebra[D, T], result: DotProduct[D, T]) -> tuple[Truth[T], Word[D], Word[D]]:
-        """Return whether d is so small that it can be within the bound, and then both sides of the claim.
+    def step_error(self, terms: Sequence[Term[D, T]]) -> StepError:
+        """Return what the two sides of the claim are, for the terms of a step."""
+        design = self.design
+        return StepError.of(
+            terms,
+            design.step.conversion,
+            kept_bits=kept_bits(design),
+            cut_terms=design.step.cut_terms,
+            places=self._places(),
+        )
 
-        They are multiples of ``2**(e - K)``, where e is e_max or the e_min of d, whichever is larger, and K is so large
-        that this divides every term, unit and ulp. Every term is below ``2**(e + g - 3)``, and so is their sum. A d of
-        ``2**(e + g + 1)`` or more is further away than the bound, which is less than half of it.
-        """
-        (step,) = result.steps
-        terms, rho, fmt = step.terms, self.design.step.conversion, self.design.d_format
-        d = unpack(algebra, fmt, result.d)
-        no, yes = algebra.truth(False), algebra.truth(True)
-        half = rho.rounding in (Rounding.RNE, Rounding.RNA)
-        above = sum((t.largest >> t.fraction_bits) + 1 for t in terms).bit_length() + 3
-        top = algebra.maximum([step.e_max, algebra.signed(fmt.e_min)])
-        lowered = d.exponent - above
-        fits = lowered <= top
-        exponent = ite(fits, lowered, top)
-        count = self.design.step.cut_terms + 1
-        unit = Term(kept_bits(self.design), no, step.e_max, algebra.unsigned(count, count.bit_length()), yes, count)
-        one = algebra.unsigned(1 << above, above + 1)
-        ulp = Term(rho.fraction_bits + half, no, exponent, one, yes, 1 << above)
-        significand, largest = d.significand << above, d.largest << above
-        returned = Term(d.fraction_bits, d.negative, exponent, significand, yes, largest)
-        width = max(x.width for x in (top, exponent, *(t.exponent for t in terms)))
-        cut = Cut((1 << width) + max(t.fraction_bits for t in (*terms, unit, ulp, returned)))
-        exact = [align(algebra, t, top, cut) for t in terms]
-        total = algebra.bounded_sum(exact, max(x.width for x in exact) + len(exact).bit_length())
-        error = algebra.subtract(align(algebra, returned, top, cut), total)
-        bound = algebra.add(*(algebra.magnitude(align(algebra, t, top, cut)) for t in (unit, ulp)))
-        return fits, algebra.magnitude(error), bound
+    def _places(self) -> int:
+        """Return so many places that all bits of terms and of d, a unit and an ulp lie in them, whatever zeros read."""
+        design, d = self.design, self.design.d_format
+        highest, lowest = places_of_terms(design)
+        read = (ZERO_EXPONENT, *(design.step.other_exponents(design.c_format, d) or ()))
+        return max(highest, *read) - min(lowest, *read, d.e_min - d.fraction_bits) + kept_bits(design) + SPARE_PLACES
+
+    def _words(
+        self, algebra: Algebra[D, T], sides: StepError, step: StepSignals[D, T], d: Unpacked[D, T]
+    ) -> tuple[Returned[D, T], Word[D], Word[D]]:
+        """Return d, the exact sum, and the bound without the ulp."""
+        e = sides.exponent(algebra, step.e_max)
+        total = sides.total(algebra, [sides.exact(algebra, t, e) for t in step.terms])
+        return sides.returned(algebra, d, e), total, sides.bound_of_terms(algebra, step.e_max, e)
 
     def lemmas(self) -> Sequence[Lemma]:
         """Return what the class describes, unless the register may wrap."""
@@ -93,8 +90,10 @@ class WithinBound(RunQuestion):
         """Return error / bound of each row, 0 where the row is not meant; shape (rows,)."""
         words = self.array_words(batch)
         result = dot_product_accumulate(self.asked(self.design), _ARRAYS, words)
-        _, error, bound = self.error_and_bound(_ARRAYS, result)
+        (step,) = result.steps
         d = unpack(_ARRAYS, self.design.d_format, result.d)
+        sides = self.step_error(step.terms)
+        error, bound = sides.sides(*self._words(_ARRAYS, sides, step, d))
         meant = _ARRAYS.all_of(
             [self.precondition(_ARRAYS, words), _ARRAYS.negation(_ARRAYS.any_of([d.infinite, d.nan]))]
         )

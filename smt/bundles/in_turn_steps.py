@@ -24,6 +24,7 @@ from mmaproof.smt.bundles.composition import Composition, NotComposedError
 from mmaproof.smt.bundles.laws_in_use import LawsInUse
 from mmaproof.smt.bundles.leaves import Leaves
 from mmaproof.smt.bundles.refutations import Refutations
+from mmaproof.smt.bundles.term_facts import at_most, prove_largest, within
 from mmaproof.smt.semantics import StepSignals
 from mmaproof.smt.semantics.align import align, largest_exponent
 from mmaproof.smt.semantics.convert import Rules, convert
@@ -267,37 +268,26 @@ class InTurnSteps:
         total_cuts = self._total.path.cuts
         bounds = [cut.bound(t.largest, t.fraction_bits) for t, cut in zip(self._terms, total_cuts, strict=True)]
         for term, cut, bound in zip(self._terms, total_cuts, bounds, strict=True):
-            self._largest(term)
+            prove_largest(self._laws, algebra, term)
             leaves = Leaves(algebra)
             own, top = leaves.term(term), leaves.word(self._e_max)
-            known = [own.exponent <= top, _at_most(own.significand, own.largest)]
-            within = _within(align(algebra, own, top, cut), bound)
-            leaves.use(self._laws, within, known, "an aligned term is within its bound")
+            known = [own.exponent <= top, at_most(own.significand, own.largest)]
+            bounded = within(align(algebra, own, top, cut), bound)
+            leaves.use(self._laws, bounded, known, "an aligned term is within its bound")
         register, added, most = algebra.signed(0, total.width), algebra.signed(0, self._width), 0
         for i, (x, bound) in enumerate(zip(aligned, bounds, strict=True)):
             leaves = Leaves(algebra)
             t, p, a = leaves.word(register), leaves.word(added), leaves.word(x)
-            known = [] if i == 0 else [self._wide(t) == p, _within(t, most)]
+            known = [] if i == 0 else [self._wide(t) == p, within(t, most)]
             now = algebra.modular_sum([t, a] if i else [a], total.width)
             same = self._wide(now) == algebra.modular_sum([p, self._wide(a)], self._width)
             most += bound
-            leaves.use(self._laws, same, [*known, _within(a, bound)], why)
-            leaves.use(self._laws, _within(now, most), [*known, _within(a, bound)], why)
+            leaves.use(self._laws, same, [*known, within(a, bound)], why)
+            leaves.use(self._laws, within(now, most), [*known, within(a, bound)], why)
             register = algebra.modular_sum([register, x] if i else [x], total.width)
             added = algebra.modular_sum([added, self._wide(x)], self._width)
         if not self._laws.closure.same(register.data, total.data) or added.data is not sums.data:
             raise NotComposedError("the fused sum is added in another way")
-
-    def _largest(self, term: Term[FNode, FNode]) -> None:
-        """Prove that a significand is at most the largest one: of a product, whatever its factors are."""
-        leaves, product = Leaves(self._algebra), term.significand.data
-        significand = leaves.word(term.significand)
-        if product.is_bv_mul():
-            leaves = Leaves(self._algebra)
-            factors = [x.arg(0) if x.is_bv_zext() else x for x in product.args()]
-            x, y = (leaves.word(Word(f, f.bv_width(), False, self._algebra)) for f in factors)
-            significand = x * y
-        leaves.use(self._laws, _at_most(significand, term.largest), (), "a significand is at most the largest one")
 
     def _converted(self, state: _State, held: Word[FNode]) -> None:
         """Prove that both sums are converted to the same number."""
@@ -386,16 +376,6 @@ class InTurnSteps:
         own = leaves.word(x)
         total = self._algebra.modular_sum([own if w is x else w for w in words], x.width)
         leaves.use(self._laws, own == total, (), "nothing is added")
-
-
-def _at_most(x: Word[FNode], largest: int) -> Truth[FNode]:
-    return x <= x.algebra.unsigned(largest, x.width)
-
-
-def _within(x: Word[FNode], bound: int) -> Truth[FNode]:
-    """Return whether a signed word is at most a bound in magnitude."""
-    algebra = x.algebra
-    return (x <= algebra.signed(bound)) & (x >= algebra.signed(-bound))
 
 
 def _leads(x: Word[FNode], bit: int) -> Truth[FNode]:

@@ -5,7 +5,9 @@ from support.bundles import small_design, written
 from support.small_designs import use_small_formats
 
 from mmaproof.properties.equivalence import Equivalence
+from mmaproof.properties.library.error_bound import WithinBound
 from mmaproof.properties.preconditions import parse_precondition
+from mmaproof.properties.run_question import Scope
 from mmaproof.verification import bundle
 
 CHANGED = {
@@ -16,13 +18,21 @@ CHANGED = {
 }
 
 
-@pytest.fixture(scope="session", params=["reversed", "where", "in turn", "piece"])
+ERROR = {"zero_c": "natural", "zero_product": "natural"}
+"""The readings by which no largest exponent lies below the exponents of d."""
+
+
+@pytest.fixture(scope="session", params=["reversed", "where", "in turn", "error", "piece"])
 def made(request, tmp_path_factory):
     """A bundle that is right: its folder, and what was reported of it."""
-    changes, where = CHANGED[request.param]
     folder = tmp_path_factory.mktemp("bundles") / request.param
     with pytest.MonkeyPatch.context() as patch:
         use_small_formats(patch)
+        if request.param == "error":
+            patch.setattr(bundle, "AT_ONCE", 1e-3)
+            design = small_design(2, **ERROR)
+            return folder, written(WithinBound(design, Scope()), design, folder)
+        changes, where = CHANGED[request.param]
         length = 1 if request.param == "piece" else 2
         first, second = small_design(length), small_design(length, **changes)
         if request.param != "piece":

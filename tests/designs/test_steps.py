@@ -171,6 +171,18 @@ def test_a_name_finds_the_design_whose_name_it_is(settings):
     assert find_design(design.name) == design
 
 
+@pytest.mark.parametrize(
+    "what",
+    [
+        "volta/f32.f16.f16.f32@L=1,grouping=halves",
+        "blackwell/tcgen05.mma.m128n8k64.block32.f32.e2m1.e2m1.ue8m0@grouping=halves,L=32,group_size=32",
+    ],
+)
+def test_one_product_and_one_group_have_no_halves(what):
+    with pytest.raises(DesignError, match="have no halves"):
+        find_design(what)
+
+
 def test_a_parameter_of_another_kind_of_step_has_no_effect():
     with pytest.raises(DesignError, match="parameter group_size has no effect"):
         find_design("volta/f32.f16.f16.f32@summation=sequential,group_size=2")

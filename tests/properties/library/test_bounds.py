@@ -6,14 +6,18 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from reference.formats import decode
+from support.sampling import distinct_designs
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import DesignError
+from mmaproof.designs.steps import Guarantee
 from mmaproof.properties.library import find_property
 from mmaproof.properties.library.error_bound import WithinBound
 from mmaproof.properties.library.exactness import WithinSpread
+from mmaproof.properties.property import has_single_sum
 from mmaproof.properties.run_question import Scope
+from mmaproof.smt.semantics.unpack import unpack
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.trace import evaluate, trace
 from mmaproof.verification.check import check
@@ -169,6 +173,65 @@ def test_tightness_on_arrays_is_that_of_the_reference(name):
         for i, ratio in enumerate(ratios):
             if ratio:
                 assert ratio == pytest.approx(float(error_over_bound(design.one_step(), batch.row(i))))
+
+
+def single_sums():
+    """One design of each arithmetic for which the claim can be stated."""
+    return [
+        d
+        for d in distinct_designs()
+        if has_single_sum(d) and d.guarantees(Guarantee.CONVERTED_BY_RHO) and not d.d_format.is_integer
+    ]
+
+
+def extremes(design, k):
+    """The largest c beside the smallest products, and the smallest one beside the largest; small and large scales."""
+    a, b, c, _ = design.formats
+    blocks, scale = design.blocks(k), design.scale_format
+    values = [((0,), (0,))] if scale is None else [((1,) * blocks,) * 2, ((scale.max_finite,) * blocks,) * 2]
+    return [
+        Operands((x,) * k, (y,) * k, z, *(scales if scale is not None else ()))
+        for x, y in ((1, 1), (a.max_finite, b.max_finite), (1, b.max_finite), (0, b.max_finite))
+        for z in (0, 1, c.max_finite)
+        for scales in values
+    ]
+
+
+@pytest.mark.parametrize("design", single_sums(), ids=lambda d: d.name)
+def test_the_words_of_the_bound_lose_nothing(design):
+    question = WithinBound(design, Scope())
+    step, e_min, k = design.one_step(), design.d_format.e_min, question.k
+    rng = np.random.default_rng(3)
+    rows = extremes(step, k)
+    for distribution in sorted(DISTRIBUTIONS):
+        batch = draw(distribution, step, 4, k, rng)
+        rows += [batch.row(i) for i in range(len(batch))]
+    for operands in rows:
+        (signals,) = trace(step, operands).steps
+        if signals.special.nan.data or signals.special.infinite.data:
+            continue
+        sides = question.step_error(signals.terms)
+        algebra, e_max = signals.d.algebra, signals.e_max
+        e = sides.exponent(algebra, e_max)
+        assert e.data == max(e_max.data, e_min)
+        unit = Fraction(2) ** (e.data - sides.places)
+        exact = sides.total(algebra, [sides.exact(algebra, t, e) for t in signals.terms])
+        wanted = [
+            (-1) ** t.negative.data * t.significand.data * Fraction(2) ** (t.exponent.data - t.fraction_bits)
+            for t in signals.terms
+        ]
+        assert exact.data * unit == sum(wanted)
+        bound = sides.bound_of_terms(algebra, e_max, e).data * unit
+        if any(t.present.data for t in signals.terms):  # else every term is zero
+            assert bound == (step.step.cut_terms + 1) * Fraction(2) ** (e_max.data - step.step.kept_bits)
+        d = unpack(algebra, design.d_format, signals.d)
+        returned = sides.returned(algebra, d, e)
+        if not (d.nan.data or d.infinite.data):
+            assert returned.fits.data
+            assert returned.value.data * unit == value(design.d_format, signals.d.data)
+            rho = step.step.conversion
+            half = rho.rounding.value in ("rne", "rna")
+            assert returned.ulp.data * unit == Fraction(2) ** (d.exponent.data - rho.fraction_bits - half)
 
 
 @pytest.mark.parametrize("change", ["carry_bits=0", "overflow=largest-finite"])
