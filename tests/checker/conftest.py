@@ -22,7 +22,10 @@ ERROR = {"zero_c": "natural", "zero_product": "natural"}
 """The readings by which no largest exponent lies below the exponents of d."""
 
 
-@pytest.fixture(scope="session", params=["reversed", "where", "in turn", "error", "piece"])
+@pytest.fixture(
+    scope="session",
+    params=["reversed", "where", *(pytest.param(x, marks=pytest.mark.middle) for x in ("in turn", "error")), "piece"],
+)
 def made(request, tmp_path_factory):
     """A bundle that is right: its folder, and what was reported of it."""
     folder = tmp_path_factory.mktemp("bundles") / request.param

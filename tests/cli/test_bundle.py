@@ -53,6 +53,15 @@ def test_properties_in_steps(run, tmp_path, asked):
     assert "law: " in (folder / "composition.json").read_text()
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("unit", [VOLTA, "hopper/wgmma.f32.e4m3.e4m3"])
+def test_published_bounds_of_errors(run, tmp_path, unit):
+    folder = tmp_path / "proof"
+    assert run("check", "error-bound", unit, "--bundle", folder, "--timeout", "20m", "--no-picture")[0] == 0
+    found, said = checked(folder)
+    assert found == 0, said
+
+
 @pytest.mark.middle
 def test_two_plans(run, tmp_path):
     folder, unit = tmp_path / "proof", "turing/mma.m8n8k16.s32.s8.s8.s32"

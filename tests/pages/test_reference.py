@@ -1,5 +1,7 @@
 """The reference pages say everything that the data has, and their Markdown means what was meant."""
 
+from functools import cache
+
 import pytest
 
 import mmaproof
@@ -14,7 +16,10 @@ from mmaproof.pages import commands, definitions, python
 from mmaproof.pages.markdown import Page, escaped, fenced, slug, table
 from mmaproof.properties.library import PROPERTIES
 
-PAGES = {x.path: x for module in (commands, definitions, python) for x in module.pages()}
+
+@cache
+def pages():
+    return {x.path: x for module in (commands, definitions, python) for x in module.pages()}
 
 
 @pytest.mark.parametrize(
@@ -30,14 +35,14 @@ PAGES = {x.path: x for module in (commands, definitions, python) for x in module
     ],
 )
 def test_a_page_has_every_name(path, names):
-    text = PAGES[path].text
+    text = pages()[path].text
     for name in names:
         assert f"`{name}`" in text or f"| {name} |" in text or f"# {escaped(name)} " in text, name
 
 
 def test_every_command_has_a_page_with_every_option():
     for command in commands.commands():
-        text = PAGES[command.path].text
+        text = pages()[command.path].text
         for option in (x for p in command.command.options for x in p.names):
             assert f"`{option}`" in text, (command.words, option)
 

@@ -54,6 +54,7 @@ def examine_all(seeds: range, monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     return proved
 
 
+@pytest.mark.middle
 def test_what_lemmas_prove_is_so(monkeypatch):
     assert len(examine_all(range(16), monkeypatch)) >= len(QUESTIONS) / 2
 

@@ -193,6 +193,7 @@ def test_the_bits_above_a_register_that_wraps_are_not_those_of_its_sign(
     assert equal and (proof.proved or not c.signed)
 
 
+@pytest.mark.middle
 @pytest.mark.parametrize("seed", [12, 28])
 def test_a_wide_register_is_not_a_narrow_one(seed: int) -> None:
     first = random_pair(seed, wide=False).question.designs[0]
@@ -305,6 +306,7 @@ def in_a_rewritten_design(seed: int, monkeypatch: pytest.MonkeyPatch) -> int:
     return replacements(changed(netlist, seed), design, (1, 37, 101)[seed % 3], monkeypatch)
 
 
+@pytest.mark.middle
 def test_each_net_has_the_value_of_what_replaces_it(monkeypatch: pytest.MonkeyPatch) -> None:
     assert sum(in_random_sums(seed, monkeypatch) for seed in range(4, 24)) > 50
     assert sum(in_a_rewritten_design(seed, monkeypatch) for seed in (12, 19)) > 5

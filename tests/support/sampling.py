@@ -42,11 +42,12 @@ def facts(design: Design) -> set[tuple[object, ...]]:
 def covering(designs: Sequence[Design]) -> list[Design]:
     """The first design of each family, and as few others as have every fact that some design has."""
     chosen = first_of_each_family(designs)
-    missing = set().union(*map(facts, designs)).difference(*map(facts, chosen))
+    known = [facts(d) for d in designs]
+    missing = set().union(*known).difference(*map(facts, chosen))
     while missing:
-        best = max(designs, key=lambda d: len(facts(d) & missing))
-        chosen.append(best)
-        missing -= facts(best)
+        best = max(range(len(designs)), key=lambda i: len(known[i] & missing))
+        chosen.append(designs[best])
+        missing -= known[best]
     return chosen
 
 

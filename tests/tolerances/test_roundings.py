@@ -58,6 +58,7 @@ def test_what_is_clamped_has_no_bound() -> None:
     assert np.isinf(bounds[errors > 16]).all()
 
 
+@pytest.mark.middle
 @pytest.mark.parametrize("rounding", ["rne", "rz"])
 def test_what_is_flushed_is_within_the_bound(rounding: str) -> None:
     text = f"ampere/mma.m16n8k8.f32.bf16.bf16.f32 | out=bf16:{rounding}:flush"

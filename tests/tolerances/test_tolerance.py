@@ -249,6 +249,7 @@ def test_rows_of_a_plan_are_those_of_its_products() -> None:
     assert rows(plan, batch).tolist() == np.diagonal(whole).tolist()
 
 
+@pytest.mark.middle
 def test_every_seeded_fault_is_caught_by_bits_and_listed_for_the_bound() -> None:
     found = tolerance("blackwell/tcgen05.mma.m64n8k32.f32.e4m3.e4m3", 256)
     caught = {(x.fault, str(x.strength)): x for x in sharpness(found, "positive", products=1)}

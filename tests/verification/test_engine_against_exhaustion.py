@@ -91,6 +91,7 @@ def small_formats(monkeypatch):
     use_small_formats(monkeypatch)
 
 
+@pytest.mark.middle
 def test_the_engine_agrees_with_exhaustion(monkeypatch):
     examine_all([random_pair(seed, wide=False) for seed in range(8)], monkeypatch)
 

@@ -24,6 +24,7 @@ def test_a_bit_below_the_least_result_tells_readings_apart(first, second):
     assert found.origin.startswith("extreme operands (")
 
 
+@pytest.mark.middle
 def test_readings_that_cannot_be_told_apart_are_proved_as_before():
     assert compare(BF16, f"{BF16}@floor=-132").status is Status.PROVED
 

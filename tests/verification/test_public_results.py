@@ -94,6 +94,7 @@ def test_errors_of_plans_are_against_rounded_operands():
     assert found.points[0].n == 32
 
 
+@pytest.mark.middle
 def test_an_algorithm_is_checked_by_name():
     done = mmaproof.check_algorithm("exact-operands", "markidis", VOLTA, limits=600)
     assert done.verdict == "holds"
