@@ -96,7 +96,7 @@ def test_more_rows_than_are_shared_at_once(monkeypatch):
 
 
 @pytest.mark.parametrize("made", [readers, several, lambda: [SCALED, SCALED]], ids=["readings", "stages", "scales"])
-def test_made_in_one_graph_return_what_they_return_alone(made):
+def test_designs_in_one_graph_return_what_they_return_alone(made):
     designs = made()
     joint = JointDesigns(designs[0], designs[0].k)
     nodes = [joint.add(x) for x in designs]
