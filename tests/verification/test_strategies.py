@@ -7,6 +7,7 @@ from dataclasses import replace
 from types import SimpleNamespace
 from unittest.mock import patch
 
+import numpy as np
 import pytest
 from pysmt.shortcuts import BV, BVULT, FALSE, And, BVMul, BVType, BVZExt, Equals, Symbol
 from support.fake_solvers import HANGS, running_children
@@ -15,14 +16,16 @@ from support.waiting import LONG
 from mmaproof.designs.catalogue import find_design
 from mmaproof.properties.equivalence import Equivalence
 from mmaproof.properties.preconditions import parse_precondition
-from mmaproof.properties.property import QuestionVerdict
+from mmaproof.properties.property import LemmaVerdict, QuestionVerdict
 from mmaproof.smt.solving.attempt import COMMANDS
 from mmaproof.smt.solving.limits import LEAST_SECONDS, Limits
 from mmaproof.smt.solving.rival import Overtaken
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Outcome, Status, Verdict
 from mmaproof.verification import strategies
+from mmaproof.verification.distributions import draw
 from mmaproof.verification.means import Means
+from mmaproof.verification.search import Budget
 from mmaproof.verification.strategies import (
     Case,
     alignment,
@@ -127,6 +130,49 @@ def test_what_is_met_is_what_a_search_met(strategy, met):
     case = Scripted(between(VOLTA, f"{VOLTA}@fraction_bits=22"), Status.PROVED, met=met)
     assert strategy(case).status is Status.PROVED
     assert [asked for _, asked in case.asked] == [met]
+
+
+def test_a_search_that_met_no_precondition_says_so(monkeypatch):
+    case = Scripted(between(VOLTA, f"{VOLTA}@fraction_bits=22"), Status.UNKNOWN)
+    case.means = replace(case.means, budget=Budget(10, 1.0))
+    nothing = SimpleNamespace(witnesses=(), precondition_met=False, seconds=0.0)
+    monkeypatch.setattr(strategies, "search", lambda *_, **__: nothing)
+    assert strategies.random_search(case) is None
+    assert not case.met
+
+
+def test_extreme_operands_that_are_only_meant_refute_nothing(monkeypatch):
+    question = between(VOLTA, f"{VOLTA}@fraction_bits=22")
+    batch = draw("normal", question.designs[0], 4, question.k, np.random.default_rng(0))
+    monkeypatch.setattr(strategies, "netlist_and_model", lambda _: question.designs)
+    monkeypatch.setattr(strategies, "extreme_operands", lambda _: batch)
+    monkeypatch.setattr(question, "examine", lambda _: (np.ones(4, bool), np.zeros(4, bool)))
+    assert strategies.extremes(Scripted(question, Status.UNKNOWN)) is None
+
+
+@pytest.mark.parametrize("proved", [True, False])
+def test_nets_prove_what_was_proved_net_by_net(monkeypatch, proved):
+    question = between(VOLTA, f"{VOLTA}@fraction_bits=22")
+    lemma = SimpleNamespace(status=Status.PROVED)
+    found = LemmaVerdict(Status.PROVED, 0.0, name="a lemma")
+    proof = SimpleNamespace(proved=proved, lemmas=[lemma], seconds=0.0, lead=None)
+    monkeypatch.setattr(strategies, "netlist_and_model", lambda _: question.designs)
+    monkeypatch.setattr(strategies, "by_nets", lambda *_: proof)
+    monkeypatch.setattr(strategies, "lemma_verdict", lambda _: found)
+    answer = strategies.nets(Scripted(question, Status.PROVED))
+    assert answer.status is Status.PROVED if proved else answer is None
+
+
+@pytest.mark.parametrize("status", [Status.PROVED, Status.UNKNOWN, Status.VACUOUS])
+def test_other_questions_prove_one_only_if_they_are_proved(monkeypatch, status):
+    question = between(VOLTA, f"{VOLTA}@fraction_bits=22")
+    other = SimpleNamespace(question=question, design=question.designs[0], name="another")
+    monkeypatch.setattr(question, "other_questions", lambda: [other])
+    reason = "timeout: made up" if status is Status.UNKNOWN else None
+    found = QuestionVerdict(status, 0.0, reason, question=question)
+    monkeypatch.setattr(strategies, "first_verdict", lambda _: found)
+    answer = strategies.other_questions(Scripted(question, Status.PROVED))
+    assert (answer is not None) == (status is Status.PROVED)
 
 
 def test_a_moment_without_an_answer_ends_nothing():

@@ -144,6 +144,30 @@ def test_a_bound_is_a_fact_only_where_it_is_proved():
     assert not prove(bounded, SMALL).proved
 
 
+def five_bits(algebra, *words):
+    """Signals of the lowest five bits of words, which lie between 0 and 31, as signed words of six bits."""
+    return [
+        algebra.signal(f"five{i}", algebra.as_signed(algebra.extract(x, 4, 0)), (0, 31)) for i, x in enumerate(words)
+    ]
+
+
+@pytest.mark.parametrize(("width", "holds"), [(6, False), (7, True)])
+def test_bounds_add_up_where_a_sum_cannot_wrap(width, holds):
+    def is_no_less_than_zero(algebra, a, b):
+        return algebra.modular_sum(five_bits(algebra, a, b), width) >= 0
+
+    assert prove(is_no_less_than_zero, SMALL).proved == holds
+
+
+@pytest.mark.parametrize(("largest", "holds"), [(30, False), (31, True)])
+def test_the_bounds_of_a_negated_word_change_places(largest, holds):
+    def is_at_most(algebra, a, b):
+        x, y = five_bits(algebra, a, b)
+        return algebra.modular_sum([algebra.negate(x), y], 8) <= largest
+
+    assert prove(is_at_most, SMALL).proved == holds
+
+
 def below_the_largest(algebra, a, b):
     """The largest of two signals is at least the first of them."""
     words = [algebra.signal(n, algebra.add(x, y)) for n, x, y in (("s", a, b), ("t", a, a))]
