@@ -59,7 +59,7 @@ def whole_range(design: Design) -> int:
 
 
 def places_of_terms(design: Design) -> tuple[int, int]:
-    """Return the largest exponent that a term or a result has, and the exponent of the lowest bit of any term."""
+    """Return the largest exponent that a term or a result has, and the exponent of the lowest bit of any of them."""
     a, b, c, d = design.formats
     highest, lowest = a.e_max + b.e_max, a.e_min - a.fraction_bits + b.e_min - b.fraction_bits
     if design.step.group_size is not None:
@@ -70,4 +70,4 @@ def places_of_terms(design: Design) -> tuple[int, int]:
         highest += 2 * scale.e_max
         lowest += 2 * (scale.e_min - scale.fraction_bits)
     # in a chain, c is the d of the step before
-    return max(highest, c.e_max, d.e_max), min(lowest, c.e_min - c.fraction_bits)
+    return max(highest, c.e_max, d.e_max), min(lowest, c.e_min - c.fraction_bits, d.e_min - d.fraction_bits)

@@ -66,10 +66,10 @@ class WithinBound(RunQuestion):
 
     def _places(self) -> int:
         """Return so many places that all bits of terms and of d, a unit and an ulp lie in them, whatever zeros read."""
-        design, d = self.design, self.design.d_format
+        design = self.design
         highest, lowest = places_of_terms(design)
-        read = (ZERO_EXPONENT, *(design.step.other_exponents(design.c_format, d) or ()))
-        return max(highest, *read) - min(lowest, *read, d.e_min - d.fraction_bits) + kept_bits(design) + SPARE_PLACES
+        read = (ZERO_EXPONENT, *(design.step.other_exponents(design.c_format, design.d_format) or ()))
+        return max(highest, *read) - min(lowest, *read) + kept_bits(design) + SPARE_PLACES
 
     def _words(
         self, algebra: Algebra[D, T], sides: StepError, step: StepSignals[D, T], d: Unpacked[D, T]
