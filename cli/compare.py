@@ -149,11 +149,12 @@ def comparison_record(answer: Comparison) -> dict[str, Any]:
         "lemmas": [lemma_record(x) for x in answer.lemmas],
     }
     if answer.witness is not None:
+        outputs = answer.outputs
         record["witness"] = {
             **operands_record(question.formats, answer.witness, question.scale_format),
-            "outputs": {name: d.hex(x) for name, x in answer.outputs.items()},
+            "outputs": {name: d.hex(x) for name, x in outputs.items()},
         }
-        apart = difference(d, list(answer.outputs.values()))
+        apart = difference(d, list(outputs.values()))
         record["witness"]["difference"] = None if apart is None else apart.record()
         if answer.unknown:
             record["witness"]["unknown_bits"] = {name: f"{value:x}" for name, value in answer.unknown.items()}

@@ -12,7 +12,7 @@ from mmaproof.designs.formats import Format
 from mmaproof.properties.library.enough_bits import lemmas_of_bits
 from mmaproof.properties.preconditions import Precondition, of_numbers, restricting
 from mmaproof.properties.question import Question
-from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
+from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.proving.lemma import Lemma
 from mmaproof.smt.proving.sequential import is_rewriting, sequential_lemmas
@@ -70,7 +70,16 @@ class Equivalence(Question):
 
     def claim(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Truth[T]:
         """Return whether both designs return equal d."""
+        return self.are_equal(algebra, *self.results(algebra, operands))
+
+    def results(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> tuple[Word[D], Word[D]]:
+        """Return the d of both designs."""
+        # in this order, in which bits that may have any value have their names
         d, e = (dot_product_accumulate(x, algebra, operands).d for x in self.designs)
+        return d, e
+
+    def are_equal(self, algebra: Algebra[D, T], d: Word[D], e: Word[D]) -> Truth[T]:
+        """Return whether two results count as equal."""
         fmt = self.designs[0].d_format
         return equal_results(algebra, fmt, d, e, nan_codes=self.nan_codes, zero_signs=self.zero_signs)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -127,14 +127,15 @@ class Question(Keyed, ABC):
         return {name: value for name, value in values.items() if value}
 
     def integer_words(self, operands: Operands) -> OperandWords[int]:
-        """Return the operands as words of the integer interpretation."""
+        """Return the operands as words of the integer interpretation. What one design reads, others have."""
         held = (operands.a, operands.b, (operands.c,), operands.scale_a, operands.scale_b)
-        return operand_words(
+        words = operand_words(
             [
                 [_INTEGERS.unsigned(x, f.bits) for x in column]
                 for (_, f, _), column in zip(self.columns(), held, strict=False)
             ]
         )
+        return replace(words, read={})
 
     def is_meant(self, operands: Operands) -> bool:
         """Return whether the operands satisfy the preconditions, computed on integers."""

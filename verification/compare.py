@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
+from mmaproof.designs.arithmetic import Arithmetic
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.design import Design
 from mmaproof.explain import Picture, explain
@@ -13,7 +14,6 @@ from mmaproof.properties.equivalence import Equivalence
 from mmaproof.properties.preconditions import Conditions, preconditions_of
 from mmaproof.properties.property import QuestionVerdict
 from mmaproof.smt.algebra.integers import IntegerAlgebra
-from mmaproof.smt.semantics import dot_product_accumulate
 from mmaproof.smt.solving.backends import DEFAULT_SOLVER
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
@@ -36,9 +36,13 @@ WORDS = {
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison(QuestionVerdict):
-    """The verdict on the question whether two designs are equivalent. Only REFUTED has ``outputs``."""
+    """The verdict on the question whether two designs are equivalent. Only REFUTED has ``outputs``.
+
+    ``results`` are what the designs return for the witness, None if that was not computed yet.
+    """
 
     question: Equivalence
+    results: tuple[int, int] | None = None
 
     @property
     def verdict(self) -> str:
@@ -50,9 +54,18 @@ class Comparison(QuestionVerdict):
         """The d that each design returns for the witness, computed on integers."""
         if self.witness is None:
             return {}
-        algebra, words = IntegerAlgebra(unknown=self.unknown), self.question.integer_words(self.witness)
-        # in the order of the claim, in which unknown bits have their names
-        return {d.name: dot_product_accumulate(d, algebra, words).d.data for d in self.question.designs}
+        results = self.results
+        if results is None:
+            algebra, words = IntegerAlgebra(unknown=self.unknown), self.question.integer_words(self.witness)
+            d, e = self.question.results(algebra, words)
+            results = d.data, e.data
+        return {design.name: x for design, x in zip(self.question.designs, results, strict=True)}
+
+    def about(self, question: Equivalence) -> Comparison:
+        """Return the same verdict on a question about the same two arithmetics, in either order."""
+        first, other = (Arithmetic.of(x.designs[0]) for x in (self.question, question))
+        results = self.results if self.results is None or first == other else self.results[::-1]
+        return replace(self, question=question, results=results)
 
     def __repr__(self) -> str:
         return f"<{self.verdict}: {' and '.join(d.name for d in self.question.designs)}, k = {self.question.k}>"

@@ -13,6 +13,7 @@ from mmaproof.designs.arithmetic import Arithmetic, same_arithmetic
 from mmaproof.designs.design import Design
 from mmaproof.designs.signature import Signature
 from mmaproof.properties.equivalence import Equivalence
+from mmaproof.smt.algebra.integers import IntegerAlgebra
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Status
@@ -141,13 +142,17 @@ def compare_all(
     for number, result in finished(compared, tasks, pool, at_once):
         answer = _believed(sharing[number][0], result)
         for question in sharing[number]:
-            yield PairVerdict(replace(answer, question=question), number)
+            yield PairVerdict(answer.about(question), number)
 
 
 def _believed(question: Equivalence, result: Comparison | str) -> Comparison:
-    """Return the comparison for a question after checking what came back."""
+    """Return the comparison for a question after checking what came back. It keeps what a witness returns."""
     if isinstance(result, str):
         return _unknown(question, f"asked twice, no answer came back: {result}")
-    if result.witness is not None and not question.is_refuted_with(result.witness, result.unknown):
+    if result.witness is None:
+        return result
+    algebra = IntegerAlgebra(unknown=result.unknown)
+    d, e = question.results(algebra, question.integer_words(result.witness))
+    if question.are_equal(algebra, d, e).data:
         return _unknown(question, "the witness that came back does not replay here")
-    return result
+    return replace(result, results=(d.data, e.data))

@@ -201,6 +201,17 @@ def test_what_goes_wrong_in_a_worker_is_a_reason():
     )
 
 
+def test_pairs_that_share_a_question_have_the_results_of_their_designs_in_their_order():
+    x, y = FEW[0], FEW[2]
+    again = [replace(d, instruction=f"{d.instruction}.again") for d in (y, x)]
+    different = [a for a in ask_all([x, y, *again]) if a.status is Status.REFUTED]
+    assert [a.number for a in different] == [0, 0, 0, 0]
+    first = {a.comparison.question.designs[0].step for a in different}
+    assert first == {x.step, y.step}
+    for answer in different:
+        confirm(answer)
+
+
 def test_a_witness_that_does_not_replay_is_not_believed(monkeypatch):
     answer = compared(Task(FEW[0], FEW[2], Solving(), LIMITS, 0, version(DISTRIBUTION)))
     lie = replace(answer, witness=replace(answer.witness, c=0))
