@@ -127,15 +127,14 @@ class Question(Keyed, ABC):
         return {name: value for name, value in values.items() if value}
 
     def integer_words(self, operands: Operands) -> OperandWords[int]:
-        """Return the operands as words of the integer interpretation. What one design reads, others have."""
+        """Return the operands as words of the integer interpretation."""
         held = (operands.a, operands.b, (operands.c,), operands.scale_a, operands.scale_b)
-        words = operand_words(
+        return _read_once(
             [
                 [_INTEGERS.unsigned(x, f.bits) for x in column]
                 for (_, f, _), column in zip(self.columns(), held, strict=False)
             ]
         )
-        return replace(words, read={})
 
     def is_meant(self, operands: Operands) -> bool:
         """Return whether the operands satisfy the preconditions, computed on integers."""
@@ -176,7 +175,7 @@ class Question(Keyed, ABC):
         """Return the rows as words of the array interpretation."""
         held = [*(x.T for x in (batch.a, batch.b)), batch.c[np.newaxis]]
         held += [x.T for x in (batch.scale_a, batch.scale_b) if x is not None]
-        return operand_words(
+        return _read_once(
             [
                 [_ARRAYS.from_patterns(x, f.bits) for x in column]
                 for (_, f, _), column in zip(self.columns(), held, strict=False)
@@ -247,3 +246,8 @@ def operand_words(columns: Sequence[Sequence[Word[D]]]) -> OperandWords[D]:
     """Return columns of words, in the order a, b, c, scale_a, scale_b, as operands."""
     a, b, c, *scales = columns
     return OperandWords(a, b, c[0], *scales)
+
+
+def _read_once(columns: Sequence[Sequence[Word[D]]]) -> OperandWords[D]:
+    """Return columns of words as operands that the designs of a question share: what one reads, the others have."""
+    return replace(operand_words(columns), read={})
