@@ -153,6 +153,6 @@ def _believed(question: Equivalence, result: Comparison | str) -> Comparison:
         return result
     algebra = IntegerAlgebra(unknown=result.unknown)
     d, e = question.results(algebra, question.integer_words(result.witness))
-    if question.are_equal(algebra, d, e).data:
+    if not question.is_meant(result.witness) or question.are_equal(algebra, d, e).data:
         return _unknown(question, "the witness that came back does not replay here")
     return replace(result, results=(d.data, e.data))
