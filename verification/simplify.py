@@ -1,13 +1,19 @@
-"""The simplification of a witness: fewer nonzero operands, then shorter significands, as long as it stays a witness."""
+"""The simplification of a witness: fewer nonzero operands, then shorter significands, as long as it stays a witness.
+
+Trials are rows of arrays: the time of an evaluation hardly depends on how many there are.
+"""
 
 from __future__ import annotations
 
 import math
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass
 from functools import partial
-from itertools import islice
+from itertools import combinations
+
+import numpy as np
+import numpy.typing as npt
 
 from mmaproof.designs.element import Operands
 from mmaproof.designs.formats import Format
@@ -18,21 +24,22 @@ _LONG, _PARTS = 64, (64, 8, 2)
 """From so many products on, a witness is cut in so many parts first, the smallest of which come first."""
 _PRODUCTS = 256
 """The most products in the witnesses that are simplified to show the simplest. At least one witness is."""
-_PRODUCTS_AT_ONCE, _LEAST_AT_ONCE = 1 << 10, 16
-"""How many products the changes of one witness have that are tried at once, and the least number of such changes."""
+_FEW = 2
+"""Up to so many products are kept alone."""
+_PRODUCTS_AT_ONCE, _LEAST_AT_ONCE = 1 << 14, 16
+"""How many products the trials of one witness have that are evaluated at once, and the least number of such trials."""
 
-_Trials = Generator[Sequence[Operands], int | None, None]
-"""Simpler operands than a witness, to be tried at once. It is sent the place of the first one that is a witness."""
-_Change = Callable[[Operands], Iterator[Operands]]
-"""What yields operands that differ from a witness in one way, the simplest first. The first witness is taken."""
+_Trials = Generator[OperandBatch, int | None, None]
+"""Simpler operands than a witness, the simplest first, to be tried at once. It is sent the place of the first one that
+is a witness, None if there is none."""
 
 
 def simplify(question: Question, witness: Operands, deadline: float = math.inf) -> Operands:
     """Return a witness against the same question that is at least as simple, confirmed on integers.
 
-    The method is greedy, so there may be a simpler witness. It sets products to +0, of a long witness many parts at
-    once, then c, and then clears fraction bits from the lowest up, and signs. At ``deadline`` (by ``time.monotonic``)
-    it returns what it has.
+    The method is greedy, so there may be a simpler witness. It keeps one or two products and c if they are a witness
+    alone. Otherwise it sets products to +0, of a long witness many parts at once, and then c. Then it clears fraction
+    bits and signs, the most at once that it can. At ``deadline`` (by ``time.monotonic``) it returns what it has.
     """
     return simplest(question, [witness], deadline)
 
@@ -43,7 +50,13 @@ def simplest(question: Question, witnesses: Sequence[Operands], deadline: float 
     If witnesses are long, only the first few are simplified, because each takes long.
     """
     chosen = witnesses[: max(_PRODUCTS // question.k, 1)]
-    found = sorted(_simplified(question, chosen, deadline), key=_complexity)
+    found = _each(question, chosen, _narrowed, deadline)
+    found = _each(question, found, _with_few_products, deadline)
+    few = [x for x in found if len(_nonzero(x)) <= _FEW]
+    found = few or _each(question, found, _without_what_may_go, deadline)
+    fewest = min(_complexity(x)[0] for x in found)
+    shortest = [x for x in found if _complexity(x)[0] == fewest]
+    found = sorted(_each(question, shortest, partial(_shortened, question), deadline), key=_complexity)
     return next((x for x in found if x in chosen or question.is_refuted_by(x)), chosen[0])
 
 
@@ -52,123 +65,164 @@ def _complexity(operands: Operands) -> tuple[int, int]:
     return sum(p != 0 for p in patterns), sum(p.bit_count() for p in patterns)
 
 
-def _simplified(question: Question, witnesses: Sequence[Operands], deadline: float) -> list[Operands]:
-    """Simplify all witnesses, one change of each at a time, by arrays: an evaluation of one row takes half as long."""
+def _nonzero(operands: Operands) -> list[int]:
+    """Return the numbers of the products that are not of two zeros."""
+    return [i for i in range(len(operands)) if operands.a[i] or operands.b[i]]
+
+
+def _each(
+    question: Question,
+    witnesses: Sequence[Operands],
+    trials_of: Callable[[Operands, OperandBatch], _Trials],
+    deadline: float,
+) -> list[Operands]:
+    """Simplify all witnesses in one way, one round of each at a time.
+
+    ``trials_of`` has a witness twice: as numbers, and as a row.
+    """
     found = list(witnesses)
-    trials = {i: _trials(question, witness) for i, witness in enumerate(witnesses)}
-    tried = {i: next(x, ()) for i, x in trials.items()}
-    while (tried := {i: rows for i, rows in tried.items() if rows}) and time.monotonic() < deadline:
-        batch = OperandBatch.of_rows(question.formats, [x for rows in tried.values() for x in rows])
-        refuted = iter(question.examine(batch)[1].tolist())
-        for i, rows in tried.items():
-            kept = [j for j, is_witness in enumerate(islice(refuted, len(rows))) if is_witness]
-            if kept:
-                found[i] = rows[kept[0]]
+    trials = {i: trials_of(x, OperandBatch.of_rows(question.formats, [x])) for i, x in enumerate(witnesses)}
+    tried = {i: rows for i, x in trials.items() if (rows := next(x, None)) is not None}
+    while tried and time.monotonic() < deadline:
+        refuted = question.examine(OperandBatch.concatenate(list(tried.values())))[1]
+        ends = np.cumsum([len(rows) for rows in tried.values()])[:-1]
+        following: dict[int, OperandBatch] = {}
+        for (i, rows), of_rows in zip(tried.items(), np.split(refuted, ends), strict=True):
+            first = int(of_rows.argmax()) if of_rows.any() else None
+            if first is not None:
+                found[i] = rows.row(first)
             try:
-                tried[i] = trials[i].send(kept[0] if kept else None)
+                following[i] = trials[i].send(first)
             except StopIteration:
-                tried[i] = ()
+                continue
+        tried = following
     return found
 
 
-def _trials(question: Question, found: Operands) -> _Trials:
-    at_once = max(_PRODUCTS_AT_ONCE // len(found), _LEAST_AT_ONCE)
-    found = yield from _narrowed(found)
-    found = yield from _changed(found, [*_products_left_out(len(found)), _without_c], at_once)
-    yield from _changed(found, list(_shorter(question, len(found))), at_once)
-
-
-def _narrowed(found: Operands) -> Generator[Sequence[Operands], int | None, Operands]:
+def _narrowed(witness: Operands, row: OperandBatch) -> _Trials:
     """Keep the smallest part of the products of a long witness that is a witness alone, as long as one is."""
-    kept = range(len(found))
+    kept = range(len(witness))
     while len(kept) >= _LONG:
+        nonzero = [i for i in _nonzero(witness) if i in kept]
         sizes = [len(kept) // n for n in _PARTS]
         parts = [range(i, min(i + size, kept.stop)) for size in sizes for i in range(kept.start, kept.stop, size)]
-        smaller = [(part, x) for part in parts if (x := _only(found, part)) != found]
-        smallest = (yield [x for _, x in smaller]) if smaller else None
+        parts = [part for part in parts if not all(i in part for i in nonzero)]
+        smallest = (yield _only(row, parts)) if parts else None
         if smallest is None:
             break
-        kept, found = smaller[smallest]
-    return found
+        kept = parts[smallest]
 
 
-def _only(found: Operands, part: range) -> Operands:
-    """Return the operands with the products of ``part`` only; the others are +0."""
-    a, b = (tuple(x if i in part else 0 for i, x in enumerate(column)) for column in (found.a, found.b))
-    return replace(found, a=a, b=b)
+def _with_few_products(witness: Operands, row: OperandBatch) -> _Trials:
+    """Keep no product, one or two, and c only if it has to be kept."""
+    trials: list[OperandBatch] = []
+    for count in range(_FEW + 1):
+        kept = list(combinations(_nonzero(witness), count))
+        if len(kept) * row.k > _PRODUCTS_AT_ONCE:
+            break
+        if kept:
+            rows = _only(row, kept)
+            trials += [_without_c(rows), rows]
+    yield OperandBatch.concatenate(trials)
 
 
-def _changed(
-    found: Operands, changes: Sequence[_Change], at_once: int
-) -> Generator[Sequence[Operands], int | None, Operands]:
-    """Make each change that leaves a witness, in turn. Changes are tried ahead, as if none before them were made."""
-    done, ahead = 0, _ahead(found, changes, 0)
-    while rows := list(islice(ahead, at_once)):
-        first = yield [x for _, x in rows]
-        if first is not None:
-            done, found = rows[first]
-            ahead = _ahead(found, changes, done)
-    return found
+def _without_what_may_go(witness: Operands, row: OperandBatch) -> _Trials:
+    """Set products to +0, half of them at once, then ever smaller runs, and then c. Few matter, so most go early.
 
-
-def _ahead(found: Operands, changes: Sequence[_Change], done: int) -> Iterator[tuple[int, Operands]]:
-    """Yield operands by all changes but the first ``done``, each with how many changes are done after it."""
-    for i in range(done, len(changes)):
-        yield from ((i + 1, x) for x in changes[i](found) if x != found)
-
-
-def _products_left_out(k: int) -> Iterator[_Change]:
-    """Yield how to set products to +0: half of them at once, then ever smaller runs. Few matter, so most go early."""
-    size = k
+    Changes are tried ahead, as if none before them were made.
+    """
+    size = k = row.k
+    runs: list[range] = []
     while size:
-        for first in range(0, k, size):
-            yield partial(_without, run=range(first, min(first + size, k)))
+        runs += [range(i, min(i + size, k)) for i in range(0, k, size)]
         size //= 2
+    at_once = max(_PRODUCTS_AT_ONCE // k, _LEAST_AT_ONCE)
+    left = [True] * k
+    while True:
+        ahead = [run for run in runs if any(left[i] and (witness.a[i] or witness.b[i]) for i in run)][:at_once]
+        if not ahead:
+            break
+        masks = [[i for i in range(k) if left[i] and i not in run] for run in ahead]
+        first = yield _only(row, masks)
+        if first is None:
+            runs = runs[runs.index(ahead[-1]) + 1 :]
+            continue
+        runs = runs[runs.index(ahead[first]) + 1 :]
+        for i in ahead[first]:
+            left[i] = False
+    if witness.c:
+        yield _without_c(_only(row, [[i for i in range(k) if left[i]]]))
 
 
-def _without(found: Operands, run: range) -> Iterator[Operands]:
-    if any(found.a[i] or found.b[i] for i in run):
-        a, b = (tuple(0 if i in run else x for i, x in enumerate(column)) for column in (found.a, found.b))
-        yield replace(found, a=a, b=b)
+def _shortened(question: Question, witness: Operands, row: OperandBatch) -> _Trials:
+    """Make elements simpler, as many at once as there are few enough ways to change all of them."""
+    most = max(_PRODUCTS_AT_ONCE // row.k, _LEAST_AT_ONCE)
+    places = [x for x in _places(question, row.k) if x.pattern(witness)]
+    while places:
+        ways: list[list[int]] = []
+        for place in places:
+            pattern = place.pattern(witness)
+            of_place = [*_simpler(place.format, pattern), pattern]
+            if ways and math.prod(map(len, ways)) * len(of_place) > most:
+                break
+            ways.append(of_place)
+        changed, places = places[: len(ways)], places[len(ways) :]
+        sizes = [len(x) for x in ways]
+        ranks = np.stack(np.unravel_index(np.arange(math.prod(sizes)), sizes))
+        # the simplest first; the last one changes nothing
+        ranks = ranks[:, np.argsort(ranks.sum(axis=0), kind="stable")[:-1]]
+        if not ranks.size:
+            continue
+        trials = row.select(np.zeros(ranks.shape[1], dtype=np.intp))
+        for place, way, rank in zip(changed, ways, ranks, strict=True):
+            place.of(trials)[:] = np.array(way, dtype=np.uint64)[rank]
+        first = yield trials
+        if first is not None:
+            row = trials.select(slice(first, first + 1))
 
 
-def _without_c(found: Operands) -> Iterator[Operands]:
-    yield replace(found, c=0)
+def _only(row: OperandBatch, kept: Sequence[Sequence[int]]) -> OperandBatch:
+    """Return a row of each kind with the products that it keeps; the others are +0."""
+    mask = np.zeros((len(kept), row.k), dtype=bool)
+    for of_row, numbers in zip(mask, kept, strict=True):
+        of_row[list(numbers)] = True
+    rows = row.select(np.zeros(len(kept), dtype=np.intp))
+    return OperandBatch(rows.a * mask, rows.b * mask, rows.c, rows.scale_a, rows.scale_b)
 
 
-def _shorter(question: Question, k: int) -> Iterator[_Change]:
-    """Yield how to make an element simpler, for each of them."""
-    for get, put, fmt in _places(question, k):
-        yield partial(_simpler_at, get=get, put=put, fmt=fmt)
+def _without_c(rows: OperandBatch) -> OperandBatch:
+    return OperandBatch(rows.a, rows.b, np.zeros_like(rows.c), rows.scale_a, rows.scale_b)
 
 
-def _simpler_at(
-    found: Operands, get: Callable[[Operands], int], put: Callable[[Operands, int], Operands], fmt: Format
-) -> Iterator[Operands]:
-    return (put(found, pattern) for pattern in _simpler(fmt, get(found)))
+@dataclass(frozen=True)
+class _Place:
+    """An element of a column of operands."""
+
+    column: str
+    number: int
+    format: Format
+
+    def pattern(self, operands: Operands) -> int:
+        """Return its pattern."""
+        held = getattr(operands, self.column)
+        return int(held if self.column == "c" else held[self.number])
+
+    def of(self, rows: OperandBatch) -> npt.NDArray[np.unsignedinteger]:
+        """Return the element of each row, to be read and written."""
+        held: npt.NDArray[np.unsignedinteger] = getattr(rows, self.column)
+        return held if self.column == "c" else held[:, self.number]
 
 
-def _places(
-    question: Question, k: int
-) -> Iterator[tuple[Callable[[Operands], int], Callable[[Operands, int], Operands], Format]]:
+def _places(question: Question, k: int) -> Iterator[_Place]:
     a, b, c = question.formats
-
-    def column(name: str, i: int) -> tuple[Callable[[Operands], int], Callable[[Operands, int], Operands]]:
-        def put(operands: Operands, pattern: int) -> Operands:
-            values = list(getattr(operands, name))
-            values[i] = pattern
-            return replace(operands, **{name: tuple(values)})  # type: ignore[arg-type]
-
-        return lambda operands: getattr(operands, name)[i], put
-
-    yield lambda operands: operands.c, lambda operands, pattern: replace(operands, c=pattern), c
+    yield _Place("c", 0, c)
     for i in range(k):
-        yield *column("a", i), a
-        yield *column("b", i), b
+        yield _Place("a", i, a)
+        yield _Place("b", i, b)
     if question.scale_format is not None:
         for i in range(question.blocks):
-            yield *column("scale_a", i), question.scale_format
-            yield *column("scale_b", i), question.scale_format
+            yield _Place("scale_a", i, question.scale_format)
+            yield _Place("scale_b", i, question.scale_format)
 
 
 def _simpler(fmt: Format, pattern: int) -> Iterator[int]:
