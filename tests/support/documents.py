@@ -27,8 +27,8 @@ BLOCK = re.compile(
 )
 SEARCHED = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
 """Where commands of the documents are looked for: packages of Python bring some."""
-NO_FACTS = re.compile(r"\b\d[\d,.]*(?=\s+(?:s|min|lemmas?|proved|operand sets?|bytes)\b)")
-"""Times, and how much work an answer took: another machine or another release takes another."""
+NO_FACTS = re.compile(r"\b\d[\d,.]*(?=\s+(?:s|min|lemmas?|proved|operand sets?|bytes)\b)|(?<=\bbitwuzla )\d[\d.]*\d")
+"""Times, how much work an answer took, and the release of the solver: another machine has others."""
 
 
 @dataclass
