@@ -1,11 +1,14 @@
 """Witnesses become simpler and stay witnesses, for as long as there is time."""
 
 import time
+from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 import pytest
 
 from mmaproof.designs.catalogue import find_design
+from mmaproof.designs.element import Operands
 from mmaproof.properties.equivalence import Equivalence
 from mmaproof.verification.compare import compare
 from mmaproof.verification.search import Budget, search
@@ -87,3 +90,60 @@ def test_what_arrays_take_for_a_witness_counts_only_if_integers_do_too(monkeypat
     everything = np.ones(1 << 16, dtype=bool)
     monkeypatch.setattr(Equivalence, "examine", lambda _, batch: (everything[: len(batch)],) * 2)
     assert simplest(question, found) == found[0]
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (VOLTA, FINER),
+        (find_design("turing/f32.f16.f16.f32"), find_design("cdna2/v_mfma_f32_32x32x8f16")),
+        (find_design("volta/f32.f16.f16.f32"), find_design("cdna1/v_mfma_f32_32x32x4f16")),
+    ],
+    ids=["truncation", "chain of pairs", "exact sum"],
+)
+def test_as_few_operands_stay_as_any_two_products_need(first, second):
+    question = Equivalence(first, second)
+    found = search(question, second, seed=0, budget=Budget()).witnesses[0]
+    places = [i for i in range(question.k) if found.a[i] or found.b[i]]
+    sizes = []
+    for kept in [x for count in range(3) for x in combinations(places, count)]:
+        a, b = (tuple(x if i in kept else 0 for i, x in enumerate(column)) for column in (found.a, found.b))
+        rows = [replace(found, a=a, b=b, c=c) for c in {0, found.c}]
+        sizes += [(len(kept), x.c != 0) for x in rows if question.is_refuted_by(x)]
+    simple = simplify(question, found)
+    assert question.is_refuted_by(simple)
+    left = (sum(x != 0 for x in simple.a), simple.c != 0)
+    assert left == min(sizes) if sizes else left > (2, False)
+
+
+def test_scales_are_made_simpler():
+    first = find_design("blackwell/tcgen05.mma.m128n8k64.block16.f32.e2m1.e2m1.ue4m3")
+    question = Equivalence(first, find_design(f"{first.name}@fraction_bits=20"))
+    found = search(question, first, seed=0, budget=Budget()).witnesses[0]
+    simple = simplify(question, found)
+    assert question.is_refuted_by(simple)
+    one = first.scale_format.encode(1)
+    assert [(*x.scale_a, *x.scale_b).count(one) for x in (found, simple)] == [0, 8]
+
+
+@pytest.mark.parametrize("needs_c", [False, True])
+@pytest.mark.parametrize("needed", [set(), {5}, {2, 7}, {0, 3, 6}, {0, 1, 2, 3, 4, 7}], ids=len)
+@pytest.mark.parametrize("k", [8, 128, 384])
+def test_what_a_witness_needs_stays_and_nothing_else(monkeypatch, k, needed, needs_c):
+    question = Equivalence(VOLTA, FINER, k=k)
+    needed = sorted({x * (k - 1) // 7 for x in needed})
+
+    def refuted(a, b, c):
+        return all(a[..., i].all() and b[..., i].all() for i in needed) and bool(c or not needs_c)
+
+    def examine(_, batch):
+        rows = np.array([refuted(*row) for row in zip(batch.a, batch.b, batch.c, strict=True)], dtype=bool)
+        return np.ones_like(rows), rows
+
+    monkeypatch.setattr(Equivalence, "examine", examine)
+    monkeypatch.setattr(Equivalence, "is_refuted_by", lambda _, x: refuted(np.array(x.a), np.array(x.b), x.c))
+    simple = simplify(question, Operands((0x3C01,) * k, (0x4105,) * k, 0x40000003))
+    assert [i for i in range(k) if simple.a[i] or simple.b[i]] == needed
+    assert (simple.c != 0) is needs_c
+    assert {*simple.a, *simple.b} <= {0, 0x3C00}, "1.0 will do"
+    assert simple.c in (0, VOLTA.c_format.one)
