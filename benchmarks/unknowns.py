@@ -1,8 +1,9 @@
 """What is still unknown: properties over every arithmetic of the catalogue that differs from the others in one step.
 
-    python benchmarks/unknowns.py ANSWERS [--only PROPERTY ...] [--like TEXT ...] [--timeout 20s] [--json]
+    python benchmarks/unknowns.py ANSWERS [--only PROPERTY ...] [--like TEXT ...] [--every N] [--timeout 20s] [--json]
 
-Each property is asked of one design of each group of designs with the same formats and the same step, about one step.
+Each property is asked of one design of each group of designs with the same formats and the same step, about one step;
+with ``--every`` only of every Nth of them.
 Nothing is stored between questions, so every one of them has the same limit. An answer is a line of the file ANSWERS.
 What is in the file is not asked again, so an interrupted run goes on where it was. The report lists the questions
 without an answer. Two files, of two versions, are the list before and after: ``--before FILE`` prints which questions
@@ -75,6 +76,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("answers", type=Path, help="file of answers, one JSON object in each line; it is added to")
     parser.add_argument("--only", nargs="+", choices=PROPERTIES, default=list(PROPERTIES), help="properties to ask")
     parser.add_argument("--like", nargs="+", default=[""], help="ask of designs whose name contains one of these")
+    parser.add_argument("--every", type=int, default=1, metavar="N", help="ask of every Nth of these designs")
     parser.add_argument("--before", type=Path, help="answers of another version, to be compared with")
     add_limits(parser, "20s")
     return read_limits(parser)
@@ -93,7 +95,7 @@ def show(report: dict[str, Any]) -> None:
 def main() -> int:
     """Ask what is not in the file, and print the report."""
     given = arguments()
-    designs = [d for d in different_steps() if any(text in d.name for text in given.like)]
+    designs = [d for d in different_steps() if any(text in d.name for text in given.like)][:: given.every]
     found = read(given.answers)
     with given.answers.open("a", encoding="utf-8") as file:
         for name in given.only:
