@@ -17,9 +17,10 @@ from mmaproof.properties.run_question import Scope
 from mmaproof.smt.algebra.integers import IntegerAlgebra
 from mmaproof.smt.algebra.protocol import ite
 from mmaproof.smt.proving import cuts, dropped_c, monotone, monotone_in_a
-from mmaproof.smt.proving.cuts import CutError, CutLemma
-from mmaproof.smt.proving.rising_terms import beside_zeros
+from mmaproof.smt.proving.cuts import CutError, CutLemma, TermShape
+from mmaproof.smt.proving.rising_terms import beside_zeros, last_sum
 from mmaproof.smt.semantics.align import align
+from mmaproof.smt.semantics.labels import Addend
 from mmaproof.smt.semantics.patterns import is_largest, last_before_power, order_key, successor
 from mmaproof.smt.semantics.unit import factors
 from mmaproof.smt.solving.verdict import Status
@@ -246,6 +247,29 @@ def test_terms_rounded_to_nearest_move_little_enough(name):
     answer = check("monotone-in-c", find_design(name))
     assert answer.verdict == "holds"
     assert {x.name for x in answer.answers[-1].lemmas} == {x.name for x in found}
+
+
+def test_the_cuts_of_all_other_terms_are_argued_about():
+    """Those of the products and of c have other widths, so a lemma about one of them says nothing of the other."""
+    total = last_sum(find_design(VOLTA))
+    place = total.labels.index(Addend.C)
+    shapes = [TermShape.of(x, total.e_max) for x in total.terms]
+    assert len(set(shapes)) == 2
+    assert {x.shape for x in monotone.lemmas_of_others(total, (place,), "others")} == {shapes[0]}
+    assert {x.shape for x in monotone.lemmas_of_others(total, (0,), "others")} == set(shapes)
+    products = [i for i in range(len(shapes)) if i != place]
+    assert {x.shape for x in monotone.lemmas_of_others(total, products, "others")} == {shapes[place]}
+
+
+@pytest.mark.parametrize("name", ["monotone-in-a", "monotone-in-c"])
+def test_one_operand_rises_and_the_others_stay(name):
+    design = find_design(VOLTA)
+    question = find_property(name).question(design, Scope())
+    given = question.integer_words(Operands((3, 5, 7, 9), (11, 13, 15, 17), 19))
+    found = question.larger(ALGEBRA, given)
+    words = [[x.data for x in (*y.a, *y.b, y.c)] for y in (given, found)]
+    place = 0 if name == "monotone-in-a" else len(words[0]) - 1
+    assert [(i, y - x) for i, (x, y) in enumerate(zip(*words, strict=True)) if x != y] == [(place, 1)]
 
 
 def test_too_few_bits_are_found_out():

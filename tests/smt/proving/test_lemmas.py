@@ -230,6 +230,11 @@ def test_a_lemma_is_about_the_words_that_it_assumes():
     assert [x for x in range(16) if Below(-2, -5, signed=True).confirm({"x_4": x})] == [11, 12, 13]
 
 
+def test_a_lemma_about_nothing_proves_nothing():
+    assert decide(Below(0, 5)) is Status.VACUOUS
+    assert decide(Below(-8, -8, signed=True)) is Status.VACUOUS
+
+
 def test_shifting_left_by_a_word_keeps_every_bit():
     algebra: Algebra[int, bool] = IntegerAlgebra()
     for amount in range(16):
