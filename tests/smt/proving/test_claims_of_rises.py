@@ -6,12 +6,16 @@ from fractions import Fraction
 import pytest
 
 from mmaproof.designs.catalogue import find_design
+from mmaproof.designs.readings import Alignment
 from mmaproof.smt.algebra.integers import IntegerAlgebra
-from mmaproof.smt.proving.monotone import ChangedC, LargeStep, TermRises
+from mmaproof.smt.proving import monotone
+from mmaproof.smt.proving.cuts import TermShape
+from mmaproof.smt.proving.monotone import ChangedC, CutAgain, CutOfDoubled, CutOrdered, LargeStep, TermRises
 from mmaproof.smt.semantics.cut import Cut
 from mmaproof.smt.semantics.terms import Term
 
 INTEGERS = IntegerAlgebra()
+SHAPE = TermShape(significand_width=3, largest=7, fraction_bits=1, exponent_width=4, e_max_width=4)
 CHANGED = ChangedC(find_design("volta/f32.f16.f16.f32"))
 BITS = 1
 """Fraction bits of the terms."""
@@ -83,3 +87,63 @@ def test_a_step_is_large_where_it_makes_up_for_the_others(bits, others, floor, h
         enough = (seen == (1, 1) and is_enough(lemma, v, above, half_unseen)) or is_enough_beside_zero(lemma, v, above)
         claimed = lemma.of_terms(INTEGERS, {}, v, above).data
         assert claimed == (stays or (enough and not lost)), (first, second, seen)
+
+
+def again(alignment, low):
+    """A cut, cut again by one bit."""
+    match alignment:
+        case Alignment.FLOOR:
+            return low // 2
+        case Alignment.JAM:
+            return (abs(low) // 2 | low % 2) * (-1 if low < 0 else 1)
+        case _:
+            return abs(low) // 2 * (-1 if low < 0 else 1)
+
+
+@pytest.mark.parametrize("alignment", [Alignment.TRUNCATE, Alignment.FLOOR, Alignment.JAM, Alignment.NEAREST])
+@pytest.mark.parametrize("present", [True, False])
+def test_a_cut_at_a_higher_e_max_is_the_cut_cut_again(monkeypatch, alignment, present):
+    """What is kept of a term is made up."""
+    lemma, e_max = CutAgain("c", SHAPE, Cut(1, alignment)), INTEGERS.signed(2, 4)
+    for low, high in itertools.product(range(-9, 10), range(-6, 7)):
+        kept = {2: INTEGERS.signed(low, 6), 3: INTEGERS.signed(high, 6)}
+        monkeypatch.setattr(monotone, "align", lambda algebra, x, e, cut, kept=kept: kept[e.data])
+        claimed = lemma.of_term(INTEGERS, term(-3 if low < 0 else 3, 2, present=present), e_max).data
+        near = abs(2 * high - low) <= 1 if alignment is Alignment.NEAREST else high == again(alignment, low)
+        assert claimed == (near or not present), (low, high)
+
+
+@pytest.mark.parametrize("significand", [3, -3])
+def test_a_cut_has_the_sign_of_its_term_and_depends_on_its_value(monkeypatch, significand):
+    lemma, e_max = CutOfDoubled(SHAPE, Cut(1)), INTEGERS.signed(2, 4)
+    for plain, wide, doubled in itertools.product(range(-2, 3), repeat=3):
+
+        def align(algebra, x, e, cut, kept=(plain, wide, doubled)):
+            assert (value(x), e.data) == (value(term(significand, 2)), 2)
+            which = 0 if x.significand.width == 3 else 1 + (x.exponent.data == 1)
+            return algebra.signed(kept[which], 6)
+
+        monkeypatch.setattr(monotone, "align", align)
+        claimed = lemma.of_term(INTEGERS, term(significand, 2), e_max).data
+        assert claimed == (plain == wide == doubled and plain * significand >= 0), (plain, wide, doubled)
+
+
+def test_the_larger_term_has_the_larger_cut(monkeypatch):
+    lemma = CutOrdered(SHAPE, Cut(1))
+    given = {"significand": 5, "larger": 6, "exponent": 2, "e_max": 2, "negative": 0, "present": 1}
+
+    def words(**changes):
+        values = given | changes
+        read = {x.name: INTEGERS.signed if x.signed else INTEGERS.unsigned for x in lemma.inputs}
+        return {x.name: read[x.name](values[x.name], x.width) for x in lemma.inputs}
+
+    for small, large in itertools.product(range(-3, 4), repeat=2):
+        kept = {5: small, 6: large}
+        monkeypatch.setattr(
+            monotone, "align", lambda _, x, e, c, kept=kept: INTEGERS.signed(kept[x.significand.data], 6)
+        )
+        assert lemma.claim(INTEGERS, words()).data == (abs(small) <= abs(large))
+    assert lemma.assumption(INTEGERS, words()).data
+    assert lemma.assumption(INTEGERS, words(larger=14)).data  # twice the largest
+    for changes in ({"larger": 4}, {"larger": 15}, {"e_max": 1}, {"present": 0}):
+        assert not lemma.assumption(INTEGERS, words(**changes)).data
