@@ -10,7 +10,16 @@ from support.mutation import FAILED, ROOT, Copy, all_mutants, is_there, table
 
 MUTANTS = all_mutants()
 KILLED = [x for x in MUTANTS if x.killed_by]
-COVERED = ("smt/semantics", "smt/algebra", "smt/solving", "smt/proving", "smt/bundles", "verification", "checker")
+COVERED = (
+    "smt/semantics",
+    "smt/algebra",
+    "smt/solving",
+    "smt/proving",
+    "smt/bundles",
+    "properties",
+    "verification",
+    "checker",
+)
 
 
 def test_each_mutant_changes_one_place():
