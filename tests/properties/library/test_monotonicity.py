@@ -266,13 +266,17 @@ def test_the_cuts_of_all_other_terms_are_argued_about():
 
 @pytest.mark.parametrize("name", ["monotone-in-a", "monotone-in-c"])
 def test_one_operand_rises_and_the_others_stay(name):
-    design = find_design(VOLTA)
+    """The number above a negative one has a smaller pattern. Here a, b and c are of different formats."""
+    design = find_design("blackwell/tcgen05.mma.m128n8k32.block32.f32.e4m3.e3m2.ue8m0")
     question = find_property(name).question(design, Scope())
-    given = question.integer_words(Operands((3, 5, 7, 9), (11, 13, 15, 17), 19))
+    a, b = (3 | 1 << (fmt.bits - 1) for fmt in design.formats[:2])
+    columns = [tuple(x + i % 3 for i in range(question.k)) for x in (a, b)]
+    scales = (127,) * design.blocks(question.k)
+    given = question.integer_words(Operands(*columns, 1 << 31 | 19, scales, scales))
     found = question.larger(ALGEBRA, given)
-    words = [[x.data for x in (*y.a, *y.b, y.c)] for y in (given, found)]
-    place = 0 if name == "monotone-in-a" else len(words[0]) - 1
-    assert [(i, y - x) for i, (x, y) in enumerate(zip(*words, strict=True)) if x != y] == [(place, 1)]
+    words = [[x.data for x in (*y.a, *y.b, y.c, *y.scale_a, *y.scale_b)] for y in (given, found)]
+    place = 0 if name == "monotone-in-a" else 2 * question.k
+    assert [(i, y - x) for i, (x, y) in enumerate(zip(*words, strict=True)) if x != y] == [(place, -1)]
 
 
 def test_too_few_bits_are_found_out():
