@@ -334,4 +334,4 @@ class JournalledTerms(JournalledFolds, StagedTerms):
 
     def _note_bounds(self, x: Word[FNode], bounds: Bounds) -> None:
         super()._note_bounds(x, bounds)
-        self.recording.entries.append(Bounded(x.data, self._within(x, bounds), x.data in self._added_up))
+        self.recording.entries.append(Bounded(x.data, self._within(x, bounds), x.signed and x.data in self._added_up))

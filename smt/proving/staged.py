@@ -134,9 +134,10 @@ class StagedTerms(LawfulTerms):
         self._counts: Counter[Signal] = Counter()
         self._at: dict[tuple[int, Signal, int], StagedSignal] = {}
         self._facts: dict[FNode, list[FNode]] = {}
-        self._bounds: dict[FNode, Bounds] = {}
-        self._added_up: set[FNode] = set()
-        """variables whose bounds are sums of the bounds of others"""
+        self._bounds: dict[tuple[FNode, bool], Bounds] = {}
+        """of variables read as signed (True) or as unsigned words"""
+        self._added_up: dict[FNode, frozenset[Law]] = {}
+        """the laws that make bounds of variables sums of the bounds of others"""
 
     def begin(self) -> None:
         """Count the signals of the next run from the beginning."""
@@ -149,7 +150,7 @@ class StagedTerms(LawfulTerms):
     def signal(self, name: Signal, x: Word[FNode], bounds: Bounds | None = None) -> Word[FNode]:
         """Return what replaces ``x``. A lemma says that it is within its bounds, and later lemmas may use that."""
         y = Word(self._cut(name, x.data, x.width, x.signed), x.width, x.signed, self)
-        if bounds is not None and y.data in self._named and y.data not in self._bounds:
+        if bounds is not None and y.data in self._named and (y.data, y.signed) not in self._bounds:
             self._bound(name, y, bounds)
         if name == SUM and y.data in self._named:
             self._sums.append(self._named[y.data])
@@ -180,10 +181,11 @@ class StagedTerms(LawfulTerms):
         width = total.bv_width()
         after = self._cut(PARTIAL_SUM, super()._partial_sum(total, x), width, True)
         bounds = self._bounds_of(total), self._bounds_of(x)
-        if after in self._named and after not in self._bounds and bounds[0] and bounds[1]:
+        if after in self._named and (after, True) not in self._bounds and bounds[0] and bounds[1]:
             low, high = (bounds[0][i] + bounds[1][i] for i in (0, 1))
             if -(1 << (width - 1)) <= low and high < 1 << (width - 1):
-                self._added_up.add(after)
+                laws = (self._added_up.get(v, frozenset()) for v in self._symbols(total) | self._symbols(x))
+                self._added_up[after] = frozenset({Law(Operation.BOUNDED_SUM, width)}.union(*laws))
                 self._note_bounds(Word(after, width, True, self), (low, high))
         return after
 
@@ -302,7 +304,7 @@ class StagedTerms(LawfulTerms):
             self._note_bounds(x, bounds)
 
     def _note_bounds(self, x: Word[FNode], bounds: Bounds) -> None:
-        self._bounds[x.data] = bounds
+        self._bounds[x.data, x.signed] = bounds
         self._facts.setdefault(x.data, []).append(self._within(x, bounds))
 
     def _within(self, x: Word[FNode], bounds: Bounds) -> FNode:
@@ -319,8 +321,8 @@ class StagedTerms(LawfulTerms):
         if term.is_bv_neg():
             bounds = self._bounds_of(term.arg(0))
             least = -(1 << (term.bv_width() - 1))
-            return None if bounds is None or bounds[0] == least else (-bounds[1], -bounds[0])
-        return self._bounds.get(term)
+            return None if bounds is None or bounds[0] <= least else (-bounds[1], -bounds[0])
+        return self._bounds.get((term, True))
 
     # --- relations ------------------------------------------------------------------------------------------
 
@@ -424,7 +426,7 @@ class StagedTerms(LawfulTerms):
         known = [self._precondition] if of_operands else []
         sums = [v for v in symbols if v in self._named and self._named[v].name == stage == PARTIAL_SUM]
         for helpful in [symbols - set(sums), symbols] if sums else [symbols]:
-            self.used |= {Law(Operation.BOUNDED_SUM, v.bv_width()) for v in helpful if v in self._added_up}
+            self.used |= {law for v in helpful for law in self._added_up.get(v, ())}
             facts = {f for v in helpful for f in self._facts.get(v, ()) if self._symbols(f) <= symbols}
             whole = self._in_order({*known, *facts})
             yield self._terms.And(whole) if whole else None

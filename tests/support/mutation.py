@@ -26,7 +26,7 @@ class Mutant:
     """In ``file``, the text ``old``, which occurs once, becomes ``new``.
 
     ``breaks`` says what goes wrong then. ``killed_by`` are ids of tests of which one fails at least. If there are none,
-    the program is ``equivalent``, and that says why.
+    the program is ``equivalent``, or it is another one that is as ``sound``: it proves no false claim. That says why.
     """
 
     name: str
@@ -36,6 +36,7 @@ class Mutant:
     breaks: str
     killed_by: tuple[str, ...] = ()
     equivalent: str = ""
+    sound: str = ""
 
     def of(self, text: str) -> str:
         """Return the text of its file with the change."""
@@ -56,15 +57,20 @@ def all_mutants() -> list[Mutant]:
 
 def table(mutants: Sequence[Mutant], folders: Sequence[str]) -> str:
     """Return the table of docs/certificates.md: how many mutants, and which files of tests kill the most."""
-    lines = ["| mutants of | killed | equivalent | most of them by |", "|---|---|---|---|"]
+    lines = ["| mutants of | killed | equivalent | sound | most of them by |", "|---|---|---|---|---|"]
     for folder in folders:
         some = [x for x in mutants if x.file.startswith(f"{folder}/")]
         killed = Counter(x.killed_by[0].partition("::")[0] for x in some if x.killed_by)
         most = ", ".join(f"`{name}` ({count})" for name, count in killed.most_common(2))
-        lines.append(f"| `{folder}/` | {killed.total()} | {len(some) - killed.total()} | {most} |")
-    killed_in_all = sum(bool(x.killed_by) for x in mutants)
-    lines.append(f"| all | {killed_in_all} | {len(mutants) - killed_in_all} | |")
+        lines.append(f"| `{folder}/` | {_counts(some)} | {most} |")
+    lines.append(f"| all | {_counts(mutants)} | |")
     return "\n".join(lines)
+
+
+def _counts(mutants: Sequence[Mutant]) -> str:
+    """Return three columns: how many are killed, how many equivalent, and how many sound."""
+    of_kinds = zip(*((x.killed_by, x.equivalent, x.sound) for x in mutants), strict=True)
+    return " | ".join(str(sum(map(bool, kind))) for kind in of_kinds)
 
 
 def is_there(test: str) -> bool:

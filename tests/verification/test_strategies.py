@@ -150,6 +150,16 @@ def test_extreme_operands_that_are_only_meant_refute_nothing(monkeypatch):
     assert strategies.extremes(Scripted(question, Status.UNKNOWN)) is None
 
 
+@pytest.mark.parametrize("status", [Status.PROVED, Status.UNKNOWN, Status.VACUOUS])
+@pytest.mark.parametrize("strategy", [strategies.first_cubes, strategies.cubes])
+def test_a_cube_without_a_witness_says_nothing_about_the_question(monkeypatch, strategy, status):
+    question = between(VOLTA, f"{VOLTA}@fraction_bits=22")
+    monkeypatch.setattr(strategies, "netlist_and_model", lambda _: question.designs)
+    case = Scripted(question, status)
+    assert strategy(case) is None
+    assert len(case.asked) > 1
+
+
 @pytest.mark.parametrize("proved", [True, False])
 def test_nets_prove_what_was_proved_net_by_net(monkeypatch, proved):
     question = between(VOLTA, f"{VOLTA}@fraction_bits=22")

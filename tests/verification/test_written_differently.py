@@ -99,6 +99,16 @@ def test_what_few_or_no_samples_meet_is_proved_for_all_operands():
     assert decide(VOLTA, f"{VOLTA}@adder=carry-save", where=where).verdict == "equivalent"
 
 
+def test_samples_meet_the_preconditions():
+    """Nothing steers random operands away from zeros."""
+    question = Equivalence(*map(find_design, (VOLTA, f"{VOLTA}@adder=carry-save")), where=[parse_precondition("a!=0")])
+    count = sum(n for _, _, n in question.columns())
+    names = [x.symbol_name() for x in question.formula.symbols[:count]]
+    meant = sample_models(question, question.designs[0], 0)
+    assert 0 < len(meant) < len(sample_models(question, question.designs[0], 0, unconditionally=True))
+    assert all(question.is_meant(question.operands(x)) and list(x) == names for x in meant)
+
+
 def test_the_search_reaches_the_top_binade():
     question = Equivalence(
         *map(find_design, (VOLTA, f"{VOLTA}@overflow=largest-finite")), where=[parse_precondition("exponents=15..15")]

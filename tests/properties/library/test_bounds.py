@@ -197,6 +197,15 @@ def extremes(design, k):
     ]
 
 
+@pytest.mark.parametrize("setting", ["zero_c=e-zero,e_zero={}", "floor={}"])
+def test_the_words_of_the_bound_reach_what_zeros_read(setting):
+    def places(exponent):
+        return WithinBound(find_design(f"{VOLTA}@{setting.format(exponent)}"), Scope()).step_error(()).places
+
+    assert places(-400) - places(-300) == 100
+    assert places(400) - places(300) == 100
+
+
 @pytest.mark.parametrize("design", single_sums(), ids=lambda d: d.name)
 def test_the_words_of_the_bound_lose_nothing(design):
     question = WithinBound(design, Scope())

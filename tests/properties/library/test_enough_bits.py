@@ -8,7 +8,7 @@ from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.formats import FORMATS
 from mmaproof.properties.equivalence import Equivalence
 from mmaproof.properties.library import find_property
-from mmaproof.properties.library.enough_bits import SameWithBits, expected_bits, lemmas_of_bits
+from mmaproof.properties.library.enough_bits import ENOUGH_TERMS, SameWithBits, expected_bits, lemmas_of_bits
 from mmaproof.properties.preconditions import Exponents, Normal, ZeroAccumulator
 from mmaproof.properties.run_question import Scope
 from mmaproof.smt.proving.decide import decide
@@ -19,6 +19,7 @@ from mmaproof.verification.check import check
 from mmaproof.verification.compare import compare
 
 HOPPER = "hopper/wgmma.m64n8k32.f32.e4m3.e4m3"
+SCALED = "blackwell/tcgen05.mma.m128n8k32.block32.f32.e4m3.e4m3.ue8m0"
 C_IS_ZERO = (ZeroAccumulator(),)
 LIMITS = Limits(60, 4 << 30)
 SOLVING = Solving("bitwuzla")
@@ -83,6 +84,22 @@ def test_the_step_before_is_proved(settings):
 )
 def test_where_the_argument_does_not_apply_there_are_no_lemmas(first, second, length, where):
     assert not lemmas_of_bits(with_bits(34, **first), with_bits(40, **second), length, where)
+
+
+def test_a_chain_hands_on_results_of_another_format_than_c():
+    """The c of the second step is a number of fp32, and the lemmas would be about those of fp16."""
+    first, second = (find_design("volta/mma.m8n8k4.f32.f16.f16.f16").change(fraction_bits=n) for n in (60, 70))
+    assert lemmas_of_bits(first, second, 4)
+    assert not lemmas_of_bits(first, second, 8)
+
+
+def test_with_scales_the_step_has_all_of_its_products():
+    """Two products may have the same scales where others of the step have not."""
+    first, second = (find_design(SCALED).change(fraction_bits=n) for n in (300, 310))
+    exact, _ = lemmas_of_bits(first, second, first.k)
+    assert exact.question.design.step.L == first.step.L > ENOUGH_TERMS
+    exact, _ = lemmas_of_bits(with_bits(34), with_bits(40), 32)
+    assert exact.question.design.step.L == ENOUGH_TERMS
 
 
 def test_in_a_chain_c_is_any_number():

@@ -17,9 +17,10 @@ from mmaproof.properties.run_question import Scope
 from mmaproof.smt.algebra.integers import IntegerAlgebra
 from mmaproof.smt.algebra.protocol import ite
 from mmaproof.smt.proving import cuts, dropped_c, monotone, monotone_in_a
-from mmaproof.smt.proving.cuts import CutError, CutLemma
-from mmaproof.smt.proving.rising_terms import beside_zeros
+from mmaproof.smt.proving.cuts import CutError, CutLemma, TermShape
+from mmaproof.smt.proving.rising_terms import beside_zeros, last_sum
 from mmaproof.smt.semantics.align import align
+from mmaproof.smt.semantics.labels import Addend
 from mmaproof.smt.semantics.patterns import is_largest, last_before_power, order_key, successor
 from mmaproof.smt.semantics.unit import factors
 from mmaproof.smt.solving.verdict import Status
@@ -71,6 +72,7 @@ def test_c_rises(name, verdict):
 
 
 RDNA4, CDNA3_FP8 = "rdna4/v_wmma_f32_16x16x16_bf16", "cdna3/v_mfma_f32_16x16x32_fp8_fp8"
+SCALED = "blackwell/tcgen05.mma.m128n8k32.block32.f32.e4m3.e4m3.ue8m0"
 
 
 @pytest.mark.parametrize(
@@ -121,6 +123,8 @@ def test_a_rises_through_every_stage(name):
         f"{RDNA4}@grouping=all",
         "rdna3/v_wmma_f32_16x16x16_f16",  # inverts terms
         "cpu/vdpbf16ps.m1n1k2.f32.bf16.bf16.f32@zero_product=natural",  # a zero that takes part in e_max
+        # no lemma is about the scales of a product that is normalised
+        f"{SCALED}@product_exponent=normalised,zero_product=absent,zero_c=absent",
     ],
 )
 def test_there_are_no_lemmas_about_a_where_the_argument_fails(change):
@@ -246,6 +250,33 @@ def test_terms_rounded_to_nearest_move_little_enough(name):
     answer = check("monotone-in-c", find_design(name))
     assert answer.verdict == "holds"
     assert {x.name for x in answer.answers[-1].lemmas} == {x.name for x in found}
+
+
+def test_the_cuts_of_all_other_terms_are_argued_about():
+    """Those of the products and of c have other widths, so a lemma about one of them says nothing of the other."""
+    total = last_sum(find_design(VOLTA))
+    place = total.labels.index(Addend.C)
+    shapes = [TermShape.of(x, total.e_max) for x in total.terms]
+    assert len(set(shapes)) == 2
+    assert {x.shape for x in monotone.lemmas_of_others(total, (place,), "others")} == {shapes[0]}
+    assert {x.shape for x in monotone.lemmas_of_others(total, (0,), "others")} == set(shapes)
+    products = [i for i in range(len(shapes)) if i != place]
+    assert {x.shape for x in monotone.lemmas_of_others(total, products, "others")} == {shapes[place]}
+
+
+@pytest.mark.parametrize("name", ["monotone-in-a", "monotone-in-c"])
+def test_one_operand_rises_and_the_others_stay(name):
+    """The number above a negative one has a smaller pattern. Here a, b and c are of different formats."""
+    design = find_design("blackwell/tcgen05.mma.m128n8k32.block32.f32.e4m3.e3m2.ue8m0")
+    question = find_property(name).question(design, Scope())
+    a, b = (3 | 1 << (fmt.bits - 1) for fmt in design.formats[:2])
+    columns = [tuple(x + i % 3 for i in range(question.k)) for x in (a, b)]
+    scales = (127,) * design.blocks(question.k)
+    given = question.integer_words(Operands(*columns, 1 << 31 | 19, scales, scales))
+    found = question.larger(ALGEBRA, given)
+    words = [[x.data for x in (*y.a, *y.b, y.c, *y.scale_a, *y.scale_b)] for y in (given, found)]
+    place = 0 if name == "monotone-in-a" else 2 * question.k
+    assert [(i, y - x) for i, (x, y) in enumerate(zip(*words, strict=True)) if x != y] == [(place, -1)]
 
 
 def test_too_few_bits_are_found_out():

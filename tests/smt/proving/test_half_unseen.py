@@ -12,7 +12,9 @@ from mmaproof.properties.library.monotonicity import MonotoneInC
 from mmaproof.properties.run_question import Scope
 from mmaproof.smt.algebra.integers import IntegerAlgebra
 from mmaproof.smt.proving.decide import decide
-from mmaproof.smt.proving.monotone import ChangedC, LargeStep, LowBitUnseen, lemmas_for_c
+from mmaproof.smt.proving.monotone import ChangedC, LargeStep, LowBitUnseen, lemmas_for_c, lemmas_of_sum
+from mmaproof.smt.semantics.convert import Rules
+from mmaproof.smt.semantics.cut import Cut
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Status
@@ -66,6 +68,19 @@ def test_only_a_truncated_result_hides_it(rho):
 @pytest.mark.parametrize("settings", [{"alignment": "floor"}, {"alignment": "jam"}, {"alignment": "nearest"}])
 def test_terms_that_are_not_truncated_are_argued_about_as_before(settings):
     assert not any(isinstance(x, LowBitUnseen) for x in lemmas_for_c(unit(2, 23, **settings)))
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_one_other_cut_is_enough_to_argue_as_before(place):
+    """Half a unit is lost unseen only if each of the others loses as much."""
+    (total,) = MonotoneInC().question(unit(2, 23), Scope()).symbolic_step().sums
+    rules = Rules.of(unit(2, 23).step)
+    cuts = list(total.path.cuts)
+    for other in (Cut(22), Cut.jammed(23)):
+        changed = [*cuts[:place], other, *cuts[place + 1 :]]
+        mixed = dataclasses.replace(total, path=dataclasses.replace(total.path, cuts=tuple(changed)))
+        lemmas = [lemmas_of_sum(ChangedC(unit(2, 23)), x, len(cuts) - 1, rules) for x in (total, mixed)]
+        assert [any(isinstance(x, LowBitUnseen) for x in found) for found in lemmas] == [True, False]
 
 
 def test_it_looks_at_the_last_bit_alone():

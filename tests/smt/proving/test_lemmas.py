@@ -22,12 +22,13 @@ from mmaproof.smt.proving.conversions import (
     conversion_errors,
     leading_bits,
 )
-from mmaproof.smt.proving.cuts import CutBound, CutError, CutIsExact, term_shapes
+from mmaproof.smt.proving.cuts import CutBound, CutError, CutIsExact, cut_terms, term_shapes
 from mmaproof.smt.proving.lemma import Input, Lemma
 from mmaproof.smt.semantics import dot_product_accumulate
 from mmaproof.smt.semantics.align import align
 from mmaproof.smt.semantics.convert import convert
 from mmaproof.smt.semantics.cut import Cut
+from mmaproof.smt.semantics.labels import Addend
 from mmaproof.smt.solving.verdict import Status
 
 VOLTA = "volta/f32.f16.f16.f32"
@@ -111,6 +112,20 @@ def test_the_bound_of_a_cut_term_is_attained(alignment, kind, slack):
     lower = CutBound(kind, shapes[kind], cut_of(design))
     lower.bound = lemma.bound - 1 - slack
     assert decide(lower) is Status.REFUTED
+
+
+@pytest.mark.parametrize("place", [0, 2])
+def test_a_lemma_about_one_product_is_of_all_only_if_they_are_alike(place):
+    _, total, _ = parts(VOLTA)
+    assert total.labels[place] is not Addend.C
+    wider = replace(total.terms[place], largest=total.terms[place].largest + 1)
+    finer = replace(total.path.cuts[place], fraction_bits=total.path.cuts[place].fraction_bits + 1)
+    for other in (
+        replace(total, terms=(*total.terms[:place], wider, *total.terms[place + 1 :])),
+        replace(total, path=replace(total.path, cuts=(*total.path.cuts[:place], finer, *total.path.cuts[place + 1 :]))),
+    ):
+        with pytest.raises(ValueError, match="the products of a step differ"):
+            cut_terms(other)
 
 
 @pytest.mark.parametrize("name", [pytest.param(VOLTA, marks=pytest.mark.middle), HALF, FP8])
@@ -213,6 +228,11 @@ def test_a_lemma_is_about_the_words_that_it_assumes():
     assert decide(Below(-3, -3, signed=True)) is Status.PROVED
     assert [x for x in range(16) if Below(6, 3).confirm({"x_4": x})] == [3, 4, 5]
     assert [x for x in range(16) if Below(-2, -5, signed=True).confirm({"x_4": x})] == [11, 12, 13]
+
+
+def test_a_lemma_about_nothing_proves_nothing():
+    assert decide(Below(0, 5)) is Status.VACUOUS
+    assert decide(Below(-8, -8, signed=True)) is Status.VACUOUS
 
 
 def test_shifting_left_by_a_word_keeps_every_bit():

@@ -7,6 +7,7 @@ that was not asked, would call them proved.
 import pytest
 from support.deciding import decide
 
+from mmaproof.smt.algebra.protocol import Word
 from mmaproof.smt.algebra.signals import Signal, SignalKind
 from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.proving import staged
@@ -166,6 +167,48 @@ def test_the_bounds_of_a_negated_word_change_places(largest, holds):
         return algebra.modular_sum([algebra.negate(x), y], 8) <= largest
 
     assert prove(is_at_most, SMALL).proved == holds
+
+
+def test_bounds_of_an_unsigned_word_are_none_of_its_pattern_read_as_signed():
+    """From 64 on seven bits are a negative number, and the sum of two of them is below zero."""
+
+    def is_no_less_than_zero(algebra, a, b):
+        patterns = [
+            algebra.signal(n, algebra.add(x, algebra.unsigned(32, WIDTH)), (0, 100)) for n, x in (("s", a), ("t", b))
+        ]
+        return algebra.modular_sum([algebra.twos_complement(x) for x in patterns], WIDTH + 3) >= 0
+
+    proof = prove(is_no_less_than_zero, SMALL)
+    assert "bounded" in relations(proof)
+    assert not proof.proved
+
+
+@pytest.mark.parametrize("least", [-32, -40])
+def test_the_bounds_of_a_wrapped_negation_are_none_where_the_least_value_is_its_own(least):
+    """-32 in six bits is its own negation: no bound of the word, with the sign changed, is one of the negation."""
+
+    def is_at_least(algebra, a, b):
+        x = algebra.signal("word", algebra.twos_complement(algebra.add(a, b).extract(WIDTH - 1, 0)), (least, 30))
+        negation = Word(algebra.environment.formula_manager.BVNeg(x.data), WIDTH, True, algebra)
+        return algebra.modular_sum([negation, algebra.signed(1, 2)], WIDTH + 2) >= -29
+
+    never_31 = [(a, b) for a, b in EVERYWHERE if (a + b) % 64 != 31]
+    proof = prove(is_at_least, never_31, precondition=lambda al, a, b: ~(al.add(a, b).extract(WIDTH - 1, 0) == 31))
+    assert "bounded" in relations(proof)
+    assert not proof.proved
+
+
+def test_bounds_that_add_up_rest_on_their_law_at_the_width_of_each_sum():
+    """A lemma about the outer sum alone uses bounds that the law gave the inner one."""
+
+    def is_no_less_than_zero(algebra, a, b):
+        x, y = five_bits(algebra, a, b)
+        return algebra.modular_sum([algebra.modular_sum([x, y], 8), y], 9) >= 0
+
+    proof = prove(is_no_less_than_zero, SMALL)
+    assert proof.proved
+    laws = [x for x in relations(proof) if x.startswith("bounded sum")]
+    assert [w for w in (7, 8, 9, 10) if any(f"words of {w} bits" in x for x in laws)] == [8, 9]
 
 
 def below_the_largest(algebra, a, b):
