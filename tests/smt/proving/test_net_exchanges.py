@@ -243,6 +243,25 @@ def test_the_maximum_of_all_is_the_larger_one_of_two():
     assert behind.is_symbol()
 
 
+def random_sum(unit, rng, depth):
+    """A random sum of words and constants, some of them several times and some subtracted."""
+    m = unit.m
+    if not depth:
+        word = unit.words[int(rng.integers(COUNT))]
+        magnitude, exponent = m.BVZExt(word["m"], SUM - MAGNITUDE), m.BVSExt(word["e"], SUM - EXPONENT)
+        return [magnitude, exponent, m.BV(1, SUM), m.BV(5, SUM)][int(rng.integers(4))]
+    x, y = (random_sum(unit, rng, depth - 1) for _ in range(2))
+    return [m.BVAdd(x, y), m.BVSub(x, y), m.BVNeg(x), m.BVAdd(x, x), m.BVAnd(x, y)][int(rng.integers(5))]
+
+
+def test_sums_in_one_order_have_the_values_of_the_sums():
+    unit, rng = Unit(few=3701), np.random.default_rng(5)
+    for _ in range(60):
+        term = random_sum(unit, rng, 4)
+        same = unit.m.Equals(term, unit.sweep.sums.exchanges._collected(term))
+        assert unit.cuts.column(same).all(), term.serialize()
+
+
 def random_network(seed):
     """Random comparators, some of them wrong, and a sum of random functions of what they return."""
     rng = np.random.default_rng(seed)

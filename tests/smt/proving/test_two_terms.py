@@ -36,6 +36,11 @@ def test_a_jammed_sum_converts_as_the_exact_one_with_enough_bits_only(bits, stat
     assert decide(lemma) is status
 
 
+def test_the_two_terms_are_a_product_and_c():
+    product, c = of_kind("hopper/mma.m16n8k32.f16.e4m3.e4m3.f16", JammedSum).shapes
+    assert (product.largest, c.largest) == ((1 << 8) - 1, (1 << 11) - 1)
+
+
 def test_appended_zeros_convert_to_the_same():
     assert decide(of_kind("hopper/mma.m16n8k32.f16.e4m3.e4m3.f16", WidenedConversion)) is Status.PROVED
 
