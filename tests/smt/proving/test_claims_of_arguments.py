@@ -1,0 +1,170 @@
+"""Lemmas of longer arguments claim what their names say: stages are made up, and what is just outside violates it."""
+
+import itertools
+from types import SimpleNamespace
+
+import pytest
+
+from mmaproof.designs.catalogue import find_design
+from mmaproof.smt.algebra.integers import IntegerAlgebra
+from mmaproof.smt.proving import monotone_in_a, scaling, sequential
+from mmaproof.smt.proving.cuts import TermShape
+from mmaproof.smt.proving.dropped_c import KeptAtTop, KeptInOrder
+from mmaproof.smt.proving.monotone_in_a import KeptAgain
+from mmaproof.smt.proving.rising_terms import ChangedC
+from mmaproof.smt.proving.scaling import CutMoves, FarMoves, MaximumMoves
+from mmaproof.smt.proving.sequential import AddsAligned, StartIsUnique, StartsAligned
+from mmaproof.smt.proving.zeros import ZeroIsLowest
+from mmaproof.smt.semantics.cut import Cut
+from mmaproof.smt.semantics.sequential_step import Accumulator
+from mmaproof.smt.semantics.terms import Term
+
+INTEGERS = IntegerAlgebra()
+VOLTA = "volta/mma.m8n8k4.f32.f16.f16.f32"
+SHAPE = TermShape(significand_width=4, largest=15, fraction_bits=3, exponent_width=4, e_max_width=4)
+EXPONENTS = (1, 2, 3)
+E_MAX = 2
+
+
+def truth(value):
+    return INTEGERS.truth(bool(value))
+
+
+def term(exponent, present=1, significand=5):
+    word = INTEGERS.unsigned(significand, 4)
+    return Term(3, truth(0), INTEGERS.signed(exponent, 4), word, truth(present), 15)
+
+
+def words(lemma, **values):
+    """Words of the inputs of a lemma; those that are not given are zero."""
+    read = {x.name: INTEGERS.signed if x.signed else INTEGERS.unsigned for x in lemma.inputs}
+    return {x.name: read[x.name](values.get(x.name, 0), x.width) for x in lemma.inputs}
+
+
+def accumulator(value, exponent, present):
+    return Accumulator(INTEGERS.signed(value, 12), INTEGERS.signed(exponent, 5), truth(present))
+
+
+def in_turn(kind, *more):
+    return kind("c", find_design(f"{VOLTA}@summation=sequential"), SHAPE, Cut(2), 4, *more)
+
+
+def test_a_sum_starts_as_the_term_that_is_aligned(monkeypatch):
+    lemma = in_turn(StartsAligned)
+    monkeypatch.setattr(sequential, "align", lambda *_: INTEGERS.signed(3, 6))
+    monkeypatch.setattr(sequential, "cut_at", lambda step, state, fraction: state)
+    for present, exponent, value, at, there in itertools.product((0, 1), EXPONENTS[:2], (3, 11, 12), EXPONENTS, (0, 1)):
+        monkeypatch.setattr(sequential, "start", lambda *_, x=(value, at, there): accumulator(*x))
+        given = words(lemma, significand=5, exponent=exponent, e_max=E_MAX, present=present)
+        claimed = lemma.claim(INTEGERS, given).data
+        right = (value, at, there) == (3 << 2, E_MAX, 1)
+        assert claimed == (right or not present or exponent < E_MAX)
+
+
+def test_an_addition_adds_the_term_that_is_aligned(monkeypatch):
+    lemma = in_turn(AddsAligned, 6)
+    monkeypatch.setattr(sequential, "align", lambda *_: INTEGERS.signed(3, 6))
+    for present, taken, value, at, there in itertools.product((0, 1), (0, 1), (20, 31, 32, 33), EXPONENTS, (0, 1)):
+        monkeypatch.setattr(sequential, "add", lambda *_, x=(value, at, there): accumulator(*x))
+        given = words(lemma, significand=5, exponent=1, e_max=E_MAX, present=present, held=5, taken=taken)
+        amount = 3 << 2 if present and taken else 0
+        assert lemma.claim(INTEGERS, given).data == ((value, at, there) == ((5 << 2) + amount, E_MAX, 1))
+
+
+def test_one_term_that_is_present_and_has_the_largest_exponent_is_chosen(monkeypatch):
+    total = SimpleNamespace(terms=[term(0)] * 2, e_max=INTEGERS.signed(0, 4))
+    lemma = StartIsUnique(total)
+    for first, second, p, q in itertools.product(EXPONENTS, EXPONENTS, (0, 1), (0, 1)):
+        given = words(lemma, exponent0=first, exponent1=second, present0=p, present1=q, e_max=E_MAX)
+        possible = [bool(p and first == E_MAX), bool(q and second == E_MAX)]
+        assert lemma.assumption(INTEGERS, given).data == any(possible)
+        for chosen in itertools.product((0, 1), repeat=2):
+            monkeypatch.setattr(sequential, "with_exponent", lambda *_, x=chosen: list(map(truth, x)))
+            right = sum(chosen) == 1 and possible[chosen.index(1)]
+            assert lemma.claim(INTEGERS, given).data == right, (given, chosen)
+
+
+class Kept:
+    """What is kept of c, by its exponent."""
+
+    def __init__(self, of):
+        self.of, self.cut = of, Cut(2)
+
+    def kept(self, algebra, c, e_max, products):
+        return algebra.signed(self.of[c.exponent.data], 6)
+
+
+def dropped(kind, kept):
+    return kind(ChangedC(find_design(VOLTA)), Kept(kept), SHAPE, 4)
+
+
+def test_what_is_kept_of_a_larger_c_is_not_smaller():
+    for first, second, p, q, of_products, r in itertools.product(
+        EXPONENTS, EXPONENTS, (0, 1), (0, 1), EXPONENTS, (0, 1)
+    ):
+        for low, high in ((1, 2), (2, 2), (2, 1)):
+            lemma = dropped(KeptInOrder, {first: low, second: high})
+            given = words(lemma, e_max=E_MAX, of_products=of_products, present=r)
+            claimed = lemma.of_terms(INTEGERS, given, term(first, p), term(second, q)).data
+            beyond = any(x > E_MAX and seen for x, seen in ((first, p), (second, q), (of_products, r)))
+            kept = lemma.dropped.of[first] <= lemma.dropped.of[second]
+            assert claimed == (beyond or kept)
+
+
+def test_a_c_of_the_largest_exponent_is_not_dropped(monkeypatch):
+    monkeypatch.setattr("mmaproof.smt.proving.dropped_c.align", lambda *_: INTEGERS.signed(3, 6))
+    for first, second, p, q, of_products, r in itertools.product(
+        EXPONENTS, EXPONENTS, (0, 1), (0, 1), EXPONENTS, (0, 1)
+    ):
+        for low, high in itertools.product((2, 3), repeat=2):
+            lemma = dropped(KeptAtTop, {first: low, second: high})
+            given = words(lemma, of_products=of_products, present=r)
+            claimed = lemma.of_terms(INTEGERS, given, term(first, p), term(second, q)).data
+            right = [
+                not seen or (r and of_products > x) or lemma.dropped.of[x] == 3 for x, seen in ((first, p), (second, q))
+            ]
+            assert claimed == all(right)
+
+
+def test_a_c_that_is_kept_again_is_near_or_gone(monkeypatch):
+    for present, gone, low, high in itertools.product(
+        (0, 1), itertools.product((0, 1), repeat=2), range(-3, 4), range(-3, 4)
+    ):
+
+        def left(algebra, c, e_max, products, gone=gone):
+            return term(0, 1, 0) if gone[e_max.data - E_MAX] else c
+
+        lemma = KeptAgain(SHAPE, SimpleNamespace(cut=Cut(2), left=left))
+        monkeypatch.setattr(
+            monotone_in_a, "align", lambda _, x, e, cut, kept=(low, high): INTEGERS.signed(kept[e.data - E_MAX], 6)
+        )
+        given = words(lemma, significand=5, exponent=1, e_max=E_MAX, present=present)
+        near = not any(gone) and abs(2 * high - low) <= 1
+        assert lemma.claim(INTEGERS, given).data == bool(not present or near or (gone[1] and abs(low) <= 2))
+
+
+def test_what_is_decided_by_distances_moves_with_them(monkeypatch):
+    cut, far = CutMoves("c", SHAPE, Cut(2)), FarMoves(4, 4, 3)
+    for kept in itertools.product((1, 2), repeat=2):
+        monkeypatch.setattr(scaling, "align", lambda _, x, e, cut, kept=kept: INTEGERS.signed(kept[e.data - E_MAX], 6))
+        assert cut.of_term(INTEGERS, term(1), INTEGERS.signed(E_MAX, 4)).data == (kept[0] == kept[1])
+        monkeypatch.setattr(
+            scaling, "without_far_c", lambda _, products, c, kept=kept: term(0, 1, kept[c.exponent.data - 1])
+        )
+        assert far.claim(INTEGERS, words(far, c=1, products=2, present=1)).data == (kept[0] == kept[1])
+    largest = MaximumMoves(4)
+    assert all(largest.claim(INTEGERS, words(largest, x=x, y=y)).data for x in range(-8, 8) for y in range(-8, 8))
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_a_zero_product_is_below_every_term_that_is_not_zero(monkeypatch, which):
+    lemma = ZeroIsLowest(find_design(VOLTA), partner=False)
+    for exponent, present, significand, of_zero, takes_part in itertools.product(
+        EXPONENTS, (0, 1), (0, 5), EXPONENTS, (0, 1)
+    ):
+        terms = [term(3), term(3)]
+        terms[which] = term(exponent, present, significand)
+        pairs = iter([terms, [term(of_zero, takes_part, 0), terms[1]]])
+        monkeypatch.setattr(lemma, "_terms", lambda *_, pairs=pairs: next(pairs))
+        right = present and not (takes_part and exponent < of_zero)
+        assert lemma.claim(INTEGERS, words(lemma)).data == bool(not significand or right)
