@@ -4,6 +4,7 @@ import json
 import os
 from collections.abc import Iterator
 from concurrent.futures import as_completed, wait
+from dataclasses import replace
 from pathlib import Path
 from unittest.mock import patch
 
@@ -15,11 +16,14 @@ from support.waiting import LONG, wait_until
 
 from mmaproof.smt.solving import portfolio
 from mmaproof.smt.solving.attempt import COMMANDS
+from mmaproof.smt.solving.backends import require_solver
 from mmaproof.smt.solving.errors import SolversDisagree
 from mmaproof.smt.solving.limits import Limits
+from mmaproof.smt.solving.query import Query
 from mmaproof.smt.solving.rival import Overtaken, Rival
 from mmaproof.smt.solving.solving import Solving
-from mmaproof.smt.solving.verdict import Outcome
+from mmaproof.smt.solving.store import Store
+from mmaproof.smt.solving.verdict import Outcome, Reply
 
 LIMITS = Limits(LONG, 4 << 30)
 X = Symbol("rival_x", BVType(8))
@@ -64,6 +68,19 @@ def test_nothing_is_asked_after_an_answer() -> None:
     assert rival.wait(LONG)
     with pytest.raises(Overtaken):
         ask(HANGS, rival)
+    rival.end()
+
+
+@pytest.mark.parametrize("version", [None, "0.0"])
+def test_only_what_a_solver_that_is_asked_has_said_is_known(tmp_path: Path, version: str | None) -> None:
+    """The same answer of another version of it is none: the query is begun, and answered otherwise."""
+    asked = require_solver("bitwuzla")
+    said = Reply(Outcome.UNSAT, asked if version is None else replace(asked, version=version), 0.1)
+    Store(tmp_path / "store").keep(Query.of(WHOLE), said)
+    with patch.dict(COMMANDS, {"bitwuzla": says("sat", rival_x="0x05")}):
+        rival = Solving("bitwuzla", store=tmp_path / "store").beside(WHOLE, LIMITS)
+        assert rival.wait(LONG)
+    assert rival.reply().outcome is (Outcome.UNSAT if version is None else Outcome.SAT)
     rival.end()
 
 
