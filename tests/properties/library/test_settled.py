@@ -83,6 +83,13 @@ def test_fraction_bits_are_observed_where_both_neighbours_differ(script, status)
 
 
 @pytest.mark.parametrize(
+    ("script", "lemmas", "status"), [("PU", "", "U"), ("PU", "U", "U"), ("PV", "", "V"), ("U", "P", "U")]
+)
+def test_bits_that_are_enough_for_few_products_are_so_for_all_only_by_lemmas(script, lemmas, status):
+    assert settled("fraction-bits-sufficient", script, lemmas) == (STATUSES[status], None)
+
+
+@pytest.mark.parametrize(
     ("script", "status", "less"),
     [
         ("PRR", "P", 0),  # of products that are alike, then: the sum of +0 wraps nowhere, so another witness is asked

@@ -6,12 +6,14 @@ from types import SimpleNamespace
 import pytest
 
 from mmaproof.designs.catalogue import find_design
+from mmaproof.properties.library import find_property
+from mmaproof.properties.run_question import Scope
 from mmaproof.smt.algebra.integers import IntegerAlgebra
-from mmaproof.smt.proving import monotone_in_a, scaling, sequential
+from mmaproof.smt.proving import monotone, monotone_in_a, scaling, sequential
 from mmaproof.smt.proving.cuts import TermShape
 from mmaproof.smt.proving.dropped_c import KeptAtTop, KeptInOrder
 from mmaproof.smt.proving.monotone_in_a import KeptAgain
-from mmaproof.smt.proving.rising_terms import ChangedC
+from mmaproof.smt.proving.rising_terms import ChangedC, last_sum
 from mmaproof.smt.proving.scaling import CutMoves, FarMoves, MaximumMoves
 from mmaproof.smt.proving.sequential import AddsAligned, StartIsUnique, StartsAligned
 from mmaproof.smt.proving.zeros import ZeroIsLowest
@@ -168,3 +170,21 @@ def test_a_zero_product_is_below_every_term_that_is_not_zero(monkeypatch, which)
         monkeypatch.setattr(lemma, "_terms", lambda *_, pairs=pairs: next(pairs))
         right = present and not (takes_part and exponent < of_zero)
         assert lemma.claim(INTEGERS, words(lemma)).data == bool(not significand or right)
+
+
+@pytest.mark.parametrize("name", ["cdna3/v_mfma_f32_32x32x8_f16", "gaudi2/mme.m1n1k8.f32.bf16.bf16.f32", VOLTA])
+@pytest.mark.parametrize("asked", ["scaling", "monotone-in-a", "monotone-in-c", "sequential"])
+def test_exponents_are_signed(name, asked):
+    """A lemma about unsigned exponents would say nothing of small numbers."""
+    design = find_design(name)
+    lemmas = {
+        "scaling": lambda: find_property("scaling").question(design, Scope()).lemmas(),
+        "monotone-in-a": lambda: monotone_in_a.lemmas_for_a(design),
+        "monotone-in-c": lambda: monotone.lemmas_for_c(design),
+        "sequential": lambda: sequential.sequential_lemmas(
+            find_design(f"{VOLTA}@summation=sequential"), last_sum(find_design(VOLTA))
+        ),
+    }[asked]()
+    exponents = [x for lemma in lemmas for x in lemma.inputs if x.name.startswith(("exponent", "e_max"))]
+    assert all(x.signed for x in exponents)
+    assert exponents

@@ -55,7 +55,7 @@ def test_every_other_reading_is_another_design(reading):
     assert compare(fused, other).verdict == "different"
 
 
-@pytest.mark.parametrize("change", ["floor=0", "carry_bits=0", "alignment=floor"])
+@pytest.mark.parametrize("change", ["floor=0", "carry_bits=0", "alignment=floor", "chain_infinity=finite"])
 def test_lemmas_are_offered_where_the_argument_holds(change):
     fused = find_design(f"{VOLTA}@{change}")
     assert Equivalence(fused, fused.change(summation="sequential")).lemmas() == ()
