@@ -16,6 +16,7 @@ from mmaproof.smt.proving.monotone_in_a import KeptAgain
 from mmaproof.smt.proving.rising_terms import ChangedC, last_sum
 from mmaproof.smt.proving.scaling import CutMoves, FarMoves, MaximumMoves
 from mmaproof.smt.proving.sequential import AddsAligned, StartIsUnique, StartsAligned
+from mmaproof.smt.proving.two_terms import JammedSum
 from mmaproof.smt.proving.zeros import ZeroIsLowest
 from mmaproof.smt.semantics.cut import Cut
 from mmaproof.smt.semantics.sequential_step import Accumulator
@@ -170,6 +171,20 @@ def test_a_zero_product_is_below_every_term_that_is_not_zero(monkeypatch, which)
         monkeypatch.setattr(lemma, "_terms", lambda *_, pairs=pairs: next(pairs))
         right = present and not (takes_part and exponent < of_zero)
         assert lemma.claim(INTEGERS, words(lemma)).data == bool(not significand or right)
+
+
+def test_a_jammed_sum_is_the_exact_one_jammed_and_loses_bits_of_large_ones_alone(monkeypatch):
+    lemma = JammedSum((SHAPE, SHAPE), 5, 2)
+    for exact, jammed in itertools.product(range(-40, 41), range(-6, 7)):
+
+        def total(algebra, terms, cut, kept=(exact, jammed)):
+            return SimpleNamespace(total=algebra.signed(kept[cut.fraction_bits == 2], 8))
+
+        monkeypatch.setattr(lemma, "_sum", total)
+        size, lost = abs(exact) >> 3, abs(exact) % 8 != 0
+        expected = (size | lost) * (-1 if exact < 0 else 1)
+        right = jammed == expected and (not lost or abs(exact) >= 1 << 4)
+        assert lemma.claim(INTEGERS, words(lemma)).data == right, (exact, jammed)
 
 
 @pytest.mark.parametrize("name", ["cdna3/v_mfma_f32_32x32x8_f16", "gaudi2/mme.m1n1k8.f32.bf16.bf16.f32", VOLTA])
