@@ -14,7 +14,7 @@ from mmaproof.smt.proving.cuts import TermShape
 from mmaproof.smt.proving.dropped_c import KeptAtTop, KeptInOrder
 from mmaproof.smt.proving.monotone_in_a import KeptAgain
 from mmaproof.smt.proving.rising_terms import ChangedC, last_sum
-from mmaproof.smt.proving.scaling import CutMoves, FarMoves, MaximumMoves
+from mmaproof.smt.proving.scaling import CutMoves, FarMoves, MaximumMoves, NormalisedMoves
 from mmaproof.smt.proving.sequential import AddsAligned, StartIsUnique, StartsAligned
 from mmaproof.smt.proving.two_terms import JammedSum
 from mmaproof.smt.proving.zeros import ZeroIsLowest
@@ -185,6 +185,21 @@ def test_a_jammed_sum_is_the_exact_one_jammed_and_loses_bits_of_large_ones_alone
         expected = (size | lost) * (-1 if exact < 0 else 1)
         right = jammed == expected and (not lost or abs(exact) >= 1 << 4)
         assert lemma.claim(INTEGERS, words(lemma)).data == right, (exact, jammed)
+
+
+def test_a_number_that_is_normalised_moves_with_its_exponent(monkeypatch):
+    lemma = NormalisedMoves("c", SHAPE)
+    for exponents, significands, seen in itertools.product(
+        itertools.product(EXPONENTS, repeat=2), itertools.product((4, 5), repeat=2), itertools.product((0, 1), repeat=2)
+    ):
+
+        def normalised(x, found=(exponents, significands, seen)):
+            assert x.present.data
+            return term(*(kept[x.exponent.data - 1] for kept in (found[0], found[2], found[1])))
+
+        monkeypatch.setattr(scaling, "normalised_addend", normalised)
+        right = exponents[1] == exponents[0] + 1 and significands[0] == significands[1] and seen[0] == seen[1]
+        assert lemma.claim(INTEGERS, words(lemma, significand=5, exponent=1)).data == right
 
 
 @pytest.mark.parametrize("name", ["cdna3/v_mfma_f32_32x32x8_f16", "gaudi2/mme.m1n1k8.f32.bf16.bf16.f32", VOLTA])
