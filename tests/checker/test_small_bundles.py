@@ -47,6 +47,8 @@ STATUSES = {
         1,
     ),
     "a clause of no end": ({"lemmas/0001.cnf": "p cnf 2 2\n2 0\n-2 1\n"}, 1),
+    "numbers that other programs read otherwise": ({"lemmas/0001.cnf": "p cnf 2 2\n0_2 0\n-2 0\n"}, 2),
+    "two spaces between numbers": ({"lemmas/0001.lrat": "3 0 1  2 0\n"}, 2),
     "no header": ({"lemmas/0001.cnf": "p cnf\n2 0\n-2 0\n"}, 1),
     "the other map": ({"lemmas/0001.map.json": json.dumps({"p": [3]})}, 1),
     "a lemma that asserts nothing": ({"lemmas/0001.smt2": f"{SCRIPT}(check-sat)\n"}, 2),
