@@ -7,6 +7,7 @@ from support.small_designs import use_small_formats
 from mmaproof.properties.equivalence import Equivalence
 from mmaproof.properties.library import find_property
 from mmaproof.properties.library.error_bound import WithinBound
+from mmaproof.properties.library.exactness import WithinSpread
 from mmaproof.properties.preconditions import parse_precondition
 from mmaproof.properties.run_question import Scope
 from mmaproof.verification import bundle
@@ -22,12 +23,15 @@ CHANGED = {
 ERROR = {"zero_c": "natural", "zero_product": "natural"}
 """The readings by which no largest exponent lies below the exponents of d."""
 
+SPREADS = (1, 1)
+"""How far below e_max products, and c, may lie so that three fraction bits keep every bit."""
+
 
 @pytest.fixture(
     scope="session",
     params=[
         *("reversed", "where", "piece"),
-        *(pytest.param(x, marks=pytest.mark.middle) for x in ("in turn", "error", "negated")),
+        *(pytest.param(x, marks=pytest.mark.middle) for x in ("in turn", "error", "negated", "close")),
     ],
 )
 def made(request, tmp_path_factory):
@@ -40,9 +44,11 @@ def made(request, tmp_path_factory):
         if request.param == "error":
             design = small_design(2, **ERROR)
             return folder, written(WithinBound(design, Scope()), design, folder)
-        if request.param == "negated":
+        if request.param in ("negated", "close"):
             design = small_design(2)
-            return folder, written(find_property("negation-symmetric").question(design, Scope()), design, folder)
+            negated = find_property("negation-symmetric").question(design, Scope())
+            question = negated if request.param == "negated" else WithinSpread(design, Scope(), *SPREADS)
+            return folder, written(question, design, folder)
         changes, where = CHANGED[request.param]
         length = 1 if request.param == "piece" else 2
         first, second = small_design(length), small_design(length, **changes)

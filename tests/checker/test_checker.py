@@ -60,6 +60,7 @@ def test_a_bundle_is_accepted(made):
     assert "accepted: nothing satisfies claim.smt2" in said
     assert said.count("\nlemma ") == report.lemmas
     assert ("no precondition" in said) == (folder.name in UNCONDITIONAL)
+    assert (report.steps == 1) == (folder.name == "piece")
 
 
 def test_a_claim_in_steps_has_laws_for_each_exchange(made):
