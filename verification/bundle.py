@@ -218,8 +218,10 @@ def _of_close_terms(question: WithinSpread, refutations: Refutations) -> Composi
     runs = question.runs(algebra, question.symbols(algebra))
     found = [dot_product_accumulate(question.asked(design), algebra, operands) for design, operands in runs]
     ((step,), (wide,)) = (x.steps for x in found)
-    spreads = [question.spreads[kind_of(label)] for label in step.sums[-1].labels]
-    CloseTermsSteps(composition, refutations, step, wide, spreads).prove()
+    kinds, (a, b, c) = [kind_of(label) for label in step.sums[-1].labels], question.formats
+    least = {"products": a.e_min + b.e_min, "c": c.e_min}
+    of_terms = [question.spreads[k] for k in kinds], [least[k] for k in kinds]
+    CloseTermsSteps(composition, refutations, step, wide, *of_terms).prove()
     same = partial(equal_results, algebra, question.design.d_format)
     _use_equal_results(composition, refutations, found[0].d, same)
     return composition

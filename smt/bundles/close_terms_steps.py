@@ -4,7 +4,8 @@ The *wide* step has the same terms, those that are zero perhaps absent or with a
 fraction bits. With E and E' the largest exponents of the step and of the wide one:
 
 * E' is the exponent of a present term, whose distance from E is within its spread. So E - E' is from 0 to the largest
-  spread, and each difference is a case; or no term is present, and all are zero;
+  spread, and each difference is a case; or no term is present, and all are zero. The difference is 0 where no zero has
+  an exponent above the least one of such a term;
 * in each case an aligned term of the wide step is that of the step, moved up by as many places, because nothing is lost
   of it. So is the sum, term by term, because no register wraps;
 * ``ConvertedAlike`` says that both sums are converted to the same number.
@@ -12,7 +13,7 @@ fraction bits. With E and E' the largest exponents of the step and of the wide o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -40,7 +41,8 @@ class CloseTermsSteps:
     """Proves that a step and a wide one convert their sums to the same number. Raises NotComposedError.
 
     ``spreads`` are the distances from e_max, one for each term, at which a term that is not zero may lie at most; None
-    where it is zero. That they do is known to hold.
+    where it is zero. That they do is known to hold. ``least`` are the least exponents of terms that are not zero; what
+    does not hold of them is not used.
     """
 
     def __init__(
@@ -50,15 +52,15 @@ class CloseTermsSteps:
         signals: StepSignals[FNode, FNode],
         wide: StepSignals[FNode, FNode],
         spreads: Sequence[int | None],
+        least: Sequence[int],
     ) -> None:
         self._algebra = TermAlgebra(composition.environment)
         self._laws = LawsInUse(composition, refutations, lambda _: None)
-        self._signals, self._wide_signals, self._spreads = signals, wide, spreads
+        self._signals, self._wide_signals, self._spreads, self._least = signals, wide, spreads, least
         if len(signals.sums) != 1 or len(wide.sums) != 1:
             raise NotComposedError("terms that pass through several sums")
         (self._sum,), (self._wide,) = signals.sums, wide.sums
         self._more = self._wide.fraction_bits - self._sum.fraction_bits
-        self._largest = max((s for s in spreads if s is not None), default=0)
         self._same_terms()
 
     def _same_terms(self) -> None:
@@ -73,11 +75,15 @@ class CloseTermsSteps:
 
     def prove(self) -> None:
         """Add the steps."""
-        absent = self._algebra.all_of([~t.present for t in self._wide.terms])
-        differ = [_is_above(self._sum.e_max, self._wide.e_max, n) for n in range(self._largest + 1)]
-        cases = [Case(absent, None), *(Case(at, self._more + n) for n, at in enumerate(differ))]
         self._terms()
-        self._exponents(cases)
+        self._largest_exponents()
+        kinds = list(zip(self._least, self._spreads, strict=True))
+        low = {e for e in sorted({e for e, spread in kinds if spread}) if self._is_never_below(e)}
+        reach = [0 if e in low else spread or 0 for e, spread in kinds]
+        absent = self._algebra.all_of([~t.present for t in self._wide.terms])
+        differ = [_is_above(self._sum.e_max, self._wide.e_max, n) for n in range(max(reach) + 1)]
+        cases = [Case(absent, None), *(Case(at, self._more + n) for n, at in enumerate(differ))]
+        self._close(cases, low)
         bounds = list(zip(*map(self._bounds, (self._sum, self._wide)), strict=True))
         for case in cases:
             self._aligned(case)
@@ -105,30 +111,29 @@ class CloseTermsSteps:
             for claim in (zero | y.present, zero | x.present, zero | (x.exponent == y.exponent)):
                 if not same(claim.data, self._algebra.truth(True).data):
                     use(claim.data, ())
-            self._not_zero(y)
+            self._where_zero(y, ~y.present, "a term that is present is not zero")
 
-    def _not_zero(self, term: _Term) -> None:
-        """Prove that a term of the wide sum is not zero where it is present: a product, if no factor is zero."""
+    def _where_zero(self, term: _Term, claim: _Truth, why: str) -> None:
+        """Prove a claim about operands where a term is zero: of a product, where either factor is."""
         factors = factors_of(self._algebra, term.significand)
         zeros = [f.is_value(0) for f in factors]
         for zero in zeros:
-            claim = ~term.present | ~zero
-            self._laws.claim(claim.data, (), {}, "no factor of a product that is present is zero")
+            self._laws.claim((~zero | claim).data, (), {}, why)
         if len(factors) > 1:
             leaves = Leaves(self._algebra)
             x, y = (leaves.word(f) for f in factors)
-            claim = self._algebra.any_of([x.is_value(0), y.is_value(0), ~(x * y).is_value(0)])
-            leaves.use(self._laws, claim, (), "a product is zero only if a factor is")
+            some = self._algebra.any_of([x.is_value(0), y.is_value(0), ~(x * y).is_value(0)])
+            leaves.use(self._laws, some, (), "a product is zero only if a factor is")
             leaves = Leaves(self._algebra)
-            present, p, q = leaves.truth(term.present), *(leaves.truth(z) for z in zeros)
-            nothing = leaves.truth(term.significand.is_value(0))
-            known = [~present | ~p, ~present | ~q, self._algebra.any_of([p, q, ~nothing])]
-            leaves.use(self._laws, ~present | ~nothing, known, "a product that is present is not zero")
+            p, q, nothing = (leaves.truth(z) for z in (*zeros, term.significand.is_value(0)))
+            holds = leaves.truth(claim)
+            known = [~p | holds, ~q | holds, self._algebra.any_of([p, q, ~nothing])]
+            leaves.use(self._laws, ~nothing | holds, known, why)
 
     # --- exponents ----------------------------------------------------------------------------------------------
 
-    def _exponents(self, cases: Sequence[Case]) -> None:
-        """Prove that no exponent is above e_max, and that one of the cases holds."""
+    def _largest_exponents(self) -> None:
+        """Prove that no exponent is above e_max, and that the one of the wide step is that of a present term."""
         algebra = self._algebra
         for total in (self._sum, self._wide):
             leaves = Leaves(algebra)
@@ -143,20 +148,50 @@ class CloseTermsSteps:
         top = largest_exponent(algebra, own, None, self._wide.path.comparator)
         some = [t.present & (t.exponent == top) for t in own]
         leaves.use(self._laws, algebra.any_of([absent, *some]), (), "the largest exponent is that of a term")
-        for x, y, spread in zip(self._sum.terms, self._wide.terms, self._spreads, strict=True):
+
+    def _is_never_below(self, least: int) -> bool:
+        """Return whether E is proved to be at most an E' of at least so much: no zero has an exponent above that."""
+        try:
+            self._never_below(least)
+        except NotComposedError:
+            return False
+        return True
+
+    def _never_below(self, least: int) -> None:
+        algebra, terms = self._algebra, self._sum.terms
+        for x, own in zip(terms, self._least, strict=True):
+            if own == least:
+                claim = x.significand.is_value(0) | (x.exponent >= least)
+                self._laws.claim(claim.data, (), {}, "an exponent is not below the smallest one")
+        for x, y in zip(terms, self._wide.terms, strict=True):
+            self._where_zero(x, x.exponent <= least, "a zero has a small exponent")
+            leaves = Leaves(algebra)
+            zero, present, here = map(leaves.truth, (x.significand.is_value(0), y.present, x.present))
+            at, other, wide = map(leaves.word, (x.exponent, y.exponent, self._wide.e_max))
+            known = [zero | present, zero | (at == other), ~present | (other <= wide), ~zero | (at <= least)]
+            claim = algebra.any_of([wide < least, ~here, at <= wide])
+            leaves.use(self._laws, claim, known, "no exponent is above that of the wide step")
+        leaves = Leaves(algebra)
+        own_terms, wide = [leaves.term(t) for t in terms], leaves.word(self._wide.e_max)
+        top = largest_exponent(algebra, own_terms, self._sum.path.floor, self._sum.path.comparator)
+        known = [algebra.any_of([wide < least, ~t.present, t.exponent <= wide]) for t in own_terms]
+        leaves.use(self._laws, (wide < least) | (top <= wide), known, "the largest exponent is that of the wide step")
+
+    def _close(self, cases: Sequence[Case], low: Collection[int]) -> None:
+        """Prove that one of the cases holds. At or above exponents that are ``low``, E is at most E'."""
+        algebra = self._algebra
+        parts = zip(self._sum.terms, self._wide.terms, self._spreads, self._least, strict=True)
+        for x, y, spread, least in parts:
             leaves = Leaves(algebra)
             e, wide = leaves.word(self._sum.e_max), leaves.word(self._wide.e_max)
             present, m = leaves.truth(y.present), leaves.word(x.significand)
             here, at, other = leaves.truth(x.present), leaves.word(x.exponent), leaves.word(y.exponent)
             zero = m.is_value(0)
-            known = [
-                ~present | ~zero,
-                zero | here,
-                zero | (at == other),
-                ~here | (at <= e),
-                replace(x, exponent=at, significand=m).lies_near(e, spread),
-            ]
-            close = algebra.any_of([_is_above(e, wide, n) for n in range(self._largest + 1)])
+            known = [~zero | ~present, zero | here, zero | (at == other), ~here | (at <= e)]
+            known.append(replace(x, exponent=at, significand=m).lies_near(e, spread))
+            if least in low:
+                known += [zero | (at >= least), (wide < least) | (e <= wide)]
+            close = algebra.any_of([_is_above(e, wide, n) for n in range(len(cases) - 1)])
             claim = ~(present & (other == wide)) | close
             leaves.use(self._laws, claim, known, "a term that is present lies close to the largest exponent")
         leaves = Leaves(algebra)

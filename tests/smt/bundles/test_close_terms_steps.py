@@ -34,10 +34,11 @@ def composed(length, spreads, *, asked=None, **settings):
     algebra = TermAlgebra(whole.environment)
     runs = question.runs(algebra, question.symbols(algebra))
     (step,), (wide,) = (dot_product_accumulate(question.asked(d), algebra, x).steps for d, x in runs)
-    of_kind = dict(zip(("products", "c"), spreads, strict=True))
-    of_terms = [of_kind[kind_of(label)] for label in step.sums[-1].labels]
+    a, b, c = question.formats
+    of_kind = {"products": (spreads[0], a.e_min + b.e_min), "c": (spreads[1], c.e_min)}
+    of_terms = zip(*(of_kind[kind_of(label)] for label in step.sums[-1].labels), strict=True)
     with Refuter(LIMITS.memory_bytes) as refuter:
-        CloseTermsSteps(composition, Refutations(refuter, LIMITS), step, wide, of_terms).prove()
+        CloseTermsSteps(composition, Refutations(refuter, LIMITS), step, wide, *of_terms).prove()
     return composition.closure.same(step.d.data, wide.d.data)
 
 
