@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -16,8 +17,11 @@ from mmaproof.designs.errors import InputError
 from mmaproof.properties.equivalence import Equivalence
 from mmaproof.properties.gemm.plan_equivalence import PlanEquivalence
 from mmaproof.properties.library.error_bound import WithinBound
+from mmaproof.properties.library.exactness import WithinSpread
 from mmaproof.properties.question import Question
+from mmaproof.smt.algebra.protocol import Truth, Word
 from mmaproof.smt.algebra.terms import TermAlgebra
+from mmaproof.smt.bundles.close_terms_steps import CloseTermsSteps
 from mmaproof.smt.bundles.composer import Composer
 from mmaproof.smt.bundles.composition import Composition, NotComposedError
 from mmaproof.smt.bundles.error_steps import ErrorSteps
@@ -30,6 +34,7 @@ from mmaproof.smt.bundles.recorded import JournalledLemmas, JournalledTerms, Rec
 from mmaproof.smt.bundles.refutations import Refutations
 from mmaproof.smt.bundles.writing import files_of, write
 from mmaproof.smt.proving.asked import OutOfTimeError
+from mmaproof.smt.proving.cuts import kind_of
 from mmaproof.smt.proving.exhaustion import small_ones_first
 from mmaproof.smt.proving.samples import Samples
 from mmaproof.smt.proving.staged import CLAIM_SECONDS, CLAIM_WIDENINGS, RESULT
@@ -148,6 +153,8 @@ def _staged(
         raise NotComposedError("its lemmas are joined by an argument about the question, which a bundle cannot say")
     if isinstance(question, WithinBound):
         return _of_error(question, refutations)
+    if isinstance(question, WithinSpread):
+        return _of_close_terms(question, refutations)
     if isinstance(question, Equivalence) and (in_turn := question.in_turn()) is not None:
         return _in_turn(question, *in_turn, refutations)
     pair = netlist_and_model(question)
@@ -185,12 +192,38 @@ def _in_turn(question: Equivalence, fused: Design, sequential: Design, refutatio
     first, second = (dot_product_accumulate(x, algebra, operands) for x in (fused, sequential))
     for x, y in zip(first.steps, second.steps, strict=True):
         InTurnSteps(composition, refutations, sequential, y, x).prove()
-    leaves = Leaves(algebra)
-    d = leaves.word(first.d)
-    same = equal_results(algebra, fused.d_format, d, d, nan_codes=question.nan_codes, zero_signs=question.zero_signs)
-    leaves.use(LawsInUse(composition, refutations, lambda _: None), same, (), "a result is equal to itself")
+    same = partial(equal_results, algebra, fused.d_format, nan_codes=question.nan_codes, zero_signs=question.zero_signs)
+    _use_equal_results(composition, refutations, first.d, same)
+    return composition
+
+
+def _use_equal_results(
+    composition: Composition,
+    refutations: Refutations,
+    result: Word[FNode],
+    same: Callable[[Word[FNode], Word[FNode]], Truth[FNode]],
+) -> None:
+    """Use that a result is the same as itself; the other one is proved to be equal to it."""
+    leaves = Leaves(TermAlgebra(composition.environment))
+    d = leaves.word(result)
+    leaves.use(LawsInUse(composition, refutations, lambda _: None), same(d, d), (), "a result is equal to itself")
     if not composition.complete:
         raise NotComposedError("the lemmas do not refute the counterexamples")
+
+
+def _of_close_terms(question: WithinSpread, refutations: Refutations) -> Composition:
+    """Return the steps that a step returns what its exact twin does."""
+    whole = question.formula
+    composition, algebra = Composition(whole.environment, _counterexamples(question)), TermAlgebra(whole.environment)
+    runs = question.runs(algebra, question.symbols(algebra))
+    found = [dot_product_accumulate(question.asked(design), algebra, operands) for design, operands in runs]
+    ((step,), (wide,)) = (x.steps for x in found)
+    kinds, (a, b, c) = [kind_of(label) for label in step.sums[-1].labels], question.formats
+    least = {"products": a.e_min + b.e_min, "c": c.e_min}
+    of_terms = [question.spreads[k] for k in kinds], [least[k] for k in kinds]
+    CloseTermsSteps(composition, refutations, step, wide, *of_terms).prove()
+    same = partial(equal_results, algebra, question.design.d_format)
+    _use_equal_results(composition, refutations, found[0].d, same)
     return composition
 
 

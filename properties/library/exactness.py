@@ -101,17 +101,8 @@ class NeverFurther(RunQuestion):
 def _near(algebra: Algebra[D, T], step: StepSignals[D, T], spreads: Mapping[str, int | None]) -> Truth[T]:
     """Return whether the nonzero terms of each kind lie at most its spread below e_max (None: are zero)."""
     (total,) = step.sums
-    near = []
-    for label, term in zip(total.labels, total.terms, strict=True):
-        kind = kind_of(label)
-        if kind not in spreads:
-            continue
-        spread, zero = spreads[kind], algebra.is_value(term.significand, 0)
-        if spread is None:
-            near.append(zero)
-            continue
-        further = algebra.less(algebra.signed(spread), algebra.subtract(total.e_max, term.exponent))
-        near.append(algebra.any_of([zero, algebra.negation(further)]))
+    kinds = map(kind_of, total.labels)
+    near = [t.lies_near(total.e_max, spreads[k]) for t, k in zip(total.terms, kinds, strict=True) if k in spreads]
     return algebra.all_of(near)
 
 

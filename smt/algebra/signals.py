@@ -29,6 +29,7 @@ class SignalKind(Enum):
     D = "d"
     PARTIAL_SUM = "partial sum"
     MAXIMUM = "maximum"
+    MAGNITUDE = "magnitude"
     RESULT = "result"
 
 

@@ -17,10 +17,10 @@ from collections.abc import Sequence
 from pysmt.fnode import FNode
 
 from mmaproof.designs.design import Design
-from mmaproof.smt.algebra.magnitudes import with_top_exponent
 from mmaproof.smt.algebra.protocol import Truth, Word, ite
 from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.bundles.composition import Composition, NotComposedError
+from mmaproof.smt.bundles.converted_alike import Case, Converted, ConvertedAlike
 from mmaproof.smt.bundles.laws_in_use import LawsInUse
 from mmaproof.smt.bundles.leaves import Leaves
 from mmaproof.smt.bundles.refutations import Refutations
@@ -297,75 +297,13 @@ class InTurnSteps:
         widened = algebra.extend(self._placed(t), v.width)
         why = "the accumulator holds the register"
         leaves.use(self._laws, v == widened, [v == self._placed(h), h == self._wide(t)], why)
-        wide = algebra.extend(self._placed(total.total), state.value.width)
-        self._same_magnitude(wide)
-        self._normalised_alike(wide)
-        self._rounded_alike(rules, wide)
+        wide, other = (
+            Converted(x, self._e_max, bits, *convert(algebra, rules, x, self._e_max, bits, algebra.truth(False)))
+            for x, bits in ((state.value, self._fraction), (total.total, total.fraction_bits))
+        )
+        ConvertedAlike(algebra, self._laws, wide, other).prove([Case(algebra.truth(True), self._places)])
         if not self._laws.closure.same(self._signals.d.data, self._fused.d.data):
             raise NotComposedError("both sums are converted to one number, and the results differ")
-
-    def _same_magnitude(self, wide: Word[FNode]) -> None:
-        """Prove that the wider sum has the sign and the magnitude of the other one."""
-        leaves, why = Leaves(self._algebra), "a wider sum has the same magnitude"
-        t = leaves.word(self._total.total)
-        v = self._algebra.extend(self._placed(t), wide.width)
-        magnitude = self._algebra.extend(self._placed(t.magnitude()), wide.width)
-        leaves.use(self._laws, v.magnitude() == magnitude, (), why)
-        for left, right in ((v < 0, t < 0), (v.magnitude().is_value(0), t.magnitude().is_value(0))):
-            leaves.use(self._laws, self._alike(left, right), (), why)
-
-    def _normalised_alike(self, wide: Word[FNode]) -> None:
-        """Prove that both magnitudes, unless they are zero, are normalised to the same number."""
-        algebra, total, why = self._algebra, self._total, "a wider sum is normalised to the same number"
-        magnitude = total.total.magnitude()
-        for top in range(magnitude.width):
-            leaves = Leaves(algebra)
-            m, e = leaves.word(magnitude), leaves.word(self._e_max)
-            claim = self._same_top(algebra.extend(self._placed(m), wide.width), m, e)
-            leaves.use(self._laws, ~_leads(m, top) | claim, (), why)
-        leaves = Leaves(algebra)
-        m, same = leaves.word(magnitude), leaves.truth(self._same_top(wide.magnitude(), magnitude, self._e_max))
-        known = [~_leads(m, top) | same for top in range(m.width)]
-        leaves.use(self._laws, m.is_value(0) | same, known, why)
-
-    def _same_top(self, wide: Word[FNode], magnitude: Word[FNode], e_max: Word[FNode]) -> Truth[FNode]:
-        """Return whether two magnitudes have the same top bits, and their highest bit the same exponent."""
-        top, exponent = with_top_exponent(wide, e_max, self._fraction)
-        other, at = with_top_exponent(magnitude, e_max, self._total.fraction_bits)
-        return (top == other << (top.width - other.width)) & (exponent == at)
-
-    def _rounded_alike(self, rules: Rules, wide: Word[FNode]) -> None:
-        """Prove that both magnitudes are rounded alike, whatever they are normalised to."""
-        algebra, total, no = self._algebra, self._total, self._algebra.truth(False)
-        m, w = total.total.magnitude(), wide.magnitude()
-        numbers = (
-            *with_top_exponent(w, self._e_max, self._fraction),
-            *with_top_exponent(m, self._e_max, total.fraction_bits),
-        )
-        truths = (wide < 0, total.total < 0, w.is_value(0), m.is_value(0))
-        found = convert(algebra, rules, wide, self._e_max, self._fraction, no)
-        wanted = convert(algebra, rules, total.total, self._e_max, total.fraction_bits, no)
-        leaves = Leaves(algebra)
-        top, exponent, other, at = (leaves.word(x) for x in numbers)
-        negative, is_negative, zero, is_zero = (leaves.truth(x) for x in truths)
-        places = {x.data: y.data for x, y in zip(numbers, (top, exponent, other, at), strict=True)}
-        own = (negative, is_negative, zero, is_zero)
-        places |= {x.data: y.data for x, y in zip(truths, own, strict=True)}
-        substitute = algebra.environment.substituter.substitute
-        known = [
-            is_zero | ((top == other << (top.width - other.width)) & (exponent == at)),
-            self._alike(negative, is_negative),
-            self._alike(zero, is_zero),
-        ]
-        why = "a wider sum is rounded to the same number"
-        terms = algebra.environment.formula_manager
-        pattern = terms.Equals(substitute(found[0].data, places), substitute(wanted[0].data, places))
-        overflow = terms.Iff(substitute(found[1].data, places), substitute(wanted[1].data, places))
-        for equal in (pattern, overflow):
-            leaves.use(self._laws, Truth(equal, algebra), known, why)
-
-    def _alike(self, x: Truth[FNode], y: Truth[FNode]) -> Truth[FNode]:
-        return Truth(self._algebra.environment.formula_manager.Iff(x.data, y.data), self._algebra)
 
     def _wide(self, x: Word[FNode]) -> Word[FNode]:
         return self._algebra.extend(x, self._width)
@@ -376,8 +314,3 @@ class InTurnSteps:
         own = leaves.word(x)
         total = self._algebra.modular_sum([own if w is x else w for w in words], x.width)
         leaves.use(self._laws, own == total, (), "nothing is added")
-
-
-def _leads(x: Word[FNode], bit: int) -> Truth[FNode]:
-    """Return whether a bit is the highest one of a magnitude that is set."""
-    return x.extract(x.width - 1, bit).is_value(1)

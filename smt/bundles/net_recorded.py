@@ -15,6 +15,7 @@ from mmaproof.designs.formats import Format
 from mmaproof.smt.algebra.places import CutPlaces
 from mmaproof.smt.algebra.protocol import Truth, Word
 from mmaproof.smt.algebra.signals import Signal
+from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.bundles.recorded import (
     Bounded,
     Defined,
@@ -85,6 +86,10 @@ class RecordedPlaces(CutPlaces[FNode, FNode], RecordedTerms):
     def signal_truth(self, name: Signal, x: Truth[FNode], observable: Observable | None = None) -> Truth[FNode]:
         """Return the truth value, whose place is noted."""
         return RecordedTerms.signal_truth(self, name, x, observable)
+
+    def magnitude(self, x: Word[FNode]) -> Word[FNode]:
+        """Return the magnitude, whose place is noted."""
+        return self._placed("magnitude", TermAlgebra.magnitude(self, x)) if x.signed else x
 
     def shift_right(self, x: Word[FNode], amount: Word[FNode]) -> Word[FNode]:
         """Return floor(x / 2**amount); the amount is a place as well."""

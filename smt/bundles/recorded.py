@@ -22,7 +22,7 @@ from mmaproof.smt.proving.asked import Lemmas
 from mmaproof.smt.proving.laws import LawfulTerms
 from mmaproof.smt.proving.lemma import Formula
 from mmaproof.smt.proving.samples import Samples
-from mmaproof.smt.proving.staged import Bounds, Observable, StagedSignal, StagedTerms
+from mmaproof.smt.proving.staged import MAGNITUDE, Bounds, Observable, StagedTerms
 from mmaproof.smt.proving.staged import Related as RelatedResults
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.prove import Ask
@@ -174,6 +174,10 @@ class RecordedTerms(TermAlgebra):
         self._note(f"signal {name}", x.data)
         return x
 
+    def magnitude(self, x: Word[FNode]) -> Word[FNode]:
+        """Return the magnitude, which is noted."""
+        return self.signal(MAGNITUDE, super().magnitude(x)) if x.signed else x
+
     def maximum(self, words: Sequence[Word[FNode]]) -> Word[FNode]:
         """Return the maximum, which is noted."""
         return self._maximum_of(words, super().maximum)
@@ -323,12 +327,9 @@ class JournalledTerms(JournalledFolds, StagedTerms):
             self.recording.entries.append(Defined(found, term))
         return found
 
-    def _is_fact(
-        self, relation: str, other: StagedSignal, this: StagedSignal, related: Callable[[FNode, FNode], FNode]
-    ) -> bool:
-        if not super()._is_fact(relation, other, this, related):
+    def _is_fact(self, stage: Signal, relation: str, variable: FNode, fact: FNode, of_terms: FNode) -> bool:
+        if not super()._is_fact(stage, relation, variable, fact, of_terms):
             return False
-        fact, of_terms = related(other.variable, this.variable), related(other.definition, this.definition)
         self.recording.entries.append(Related(fact, of_terms))
         return True
 

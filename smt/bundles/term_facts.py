@@ -11,15 +11,20 @@ from mmaproof.smt.bundles.leaves import Leaves
 from mmaproof.smt.semantics.terms import Term
 
 
+def factors_of(algebra: TermAlgebra, x: Word[FNode]) -> list[Word[FNode]]:
+    """Return the factors of a product of two words; of another word, itself."""
+    if not x.data.is_bv_mul():
+        return [x]
+    factors = [f.arg(0) if f.is_bv_zext() else f for f in x.data.args()]
+    return [Word(f, f.bv_width(), False, algebra) for f in factors]
+
+
 def prove_largest(laws: LawsInUse, algebra: TermAlgebra, term: Term[FNode, FNode]) -> None:
     """Prove that a significand is at most the largest one: of a product, whatever its factors are."""
-    leaves, product = Leaves(algebra), term.significand.data
-    significand = leaves.word(term.significand)
-    if product.is_bv_mul():
-        leaves = Leaves(algebra)
-        factors = [x.arg(0) if x.is_bv_zext() else x for x in product.args()]
-        x, y = (leaves.word(Word(f, f.bv_width(), False, algebra)) for f in factors)
-        significand = x * y
+    leaves = Leaves(algebra)
+    significand, *others = (leaves.word(f) for f in factors_of(algebra, term.significand))
+    for x in others:
+        significand = significand * x
     leaves.use(laws, at_most(significand, term.largest), (), "a significand is at most the largest one")
 
 

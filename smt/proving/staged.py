@@ -25,7 +25,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from pysmt.fnode import FNode
 from pysmt.typing import BOOL
@@ -36,6 +36,7 @@ from mmaproof.smt.proving.asked import Lemmas, OutOfTimeError, StagedProof
 from mmaproof.smt.proving.laws import Law, LawfulTerms, Operation, lemmas_of
 from mmaproof.smt.proving.lemma import Formula
 from mmaproof.smt.proving.samples import Samples, Values, signed_values
+from mmaproof.smt.proving.staged_signals import StagedSignal, shape_of
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.operators import TRUTH
 from mmaproof.smt.solving.prove import Ask
@@ -59,31 +60,13 @@ Observable = Callable[[], Truth[FNode]]
 """Where a signal has an effect on what follows."""
 Related = Callable[[LawfulTerms, Word[FNode], Word[FNode]], Truth[FNode]]
 """Whether two results, of the first and of the second run, are related as a claim has it."""
-SUM, PARTIAL_SUM, MAXIMUM, D_SIGNAL, RESULT = (
+SUM, PARTIAL_SUM, MAXIMUM, MAGNITUDE, D_SIGNAL, RESULT = (
     Signal(kind)
-    for kind in (SignalKind.SUM, SignalKind.PARTIAL_SUM, SignalKind.MAXIMUM, SignalKind.D, SignalKind.RESULT)
+    for kind in (
+        *(SignalKind.SUM, SignalKind.PARTIAL_SUM, SignalKind.MAXIMUM, SignalKind.MAGNITUDE),
+        *(SignalKind.D, SignalKind.RESULT),
+    )
 )
-
-
-@dataclass(frozen=True, slots=True)
-class StagedSignal:
-    """An earlier signal: the variable that replaces it, and the term that it stands for."""
-
-    name: Signal
-    index: int
-    """the number of signals of this name before it in its run"""
-    variable: FNode
-    definition: FNode
-    width: int
-    signed: bool
-    sign: int
-    places: int
-    first: int
-    """its value on the first sample"""
-    fold: int
-    """the number of the sum or maximum that it is a part of; every other signal has a negative number of its own"""
-    depth: int
-    """the length of the longest chain of cuts that ends here"""
 
 
 def prove_by_stages(
@@ -173,6 +156,20 @@ class StagedTerms(LawfulTerms):
         larger = super()._maximum(x, y, signed)
         return self._cut(MAXIMUM, larger, larger.bv_width(), signed)
 
+    def magnitude(self, x: Word[FNode]) -> Word[FNode]:
+        """Return the magnitude, cut. Later lemmas may use that it is zero where x is, if it was that of another word.
+
+        A word and its negative have one magnitude. Which of them is negative matters only where it is not zero.
+        """
+        whole = super().magnitude(x)
+        if not x.signed:
+            return whole
+        y = self.signal(MAGNITUDE, whole)
+        if y.data in self._named and self._named[y.data].definition is not whole.data:
+            fact, of_terms = (self._same(x.is_value(0).data, z.is_value(0).data) for z in (y, whole))
+            self._is_fact(MAGNITUDE, "zero with its word", y.data, fact, of_terms)
+        return y
+
     def _add_up(self, xs: list[FNode], widths: list[int], width: int, wraps: bool) -> FNode:
         self._folds += 1
         return super()._add_up(xs, widths, width, wraps)
@@ -213,7 +210,7 @@ class StagedTerms(LawfulTerms):
             if self.holds(name, "constant", self._same(term, constant), widenings=1):
                 return constant
         numbers = signed_values(values, width) if signed else values
-        key, sign, places = _shape(numbers, width)
+        key, sign, places = shape_of(numbers, width)
         depth = 1 + max((self._named[v].depth for v in symbols if v in self._named), default=0)
         fold = self._folds if name in (PARTIAL_SUM, MAXIMUM) else ~len(self._named)
         this = StagedSignal(name, self._counts[name], term, term, width, signed, sign, places, numbers[0], fold, depth)
@@ -257,7 +254,7 @@ class StagedTerms(LawfulTerms):
             def same(x: FNode, y: FNode, opposite: bool = opposite) -> FNode:
                 return self._terms.Implies(observable, self._same(y, self._not(x) if opposite else x))
 
-            if differ <= {int(opposite)} and self._is_fact(relation, other, this, same):
+            if differ <= {int(opposite)} and self._are_related(relation, other, this, same):
                 return
 
     def _relate_results(self, other: StagedSignal, this: StagedSignal) -> None:
@@ -268,15 +265,23 @@ class StagedTerms(LawfulTerms):
             def relation(x: FNode, y: FNode) -> FNode:
                 return related(self, Word(x, other.width, False, self), Word(y, this.width, False, self)).data
 
-            self._is_fact("as claimed", other, this, relation)
+            self._are_related("as claimed", other, this, relation)
 
-    def _is_fact(
+    def _are_related(
         self, relation: str, other: StagedSignal, this: StagedSignal, related: Callable[[FNode, FNode], FNode]
     ) -> bool:
         """Return whether the terms of two variables are proved to be related. If so, note it as a fact."""
-        if not self.holds(this.name, relation, related(other.definition, this.definition), widenings=WIDENINGS):
+        of_terms = related(other.definition, this.definition)
+        return self._is_fact(this.name, relation, this.variable, related(other.variable, this.variable), of_terms)
+
+    def _is_fact(self, stage: Signal, relation: str, variable: FNode, fact: FNode, of_terms: FNode) -> bool:
+        """Return whether ``of_terms`` is proved, which says of the terms of variables what ``fact`` says of these.
+
+        If so, note the fact, which is about ``variable`` and earlier ones.
+        """
+        if not self.holds(stage, relation, of_terms, widenings=WIDENINGS):
             return False
-        self._facts.setdefault(this.variable, []).append(related(other.variable, this.variable))
+        self._facts.setdefault(variable, []).append(fact)
         return True
 
     def _is_candidate(self, other: StagedSignal, this: StagedSignal, is_multiple: bool) -> bool:
@@ -356,7 +361,7 @@ class StagedTerms(LawfulTerms):
         for whole in self._sums:
             total = signed_values(self._samples.values(whole.variable), whole.width)
             rest = tuple(x - y for x, y in zip(numbers, total, strict=True))
-            key, sign, places = _shape(rest, 1)
+            key, sign, places = shape_of(rest, 1)
             for other in self._signals.get(key, ()):
                 if other.signed and (other.sign, other.places) == (sign, places):
                     yield whole, other
@@ -430,13 +435,3 @@ class StagedTerms(LawfulTerms):
             facts = {f for v in helpful for f in self._facts.get(v, ()) if self._symbols(f) <= symbols}
             whole = self._in_order({*known, *facts})
             yield self._terms.And(whole) if whole else None
-
-
-def _shape(numbers: Values, width: int) -> tuple[object, int, int]:
-    """Return what all multiples by ±2**n share, and the sign and the power of this one."""
-    first = next((x for x in numbers if x), 1)
-    if width == TRUTH:
-        return (TRUTH, tuple(x ^ numbers[0] for x in numbers)), numbers[0], 0
-    places = min(((x & -x).bit_length() - 1 for x in numbers if x), default=0)
-    sign = -1 if first < 0 else 1
-    return tuple(sign * (x >> places) for x in numbers), sign, places

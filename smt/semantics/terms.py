@@ -57,6 +57,14 @@ class Term(Generic[D, T]):
         bounded = significand <= algebra.unsigned(self.largest, significand.width)
         return algebra.all_of([bounded, *more, self.present | significand.is_value(0)])
 
+    def lies_near(self, e_max: Word[D], spread: int | None) -> Truth[T]:
+        """Return whether it is zero, or lies at most ``spread`` below e_max. Without a spread, whether it is zero."""
+        zero = self.significand.is_value(0)
+        if spread is None:
+            return zero
+        algebra = self.significand.algebra
+        return algebra.any_of([zero, ~(algebra.signed(spread) < e_max - self.exponent)])
+
     def named(self, label: object) -> Term[D, T]:
         """Return the term, its parts named as signals."""
         algebra = self.significand.algebra

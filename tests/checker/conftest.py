@@ -5,7 +5,9 @@ from support.bundles import small_design, written
 from support.small_designs import use_small_formats
 
 from mmaproof.properties.equivalence import Equivalence
+from mmaproof.properties.library import find_property
 from mmaproof.properties.library.error_bound import WithinBound
+from mmaproof.properties.library.exactness import WithinSpread
 from mmaproof.properties.preconditions import parse_precondition
 from mmaproof.properties.run_question import Scope
 from mmaproof.verification import bundle
@@ -21,24 +23,34 @@ CHANGED = {
 ERROR = {"zero_c": "natural", "zero_product": "natural"}
 """The readings by which no largest exponent lies below the exponents of d."""
 
+SPREADS = (1, 1)
+"""How far below e_max products, and c, may lie so that three fraction bits keep every bit."""
+
 
 @pytest.fixture(
     scope="session",
-    params=["reversed", "where", *(pytest.param(x, marks=pytest.mark.middle) for x in ("in turn", "error")), "piece"],
+    params=[
+        *("reversed", "where", "piece"),
+        *(pytest.param(x, marks=pytest.mark.middle) for x in ("in turn", "error", "negated", "close")),
+    ],
 )
 def made(request, tmp_path_factory):
     """A bundle that is right: its folder, and what was reported of it."""
     folder = tmp_path_factory.mktemp("bundles") / request.param
     with pytest.MonkeyPatch.context() as patch:
         use_small_formats(patch)
-        if request.param == "error":
+        if request.param != "piece":
             patch.setattr(bundle, "AT_ONCE", 1e-3)
+        if request.param == "error":
             design = small_design(2, **ERROR)
             return folder, written(WithinBound(design, Scope()), design, folder)
+        if request.param in ("negated", "close"):
+            design = small_design(2)
+            negated = find_property("negation-symmetric").question(design, Scope())
+            question = negated if request.param == "negated" else WithinSpread(design, Scope(), *SPREADS)
+            return folder, written(question, design, folder)
         changes, where = CHANGED[request.param]
         length = 1 if request.param == "piece" else 2
         first, second = small_design(length), small_design(length, **changes)
-        if request.param != "piece":
-            patch.setattr(bundle, "AT_ONCE", 1e-3)
         question = Equivalence(first, second, where=[parse_precondition(x) for x in where])
         return folder, written(question, first, folder)

@@ -13,6 +13,9 @@ import z3
 from support.bundles import CHECKER, checked, load_checker
 from support.waiting import LONG
 
+UNCONDITIONAL = ("reversed", "in turn", "negated")
+"""The bundles of claims that have no precondition."""
+
 
 def change(folder, tmp_path, changes):
     """A copy of a bundle with other files (name -> function of the text, or None to remove it), their hashes right."""
@@ -56,7 +59,8 @@ def test_a_bundle_is_accepted(made):
     assert status == 0, said
     assert "accepted: nothing satisfies claim.smt2" in said
     assert said.count("\nlemma ") == report.lemmas
-    assert ("no precondition" in said) == (folder.name in ("reversed", "in turn"))
+    assert ("no precondition" in said) == (folder.name in UNCONDITIONAL)
+    assert (report.steps == 1) == (folder.name == "piece")
 
 
 def test_a_claim_in_steps_has_laws_for_each_exchange(made):
@@ -208,7 +212,7 @@ def test_an_operand_is_not_defined(made, tmp_path):
 
 def test_values_that_do_not_meet_the_preconditions_are_found(made, tmp_path):
     folder, _ = made
-    if folder.name in ("reversed", "in turn"):
+    if folder.name in UNCONDITIONAL:
         pytest.skip("no precondition")
 
     def unmet(text):

@@ -14,10 +14,12 @@ from support.bundles import load_checker
 
 from mmaproof.algorithms.plans.evaluate import trace as trace_of_plan
 from mmaproof.designs.catalogue import find_design
+from mmaproof.designs.element import Operands
 from mmaproof.designs.plans import read_plan
 from mmaproof.properties.equivalence import Equivalence
 from mmaproof.properties.gemm.plan_equivalence import PlanEquivalence
 from mmaproof.properties.library.error_bound import WithinBound
+from mmaproof.properties.library.exactness import WithinSpread
 from mmaproof.properties.run_question import Scope
 from mmaproof.smt.solving.query import Query
 from mmaproof.smt.solving.smtlib import to_smtlib
@@ -76,17 +78,12 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_the_formula_holds_exactly_at_the_counterexamples(case):
-    make, argument = CASES[case]
-    question, shaped, is_counterexample = make(argument)
-    rng = np.random.default_rng(7)
+def holds_exactly_at(question, is_counterexample, operands, rng, count=4):
+    """Let the checker find out of so many operands of each kind that the formula holds at the counterexamples alone."""
     rows = {False: [], True: []}
-    for name in sorted(DISTRIBUTIONS):
-        batch = draw(name, shaped, 20, question.k, rng)
-        for x in map(batch.row, range(len(batch))):
-            rows[is_counterexample(x)].append(x)
-    chosen = [x for kind in rows.values() for x in (kind[i] for i in rng.permutation(len(kind))[:4])]
+    for x in operands:
+        rows[is_counterexample(x)].append(x)
+    chosen = [x for kind in rows.values() for x in (kind[i] for i in rng.permutation(len(kind))[:count])]
     assert all(rows.values())
     checker = load_checker()
     terms = checker.Terms()
@@ -96,3 +93,39 @@ def test_the_formula_holds_exactly_at_the_counterexamples(case):
         values = dict(zip((s.symbol_name() for s in question.formula.symbols), operands, strict=True))
         held = checker.translated(terms, claim.asserted, values)[1] == [[checker.TRUE]]
         assert held == is_counterexample(x), x
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_formula_holds_exactly_at_the_counterexamples(case):
+    make, argument = CASES[case]
+    question, shaped, is_counterexample = make(argument)
+    rng = np.random.default_rng(7)
+    batches = (draw(name, shaped, 20, question.k, rng) for name in sorted(DISTRIBUTIONS))
+    holds_exactly_at(question, is_counterexample, [x for batch in batches for x in map(batch.row, range(20))], rng)
+
+
+@pytest.mark.parametrize("spreads", [(5, 1), (3, 2)])
+def test_the_formula_holds_exactly_at_terms_that_lie_too_far_apart(spreads):
+    """One product of normal numbers, and c. Both lie at most so far below the larger exponent, and a bit is lost."""
+    design = find_design(f"{VOLTA}@L=1")
+    question = WithinSpread(design, Scope(), *spreads)
+
+    def exponents(x):
+        return (x.a[0] >> 10 & 31) + (x.b[0] >> 10 & 31) - 30, (x.c >> 23 & 255) - 127 if x.c else -126
+
+    def is_other(x):
+        return differ(*(evaluate(d.one_step(), x) for d in (design, question.exact)))
+
+    def violated(x):
+        product, c = exponents(x)
+        near = max(product, c) - product <= spreads[0] and (not x.c or max(product, c) - c <= spreads[1])
+        return near and is_other(x)
+
+    rng = np.random.default_rng(5)
+    rows = []
+    for _ in range(300):
+        a, b = (int(rng.integers(2)) << 15 | int(rng.integers(1, 31)) << 10 | int(rng.integers(1 << 10)) for _ in "ab")
+        exponent = exponents(Operands((a,), (b,), 0))[0] + int(rng.integers(-3, 8))
+        c = 0 if rng.random() < 0.2 else exponent + 127 << 23 | int(rng.integers(1 << 23))
+        rows.append(Operands((a,), (b,), c))
+    holds_exactly_at(question, violated, [x for x in rows if is_other(x)], rng, count=20)

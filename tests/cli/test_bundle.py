@@ -44,13 +44,23 @@ def test_two_designs_in_steps(run, tmp_path, monkeypatch):
 
 
 @pytest.mark.middle
-@pytest.mark.parametrize("asked", ["order-independent", "exchange-symmetric"])
+@pytest.mark.parametrize("asked", ["order-independent", "exchange-symmetric", "negation-symmetric"])
 def test_properties_in_steps(run, tmp_path, asked):
     folder = tmp_path / "proof"
     assert run("check", asked, "ampere/mma.m16n8k8.f32.f16.f16.f32", "--bundle", folder)[0] == 0
     found, said = checked(folder)
     assert found == 0, said
     assert "law: " in (folder / "composition.json").read_text()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("asked", ["exactness-of-products", "exactness-of-c"])
+def test_terms_that_lie_close(run, tmp_path, asked):
+    folder = tmp_path / "proof"
+    assert run("check", asked, VOLTA, "--bundle", folder, "--timeout", "20m", "--no-picture")[0] == 0
+    found, said = checked(folder)
+    assert found == 0, said
+    assert "nothing is lost" in (folder / "composition.json").read_text()
 
 
 @pytest.mark.slow

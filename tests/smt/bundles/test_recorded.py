@@ -6,8 +6,11 @@ import pytest
 from pysmt.environment import Environment
 from support.in_this_process import InAnyEnvironment, unanswered
 
-from mmaproof.smt.bundles.recorded import JournalledLemmas, Proved
+from mmaproof.smt.bundles.recorded import JournalledLemmas, JournalledTerms, Proved, Related
 from mmaproof.smt.bundles.refutations import TRIED, Refutations, conjunction
+from mmaproof.smt.proving.lemma import Formula
+from mmaproof.smt.proving.samples import Samples
+from mmaproof.smt.proving.staged import MAGNITUDE
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.refuting import NotRefutedError
 from mmaproof.smt.solving.verdict import Status
@@ -86,3 +89,12 @@ def test_what_is_not_proved_is_not_noted():
     unknown, m, x, y = journal(ask=lambda *_, limits: unanswered())
     assert said(unknown, m.Equals(x, m.BVXor(x, m.BVXor(y, y)))) is Status.UNKNOWN
     assert (len(lemmas.entries), unknown.entries, unknown._refutations.asked) == (1, [], [])
+
+
+def test_a_relation_that_is_not_proved_is_no_fact():
+    lemmas, m, x, y = journal()
+    samples = Samples([{"x": 1, "y": 2}])
+    terms = JournalledTerms(lemmas, samples, Formula((x, y), None, m.TRUE(), lemmas._environment))
+    for claim, holds in ((m.BVULE(x, y), False), (m.BVULE(m.BVAnd(x, y), x), True)):
+        assert terms._is_fact(MAGNITUDE, "made up", x, m.BVULE(x, y), claim) == holds
+        assert [e for e in lemmas.entries if isinstance(e, Related)] == [Related(m.BVULE(x, y), claim)] * holds

@@ -268,6 +268,42 @@ def test_what_two_runs_have_in_common_where_it_is_seen_says_nothing_of_elsewhere
     assert not prove(lambda t, a, b: ~differs(t, a, b)[1], EVERYWHERE).proved
 
 
+def magnitudes(algebra, a, b, second):
+    """Two signals of eight bits, a - b and what ``second`` makes of a word that is b - a: the words, and magnitudes."""
+    same = algebra.subtract(algebra.add(b, a), algebra.add(a, a))
+    of_runs = (("x", algebra.subtract(a, b)), ("y", second(same)))
+    words = [algebra.signal(name, word.extend(8), (-63, 63)) for name, word in of_runs]
+    return [*words, *map(algebra.magnitude, words)]
+
+
+def test_opposite_words_have_one_magnitude_and_opposite_signs_unless_it_is_zero():
+    def claim(algebra, a, b):
+        x, y, magnitude, other = magnitudes(algebra, a, b, lambda same: same)
+        return algebra.all_of([magnitude == other, magnitude.is_value(0) | ((x < 0) ^ (y < 0))])
+
+    proof = prove(claim, EVERYWHERE)
+    assert proof.proved
+    assert {"negated", "zero with its word"} <= relations(proof)
+    (of_claim,) = [x for x in proof.lemmas if x.stage == "result" and x.status is Status.PROVED]
+    assert of_claim.widened == 0
+
+
+def test_nothing_is_said_of_the_signs_of_zeros():
+    def signs(algebra, a, b):
+        x, y, *_ = magnitudes(algebra, a, b, lambda same: same)
+        return (x < 0) ^ (y < 0)
+
+    assert not prove(signs, [(a, b) for a, b in SMALL if a != b]).proved
+
+
+def test_words_that_are_opposite_on_the_samples_alone_have_two_magnitudes():
+    def is_one(algebra, a, b):
+        _, _, magnitude, other = magnitudes(algebra, a, b, lambda same: same.narrow(5))
+        return magnitude == other
+
+    assert not prove(is_one, SMALL).proved
+
+
 def chained(algebra, a, b):
     """Four products added by twos against the same added at once: that sum is the first of the two and the other."""
     pairs = [(a, a), (b, b), (a, b), (b, algebra.unsigned(3, 2))]

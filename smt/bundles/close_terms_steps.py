@@ -1,0 +1,291 @@
+"""Terms that lie close together lose nothing, as steps of a bundle: a step returns what one with more places returns.
+
+The *wide* step has the same terms, those that are zero perhaps absent or with another exponent, and at least as many
+fraction bits. With E and E' the largest exponents of the step and of the wide one:
+
+* E' is the exponent of a present term, whose distance from E is within its spread. So E - E' is from 0 to the largest
+  spread, and each difference is a case; or no term is present, and all are zero. The difference is 0 where no zero has
+  an exponent above the least one of such a term;
+* in each case an aligned term of the wide step is that of the step, moved up by as many places, because nothing is lost
+  of it. So is the sum, term by term, because no register wraps;
+* ``ConvertedAlike`` says that both sums are converted to the same number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from functools import partial
+
+from pysmt.fnode import FNode
+
+from mmaproof.smt.algebra.protocol import Truth, Word
+from mmaproof.smt.algebra.terms import TermAlgebra
+from mmaproof.smt.bundles.composition import Composition, NotComposedError
+from mmaproof.smt.bundles.converted_alike import Case, Converted, ConvertedAlike
+from mmaproof.smt.bundles.laws_in_use import LawsInUse
+from mmaproof.smt.bundles.leaves import Leaves
+from mmaproof.smt.bundles.refutations import Refutations
+from mmaproof.smt.bundles.term_facts import at_most, factors_of, prove_largest, within
+from mmaproof.smt.semantics import StepSignals
+from mmaproof.smt.semantics.align import align, largest_exponent
+from mmaproof.smt.semantics.fused_sum import FusedSum
+from mmaproof.smt.semantics.terms import Term
+
+_Word = Word[FNode]
+_Truth = Truth[FNode]
+_Term = Term[FNode, FNode]
+
+
+class CloseTermsSteps:
+    """Proves that a step and a wide one convert their sums to the same number. Raises NotComposedError.
+
+    ``spreads`` are the distances from e_max, one for each term, at which a term that is not zero may lie at most; None
+    where it is zero. That they do is known to hold. ``least`` are the least exponents of terms that are not zero; what
+    does not hold of them is not used.
+    """
+
+    def __init__(
+        self,
+        composition: Composition,
+        refutations: Refutations,
+        signals: StepSignals[FNode, FNode],
+        wide: StepSignals[FNode, FNode],
+        spreads: Sequence[int | None],
+        least: Sequence[int],
+    ) -> None:
+        self._algebra = TermAlgebra(composition.environment)
+        self._laws = LawsInUse(composition, refutations, lambda _: None)
+        self._signals, self._wide_signals, self._spreads, self._least = signals, wide, spreads, least
+        if len(signals.sums) != 1 or len(wide.sums) != 1:
+            raise NotComposedError("terms that pass through several sums")
+        (self._sum,), (self._wide,) = signals.sums, wide.sums
+        self._more = self._wide.fraction_bits - self._sum.fraction_bits
+        self._same_terms()
+
+    def _same_terms(self) -> None:
+        if len(self._sum.terms) != len(self._wide.terms) or self._more < 0:
+            raise NotComposedError("an exact sum of other terms")
+        for total in (self._sum, self._wide):
+            if any(cut.fraction_bits != total.fraction_bits for cut in total.path.cuts):
+                raise NotComposedError("terms that are cut in different places")
+        for x, y in zip(self._sum.terms, self._wide.terms, strict=True):
+            if not all(map(self._laws.closure.same, *((z.negative.data, z.significand.data) for z in (x, y)))):
+                raise NotComposedError("an exact sum of other terms")
+
+    def prove(self) -> None:
+        """Add the steps."""
+        self._terms()
+        self._largest_exponents()
+        kinds = list(zip(self._least, self._spreads, strict=True))
+        low = {e for e in sorted({e for e, spread in kinds if spread}) if self._is_never_below(e)}
+        reach = [0 if e in low else spread or 0 for e, spread in kinds]
+        absent = self._algebra.all_of([~t.present for t in self._wide.terms])
+        differ = [_is_above(self._sum.e_max, self._wide.e_max, n) for n in range(max(reach) + 1)]
+        cases = [Case(absent, None), *(Case(at, self._more + n) for n, at in enumerate(differ))]
+        self._close(cases, low)
+        bounds = list(zip(*map(self._bounds, (self._sum, self._wide)), strict=True))
+        for case in cases:
+            self._aligned(case)
+        self._added(cases, bounds)
+        wide, other = (
+            Converted(x.total, x.e_max, x.fraction_bits, y.converted, y.overflowed)
+            for x, y in ((self._wide, self._wide_signals), (self._sum, self._signals))
+        )
+        for case in cases:
+            leaves = Leaves(self._algebra)
+            at = leaves.truth(case.at)
+            leaves.use(self._laws, ~at | at, (), "each case is what it says of exponents")
+        ConvertedAlike(self._algebra, self._laws, wide, other).prove(cases)
+        if not self._laws.closure.same(self._signals.d.data, self._wide_signals.d.data):
+            raise NotComposedError("both sums are converted to one number, and the results differ")
+
+    # --- terms --------------------------------------------------------------------------------------------------
+
+    def _terms(self) -> None:
+        """Prove of each term that it is present in both sums if it is not zero, and with the same exponent there."""
+        same = self._laws.closure.same
+        for x, y in zip(self._sum.terms, self._wide.terms, strict=True):
+            use = partial(self._laws.claim, given={}, why="a term that is not zero is the same in both sums")
+            zero = x.significand.is_value(0)
+            for claim in (zero | y.present, zero | x.present, zero | (x.exponent == y.exponent)):
+                if not same(claim.data, self._algebra.truth(True).data):
+                    use(claim.data, ())
+            self._where_zero(y, ~y.present, "a term that is present is not zero")
+
+    def _where_zero(self, term: _Term, claim: _Truth, why: str) -> None:
+        """Prove a claim about operands where a term is zero: of a product, where either factor is."""
+        factors = factors_of(self._algebra, term.significand)
+        zeros = [f.is_value(0) for f in factors]
+        for zero in zeros:
+            self._laws.claim((~zero | claim).data, (), {}, why)
+        if len(factors) > 1:
+            leaves = Leaves(self._algebra)
+            x, y = (leaves.word(f) for f in factors)
+            some = self._algebra.any_of([x.is_value(0), y.is_value(0), ~(x * y).is_value(0)])
+            leaves.use(self._laws, some, (), "a product is zero only if a factor is")
+            leaves = Leaves(self._algebra)
+            p, q, nothing = (leaves.truth(z) for z in (*zeros, term.significand.is_value(0)))
+            holds = leaves.truth(claim)
+            known = [~p | holds, ~q | holds, self._algebra.any_of([p, q, ~nothing])]
+            leaves.use(self._laws, ~nothing | holds, known, why)
+
+    # --- exponents ----------------------------------------------------------------------------------------------
+
+    def _largest_exponents(self) -> None:
+        """Prove that no exponent is above e_max, and that the one of the wide step is that of a present term."""
+        algebra = self._algebra
+        for total in (self._sum, self._wide):
+            leaves = Leaves(algebra)
+            own = [leaves.term(t) for t in total.terms]
+            top = largest_exponent(algebra, own, total.path.floor, total.path.comparator)
+            for t in own:
+                leaves.use(self._laws, ~t.present | (t.exponent <= top), (), "no exponent is above the largest one")
+        leaves = Leaves(algebra)
+        own = [leaves.term(t) for t in self._wide.terms]
+        absent = algebra.all_of([~t.present for t in own])
+        leaves.use(self._laws, algebra.all_of([~absent | ~t.present for t in own]), (), "no term is present")
+        top = largest_exponent(algebra, own, None, self._wide.path.comparator)
+        some = [t.present & (t.exponent == top) for t in own]
+        leaves.use(self._laws, algebra.any_of([absent, *some]), (), "the largest exponent is that of a term")
+
+    def _is_never_below(self, least: int) -> bool:
+        """Return whether E is proved to be at most an E' of at least so much: no zero has an exponent above that."""
+        try:
+            self._never_below(least)
+        except NotComposedError:
+            return False
+        return True
+
+    def _never_below(self, least: int) -> None:
+        algebra, terms = self._algebra, self._sum.terms
+        for x, own in zip(terms, self._least, strict=True):
+            if own == least:
+                claim = x.significand.is_value(0) | (x.exponent >= least)
+                self._laws.claim(claim.data, (), {}, "an exponent is not below the smallest one")
+        for x, y in zip(terms, self._wide.terms, strict=True):
+            self._where_zero(x, x.exponent <= least, "a zero has a small exponent")
+            leaves = Leaves(algebra)
+            zero, present, here = map(leaves.truth, (x.significand.is_value(0), y.present, x.present))
+            at, other, wide = map(leaves.word, (x.exponent, y.exponent, self._wide.e_max))
+            known = [zero | present, zero | (at == other), ~present | (other <= wide), ~zero | (at <= least)]
+            claim = algebra.any_of([wide < least, ~here, at <= wide])
+            leaves.use(self._laws, claim, known, "no exponent is above that of the wide step")
+        leaves = Leaves(algebra)
+        own_terms, wide = [leaves.term(t) for t in terms], leaves.word(self._wide.e_max)
+        top = largest_exponent(algebra, own_terms, self._sum.path.floor, self._sum.path.comparator)
+        known = [algebra.any_of([wide < least, ~t.present, t.exponent <= wide]) for t in own_terms]
+        leaves.use(self._laws, (wide < least) | (top <= wide), known, "the largest exponent is that of the wide step")
+
+    def _close(self, cases: Sequence[Case], low: Collection[int]) -> None:
+        """Prove that one of the cases holds. At or above exponents that are ``low``, E is at most E'."""
+        algebra = self._algebra
+        parts = zip(self._sum.terms, self._wide.terms, self._spreads, self._least, strict=True)
+        for x, y, spread, least in parts:
+            leaves = Leaves(algebra)
+            e, wide = leaves.word(self._sum.e_max), leaves.word(self._wide.e_max)
+            present, m = leaves.truth(y.present), leaves.word(x.significand)
+            here, at, other = leaves.truth(x.present), leaves.word(x.exponent), leaves.word(y.exponent)
+            zero = m.is_value(0)
+            known = [~zero | ~present, zero | here, zero | (at == other), ~here | (at <= e)]
+            known.append(replace(x, exponent=at, significand=m).lies_near(e, spread))
+            if least in low:
+                known += [zero | (at >= least), (wide < least) | (e <= wide)]
+            close = algebra.any_of([_is_above(e, wide, n) for n in range(len(cases) - 1)])
+            claim = ~(present & (other == wide)) | close
+            leaves.use(self._laws, claim, known, "a term that is present lies close to the largest exponent")
+        leaves = Leaves(algebra)
+        found = [leaves.truth(t.present & (t.exponent == self._wide.e_max)) for t in self._wide.terms]
+        held = [leaves.truth(case.at) for case in cases]
+        known = [algebra.any_of([held[0], *found]), *(~x | algebra.any_of(held[1:]) for x in found)]
+        leaves.use(self._laws, algebra.any_of(held), known, "the largest exponents are close")
+
+    # --- sums ---------------------------------------------------------------------------------------------------
+
+    def _aligned(self, case: Case) -> None:
+        """Prove how the aligned terms of both sums are related in a case."""
+        algebra, why = self._algebra, "nothing is lost of a term that lies close"
+        cuts = (self._sum.path.cuts, self._wide.path.cuts)
+        for x, y, cut, finer, spread in zip(self._sum.terms, self._wide.terms, *cuts, self._spreads, strict=True):
+            leaves = Leaves(algebra)
+            own, e = leaves.term(x), leaves.word(self._sum.e_max)
+            exponent, present = leaves.word(y.exponent), leaves.truth(y.present)
+            wide = leaves.word(self._wide.e_max)
+            zero = own.significand.is_value(0)
+            other = replace(own, exponent=exponent, present=present)
+            known = [zero | own.present, zero | present, zero | (own.exponent == exponent)]
+            known += [~own.present | (own.exponent <= e), ~present | (exponent <= wide)]
+            known += [at_most(own.significand, own.largest), own.lies_near(e, spread)]
+            if case.places is None:
+                at = leaves.truth(case.at)
+                known = [zero | present, ~at | ~present]
+            else:
+                at = _is_above(e, wide, case.places - self._more)
+            claim = case.of_sums(align(algebra, other, wide, finer), align(algebra, own, e, cut))
+            leaves.use(self._laws, ~at | claim, known, why)
+
+    def _added(self, cases: Sequence[Case], bounds: Sequence[Sequence[int]]) -> None:
+        """Prove how the sums are related in each case. ``bounds`` are those of each term in both."""
+        both = (self._sum, self._wide)
+        sums, most = [t.aligned[0].extend(t.total.width) for t in both], bounds[0]
+        self._begun(cases, bounds[0])
+        for i in range(1, len(self._sum.terms)):
+            terms = [t.aligned[i] for t in both]
+            for case in cases:
+                self._with_one_more(case, sums, terms, most, bounds[i])
+            for part in zip(sums, terms, most, bounds[i], strict=True):
+                self._within(*part)
+            sums = [self._algebra.modular_sum(pair, pair[0].width) for pair in zip(sums, terms, strict=True)]
+            most = [x + y for x, y in zip(most, bounds[i], strict=True)]
+        if not all(self._laws.closure.same(x.data, t.total.data) for x, t in zip(sums, both, strict=True)):
+            raise NotComposedError("a sum is added in another way")
+
+    def _begun(self, cases: Sequence[Case], bounds: Sequence[int]) -> None:
+        """Prove of the first terms, each as wide as its sum, what is proved of the sums."""
+        why, both = "a sum begins with a term", (self._sum, self._wide)
+        for case in cases:
+            leaves = Leaves(self._algebra)
+            x, y = (leaves.word(t.aligned[0]) for t in both)
+            at = leaves.truth(case.at)
+            p, q = (w.extend(t.total.width) for w, t in zip((x, y), both, strict=True))
+            leaves.use(self._laws, ~at | case.of_sums(q, p), [~at | case.of_sums(y, x)], why)
+        for t, bound in zip(both, bounds, strict=True):
+            leaves = Leaves(self._algebra)
+            x = leaves.word(t.aligned[0])
+            leaves.use(self._laws, within(x.extend(t.total.width), bound), [within(x, bound)], why)
+
+    def _bounds(self, total: FusedSum[FNode, FNode]) -> list[int]:
+        """Prove that each aligned term is within its bound, and return the bounds."""
+        bounds = [cut.bound(t.largest, t.fraction_bits) for t, cut in zip(total.terms, total.path.cuts, strict=True)]
+        for term, cut, bound in zip(total.terms, total.path.cuts, bounds, strict=True):
+            prove_largest(self._laws, self._algebra, term)
+            leaves = Leaves(self._algebra)
+            own, top = leaves.term(term), leaves.word(total.e_max)
+            known = [~own.present | (own.exponent <= top), at_most(own.significand, own.largest)]
+            bounded = within(align(self._algebra, own, top, cut), bound)
+            leaves.use(self._laws, bounded, known, "an aligned term is within its bound")
+        return bounds
+
+    def _with_one_more(
+        self, case: Case, sums: Sequence[_Word], terms: Sequence[_Word], most: Sequence[int], more: Sequence[int]
+    ) -> None:
+        """Prove in a case that sums that are related are so with one more term each: the step's, and the wide one."""
+        leaves = Leaves(self._algebra)
+        (p, q), (x, y) = ([leaves.word(w) for w in words] for words in (sums, terms))
+        at = leaves.truth(case.at)
+        known = [~at | case.of_sums(q, p), ~at | case.of_sums(y, x)]
+        known += [within(w, bound) for w, bound in zip((p, q, x, y), (*most, *more), strict=True)]
+        after = [self._algebra.modular_sum(pair, pair[0].width) for pair in ((q, y), (p, x))]
+        leaves.use(self._laws, ~at | case.of_sums(*after), known, "sums of related terms are related")
+
+    def _within(self, register: _Word, term: _Word, most: int, more: int) -> None:
+        """Prove the bound of a sum with one more term."""
+        leaves = Leaves(self._algebra)
+        p, x = leaves.word(register), leaves.word(term)
+        total = self._algebra.modular_sum([p, x], p.width)
+        leaves.use(self._laws, within(total, most + more), [within(p, most), within(x, more)], "a sum is bounded")
+
+
+def _is_above(e: _Word, wide: _Word, n: int) -> _Truth:
+    """Return whether an exponent is so much above that of the wide step."""
+    return e == (wide + n if n else wide)
