@@ -174,6 +174,20 @@ class StagedTerms(LawfulTerms):
         self._folds += 1
         return super()._add_up(xs, widths, width, wraps)
 
+    def _in_one_width(self, xs: list[FNode], widths: list[int], width: int) -> list[FNode]:
+        """Return the terms of a sum in its width. A negated word is extended first, if a lemma says it is the same.
+
+        A sum of negated words is the negated sum, by the laws of integers modulo a power of two. Where negated words
+        are extended, that depends on their bounds, and solvers have no answer for words of some hundred bits.
+        """
+        wide = super()._in_one_width(xs, widths, width)
+        for i, (x, extended) in enumerate(zip(xs, wide, strict=True)):
+            if x.is_bv_neg() and x.bv_width() < width:
+                negated = self._negate(self._extend(x.arg(0), x.bv_width(), width, True), width)
+                if self.holds(PARTIAL_SUM, "extended before it is negated", self._same(extended, negated)):
+                    wide[i] = negated
+        return wide
+
     def _partial_sum(self, total: FNode, x: FNode) -> FNode:
         width = total.bv_width()
         after = self._cut(PARTIAL_SUM, super()._partial_sum(total, x), width, True)
@@ -342,6 +356,8 @@ class StagedTerms(LawfulTerms):
             if places < 0:
                 word = self.drop_low(self.extend(word, max(word.width, 1 - places)), -places)
             word = self.shift_left(word, max(places, 0))
+            if opposite and word.width == this.width:
+                return self._negate(word.data, word.width)
             return self._fitted(self.negate(word) if opposite else word, this.width)
 
         words = [w for w, holds in (("negated", opposite), (f"moved by 2**{places}", places != 0)) if holds]

@@ -17,6 +17,7 @@ from mmaproof.smt.trace import evaluate
 from mmaproof.verification.check import check
 
 VOLTA, FP8 = "volta/f32.f16.f16.f32", "hopper/wgmma.f32.e4m3.e4m3"
+CDNA1 = "cdna1/v_mfma_f32_32x32x8f16"
 CDNA2, CDNA3 = "cdna2/v_mfma_f32_32x32x8f16", "cdna3/v_mfma_f32_32x32x8_f16"
 
 
@@ -40,6 +41,18 @@ def test_negation_is_proved_by_stages(name):
     lemmas = answer.answers[0].lemmas
     assert {x.status for x in lemmas} == {Status.PROVED}
     assert any(x.name.startswith("negated") for x in lemmas)
+
+
+@pytest.mark.middle
+def test_negation_is_proved_of_sums_of_some_hundred_bits():
+    answer = check("negation-symmetric", find_design(CDNA1), limits=Limits(300, 4 << 30))
+    assert answer.verdict == "holds"
+    assert any(x.name.startswith("extended before it is negated") for x in answer.answers[0].lemmas)
+
+
+def test_a_wide_sum_of_terms_that_are_rounded_down_is_not_symmetric():
+    mutant = find_design(f"{CDNA1}@alignment=floor,fraction_bits=24")
+    assert check("negation-symmetric", mutant).verdict == "violated"
 
 
 @pytest.mark.parametrize(

@@ -414,3 +414,30 @@ def test_a_claim_of_which_nothing_is_known_is_not_proved():
     proof = prove(lambda algebra, a, b: algebra.equal(a, b), [(x, x) for x in range(8)], ask=lambda *_, **__: unknown)
     assert not proof.proved
     assert [lemma.status for lemma in proof.lemmas] == [Status.UNKNOWN]
+
+
+def negated_sum(al, words):
+    """The sum of two negated words, in more bits, is the negated sum."""
+    x, y = (al.signal(name, word) for name, word in zip("xy", words, strict=True))
+    opposite = [al.signal(f"-{name}", al.narrow(al.negate(w), w.width)) for name, w in (("x", x), ("y", y))]
+    wide = WIDTH + 3
+    return al.equal(al.modular_sum(opposite, wide), al.narrow(al.negate(al.modular_sum([x, y], wide)), wide))
+
+
+def test_negated_words_are_extended_before_they_are_negated():
+    # from -31 to 31, the negation of a word is that of the word in more bits; these are from -8 to 7
+    proof = prove(lambda al, *words: negated_sum(al, [al.subtract(low(al, w), al.signed(8, 5)) for w in words]), SMALL)
+    assert proof.proved
+    assert "extended before it is negated" in relations(proof)
+
+
+def test_a_word_that_is_its_own_negation_is_not_extended_before():
+    # the negation of -32 in six bits is -32, and no sample has that
+    def words(al, a, b):
+        return [al.twos_complement(f(a, b)) for f in (al.wrapped_sum, al.wrapped_difference)]
+
+    without = [(a, b) for a, b in EVERYWHERE if 32 not in ((a + b) % 64, (a - b) % 64)]
+    proof = prove(lambda al, *given: negated_sum(al, words(al, *given)), without)
+    assert not proof.proved
+    assert "negated" in relations(proof)
+    assert "extended before it is negated" not in relations(proof)
