@@ -21,6 +21,7 @@ from mmaproof.smt.semantics import DotProduct, OperandWords, dot_product_accumul
 from mmaproof.smt.semantics.align import loses_bits
 from mmaproof.smt.semantics.convert import Rules, convert
 from mmaproof.smt.semantics.cut import Cut
+from mmaproof.smt.semantics.datapath import datapath
 from mmaproof.smt.semantics.fused_sum import FusedSum
 from mmaproof.smt.semantics.ieee import aligned_sum, read_accumulator
 from mmaproof.smt.semantics.patterns import zero
@@ -114,7 +115,8 @@ class AgainstExact(RunQuestion):
         """Return lemmas that d is the sum of the first product and c, jammed, and that this converts as the exact one.
 
         There are none for designs that lose bits without a trace, because these do not return that sum. There are none
-        for a given length either, because it may not be a step. Other designs jam in their own alignment, or add c in
+        for a given length either, because it may not be a step, and none where the jammed sum has as many bits as the
+        exact one. Other designs jam in their own alignment, or in a sum of c and the sum of the products, or add c in
         IEEE 754 to the product, which is a number of the output format. If a sum of two nonzero terms is zero, the
         terms have both signs. The sign that it gets does not depend on how it was added.
         """
@@ -132,12 +134,14 @@ class AgainstExact(RunQuestion):
                 Asked("the product is a number of the output format", _ProductIsResult(self)),
                 Asked("d is its sum with c as IEEE 754 adds", addition),
             ]
-        elif has_single_sum(self.design):
-            like, bits = type(self)(self.design, self.scope), kept_bits(self.design)
+        elif has_single_sum(self.design) or joins_jammed(self.design):
+            like, bits = type(self)(self.design, self.scope), jammed_bits(self.design)
             like.twin = self.twin.change(alignment="jam", fraction_bits=bits)
             (jammed,) = self.returned(like.twin, algebra, first).steps[0].sums
             found = [Asked(f"d is the sum jammed at {bits} fraction bits", like)]
         else:
+            return ()
+        if jammed.fraction_bits >= exact.fraction_bits:
             return ()
         held = Asked("the terms are zero or normalised, and lose no bit in the exact sum", _HoldsEveryBit(self))
         return [*found, held, *jammed_as_exact(Rules.of(self.twin.step), exact, jammed)]
@@ -276,7 +280,8 @@ def rounded_once(design: Design, fraction_bits: int | None = None) -> Design:
         settings["rho"] = f"rne-{design.d_format.name}"
     if adds_last_in_ieee(design):
         settings["negative_zero"] = "negative"
-    if adds_last_in_ieee(design) or not design.guarantees(Guarantee.SUMMED_EXPONENTS):
+    summed = design.guarantees(Guarantee.SUMMED_EXPONENTS)
+    if adds_last_in_ieee(design) or joins_jammed(design) or not summed:
         settings["product_exponent"] = "normalised"
     return changed_to(exact_twin(design, fraction_bits), **settings)
 
@@ -293,7 +298,23 @@ def adds_last_in_ieee(design: Design) -> bool:
 
 def keeps_trace(design: Design) -> bool:
     """Return whether c is added in a way that jams what lies below the last bit of a sum."""
-    return design.guarantees(Guarantee.JAMMED_TERMS) or adds_last_in_ieee(design)
+    return design.guarantees(Guarantee.JAMMED_TERMS) or adds_last_in_ieee(design) or joins_jammed(design)
+
+
+def joins_jammed(design: Design) -> bool:
+    """Return whether c and the sum of the products are normalised, and added in a sum that jams what it loses."""
+    (path,) = datapath(design.one_step(), design.step.L)
+    return path.normalises_addends and all(cut.jams for cut in path.sums[-1].cuts)
+
+
+def jammed_bits(design: Design) -> int:
+    """Return the fraction bits at which the sum is jammed that a design converts, or that it adds c in."""
+    if has_single_sum(design):
+        return kept_bits(design)
+    if joins_jammed(design):
+        (path,) = datapath(design.one_step(), design.step.L)
+        return path.sums[-1].fraction_bits
+    return ieee_bits(design)
 
 
 def ieee_bits(design: Design) -> int:

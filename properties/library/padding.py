@@ -9,8 +9,8 @@ from mmaproof.designs.steps import Guarantee
 from mmaproof.properties.exact import exact_twin
 from mmaproof.properties.library.against_exact import (
     AgainstExact,
-    ieee_bits,
     is_normal,
+    jammed_bits,
     keeping,
     keeps_at_most,
     keeps_trace,
@@ -163,8 +163,7 @@ class _TwoTerms(AgainstExact):
 class _CloseDifference(_TwoTerms):
     def __init__(self, design: Design, scope: Scope) -> None:
         # lemmas about a jammed sum compare it with one that keeps a few bits more
-        jammed = kept_bits(design) if has_single_sum(design) else ieee_bits(design)
-        least = jammed + 2 if keeps_trace(design) else 0
+        least = jammed_bits(design) + 2 if keeps_trace(design) else 0
         super().__init__(design, scope, fraction_bits=max(close_bits(design), least))
 
     def lemmas(self) -> Sequence[Lemma]:
@@ -172,8 +171,7 @@ class _CloseDifference(_TwoTerms):
 
         Where one does, whether two numbers are close depends on what is kept of them.
         """
-        kept = kept_bits(self.design) if has_single_sum(self.design) else ieee_bits(self.design)
-        return super().lemmas() if kept >= close_bits(self.design) else ()
+        return super().lemmas() if jammed_bits(self.design) >= close_bits(self.design) else ()
 
     def assumption(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Truth[T]:
         """Return also whether the two have opposite signs and lie within a factor of two."""

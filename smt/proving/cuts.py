@@ -121,7 +121,7 @@ class CutError(CutLemma):
         With x = significand * 2**(F - f - distance), both sides are multiplied by 2**(f + distance). A distance beyond
         all bits is replaced by the first such distance, because the exact term is less than half a unit there anyway.
         """
-        scaled, exact, unit = _compared(algebra, term, e_max, self.shape, self.cut)
+        scaled, exact, unit = compared(algebra, term, e_max, self.shape, self.cut)
         error = (scaled - exact).magnitude()
         if self.cut.rounds_to_nearest:
             return (error << 1) <= unit
@@ -141,7 +141,7 @@ class CutOfValue(CutLemma):
 
     def of_term(self, algebra: Algebra[D, T], term: Term[D, T], e_max: Word[D]) -> Truth[T]:
         """Return whether ``0 <= exact - kept < 1``, of magnitudes where these are truncated."""
-        scaled, exact, unit = _compared(algebra, term, e_max, self.shape, self.cut)
+        scaled, exact, unit = compared(algebra, term, e_max, self.shape, self.cut)
         if self.cut.rounds_down:
             rest = exact - scaled
             return (rest >= 0) & (rest < unit.as_signed())
@@ -179,7 +179,7 @@ class CutBound(CutLemma):
         return magnitude <= algebra.unsigned(self.bound, width)
 
 
-def _compared(
+def compared(
     algebra: Algebra[D, T], term: Term[D, T], e_max: Word[D], shape: TermShape, cut: Cut
 ) -> tuple[Word[D], Word[D], Word[D]]:
     """Return what a cut keeps of a term, the exact term, and one unit of the last kept bit, in some smaller unit."""

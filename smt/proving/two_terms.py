@@ -3,12 +3,17 @@
 The exact sum keeps W fraction bits below the larger exponent, which is enough for every bit of both terms. The jammed
 sum keeps n < W. Take any terms that are zero or normalised. Then
 
-1. the jammed sum is the exact sum jammed to n fraction bits, and if that loses bits, the exact sum is at least half of
-   ``2**e_max`` (``JammedSum``);
-2. if it loses none, both sums have the same value, which converts to the same result (``WidenedConversion``);
-3. if the exact sum is so large, jamming it does not change the result of its conversion (``JammedConversion``).
+1. each term of the exact sum is the term itself (``CutIsExact``). Each term of the jammed sum is the term, or an odd
+   number less than one unit from it. The term with the larger exponent is even, and loses nothing (``JammedCut``);
+2. so the jammed sum is the exact sum jammed to n fraction bits, and if that loses bits, the exact sum is at least half
+   of ``2**e_max`` (``JammedAddition``);
+3. if it loses none, both sums have the same value, which converts to the same result (``WidenedConversion``);
+4. if the exact sum is so large, jamming it does not change the result of its conversion (``JammedConversion``).
 
-Terms that are zero and not present change neither sum nor e_max.
+One lemma about both shifts of a sum of thousands of bits is out of reach, and so is one that compares a wide shift with
+a narrow one. The lemma about a term compares it with its exact value, which takes as many bits as are kept of it and as
+it has, however wide the exact sum is. A term that is not present is zero. Where the second one is, the sum is the first
+one. Where both are, both sums are zero, and the third lemma is about these, too.
 """
 
 from __future__ import annotations
@@ -17,68 +22,81 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
-from mmaproof.smt.proving.cuts import TermShape
+from mmaproof.smt.proving.cuts import CutIsExact, CutLemma, TermShape, compared
 from mmaproof.smt.proving.lemma import Input, Lemma
-from mmaproof.smt.semantics.align import largest_exponent
+from mmaproof.smt.semantics.align import align
 from mmaproof.smt.semantics.convert import Rules, convert
 from mmaproof.smt.semantics.cut import Cut
-from mmaproof.smt.semantics.datapath import SumPath
-from mmaproof.smt.semantics.fused_sum import FusedSum, fused_sum
-from mmaproof.smt.semantics.labels import Addend, Partial
+from mmaproof.smt.semantics.fused_sum import FusedSum
 from mmaproof.smt.semantics.terms import Term
 
 
-class JammedSum(Lemma):
-    """The jammed sum is the exact sum jammed. If that loses bits, the exact sum is large."""
+class JammedCut(CutLemma):
+    """A cut that jams returns the term, or an odd number less than one unit from it.
 
-    def __init__(self, shapes: tuple[TermShape, TermShape], exact_bits: int, bits: int) -> None:
-        self.name = f"the sum of two terms jammed at {bits} fraction bits is the one at {exact_bits}, jammed"
-        self.shapes, self.exact_bits, self.bits = shapes, exact_bits, bits
-        self.inputs = tuple(
-            x
-            for name, shape in zip("xy", shapes, strict=True)
-            for x in (
-                Input(f"{name}_significand", shape.significand_width),
-                Input(f"{name}_exponent", shape.exponent_width, signed=True),
-                Input(f"{name}_negative", 1),
-            )
-        )
+    A term that loses bits is at most half of ``2**e_max``. A term with the exponent e_max is at least ``2**e_max``, and
+    its cut is even, so it loses none.
+    """
+
+    def __init__(self, kind: str, shape: TermShape, bits: int) -> None:
+        super().__init__(f"{kind} jammed at {bits} fraction bits are odd where they lose bits", shape, Cut.jammed(bits))
 
     def assumption(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
-        """Return whether the terms are zero or normalised and keep all of their bits in the exact sum."""
-        terms = self._terms(algebra, words)
-        e_max = largest_exponent(algebra, terms)
-        meant = []
-        for term, shape in zip(terms, self.shapes, strict=True):
-            width = term.significand.width
-            below_one = term.significand < algebra.unsigned(1 << term.fraction_bits, width)
-            above = term.significand > algebra.unsigned(shape.largest, width)
-            meant += [~term.present | ~below_one, ~above]
-            meant.append(holds_every_bit(algebra, term, e_max, self.exact_bits))
-        return algebra.all_of(meant)
+        """Return also whether the term is zero or normalised."""
+        return super().assumption(algebra, words) & is_zero_or_normalised(algebra, self.term_of(algebra, words))
+
+    def of_term(self, algebra: Algebra[D, T], term: Term[D, T], e_max: Word[D]) -> Truth[T]:
+        """Return whether the cut is so."""
+        kept = align(algebra, term, e_max, self.cut)
+        scaled, exact, unit = compared(algebra, term, e_max, self.shape, self.cut)
+        error, bits = (scaled - exact).magnitude(), self.cut.fraction_bits
+        lost, odd = ~error.is_value(0), kept.bit(0)
+        small = exact.magnitude() <= (unit << (bits - 1))
+        is_largest = ~term.significand.is_value(0) & (term.exponent == e_max)
+        return algebra.all_of(
+            [
+                ~lost | algebra.all_of([odd, error < unit, small]),
+                ~is_largest | (~odd & _is_at_least(algebra, kept, bits)),
+            ]
+        )
+
+
+class JammedAddition(Lemma):
+    """The sum of a term and a jammed one is their exact sum, jammed. If that loses bits, the exact sum is large.
+
+    The first term has the exponent e_max. All that is assumed of both is what ``JammedCut`` says.
+    """
+
+    def __init__(self, exact: FusedSum[Any, Any], jammed: FusedSum[Any, Any]) -> None:
+        self.exact_bits, self.bits = exact.fraction_bits, jammed.fraction_bits
+        self.name = (
+            f"a term and one jammed from {self.exact_bits} to {self.bits} fraction bits add up to the jammed sum"
+        )
+        width, kept = (max(x.width for x in total.aligned) for total in (exact, jammed))
+        # the first term loses nothing, so that it is a multiple of the jammed sum's unit
+        self.inputs = (Input("x", kept, signed=True), Input("y", width, signed=True), Input("kept", kept, signed=True))
+
+    def assumption(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
+        """Return whether the terms, and what is kept of the second one, are as ``JammedCut`` says."""
+        x, y, kept = words["x"], words["y"], words["kept"]
+        places = self.exact_bits - self.bits
+        error = ((kept << places) - y).magnitude()
+        near = error < algebra.unsigned(1 << places, places + 1)
+        half = algebra.unsigned(1 << (self.exact_bits - 1), self.exact_bits)
+        return algebra.all_of(
+            [
+                ~x.bit(0),
+                _is_at_least(algebra, x, self.bits),
+                error.is_value(0) | algebra.all_of([kept.bit(0), near, y.magnitude() <= half]),
+            ]
+        )
 
     def claim(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
         """Return whether the sums are so."""
-        terms = self._terms(algebra, words)
-        exact = self._sum(algebra, terms, Cut(self.exact_bits)).total
-        jammed = self._sum(algebra, terms, Cut.jammed(self.bits)).total
-        expected, lost = _jam(algebra, exact, self.exact_bits - self.bits)
-        kept_or_large = ~lost | _is_large(algebra, exact, self.exact_bits)
-        return (jammed == expected) & kept_or_large
-
-    def _terms(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> list[Term[D, T]]:
-        found = []
-        for name, shape in zip("xy", self.shapes, strict=True):
-            significand = words[f"{name}_significand"]
-            negative = words[f"{name}_negative"].is_value(1)
-            present = ~significand.is_value(0)
-            exponent = words[f"{name}_exponent"]
-            found.append(Term(shape.fraction_bits, negative, exponent, significand, present, shape.largest))
-        return found
-
-    @staticmethod
-    def _sum(algebra: Algebra[D, T], terms: Sequence[Term[D, T]], cut: Cut) -> FusedSum[D, T]:
-        return fused_sum(algebra, SumPath(Partial.WHOLE, (Addend.X, Addend.Y), (cut, cut)), terms)
+        x, y, places = words["x"], words["y"], self.exact_bits - self.bits
+        exact = (x << places) + y
+        expected, lost = _jam(algebra, exact, places)
+        return (x + words["kept"] == expected) & (~lost | _is_large(algebra, exact, self.exact_bits))
 
 
 class WidenedConversion(Lemma):
@@ -139,8 +157,18 @@ def _jam(algebra: Algebra[D, T], x: Word[D], places: int) -> tuple[Word[D], Trut
 
 def _is_large(algebra: Algebra[D, T], total: Word[D], fraction_bits: int) -> Truth[T]:
     """Return whether the magnitude of a sum is at least half of ``2**e_max``."""
-    magnitude = total.magnitude()
-    return magnitude >= algebra.unsigned(1 << (fraction_bits - 1), magnitude.width)
+    return _is_at_least(algebra, total, fraction_bits - 1)
+
+
+def _is_at_least(algebra: Algebra[D, T], x: Word[D], place: int) -> Truth[T]:
+    """Return whether the magnitude of ``x`` is at least ``2**place``."""
+    return x.magnitude() >= algebra.unsigned(1 << place, place + 1)
+
+
+def is_zero_or_normalised(algebra: Algebra[D, T], term: Term[D, T]) -> Truth[T]:
+    """Return whether the significand of a term is zero or at least one."""
+    one = algebra.unsigned(1 << term.fraction_bits, term.fraction_bits + 1)
+    return term.significand.is_value(0) | (term.significand >= one)
 
 
 def holds_every_bit(algebra: Algebra[D, T], term: Term[D, T], e_max: Word[D], fraction_bits: int) -> Truth[T]:
@@ -155,9 +183,14 @@ def jammed_as_exact(rules: Rules, exact: FusedSum[Any, Any], jammed: FusedSum[An
     The two terms are the first and the last of both sums. The others are zero and not present. The caller must show
     that the two terms are zero or normalised and keep every bit in the exact sum.
     """
-    x, y = (TermShape.of(exact.terms[i], exact.e_max) for i in (0, -1))
+    lemmas: list[Lemma] = []
+    for kind, i in (("products", 0), ("c", -1)):
+        (whole, shape), bits = (TermShape.of(x.terms[i], x.e_max) for x in (exact, jammed)), exact.fraction_bits
+        lemmas.append(CutIsExact(kind, whole, Cut(bits), bits - whole.fraction_bits))
+        lemmas.append(JammedCut(kind, shape, jammed.fraction_bits))
     return (
-        JammedSum((x, y), exact.fraction_bits, jammed.fraction_bits),
+        *lemmas,
+        JammedAddition(exact, jammed),
         WidenedConversion(rules, exact.fraction_bits, jammed),
         JammedConversion(rules, exact, jammed.fraction_bits),
     )

@@ -7,6 +7,7 @@ from support.in_this_process import InThisProcess
 from support.small_designs import all_operands, use_small_formats
 from support.small_steps import random_step
 
+from mmaproof.designs.errors import DesignError
 from mmaproof.designs.readings import Alignment, FarC, Grouping, Join, SmallC, Summation
 from mmaproof.properties.library import find_property
 from mmaproof.properties.run_question import Scope
@@ -48,3 +49,38 @@ def test_what_lemmas_prove_holds_for_all_operands(monkeypatch, name, kind):
         found[bool(meant.any())] += 1
     # no result in between of so small a format is surely normal
     assert found[True] or (name == "scaling" and kind in ("ieee", "tree", "chains"))
+
+
+JAMMED = {
+    "own alignment": {**FUSED, "join": Join.FUSED, "alignment": Alignment.JAM},
+    "where c joins": {**FUSED, "join": Join.EXACT},
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "seeds"),
+    [
+        ("sticky-bit", "own alignment", 20),
+        pytest.param("sticky-bit", "where c joins", 40, marks=pytest.mark.middle),
+        pytest.param("guard-bit", "own alignment", 40, marks=pytest.mark.middle),
+    ],
+)
+def test_a_jammed_sum_is_rounded_as_the_exact_one_for_all_operands(monkeypatch, name, kind, seeds):
+    use_small_formats(monkeypatch)
+    asked, solving, found = find_property(name), InThisProcess(), Counter[bool]()
+    for seed in range(seeds):
+        design = random_step(seed, **JAMMED[kind])
+        try:
+            question = asked.question(design, Scope())
+        except DesignError:  # it has no exact twin
+            continue
+        lemmas = question.lemmas()
+        if not lemmas:
+            continue
+        meant, violating = question.examine(all_operands(question))
+        proved = all(decide(x, solving.ask, LIMITS).status is Status.PROVED for x in lemmas)
+        assert not (proved and violating.any()), (seed, design.settings)
+        if meant.any():
+            found[proved] += 1
+    assert found[True]
+    assert found[False] or name == "guard-bit"

@@ -6,6 +6,7 @@ from support.deciding import decide
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.element import Operands
 from mmaproof.properties.library import find_property
+from mmaproof.properties.library.against_exact import Asked
 from mmaproof.properties.run_question import Scope
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.verdict import Status
@@ -14,7 +15,9 @@ from mmaproof.verification.check import check
 
 VOLTA, TURING = "volta/mma.m8n8k4.f32.f16.f16.f32", "turing/mma.m16n8k8.f32.f16.f16.f32"
 CDNA1, CDNA2 = "cdna1/v_mfma_f32_32x32x8f16", "cdna2/v_mfma_f32_32x32x8f16"
-FMA = "cdna1/v_mfma_f32_32x32x2f32"
+FMA, FP64 = "cdna1/v_mfma_f32_32x32x2f32", "arm/fmla.m1n1k1.f64.f64.f64.f64"
+GAUDI = "gaudi2/mme.m1n1k8.f32.bf16.bf16.f32"
+TWO_TERMS = ("sticky-bit", "correctly-rounded")
 PATIENT = Limits(120.0, 4 << 30)
 
 
@@ -99,6 +102,8 @@ def test_guard_bit(name, verdict):
         (TURING, "violated"),
         (CDNA1, "holds"),
         ("cdna3/v_mfma_f32_32x32x8_f16", "violated"),
+        (f"{FP64}@fraction_bits=50", "violated"),
+        (f"{GAUDI}@fraction_bits=13", "violated"),
         pytest.param("hopper/mma.m16n8k32.f16.e4m3.e4m3.f16", "holds", marks=pytest.mark.middle),
         pytest.param(
             "blackwell/tcgen05.mma.m128n8k64.block16.f32.e2m1.e2m1.ue4m3", "violated", marks=pytest.mark.middle
@@ -107,6 +112,24 @@ def test_guard_bit(name, verdict):
 )
 def test_sticky_bit(name, verdict):
     assert check("sticky-bit", find_design(name), limits=PATIENT).verdict == verdict
+
+
+@pytest.mark.middle
+def test_an_fma_of_fp64_keeps_a_sticky_bit():
+    assert check("sticky-bit", find_design(FP64), limits=PATIENT).verdict == "holds"
+
+
+def test_the_sum_of_an_fma_of_fp64_is_the_jammed_one_whatever_is_asked_about_it():
+    sticky, rounded = (find_property(name).question(find_design(FP64), Scope()).lemmas() for name in TWO_TERMS)
+    assert [x.name for x in sticky] == [x.name for x in rounded]
+    asked = [x for x in (*sticky, *rounded) if isinstance(x, Asked)]
+    assert len(asked) == 4
+    assert {decide(x) for x in asked} == {Status.PROVED}
+
+
+@pytest.mark.middle
+def test_c_that_joins_a_normalised_sum_keeps_a_sticky_bit():
+    assert check("sticky-bit", find_design(GAUDI), limits=PATIENT).verdict == "holds"
 
 
 def test_fasi_finds_no_guard_digit_on_volta():

@@ -29,7 +29,7 @@ def holds(lemma, x):
 def comparing(monkeypatch, scaled, exact, unit=8):
     """Let a cut keep ``scaled`` of a term that is ``exact``, in parts of a unit."""
     found = INTEGERS.signed(scaled, 8), INTEGERS.signed(exact, 8), INTEGERS.unsigned(unit, 4)
-    monkeypatch.setattr(cuts, "_compared", lambda *_: found)
+    monkeypatch.setattr(cuts, "compared", lambda *_: found)
 
 
 @pytest.mark.parametrize("exact", [-20, 20])
