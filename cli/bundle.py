@@ -73,7 +73,7 @@ def bundled(
             )
         ((what, question),) = proved
         about = {
-            "claim": claim if len(answers) == 1 else f"{claim}: {what}",
+            "claim": claim if len(answers) == 1 else f"{what} (a part of the answer to {claim})",
             "k": question.k,
             "where": [str(p) for p in question.where],
             "designs": [{**d.record(), "evidence": str(d.evidence.row)} for d in designs],

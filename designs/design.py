@@ -209,18 +209,20 @@ class Design:
             chain=replace(self.chain, k_order=CONSECUTIVE),
         )
 
-    def padded_length(self, length: int) -> int:
+    def padded_length(self, length: int, *, multiple: int | None = None) -> int:
         """Return the number of elements that a dot product of ``length`` runs over, elements of padding included.
 
         Below K it is K. Above K, ``length`` must be a multiple of K, which is a chain of whole instructions.
-        Raises DesignError for any other length.
+        Raises DesignError for any other length, and proposes a ``multiple`` of K instead, by default of K itself.
         """
         if length < 1:
             raise DesignError(f"k = {length}: a dot product has at least one element")
         if length > self.k and length % self.k:
+            size = multiple or self.k
+            below = length - length % size
             raise DesignError(
                 f"k = {length} is above the K = {self.k} of {self.base_name} and no multiple of it: "
-                f"choose {length - length % self.k} or {length - length % self.k + self.k}"
+                f"choose {' or '.join(str(x) for x in (below, below + size) if x)}"
             )
         return max(length, self.k)
 

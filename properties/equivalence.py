@@ -61,11 +61,12 @@ class Equivalence(Question):
         self.designs = (first, second)
         self.scale_format = first.scale_format
         self.formats = first.formats[:3]
-        self.k = math.lcm(first.k, second.k) if k is None else k
+        common = math.lcm(first.k, second.k)
+        self.k = common if k is None else k
         self.where = restricting(where, self.formats)
         self.nan_codes, self.zero_signs = nan_codes, zero_signs
         for design in self.designs:
-            design.padded_length(self.k)
+            design.padded_length(self.k, multiple=common)
         self.blocks = first.blocks(self.k)
 
     def claim(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Truth[T]:

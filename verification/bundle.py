@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
@@ -67,9 +68,23 @@ class BundleReport:
 
 
 def require_new_folder(folder: Path) -> None:
-    """Raise InputError unless a bundle can be written there: the folder is empty, or there is none."""
-    if folder.is_symlink() or (folder.exists() and (not folder.is_dir() or any(folder.iterdir()))):
-        raise InputError(f"{folder} is there already: a bundle is written into a new folder or an empty one")
+    """Raise InputError unless a bundle can be written there: the folder is empty, or none is there and one can be made."""
+    try:
+        if folder.is_symlink() or (folder.exists() and (not folder.is_dir() or any(folder.iterdir()))):
+            raise InputError(f"{folder} is there already: a bundle is written into a new folder or an empty one")
+        missing = [x for x in (folder, *folder.parents) if not x.exists()]
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        finally:
+            for made in missing:
+                with suppress(OSError):
+                    made.rmdir()
+    except OSError as error:
+        raise _not_written(folder, error) from error
+
+
+def _not_written(folder: Path, error: OSError) -> InputError:
+    return InputError(f"{folder}: cannot be written: {error.strerror}; name another folder")
 
 
 def write_bundle(
@@ -84,7 +99,7 @@ def write_bundle(
     """Prove a question once more, for a bundle, and write it. ``about`` is what its manifest says of the question.
 
     It is proved in one piece where that takes little time, else stage by stage. Raises NoBundleError if neither can be
-    put into a bundle within the limits, InputError if the folder is not empty, and OSError.
+    put into a bundle within the limits, and InputError if the folder is not empty or cannot be written.
     """
     require_new_folder(folder)
     started = time.monotonic()
@@ -115,7 +130,10 @@ def write_bundle(
             except (NotComposedError, NotRefutedError) as problem:
                 reasons.append(f"{name}: {problem}")
                 continue
-            size, took = write(files, folder), time.monotonic() - started
+            try:
+                size, took = write(files, folder), time.monotonic() - started
+            except OSError as error:
+                raise _not_written(folder, error) from error
             return BundleReport(folder, len(composition.lemmas), len(composition.steps), size, took)
     raise NoBundleError("; ".join(reasons[1:]))
 

@@ -119,3 +119,32 @@ def test_a_folder_that_is_not_empty_is_left_alone(run, tmp_path):
     assert status == 2
     assert "a new folder or an empty one" in " ".join(err.split())
     assert [x.name for x in tmp_path.iterdir()] == ["file"]
+
+
+@pytest.mark.parametrize("name", ["file/x", "x" * 300, "a/b/" + "x" * 300])
+def test_a_folder_that_cannot_be_made_is_refused_before_the_proof(run, tmp_path, name):
+    (tmp_path / "file").write_text("")
+    status, out, err = run("check", "nan-propagates", VOLTA, "--bundle", tmp_path / name)
+    assert (status, out) == (2, "")
+    assert "cannot be written" in err
+    assert "name another folder" in err
+    assert [x.name for x in tmp_path.iterdir()] == ["file"]
+
+
+def test_of_a_bundle_that_cannot_be_written_nothing_is_left(run, tmp_path, monkeypatch):
+    written = []
+
+    def full(path, content):
+        written.append(path)
+        if len(written) > 2:
+            raise OSError(28, "No space left on device", str(path))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("wb") as file:
+            file.write(content)
+
+    monkeypatch.setattr("pathlib.Path.write_bytes", full)
+    status, _, err = run("check", "nan-propagates", VOLTA, "--bundle", tmp_path / "a" / "proof")
+    assert status == 2
+    assert "No space left on device" in err
+    assert len(written) == 3
+    assert [*(tmp_path / "a").iterdir()] == []

@@ -238,3 +238,10 @@ def test_scales_are_part_of_the_comparison():
     assert answer.status is Status.PROVED
     with pytest.raises(DesignError, match="scales are ue4m3 in one, e8m0 in the other"):
         ask("blackwell/block16.f32.e2m1.e2m1.ue4m3", "blackwell/block16.f32.e2m1.e2m1.ue8m0")
+
+
+def test_a_length_that_fits_no_chain_of_both_proposes_one_that_does():
+    with pytest.raises(DesignError, match=r"choose 504 or 512$"):
+        compare("volta/f32.f16.f16.f32", "turing/f32.f16.f16.f32", k=510)
+    with pytest.raises(DesignError, match=r"choose 16$"):
+        compare("volta/f32.f16.f16.f32", "ampere/m16n8k16.f32.f16.f16.f32", k=6)
