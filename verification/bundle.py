@@ -68,7 +68,7 @@ class BundleReport:
 
 
 def require_new_folder(folder: Path) -> None:
-    """Raise InputError unless a bundle can be written there: the folder is empty, or none is there and one can be made."""
+    """Raise InputError unless a bundle can be written there: the folder is empty, or none is there and can be made."""
     try:
         if folder.is_symlink() or (folder.exists() and (not folder.is_dir() or any(folder.iterdir()))):
             raise InputError(f"{folder} is there already: a bundle is written into a new folder or an empty one")
