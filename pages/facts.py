@@ -2,7 +2,7 @@
 
 ``python -m mmaproof.pages.facts FILE`` writes it (``make site-data``). Answers of FILE are kept as long as the
 arithmetic of their units stays as it was, and what was never asked is asked. ``--again`` also asks what is unknown once
-more: whether 3 s are enough depends on the machine and on what else it does. All of it takes hours, the run after a
+more: whether 15 s are enough depends on the machine and on what else it does. All of it takes hours, the run after a
 change of the catalogue minutes. An interrupted run goes on where it was.
 """
 
@@ -38,7 +38,7 @@ from mmaproof.verification.matrix import comparable_groups
 from mmaproof.verification.means import Means
 from mmaproof.verification.search import Budget
 
-SECONDS_OF_A_FEATURE = 3
+SECONDS_OF_A_FEATURE = 15
 """Seconds for a property of a unit. Less than the command takes: pages are a survey, and say what is unknown."""
 SECONDS_OF_A_PAIR = 60
 SEARCH = Budget(rows=20_000, seconds=float("inf"))
