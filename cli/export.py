@@ -152,7 +152,7 @@ def _vectors(
     from mmaproof.generators.formats.npz import write_npz
     from mmaproof.generators.formats.selection import select
     from mmaproof.generators.formats.testfloat import testfloat_lines
-    from mmaproof.generators.formats.verilog import bench_files, write_folder
+    from mmaproof.generators.formats.verilog import bench_files, write_texts
     from mmaproof.generators.vectors import write_vectors
 
     k, rows, seed = drawn
@@ -161,7 +161,7 @@ def _vectors(
         case ExportFormat.NPZ:
             write_npz(selection, output)
         case ExportFormat.READMEMH:
-            write_folder(output, bench_files(selection))
+            write_texts(output, bench_files(selection))
         case ExportFormat.C:
             write_atomically(output, c_header(selection, output.stem))
         case ExportFormat.TESTFLOAT:
@@ -248,7 +248,7 @@ def _model(
     """Write a design as a program; return likewise."""
     from mmaproof.designs.catalogue import find_design
     from mmaproof.designs.errors import InputError
-    from mmaproof.generators.formats.verilog import write_folder
+    from mmaproof.generators.formats.verilog import write_texts
     from mmaproof.generators.models.c_model import c_files
     from mmaproof.generators.models.cuda_model import cuda_files
     from mmaproof.generators.models.model import make_model
@@ -261,7 +261,7 @@ def _model(
     test = make_self_test(model, ROWS if rows is None else rows, seed)
     write = {ExportFormat.C_MODEL: c_files, ExportFormat.CUDA_MODEL: cuda_files, ExportFormat.SV_MODEL: sv_files}[form]
     files = write(model, test)
-    write_folder(output, files)
+    write_texts(output, files)
     count = len(test.selection.vectors)
     record = {"design": model.design.name, "k": model.k, "name": model.name, "rows": count, "files": sorted(files)}
     listed = "".join(f"\n  {x}" for x in sorted(files))

@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import os
 import secrets
+import shutil
 import stat
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -118,6 +119,27 @@ def _temporary(path: Path, target: Path) -> tuple[int, Path]:
         return os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666), temporary
     except OSError as error:
         raise _failure(path, error) from error
+
+
+def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Write files by name into a folder that is empty or does not exist, all of them or none. Raises InputError.
+
+    They are written beside it first. A name may have folders in it.
+    """
+    path = folder.absolute()
+    beside = path.with_name(f".{secrets.token_hex(8)}")
+    try:
+        for name, data in files.items():
+            file = beside / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(data)
+        path.mkdir(exist_ok=True)
+        for file in beside.iterdir():
+            file.rename(path / file.name)
+    except OSError as error:
+        raise _failure(folder, error) from error
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
 
 
 def why_unreadable(path: Path, error: OSError) -> str:

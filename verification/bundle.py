@@ -15,6 +15,7 @@ from pysmt.fnode import FNode
 
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import InputError
+from mmaproof.designs.files import write_folder
 from mmaproof.properties.equivalence import Equivalence
 from mmaproof.properties.gemm.plan_equivalence import PlanEquivalence
 from mmaproof.properties.library.error_bound import WithinBound
@@ -33,7 +34,7 @@ from mmaproof.smt.bundles.net_composer import ColumnValues, NetComposer
 from mmaproof.smt.bundles.net_recorded import JournalledTools, RecordedPlaces
 from mmaproof.smt.bundles.recorded import JournalledLemmas, JournalledTerms, RecordedTerms
 from mmaproof.smt.bundles.refutations import Refutations
-from mmaproof.smt.bundles.writing import files_of, write
+from mmaproof.smt.bundles.writing import files_of
 from mmaproof.smt.proving.asked import OutOfTimeError
 from mmaproof.smt.proving.cuts import kind_of
 from mmaproof.smt.proving.exhaustion import small_ones_first
@@ -80,11 +81,7 @@ def require_new_folder(folder: Path) -> None:
                 with suppress(OSError):
                     made.rmdir()
     except OSError as error:
-        raise _not_written(folder, error) from error
-
-
-def _not_written(folder: Path, error: OSError) -> InputError:
-    return InputError(f"{folder}: cannot be written: {error.strerror}; name another folder")
+        raise InputError(f"{folder}: cannot be written: {error.strerror}; name another folder") from error
 
 
 def write_bundle(
@@ -130,10 +127,8 @@ def write_bundle(
             except (NotComposedError, NotRefutedError) as problem:
                 reasons.append(f"{name}: {problem}")
                 continue
-            try:
-                size, took = write(files, folder), time.monotonic() - started
-            except OSError as error:
-                raise _not_written(folder, error) from error
+            write_folder(folder, files)
+            size, took = sum(map(len, files.values())), time.monotonic() - started
             return BundleReport(folder, len(composition.lemmas), len(composition.steps), size, took)
     raise NoBundleError("; ".join(reasons[1:]))
 

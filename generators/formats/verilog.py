@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import secrets
-import shutil
 from pathlib import Path
 
 from mmaproof.designs.errors import InputError
+from mmaproof.designs.files import write_folder
 from mmaproof.designs.formats import Format, Specials
 from mmaproof.generators.formats.selection import Selection, plain
 
@@ -200,16 +199,7 @@ def require_new_folder(path: Path) -> None:
         raise InputError(f"{path}: cannot be written: there is no folder {path.parent}")
 
 
-def write_folder(path: Path, files: dict[str, str]) -> None:
+def write_texts(path: Path, files: dict[str, str]) -> None:
     """Write files by name into a new folder, all of them or none. Raises InputError where that is not possible."""
     require_new_folder(path)
-    temporary = path.absolute().with_name(f".{path.absolute().name}.{secrets.token_hex(4)}")
-    try:
-        temporary.mkdir()
-        for name, text in files.items():
-            (temporary / name).write_text(text, encoding="utf-8")
-        temporary.replace(path)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written: {error.strerror}") from error
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+    write_folder(path, {name: text.encode() for name, text in files.items()})

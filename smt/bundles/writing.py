@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-import secrets
-import shutil
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from mmaproof.smt.bundles.composition import Composition, Used
@@ -56,26 +53,6 @@ def files_of(
     hashes = {name: hashlib.sha256(content).hexdigest() for name, content in data.items()}
     data["manifest.json"] = _text_of({"form": FORM, **about, "files": hashes}).encode()
     return data
-
-
-def write(files: Mapping[str, bytes], folder: Path) -> int:
-    """Write the files of a bundle into a folder that is empty or does not exist. Return how many bytes they have.
-
-    They are written beside it first. If that fails, nothing is left. Raises OSError.
-    """
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    beside = folder.parent / f".{secrets.token_hex(8)}"
-    try:
-        for name, content in files.items():
-            file = beside / name
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_bytes(content)
-        folder.mkdir(exist_ok=True)
-        for file in beside.iterdir():
-            file.rename(folder / file.name)
-    finally:
-        shutil.rmtree(beside, ignore_errors=True)
-    return sum(map(len, files.values()))
 
 
 def _lemma_files(name: str, lemma: Used, refutations: Refutations) -> dict[str, str]:

@@ -130,7 +130,7 @@ def test_a_test_bench_in_a_new_folder(run, tmp_path):
 def test_a_test_bench_is_written_whole_or_not_at_all(run, tmp_path, monkeypatch):
     from mmaproof.generators.formats import verilog
 
-    monkeypatch.setattr(verilog, "bench_files", lambda _: {"a": "text", "none/b": "text"})
+    monkeypatch.setattr(verilog, "bench_files", lambda _: {"a": "text", "a/b": "text"})
     arguments = ("export", *DRAWN, "--design", VOLTA.name, "--format", "readmemh", "-o", tmp_path / "bench")
     status, _, err = run(*arguments)
     assert (status, "cannot be written" in err) == (2, True)
