@@ -78,7 +78,15 @@ def matrix(
     make_way(output, figure)
     pairs = pairs_of(designs)
     with executors(dask, jobs) as (pool, at_once):
-        answers = compare_all(designs, pool=pool, at_once=at_once, solving=solving, limits=limits, seed=options.seed)
+        answers = compare_all(
+            designs,
+            pool=pool,
+            at_once=at_once,
+            solving=solving,
+            limits=limits,
+            seed=options.seed,
+            replays=dask is not None,
+        )
         with closing(answers):
             found = list(counted(answers, "pairs", len(pairs)))
     place = {(x.name, y.name): i for i, (x, y) in enumerate(pairs)}

@@ -73,7 +73,15 @@ def suite(
     limits = options.limits
     make_way(output)
     with executors(dask, jobs) as (pool, at_once):
-        answers = compare_all(designs, pool=pool, at_once=at_once, solving=solving, limits=limits, seed=options.seed)
+        answers = compare_all(
+            designs,
+            pool=pool,
+            at_once=at_once,
+            solving=solving,
+            limits=limits,
+            seed=options.seed,
+            replays=dask is not None,
+        )
         with closing(answers):
             groups = groups_of(designs, list(counted(answers, "pairs", len(pairs_of(designs)))))
         making = suites(

@@ -54,12 +54,15 @@ class Comparison(QuestionVerdict):
         """The d that each design returns for the witness, computed on integers."""
         if self.witness is None:
             return {}
-        results = self.results
-        if results is None:
-            algebra, words = IntegerAlgebra(unknown=self.unknown), self.question.integer_words(self.witness)
-            d, e = self.question.results(algebra, words)
-            results = d.data, e.data
-        return {design.name: x for design, x in zip(self.question.designs, results, strict=True)}
+        return {design.name: x for design, x in zip(self.question.designs, self.computed() or (), strict=True)}
+
+    def computed(self) -> tuple[int, int] | None:
+        """Return what the designs return for the witness, computed on integers; None if there is no witness."""
+        if self.witness is None or self.results is not None:
+            return self.results
+        algebra, words = IntegerAlgebra(unknown=self.unknown), self.question.integer_words(self.witness)
+        d, e = self.question.results(algebra, words)
+        return d.data, e.data
 
     def about(self, question: Equivalence) -> Comparison:
         """Return the same verdict on a question about the same two arithmetics, in either order."""

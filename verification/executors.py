@@ -19,6 +19,7 @@ from concurrent.futures import (
 )
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from functools import cache
 from importlib.metadata import version
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
@@ -41,6 +42,13 @@ CONNECT_SECONDS = 5
 
 
 DISTRIBUTION = "mmaproof"
+
+
+@cache
+def running_version() -> str:
+    """Return the version of mmaproof that this process runs."""
+    return version(DISTRIBUTION)
+
 
 ONE_AT_A_TIME = threading.Lock()
 """Held while a question is decided: the threads of a worker share its cores, and limits are of time."""
@@ -209,7 +217,7 @@ def in_order(pool: Pool, at_once: int) -> Runner:
     def run(function: Callable[[X], Y], tasks: Sequence[X], /) -> Iterator[Y]:
         done: dict[int, Y] = {}
         wanted = 0
-        for number, result in finished(_Alone(function, version(DISTRIBUTION)), tasks, pool, at_once):
+        for number, result in finished(_Alone(function, running_version()), tasks, pool, at_once):
             if isinstance(result, str):
                 raise TaskLost(f"asked twice, no answer came back: {result}")
             done[number] = result
@@ -229,7 +237,7 @@ class _Alone(Generic[X, Y]):
 
     def __call__(self, task: X) -> Y:
         """Run a task. Raises TaskLost if the version differs."""
-        found = version(DISTRIBUTION)
+        found = running_version()
         if found != self.version:
             raise TaskLost(f"the process that was asked has {DISTRIBUTION} {found}, the one that asks {self.version}")
         with ONE_AT_A_TIME:

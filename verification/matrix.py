@@ -7,18 +7,16 @@ import math
 from collections import Counter
 from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass, replace
-from importlib.metadata import version
 
 from mmaproof.designs.arithmetic import Arithmetic, same_arithmetic
 from mmaproof.designs.design import Design
 from mmaproof.designs.signature import Signature
 from mmaproof.properties.equivalence import Equivalence
-from mmaproof.smt.algebra.integers import IntegerAlgebra
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Status
 from mmaproof.verification.compare import DEFAULT_LIMITS, Comparison, compare
-from mmaproof.verification.executors import DISTRIBUTION, ONE_AT_A_TIME, Pool, finished
+from mmaproof.verification.executors import DISTRIBUTION, ONE_AT_A_TIME, Pool, finished, running_version
 from mmaproof.verification.search import Budget
 from mmaproof.verification.strategies import BY_IDENTITY
 
@@ -67,7 +65,7 @@ class Task:
 def compared(task: Task) -> Comparison:
     """Answer a question. Any exception becomes the reason of an unknown verdict."""
     question = Equivalence(task.first, task.second)
-    here = version(DISTRIBUTION)
+    here = running_version()
     if here != task.version:
         reason = f"the process that was asked has {DISTRIBUTION} {here}, the one that asks {task.version}"
         return _unknown(question, reason)
@@ -80,7 +78,7 @@ def compared(task: Task) -> Comparison:
         # it is not passed on, because many exceptions cannot be sent to another process
         return _unknown(question, f"{type(error).__name__}: {error}")
     # the question holds its formula, which cannot be sent to another process
-    return replace(answer, question=question)
+    return replace(answer, question=question, results=answer.computed())
 
 
 def _unknown(question: Equivalence, reason: str) -> Comparison:
@@ -120,13 +118,15 @@ def compare_all(
     solving: Solving,
     limits: Limits = DEFAULT_LIMITS,
     seed: int = 0,
+    replays: bool = True,
 ) -> Generator[PairVerdict, None, None]:
     """Yield the verdict on every comparable pair of designs of different names, in the order in which verdicts come.
 
     A question is asked once for all pairs of the same two arithmetics at the same length. No verdict is inferred from
     others, because lengths differ from pair to pair. At most ``at_once`` questions are submitted at a time to the
     executor that ``pool`` makes. If a question raises or its process dies, it is asked once more in an executor of its
-    own. If that fails too, it is unknown. Closing the iterator ends what still runs.
+    own. If that fails too, it is unknown. The process that answers has evaluated the witness. With ``replays`` it is
+    evaluated in this process too, as is right where other machines answer. Closing the iterator ends what still runs.
     """
     asked: dict[tuple[frozenset[Arithmetic], int], list[Equivalence]] = {}
     for first, second in pairs_of(designs):
@@ -137,22 +137,19 @@ def compare_all(
             arithmetics = frozenset(map(Arithmetic.of, question.designs))
             asked.setdefault((arithmetics, question.k), []).append(question)
     sharing = list(asked.values())
-    here = version(DISTRIBUTION)
-    tasks = [Task(*questions[0].designs, solving, limits, seed, here) for questions in sharing]
+    tasks = [Task(*questions[0].designs, solving, limits, seed, running_version()) for questions in sharing]
     for number, result in finished(compared, tasks, pool, at_once):
-        answer = _believed(sharing[number][0], result)
+        answer = _believed(sharing[number][0], result, replays=replays)
         for question in sharing[number]:
             yield PairVerdict(answer.about(question), number)
 
 
-def _believed(question: Equivalence, result: Comparison | str) -> Comparison:
-    """Return the comparison for a question after checking what came back. It keeps what a witness returns."""
+def _believed(question: Equivalence, result: Comparison | str, *, replays: bool) -> Comparison:
+    """Return the comparison for a question, after checking what came back if ``replays`` says so."""
     if isinstance(result, str):
         return _unknown(question, f"asked twice, no answer came back: {result}")
-    if result.witness is None:
+    if not replays or result.witness is None:
         return result
-    algebra = IntegerAlgebra(unknown=result.unknown)
-    d, e = question.results(algebra, question.integer_words(result.witness))
-    if not question.is_meant(result.witness) or question.are_equal(algebra, d, e).data:
+    if not question.is_refuted_with(result.witness, result.unknown):
         return _unknown(question, "the witness that came back does not replay here")
-    return replace(result, results=(d.data, e.data))
+    return result

@@ -1,13 +1,18 @@
 """`--dask`: the same answers as without it, whatever the order in which tasks end; one executor for long commands."""
 
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 from multiprocessing import get_context
 
 import pytest
 from support.commands import only_json
 
+from mmaproof.designs.element import Operands
+from mmaproof.verification.matrix import compared
+
 VOLTA, TURING = "volta/f32.f16.f16.f32@L=1", "turing/f32.f16.f16.f32@L=1"
+ANOTHER = "volta/f32.f16.f16.f32@L=1,fraction_bits=24"
 SECONDS = ("seconds", "origin")
 """What says how long something took."""
 
@@ -54,6 +59,19 @@ def test_the_same_answers_on_a_cluster(run, cluster, command):
     assert cluster == ["tcp://there:8786"]
     assert together[0] == alone[0]
     assert without_times(only_json(together[1])) == without_times(only_json(alone[1]))
+
+
+@pytest.mark.parametrize(("where", "verdict"), [(["--dask", "tcp://there:8786"], "unknown"), ([], "different")])
+def test_witnesses_from_other_machines_are_evaluated_again(run, cluster, monkeypatch, where, verdict):
+    monkeypatch.setattr("mmaproof.verification.executors.local_pool", lambda jobs: ThreadPoolExecutor(jobs))
+    monkeypatch.setattr("mmaproof.verification.matrix.compared", found_elsewhere)
+    found = only_json(run("matrix", VOLTA, ANOTHER, "--json", "--no-store", *where)[1])
+    assert [x["verdict"] for x in found["pairs"]] == [verdict]
+
+
+def found_elsewhere(task):
+    """The answer of a process that takes zeros for a witness."""
+    return replace(compared(task), witness=Operands((0,) * 4, (0,) * 4, 0))
 
 
 @pytest.mark.parametrize(

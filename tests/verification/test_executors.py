@@ -186,6 +186,6 @@ def test_a_task_of_which_nothing_comes_back_ends_the_work():
 
 def test_a_process_of_another_version_is_not_asked(monkeypatch):
     versions = itertools.chain(["1"], itertools.repeat("2"))
-    monkeypatch.setattr("mmaproof.verification.executors.version", lambda _: next(versions))
+    monkeypatch.setattr("mmaproof.verification.executors.running_version", lambda: next(versions))
     with pytest.raises(TaskLost, match="was asked has mmaproof 2, the one that asks 1"):
         list(in_order(partial(ThreadPoolExecutor, 1), 1)(abs, [1]))
