@@ -53,12 +53,12 @@ def bundled(
     """Write the bundle of a proved answer. Return the exit status and what the JSON object says of the bundle.
 
     The status is that of the answer, or 3 where a proved answer cannot be put into a bundle. ``answers`` are the
-    verdicts on the questions behind it, by what they ask. The one that is proved is written; the others are refuted by
+    verdicts on the questions behind it, by what they ask. Each that is proved is written; the others are refuted by
     witnesses. ``claim`` says in words what is proved, and ``designs`` are those that it is about. Samples
     are operands of ``sampled``, by default of the first one.
     """
     from mmaproof.smt.solving.verdict import Status
-    from mmaproof.verification.bundle import NoBundleError, write_bundle
+    from mmaproof.verification.bundle import NoBundleError, write_bundles
 
     if folder is None:
         return status, {}
@@ -67,25 +67,27 @@ def bundled(
         return status, {"bundle": None}
     try:
         proved = [(what, x.question) for what, x in answers.items() if x.status is Status.PROVED]
-        if len(proved) != 1:
-            raise NoBundleError(
-                f"the answer rests on {len(proved)} proved questions, and a bundle has the proof of one"
-            )
-        ((what, question),) = proved
-        about = {
-            "claim": claim if len(answers) == 1 else f"{what} (a part of the answer to {claim})",
-            "k": question.k,
-            "where": [str(p) for p in question.where],
-            "designs": [{**d.record(), "evidence": str(d.evidence.row)} for d in designs],
-        }
+        if not proved:
+            raise NoBundleError("no question behind it was proved")
+        told = [
+            {
+                "claim": claim if len(answers) == 1 else f"{what} (a part of the answer to {claim})",
+                "k": question.k,
+                "where": [str(p) for p in question.where],
+                "designs": [{**d.record(), "evidence": str(d.evidence.row)} for d in designs],
+            }
+            for what, question in proved
+        ]
+        questions = [(question, about) for (_, question), about in zip(proved, told, strict=True)]
         with progress("proving it once more, for the bundle"):
             of = designs[0] if sampled is None else sampled
-            done = write_bundle(question, of, about, folder, options.solving, options.limits, options.seed)
+            done = write_bundles(questions, of, folder, options.solving, options.limits, options.seed)
     except NoBundleError as problem:
         note(f"no bundle is written to {folder}, though the answer is proved: {problem}")
         return EXIT_UNKNOWN, {"bundle": {"refused": str(problem)}}
     record = {
         "folder": str(folder),
+        "folders": [str(x) for x in done.folders],
         "lemmas": done.lemmas,
         "steps": done.steps,
         "bytes": done.size,
@@ -99,4 +101,6 @@ def say_bundle(record: Mapping[str, Any]) -> None:
     bundle = record.get("bundle")
     if bundle and "folder" in bundle:
         size = f"{bundle['lemmas']} lemmas, {bundle['steps']} steps, {bundle['bytes'] / 1e6:.1f} MB"
-        say(f"  bundle: {bundle['folder']}, {size}, {bundle['seconds']:.1f} s; check it with mmaproof-check")
+        what, it = ("bundle", "it") if len(bundle["folders"]) == 1 else ("bundles", "each")
+        folders = ", ".join(bundle["folders"])
+        say(f"  {what}: {folders}, {size}, {bundle['seconds']:.1f} s; check {it} with mmaproof-check")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -58,10 +58,19 @@ class NoBundleError(Exception):
 
 
 @dataclass(frozen=True)
-class BundleReport:
-    """A bundle that was written: its folder, the number of its lemmas and steps, its size in bytes, and seconds."""
+class Bundle:
+    """The files of a bundle by name, and the numbers of its lemmas and steps."""
 
-    folder: Path
+    files: Mapping[str, bytes]
+    lemmas: int
+    steps: int
+
+
+@dataclass(frozen=True)
+class BundleReport:
+    """Bundles that were written: their folders, the numbers of their lemmas and steps, their size in bytes, seconds."""
+
+    folders: tuple[Path, ...]
     lemmas: int
     steps: int
     size: int
@@ -84,21 +93,42 @@ def require_new_folder(folder: Path) -> None:
         raise InputError(f"{folder}: cannot be written: {error.strerror}; name another folder") from error
 
 
-def write_bundle(
-    question: Question,
+def write_bundles(
+    questions: Sequence[tuple[Question, Mapping[str, Any]]],
     design: Design,
-    about: Mapping[str, Any],
     folder: Path,
     solving: Solving,
     limits: Limits,
     seed: int,
 ) -> BundleReport:
-    """Prove a question once more, for a bundle, and write it. ``about`` is what its manifest says of the question.
+    """Prove questions once more, for bundles, and write these. With each question is what its manifest says of it.
 
-    It is proved in one piece where that takes little time, else stage by stage. Raises NoBundleError if neither can be
-    put into a bundle within the limits, and InputError if the folder is not empty or cannot be written.
+    One bundle is written into the folder itself, each of several into a folder in it: 1, 2 and so on. Raises
+    NoBundleError if one of the questions cannot be put into a bundle within the limits. Raises InputError if the folder
+    is not empty or cannot be written. Nothing is written then.
     """
     require_new_folder(folder)
+    started = time.monotonic()
+    bundles = [_bundle(question, design, about, solving, limits, seed) for question, about in questions]
+    names = [""] if len(bundles) == 1 else [f"{n}/" for n, _ in enumerate(bundles, start=1)]
+    files = {f"{n}{file}": data for n, x in zip(names, bundles, strict=True) for file, data in x.files.items()}
+    write_folder(folder, files)
+    return BundleReport(
+        tuple(folder / n for n in names),
+        sum(x.lemmas for x in bundles),
+        sum(x.steps for x in bundles),
+        sum(map(len, files.values())),
+        time.monotonic() - started,
+    )
+
+
+def _bundle(
+    question: Question, design: Design, about: Mapping[str, Any], solving: Solving, limits: Limits, seed: int
+) -> Bundle:
+    """Return the bundle of a question, proved in one piece where that takes little time, else stage by stage.
+
+    Raises NoBundleError.
+    """
     started = time.monotonic()
     met = _meets(question, solving, limits)
     made_by = f"mmaproof {version('mmaproof')}"
@@ -127,9 +157,7 @@ def write_bundle(
             except (NotComposedError, NotRefutedError) as problem:
                 reasons.append(f"{name}: {problem}")
                 continue
-            write_folder(folder, files)
-            size, took = sum(map(len, files.values())), time.monotonic() - started
-            return BundleReport(folder, len(composition.lemmas), len(composition.steps), size, took)
+            return Bundle(files, len(composition.lemmas), len(composition.steps))
     raise NoBundleError("; ".join(reasons[1:]))
 
 

@@ -155,14 +155,23 @@ def _without_what_may_go(witness: Operands, row: OperandBatch) -> _Trials:
 
 
 def _shortened(question: Question, witness: Operands, row: OperandBatch) -> _Trials:
-    """Make elements simpler, as many at once as there are few enough ways to change all of them."""
+    """Make elements simpler, as many at once as there are few enough ways to change all; again while that helps."""
+    before = None
+    while witness != before:
+        before = witness
+        row = yield from _shortened_once(question, witness, row)
+        witness = row.row(0)
+
+
+def _shortened_once(
+    question: Question, witness: Operands, row: OperandBatch
+) -> Generator[OperandBatch, int | None, OperandBatch]:
     most = max(_PRODUCTS_AT_ONCE // row.k, _LEAST_AT_ONCE)
     places = [x for x in _places(question, row.k) if x.pattern(witness)]
     while places:
         ways: list[list[int]] = []
         for place in places:
-            pattern = place.pattern(witness)
-            of_place = [*_simpler(place.format, pattern), pattern]
+            of_place = place.ways(witness)
             if ways and math.prod(map(len, ways)) * len(of_place) > most:
                 break
             ways.append(of_place)
@@ -179,6 +188,7 @@ def _shortened(question: Question, witness: Operands, row: OperandBatch) -> _Tri
         first = yield trials
         if first is not None:
             row = trials.select(slice(first, first + 1))
+    return row
 
 
 def _only(row: OperandBatch, kept: Sequence[Sequence[int]]) -> OperandBatch:
@@ -207,6 +217,12 @@ class _Place:
         held = getattr(operands, self.column)
         return int(held if self.column == "c" else held[self.number])
 
+    def ways(self, operands: Operands) -> list[int]:
+        """Return patterns that it may have instead, the simplest first, and its own last."""
+        pattern = self.pattern(operands)
+        zero = [] if self.column.startswith("scale") else [0]
+        return [*zero, *_simpler(self.format, pattern), pattern]
+
     def of(self, rows: OperandBatch) -> npt.NDArray[np.unsignedinteger]:
         """Return the element of each row, to be read and written."""
         held: npt.NDArray[np.unsignedinteger] = getattr(rows, self.column)
@@ -227,10 +243,8 @@ def _places(question: Question, k: int) -> Iterator[_Place]:
 
 def _simpler(fmt: Format, pattern: int) -> Iterator[int]:
     """Yield simpler patterns than ``pattern``, the simplest first: one, powers of two, then longer fractions."""
-    if pattern == 0:
-        return
     if fmt.is_integer:
-        yield from (p for p in (1, (1 << fmt.bits) - 1) if p != pattern)
+        yield from {1: (), (1 << fmt.bits) - 1: (1,)}.get(pattern, (1, (1 << fmt.bits) - 1))
         return
     sign = pattern & 1 << fmt.sign_position if fmt.signed else 0
     magnitude = pattern ^ sign

@@ -30,6 +30,49 @@ def test_a_property_of_a_proved_and_a_refuted_question(run, tmp_path):
     assert "carry" in json.loads((folder / "manifest.json").read_text())["claim"]
 
 
+@pytest.fixture
+def of_two_questions(run, tmp_path):
+    """Runs a command whose answer rests on two proved questions; returns the folder and what ``run`` does."""
+
+    def called(*more):
+        folder = tmp_path / "proofs"
+        return folder, run("check", "conversion-rounding", VOLTA, "--bundle", folder, "--no-picture", *more)
+
+    return called
+
+
+def test_a_property_of_two_proved_questions_has_two_bundles(of_two_questions):
+    folder, (status, out, _) = of_two_questions("--json")
+    names = [str(folder / x) for x in "12"]
+    assert (status, only_json(out)["bundle"]["folders"]) == (0, names)
+    assert sorted(str(x) for x in folder.iterdir()) == names
+    assert [checked(folder / x)[0] for x in "12"] == [0, 0]
+    claims = [json.loads((folder / x / "manifest.json").read_text())["claim"] for x in "12"]
+    assert [x.split(" (")[0] for x in claims] == ["RTZ", "truncation"]
+
+
+def test_each_of_two_bundles_is_to_be_checked(of_two_questions):
+    folder, (_, out, _) = of_two_questions()
+    text = " ".join(out.split())
+    assert f"bundles: {folder / '1'}, {folder / '2'}, 2 lemmas, 2 steps" in text
+    assert "check each with mmaproof-check" in text
+
+
+def test_no_bundle_is_left_if_that_of_another_question_is_missing(of_two_questions, monkeypatch):
+    made, of_one = [], bundle._bundle
+
+    def only_the_first(*given):
+        if made:
+            raise NoBundleError("the reason")
+        made.append(of_one(*given))
+        return made[0]
+
+    monkeypatch.setattr(bundle, "_bundle", only_the_first)
+    folder, (status, _, err) = of_two_questions()
+    assert (status, len(made), folder.exists()) == (3, 1, False)
+    assert "though the answer is proved: the reason" in " ".join(err.split())
+
+
 @pytest.mark.middle
 def test_two_designs_in_steps(run, tmp_path, monkeypatch):
     monkeypatch.setattr(bundle, "AT_ONCE", 1e-3)
@@ -103,7 +146,7 @@ def test_what_a_bundle_cannot_have_is_refused(run, tmp_path, monkeypatch, json):
     def refuse(*_):
         raise NoBundleError("the reason")
 
-    monkeypatch.setattr(bundle, "write_bundle", refuse)
+    monkeypatch.setattr(bundle, "write_bundles", refuse)
     folder = tmp_path / "proof"
     status, out, err = run("compare", VOLTA, VOLTA, "--bundle", folder, *(["--json"] if json else []))
     assert status == 3

@@ -17,7 +17,7 @@ from mmaproof.designs.signature import Signature
 from mmaproof.properties.question import Question
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
-from mmaproof.verification.bundle import BundleReport, write_bundle
+from mmaproof.verification.bundle import BundleReport, write_bundles
 from support.small_designs import CONVERSIONS, ELEMENTS
 
 CHECKER = Path(__file__).resolve().parents[2] / "checker" / "mmaproof_check.py"
@@ -55,7 +55,7 @@ def small_design(length: int, **settings: Any) -> Design:
 
 def written(question: Question, design: Design, folder: Path, about: Mapping[str, Any] | None = None) -> BundleReport:
     """Write the bundle of a question."""
-    return write_bundle(question, design, about or {"claim": "a claim"}, folder, Solving(), LIMITS, 0)
+    return write_bundles([(question, about or {"claim": "a claim"})], design, folder, Solving(), LIMITS, 0)
 
 
 def without_proof(folder: Path, lemma: str, variables: Mapping[str, int], claim: str = "true") -> Path:

@@ -2,6 +2,7 @@
 
 import time
 from dataclasses import replace
+from graphlib import TopologicalSorter
 from itertools import combinations
 
 import numpy as np
@@ -10,9 +11,10 @@ import pytest
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.element import Operands
 from mmaproof.properties.equivalence import Equivalence
+from mmaproof.properties.preconditions import preconditions_of
 from mmaproof.verification.compare import compare
 from mmaproof.verification.search import Budget, search
-from mmaproof.verification.simplify import _complexity, simplest, simplify
+from mmaproof.verification.simplify import _complexity, _simpler, simplest, simplify
 
 VOLTA = find_design("volta/f32.f16.f16.f32")
 FINER = find_design("volta/f32.f16.f16.f32@fraction_bits=24")
@@ -147,3 +149,35 @@ def test_what_a_witness_needs_stays_and_nothing_else(monkeypatch, k, needed, nee
     assert (simple.c != 0) is needs_c
     assert {*simple.a, *simple.b} <= {0, 0x3C00}, "1.0 will do"
     assert simple.c in (0, VOLTA.c_format.one)
+
+
+@pytest.mark.parametrize(
+    "name", ["ampere/m16n8k8.f32.f16.f16.f32", "ampere/mma.m16n8k16.s32.s8.s8.s32", "hopper/m64n8k32.f32.e4m3.e4m3"]
+)
+def test_every_pattern_has_only_simpler_ones(name):
+    design = find_design(name)
+    for fmt in {design.a_format, design.c_format}:
+        steps = [1 << n for n in range(fmt.bits)]
+        patterns = {x for p in steps for x in (p, p - 1, (1 << fmt.bits) - p)} | {fmt.bits}
+        reached = {p: set(_simpler(fmt, p)) for p in patterns}
+        for _ in range(3):
+            reached |= {q: set(_simpler(fmt, q)) for found in list(reached.values()) for q in found if q not in reached}
+        TopologicalSorter(reached).prepare()  # it raises where patterns lead back to themselves
+
+
+def test_an_element_beside_one_that_must_not_be_zero_becomes_zero():
+    first, second = find_design("volta/f32.f16.f16.f32"), find_design("turing/f32.f16.f16.f32")
+    question = Equivalence(first, second, where=preconditions_of("a!=0"))
+    found = search(question, first, seed=0, budget=Budget()).witnesses[0]
+    simple = simplify(question, found)
+    assert question.is_refuted_by(simple)
+    assert all(simple.a)
+    assert [sum(b != 0 for b in x.b) <= 2 for x in (found, simple)] == [False, True]
+
+
+def test_a_simplified_witness_is_not_made_simpler_once_more():
+    first = find_design("hopper/m64n8k16.f32.f16.f16")
+    question = Equivalence(first, find_design(f"{first.name}@fraction_bits=20"))
+    for found in search(question, first, seed=0, budget=Budget()).witnesses:
+        simple = simplify(question, found)
+        assert simplify(question, simple) == simple
