@@ -32,8 +32,8 @@ def require_bundle(folder: Path | None) -> None:
     That is InputError for a folder that is not empty, and SolverNotInstalledError where no SAT solver is installed that
     writes proofs.
     """
+    from mmaproof.designs.files import require_new_folder
     from mmaproof.smt.solving.proof_certificate import require_prover
-    from mmaproof.verification.bundle import require_new_folder
 
     if folder is not None:
         require_new_folder(folder)

@@ -110,8 +110,7 @@ def export(
     """  # noqa: D301  (a backspace before lines that are to stay as they are)
     from mmaproof.designs.catalogue import find_design
     from mmaproof.designs.errors import InputError
-    from mmaproof.designs.files import make_way
-    from mmaproof.generators.formats.verilog import require_new_folder
+    from mmaproof.designs.files import make_way, require_new_folder
 
     if form is not ExportFormat.SMT2 and (where or nan_codes or ignore_zero_signs):
         raise InputError(f"--where, --nan-codes and --ignore-zero-signs are of smt2: {form} has no use for them")

@@ -8,6 +8,7 @@ import secrets
 import shutil
 import stat
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -119,6 +120,22 @@ def _temporary(path: Path, target: Path) -> tuple[int, Path]:
         return os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666), temporary
     except OSError as error:
         raise _failure(path, error) from error
+
+
+def require_new_folder(folder: Path) -> None:
+    """Raise InputError unless files can be written there: the folder is empty, or none is there and can be made."""
+    try:
+        if folder.is_symlink() or (folder.exists() and (not folder.is_dir() or any(folder.iterdir()))):
+            raise InputError(f"{folder} is there already: name a new folder, or an empty one")
+        missing = [x for x in (folder, *folder.parents) if not x.exists()]
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        finally:
+            for made in missing:
+                with suppress(OSError):
+                    made.rmdir()
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be written: {error.strerror}; name another folder") from error
 
 
 def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
@@ -14,8 +13,7 @@ from typing import Any
 from pysmt.fnode import FNode
 
 from mmaproof.designs.design import Design
-from mmaproof.designs.errors import InputError
-from mmaproof.designs.files import write_folder
+from mmaproof.designs.files import require_new_folder, write_folder
 from mmaproof.properties.equivalence import Equivalence
 from mmaproof.properties.gemm.plan_equivalence import PlanEquivalence
 from mmaproof.properties.library.error_bound import WithinBound
@@ -39,7 +37,8 @@ from mmaproof.smt.proving.asked import OutOfTimeError
 from mmaproof.smt.proving.cuts import kind_of
 from mmaproof.smt.proving.exhaustion import small_ones_first
 from mmaproof.smt.proving.samples import Samples
-from mmaproof.smt.proving.staged import CLAIM_SECONDS, CLAIM_WIDENINGS, RESULT
+from mmaproof.smt.proving.staged import CLAIM_SECONDS, CLAIM_WIDENINGS
+from mmaproof.smt.proving.staged_lemmas import RESULT
 from mmaproof.smt.semantics import dot_product_accumulate, equal_results
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.prove import violation_of
@@ -75,22 +74,6 @@ class BundleReport:
     steps: int
     size: int
     seconds: float
-
-
-def require_new_folder(folder: Path) -> None:
-    """Raise InputError unless a bundle can be written there: the folder is empty, or none is there and can be made."""
-    try:
-        if folder.is_symlink() or (folder.exists() and (not folder.is_dir() or any(folder.iterdir()))):
-            raise InputError(f"{folder} is there already: a bundle is written into a new folder or an empty one")
-        missing = [x for x in (folder, *folder.parents) if not x.exists()]
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        finally:
-            for made in missing:
-                with suppress(OSError):
-                    made.rmdir()
-    except OSError as error:
-        raise InputError(f"{folder}: cannot be written: {error.strerror}; name another folder") from error
 
 
 def write_bundles(

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mmaproof.designs.errors import InputError
-from mmaproof.designs.files import write_folder
+from mmaproof.designs.files import require_new_folder, write_folder
 from mmaproof.designs.formats import Format, Specials
 from mmaproof.generators.formats.selection import Selection, plain
 
@@ -185,18 +184,6 @@ def _is_nan(fmt: Format) -> str:
 
 def _number(fmt: Format, pattern: int) -> str:
     return f"{fmt.bits}'h{fmt.hex(pattern)[2:]}"
-
-
-def require_new_folder(path: Path) -> None:
-    """Raise InputError unless ``path`` can become a folder of files: it is not there, or an empty folder."""
-    try:
-        taken = path.exists() and not (path.is_dir() and not any(path.iterdir()))
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written: {error.strerror}") from error
-    if taken:
-        raise InputError(f"{path}: is there and not an empty folder: the files go into a new one")
-    if not path.absolute().parent.is_dir():
-        raise InputError(f"{path}: cannot be written: there is no folder {path.parent}")
 
 
 def write_texts(path: Path, files: dict[str, str]) -> None:

@@ -22,8 +22,9 @@ from mmaproof.smt.proving.asked import Lemmas
 from mmaproof.smt.proving.laws import LawfulTerms
 from mmaproof.smt.proving.lemma import Formula
 from mmaproof.smt.proving.samples import Samples
-from mmaproof.smt.proving.staged import MAGNITUDE, Bounds, Observable, StagedTerms
+from mmaproof.smt.proving.staged import Observable, StagedTerms
 from mmaproof.smt.proving.staged import Related as RelatedResults
+from mmaproof.smt.proving.staged_lemmas import MAGNITUDE, Bounds
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.prove import Ask
 from mmaproof.smt.solving.refuting import NotRefutedError

@@ -36,37 +36,34 @@ from mmaproof.smt.proving.asked import Lemmas, OutOfTimeError, StagedProof
 from mmaproof.smt.proving.laws import Law, LawfulTerms, Operation, lemmas_of
 from mmaproof.smt.proving.lemma import Formula
 from mmaproof.smt.proving.samples import Samples, Values, signed_values
+from mmaproof.smt.proving.staged_lemmas import (
+    D_SIGNAL,
+    MAGNITUDE,
+    PARTIAL_SUM,
+    RESULT,
+    WIDENINGS,
+    Bounds,
+    TermsWithCuts,
+)
 from mmaproof.smt.proving.staged_signals import StagedSignal, shape_of
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.operators import TRUTH
 from mmaproof.smt.solving.prove import Ask
 from mmaproof.smt.solving.verdict import Cause, Status, combine
 
-WIDENINGS = 2
-"""Stages by which the cut of a lemma is widened before its relation is given up."""
 CANDIDATES = 3
 """Earlier signals with which a signal is compared."""
 CLAIM_WIDENINGS = 6
-"""The same for the claim itself."""
-RESULT_WIDENINGS = 10
-"""Stages by which the cut of the claim, or of results of steps, is widened one at a time."""
-LEMMA_SECONDS, CLAIM_SECONDS = 5.0, 20.0
-"""Seconds that one query about a relation, and one about the claim, may take."""
+"""Stages by which the cut of the claim is widened."""
+CLAIM_SECONDS = 20.0
+"""Seconds that one query about the claim may take."""
 
 
-Bounds = tuple[int, int]
-"""The least and the largest value."""
 Observable = Callable[[], Truth[FNode]]
 """Where a signal has an effect on what follows."""
 Related = Callable[[LawfulTerms, Word[FNode], Word[FNode]], Truth[FNode]]
 """Whether two results, of the first and of the second run, are related as a claim has it."""
-SUM, PARTIAL_SUM, MAXIMUM, MAGNITUDE, D_SIGNAL, RESULT = (
-    Signal(kind)
-    for kind in (
-        *(SignalKind.SUM, SignalKind.PARTIAL_SUM, SignalKind.MAXIMUM, SignalKind.MAGNITUDE),
-        *(SignalKind.D, SignalKind.RESULT),
-    )
-)
+SUM, MAXIMUM = Signal(SignalKind.SUM), Signal(SignalKind.MAXIMUM)
 
 
 def prove_by_stages(
@@ -102,25 +99,19 @@ def prove_by_stages(
     return StagedProof(proved, lemmas.found(), time.monotonic() - started)
 
 
-class StagedTerms(LawfulTerms):
+class StagedTerms(TermsWithCuts):
     """Terms that are cut at the signals that the stages name, as the module text describes."""
 
     def __init__(self, lemmas: Lemmas, samples: Samples, question: Formula, results: Related | None = None) -> None:
-        super().__init__(question.environment)
-        self._lemmas, self._samples, self._precondition, self._results = lemmas, samples, question.precondition, results
+        super().__init__(lemmas, question)
+        self._samples, self._results = samples, results
         self._seen: dict[FNode, FNode] = {}
         self._signals: dict[object, list[StagedSignal]] = {}
-        self._named: dict[FNode, StagedSignal] = {}
         self._sums: list[StagedSignal] = []
         self._folds = 0
         self._run = 0
         self._counts: Counter[Signal] = Counter()
         self._at: dict[tuple[int, Signal, int], StagedSignal] = {}
-        self._facts: dict[FNode, list[FNode]] = {}
-        self._bounds: dict[tuple[FNode, bool], Bounds] = {}
-        """of variables read as signed (True) or as unsigned words"""
-        self._added_up: dict[FNode, frozenset[Law]] = {}
-        """the laws that make bounds of variables sums of the bounds of others"""
 
     def begin(self) -> None:
         """Count the signals of the next run from the beginning."""
@@ -288,16 +279,6 @@ class StagedTerms(LawfulTerms):
         of_terms = related(other.definition, this.definition)
         return self._is_fact(this.name, relation, this.variable, related(other.variable, this.variable), of_terms)
 
-    def _is_fact(self, stage: Signal, relation: str, variable: FNode, fact: FNode, of_terms: FNode) -> bool:
-        """Return whether ``of_terms`` is proved, which says of the terms of variables what ``fact`` says of these.
-
-        If so, note the fact, which is about ``variable`` and earlier ones.
-        """
-        if not self.holds(stage, relation, of_terms, widenings=WIDENINGS):
-            return False
-        self._facts.setdefault(variable, []).append(fact)
-        return True
-
     def _is_candidate(self, other: StagedSignal, this: StagedSignal, is_multiple: bool) -> bool:
         """Return whether two signals that agree on the samples are worth a lemma.
 
@@ -307,41 +288,6 @@ class StagedTerms(LawfulTerms):
         if this.width == TRUTH:
             return (other.name, other.index) == (this.name, this.index)
         return other.fold != this.fold and (is_multiple or other.first != this.first)
-
-    def _same(self, x: FNode, y: FNode) -> FNode:
-        return self._terms.EqualsOrIff(x, y)
-
-    # --- bounds ---------------------------------------------------------------------------------------------
-
-    def _bound(self, name: Signal, x: Word[FNode], bounds: Bounds) -> None:
-        """Note the bounds of a variable, if they are new and proved."""
-        least = -(1 << (x.width - 1)) if x.signed else 0
-        if bounds[0] <= least and bounds[1] >= least + (1 << x.width) - 1:
-            return
-        within = self._within(x, bounds)
-        if self.holds(name, "bounded", self._uncut(within, [x.data])):
-            self._note_bounds(x, bounds)
-
-    def _note_bounds(self, x: Word[FNode], bounds: Bounds) -> None:
-        self._bounds[x.data, x.signed] = bounds
-        self._facts.setdefault(x.data, []).append(self._within(x, bounds))
-
-    def _within(self, x: Word[FNode], bounds: Bounds) -> FNode:
-        """Return the formula that a word lies within bounds."""
-        low, high = (self.signed(b) if x.signed else self.unsigned(b, max(b.bit_length(), 1)) for b in bounds)
-        return self.negation(self.any_of([self.less(x, low), self.less(high, x)])).data
-
-    def _bounds_of(self, term: FNode) -> Bounds | None:
-        """Return known bounds of a signed term: a constant, a variable, or one extended or negated."""
-        if term.is_bv_constant():
-            return term.bv_signed_value(), term.bv_signed_value()
-        if term.is_bv_sext():
-            return self._bounds_of(term.arg(0))
-        if term.is_bv_neg():
-            bounds = self._bounds_of(term.arg(0))
-            least = -(1 << (term.bv_width() - 1))
-            return None if bounds is None or bounds[0] <= least else (-bounds[1], -bounds[0])
-        return self._bounds.get((term, True))
 
     # --- relations ------------------------------------------------------------------------------------------
 
@@ -385,71 +331,3 @@ class StagedTerms(LawfulTerms):
 
     def _fitted(self, x: Word[FNode], width: int) -> FNode:
         return (self.narrow(x, width) if width < x.width else self.extend(x, width)).data
-
-    # --- lemmas ---------------------------------------------------------------------------------------------
-
-    def holds(
-        self,
-        stage: Signal,
-        relation: str,
-        claim: FNode,
-        *,
-        seconds: float = LEMMA_SECONDS,
-        widenings: int = WIDENINGS,
-    ) -> bool:
-        """Return whether the claim is proved from its last cuts, or from up to ``widenings`` stages before them."""
-        for widened, formula in enumerate(self._widened(claim, stage, widenings)):
-            for assumption in self._assumptions(formula, stage):
-                status = self._lemmas.ask(str(stage), relation, formula, assumption, seconds=seconds, widened=widened)
-                if status is not Status.REFUTED:
-                    return status is Status.PROVED
-        return False
-
-    def _widened(self, claim: FNode, stage: Signal, widenings: int) -> Iterator[FNode]:
-        """Yield a claim, then the claim with more and more stages undone, and last with all of its cuts undone.
-
-        The results of steps are undone by more stages, because a rounded addition consists of many.
-        """
-        yield claim
-        near = claim
-        for _ in range(RESULT_WIDENINGS if stage in (D_SIGNAL, RESULT) else 1):
-            cuts = self._cuts(near)
-            last = max((self._named[v].depth for v in cuts), default=0)
-            if all(self._named[v].depth == last for v in cuts):
-                break
-            near = self._uncut(near, [v for v in cuts if self._named[v].depth == last])
-            yield near
-        for _ in range(widenings):
-            cuts = self._cuts(claim)
-            if not cuts:
-                return
-            claim = self._uncut(claim, cuts)
-            # a magnitude is no stage of its own: what it is of comes with it
-            claim = self._uncut(claim, [v for v in self._cuts(claim) if self._named[v].name == MAGNITUDE])
-            yield claim
-
-    def _cuts(self, claim: FNode) -> list[FNode]:
-        return [v for v in self._symbols(claim) if v in self._named]
-
-    def _symbols(self, term: FNode) -> frozenset[FNode]:
-        found: frozenset[FNode] = self.environment.fvo.get_free_variables(term)
-        return found
-
-    def _uncut(self, claim: FNode, cuts: Sequence[FNode]) -> FNode:
-        return self.environment.substituter.substitute(claim, {v: self._named[v].definition for v in cuts})
-
-    def _assumptions(self, claim: FNode, stage: Signal) -> Iterator[FNode | None]:
-        """Yield what is known of the symbols of a claim: facts about variables, and the precondition on operands.
-
-        The bounds of partial sums differ from one sum to the next. Lemmas about partial sums are tried without bounds
-        first, because they are one lemma then.
-        """
-        symbols = self._symbols(claim)
-        of_operands = self._precondition is not None and any(v not in self._named for v in symbols)
-        known = [self._precondition] if of_operands else []
-        sums = [v for v in symbols if v in self._named and self._named[v].name == stage == PARTIAL_SUM]
-        for helpful in [symbols - set(sums), symbols] if sums else [symbols]:
-            self.used |= {law for v in helpful for law in self._added_up.get(v, ())}
-            facts = {f for v in helpful for f in self._facts.get(v, ()) if self._symbols(f) <= symbols}
-            whole = self._in_order({*known, *facts})
-            yield self._terms.And(whole) if whole else None

@@ -160,7 +160,7 @@ def test_a_folder_that_is_not_empty_is_left_alone(run, tmp_path):
     (tmp_path / "file").write_text("")
     status, _, err = run("compare", VOLTA, VOLTA, "--bundle", tmp_path)
     assert status == 2
-    assert "a new folder or an empty one" in " ".join(err.split())
+    assert "name a new folder, or an empty one" in " ".join(err.split())
     assert [x.name for x in tmp_path.iterdir()] == ["file"]
 
 

@@ -10,7 +10,7 @@ from mmaproof.smt.bundles.recorded import JournalledLemmas, JournalledTerms, Pro
 from mmaproof.smt.bundles.refutations import TRIED, Refutations, conjunction
 from mmaproof.smt.proving.lemma import Formula
 from mmaproof.smt.proving.samples import Samples
-from mmaproof.smt.proving.staged import MAGNITUDE
+from mmaproof.smt.proving.staged_lemmas import MAGNITUDE
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.refuting import NotRefutedError
 from mmaproof.smt.solving.verdict import Status

@@ -1,0 +1,159 @@
+"""Terms in which variables stand for terms, and lemmas about them: the base of staged proofs.
+
+Lemmas are asked of variables first, and then of the terms for which they stand. They may use facts about variables,
+each of which is a lemma before it: bounds, and relations to earlier variables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from pysmt.fnode import FNode
+
+from mmaproof.smt.algebra.protocol import Word
+from mmaproof.smt.algebra.signals import Signal, SignalKind
+from mmaproof.smt.proving.asked import Lemmas
+from mmaproof.smt.proving.laws import Law, LawfulTerms
+from mmaproof.smt.proving.lemma import Formula
+from mmaproof.smt.proving.staged_signals import StagedSignal
+from mmaproof.smt.solving.verdict import Status
+
+WIDENINGS = 2
+"""Stages by which the cut of a lemma is widened before its relation is given up."""
+RESULT_WIDENINGS = 10
+"""Stages by which the cut of the claim, or of results of steps, is widened one at a time."""
+LEMMA_SECONDS = 5.0
+"""Seconds that one query about a relation may take."""
+PARTIAL_SUM, MAGNITUDE, D_SIGNAL, RESULT = (
+    Signal(x) for x in (SignalKind.PARTIAL_SUM, SignalKind.MAGNITUDE, SignalKind.D, SignalKind.RESULT)
+)
+
+Bounds = tuple[int, int]
+"""The least and the largest value."""
+
+
+class TermsWithCuts(LawfulTerms):
+    """Terms over variables that stand for terms, with lemmas about them."""
+
+    def __init__(self, lemmas: Lemmas, question: Formula) -> None:
+        super().__init__(question.environment)
+        self._lemmas, self._precondition = lemmas, question.precondition
+        self._named: dict[FNode, StagedSignal] = {}
+        self._facts: dict[FNode, list[FNode]] = {}
+        self._bounds: dict[tuple[FNode, bool], Bounds] = {}
+        """of variables read as signed (True) or as unsigned words"""
+        self._added_up: dict[FNode, frozenset[Law]] = {}
+        """the laws that make bounds of variables sums of the bounds of others"""
+
+    # --- lemmas ---------------------------------------------------------------------------------------------
+
+    def holds(
+        self,
+        stage: Signal,
+        relation: str,
+        claim: FNode,
+        *,
+        seconds: float = LEMMA_SECONDS,
+        widenings: int = WIDENINGS,
+    ) -> bool:
+        """Return whether the claim is proved from its last cuts, or from up to ``widenings`` stages before them."""
+        for widened, formula in enumerate(self._widened(claim, stage, widenings)):
+            for assumption in self._assumptions(formula, stage):
+                status = self._lemmas.ask(str(stage), relation, formula, assumption, seconds=seconds, widened=widened)
+                if status is not Status.REFUTED:
+                    return status is Status.PROVED
+        return False
+
+    def _widened(self, claim: FNode, stage: Signal, widenings: int) -> Iterator[FNode]:
+        """Yield a claim, then the claim with more and more stages undone, and last with all of its cuts undone.
+
+        The results of steps are undone by more stages, because a rounded addition consists of many.
+        """
+        yield claim
+        near = claim
+        for _ in range(RESULT_WIDENINGS if stage in (D_SIGNAL, RESULT) else 1):
+            cuts = self._cuts(near)
+            last = max((self._named[v].depth for v in cuts), default=0)
+            if all(self._named[v].depth == last for v in cuts):
+                break
+            near = self._uncut(near, [v for v in cuts if self._named[v].depth == last])
+            yield near
+        for _ in range(widenings):
+            cuts = self._cuts(claim)
+            if not cuts:
+                return
+            claim = self._uncut(claim, cuts)
+            # a magnitude is no stage of its own: what it is of comes with it
+            claim = self._uncut(claim, [v for v in self._cuts(claim) if self._named[v].name == MAGNITUDE])
+            yield claim
+
+    def _cuts(self, claim: FNode) -> list[FNode]:
+        return [v for v in self._symbols(claim) if v in self._named]
+
+    def _symbols(self, term: FNode) -> frozenset[FNode]:
+        found: frozenset[FNode] = self.environment.fvo.get_free_variables(term)
+        return found
+
+    def _uncut(self, claim: FNode, cuts: Sequence[FNode]) -> FNode:
+        return self.environment.substituter.substitute(claim, {v: self._named[v].definition for v in cuts})
+
+    def _assumptions(self, claim: FNode, stage: Signal) -> Iterator[FNode | None]:
+        """Yield what is known of the symbols of a claim: facts about variables, and the precondition on operands.
+
+        The bounds of partial sums differ from one sum to the next. Lemmas about partial sums are tried without bounds
+        first, because they are one lemma then.
+        """
+        symbols = self._symbols(claim)
+        of_operands = self._precondition is not None and any(v not in self._named for v in symbols)
+        known = [self._precondition] if of_operands else []
+        sums = [v for v in symbols if v in self._named and self._named[v].name == stage == PARTIAL_SUM]
+        for helpful in [symbols - set(sums), symbols] if sums else [symbols]:
+            self.used |= {law for v in helpful for law in self._added_up.get(v, ())}
+            facts = {f for v in helpful for f in self._facts.get(v, ()) if self._symbols(f) <= symbols}
+            whole = self._in_order({*known, *facts})
+            yield self._terms.And(whole) if whole else None
+
+    # --- facts ----------------------------------------------------------------------------------------------
+
+    def _is_fact(self, stage: Signal, relation: str, variable: FNode, fact: FNode, of_terms: FNode) -> bool:
+        """Return whether ``of_terms`` is proved, which says of the terms of variables what ``fact`` says of these.
+
+        If so, note the fact, which is about ``variable`` and earlier ones.
+        """
+        if not self.holds(stage, relation, of_terms, widenings=WIDENINGS):
+            return False
+        self._facts.setdefault(variable, []).append(fact)
+        return True
+
+    def _same(self, x: FNode, y: FNode) -> FNode:
+        return self._terms.EqualsOrIff(x, y)
+
+    def _bound(self, name: Signal, x: Word[FNode], bounds: Bounds) -> None:
+        """Note the bounds of a variable, if they are new and proved."""
+        least = -(1 << (x.width - 1)) if x.signed else 0
+        if bounds[0] <= least and bounds[1] >= least + (1 << x.width) - 1:
+            return
+        within = self._within(x, bounds)
+        if self.holds(name, "bounded", self._uncut(within, [x.data])):
+            self._note_bounds(x, bounds)
+
+    def _note_bounds(self, x: Word[FNode], bounds: Bounds) -> None:
+        self._bounds[x.data, x.signed] = bounds
+        self._facts.setdefault(x.data, []).append(self._within(x, bounds))
+
+    def _within(self, x: Word[FNode], bounds: Bounds) -> FNode:
+        """Return the formula that a word lies within bounds."""
+        low, high = (self.signed(b) if x.signed else self.unsigned(b, max(b.bit_length(), 1)) for b in bounds)
+        return self.negation(self.any_of([self.less(x, low), self.less(high, x)])).data
+
+    def _bounds_of(self, term: FNode) -> Bounds | None:
+        """Return known bounds of a signed term: a constant, a variable, or one extended or negated."""
+        if term.is_bv_constant():
+            return term.bv_signed_value(), term.bv_signed_value()
+        if term.is_bv_sext():
+            return self._bounds_of(term.arg(0))
+        if term.is_bv_neg():
+            bounds = self._bounds_of(term.arg(0))
+            least = -(1 << (term.bv_width() - 1))
+            return None if bounds is None or bounds[0] <= least else (-bounds[1], -bounds[0])
+        return self._bounds.get((term, True))
