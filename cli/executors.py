@@ -38,12 +38,12 @@ def executors(dask: str | None, jobs: int | None) -> Iterator[tuple[Pool, int]]:
 
     if dask is None:
         jobs = jobs or os.cpu_count() or 1
-        yield partial(local_pool, jobs), jobs
+        # the next question is there when a process has answered one
+        yield partial(local_pool, jobs), 2 * jobs
     elif jobs is not None:
         raise InputError("--jobs is of processes on this machine: leave it out with --dask")
     else:
         with cluster(dask) as (pool, workers):
-            # the next question is there when a worker has answered one
             yield pool, 2 * workers
 
 

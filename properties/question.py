@@ -129,12 +129,11 @@ class Question(Keyed, ABC):
     def integer_words(self, operands: Operands) -> OperandWords[int]:
         """Return the operands as words of the integer interpretation."""
         held = (operands.a, operands.b, (operands.c,), operands.scale_a, operands.scale_b)
-        return _read_once(
-            [
-                [_INTEGERS.unsigned(x, f.bits) for x in column]
-                for (_, f, _), column in zip(self.columns(), held, strict=False)
-            ]
-        )
+        columns = []
+        for (_, f, _), column in zip(self.columns(), held, strict=False):
+            words = {x: _INTEGERS.unsigned(x, f.bits) for x in column}
+            columns.append([words[x] for x in column])
+        return _read_once(columns)
 
     def is_meant(self, operands: Operands) -> bool:
         """Return whether the operands satisfy the preconditions, computed on integers."""

@@ -65,8 +65,9 @@ class Reading:
 class OperandWords(Generic[D]):
     """Operands as words of an algebra: unsigned patterns of a, b (one for each k), c, and the scales of blocks.
 
-    ``read`` keeps the factors that were read, by reading and k, for operands that many designs compute with. It is only
-    for algebras whose signals are nothing but values: a signal of one design is not named again for the next.
+    ``read`` keeps the factors that were read, by reading, the two words and their block, for operands that many designs
+    compute with. It is only for algebras whose signals are nothing but values: a signal of one design is not named
+    again for the next, nor one of an element for another of the same word.
     """
 
     a: Sequence[Word[D]]
@@ -74,7 +75,7 @@ class OperandWords(Generic[D]):
     c: Word[D]
     scale_a: Sequence[Word[D]] = ()
     scale_b: Sequence[Word[D]] = ()
-    read: dict[Reading, dict[int, Factors[D, Any]]] | None = field(
+    read: dict[Reading, dict[object, tuple[Word[D] | None, Word[D] | None, Factors[D, Any]]]] | None = field(
         default=None, kw_only=True, repr=False, compare=False
     )
 
@@ -195,10 +196,16 @@ def _products(
     if operands.read is None:
         return [_factors(reading, algebra, operands, k) for k in ks]
     kept = operands.read.setdefault(reading, {})
+    found = []
     for k in ks:
-        if k not in kept:
-            kept[k] = _factors(reading, algebra, operands, k)
-    return [kept[k] for k in ks]
+        block = None if reading.block is None else k // reading.block
+        x, y = (column[k] if k < len(column) else None for column in (operands.a, operands.b))
+        key = id(x), id(y), block
+        if key not in kept:
+            # the words are kept too, so that no others get their identities
+            kept[key] = x, y, _factors(reading, algebra, operands, k)
+        found.append(kept[key][-1])
+    return found
 
 
 def _factors(reading: Reading, algebra: Algebra[D, T], operands: OperandWords[D], k: int) -> Factors[D, T]:
