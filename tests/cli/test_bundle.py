@@ -72,6 +72,17 @@ def test_published_bounds_of_errors(run, tmp_path, unit):
     assert found == 0, said
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("asked", "unit"), [("monotone-in-a", VOLTA), ("monotone-in-c", "volta/mma.m8n8k4.f16.f16.f16.f16")]
+)
+def test_results_that_do_not_fall(run, tmp_path, asked, unit):
+    folder = tmp_path / "proof"
+    assert run("check", asked, unit, "--bundle", folder, "--timeout", "20m", "--no-picture")[0] == 0
+    found, said = checked(folder)
+    assert found == 0, said
+
+
 @pytest.mark.middle
 def test_two_plans(run, tmp_path):
     folder, unit = tmp_path / "proof", "turing/mma.m8n8k16.s32.s8.s8.s32"
