@@ -57,6 +57,7 @@ def bundled(
     witnesses. ``claim`` says in words what is proved, and ``designs`` are those that it is about. Samples
     are operands of ``sampled``, by default of the first one.
     """
+    from mmaproof.properties.library.special_case import SpecialCase
     from mmaproof.smt.solving.verdict import Status
     from mmaproof.verification.bundle import NoBundleError, write_bundle
 
@@ -72,6 +73,8 @@ def bundled(
                 f"the answer rests on {len(proved)} proved questions, and a bundle has the proof of one"
             )
         ((what, question),) = proved
+        if len(answers) == 1 and isinstance(question, SpecialCase):
+            question = question.general  # the lemmas that proved the case are those of the whole question
         about = {
             "claim": claim if len(answers) == 1 else f"{what} (a part of the answer to {claim})",
             "k": question.k,

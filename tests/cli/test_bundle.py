@@ -6,6 +6,7 @@ import pytest
 from support.bundles import checked
 from support.commands import only_json
 
+from mmaproof.properties.library.monotonicity import Monotone
 from mmaproof.verification import bundle
 from mmaproof.verification.bundle import NoBundleError
 
@@ -122,6 +123,18 @@ def test_what_a_bundle_cannot_have_is_refused(run, tmp_path, monkeypatch, json):
     assert not folder.exists()
     if json:
         assert only_json(out)["bundle"] == {"refused": "the reason"}
+
+
+def test_the_bundle_of_a_case_that_lemmas_prove_is_of_the_whole_question(run, tmp_path, monkeypatch):
+    asked = []
+
+    def refuse(question, *_):
+        asked.append(question)
+        raise NoBundleError("the reason")
+
+    monkeypatch.setattr(bundle, "write_bundle", refuse)
+    assert run("check", "monotone-in-a", VOLTA, "--bundle", tmp_path / "proof")[0] == 3
+    assert [isinstance(x, Monotone) for x in asked] == [True]
 
 
 def test_a_folder_that_is_not_empty_is_left_alone(run, tmp_path):
