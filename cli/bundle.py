@@ -14,6 +14,7 @@ from mmaproof.cli.output import EXIT_HOLDS, EXIT_UNKNOWN, complain, note, progre
 if TYPE_CHECKING:
     from mmaproof.designs.design import Design
     from mmaproof.properties.property import QuestionVerdict
+    from mmaproof.properties.question import Question
 
 BundleFolder = Annotated[
     Path | None,
@@ -66,19 +67,25 @@ def bundled(
         complain(f"note: {folder} is not written: a bundle is of a proved answer")
         return status, {"bundle": None}
     try:
-        proved = [(what, x.question) for what, x in answers.items() if x.status is Status.PROVED]
+        # lemmas that prove a special case are those of the whole question, which is asked by itself where they fail
+        asked = {what: _whole(x.question) for what, x in answers.items()}
+        keys = {what: question.key or what for what, question in asked.items()}
+        proved = {keys[what]: what for what, x in answers.items() if x.status is Status.PROVED}
         if not proved:
             raise NoBundleError("no question behind it was proved")
-        told = [
-            {
-                "claim": claim if len(answers) == 1 else f"{what} (a part of the answer to {claim})",
-                "k": question.k,
-                "where": [str(p) for p in question.where],
-                "designs": [{**d.record(), "evidence": str(d.evidence.row)} for d in designs],
-            }
-            for what, question in proved
+        is_whole = len(set(keys.values())) == 1
+        questions = [
+            (
+                asked[what],
+                {
+                    "claim": claim if is_whole else f"{what} (a part of the answer to {claim})",
+                    "k": asked[what].k,
+                    "where": [str(p) for p in asked[what].where],
+                    "designs": [{**d.record(), "evidence": str(d.evidence.row)} for d in designs],
+                },
+            )
+            for what in proved.values()
         ]
-        questions = [(question, about) for (_, question), about in zip(proved, told, strict=True)]
         with progress("proving it once more, for the bundle"):
             of = designs[0] if sampled is None else sampled
             done = write_bundles(questions, of, folder, options.solving, options.limits, options.seed)
@@ -94,6 +101,12 @@ def bundled(
         "seconds": round(done.seconds, 3),
     }
     return status, {"bundle": record}
+
+
+def _whole(question: Question) -> Question:
+    from mmaproof.properties.library.special_case import SpecialCase
+
+    return question.general if isinstance(question, SpecialCase) else question
 
 
 def say_bundle(record: Mapping[str, Any]) -> None:

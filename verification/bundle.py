@@ -18,6 +18,7 @@ from mmaproof.properties.equivalence import Equivalence
 from mmaproof.properties.gemm.plan_equivalence import PlanEquivalence
 from mmaproof.properties.library.error_bound import WithinBound
 from mmaproof.properties.library.exactness import WithinSpread
+from mmaproof.properties.library.monotonicity import Monotone
 from mmaproof.properties.question import Question
 from mmaproof.smt.algebra.protocol import Truth, Word
 from mmaproof.smt.algebra.terms import TermAlgebra
@@ -30,16 +31,18 @@ from mmaproof.smt.bundles.laws_in_use import LawsInUse
 from mmaproof.smt.bundles.leaves import Leaves
 from mmaproof.smt.bundles.net_composer import ColumnValues, NetComposer
 from mmaproof.smt.bundles.net_recorded import JournalledTools, RecordedPlaces
+from mmaproof.smt.bundles.order_steps import OrderSteps
 from mmaproof.smt.bundles.recorded import JournalledLemmas, JournalledTerms, RecordedTerms
 from mmaproof.smt.bundles.refutations import Refutations
 from mmaproof.smt.bundles.writing import files_of
 from mmaproof.smt.proving.asked import OutOfTimeError
 from mmaproof.smt.proving.cuts import kind_of
 from mmaproof.smt.proving.exhaustion import small_ones_first
+from mmaproof.smt.proving.monotone import LargeStep, TermRises
 from mmaproof.smt.proving.samples import Samples
 from mmaproof.smt.proving.staged import CLAIM_SECONDS, CLAIM_WIDENINGS
 from mmaproof.smt.proving.staged_lemmas import RESULT
-from mmaproof.smt.semantics import dot_product_accumulate, equal_results
+from mmaproof.smt.semantics import DotProduct, dot_product_accumulate, equal_results
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.prove import violation_of
 from mmaproof.smt.solving.refuting import NotRefutedError, Refuter
@@ -173,6 +176,8 @@ def _one_piece(question: Question) -> Composition:
 def _staged(
     question: Question, design: Design, solving: Solving, limits: Limits, seed: int, refutations: Refutations
 ) -> Composition:
+    if isinstance(question, Monotone):
+        return _of_order(question, refutations)
     if not (question.compares_runs or isinstance(question, PlanEquivalence | WithinBound)):
         raise NotComposedError("its lemmas are joined by an argument about the question, which a bundle cannot say")
     if isinstance(question, WithinBound):
@@ -248,6 +253,31 @@ def _of_close_terms(question: WithinSpread, refutations: Refutations) -> Composi
     CloseTermsSteps(composition, refutations, step, wide, *of_terms).prove()
     same = partial(equal_results, algebra, question.design.d_format)
     _use_equal_results(composition, refutations, found[0].d, same)
+    return composition
+
+
+def _of_order(question: Monotone, refutations: Refutations) -> Composition:
+    """Return the steps that a result does not fall where an operand rises."""
+    found = question.lemmas()
+    rises = [x for x in found if isinstance(x, TermRises)]
+    large = [x for x in found if isinstance(x, LargeStep)]
+    if len(rises) != 1 or len(large) != 1:
+        raise NotComposedError("no term of one sum rises: its lemmas are joined in a way that a bundle cannot say")
+    whole = question.formula
+    composition, algebra = Composition(whole.environment, _counterexamples(question)), TermAlgebra(whole.environment)
+    operands = question.symbols(algebra)
+    runs = [
+        dot_product_accumulate(question.asked(design), algebra, x) for design, x in question.runs(algebra, operands)
+    ]
+    ((first,), (second,)) = (x.steps for x in runs)
+
+    def claim(*results: Word[FNode]) -> Truth[FNode]:
+        return question.relation(algebra, operands, [DotProduct(d, ()) for d in results])
+
+    steps = OrderSteps(composition, refutations, first, second, rises[0], large[0], whole.precondition)
+    steps.prove(question.design.d_format, claim)
+    if not composition.complete:
+        raise NotComposedError("the lemmas do not refute the counterexamples")
     return composition
 
 

@@ -21,7 +21,7 @@ from mmaproof.smt.semantics.patterns import is_largest, last_before_power, order
 from mmaproof.smt.semantics.unpack import unpack
 
 
-class _Monotone(RunQuestion):
+class Monotone(RunQuestion):
     """d of some operands is at most d of the same operands with one of them replaced by its successor."""
 
     def runs(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Sequence[tuple[Design, OperandWords[D]]]:
@@ -52,7 +52,7 @@ class _Monotone(RunQuestion):
         return algebra.any_of([algebra.negation(smaller), *(unpack(algebra, fmt, x).nan for x in (before, after))])
 
 
-class _MonotoneInC(_Monotone):
+class _MonotoneInC(Monotone):
     """d(c) is at most d(the next number above c)."""
 
     def rising(self, operands: OperandWords[D]) -> tuple[Format, Word[D]]:
@@ -69,7 +69,7 @@ class _MonotoneInC(_Monotone):
         return lemmas_for_c(self.design) if self.is_one_step else ()
 
 
-class _MonotoneInA(_Monotone):
+class _MonotoneInA(Monotone):
     """d(a[0]) is at most d(the next number above a[0]) where b[0] is positive."""
 
     def rising(self, operands: OperandWords[D]) -> tuple[Format, Word[D]]:
@@ -98,7 +98,7 @@ class _EndOfBinade(SpecialCase):
     So e_max rises, or falls if the operand is negative, and what the products lose adds up.
     """
 
-    def __init__(self, general: _Monotone) -> None:
+    def __init__(self, general: Monotone) -> None:
         super().__init__(general)
         self.in_c = isinstance(general, _MonotoneInC)
 
@@ -123,7 +123,7 @@ class _Monotonicity(CaseFirst):
 
     def case(self, general: RunQuestion) -> RunQuestion:
         """Return the question where e_max changes."""
-        if not isinstance(general, _Monotone):
+        if not isinstance(general, Monotone):
             raise TypeError(f"{type(general).__name__} has no binade whose end could be asked about")
         return _EndOfBinade(general)
 

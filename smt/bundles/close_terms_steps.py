@@ -26,10 +26,17 @@ from mmaproof.smt.bundles.converted_alike import Case, Converted, ConvertedAlike
 from mmaproof.smt.bundles.laws_in_use import LawsInUse
 from mmaproof.smt.bundles.leaves import Leaves
 from mmaproof.smt.bundles.refutations import Refutations
-from mmaproof.smt.bundles.term_facts import at_most, factors_of, prove_largest, within
+from mmaproof.smt.bundles.term_facts import (
+    at_most,
+    factors_of,
+    prove_bound_of_sum,
+    prove_bounds,
+    prove_first_bound,
+    prove_largest_exponent,
+    within,
+)
 from mmaproof.smt.semantics import StepSignals
 from mmaproof.smt.semantics.align import align, largest_exponent
-from mmaproof.smt.semantics.fused_sum import FusedSum
 from mmaproof.smt.semantics.terms import Term
 
 _Word = Word[FNode]
@@ -84,7 +91,8 @@ class CloseTermsSteps:
         differ = [_is_above(self._sum.e_max, self._wide.e_max, n) for n in range(max(reach) + 1)]
         cases = [Case(absent, None), *(Case(at, self._more + n) for n, at in enumerate(differ))]
         self._close(cases, low)
-        bounds = list(zip(*map(self._bounds, (self._sum, self._wide)), strict=True))
+        both = (self._sum, self._wide)
+        bounds = list(zip(*(prove_bounds(self._laws, self._algebra, x) for x in both), strict=True))
         for case in cases:
             self._aligned(case)
         self._added(cases, bounds)
@@ -136,11 +144,7 @@ class CloseTermsSteps:
         """Prove that no exponent is above e_max, and that the one of the wide step is that of a present term."""
         algebra = self._algebra
         for total in (self._sum, self._wide):
-            leaves = Leaves(algebra)
-            own = [leaves.term(t) for t in total.terms]
-            top = largest_exponent(algebra, own, total.path.floor, total.path.comparator)
-            for t in own:
-                leaves.use(self._laws, ~t.present | (t.exponent <= top), (), "no exponent is above the largest one")
+            prove_largest_exponent(self._laws, algebra, total)
         leaves = Leaves(algebra)
         own = [leaves.term(t) for t in self._wide.terms]
         absent = algebra.all_of([~t.present for t in own])
@@ -234,7 +238,7 @@ class CloseTermsSteps:
             for case in cases:
                 self._with_one_more(case, sums, terms, most, bounds[i])
             for part in zip(sums, terms, most, bounds[i], strict=True):
-                self._within(*part)
+                prove_bound_of_sum(self._laws, self._algebra, *part)
             sums = [self._algebra.modular_sum(pair, pair[0].width) for pair in zip(sums, terms, strict=True)]
             most = [x + y for x, y in zip(most, bounds[i], strict=True)]
         if not all(self._laws.closure.same(x.data, t.total.data) for x, t in zip(sums, both, strict=True)):
@@ -250,21 +254,7 @@ class CloseTermsSteps:
             p, q = (w.extend(t.total.width) for w, t in zip((x, y), both, strict=True))
             leaves.use(self._laws, ~at | case.of_sums(q, p), [~at | case.of_sums(y, x)], why)
         for t, bound in zip(both, bounds, strict=True):
-            leaves = Leaves(self._algebra)
-            x = leaves.word(t.aligned[0])
-            leaves.use(self._laws, within(x.extend(t.total.width), bound), [within(x, bound)], why)
-
-    def _bounds(self, total: FusedSum[FNode, FNode]) -> list[int]:
-        """Prove that each aligned term is within its bound, and return the bounds."""
-        bounds = [cut.bound(t.largest, t.fraction_bits) for t, cut in zip(total.terms, total.path.cuts, strict=True)]
-        for term, cut, bound in zip(total.terms, total.path.cuts, bounds, strict=True):
-            prove_largest(self._laws, self._algebra, term)
-            leaves = Leaves(self._algebra)
-            own, top = leaves.term(term), leaves.word(total.e_max)
-            known = [~own.present | (own.exponent <= top), at_most(own.significand, own.largest)]
-            bounded = within(align(self._algebra, own, top, cut), bound)
-            leaves.use(self._laws, bounded, known, "an aligned term is within its bound")
-        return bounds
+            prove_first_bound(self._laws, self._algebra, t, bound)
 
     def _with_one_more(
         self, case: Case, sums: Sequence[_Word], terms: Sequence[_Word], most: Sequence[int], more: Sequence[int]
@@ -277,13 +267,6 @@ class CloseTermsSteps:
         known += [within(w, bound) for w, bound in zip((p, q, x, y), (*most, *more), strict=True)]
         after = [self._algebra.modular_sum(pair, pair[0].width) for pair in ((q, y), (p, x))]
         leaves.use(self._laws, ~at | case.of_sums(*after), known, "sums of related terms are related")
-
-    def _within(self, register: _Word, term: _Word, most: int, more: int) -> None:
-        """Prove the bound of a sum with one more term."""
-        leaves = Leaves(self._algebra)
-        p, x = leaves.word(register), leaves.word(term)
-        total = self._algebra.modular_sum([p, x], p.width)
-        leaves.use(self._laws, within(total, most + more), [within(p, most), within(x, more)], "a sum is bounded")
 
 
 def _is_above(e: _Word, wide: _Word, n: int) -> _Truth:

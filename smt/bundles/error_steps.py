@@ -23,7 +23,7 @@ from mmaproof.smt.bundles.exact_sum_steps import Apart, ExactSumSteps
 from mmaproof.smt.bundles.laws_in_use import LawsInUse
 from mmaproof.smt.bundles.leaves import Leaves
 from mmaproof.smt.bundles.refutations import Refutations
-from mmaproof.smt.bundles.term_facts import whole_and_rest, within
+from mmaproof.smt.bundles.term_facts import prove_largest_exponent, whole_and_rest, within
 from mmaproof.smt.semantics import StepSignals
 from mmaproof.smt.semantics.align import largest_exponent
 from mmaproof.smt.semantics.step_error import Returned, StepError
@@ -81,11 +81,7 @@ class ErrorSteps:
         for term in lowest:
             claim = term.exponent >= least
             self._laws.claim(claim.data, (), {}, "an exponent is not below the smallest one")
-        leaves = Leaves(algebra)
-        own = [leaves.term(t) for t in terms]
-        top = largest_exponent(algebra, own, self._sum.path.floor, self._sum.path.comparator)
-        for t in own:
-            leaves.use(self._laws, ~t.present | (t.exponent <= top), (), "no exponent is above the largest one")
+        prove_largest_exponent(self._laws, algebra, self._sum)
         leaves = Leaves(algebra)
         for term in lowest:
             x, top = leaves.word(term.exponent), leaves.word(self._e_max)

@@ -21,7 +21,7 @@ from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.bundles.composition import NotComposedError
 from mmaproof.smt.bundles.laws_in_use import LawsInUse
 from mmaproof.smt.bundles.leaves import Leaves
-from mmaproof.smt.bundles.term_facts import at_most, prove_largest, whole_and_rest, within
+from mmaproof.smt.bundles.term_facts import at_most, prove_largest, whole_and_rest, with_sign, within
 from mmaproof.smt.semantics.align import align
 from mmaproof.smt.semantics.fused_sum import FusedSum
 from mmaproof.smt.semantics.step_error import StepError
@@ -88,7 +88,7 @@ class ExactSumSteps:
         positive = replace(own, negative=algebra.truth(False))
         kept, all_bits = align(algebra, positive, top, cut), self._sides.exact(algebra, positive, e)
         for x, magnitude in ((aligned, kept), (whole, all_bits)):
-            leaves.use(self._laws, x == _with_sign(own.negative, magnitude), (), "a term is a magnitude with a sign")
+            leaves.use(self._laws, x == with_sign(own.negative, magnitude), (), "a term is a magnitude with a sign")
         leaves.use(self._laws, all_bits.drop_low(self._low) == kept, known, why)
         leaves.use(self._laws, kept >= 0, known[1:], why)
         positive = replace(term, negative=algebra.truth(False))
@@ -96,7 +96,7 @@ class ExactSumSteps:
         leaves = Leaves(algebra)
         negative, m, n = leaves.truth(term.negative), leaves.word(kept), leaves.word(all_bits)
         x, y = leaves.word(total.aligned[i]), leaves.word(exact)
-        same = [m >= 0, x == _with_sign(negative, m), y == _with_sign(negative, n), n.drop_low(self._low) == m]
+        same = [m >= 0, x == with_sign(negative, m), y == with_sign(negative, n), n.drop_low(self._low) == m]
         for claim in self._cut_facts(x, y):
             leaves.use(self._laws, claim, same, why)
 
@@ -209,9 +209,3 @@ class ExactSumSteps:
 
 def _is_less(units: int, apart: _Word, rest: _Truth) -> _Truth:
     return (apart >= -units) & (apart < units) & (~apart.is_value(-units) | rest)
-
-
-def _with_sign(negative: _Truth, magnitude: _Word) -> _Word:
-    """Return a word, negated in its own width where ``negative`` holds."""
-    minus = magnitude.algebra.modular_sum([magnitude.algebra.negate(magnitude)], magnitude.width)
-    return ite(negative, minus, magnitude)

@@ -20,9 +20,19 @@ LEMMA_SECONDS = 20.0
 
 
 class LawsInUse:
-    """Uses lemmas in a composition. ``establish`` proves a fact that was noted, where that is still to be done."""
+    """Uses lemmas in a composition. ``establish`` proves a fact that was noted, where that is still to be done.
 
-    def __init__(self, composition: Composition, refutations: Refutations, establish: Callable[[FNode], None]) -> None:
+    A lemma is refuted in so many ``seconds``, or not at all.
+    """
+
+    def __init__(
+        self,
+        composition: Composition,
+        refutations: Refutations,
+        establish: Callable[[FNode], None],
+        seconds: float = LEMMA_SECONDS,
+    ) -> None:
+        self._seconds = seconds
         self._composition, self._refutations, self._establish = composition, refutations, establish
         self.environment: Environment = composition.environment
         self._terms: Any = self.environment.formula_manager
@@ -74,7 +84,7 @@ class LawsInUse:
     def claim(self, claim: FNode, assumptions: Sequence[FNode], given: Mapping[FNode, FNode], why: str) -> None:
         """Use a lemma: the assumptions imply the claim. Raises NotComposedError if it is not refuted in time."""
         try:
-            self._refutations.of(conjunction(asserted(claim, assumptions, self.environment)), LEMMA_SECONDS)
+            self._refutations.of(conjunction(asserted(claim, assumptions, self.environment)), self._seconds)
         except NotRefutedError as problem:
             raise NotComposedError(f"{why}: {problem}") from None
         if not given:

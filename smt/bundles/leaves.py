@@ -6,6 +6,7 @@ Symbols are named by their place in the lemma. So a lemma about each of many ter
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Self
 
 from pysmt.fnode import FNode
 
@@ -47,6 +48,22 @@ class Leaves:
         symbol: FNode = self._algebra.environment.formula_manager.Symbol(name, kind)
         self._given[symbol] = term
         return symbol
+
+    def parts(self, *parts: Word[FNode] | Truth[FNode]) -> Self:
+        """Take symbols in the place of several words and truth values. Return these leaves."""
+        for x in parts:
+            if isinstance(x, Word):
+                self.word(x)
+            else:
+                self.truth(x)
+        return self
+
+    def use_of(self, laws: LawsInUse, claim: Truth[FNode], assumptions: Sequence[Truth[FNode]], why: str) -> None:
+        """Use a lemma that is written of the terms themselves: symbols take their places where there are any."""
+        places = {term: symbol for symbol, term in self._given.items()}
+        substitute = self._algebra.environment.substituter.substitute
+        x, *others = (Truth(substitute(t.data, places), self._algebra) for t in (claim, *assumptions))
+        self.use(laws, x, others, why)
 
     def use(self, laws: LawsInUse, claim: Truth[FNode], assumptions: Sequence[Truth[FNode]], why: str) -> None:
         """Use the lemma that the assumptions imply the claim, of the terms. Raises NotComposedError."""

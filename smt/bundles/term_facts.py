@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from pysmt.fnode import FNode
 
-from mmaproof.smt.algebra.protocol import Truth, Word
+from mmaproof.smt.algebra.protocol import Truth, Word, ite
 from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.bundles.laws_in_use import LawsInUse
 from mmaproof.smt.bundles.leaves import Leaves
+from mmaproof.smt.semantics.align import align, largest_exponent
+from mmaproof.smt.semantics.fused_sum import FusedSum
 from mmaproof.smt.semantics.terms import Term
 
 
@@ -28,6 +30,45 @@ def prove_largest(laws: LawsInUse, algebra: TermAlgebra, term: Term[FNode, FNode
     leaves.use(laws, at_most(significand, term.largest), (), "a significand is at most the largest one")
 
 
+def prove_largest_exponent(laws: LawsInUse, algebra: TermAlgebra, total: FusedSum[FNode, FNode]) -> None:
+    """Prove that no exponent of a term that is present is above e_max."""
+    leaves = Leaves(algebra)
+    own = [leaves.term(t) for t in total.terms]
+    top = largest_exponent(algebra, own, total.path.floor, total.path.comparator)
+    for t in own:
+        leaves.use(laws, ~t.present | (t.exponent <= top), (), "no exponent is above the largest one")
+
+
+def prove_bounds(laws: LawsInUse, algebra: TermAlgebra, total: FusedSum[FNode, FNode]) -> list[int]:
+    """Prove that each aligned term is within its bound, and return the bounds. No exponent is above e_max."""
+    bounds = [cut.bound(t.largest, t.fraction_bits) for t, cut in zip(total.terms, total.path.cuts, strict=True)]
+    for term, cut, bound in zip(total.terms, total.path.cuts, bounds, strict=True):
+        prove_largest(laws, algebra, term)
+        leaves = Leaves(algebra)
+        own, top = leaves.term(term), leaves.word(total.e_max)
+        known = [~own.present | (own.exponent <= top), at_most(own.significand, own.largest)]
+        bounded = within(align(algebra, own, top, cut), bound)
+        leaves.use(laws, bounded, known, "an aligned term is within its bound")
+    return bounds
+
+
+def prove_first_bound(laws: LawsInUse, algebra: TermAlgebra, total: FusedSum[FNode, FNode], bound: int) -> None:
+    """Prove that the first term, as wide as its sum, is within its bound."""
+    leaves = Leaves(algebra)
+    x = leaves.word(total.aligned[0])
+    leaves.use(laws, within(x.extend(total.total.width), bound), [within(x, bound)], "a sum begins with a term")
+
+
+def prove_bound_of_sum(
+    laws: LawsInUse, algebra: TermAlgebra, register: Word[FNode], term: Word[FNode], most: int, more: int
+) -> None:
+    """Prove the bound of a sum with one more term, from the bounds of both."""
+    leaves = Leaves(algebra)
+    p, x = leaves.word(register), leaves.word(term)
+    total = algebra.modular_sum([p, x], p.width)
+    leaves.use(laws, within(total, most + more), [within(p, most), within(x, more)], "a sum is bounded")
+
+
 def at_most(x: Word[FNode], largest: int) -> Truth[FNode]:
     """Return whether an unsigned word is at most a number."""
     return x <= x.algebra.unsigned(largest, x.width)
@@ -42,3 +83,9 @@ def within(x: Word[FNode], bound: int) -> Truth[FNode]:
 def whole_and_rest(x: Word[FNode], places: int) -> tuple[Word[FNode], Truth[FNode]]:
     """Return a word without its lowest places, rounded down, and whether anything is lost."""
     return x.drop_low(places), ~x.extract(places - 1, 0).is_value(0)
+
+
+def with_sign(negative: Truth[FNode], magnitude: Word[FNode]) -> Word[FNode]:
+    """Return a word, negated in its own width where ``negative`` holds."""
+    minus = magnitude.algebra.modular_sum([magnitude.algebra.negate(magnitude)], magnitude.width)
+    return ite(negative, minus, magnitude)

@@ -6,6 +6,7 @@ import pytest
 from support.bundles import checked
 from support.commands import only_json
 
+from mmaproof.properties.library.monotonicity import Monotone
 from mmaproof.verification import bundle
 from mmaproof.verification.bundle import NoBundleError
 
@@ -115,6 +116,17 @@ def test_published_bounds_of_errors(run, tmp_path, unit):
     assert found == 0, said
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("asked", "unit"), [("monotone-in-a", VOLTA), ("monotone-in-c", "volta/mma.m8n8k4.f16.f16.f16.f16")]
+)
+def test_results_that_do_not_fall(run, tmp_path, asked, unit):
+    folder = tmp_path / "proof"
+    assert run("check", asked, unit, "--bundle", folder, "--timeout", "20m", "--no-picture")[0] == 0
+    found, said = checked(folder)
+    assert found == 0, said
+
+
 @pytest.mark.middle
 def test_two_plans(run, tmp_path):
     folder, unit = tmp_path / "proof", "turing/mma.m8n8k16.s32.s8.s8.s32"
@@ -154,6 +166,18 @@ def test_what_a_bundle_cannot_have_is_refused(run, tmp_path, monkeypatch, json):
     assert not folder.exists()
     if json:
         assert only_json(out)["bundle"] == {"refused": "the reason"}
+
+
+def test_the_bundle_of_a_case_that_lemmas_prove_is_of_the_whole_question(run, tmp_path, monkeypatch):
+    asked = []
+
+    def refuse(questions, *_):
+        asked.extend(question for question, _ in questions)
+        raise NoBundleError("the reason")
+
+    monkeypatch.setattr(bundle, "write_bundles", refuse)
+    assert run("check", "monotone-in-a", VOLTA, "--bundle", tmp_path / "proof")[0] == 3
+    assert [isinstance(x, Monotone) for x in asked] == [True]
 
 
 def test_a_folder_that_is_not_empty_is_left_alone(run, tmp_path):

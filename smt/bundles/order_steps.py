@@ -1,0 +1,149 @@
+"""A result that does not fall where one operand rises, as steps of a bundle.
+
+The *first* run is that of the operands as given, and the *second* has the next number in the place of one of them. So
+one term v is another one, v', and the others are the same. With e and e' the largest exponents of both runs:
+
+* v' is not smaller than v, and where their exponents differ it makes up for what the others lose (``RisingSteps``);
+* e is e', or the larger one of them is the exponent of v or of v'. So one of the cases of ``order_cases`` holds;
+* in each case a term that stays is in the first run at most what it is in the second, and one unit more where e is not
+  e'. Then v is at most v', less the units of all others (``OrderedTerms``);
+* so the first sum is at most the second, term by term, because no register wraps (``OrderedSums``);
+* ``ConvertedInOrder`` says that the first sum is not converted to a larger number, and operands that are finite give no
+  special result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pysmt.fnode import FNode
+
+from mmaproof.designs.formats import Format
+from mmaproof.smt.algebra.protocol import Truth, Word
+from mmaproof.smt.algebra.terms import TermAlgebra
+from mmaproof.smt.bundles.composition import Composition, NotComposedError
+from mmaproof.smt.bundles.converted_alike import Converted
+from mmaproof.smt.bundles.converted_in_order import ConvertedInOrder
+from mmaproof.smt.bundles.laws_in_use import LawsInUse
+from mmaproof.smt.bundles.leaves import Leaves
+from mmaproof.smt.bundles.order_cases import CASES
+from mmaproof.smt.bundles.order_sums import OrderedSums
+from mmaproof.smt.bundles.order_terms import OrderedTerms
+from mmaproof.smt.bundles.refutations import Refutations
+from mmaproof.smt.bundles.rising_steps import RisingSteps
+from mmaproof.smt.bundles.term_facts import prove_bounds, prove_largest_exponent
+from mmaproof.smt.proving.monotone import LargeStep, TermRises
+from mmaproof.smt.semantics import StepSignals
+from mmaproof.smt.semantics.align import largest_exponent
+from mmaproof.smt.semantics.terms import Term
+
+_Word = Word[FNode]
+_Truth = Truth[FNode]
+_Term = Term[FNode, FNode]
+
+SHIFTED_SECONDS = 60.0
+"""Seconds in which a lemma about words that are moved by any number of places is refuted."""
+
+
+class OrderSteps:
+    """Proves that the result of the first of two steps is at most that of the second. Raises NotComposedError.
+
+    ``rises`` and ``large`` are lemmas of the answer, whose claims about terms are proved here of the terms themselves.
+    ``assumed`` are the preconditions, which are known to hold.
+    """
+
+    def __init__(
+        self,
+        composition: Composition,
+        refutations: Refutations,
+        first: StepSignals[FNode, FNode],
+        second: StepSignals[FNode, FNode],
+        rises: TermRises,
+        large: LargeStep,
+        assumed: FNode,
+    ) -> None:
+        self._algebra = TermAlgebra(composition.environment)
+        self._laws = LawsInUse(composition, refutations, lambda _: None, SHIFTED_SECONDS)
+        self._signals = first, second
+        self._assumed = Truth(assumed, self._algebra)
+        if any(len(x.sums) != 1 or x.path.rounds_again is not None or x.path.drops_c for x in self._signals):
+            raise NotComposedError("an order of terms that pass through several sums, or are dropped")
+        self._sums = first.sums[0], second.sums[0]
+        if large.half_unseen:
+            raise NotComposedError("an order that holds only because the conversion does not see the last bit")
+        if any(cut.fraction_bits != x.fraction_bits for x in self._sums for cut in x.path.cuts):
+            raise NotComposedError("an order of terms that are cut in different places")
+        added = [self._algebra.modular_sum(x.aligned, x.total.width) for x in self._sums]
+        if not all(self._laws.closure.same(x.data, t.total.data) for x, t in zip(added, self._sums, strict=True)):
+            raise NotComposedError("a sum is added in another way")
+        self._place = self._changed()
+        self._terms = OrderedTerms(self._algebra, self._laws, self._sums, self._place, (rises, large))
+
+    def _changed(self) -> int:
+        """Return the place of the term that rises."""
+        found = []
+        for i, (x, y) in enumerate(zip(self._sums[0].terms, self._sums[1].terms, strict=True)):
+            parts = ((t.negative.data, t.exponent.data, t.significand.data, t.present.data) for t in (x, y))
+            if not all(map(self._laws.closure.same, *parts)):
+                found.append(i)
+        if len(found) != 1:
+            raise NotComposedError(f"{len(found)} terms rise, where one is expected")
+        return found[0]
+
+    def prove(self, target: Format, claim: Callable[[Word[FNode], Word[FNode]], Truth[FNode]]) -> None:
+        """Add the steps. ``claim`` is what the question says of both results, numbers of ``target``."""
+        for total in self._sums:
+            prove_largest_exponent(self._laws, self._algebra, total)
+        self._terms.prove_absent()
+        self._terms_that_rise()
+        self._exponents()
+        bounds = list(zip(*(prove_bounds(self._laws, self._algebra, x) for x in self._sums), strict=True))
+        for case in CASES:
+            for i, bound in enumerate(bounds):
+                self._terms.prove(case, i, bound)
+        OrderedSums(self._algebra, self._laws, self._sums, self._terms).prove(bounds)
+        first, second = (
+            Converted(x.total, x.e_max, x.fraction_bits, y.converted, y.overflowed)
+            for x, y in zip(self._sums, self._signals, strict=True)
+        )
+        converted = ConvertedInOrder(self._algebra, self._laws, first, second, target)
+        converted.prove(CASES)
+        self._results(converted, claim)
+
+    # --- exponents ----------------------------------------------------------------------------------------------
+
+    def _pair(self) -> tuple[_Term, _Term]:
+        """Return the term that rises, before and after."""
+        return self._sums[0].terms[self._place], self._sums[1].terms[self._place]
+
+    def _terms_that_rise(self) -> None:
+        steps = RisingSteps(self._algebra, self._laws, self._assumed.data, *self._pair())
+        steps.prove(self._terms.facts(*self._pair()), "the term of the next number")
+
+    def _exponents(self) -> None:
+        """Prove how the largest exponents are related, and that one of the cases holds."""
+        leaves, path = Leaves(self._algebra), self._sums[0].path
+        own = [leaves.term(t) for t in self._sums[0].terms]
+        above = leaves.term(self._pair()[1])
+        after = [*own[: self._place], above, *own[self._place + 1 :]]
+        top = [largest_exponent(self._algebra, x, path.floor, path.comparator) for x in (own, after)]
+        for claim in self._terms.moves((own[self._place], above), top):
+            leaves.use(self._laws, claim, (), "a largest exponent that changes is that of the term that rises")
+        if path.floor is not None:
+            for x in top:
+                leaves.use(self._laws, x >= path.floor, (), "the largest exponent is not below its floor")
+        leaves = Leaves(self._algebra)
+        e, f = (leaves.word(x.e_max) for x in self._sums)
+        leaves.use(self._laws, self._algebra.any_of([x.at(e, f) for x in CASES]), (), "the cases are all")
+
+    # --- results ------------------------------------------------------------------------------------------------
+
+    def _results(self, converted: ConvertedInOrder, claim: Callable[[Word[FNode], Word[FNode]], Truth[FNode]]) -> None:
+        """Prove the claim of the question about both results, which are the sums, converted."""
+        for x in self._signals:
+            Leaves(self._algebra).parts(x.converted).use_of(
+                self._laws, x.d == x.converted, [self._assumed], "finite operands give no special result"
+            )
+        leaves = Leaves(self._algebra)
+        patterns = [leaves.word(x.d) for x in self._signals]
+        leaves.use(self._laws, claim(*patterns), [converted.in_order(*patterns)], "the results are in order")

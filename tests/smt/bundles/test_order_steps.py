@@ -1,0 +1,90 @@
+"""The steps for a result that does not fall refute its counterexamples, and are refused where the argument fails."""
+
+import json
+
+import pytest
+from support.bundles import checked, of_files, small_design, written
+from support.small_designs import use_small_formats
+
+from mmaproof.designs.catalogue import find_design
+from mmaproof.properties.library.monotonicity import MonotoneInA, MonotoneInC
+from mmaproof.properties.run_question import Scope
+from mmaproof.smt.bundles.composition import NotComposedError
+from mmaproof.smt.bundles.refutations import Refutations
+from mmaproof.smt.solving.limits import Limits
+from mmaproof.smt.solving.refuting import Refuter
+from mmaproof.verification import bundle
+
+LIMITS = Limits(100, 2 << 30)
+
+
+def composed(asked, design):
+    """The steps for a design."""
+    with Refuter(LIMITS.memory_bytes) as refuter:
+        return bundle._of_order(asked().question(design, Scope()), Refutations(refuter, LIMITS))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("asked", "length", "settings"),
+    [
+        (MonotoneInA, 2, {}),
+        (MonotoneInC, 2, {"comparator": "chain"}),
+        (MonotoneInA, 1, {"zero_product": "absent", "zero_c": "absent"}),
+        (MonotoneInC, 1, {"floor": 1, "rho": "rz-fp16"}),
+    ],
+)
+def test_they_refute_the_counterexamples(monkeypatch, asked, length, settings):
+    use_small_formats(monkeypatch)
+    assert composed(asked, small_design(length, **settings)).complete
+
+
+@pytest.mark.middle
+def test_the_checker_accepts_the_bundle_with_all_of_its_steps(monkeypatch, tmp_path):
+    use_small_formats(monkeypatch)
+    monkeypatch.setattr(bundle, "AT_ONCE", 1e-3)
+    design = small_design(1)
+    report = written(MonotoneInC().question(design, Scope()), design, tmp_path / "proof")
+    assert report.steps > report.lemmas > 50
+    found, said = checked(tmp_path / "proof")
+    assert found == 0, said
+    composition = json.loads((tmp_path / "proof" / "composition.json").read_text())
+    whys = [x["why"] for x in composition["steps"]]
+    for why in WHYS:
+        changed = composition | {"steps": [x for x in composition["steps"] if x["why"] != why]}
+        assert whys.count(why) == len(whys) - len(changed["steps"]) > 0
+        folder = tmp_path / why.replace(" ", "-")
+        files = {
+            str(x.relative_to(tmp_path / "proof")): x.read_text()
+            for x in (tmp_path / "proof").rglob("*")
+            if x.is_file() and x.name != "manifest.json"
+        }
+        of_files(folder, files | {"composition.json": json.dumps(changed)})
+        assert checked(folder)[0] == 1
+
+
+WHYS = (
+    "the term of the next number",
+    "the cases are all",
+    "a register does not wrap",
+    "the surplus of a sum is that of its terms",
+    "a smaller magnitude has a lower top",
+    "finite operands give no special result",
+)
+"""steps without which nothing is shown"""
+
+
+@pytest.mark.parametrize(
+    ("asked", "design", "why"),
+    [
+        (MonotoneInC, "volta/f32.f16.f16.f32", "the clauses are satisfiable"),
+        (MonotoneInA, "cdna3/v_mfma_f32_32x32x8_f16", "through several sums"),
+        (MonotoneInC, "cdna3/v_mfma_f32_16x16x32_fp8_fp8", "or are dropped"),
+        (MonotoneInA, "cdna2/v_mfma_f32_32x32x8f16", "no term of one sum rises"),
+        (MonotoneInA, "volta/f32.f16.f16.f32@fraction_bits=20", "the clauses are satisfiable"),
+        (MonotoneInA, "volta/f32.f16.f16.f32@adder=carry-save", "added in another way"),
+    ],
+)
+def test_they_are_refused_where_the_argument_does_not_hold(asked, design, why):
+    with pytest.raises(NotComposedError, match=why):
+        composed(asked, find_design(design))
