@@ -10,12 +10,21 @@ from mmaproof.designs.errors import DesignError
 from mmaproof.designs.steps import Guarantee
 from mmaproof.properties.library.single_product import smallest_product
 from mmaproof.properties.library.special_case import CaseFirst, NothingBesideC
-from mmaproof.properties.property import INTEGER, UNSTATED, SimpleProperty, kept_bits
+from mmaproof.properties.property import INTEGER, UNSTATED, SimpleProperty, has_single_sum, kept_bits
 from mmaproof.properties.run_question import RunQuestion, Scope, of_one_step
 from mmaproof.properties.settings import changed_to, has_value
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
+from mmaproof.smt.proving.conversions import ConversionOfValue
+from mmaproof.smt.proving.cuts import cut_bounds
 from mmaproof.smt.proving.lemma import Lemma
-from mmaproof.smt.proving.zeros import NeutralStep, UnusedBitsZero, ZeroIsLowest, unused_bits, zeros_can_be_lowest
+from mmaproof.smt.proving.zeros import (
+    NeutralStep,
+    UnusedBitsZero,
+    ZeroHidesNothing,
+    ZeroIsLowest,
+    unused_bits,
+    zeros_can_be_lowest,
+)
 from mmaproof.smt.semantics import DotProduct, OperandWords, dot_product_accumulate
 from mmaproof.smt.semantics.labels import is_of_products
 from mmaproof.smt.semantics.patterns import is_finite, same_number, signed_like, zero
@@ -154,8 +163,16 @@ class _OtherPartner(_SameNumber):
         return is_finite(algebra, self.formats[1], operands.b[0])
 
     def lemmas(self) -> Sequence[Lemma]:
-        """Return that every zero product lies lowest."""
-        return [ZeroIsLowest(self.design, partner=True)] if zeros_can_be_lowest(self.design) else ()
+        """Return that every zero product lies lowest, or below all products where it may hide no bit of c."""
+        design = self.design
+        if not zeros_can_be_lowest(design):
+            return ()
+        if not has_single_sum(design) or _highest_zero(design) <= design.c_format.e_min:
+            return [ZeroIsLowest(design, partner=True)]
+        if not design.guarantees(Guarantee.EXACT_SUM, Guarantee.CONVERTED_BY_RHO):
+            return ()
+        (total,) = self.symbolic_step().sums
+        return [ZeroHidesNothing(design, total), *cut_bounds(total), ConversionOfValue(design, total)]
 
 
 class ZeroTimesNonzero(CaseFirst):

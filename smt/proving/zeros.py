@@ -7,6 +7,11 @@ and of every nonzero c (``ZeroIsLowest``), neither its exponent nor whether it t
 * A sum of zeros is zero, whatever its e_max is. If it is a term of a further sum, it has the exponent of a zero product
   or takes no part. So the argument for zero products applies to it.
 
+If it is at most that of every nonzero product and hides no bit of c (``ZeroHidesNothing``), it makes no difference in
+the one sum of a step either. It raises e_max only if no product is nonzero. Then the sum is c, of which nothing is lost
+below the higher e_max, nor below the lower one. A sum converts to the same with either e_max
+(``conversions.ConversionOfValue``).
+
 Results that are infinities or NaNs do not depend on exponents.
 
 A step of (+0) * (+0) returns every c that is a result of the design (``NeutralStep``). By induction, a further
@@ -26,6 +31,7 @@ from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.proving.conversions import ConversionLemma
 from mmaproof.smt.proving.lemma import Input, Lemma
 from mmaproof.smt.semantics import OperandWords, dot_product_accumulate
+from mmaproof.smt.semantics.align import loses_bits
 from mmaproof.smt.semantics.convert import convert
 from mmaproof.smt.semantics.fused_sum import FusedSum
 from mmaproof.smt.semantics.patterns import is_finite, same_number, zero
@@ -55,14 +61,20 @@ class ZeroIsLowest(Lemma):
 
     def claim(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
         """Return whether each of the two terms is zero or not below the zero product."""
+        product, accumulator, nothing = self._three(algebra, words)
+        return algebra.all_of([self._is_above(algebra, x, nothing) for x in (product, accumulator)])
+
+    def _three(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> tuple[Term[D, T], Term[D, T], Term[D, T]]:
+        """Return the term of a product, the last term, and the term of the zero product."""
         a, b = (zero(algebra, f) for f in self.step.formats[:2])
         product, accumulator = self._terms(algebra, words, words["a"], words["b"])
         nothing, _ = self._terms(algebra, words, a, words["partner"] if self.partner else b)
-        claims = []
-        for term in (product, accumulator):
-            below = nothing.present & (term.exponent < nothing.exponent)
-            claims.append(term.significand.is_value(0) | ~(below | ~term.present))
-        return algebra.all_of(claims)
+        return product, accumulator, nothing
+
+    def _is_above(self, algebra: Algebra[D, T], term: Term[D, T], nothing: Term[D, T]) -> Truth[T]:
+        """Return whether a term is zero, or takes part and does not lie below the zero product."""
+        below = nothing.present & (term.exponent < nothing.exponent)
+        return term.significand.is_value(0) | ~(below | ~term.present)
 
     def _terms(
         self, algebra: Algebra[D, T], words: Mapping[str, Word[D]], x: Word[D], y: Word[D]
@@ -74,6 +86,22 @@ class ZeroIsLowest(Lemma):
         operands = OperandWords([x, *[a] * rest], [y, *[b] * rest], words["c"], *scales)
         sums = dot_product_accumulate(self.step, algebra, operands).steps[0].sums
         return sums[0].terms[0], sums[-1].terms[-1]
+
+
+class ZeroHidesNothing(ZeroIsLowest):
+    """Zero times a finite number has at most the exponent of any nonzero product, and c loses no bit below it."""
+
+    def __init__(self, design: Design, total: FusedSum[Any, Any]) -> None:
+        super().__init__(design, partner=True)
+        self.name = "zero times a finite number lies below every nonzero product, and hides no bit of c"
+        self.cut = total.path.cuts[-1]
+
+    def claim(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
+        """Return whether it does so."""
+        product, accumulator, nothing = self._three(algebra, words)
+        e_max = algebra.maximum([accumulator.exponent, nothing.exponent])
+        kept = accumulator.present & ~loses_bits(algebra, accumulator, e_max, self.cut)
+        return self._is_above(algebra, product, nothing) & (self._is_above(algebra, accumulator, nothing) | kept)
 
 
 def zeros_can_be_lowest(design: Design) -> bool:

@@ -13,7 +13,7 @@ from mmaproof.smt.trace import evaluate
 from mmaproof.verification.check import check
 
 VOLTA, BF16 = "volta/f32.f16.f16.f32", "ampere/m16n8k8.f32.bf16.bf16.f32"
-FP8 = "hopper/wgmma.f32.e4m3.e4m3"
+FP8, FP4 = "hopper/wgmma.f32.e4m3.e4m3", "blackwell/tcgen05.mma.m64n8k32.f32.e2m1.e2m1"
 CDNA3, CDNA2 = "cdna3/v_mfma_f32_32x32x8_f16", "cdna2/v_mfma_f32_32x32x8f16"
 ST, GST = "blackwell/block32.f32.e4m3.e5m2.ue8m0", "blackwell/block16.f32.e2m1.e2m1.ue4m3"
 
@@ -64,6 +64,8 @@ def test_mutants_come_out_the_other_way(name, specimen, mutant):
         pytest.param("zero-times-nonzero", f"{BF16}@zero_product=e-zero", "holds", marks=pytest.mark.middle),
         # an fp16 accumulator lies above whatever a zero of fp16 reads
         ("zero-times-nonzero", "volta/f16.f16.f16.f16", "holds"),
+        # above the smallest c, but by so little that it hides no bit of it
+        ("zero-times-nonzero", FP4, "holds"),
     ],
 )
 def test_designs(name, design, verdict):
@@ -94,9 +96,24 @@ def test_a_special_case_is_part_of_the_question():
 def test_the_lemmas_have_mutants():
     assert [decide(x) for x in lemmas("appended-zeros", VOLTA)] == [Status.PROVED]
     assert [decide(x) for x in lemmas("appended-zeros", f"{VOLTA}@zero_product=e-zero,e_zero=0")] == [Status.REFUTED]
-    assert [decide(x) for x in lemmas("zero-times-nonzero", VOLTA)] == [Status.REFUTED]
+    assert decide(lemmas("zero-times-nonzero", VOLTA)[0]) is Status.REFUTED
     assert [decide(x) for x in lemmas("padded-k", FP8)] == [Status.PROVED, Status.PROVED]
     assert decide(lemmas("padded-k", f"{FP8}@fraction_bits=10")[0]) is Status.REFUTED
+
+
+@pytest.mark.parametrize(
+    ("design", "status"),
+    [
+        (FP4, Status.PROVED),
+        (f"{FP4}@fraction_bits=24", Status.REFUTED),
+        # all bits of c are kept, and those of products are not
+        (f"{BF16}@fraction_bits=200", Status.REFUTED),
+    ],
+)
+def test_a_zero_above_c_must_lie_below_the_products_and_hide_no_bit(design, status):
+    hides_nothing, *others = lemmas("zero-times-nonzero", design)
+    assert decide(hides_nothing) is status
+    assert [decide(x) for x in others] == [Status.PROVED] * 3
 
 
 def test_a_conversion_that_uses_all_bits_is_found_out():
