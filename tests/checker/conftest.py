@@ -31,7 +31,7 @@ SPREADS = (1, 1)
     scope="session",
     params=[
         *("reversed", "where", "piece"),
-        *(pytest.param(x, marks=pytest.mark.middle) for x in ("in turn", "error", "negated", "close")),
+        *(pytest.param(x, marks=pytest.mark.middle) for x in ("in turn", "error", "negated", "close", "rises")),
     ],
 )
 def made(request, tmp_path_factory):
@@ -49,6 +49,9 @@ def made(request, tmp_path_factory):
             negated = find_property("negation-symmetric").question(design, Scope())
             question = negated if request.param == "negated" else WithinSpread(design, Scope(), *SPREADS)
             return folder, written(question, design, folder)
+        if request.param == "rises":
+            design = small_design(1)
+            return folder, written(find_property("monotone-in-c").question(design, Scope()), design, folder)
         changes, where = CHANGED[request.param]
         length = 1 if request.param == "piece" else 2
         first, second = small_design(length), small_design(length, **changes)
