@@ -131,7 +131,7 @@ class Script:
         for command in commands_of(text, name):
             match command:
                 case ["set-logic", "QF_BV"] | ["check-sat"] | ["get-value", [*_]]:
-                    pass
+                    list(map(self._term, command[1] if command[0] == "get-value" else ()))
                 case ["declare-const", str(symbol), sort]:
                     self.symbols[symbol] = self._name(symbol, terms.add("symbol", (symbol,), (), self._width(sort)))
                 case ["define-fun", str(symbol), [], sort, body]:

@@ -27,16 +27,20 @@ BundleFolder = Annotated[
 ]
 
 
-def require_bundle(folder: Path | None) -> None:
+def require_bundle(folder: Path | None, others: Sequence[Path | None] = ()) -> None:
     """Raise what would keep a bundle from being written, before anything is decided.
 
-    That is InputError for a folder that is not empty, and SolverNotInstalledError where no SAT solver is installed that
-    writes proofs.
+    That is InputError for a folder that is not empty or that other files are to be written into, and
+    SolverNotInstalledError where no SAT solver is installed that writes proofs.
     """
+    from mmaproof.designs.errors import InputError
     from mmaproof.designs.files import require_new_folder
     from mmaproof.smt.solving.proof_certificate import require_prover
 
     if folder is not None:
+        inside = [x for x in others if x is not None and x.absolute().is_relative_to(folder.absolute())]
+        if inside:
+            raise InputError(f"{inside[0]}: a bundle has no other files; write it elsewhere than into {folder}")
         require_new_folder(folder)
         require_prover()
 
@@ -72,7 +76,7 @@ def bundled(
         keys = {what: question.key or what for what, question in asked.items()}
         proved = {keys[what]: what for what, x in answers.items() if x.status is Status.PROVED}
         if not proved:
-            raise NoBundleError("no question behind it was proved")
+            raise NoBundleError("it rests on witnesses alone, which need no bundle")
         is_whole = len(set(keys.values())) == 1
         questions = [
             (

@@ -106,8 +106,8 @@ def check(
     from mmaproof.verification.check import check as decide
 
     found, unit = find_property(asked), named_design(design)
-    require_bundle(bundle)
     files = PictureFiles(html, svg, figure)
+    require_bundle(bundle, [output, *files.paths])
     files.require()
     solving, limits, simplifying = options.solving, options.limits, parse_seconds(simplify)
     meant = [parse_precondition(w) for w in where or ()]
@@ -125,7 +125,7 @@ def check(
             simplifying=simplifying,
             told=told,
         )
-    claim = f"{unit.name}: {found.statement}"
+    claim = f"{unit.name}: {found.claimed(meant)}"
     status, record = bundled(bundle, done.finding.answers or {}, claim, [unit], options, EXIT_STATUS[done.verdict])
     report(done, picture=picture, explained=explained, output=output, files=files, json=json, record=record)
     return status
@@ -232,7 +232,7 @@ def print_check(done: Check, picture: bool, explained: bool) -> None:
     """Print the answer for a person."""
     finding = done.finding
     say(f"{done.verdict}: {done.asked.name} on {done.design.name}")
-    say_wrapped(done.asked.statement, "  ")
+    say_wrapped(done.claimed, "  ")
     if finding.value is not None:
         say(f"  {done.asked.feature}: {value_text(finding.value)}")
     print_answers(done, explained)
@@ -258,7 +258,7 @@ def print_answers(done: Check, explained: bool) -> None:
     for what, answer in questions:
         if len(questions) > 1:
             say(f"    {what}: {_word(answer)} by {answer.origin}, {answer.seconds:.2f} s")
-        print_lemmas(answer.lemmas, what if len(questions) > 1 else done.asked.statement, whole=explained)
+        print_lemmas(answer.lemmas, what if len(questions) > 1 else done.claimed, whole=explained)
 
 
 def print_runs(runs: tuple[Run, ...]) -> None:

@@ -91,8 +91,8 @@ def compare(
     from mmaproof.verification.compare import compare as decide
 
     designs = named_design(first), named_design(second)
-    require_bundle(bundle)
     files = PictureFiles(html, svg, figure)
+    require_bundle(bundle, [output, *files.paths])
     files.require()
     solving, limits, simplifying = options.solving, options.limits, parse_seconds(simplify)
     meant = [parse_precondition(w) for w in where or ()]

@@ -150,9 +150,7 @@ def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
             file = beside / name
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(data)
-        path.mkdir(exist_ok=True)
-        for file in beside.iterdir():
-            file.rename(path / file.name)
+        beside.replace(path)  # which takes the place of an empty folder, and of no other
     except OSError as error:
         raise _failure(folder, error) from error
     finally:

@@ -15,6 +15,7 @@ from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import DesignError
 from mmaproof.designs.operands import OperandBatch
 from mmaproof.designs.steps import Guarantee
+from mmaproof.properties.preconditions import Precondition
 from mmaproof.properties.question import Question
 from mmaproof.properties.run_question import Run, RunQuestion, Scope
 from mmaproof.smt.solving.verdict import Model, Status, Verdict
@@ -90,6 +91,8 @@ class Property(ABC):
     """a few words for the row of a table"""
     statement: ClassVar[str]
     """what is claimed, in mathematics; it is for all operands of one step unless stated otherwise"""
+    extension: ClassVar[str] = ""
+    """what follows by induction from the statement about all operands, and not where preconditions restrict them"""
     witness: ClassVar[str]
     """what the operands of a violation show"""
     limit: ClassVar[str | None] = None
@@ -106,6 +109,10 @@ class Property(ABC):
         if design.d_format.is_integer:
             return INTEGER
         return None if design.guarantees(*self.rests_on) else UNSTATED
+
+    def claimed(self, where: Sequence[Precondition]) -> str:
+        """Return the statement under preconditions, with its extension where there are none."""
+        return self.statement if where else f"{self.statement}{self.extension}"
 
     def shown_by(self, status: Status) -> str:
         """Return what the operands of a verdict with this status show."""

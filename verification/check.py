@@ -62,6 +62,11 @@ class Check:
         asked = [a.question.k for a in self.answers]
         return asked[0] if asked else self.scope.k or self.design.step.L
 
+    @property
+    def claimed(self) -> str:
+        """What the verdict is about, in mathematics."""
+        return self.asked.claimed(self.scope.where)
+
     def __repr__(self) -> str:
         return f"<{self.verdict}: {self.asked.name} on {self.design.name}, k = {self.k}>"
 
@@ -75,7 +80,7 @@ class Check:
 
     def _repr_html_(self) -> str:
         value = "" if self.finding.value is None else f"{self.asked.feature}: {self.finding.value}"
-        lines = [f"{self.verdict}: {self.asked.name} on {self.design.name}", self.asked.statement, value]
+        lines = [f"{self.verdict}: {self.asked.name} on {self.design.name}", self.claimed, value]
         return answer_html([*lines, self.finding.reason or ""], self.pictures())
 
     @property

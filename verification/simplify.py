@@ -39,7 +39,8 @@ def simplify(question: Question, witness: Operands, deadline: float = math.inf) 
 
     The method is greedy, so there may be a simpler witness. It keeps one or two products and c if they are a witness
     alone. Otherwise it sets products to +0, of a long witness many parts at once, and then c. Then it clears fraction
-    bits and signs, the most at once that it can. At ``deadline`` (by ``time.monotonic``) it returns what it has.
+    bits, with the sign or without it, the most at once that it can. At ``deadline`` (by ``time.monotonic``) it returns
+    what it has.
     """
     return simplest(question, [witness], deadline)
 

@@ -120,8 +120,8 @@ def prove(
     from mmaproof.smt.solving.limits import parse_seconds
     from mmaproof.verification.compare import compare
 
-    require_bundle(bundle)
     files = PictureFiles(html, svg, figure)
+    require_bundle(bundle, [output, junit, *files.paths])
     files.require()
     solving, limits, simplifying = options.solving, options.limits, parse_seconds(simplify)
     make_way(output, junit, *files.paths, read=[path])

@@ -38,7 +38,8 @@ class LowBitsZero(SimpleProperty):
 
     name = "low-bits-zero"
     feature = "the low ten bits of d are zero"
-    statement = "the ten lowest bits of d are zero, for all operands whose d is not NaN; also after any chain of steps"
+    statement = "the ten lowest bits of d are zero, for all operands whose d is not NaN"
+    extension = "; also after any chain of steps"
     witness = "operands whose d uses one of its ten lowest bits"
     source = "blog on accumulator precision, Triton probe; Xie et al. 2026, section 6.2.3"
     specimen = "hopper/wgmma.m64n8k32.f32.e4m3.e4m3"

@@ -105,7 +105,8 @@ class CaseFirst(SimpleProperty):
         first = {self.case_name: answer}
         if answer.status is Status.REFUTED and answer.witness is not None:
             return PropertyVerdict(Status.REFUTED, runs=case.witness_runs(answer.witness), answers=first)
-        if answer.lemmas and combine(x.status for x in answer.lemmas) is Status.PROVED:
+        proved = combine([answer.status, *(x.status for x in answer.lemmas)]) is Status.PROVED
+        if proved and answer.lemmas:
             # they are the lemmas of the question itself, and what meets the preconditions of the case meets its own
             return PropertyVerdict(answer.status, reason=answer.reason, answers=first)
         finding = super().settle(design, scope, ask)

@@ -30,7 +30,9 @@ def files_of(
     limits.
     """
     claim = Query.of(composition.root)
-    files = {"claim.smt2": to_smtlib(claim, comments=[f"nothing satisfies this: {about['claim']}"])}
+    asked = [*([f"k = {about['k']}"] if "k" in about else []), *(f"where {p}" for p in about.get("where", ()))]
+    comments = [f"nothing satisfies this: {about['claim']}", *([f"asked for {', '.join(asked)}"] if asked else [])]
+    files = {"claim.smt2": to_smtlib(claim, comments=comments)}
     script = definitions_script(claim.symbols, "each variable, and the term that it stands for")
     for variable, definition in composition.definitions.items():
         script.define(variable, definition)

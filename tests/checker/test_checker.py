@@ -300,3 +300,11 @@ def test_a_verified_checker_accepts_the_proofs(made):
         pytest.skip("cake_lpr is not installed")
     status, said = checked(made[0], "--lrat-checker", verified)
     assert status == 0, said
+
+
+def test_values_are_asked_only_of_what_a_script_has(made, tmp_path):
+    for name in ("claim.smt2", "lemmas/0001.smt2"):
+        (again := tmp_path / name[:5]).mkdir()
+        status, said = checked(change(made[0], again, {name: lambda text: f"{text}(get-value (nobody))\n"}))
+        assert status == 2, said
+        assert "nobody" in said

@@ -10,7 +10,7 @@ from mmaproof.properties.library.monotonicity import Monotone
 from mmaproof.verification import bundle
 from mmaproof.verification.bundle import NoBundleError
 
-VOLTA = "volta/mma.m8n8k4.f32.f16.f16.f32"
+VOLTA, FP8 = "volta/mma.m8n8k4.f32.f16.f16.f32", "hopper/wgmma.m64n8k32.f32.e4m3.e4m3@L=1"
 
 
 def test_a_property_in_one_piece(run, tmp_path):
@@ -178,6 +178,22 @@ def test_the_bundle_of_a_case_that_lemmas_prove_is_of_the_whole_question(run, tm
     monkeypatch.setattr(bundle, "write_bundles", refuse)
     assert run("check", "monotone-in-a", VOLTA, "--bundle", tmp_path / "proof")[0] == 3
     assert [isinstance(x, Monotone) for x in asked] == [True]
+
+
+@pytest.mark.parametrize("inside", ["", "h.html"])
+def test_other_files_do_not_go_into_a_bundle(run, tmp_path, inside):
+    folder = tmp_path / "proof"
+    status, _, err = run("check", "nan-propagates", VOLTA, "--bundle", folder, "--html", folder / inside)
+    assert (status, "a bundle has no other files" in " ".join(err.split())) == (2, True)
+    assert not folder.exists()
+
+
+def test_a_claim_says_what_it_was_asked_for(run, tmp_path):
+    folder = tmp_path / "proof"
+    assert run("check", "low-bits-zero", FP8, "--where", "c=0", "--k", "64", "--bundle", folder)[0] == 0
+    claim = (folder / "claim.smt2").read_text()
+    assert "; asked for k = 64, where c=0\n" in claim
+    assert "chain" not in claim + (folder / "manifest.json").read_text().split('"designs"')[0]
 
 
 def test_a_folder_that_is_not_empty_is_left_alone(run, tmp_path):

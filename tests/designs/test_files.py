@@ -9,7 +9,7 @@ import pytest
 from support.waiting import LONG
 
 from mmaproof.designs.errors import InputError
-from mmaproof.designs.files import write_atomically
+from mmaproof.designs.files import write_atomically, write_folder
 
 TEXT = "one\ntwo: 2⁻¹⁴\n"
 
@@ -99,3 +99,13 @@ def test_a_directory_is_refused(tmp_path):
         with pytest.raises(InputError, match=f"{path}: cannot be written: it is a directory"):
             write_atomically(path, TEXT)
     assert list(folder.iterdir()) == []
+
+
+def test_a_folder_that_was_filled_in_between_stays_as_it_is(tmp_path):
+    folder = tmp_path / "folder"
+    write_folder(folder, {"a/b": b"first", "c": b"first"})
+    with pytest.raises(InputError, match="cannot be written"):
+        write_folder(folder, {"a/d": b"second", "e": b"second"})
+    found = {x.relative_to(folder).as_posix(): x.read_bytes() for x in folder.rglob("*") if x.is_file()}
+    assert found == {"a/b": b"first", "c": b"first"}
+    assert list(tmp_path.iterdir()) == [folder]

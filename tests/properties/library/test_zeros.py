@@ -142,3 +142,10 @@ def test_units_without_alignment_are_refused():
 def test_where_there_is_no_mutant_it_says_why(name, design, reason):
     with pytest.raises(DesignError, match=reason):
         find_property(name).mutant(find_design(design))
+
+
+@pytest.mark.parametrize("where", ["a!=0", "normal"])
+def test_a_case_without_operands_says_nothing_about_the_question(where):
+    # the case is about a step of zeros, which these preconditions rule out
+    found = check("appended-zeros", find_design(f"{VOLTA}@L=2"), where=where)
+    assert found.verdict == "holds"
