@@ -170,7 +170,10 @@ CASE_FIRST = "monotone-in-c"
     [
         ("R", "", "R"),
         ("P", "P", "P"),
-        ("U", "PP", "U"),
+        # lemmas may be proved of a case that no operands are known to meet
+        ("UU", "PP", "U"),
+        ("UP", "PP", "P"),
+        ("VP", "PP", "P"),
         ("PU", "PU", "U"),
         ("PU", "", "U"),
         ("PU", "PV", "U"),
