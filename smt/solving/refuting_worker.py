@@ -25,6 +25,7 @@ def main(arguments: list[str]) -> None:
     from pysat.solvers import Solver  # noqa: PLC0415
 
     from mmaproof.smt.solving.drup import parse_proof  # noqa: PLC0415
+    from mmaproof.smt.solving.errors import ProofRejectedError  # noqa: PLC0415
     from mmaproof.smt.solving.lrat import refutation_of  # noqa: PLC0415
 
     limit_memory(memory_bytes)
@@ -34,8 +35,12 @@ def main(arguments: list[str]) -> None:
             if solver.solve():
                 found: dict[str, object] = {"problem": "the clauses are satisfiable"}
             else:
-                proof = refutation_of(clauses, parse_proof("\n".join((*solver.get_proof(), ""))))
-                found = {"clauses": proof.clauses, "steps": proof.steps}
+                try:
+                    proof = refutation_of(clauses, parse_proof("\n".join((*solver.get_proof(), ""))))
+                except ProofRejectedError as problem:  # the solver writes it to a temporary file
+                    found = {"problem": f"the proof is not whole ({problem}); is there room for temporary files?"}
+                else:
+                    found = {"clauses": proof.clauses, "steps": proof.steps}
         write_all(answers, json.dumps(found, separators=(",", ":")).encode() + b"\n")
 
 

@@ -2,6 +2,7 @@
 
 import itertools
 import random
+import resource
 
 import pytest
 from pysat.solvers import Solver
@@ -95,3 +96,15 @@ def test_a_process_refutes_one_after_the_other_and_says_what_it_cannot():
         with pytest.raises(NotRefutedError, match="time limit"):
             refuter.refute(pigeons(11), Limits(0.3, 1 << 30))
         assert accepted(pigeons(3), refuter.refute(pigeons(3), LIMITS))
+
+
+def test_a_proof_that_does_not_fit_on_the_disk_is_none(capfd):
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    with Refuter(1 << 30) as refuter:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 10, hard))  # the process inherits it
+        try:
+            with pytest.raises(NotRefutedError, match="room for temporary files"):
+                refuter.refute(pigeons(6), LIMITS)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert "Traceback" not in capfd.readouterr().err
