@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from mmaproof.cli.matrix_text import Matrix
     from mmaproof.designs.design import Design
     from mmaproof.generators.vectors import Vector
+    from mmaproof.verification.executors import Pool
     from mmaproof.verification.matrix import PairVerdict
 
 
@@ -67,28 +68,16 @@ def matrix(
     from mmaproof.cli.matrix_text import Matrix, print_matrix
     from mmaproof.designs.files import make_way
     from mmaproof.verification.classes import groups_of
-    from mmaproof.verification.matrix import compare_all, not_comparable, pairs_of
+    from mmaproof.verification.matrix import not_comparable, pairs_of
 
     started = time.monotonic()
     designs = chosen(names or [], everything, architectures or [])
-    solving = options.solving
-    limits = options.limits
     if figure is not None:
         require_pictures(figure)
     make_way(output, figure)
     pairs = pairs_of(designs)
     with executors(dask, jobs) as (pool, at_once):
-        answers = compare_all(
-            designs,
-            pool=pool,
-            at_once=at_once,
-            solving=solving,
-            limits=limits,
-            seed=options.seed,
-            replays=dask is not None,
-        )
-        with closing(answers):
-            found = list(counted(answers, "pairs", len(pairs)))
+        found = decided(designs, pool, at_once, options, replays=dask is not None)
     place = {(x.name, y.name): i for i, (x, y) in enumerate(pairs)}
     found.sort(key=lambda a: place[a.names])
     done = Matrix(designs, found, groups_of(designs, found), not_comparable(designs), time.monotonic() - started)
@@ -99,6 +88,25 @@ def matrix(
         say_assumed(designs, indent="")
     write_files(done, output, figure)
     return EXIT_UNKNOWN if done.counts["unknown"] else EXIT_HOLDS
+
+
+def decided(
+    designs: Sequence[Design], pool: Pool, at_once: int, options: SolvingOptions, *, replays: bool
+) -> list[PairVerdict]:
+    """Return the verdict on every comparable pair, in the order in which verdicts come, and say how many there are."""
+    from mmaproof.verification.matrix import compare_all, pairs_of
+
+    answers = compare_all(
+        designs,
+        pool=pool,
+        at_once=at_once,
+        solving=options.solving,
+        limits=options.limits,
+        seed=options.seed,
+        replays=replays,
+    )
+    with closing(answers):
+        return list(counted(answers, "pairs", len(pairs_of(designs))))
 
 
 def chosen(names: Sequence[str], everything: bool, architectures: Sequence[str]) -> list[Design]:

@@ -10,7 +10,7 @@ import typer
 
 from mmaproof.cli.assumed import say_assumed
 from mmaproof.cli.executors import Dask, Processes, executors
-from mmaproof.cli.matrix import chosen
+from mmaproof.cli.matrix import chosen, decided
 from mmaproof.cli.operands import operands_record
 from mmaproof.cli.options import SOLVING, Json, Output, SolvingOptions, with_backend, with_solving
 from mmaproof.cli.output import EXIT_HOLDS, EXIT_UNKNOWN, complain, counted, print_json
@@ -65,7 +65,6 @@ def suite(
     from mmaproof.generators.suite import suites
     from mmaproof.generators.vectors import write_vectors
     from mmaproof.verification.classes import groups_of
-    from mmaproof.verification.matrix import compare_all, pairs_of
 
     started = time.monotonic()
     designs = chosen(names or [], everything, architectures or [])
@@ -73,17 +72,7 @@ def suite(
     limits = options.limits
     make_way(output)
     with executors(dask, jobs) as (pool, at_once):
-        answers = compare_all(
-            designs,
-            pool=pool,
-            at_once=at_once,
-            solving=solving,
-            limits=limits,
-            seed=options.seed,
-            replays=dask is not None,
-        )
-        with closing(answers):
-            groups = groups_of(designs, list(counted(answers, "pairs", len(pairs_of(designs)))))
+        groups = groups_of(designs, decided(designs, pool, at_once, options, replays=dask is not None))
         making = suites(
             groups, executors=pool, at_once=at_once, solving=solving, limits=limits, seed=options.seed, simple=simple
         )

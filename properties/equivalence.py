@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from mmaproof.designs.arithmetic import same_arithmetic
 from mmaproof.designs.design import Design
+from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import DesignError
 from mmaproof.designs.formats import Format
 from mmaproof.properties.library.enough_bits import lemmas_of_bits
 from mmaproof.properties.preconditions import Precondition, of_numbers, restricting
 from mmaproof.properties.question import Question
+from mmaproof.smt.algebra.integers import IntegerAlgebra
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.proving.lemma import Lemma
@@ -78,6 +80,10 @@ class Equivalence(Question):
         # in this order, in which bits that may have any value have their names
         d, e = (dot_product_accumulate(x, algebra, operands).d for x in self.designs)
         return d, e
+
+    def integer_results(self, operands: Operands, unknown: Mapping[str, int]) -> tuple[Word[int], Word[int]]:
+        """Return the d of both designs, computed on integers. ``unknown`` has the bits that may have any value."""
+        return self.results(IntegerAlgebra(unknown=unknown), self.integer_words(operands))
 
     def are_equal(self, algebra: Algebra[D, T], d: Word[D], e: Word[D]) -> Truth[T]:
         """Return whether two results count as equal."""

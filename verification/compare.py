@@ -13,7 +13,6 @@ from mmaproof.explain.html import answer_html
 from mmaproof.properties.equivalence import Equivalence
 from mmaproof.properties.preconditions import Conditions, preconditions_of
 from mmaproof.properties.property import QuestionVerdict
-from mmaproof.smt.algebra.integers import IntegerAlgebra
 from mmaproof.smt.solving.backends import DEFAULT_SOLVER
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
@@ -52,16 +51,14 @@ class Comparison(QuestionVerdict):
     @property
     def outputs(self) -> Mapping[str, int]:
         """The d that each design returns for the witness, computed on integers."""
-        if self.witness is None:
-            return {}
-        return {design.name: x for design, x in zip(self.question.designs, self.computed() or (), strict=True)}
+        results = self.computed()
+        return {} if results is None else dict(zip((d.name for d in self.question.designs), results, strict=True))
 
     def computed(self) -> tuple[int, int] | None:
         """Return what the designs return for the witness, computed on integers; None if there is no witness."""
         if self.witness is None or self.results is not None:
             return self.results
-        algebra, words = IntegerAlgebra(unknown=self.unknown), self.question.integer_words(self.witness)
-        d, e = self.question.results(algebra, words)
+        d, e = self.question.integer_results(self.witness, self.unknown)
         return d.data, e.data
 
     def about(self, question: Equivalence) -> Comparison:

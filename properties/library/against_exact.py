@@ -16,7 +16,7 @@ from mmaproof.properties.settings import changed_to
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.proving.lemma import Input, Lemma
-from mmaproof.smt.proving.two_terms import holds_every_bit, jammed_as_exact
+from mmaproof.smt.proving.two_terms import holds_every_bit, is_zero_or_normalised, jammed_as_exact
 from mmaproof.smt.semantics import DotProduct, OperandWords, dot_product_accumulate, equal_results
 from mmaproof.smt.semantics.align import loses_bits
 from mmaproof.smt.semantics.convert import Rules, convert
@@ -177,9 +177,7 @@ class _HoldsEveryBit(_About):
         (total,) = results[1].steps[0].sums
         found = []
         for term in total.terms:
-            one = algebra.unsigned(1 << term.fraction_bits, term.significand.width)
-            is_zero = algebra.is_value(term.significand, 0)
-            found.append(algebra.any_of([is_zero, algebra.negation(algebra.less(term.significand, one))]))
+            found.append(is_zero_or_normalised(algebra, term))
             found.append(holds_every_bit(algebra, term, total.e_max, total.fraction_bits))
         return algebra.all_of(found)
 

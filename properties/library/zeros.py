@@ -167,10 +167,12 @@ class _OtherPartner(_SameNumber):
         design = self.design
         if not zeros_can_be_lowest(design):
             return ()
-        if not has_single_sum(design) or _highest_zero(design) <= design.c_format.e_min:
+        above_c = (
+            has_value(design, "zero_product", "operand-minus-126") and _highest_zero(design) > design.c_format.e_min
+        )
+        is_sum = has_single_sum(design) and design.guarantees(Guarantee.EXACT_SUM, Guarantee.CONVERTED_BY_RHO)
+        if not (above_c and is_sum):
             return [ZeroIsLowest(design, partner=True)]
-        if not design.guarantees(Guarantee.EXACT_SUM, Guarantee.CONVERTED_BY_RHO):
-            return ()
         (total,) = self.symbolic_step().sums
         return [ZeroHidesNothing(design, total), *cut_bounds(total), ConversionOfValue(design, total)]
 
