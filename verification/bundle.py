@@ -235,7 +235,7 @@ def _use_equal_results(
     """Use that a result is the same as itself; the other one is proved to be equal to it."""
     leaves = Leaves(TermAlgebra(composition.environment))
     d = leaves.word(result)
-    leaves.use(LawsInUse(composition, refutations, lambda _: None), same(d, d), (), "a result is equal to itself")
+    leaves.use(LawsInUse(composition, refutations), same(d, d), (), "a result is equal to itself")
     if not composition.complete:
         raise NotComposedError("the lemmas do not refute the counterexamples")
 

@@ -62,7 +62,7 @@ class CloseTermsSteps:
         least: Sequence[int],
     ) -> None:
         self._algebra = TermAlgebra(composition.environment)
-        self._laws = LawsInUse(composition, refutations, lambda _: None)
+        self._laws = LawsInUse(composition, refutations)
         self._signals, self._wide_signals, self._spreads, self._least = signals, wide, spreads, least
         if len(signals.sums) != 1 or len(wide.sums) != 1:
             raise NotComposedError("terms that pass through several sums")

@@ -46,7 +46,7 @@ class ErrorSteps:
         assumed: FNode | None,
     ) -> None:
         self._algebra = TermAlgebra(composition.environment)
-        self._laws = LawsInUse(composition, refutations, lambda _: None)
+        self._laws = LawsInUse(composition, refutations)
         self._signals, self._sides, self._assumed = signals, sides, assumed
         (self._sum,) = signals.sums
         fmt = sides.rho.target

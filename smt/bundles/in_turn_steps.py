@@ -59,7 +59,7 @@ class InTurnSteps:
         fused: StepSignals[FNode, FNode],
     ) -> None:
         self._algebra = TermAlgebra(composition.environment)
-        self._laws = LawsInUse(composition, refutations, lambda _: None)
+        self._laws = LawsInUse(composition, refutations)
         self._step = sequential(in_turn.step)
         self._signals, self._fused = signals, fused
         (self._total,) = fused.sums

@@ -22,14 +22,14 @@ LEMMA_SECONDS = 20.0
 class LawsInUse:
     """Uses lemmas in a composition. ``establish`` proves a fact that was noted, where that is still to be done.
 
-    A lemma is refuted in so many ``seconds``, or not at all.
+    By default nothing is left to be done. A lemma is refuted in so many ``seconds``, or not at all.
     """
 
     def __init__(
         self,
         composition: Composition,
         refutations: Refutations,
-        establish: Callable[[FNode], None],
+        establish: Callable[[FNode], None] = lambda _: None,
         seconds: float = LEMMA_SECONDS,
     ) -> None:
         self._seconds = seconds

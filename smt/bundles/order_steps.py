@@ -63,7 +63,7 @@ class OrderSteps:
         assumed: FNode,
     ) -> None:
         self._algebra = TermAlgebra(composition.environment)
-        self._laws = LawsInUse(composition, refutations, lambda _: None, SHIFTED_SECONDS)
+        self._laws = LawsInUse(composition, refutations, seconds=SHIFTED_SECONDS)
         self._signals = first, second
         self._assumed = Truth(assumed, self._algebra)
         if any(len(x.sums) != 1 or x.path.rounds_again is not None or x.path.drops_c for x in self._signals):
