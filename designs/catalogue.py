@@ -34,7 +34,7 @@ _SHAPE = re.compile(f"m{_NUMBER}n{_NUMBER}k{_NUMBER}(?![0-9])|(?<![0-9]){_NUMBER
 _BLOCKS = re.compile(r"_\d+b(?=_)")
 _ROW_FIELDS = ("architecture", "family", "a", "b", "c", "d", "instructions", "source")
 _FAMILY_FIELDS = ("L_max", "evidence", "evidence_of", *(n for n in DEFINITIONS if n != "L"))
-_ROW_OPTIONAL = ("scale", "block", *_FAMILY_FIELDS)
+_ROW_OPTIONAL = ("scale", "block", "k_multiple", *_FAMILY_FIELDS)
 _TABLES = ("architectures", "families", "unit")
 _NAME = re.compile(r"[A-Za-z0-9_.-]+")
 
@@ -431,6 +431,7 @@ class _Table:
                 step,
                 self.text("source"),
                 evidence=evidence,
+                k_multiple=self.number("k_multiple") if "k_multiple" in self.fields else None,
             )
         except DesignError as error:
             name = {None: "instructions", "L": "L_max"}.get(error.field, error.field)

@@ -91,9 +91,10 @@ class DotProduct(Generic[D, T]):
 def dot_product_accumulate(design: Design, algebra: Algebra[D, T], operands: OperandWords[D]) -> DotProduct[D, T]:
     """Return ``c + sum_k a[k]*b[k]`` as ``design`` computes it (Xie et al. 2026, algorithm 5).
 
-    Fewer elements than K are padded with +0, and their scales with 1; more must be a multiple of K. Raises DesignError
+    Fewer elements than K are padded with +0, and their scales with 1, unless the instruction is configured to them; more must be a multiple of K. Raises DesignError
     where the length does not fit.
     """
+    design = design.configured(len(operands.a))
     algebra.begin()
     steps: list[StepSignals[D, T]] = []
     for path in datapath(design, len(operands.a)):
