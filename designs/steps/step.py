@@ -228,7 +228,6 @@ class Step(Record):
         if block is not None and block % self.L and self.group_size is None:
             yield "block", f"a block of {block} is shorter than a step of L = {self.L} products; set group_size"
 
-
     def unread(self, signature: Signature) -> Iterator[tuple[str, str]]:
         """Yield the fields of the signature that it does not read, as ``misfits`` does."""
         for part in fields(signature):

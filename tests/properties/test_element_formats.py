@@ -1,4 +1,4 @@
-"""Every property of small units with elements of every kind of format: what is said is what trying all operands says."""
+"""Properties of small units with elements of every kind of format: what is said is what trying all operands says."""
 
 import contextlib
 import itertools
@@ -9,7 +9,6 @@ import pytest
 from pysmt.environment import Environment
 from support.in_this_process import InThisProcess
 from support.small_designs import (
-    CONVERSIONS,
     E2M2,
     ELEMENTS,
     INTEGERS,
@@ -20,10 +19,12 @@ from support.small_designs import (
 )
 
 from mmaproof.designs.design import Design
+from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import DesignError, InputError
-from mmaproof.designs.formats import Format, Specials
+from mmaproof.designs.formats import FORMATS, Format, Specials
 from mmaproof.designs.parameters import compose, parse_parameter
 from mmaproof.designs.signature import Signature
+from mmaproof.properties.equivalence import Equivalence
 from mmaproof.properties.library import PROPERTIES
 from mmaproof.properties.preconditions import parse_precondition
 from mmaproof.properties.property import QuestionVerdict
@@ -128,3 +129,91 @@ def examine(design: Design, names: Iterable[str], where: str | None = None, budg
         faults += [f"{name} of {[f.name for f in design.formats]}, {design.settings}: {x}" for x in ask.wrong]
         said += ask.said
     return faults, said
+
+
+def check_designs(designs: Iterable[Design], monkeypatch: pytest.MonkeyPatch, where: str | None = None) -> Counter:
+    use_small_formats(monkeypatch)
+    so: Counter = Counter()
+    for design in designs:
+        faults, said = examine(design, PROPERTIES, where)
+        assert not faults, faults
+        so += said
+    return so
+
+
+def some_designs(fmt: Format, count: int, k: int = 1) -> list[Design]:
+    """Some of the units with the format, in all of its places and with all kinds of steps if there are enough."""
+    every = [x for x in designs_with(fmt) if x.k == k]
+    return [every[i * 7 % len(every)] for i in range(count)]
+
+
+QUICK = ("small-e2m1-fnuz", "small-e2m1-ignoring", "e2m1")
+
+
+@pytest.mark.parametrize("name", [pytest.param(x, marks=() if x in QUICK else pytest.mark.middle) for x in FLOATS])
+def test_properties_of_elements_of_every_kind(name, monkeypatch):
+    use_small_formats(monkeypatch)
+    assert check_designs(some_designs(FLOATS[name], 1), monkeypatch)[Status.PROVED] > 3
+
+
+@pytest.mark.middle
+@pytest.mark.parametrize("name", FLOATS)
+def test_properties_of_more_elements_of_every_kind(name, monkeypatch):
+    use_small_formats(monkeypatch)
+    designs = [*some_designs(FLOATS[name], 8)[1:], *some_designs(FLOATS[name], 1, k=2)]
+    assert check_designs(designs, monkeypatch)[Status.PROVED] > 30
+
+
+@pytest.mark.middle
+@pytest.mark.parametrize("where", ["c=0", "exponents=-1..1", "normal", "a!=0"])
+def test_properties_of_restricted_elements(where, monkeypatch):
+    use_small_formats(monkeypatch)
+    for name in ("small-e2m1-fnuz", "small-e1m1-nan"):
+        assert check_designs(some_designs(FLOATS[name], 2), monkeypatch, where)[Status.PROVED]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FLOATS)
+def test_properties_of_elements_of_every_kind_in_every_place(name, monkeypatch):
+    use_small_formats(monkeypatch)
+    assert check_designs(designs_with(FLOATS[name]), monkeypatch)[Status.PROVED] > 100
+
+
+@pytest.mark.middle
+@pytest.mark.parametrize("kind", ["integers", "scaled"])
+def test_properties_of_integers_and_of_units_with_scales(kind, monkeypatch):
+    use_small_formats(monkeypatch)
+    designs = integer_designs() if kind == "integers" else scaled_designs()
+    assert check_designs(designs, monkeypatch)[Status.PROVED] > 10
+
+
+def test_the_bound_of_one_step_is_not_claimed_of_flushed_results(monkeypatch):
+    use_small_formats(monkeypatch)
+    signature = Signature(FLOATS["small-e2m1-fnuz"], LEAST, E2M2, E2M2)
+    for settings, status in (({}, Status.PROVED), ({"subnormals": "results"}, Status.REFUTED)):
+        design = design_of(signature, 1, {"fraction_bits": "2"} | settings, "rne-fp16")
+        faults, said = examine(design, ["error-bound"])
+        assert not faults, faults
+        assert said == {status: 1}
+
+
+@pytest.mark.parametrize("where", ["finite", "positive", "normal", "c=0", "exponents=-1..1", "c=negative"])
+def test_no_condition_takes_the_nan_of_a_format_without_minus_zero_for_a_number(where, monkeypatch):
+    use_small_formats(monkeypatch)
+    fmt = FLOATS["small-e2m1-fnuz"]
+    design = design_of(Signature(fmt, LEAST, fmt, E2M2), 1, {"fraction_bits": "3"}, "rne-fp16")
+    question = Equivalence(design, design, k=1, where=[parse_precondition(where)])
+    assert not question.is_meant(Operands((fmt.one,), (LEAST.max_finite,), fmt.quiet_nan))
+    meant = {"c=0": 0, "c=negative": 1 << fmt.sign_position | fmt.one}.get(where, fmt.one)
+    assert question.is_meant(Operands((fmt.one,), (LEAST.max_finite,), meant))
+
+
+@pytest.mark.parametrize(
+    ("a", "c", "known"),
+    [("small-e2m1-ieee", "small-e2m1-fnuz", True), ("small-e2m1-fnuz", "e2m1", True), ("e2m1", "e2m1", False)],
+)
+def test_the_code_of_nan_comes_from_an_operand_that_is_one(a, c, known, monkeypatch):
+    use_small_formats(monkeypatch)
+    design = design_of(Signature(FLOATS[a], FORMATS["e2m1"], FLOATS[c], E2M2), 1, {"nan_code": "all-ones"}, "rne-fp16")
+    found = PROPERTIES["nan-code"].settle(design, Scope(), Asked(design, None))
+    assert found.value == (E2M2.hex((1 << E2M2.sign_position) - 1) if known else None)
