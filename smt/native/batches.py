@@ -20,7 +20,6 @@ def evaluate_natively(design: Design, batch: OperandBatch) -> Patterns:
     Where that matters (``chain_infinity``), rows that were infinite are computed again, on arrays. Raises what
     ``rows_kernel`` raises.
     """
-    design = design.configured(batch.k)
     if batch.k <= design.k:
         return rows_kernel(design, batch.k).run(batch)[0]
     d, of_step = batch.c, design

@@ -115,7 +115,6 @@ def lower(
     TooWideError where a number needs more than 128 bits.
     """
     length = design.k if length is None else length
-    design = design.configured(length)
     algebra, columns = CodeAlgebra() if algebra is None else algebra, input_columns(design, length)
     if fused_multiply_add and is_chain_of_instructions(design):
         return Lowered(design, length, columns, algebra.graph, instructions(design, length, algebra.graph), finite)

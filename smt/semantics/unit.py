@@ -94,7 +94,6 @@ def dot_product_accumulate(design: Design, algebra: Algebra[D, T], operands: Ope
     Fewer elements than K are padded with +0, and their scales with 1, unless the instruction is configured to them; more must be a multiple of K. Raises DesignError
     where the length does not fit.
     """
-    design = design.configured(len(operands.a))
     algebra.begin()
     steps: list[StepSignals[D, T]] = []
     for path in datapath(design, len(operands.a)):
