@@ -15,6 +15,7 @@ from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import DesignError
 from mmaproof.designs.operands import OperandBatch
 from mmaproof.designs.plans import read_plan
+from mmaproof.designs.plans.normal_form import same_computation
 from mmaproof.generators.models.model import make_model
 from mmaproof.hardware_replay.amx import tile_source
 from mmaproof.hardware_replay.emulation import dot, matmul
@@ -156,3 +157,10 @@ def test_the_code_for_tiles_configures_them():
     assert tile_source("tdpbf16ps", words=1) != tile_source("tdpbf16ps")
     assert "[4 x i8], ptr %a" in tile_source("tdpbf16ps", words=1)
     assert "[64 x i8], ptr %a" in tile_source("tdpbf16ps")
+
+
+def test_plans_on_tiles_and_on_a_unit_that_fills_up_are_not_the_same():
+    tiles = read_plan("cpu/tdpbf16ps")
+    filled = replace(tiles, unit=replace(tiles.unit, k_multiple=None))
+    assert same_computation(tiles.schedule(32), filled.schedule(32))
+    assert not same_computation(tiles.schedule(2), filled.schedule(2))
