@@ -233,8 +233,9 @@ class Design:
     def padded_length(self, length: int, *, multiple: int | None = None) -> int:
         """Return the number of elements that a dot product of ``length`` runs over, elements of padding included.
 
-        Below K it is K, or what the instruction is configured to. Above K, ``length`` must be a multiple of K, which is a chain of whole instructions.
-        Raises DesignError for any other length, and proposes a ``multiple`` of K instead, by default of K itself.
+        Below K it is K, or what the instruction is configured to. Above K, ``length`` must be a multiple of K, which
+        is a chain of whole instructions. Raises DesignError for any other length, and proposes a ``multiple`` of K
+        instead, by default of K itself.
         """
         if length < 1:
             raise DesignError(f"k = {length}: a dot product has at least one element")

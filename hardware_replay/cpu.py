@@ -112,8 +112,9 @@ class CpuInstruction:
     def run(self, design: Design, batch: OperandBatch) -> Patterns:
         """Return the patterns of d, shape (rows,), as the instruction of ``design`` computes them.
 
-        A dot product shorter than K is filled with +0; tiles are configured to it instead. A longer one is a chain of instructions. Raises InputError if
-        ``design`` is not one of ``designs``, and OperandError or DesignError if the operands do not fit it.
+        A dot product shorter than K is filled with +0; tiles are configured to it instead. A longer one is a chain of
+        instructions. Raises InputError if ``design`` is not one of ``designs``, and OperandError or DesignError if
+        the operands do not fit it.
         """
         if design not in self.designs:
             runs = ", ".join(d.name for d in self.designs)

@@ -13,7 +13,6 @@ from mmaproof.designs.readings import FlushedResult, FlushedSign, NanCode, Overf
 from mmaproof.designs.signature import Signature
 from mmaproof.designs.steps.record import IntegerRange, Record, parameter
 
-
 FORMATS_ALONE = frozenset({"a", "b", "c", "d"})
 """The fields of a signature that every step computes with."""
 

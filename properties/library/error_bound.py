@@ -80,7 +80,7 @@ class WithinBound(RunQuestion):
         return sides.returned(algebra, d, e), total, sides.bound_of_terms(algebra, step.e_max, e)
 
     def lemmas(self) -> Sequence[Lemma]:
-        """Return what the class describes, unless the register may wrap or a result may be flushed, which u leaves out."""
+        """Return what the class describes, unless the register may wrap or results are flushed, which u leaves out."""
         needed = (Guarantee.EXACT_SUM, Guarantee.SUBNORMAL_RESULTS)
         if not has_single_sum(self.design) or not self.design.guarantees(*needed) or not self.is_one_step:
             return ()
