@@ -17,7 +17,14 @@ from mmaproof.designs.design import DISCLOSED, Design
 from mmaproof.designs.errors import CatalogueError, DesignError, InputError, did_you_mean
 from mmaproof.designs.evidence import UNSTATED, Evidence, Level, RowEvidence
 from mmaproof.designs.formats import Format, find_format
-from mmaproof.designs.parameters import DEFINITIONS, compose, definition, parse_parameter
+from mmaproof.designs.parameters import (
+    DEFINITIONS,
+    complete_settings,
+    compose,
+    definition,
+    format_parameter,
+    parse_parameter,
+)
 from mmaproof.designs.products import architecture_of
 from mmaproof.designs.profiles import load_disputes
 from mmaproof.designs.signature import Signature
@@ -27,7 +34,7 @@ _SHAPE = re.compile(f"m{_NUMBER}n{_NUMBER}k{_NUMBER}(?![0-9])|(?<![0-9]){_NUMBER
 _BLOCKS = re.compile(r"_\d+b(?=_)")
 _ROW_FIELDS = ("architecture", "family", "a", "b", "c", "d", "instructions", "source")
 _FAMILY_FIELDS = ("L_max", "evidence", "evidence_of", *(n for n in DEFINITIONS if n != "L"))
-_ROW_OPTIONAL = ("scale", "block", *_FAMILY_FIELDS)
+_ROW_OPTIONAL = ("scale", "block", "k_multiple", *_FAMILY_FIELDS)
 _TABLES = ("architectures", "families", "unit")
 _NAME = re.compile(r"[A-Za-z0-9_.-]+")
 
@@ -412,7 +419,7 @@ class _Table:
         parameters = {x: value for x, value in settings.items() if x != "L_max"}
         try:
             chain, step = compose(parameters | {"L": max(min(k, settings["L_max"]), 1)})
-            return Design(
+            design = Design(
                 self.text("architecture"),
                 instruction,
                 self.text("family"),
@@ -424,7 +431,14 @@ class _Table:
                 step,
                 self.text("source"),
                 evidence=evidence,
+                k_multiple=self.number("k_multiple") if "k_multiple" in self.fields else None,
             )
         except DesignError as error:
             name = {None: "instructions", "L": "L_max"}.get(error.field, error.field)
             raise self.fail(str(name), str(error)) from error
+        held = complete_settings(chain, step)
+        for name, value in self.settings().items():
+            if name in held and held[name] != value:
+                stated = format_parameter(name, value)
+                raise self.fail(name, f"{name} = {stated} has no effect in {instruction} with its other parameters")
+        return design

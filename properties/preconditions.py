@@ -75,8 +75,8 @@ class ZeroAccumulator(Precondition):
         return "c=0"
 
     def holds(self, algebra: Algebra[D, T], products: Sequence[Unpacked[D, T]], c: Unpacked[D, T]) -> Truth[T]:
-        """Return whether c is zero."""
-        return c.zero
+        """Return whether c is zero. Of a format without -0, NaN has its pattern."""
+        return c.zero & ~c.nan
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ class Exponents(_OfEveryOperand):
             [algebra.less(exponent, algebra.signed(self.low)), algebra.less(algebra.signed(self.high), exponent)]
         )
         inside = algebra.all_of([algebra.negation(outside), algebra.negation(algebra.any_of([x.infinite, x.nan]))])
-        return algebra.any_of([x.zero, inside])
+        return algebra.any_of([x.zero & ~x.nan, inside])
 
 
 CLASSES = ("0", "+0", "-0", "subnormal", "normal", "inf", "nan", "negative")

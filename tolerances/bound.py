@@ -105,6 +105,7 @@ def _of_integers(design: Design, given: Given, start: Floats | None) -> Floats:
 
 
 def _of_steps(design: Design, given: Given, start: Floats | None, jobs: int, calls: int) -> Floats:
+    design = design.configured(given.k)
     loss = loss_of(design)
     numbers = _Numbers.of(design, loss)
     a, b = Scaled.rows(given.a.magnitudes), Scaled.columns(given.b.magnitudes)

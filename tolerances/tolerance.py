@@ -288,6 +288,7 @@ class Tolerance:
 
     def _relative(self, plan: Design, top: int) -> tuple[Fraction, Fraction]:
         """Return both numbers for operands of one sign: the sum of the magnitudes is the exact result."""
+        plan = plan.configured(self.k)
         loss = loss_of(plan)
         steps = -(-plan.padded_length(self.k) // loss.products)
         power = Fraction(2) ** max(2 * top + loss.excess, loss.least_exponent)

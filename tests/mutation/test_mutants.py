@@ -11,6 +11,7 @@ from support.mutation import FAILED, ROOT, Copy, all_mutants, is_there, table
 MUTANTS = all_mutants()
 KILLED = [x for x in MUTANTS if x.killed_by]
 COVERED = (
+    "designs",
     "smt/semantics",
     "smt/algebra",
     "smt/solving",
@@ -18,6 +19,7 @@ COVERED = (
     "smt/bundles",
     "properties",
     "verification",
+    "tolerances",
     "checker",
 )
 
