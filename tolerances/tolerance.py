@@ -20,6 +20,7 @@ from mmaproof.designs.formats import Format
 from mmaproof.designs.operands import Patterns, pattern_dtype
 from mmaproof.designs.plans import Plan, Schedule, read_plan
 from mmaproof.designs.plans.orders import ASCENDING
+from mmaproof.designs.plans.plan import LONGEST_PLANNED
 from mmaproof.hardware_replay.emulation import matmul
 from mmaproof.properties.preconditions import (
     Exponents,
@@ -276,8 +277,11 @@ class Tolerance:
         given = Given.of(self.plan, left, right, start)
         if a_format.is_integer or b_format.is_integer:
             return given
-        sides = (replace(x, box=_box(x.fmt, max(low, x.fmt.e_min) if normal else low, top)) for x in (given.a, given.b))
-        return replace(given, **dict(zip("ab", sides, strict=True)))
+        lows = (max(low, x.e_min) if normal else low for x in (a_format, b_format))
+        of_a, of_b = (
+            replace(x, box=_box(x.fmt, least, top)) for x, least in zip((given.a, given.b), lows, strict=True)
+        )
+        return replace(given, a=of_a, b=of_b)
 
     def _relative(self, plan: Design, box: Given) -> tuple[Fraction, Fraction]:
         """Return both numbers for operands of one sign: the sum of the magnitudes is the exact result."""
@@ -340,6 +344,8 @@ def tolerance(
     if isinstance(k, bool) or not isinstance(k, int):
         raise InputError(f"k = {k!r}: the length of the dot products is an integer")
     if isinstance(found, Design):
+        if k > LONGEST_PLANNED:
+            raise InputError(f"k = {k}: a tolerance is of K from 1 to {LONGEST_PLANNED}")
         found.padded_length(k)
     else:
         schedule_of(found.with_open_orders(ASCENDING), k)
