@@ -110,6 +110,11 @@ def _exactly(tolerance: Tolerance, row: OperandBatch, two: Any) -> Reached | Non
     return Reached(part, row, error, rounded_up(allowed))
 
 
+def random_rows(plan: Design | Plan, k: int, within: Range, rng: np.random.Generator, count: int) -> OperandBatch:
+    """Return rows of few kinds of products, as a search begins with."""
+    return _batch(plan, k, within, _random(plan, k, within, rng, count))
+
+
 def exact_result(tolerance: Tolerance, row: OperandBatch) -> Fraction:
     """Return ``beta * c + alpha * sum a*b`` of one row, exactly."""
     plan = tolerance.plan
@@ -227,12 +232,12 @@ def _change(plan: Design | Plan, k: int, within: Range, genes: Genes, rng: np.ra
         genes[f"{name}_exponent"] = np.where(at, np.clip(moved_to, low, high), exponent)
         full, way = (1 << fmt.fraction_bits) - 1, rng.integers(0, 6, fraction.shape)
         bit = 1 << rng.integers(0, max(fmt.fraction_bits, 1), fraction.shape)
-        ways = [
+        ways: list[Any] = [
             fraction,
             fraction ^ bit,
             fraction + 1,
             fraction - 1,
-            full + 0 * fraction,
+            np.full_like(fraction, full),
             rng.integers(0, full + 1, fraction.shape),
         ]
         genes[f"{name}_fraction"] = np.clip(np.choose(way, ways), 0, full)
