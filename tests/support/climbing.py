@@ -93,10 +93,11 @@ def climb(
                 x[new] = others[name][new]
             parts[new], waited[new] = -1.0, 0
     assert best is not None
-    return _exactly(tolerance, best[1], two)
+    return measured(tolerance, best[1], two)
 
 
-def _exactly(tolerance: Tolerance, row: OperandBatch, two: Any) -> Reached | None:
+def measured(tolerance: Tolerance, row: OperandBatch, two: Any) -> Reached | None:
+    """Return the error of one row as an exact part of its bound, or of two numbers; None where it has none."""
     fmt = tolerance.plan.formats[3]
     d, exact = values_of(computed(tolerance.plan, row), fmt)[0], exact_result(tolerance, row)
     limit = bounds(tolerance, row)[0] if two is None else two.atol
