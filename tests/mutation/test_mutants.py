@@ -17,6 +17,7 @@ COVERED = (
     "smt/proving",
     "smt/bundles",
     "properties",
+    "tolerances",
     "verification",
     "checker",
 )
