@@ -14,7 +14,14 @@ from mmaproof.designs.operands import OperandBatch, pattern_dtype
 from mmaproof.tolerances.tolerance import Tolerance, tolerance
 
 WITNESSES = tomllib.loads(Path(__file__).with_name("tight_witnesses.toml").read_text(encoding="utf-8"))["witness"]
-NOT_REACHED = {"of_products", "of_sums", "cut outside", "flushed sums of plans", "last bits of a range", "subnormal numbers of a range"}
+NOT_REACHED = {
+    "of_products",
+    "of_sums",
+    "cut outside",
+    "flushed sums of plans",
+    "last bits of a range",
+    "subnormal numbers of a range",
+}
 """Of these no operands are known that reach nine tenths of them alone."""
 
 
