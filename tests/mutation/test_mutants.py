@@ -18,8 +18,8 @@ COVERED = (
     "smt/proving",
     "smt/bundles",
     "properties",
-    "verification",
     "tolerances",
+    "verification",
     "checker",
 )
 
