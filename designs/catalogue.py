@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from mmaproof.designs.design import DISCLOSED, Design
-from mmaproof.designs.errors import CatalogueError, DesignError, InputError, did_you_mean
+from mmaproof.designs.errors import CatalogueError, DesignError, InputError, did_you_mean, shortened
 from mmaproof.designs.evidence import UNSTATED, Evidence, Level, RowEvidence
 from mmaproof.designs.formats import Format, find_format
 from mmaproof.designs.parameters import (
@@ -100,7 +100,8 @@ class Catalogue:
         known = list(self.architectures)
         meant = architecture_of(name, {n: x.targets for n, x in self.architectures.items()})
         if meant is None:
-            raise DesignError(f"unknown architecture {name!r}: one of {', '.join(known)}{did_you_mean(name, known)}")
+            hint = did_you_mean(name, known)
+            raise DesignError(f"unknown architecture {shortened(name)!r}: one of {', '.join(known)}{hint}")
         return meant
 
     def _find_base(self, name: str) -> Design:
@@ -115,13 +116,14 @@ class Catalogue:
             return read_disclosure(Path(file))
         if name.startswith("rtl:"):
             raise DesignError(
-                f"{name!r} is the netlist of a unit, and a design of the catalogue is needed here; for units there are "
-                f"the commands of: mmaproof rtl"
+                f"{name!r} is the netlist of a unit, and a design of the catalogue is needed here",
+                advice="for units there are the commands of: mmaproof rtl",
             )
         architecture, slash, wanted = name.partition("/")
         if not slash or not wanted or not architecture:
             raise DesignError(
-                f"{name!r} is no design name: write ARCHITECTURE/INSTRUCTION; list them with: mmaproof designs"
+                f"{shortened(name)!r} is no design name: write ARCHITECTURE/INSTRUCTION",
+                advice="list them with: mmaproof designs",
             )
         if architecture not in self.architectures:
             return self._find_base(f"{self.architecture(architecture)}/{wanted}")
@@ -129,9 +131,9 @@ class Catalogue:
         matches = [d for d in here if _is_shortening(_parts(wanted), _parts(d.instruction))]
         if not matches:
             raise DesignError(
-                f"{architecture} has no instruction {wanted!r}"
-                + did_you_mean(wanted, [d.instruction for d in here])
-                + f"; list them with: mmaproof designs {architecture}"
+                f"{architecture} has no instruction {shortened(wanted)!r}"
+                + did_you_mean(wanted, [d.instruction for d in here]),
+                advice=f"list them with: mmaproof designs {architecture}",
             )
         if len({_without_shape(d.instruction) for d in matches}) > 1:
             candidates = ", ".join(sorted(d.base_name for d in matches))
@@ -145,7 +147,7 @@ def _parse_settings(text: str) -> dict[str, str]:
     for setting in text.split(","):
         name, equals, value = (x.strip() for x in setting.partition("="))
         if not equals:
-            raise DesignError(f"{setting!r} is no parameter setting: write NAME@parameter=value,...")
+            raise DesignError(f"{shortened(setting)!r} is no parameter setting: write NAME@parameter=value,...")
         if name in parsed:
             raise DesignError(f"parameter {name} is set twice in {text!r}")
         parsed[name] = value

@@ -239,12 +239,12 @@ class Format:
         ulp = Fraction(2) ** (max(_floor_log2(abs(value)), self.e_min) - self.fraction_bits)
         rest = abs(value) / ulp - math.floor(abs(value) / ulp)
         if below == self.max_finite and abs(value) >= self.largest:
-            beyond = self.largest + Fraction(2) ** (self.e_max - self.fraction_bits) / 2
-            return (
-                self.encode(math.copysign(math.inf, value))
-                if abs(value) >= beyond
-                else self._with_sign(below, value < 0)
-            )
+            if abs(value) < self.largest + Fraction(2) ** (self.e_max - self.fraction_bits) / 2:
+                return self._with_sign(below, value < 0)
+            if self.infinity is None:
+                limit = f"at most {_spell(self.largest)} ({self.hex(self.max_finite)}) in magnitude"
+                raise InputError(f"{_spell(value)} is too large for {self.name}: {limit}, and it has no infinity")
+            return self._with_sign(self.infinity, value < 0)
         up = rest > Fraction(1, 2) or (rest == Fraction(1, 2) and bool(below >> self.ignored_bits & 1))
         return self._with_sign(below + (up << self.ignored_bits), value < 0)
 

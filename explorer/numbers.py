@@ -12,9 +12,9 @@ LONGEST = 80
 """Characters of one number."""
 LARGEST_POWER = 2000
 """A power of two or of ten beyond that is no number of any format."""
-_DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,4})?", re.ASCII)
+_DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII)
 _FRACTION = re.compile(r"([+-]?\d+)/(\d+)", re.ASCII)
-_POWER = re.compile(r"([+-]?)(?:(\d+)\*)?2\^([+-]?\d{1,4})", re.ASCII)
+_POWER = re.compile(r"([+-]?)(?:(\d+)\*)?2\^([+-]?\d+)", re.ASCII)
 _WORDS = {"inf": float("inf"), "infinity": float("inf"), "nan": float("nan")}
 _WAYS = "write a number (-0.5, 1e-3, 3/8, 2^-3, -3*2^4, inf, nan) or a bit pattern (0x3c00)"
 
