@@ -19,7 +19,8 @@ from mmaproof.designs.element import Operands
 from mmaproof.designs.formats import Format
 from mmaproof.designs.open_points import OpenReading, open_readings
 from mmaproof.designs.operands import OperandBatch, Patterns
-from mmaproof.smt.evaluate import equal_patterns, evaluate, evaluate_batch
+from mmaproof.smt.evaluate import equal_patterns, evaluate_batch
+from mmaproof.smt.trace import evaluate
 
 PRODUCTS = 1 << 19
 """Products that are computed for each reading, about: results beyond are left out."""
@@ -29,7 +30,10 @@ SHOWN = 4
 
 @dataclass(frozen=True)
 class Change:
-    """A reading that changes results: how many of those looked at, the first of them by number, and its other d."""
+    """A reading that changes results: how many, and the first, by number, that no reading before it changes so.
+
+    ``d`` is its d under the reading.
+    """
 
     reading: OpenReading
     count: int
@@ -41,8 +45,9 @@ class Change:
 class OpenPoints:
     """What some results rest on: ``looked_at`` of ``results`` were computed under every open reading.
 
-    ``changed`` of them differ under some reading. ``changes`` has a reading for each other result that there is, the one
-    of the fewest points. ``d`` has the result by number, of all results, for those that ``changes`` name.
+    ``changed`` of them differ under some reading. ``changes`` has the readings that are needed for
+    every other result that there is, those of the fewest points first. ``d`` has the results that ``changes`` name, by
+    number: of a matrix, row * N + column.
     """
 
     d_format: Format
