@@ -18,14 +18,14 @@ def register(app: typer.Typer) -> None:
     app.command("run")(run)
 
 
-_PATTERNS = "bit patterns in hexadecimal, separated by commas: 0x3c00,0x0000,..."
+_PATTERNS = "numbers or bit patterns, separated by commas: 1.5,2^-3,0x3c00,..."
 
 
 def run(
     design: DesignName,
     a: Annotated[str, typer.Option("--a", metavar="LIST", help=f"Elements of a, {_PATTERNS}")],
     b: Annotated[str, typer.Option("--b", metavar="LIST", help="Elements of b, likewise.")],
-    c: Annotated[str, typer.Option("--c", metavar="HEX", help="The accumulator.")],
+    c: Annotated[str, typer.Option("--c", metavar="NUMBER", help="The accumulator.")],
     scale_a: Annotated[
         str | None,
         typer.Option("--scale-a", metavar="LIST", help="Scales of the blocks of a, for designs with scales."),

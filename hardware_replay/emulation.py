@@ -134,8 +134,8 @@ def matmul(
     A plan (``read_plan``, or its text with settings: ``"UNIT | split-k=4"``) may stand for a design. ``factors`` of
     fp32, shape (M, count), are for plans whose factors are operands (``rescale=N:operand``).
 
-    With ``open_points`` the matrix is returned together with the open points on which its elements rest: how many change
-    under which other reading of the unit. Of a large matrix some rows and columns are looked at.
+    With ``open_points`` the matrix is returned together with the open points on which its elements rest: how many
+    change under which other reading of the unit. Of a large matrix some rows and columns are looked at.
 
     Raises OperandError where types, shapes or scales do not fit, DesignError for an unknown design or a K that it
     cannot run, InputError for fewer jobs than one, and what ``evaluate_batch`` raises for a backend.

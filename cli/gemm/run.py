@@ -23,14 +23,14 @@ def register(app: typer.Typer) -> None:
     app.command("run")(run)
 
 
-_PATTERNS = "bit patterns in hexadecimal, separated by commas: 0x3f800000,0x00000000,..."
+_PATTERNS = "numbers or bit patterns, separated by commas: 1.5,2^-3,0x3f800000,..."
 
 
 def run(
     algorithm: AlgorithmName,
     a: Annotated[str, typer.Option("--a", metavar="LIST", help=f"Elements of a, {_PATTERNS}")],
     b: Annotated[str, typer.Option("--b", metavar="LIST", help="Elements of b, likewise.")],
-    c: Annotated[str, typer.Option("--c", metavar="HEX", help="The accumulator.")] = "0x0",
+    c: Annotated[str, typer.Option("--c", metavar="NUMBER", help="The accumulator.")] = "0x0",
     scale_a: Annotated[
         str | None, typer.Option("--scale-a", metavar="LIST", help="Of a plan with scales: those of the blocks of a.")
     ] = None,
