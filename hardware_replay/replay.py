@@ -69,7 +69,8 @@ def replay(
 
     The examples are the simplest rows that differ: those with the fewest operands that are not zero. Two results are
     equal if both are NaN (with ``nan_codes``: of the same code), or if their bits are the same. With ``open_points``
-    the rows are run under the other open readings of a model, too. Raises InputError if formats or lengths do not fit the target. Nothing is run then.
+    the rows are run under the other open readings of a model, too. Raises InputError if formats or lengths do not fit
+    the target. Nothing is run then.
     """
     target = find_target(target) if isinstance(target, str) else target
     designs = [target.design_of(answers) for answers in sources]
