@@ -267,7 +267,8 @@ class Format:
         last = (1 << self.fraction_bits if negative else self.max_finite) if self.is_integer else self.max_finite
         held = [below] if below == last else [below, below + (1 << self.ignored_bits)]
         spelled = [
-            f"{self.hex(self._with_sign(x, negative))} = {'-' * negative}{_spell(self._magnitude(x))}" for x in held
+            f"{self.hex(self._with_sign(x, negative))} = {'-' * (self._with_sign(x, negative) != x)}{_spell(self._magnitude(x))}"
+            for x in held
         ]
         side = "least" if negative else "largest"
         return f"its {side} number is {spelled[0]}" if len(held) == 1 else f"its neighbours are {' and '.join(spelled)}"

@@ -173,7 +173,7 @@ def test_keyboard_alone_changes_a_parameter_and_bits_move(page: Any) -> None:
 def test_problems_are_said_at_their_field_and_the_last_picture_stays(page: Any) -> None:
     went(page, "a=volta/f32.f16.f16.f32&x=1&y=1&c=0")
     went(page, "a=volta/f32.f16.f16.f32&x=1,zz&y=1&c=0")
-    assert "'zz' is no number" in page.find_element("id", "problem").text
+    assert "'zz' is not a number" in page.find_element("id", "problem").text
     assert page.find_element("id", "a").get_attribute("aria-invalid") == "true"
     assert page.find_elements("css selector", "#picture figure")
     went(page, "b=volta/nothing&x=1&y=1&c=0")

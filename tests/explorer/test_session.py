@@ -80,9 +80,9 @@ def test_parameters_say_what_they_may_be_and_what_was_changed() -> None:
     [
         (["volta/x"], {}, "unit0", "no instruction"),
         ([VOLTA.name, "volta/f32.f16.f16.f32@fraction_bits=x"], {}, "unit1", "fraction_bits"),
-        ([VOLTA.name], {"a": "1 z"}, "a", "a[1]: 'z' is no number"),
+        ([VOLTA.name], {"a": "1 z"}, "a", "a[1]: 'z' is not a number"),
         ([VOLTA.name], {"c": "1 2"}, "a", "c: one number, not 2"),
-        ([VOLTA.name], {"c": "z"}, "c", "c: 'z' is no number"),
+        ([VOLTA.name], {"c": "z"}, "c", "c: 'z' is not a number"),
     ],
 )
 def test_problems_name_their_field(units: list[str], texts: dict[str, str], field: str, text: str) -> None:
