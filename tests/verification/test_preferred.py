@@ -58,3 +58,15 @@ def test_of_two_units_all_pairs_of_readings_count_and_of_one_the_same():
     one = Equivalence(*(find_design(x) for x in (HOPPER, f"{HOPPER}@fraction_bits=24")))
     assert len(Readings.of(one).pairs) == 1 + len(open_readings(find_design(HOPPER), ("fraction_bits",)))
     assert all(x.step.zero_c is y.step.zero_c for x, y in Readings.of(one).pairs)
+
+
+def test_told_apart_means_under_every_pair():
+    """Zeros of exponent -126 and zeros without one: c = 0 shows the difference, and a reading of both takes it away."""
+    first, second = (find_design(x) for x in CHANGED)
+    asked = Equivalence(first, second)
+    tiny = Operands((0x1080, *(0,) * 15), (0x2080, *(0,) * 15), 0)
+    readings = Readings(asked, ((first, second), (second, second)))
+    assert not readings.told_apart_by(tiny)
+    witness = compare(first, second).witness
+    assert Readings(asked, ((first, second),)).told_apart_by(witness)
+    assert not readings.told_apart_by(witness)
