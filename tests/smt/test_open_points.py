@@ -78,13 +78,15 @@ def test_of_too_many_a_sample_is_looked_at_and_said(monkeypatch):
 
 def test_a_matrix_and_a_plan():
     batch = tiny_rows(12)
-    a, b = batch.a[:6], batch.b[6:].T
+    a, b = batch.a[:6], batch.b[6:10].T
     d, found = matmul(HOPPER, a, b, open_points=True)
     assert (d == matmul(HOPPER, a, b)).all()
-    assert (found.results, found.looked_at) == (36, 36)
+    assert (found.results, found.looked_at) == (24, 24)
+    assert found.changes
     for change in found.changes:
         other = matmul(change.reading.design, a, b).view(np.uint32).ravel()
         assert int(other[change.first]) == change.d
+        assert int(d.view(np.uint32).ravel()[change.first]) == found.d[change.first]
     planned = matmul(f"{HOPPER} | out=fp32", a, b, open_points=True)[1]
     assert [(x.first, x.d) for x in planned.changes] == [(x.first, x.d) for x in found.changes]
 
@@ -133,7 +135,7 @@ def test_single_points_two_points_and_whole_sources_are_tried():
     points = {x.points for x in open_readings(design)}
     alone = {x[0] for x in points if len(x) == 1}
     assert {tuple(sorted(x)) for x in points if len(x) == 2} <= set(combinations(sorted(alone), 2))
-    assert {len(x) for x in points} >= {1, 2}
+    assert any(len(x) == 2 and readings.CHAIN_INFINITY in x for x in points), "no source as a whole has these"
     assert readings.CHAIN_INFINITY in alone
 
 
