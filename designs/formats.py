@@ -266,9 +266,9 @@ class Format:
         """Return the numbers next to one that is not there, above the magnitude ``below``, for a person."""
         last = (1 << self.fraction_bits if negative else self.max_finite) if self.is_integer else self.max_finite
         held = [below] if below == last else [below, below + (1 << self.ignored_bits)]
+        signed = [self._with_sign(x, negative) for x in held]
         spelled = [
-            f"{self.hex(self._with_sign(x, negative))} = {'-' * (self._with_sign(x, negative) != x)}{_spell(self._magnitude(x))}"
-            for x in held
+            f"{self.hex(y)} = {'-' * (x != y)}{_spell(self._magnitude(x))}" for x, y in zip(held, signed, strict=True)
         ]
         side = "least" if negative else "largest"
         return f"its {side} number is {spelled[0]}" if len(held) == 1 else f"its neighbours are {' and '.join(spelled)}"
