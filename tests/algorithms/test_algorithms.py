@@ -164,7 +164,7 @@ PUBLISHED_MSE = {
     "3xtf32": {256: 1.366855e-9, 1024: 9.253924e-8},
     "3xtf32-staged": {256: 5.235101e-11, 1024: 2.843547e-10},
 }
-"""Mean squared errors against an fp32 product of normal matrices: triton-lang/triton#4603, pull requests 4933 and 4934."""
+"""Mean squared errors against an fp32 product: triton-lang/triton#4603, pull requests 4933 and 4934."""
 
 
 @pytest.mark.parametrize("k", [256, 1024])
