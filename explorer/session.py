@@ -16,12 +16,12 @@ from mmaproof.designs.design import Design
 from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import DesignError, InputError, shortened
 from mmaproof.designs.formats import Format
+from mmaproof.designs.numbers import pattern_of, split
 from mmaproof.designs.parameters import DEFINITIONS, format_settings
 from mmaproof.designs.steps.record import IntegerRange
 from mmaproof.explain import explain
 from mmaproof.explain.html import STYLE, picture_html
 from mmaproof.explain.values import pattern_value
-from mmaproof.explorer.numbers import pattern_of, split
 from mmaproof.smt.trace import evaluate
 
 NARROWEST, WIDEST = 40, 160

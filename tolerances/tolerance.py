@@ -17,6 +17,7 @@ from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError, InputError, OperandError
 from mmaproof.designs.formats import Format
+from mmaproof.designs.open_points import OpenReading, open_readings
 from mmaproof.designs.operands import Patterns, pattern_dtype
 from mmaproof.designs.plans import Plan, Schedule, read_plan
 from mmaproof.designs.plans.orders import ASCENDING
@@ -31,7 +32,7 @@ from mmaproof.properties.preconditions import (
     preconditions_of,
     restricting,
 )
-from mmaproof.properties.step_loss import loss_of
+from mmaproof.properties.step_loss import StepLoss, loss_of, why_no_loss
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.tolerances.bound import bound_of, flushed_products
@@ -98,6 +99,20 @@ class Tolerance:
     def unit(self) -> Design:
         """The unit."""
         return self.plan if isinstance(self.plan, Design) else self.plan.unit
+
+    @cached_property
+    def open_points(self) -> tuple[OpenReading, ...]:
+        """The open readings of the unit under which a step loses another part of its sum, so that the bound is another.
+
+        Readings of more points are left out where a reading of some of these changes it already.
+        """
+        if self.unit.d_format.is_integer:
+            return ()
+        own, found = _loss(self.unit), list[OpenReading]()
+        for reading in open_readings(self.unit):
+            if _loss(reading.design) != own and not any(set(x.points) <= set(reading.points) for x in found):
+                found.append(reading)
+        return tuple(found)
 
     @property
     def proved(self) -> bool:
@@ -351,6 +366,11 @@ def tolerance(
     else:
         schedule_of(found.with_open_orders(ASCENDING), k)
     return Tolerance(found, k, preconditions_of(where), solving, Limits.of(limits))
+
+
+def _loss(unit: Design) -> StepLoss | None:
+    """Return what a step loses; None where nothing is known of it."""
+    return loss_of(unit) if why_no_loss(unit) is None else None
 
 
 def _largest(fmt: Format, top: int) -> int:

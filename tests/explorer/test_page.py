@@ -237,7 +237,7 @@ def test_a_fault_of_the_session_is_said(page: Any) -> None:
 def test_problems_are_said_at_their_field(page: Any) -> None:
     went(page, "a=volta/f32.f16.f16.f32&x=1&y=1&c=0")
     went(page, "a=volta/f32.f16.f16.f32&x=1,zz&y=1&c=0")
-    assert "'zz' is no number" in page.find_element("id", "problem").text
+    assert "'zz' is not a number" in page.find_element("id", "problem").text
     assert page.find_element("id", "a").get_attribute("aria-invalid") == "true"
     went(page, "b=volta/nothing&x=1&y=1&c=0")
     assert "no instruction" in page.find_element("id", "problem").text

@@ -80,7 +80,7 @@ def test_parameters_say_what_they_may_be_and_what_was_changed() -> None:
     [
         (["volta/x"], {}, "unit0", "no instruction"),
         ([VOLTA.name, "volta/f32.f16.f16.f32@fraction_bits=x"], {}, "unit1", "fraction_bits"),
-        ([VOLTA.name], {"a": "1 z"}, "a", "a[1]: 'z' is no number"),
+        ([VOLTA.name], {"a": "1 z"}, "a", "a[1]: 'z' is not a number"),
         ([VOLTA.name], {"c": "1 2"}, "c", "c: one number, not 2"),
         ([VOLTA.name], {"a": "1e99999"}, "a", "1e99999: no format has a number of this size"),
         ([VOLTA.name], {"a": "0x12345"}, "a", "0x12345 is too wide for fp16"),
@@ -95,7 +95,7 @@ def test_parameters_say_what_they_may_be_and_what_was_changed() -> None:
         (["x" * 5000], {}, "unit0", f"{'x' * 100}...' is no design name"),
         (["volta/" + "x" * 5000], {}, "unit0", f"{'x' * 100}...'"),
         ([f"{VOLTA.name}@" + "x" * 5000], {}, "unit0", f"{'x' * 100}...'"),
-        ([VOLTA.name], {"c": "z"}, "c", "c: 'z' is no number"),
+        ([VOLTA.name], {"c": "z"}, "c", "c: 'z' is not a number"),
     ],
 )
 def test_problems_name_their_field(units: list[str], texts: dict[str, str], field: str, text: str) -> None:
