@@ -19,8 +19,8 @@
   second is rounded to nearest with ties away. The products small*big, big*small, big*big of each instruction's k go to
   one accumulator inside the unit. Four products are ``products=10.01.00.11``.
 * ``3xtf32-staged``: CUTLASS (``OpMultiplyAddFastF32`` with ``kStagedAccumulation``): the same, and the sum of every
-  tile of k is added outside the unit; ``interval`` is the K of the tile. Both are checked against the mean squared errors
-  that triton-lang/triton#4603 and pull request 4934 publish.
+  tile of k is added outside the unit; ``interval`` is the K of the tile. Both are checked against the mean squared
+  errors that triton-lang/triton#4603 and pull request 4934 publish.
 * ``bf16x3``, ``bf16x6``, ``bf16x9``: an operand is three words of bf16. The 3, 6 or 9 largest products of words are
   summed, the smallest first. The 3 largest need only two words (Henry, Tang and Heinecke, ARITH 2019). The source
   leaves the rounding and the order open.

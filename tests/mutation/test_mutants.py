@@ -17,9 +17,11 @@ COVERED = (
     "smt/solving",
     "smt/proving",
     "smt/bundles",
+    "smt/open_points.py",
     "properties",
     "tolerances",
     "verification",
+    "hardware_replay",
     "checker",
 )
 
