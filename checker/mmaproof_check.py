@@ -19,7 +19,7 @@ from pathlib import Path
 FORM = "mmaproof-bundle-1"
 KINDS = ("smt2", "cnf", "map.json", "lrat")  # the files of a lemma; the first alone where all values are tried
 MOST_TRIED, AT_ONCE = 24, 16  # bits of which all values are tried, and of which they are tried at once
-LIMITS = {"files": 1 << 14, "bytes": 1 << 28, "terms": 1 << 22, "bit operations": 1 << 24, "inputs of gates": 1 << 22}
+LIMITS = {"files": 1 << 14, "bytes": 1 << 28, "terms": 1 << 22, "bit operations": 1 << 24, "inputs of gates": 1 << 21}
 LIMITS |= {"literals of proofs": 1 << 28, "evaluations of gates": 1 << 39}  # of a whole bundle
 MOST_BITS, MOST_BYTES, MOST_GATES = 2048, 1 << 25, 1 << 16  # of a word, a file, a lemma of which all values are tried
 SPENT = dict.fromkeys(LIMITS, 0)
