@@ -22,16 +22,28 @@ and the sum of the products, and to a rounded addition:
 Where a small c is dropped, ``dropped_c`` has the lemmas about its cut. If another operand is a special value, the
 result is the same before and after. If e_max has a floor above all exponents, it does not change, so only 1 and 3 are
 needed.
+
+Fewer products than a step takes are filled up with (+0) * (+0). Such a term takes part in e_max as a floor does: its
+exponent is constant, and it loses nothing. So "the others" are those terms that some given element enters.
+
+A chain of steps is monotone if every step of it is, the padding of its last ones included. Let d of one step be x, and
+y >= x with the larger c. Where both are finite, the next step is asked about every number between x and y. It does not
+tell +0 from -0 (``ZerosAlike``). A NaN between them makes the result at one end NaN: either it comes from products, so
+that every finite c gives it, or from an overflow, which the end beyond has too. An infinity is the least or the largest
+number of all. The result is the same infinity then, or NaN, of which nothing is claimed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
+from mmaproof.designs.arithmetic import steps_of_chain
 from mmaproof.designs.design import Design
 from mmaproof.designs.formats import Format
+from mmaproof.designs.readings import NanCode
 from mmaproof.designs.steps import Guarantee, Step
 from mmaproof.smt.algebra.magnitudes import with_top_exponent
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word, ite
@@ -46,7 +58,7 @@ from mmaproof.smt.semantics.convert import Rules, convert
 from mmaproof.smt.semantics.cut import Cut
 from mmaproof.smt.semantics.datapath import StepPath, datapath
 from mmaproof.smt.semantics.fused_sum import FusedSum
-from mmaproof.smt.semantics.labels import Addend
+from mmaproof.smt.semantics.labels import Addend, Label
 from mmaproof.smt.semantics.patterns import order_key
 from mmaproof.smt.semantics.terms import Term
 from mmaproof.smt.semantics.unpack import unpack
@@ -299,15 +311,82 @@ def at_most(algebra: Algebra[D, T], x: tuple[Word[D], Word[D]], y: tuple[Word[D]
     return (x[0] < y[0]) | ((x[0] == y[0]) & (x[1] <= y[1]))
 
 
+class ZerosAlike(Lemma):
+    """A c of +0 and one of -0 are one term of a step: nothing, with one exponent."""
+
+    name = "c of +0 is the term that c of -0 is"
+    inputs = (Input("sign", 1),)
+
+    def __init__(self, step: Design) -> None:
+        fmt = step.c_format
+        added = step.adds_c_last or step.guarantees(Guarantee.ROUNDED_LAST_SUM)
+        self.fmt, self.changed = fmt, ChangedAddend(fmt, step.step) if added else ChangedC(step)
+
+    def claim(self, algebra: Algebra[D, T], words: Mapping[str, Word[D]]) -> Truth[T]:
+        """Return whether they are."""
+        plain = algebra.unsigned(0, self.fmt.bits)
+        signed = words["sign"].extend(self.fmt.bits) << self.fmt.sign_position
+        x, y = self.changed.terms(algebra, {"x": plain}, signed.narrow_to_unsigned(self.fmt.bits))
+        same = (x.present == y.present) & (~x.present | (x.exponent == y.exponent))
+        return algebra.all_of([same, *(t.significand.is_value(0) for t in (x, y))])
+
+
 _RISING_C = (Guarantee.ALIGNED_SUMS, Guarantee.EXACT_SUM, Guarantee.CONVERTED_VALUE)
 """The guarantees by which a sum of which c is a term is converted."""
 
 
-def lemmas_for_c(design: Design) -> Sequence[Lemma]:
+Given = Callable[[Label], bool]
+"""Whether some given element, or c, enters a term. All others are (+0) * (+0)."""
+
+
+def every_term(label: Label) -> bool:
+    """Return True: a whole step of products is given."""
+    return True
+
+
+def lemmas_for_c(design: Design, length: int | None = None) -> Sequence[Lemma]:
     """Return lemmas that together imply that d does not fall if c rises; none if the argument does not apply.
 
-    It applies if c is added last, and if c is a term of the last fused sum.
+    They are about one step, or about dot products of ``length``. The argument applies if c is added last, and if c is a
+    term of the last fused sum.
     """
+    if length is None or len(datapath(design, length)) == 1:
+        return _lemmas_of_step(design, given_terms(design.one_step(), range(length or design.step.L)))
+    return lemmas_of_steps(design, length, 0)
+
+
+def given_terms(step: Design, places: Collection[int]) -> Given:
+    """Return which terms of a step the elements at some places enter."""
+    (path,) = datapath(step, step.k)
+    return partial(path.holds, ks=frozenset(places))
+
+
+def lemmas_of_steps(design: Design, length: int, first: int) -> Sequence[Lemma]:
+    """Return the lemmas about c for every step of a chain from the step ``first`` on; none if one has none."""
+    kinds = steps_of_chain(design, length)
+    if kinds is None or design.settings.get("nan_code") is NanCode.LARGEST_FINITE:
+        return ()
+    paths = datapath(design, length)
+    # the c of the first step, and what each step adds: places of its elements
+    asked = dict.fromkeys(
+        (kinds[0 if number == 0 else -1], tuple(i for i, k in enumerate(path.ks) if k < length))
+        for number, path in enumerate(paths)
+        if number >= first
+    )
+    found: list[Lemma] = []
+    for step, places in asked:
+        lemmas = _lemmas_of_step(step, given_terms(step, places))
+        if not lemmas:
+            return ()
+        which = f"a step of {len(places)} products, c {step.c_format.name}"
+        for lemma in (*lemmas, ZerosAlike(step)):
+            lemma.name = f"{lemma.name} ({which})"
+            found.append(lemma)
+    return list({x.name: x for x in found}.values())
+
+
+def _lemmas_of_step(design: Design, given: Given) -> Sequence[Lemma]:
+    """Return the lemmas about one step."""
     step, d = design.step, design.d_format
     if design.adds_c_last or design.guarantees(Guarantee.ROUNDED_LAST_SUM):
         if design.c_format is not d:
@@ -318,14 +397,15 @@ def lemmas_for_c(design: Design) -> Sequence[Lemma]:
     if not design.guarantees(*_RISING_C) or Addend.C not in path.sums[-1].terms:
         return ()
     if path.drops_c:
-        return _of_dropped_c(design, path)
+        return _of_dropped_c(design, path, given)
     # other cuts change with e_max alone
     if not design.guarantees(Guarantee.OWN_CUTS):
         return ()
-    return lemmas_of_sum(ChangedC(design), last_sum(design), path.sums[-1].terms.index(Addend.C), Rules.of(step))
+    place = path.sums[-1].terms.index(Addend.C)
+    return lemmas_of_sum(ChangedC(design), last_sum(design), place, Rules.of(step), given)
 
 
-def _of_dropped_c(design: Design, path: StepPath) -> Sequence[Lemma]:
+def _of_dropped_c(design: Design, path: StepPath, given: Given) -> Sequence[Lemma]:
     """Return the lemmas where a small c is dropped. Other cuts change with e_max alone."""
     kept = without_drops(design)
     if not kept.guarantees(Guarantee.OWN_CUTS):
@@ -333,9 +413,9 @@ def _of_dropped_c(design: Design, path: StepPath) -> Sequence[Lemma]:
     changed, total, place = ChangedC(kept), last_sum(kept), path.sums[-1].terms.index(Addend.C)
     term, cut = total.terms[place], total.path.cuts[place]
     width = max(t.exponent.width for t in total.terms)
-    given = changed, Dropped(path, cut), TermShape.of(term, total.e_max), width
-    whole = lemmas_of_sum(changed, total, place, Rules.of(design.step))
-    return [*(x for x in whole if not isinstance(x, CutOrdered | CutOfDoubled)), KeptInOrder(*given), KeptAtTop(*given)]
+    about = changed, Dropped(path, cut), TermShape.of(term, total.e_max), width
+    whole = lemmas_of_sum(changed, total, place, Rules.of(design.step), given)
+    return [*(x for x in whole if not isinstance(x, CutOrdered | CutOfDoubled)), KeptInOrder(*about), KeptAtTop(*about)]
 
 
 def lemmas_of_addition(fmt: Format, rules: Rules, step: Step | None = None) -> Sequence[Lemma]:
@@ -345,36 +425,48 @@ def lemmas_of_addition(fmt: Format, rules: Rules, step: Step | None = None) -> S
     return lemmas_of_sum(ChangedAddend(fmt, step), ieee.aligned_sum(algebra, fmt, x, x), 0, rules)
 
 
-def lemmas_of_sum(changed: Changed, total: FusedSum[Any, Any], place: int, rules: Rules) -> Sequence[Lemma]:
+def lemmas_of_sum(
+    changed: Changed, total: FusedSum[Any, Any], place: int, rules: Rules, given: Given = every_term
+) -> Sequence[Lemma]:
     """Return the lemmas about a converted sum in which the term at ``place`` rises."""
-    others = [cut for i, cut in enumerate(total.path.cuts) if i != place]
     term, cut = total.terms[place], total.path.cuts[place]
-    half_unseen = isinstance(changed, ChangedC) and _loses_half_a_unit_more(term, cut, others)
+    half_unseen = isinstance(changed, ChangedC) and _loses_half_a_unit_more(term, cut, _others(total, place, given))
     return [
-        *lemmas_of_rise(changed, total, place, half_unseen=half_unseen),
+        *lemmas_of_rise(changed, total, place, half_unseen=half_unseen, given=given),
         *([LowBitUnseen(total, rules)] if half_unseen else []),
         OrderedConversion(total, rules),
     ]
 
 
 def lemmas_of_rise(
-    changed: Changed, total: FusedSum[Any, Any], place: int, later: Sequence[Cut] = (), *, half_unseen: bool = False
+    changed: Changed,
+    total: FusedSum[Any, Any],
+    place: int,
+    later: Sequence[Cut] = (),
+    *,
+    half_unseen: bool = False,
+    given: Given = every_term,
 ) -> Sequence[Lemma]:
     """Return the lemmas that a sum does not fall in which the term at ``place`` rises. Its datapath says how it is cut.
 
     ``later`` are cuts of further terms, for which the rise has to make up as well where e_max changes.
     """
-    cuts = total.path.cuts
-    own, cut = TermShape.of(total.terms[place], total.e_max), cuts[place]
-    others = [c for i, c in enumerate(cuts) if i != place]
+    own, cut = TermShape.of(total.terms[place], total.e_max), total.path.cuts[place]
+    losing = [*_others(total, place, given), *later]
     return [
         TermRises(changed),
         CutOrdered(own, cut),
         CutOfDoubled(own, cut),
-        LargeStep(changed, cut, [*others, *later], total.path.floor, half_unseen=half_unseen),
+        LargeStep(changed, cut, losing, total.path.floor, half_unseen=half_unseen),
         *lemmas_of_others(total, (place,), "other terms"),
         CutBound("terms that rise", own, cut),
     ]
+
+
+def _others(total: FusedSum[Any, Any], place: int, given: Given) -> list[Cut]:
+    """Return the cuts of all terms but the one at a place that may lose something."""
+    terms = zip(total.labels, total.path.cuts, strict=True)
+    return [cut for i, (label, cut) in enumerate(terms) if i != place and given(label)]
 
 
 def lemmas_of_others(total: FusedSum[Any, Any], without: Collection[int], which: str) -> Sequence[Lemma]:
