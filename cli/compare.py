@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mmaproof.cli.assumed import say_assumed
+from mmaproof.cli.assumed import say_assumed, say_open_points
 from mmaproof.cli.bundle import BundleFolder, bundled, require_bundle, say_bundle
 from mmaproof.cli.differences import difference
 from mmaproof.cli.explain import lemma_record, print_lemmas
@@ -113,9 +113,10 @@ def compare(
         )
     claim = f"{designs[0].name} and {designs[1].name} return equal d for all operands"
     status, record = bundled(bundle, {claim: answer}, claim, designs, options, EXIT_STATUS[answer.verdict])
-    files.write({**comparison_record(answer), **record}, lambda: pictures_of(answer))
+    record = {**comparison_record(answer, rests_on=True), **record}
+    files.write(record, lambda: pictures_of(answer))
     if json:
-        print_json({**comparison_record(answer), **record}, designs)
+        print_json(record, designs)
     else:
         print_comparison(answer, picture, explained)
         say_bundle(record)
@@ -132,8 +133,8 @@ def pictures_of(answer: Comparison) -> list[tuple[str, Picture]]:
     return [] if picture is None else [("", picture)]
 
 
-def comparison_record(answer: Comparison) -> dict[str, Any]:
-    """Return the answer as the JSON object of the command-line contract."""
+def comparison_record(answer: Comparison, *, rests_on: bool = False) -> dict[str, Any]:
+    """Return the answer as the JSON object of the command-line contract, with the open points that change it."""
     question = answer.question
     d = question.designs[0].d_format
     record: dict[str, Any] = {
@@ -156,6 +157,9 @@ def comparison_record(answer: Comparison) -> dict[str, Any]:
         }
         apart = difference(d, list(outputs.values()))
         record["witness"]["difference"] = None if apart is None else apart.record()
+        if rests_on:
+            record["witness"]["open_points"] = {name: x.record() for name, x in answer.open_points.items()}
+            record["witness"]["holds_under_every_reading"] = answer.holds_under_every_reading
         if answer.unknown:
             record["witness"]["unknown_bits"] = {name: f"{value:x}" for name, value in answer.unknown.items()}
     return record
@@ -206,7 +210,13 @@ def print_comparison(answer: Comparison, picture: bool, explained: bool = False)
         say(f"  d = {fmt.hex(d)} = {pattern_value(fmt, d)} on {design.name}")
     apart = difference(question.designs[0].d_format, list(answer.outputs.values()))
     if apart is not None:
-        say(f"  they differ by {apart}")
+        say(f"  they {apart.words}")
+    for name, found in answer.open_points.items():
+        say_open_points(found, name)
+    if answer.holds_under_every_reading is False:
+        say("  no witness was found that holds under every reading of these points")
+    if not answer.multiplies and answer.witness.c:
+        say("  all products are zero: --where c=0 asks for a witness with c = 0")
     if picture:
         say("")
         for _, drawn in pictures_of(answer):

@@ -54,7 +54,7 @@ def same_chain(first: Design, second: Design, length: int) -> bool:
     if (first.signature, first.step.L, first.chain.k_order) != (second.signature, second.step.L, second.chain.k_order):
         return False
     if first.k == second.k:
-        return True
+        return length >= first.k or first.k_multiple == second.k_multiple
     seamless = Arithmetic.of(first).k is None and Arithmetic.of(second).k is None
     return seamless and length % first.k == 0 and length % second.k == 0
 

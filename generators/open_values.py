@@ -302,6 +302,7 @@ def _compared(task: Task, pair: _Pair, first: Design, second: Design, limits: Li
         nan_codes=pair.nan_codes,
         budget=SEARCH,
         seed=task.seed,
+        preferring=0,
     )
 
 

@@ -59,15 +59,15 @@ class Equivalence(Question):
                 )
         if of_numbers(where) and first.c_format.is_integer:
             raise DesignError(f"{first.name} is an integer unit: of preconditions it has patterns only, such as c=0x0")
-        self.designs = (first, second)
         self.scale_format = first.scale_format
         self.formats = first.formats[:3]
         common = math.lcm(first.k, second.k)
         self.k = common if k is None else k
         self.where = restricting(where, self.formats)
         self.nan_codes, self.zero_signs = nan_codes, zero_signs
-        for design in self.designs:
+        for design in (first, second):
             design.padded_length(self.k, multiple=common)
+        self.designs = first.configured(self.k), second.configured(self.k)
         self.blocks = first.blocks(self.k)
 
     def claim(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Truth[T]:

@@ -305,7 +305,7 @@ def _print_witness(proof: Proof, picture: bool, explained: bool) -> None:
         say(f"  d = {fmt.hex(d)} = {pattern_value(fmt, d)} on {name}")
     apart = difference(fmt, list(answer.outputs.values()))
     if apart is not None:
-        say(f"  they differ by {apart}")
+        say(f"  they {apart.words}")
     if proof.ran is not None:
         say_wrapped(_replayed(unit, answer, proof.ran), "  ")
     shown = proof.nets[:-1] if explained else proof.nets[:-1][:NETS]

@@ -11,7 +11,7 @@ from mmaproof.designs.conversions import Conversion
 from mmaproof.designs.errors import DesignError
 from mmaproof.designs.formats import Format
 from mmaproof.designs.signature import Signature
-from mmaproof.designs.steps.step import Step
+from mmaproof.designs.steps.step import SCALES, Step
 
 EMPTY = Circuit("empty", {}, {}, (), {}, {})
 
@@ -34,6 +34,11 @@ class NetlistStep(Step):
     def settings(self) -> dict[str, Any]:
         """Return no parameters but L."""
         return {"L": self.L}
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """The formats and the scales: each has an input."""
+        return super().reads | SCALES
 
     @property
     def is_parametric(self) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import Enum
 from typing import Any
 
@@ -12,6 +12,15 @@ from mmaproof.designs.formats import Format
 from mmaproof.designs.readings import FlushedResult, FlushedSign, NanCode, Overflow, Subnormals, Tininess, Widening
 from mmaproof.designs.signature import Signature
 from mmaproof.designs.steps.record import IntegerRange, Record, parameter
+
+FORMATS_ALONE = frozenset({"a", "b", "c", "d"})
+"""The fields of a signature that every step computes with."""
+
+SCALES = frozenset({"scale", "block"})
+"""Those that a unit with scales has beside them."""
+
+_CHOOSING = ("summation", "low_bits", "fidelity_phase")
+"""The parameters whose values decide whether a step reads scales."""
 
 
 class Guarantee(Enum):
@@ -99,6 +108,11 @@ class Step(Record):
     def guarantees(self) -> frozenset[Guarantee]:
         """What proofs and questions about the step may assume. By default it is nothing."""
         return frozenset()
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """The fields of a signature that it computes with. It refuses a signature that has any other."""
+        return FORMATS_ALONE
 
     @property
     def subnormals(self) -> Subnormals:
@@ -202,6 +216,7 @@ class Step(Record):
 
     def misfits(self, signature: Signature, k: int) -> Iterator[tuple[str, str]]:
         """Yield what does not fit the signature or K: the field of a catalogue row, and the problem."""
+        yield from self.unread(signature)
         if self.conversion.target is not signature.d:
             yield "rho", f"rho = {self.rho} does not convert to its output format {signature.d.name}"
         if k % self.L:
@@ -211,6 +226,14 @@ class Step(Record):
             yield "block", f"blocks of {block} do not divide K = {k} and fit L = {self.L}"
         if block is not None and block % self.L and self.group_size is None:
             yield "block", f"a block of {block} is shorter than a step of L = {self.L} products; set group_size"
+
+    def unread(self, signature: Signature) -> Iterator[tuple[str, str]]:
+        """Yield the fields of the signature that it does not read, as ``misfits`` does."""
+        for part in fields(signature):
+            if part.name not in self.reads and getattr(signature, part.name) is not None:
+                set_here = {name: x for name, x in self.settings().items() if name in _CHOOSING and x is not None}
+                chosen = ", ".join(f"{name} = {value}" for name, value in set_here.items())
+                yield part.name, f"a step with {chosen or type(self).__name__} reads no {part.name}; this unit has one"
 
 
 def _flushes_operands(step: Any) -> bool:

@@ -116,9 +116,10 @@ class StepPath:
 def datapath(design: Design, length: int) -> tuple[StepPath, ...]:
     """Return the steps of a dot product of ``length`` elements; DesignError where the length does not fit.
 
-    Below K elements of +0 fill up; above it is a chain of instructions, each of which takes its products in the order
-    that ``k_order`` states.
+    Below K elements of +0 fill up, or the instruction is configured to what there is; above it is a chain of
+    instructions, each of which takes its products in the order that ``k_order`` states.
     """
+    design = design.configured(length)
     order = design.chain.k_order.permutation(design.k)
     per_step, once = design.step.L, design.chain.adds_c_once
     steps: list[StepPath] = []

@@ -11,12 +11,14 @@ from support.mutation import FAILED, ROOT, Copy, all_mutants, is_there, table
 MUTANTS = all_mutants()
 KILLED = [x for x in MUTANTS if x.killed_by]
 COVERED = (
+    "designs",
     "smt/semantics",
     "smt/algebra",
     "smt/solving",
     "smt/proving",
     "smt/bundles",
     "properties",
+    "tolerances",
     "verification",
     "checker",
 )
