@@ -125,7 +125,7 @@ def check(
             simplifying=simplifying,
             told=told,
         )
-    claim = f"{unit.name}: {found.claimed(meant)}"
+    claim = f"{unit.name}: {done.claimed}"
     status, record = bundled(bundle, done.finding.answers or {}, claim, [unit], options, EXIT_STATUS[done.verdict])
     report(done, picture=picture, explained=explained, output=output, files=files, json=json, record=record)
     return status

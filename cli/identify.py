@@ -272,7 +272,8 @@ def _print_nothing(outcome: Identification) -> None:
 
     interface = outcome.evidence.interface
     why = "time or batches ran out before a design was found" if outcome.late else "no design was found"
-    say(f"  {why} that agrees: {outcome.tried} tried, in a space of {outcome.space:.3g}; the nearest:")
+    by_then = " by then" if outcome.late else ""
+    say(f"  {why} that agrees: {outcome.tried} tried, in a space of {outcome.space:.3g}; the nearest{by_then}:")
     nearest = format_settings(outcome.nearest.settings)
     say_wrapped(", ".join(f"{n} = {text}" for n, text in nearest.items()), "    ")
     for other, designs in outcome.other_interfaces.items():
