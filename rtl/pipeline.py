@@ -68,6 +68,11 @@ class Structure:
         """Return whether the cells of a loop, registers aside, do nothing but choose."""
         return all(self.module.cells[i].kind in _CHOICE for i in loop if i not in self.used)
 
+    @property
+    def feeds_back(self) -> bool:
+        """Whether d depends on registers that depend on themselves."""
+        return bool(loop_among(self.cells, self.drivers, self.before))
+
     def refuse_feedback(self) -> None:
         """Raise InputError where d depends on registers that depend on themselves; it names them."""
         loop = loop_among(self.cells, self.drivers, self.before)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from mmaproof.cli.conditions import say_conditions
 from mmaproof.cli.options import Json
 from mmaproof.cli.output import print_json, progress, say, say_wrapped
 from mmaproof.cli.rtl.options import UnitPath
@@ -54,6 +55,7 @@ def unit_record(unit: RtlUnit, meant: Design | None) -> dict[str, Any]:
         "registers": report.registers,
         "latency": report.latency,
         "unknown": dict(report.unknown),
+        "when": list(design.conditions),
         "assumptions": list(report.assumptions),
         "warnings": list(report.warnings),
     }
@@ -84,6 +86,7 @@ def print_unit(unit: RtlUnit, meant: Design | None) -> None:
         bits = sum(report.unknown.values())
         what = ", ".join(f"{name} ({count})" for name, count in report.unknown.items())
         say_wrapped(what, f"  {bits} bits may have any value: ")
+    say_conditions([design])
     for text in report.assumptions:
         say_wrapped(text, "  assumed: ")
     for text in report.warnings:
