@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 from rich.text import Text
 
-from mmaproof.cli.operands import runs
 from mmaproof.cli.conditions import say_conditions
+from mmaproof.cli.operands import runs
 from mmaproof.cli.output import say, say_table, say_wrapped
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from mmaproof.cli.matrix_text import count, letters, shortened, vector_text
 from mmaproof.cli.conditions import say_conditions
+from mmaproof.cli.matrix_text import count, letters, shortened, vector_text
 from mmaproof.cli.output import say, say_wrapped
 
 if TYPE_CHECKING:

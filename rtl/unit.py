@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -24,6 +25,8 @@ from mmaproof.rtl.unpacked import ascending_ports
 from mmaproof.rtl.unroll import Start, circuit_of
 
 PRIORITY = "where items of a case statement marked unique or parallel overlap, the first one counts"
+_BIT = re.compile(r"(?P<net>.*?)(?:\[(?P<index>\d+)\])?(?: at age \d+)?")
+"""The name of a bit that may have any value, at the first age at which it is read or at a later one."""
 WITHOUT_C = "c is +0, because the unit has none"
 
 
@@ -44,7 +47,7 @@ class RtlReport:
     registers: int
     latency: int | None
     unknown: Mapping[str, int]
-    """bits that may have any value, by name"""
+    """how many bits of each net may have any value; its name says which"""
     assumptions: tuple[str, ...]
     warnings: tuple[str, ...]
 
@@ -122,11 +125,38 @@ def read_unit(
         dict(Counter(cell.kind for cell in circuit.cells).most_common()),
         registers,
         0 if file.clock is None else file.clock.latency,
-        {n: len(bits) for n, bits in circuit.unknown.items()},
+        _folded(circuit.unknown),
         (FACTS_ABOUT_X, PRIORITY, *said),
         netlist.warnings,
     )
     return RtlUnit(file, design, report, declared)
+
+
+def _folded(unknown: Mapping[str, Bits]) -> dict[str, int]:
+    """Return how many bits of each net have any value, under the name of the net with ranges: ``net[15:8,3:0]``."""
+    places: dict[str, Counter[str]] = {}
+    for name in unknown:
+        found = _BIT.fullmatch(name)
+        net, index = (name, None) if found is None else (found["net"], found["index"])
+        places.setdefault(net, Counter())[index or ""] += 1
+    return {
+        f"{net}{_ranges(int(x) for x in held if x)}" + f" at {max(held.values())} ages" * (max(held.values()) > 1): sum(
+            held.values()
+        )
+        for net, held in places.items()
+    }
+
+
+def _ranges(places: Iterable[int]) -> str:
+    """Return places as a slice; nothing where there are none."""
+    runs: list[list[int]] = []
+    for place in sorted(places, reverse=True):
+        if runs and runs[-1][-1] == place + 1:
+            runs[-1].append(place)
+        else:
+            runs.append([place])
+    texts = [str(x[0]) if len(x) == 1 else f"{x[0]}:{x[-1]}" for x in runs]
+    return f"[{','.join(texts)}]" if texts else ""
 
 
 def _signature(file: UnitFile, given: Signature | None) -> Signature:

@@ -165,9 +165,7 @@ def prove(
     proof = Proof(unit, meant, answer, _on_sources(unit, answer) if simulate else None, _nets(unit, answer))
     record = proof_record(proof)
     claim = with_conditions(f"{unit.design.name} returns the d of {meant.name} for all operands", proof.when)
-    status, written = bundled(
-        bundle, {claim: answer}, claim, [asked, unit.design], options, EXIT_STATUS[proof.verdict]
-    )
+    status, written = bundled(bundle, {claim: answer}, claim, [asked, unit.design], options, EXIT_STATUS[proof.verdict])
     record |= written
     files.write(record, lambda: pictures_of(answer))
     if json:
