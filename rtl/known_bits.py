@@ -1,8 +1,8 @@
 """What of a netlist is the same for all operands, once ports are tied: constants, and nets that are other nets.
 
 Cells are computed by the rules of ``smt/semantics/cells.py`` over words that are known or not. So a multiplexer whose
-select bit is a tied enable is a wire, so is a latch that a tied enable keeps open, and a register that always loads a constant is that constant (after the first
-cycle, in which nobody looks at the result).
+select bit is a tied enable is a wire, so is a latch that a tied enable keeps open, and a register that always loads a
+constant is that constant (after the first cycle, in which nobody looks at the result).
 """
 
 from __future__ import annotations

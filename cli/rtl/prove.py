@@ -126,8 +126,8 @@ def prove(
 
     Where inputs are tied, operands held or preconditions given, the answer is "equal when" they are.
 
-    Exit status 0: equal, or equal when (proved); 1: different (operands are shown, and replayed on the sources in a simulator where
-    one is installed); 3: unknown or vacuous, or proved in a way that --bundle cannot write.
+    Exit status 0: equal, or equal when (proved); 1: different (operands are shown, and replayed on the sources in a
+    simulator where one is installed); 3: unknown or vacuous, or proved in a way that --bundle cannot write.
     """
     from mmaproof.designs.errors import InputError
     from mmaproof.designs.files import make_way
