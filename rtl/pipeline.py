@@ -156,6 +156,15 @@ def check_latency(structure: Structure, inputs: Mapping[str, Bits], latency: int
             )
 
 
+def latencies(structure: Structure, operands: Bits) -> set[int]:
+    """Return the numbers of registers on the paths from operands to d. The structure has no feedback."""
+    counts = _register_counts(structure, {bit: "" for bit in operands})
+    found = 0
+    for bit in structure.result:
+        found |= counts.get(bit, 0)
+    return {n for n in range(found.bit_length()) if found >> n & 1}
+
+
 def _register_counts(structure: Structure, operands: Mapping[Bit, str]) -> dict[Bit, int]:
     """Return for each bit the numbers of registers on its paths from operands, number n as the bit 2**n."""
     counts: dict[Bit, int] = dict.fromkeys(operands, 1)
