@@ -158,7 +158,7 @@ def check_latency(structure: Structure, inputs: Mapping[str, Bits], latency: int
 
 def latencies(structure: Structure, operands: Bits) -> set[int]:
     """Return the numbers of registers on the paths from operands to d. The structure has no feedback."""
-    counts = _register_counts(structure, {bit: "" for bit in operands})
+    counts = _register_counts(structure, dict.fromkeys(operands, ""))
     found = 0
     for bit in structure.result:
         found |= counts.get(bit, 0)
