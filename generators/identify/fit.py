@@ -230,9 +230,16 @@ def _nearest(value: Any, values: Sequence[Any]) -> Any:
 def known_behaviours(interface: Interface) -> Iterator[Behaviour]:
     """Yield how every unit of the catalogue would compute here, those of this interface first.
 
-    The conversion is one to d with the same rounding, and a step is as long as fits K.
+    The conversion is one to d with the same rounding, and a step is as long as fits K. Raises InputError for a format
+    of d that no conversion gives.
     """
     d = interface.signature.d
+    possible = list(dict.fromkeys(rho.target.name for rho in RHO.values()))
+    if d.name not in possible:
+        raise InputError(
+            f"{interface}: d is {d.name}, and designs are known with a d of {', '.join(possible)} only: nothing can be "
+            "identified; a property of any unit can be checked"
+        )
     designs = sorted(load_catalogue().designs.values(), key=lambda x: (not interface.takes(x), x.k != interface.k))
     for step, behaviour in ((x.step, Behaviour.of(x)) for x in designs):
         conversions = [x for x, rho in RHO.items() if rho.target is d and rho.rounding is step.conversion.rounding]
