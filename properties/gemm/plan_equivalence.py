@@ -114,14 +114,13 @@ class PlanEquivalence(Question):
         """
         if not same_computation(*self.schedules, any_order_in_steps=True):
             return ()
-        longest: dict[Design, int] = {}
-        for call in (x for schedule in self.schedules for x in schedule.calls):
-            longest[call.unit] = max(longest.get(call.unit, 0), len(call.ks))
+        units = {x.unit for schedule in self.schedules for x in schedule.calls}
         asked, found = OrderIndependence(), []
-        for unit in sorted(longest, key=lambda x: x.name):
+        for unit in sorted(units, key=lambda x: x.name):
             if not takes_any_order(unit) or unit.step.L == 1:
                 continue
-            steps = steps_of_chain(unit, longest[unit])
+            # a longer call is a chain of instructions only where c has the format of d
+            steps = steps_of_chain(unit, unit.k)
             if steps is None:
                 return ()
             for step in steps:

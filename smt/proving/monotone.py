@@ -45,7 +45,6 @@ from typing import Any
 from mmaproof.designs.arithmetic import steps_of_chain
 from mmaproof.designs.design import Design
 from mmaproof.designs.formats import Format
-from mmaproof.designs.readings import NanCode
 from mmaproof.designs.steps import Guarantee, Step
 from mmaproof.smt.algebra.magnitudes import with_top_exponent
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word, ite
@@ -421,7 +420,7 @@ def given_terms(step: Design, places: Collection[int]) -> Given:
 def lemmas_of_steps(design: Design, length: int, first: int) -> Sequence[Lemma]:
     """Return the lemmas about c for every step of a chain from the step ``first`` on; none if one has none."""
     kinds = steps_of_chain(design, length)
-    if kinds is None or design.settings.get("nan_code") is NanCode.LARGEST_FINITE:
+    if kinds is None or not design.step.hands_on_nans:
         return ()
     paths = datapath(design, length)
     # the c of the first step, and what each step adds: places of its elements
