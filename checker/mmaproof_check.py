@@ -1,7 +1,7 @@
 """`mmaproof-check DIR` finds out whether a proof bundle is right.
 
-A bundle says that no values of some operands satisfy claim.smt2, and has the proof. This program was written against
-docs/bundle.md of mmaproof. It needs Python alone, writes nothing and trusts no file: what it accepts, it computed.
+A bundle (docs/bundle.md of mmaproof) says that no values of some operands satisfy claim.smt2, and has the proof.
+This program needs Python alone, writes nothing and trusts no file: what it accepts, it computed.
 Exit status 0: every part of the proof is right, so the claim is proved. 1: some part is not right. 2: DIR is no bundle.
 """
 
@@ -19,10 +19,15 @@ from pathlib import Path
 FORM = "mmaproof-bundle-1"
 KINDS = ("smt2", "cnf", "map.json", "lrat")  # the files of a lemma; the first alone where all values are tried
 MOST_TRIED, AT_ONCE = 24, 16  # bits of which all values are tried, and of which they are tried at once
-MOST_BITS = 9999  # of a word
-SAME_WIDTH = frozenset(["bvand", "bvor", "bvxor", "bvadd", "bvsub", "bvmul", "bvshl", "bvlshr", "bvashr"])
+LIMITS = {"files": 1 << 14, "bytes": 1 << 28, "terms": 1 << 22, "bit operations": 1 << 24, "inputs of gates": 1 << 21}
+LIMITS |= {"literals of proofs": 1 << 28, "evaluations of gates": 1 << 39}  # of a whole bundle
+MOST_BITS, MOST_BYTES, MOST_GATES = 2048, 1 << 25, 1 << 16  # of a word, a file, a lemma of which all values are tried
+SPENT = dict.fromkeys(LIMITS, 0)
+WORDS = ("bvand", "bvor", "bvxor", "bvadd", "bvsub", "bvmul", "bvshl", "bvlshr", "bvashr", "bvnot", "bvneg")
+INDICES = re.compile("[0-9]{1,4}( [0-9]{1,4})?", re.ASCII)
 INDEXED = {"extract": 2, "zero_extend": 1, "sign_extend": 1}
-TOKEN = re.compile(r"[ \t\r\n]+|;[^\r\n]*|(?P<token>[()]|\|[^|\\]*\||[^\s()|;\"]+)")
+ATOM = r"(?![\d@.])[\w~!@$%^&*+=<>.?/-]+|\|(?!#|\d*\|)[^|\\]*\||#b[01]+|#x[\da-fA-F]+|0|[1-9]\d*"
+TOKEN = re.compile(rf"[ \n]+|;[^\n]*|(?P<token>[()]|(?:{ATOM})(?=[ \n();]|\Z))|(?P<odd>.)", re.ASCII)
 TRUE, FALSE = 1, -1
 
 
@@ -40,20 +45,22 @@ def require(condition, problem, error=Rejected):
         raise error(problem)
 
 
+def spend(what, amount=1):
+    """Count what a bundle takes. Raise NotABundle above the limit."""
+    SPENT[what] += amount
+    require(SPENT[what] <= LIMITS[what], f"it is over the limit of {LIMITS[what]} {what}", NotABundle)
+
+
 def result_width(operator, indices, widths):
     """Return the width of a term in bits, 0 for a truth value. Raise NotABundle if the operands do not fit."""
     match operator, widths:
-        case ("not", [0]) | ("=>", [0, 0]):
-            return 0
-        case ("and" | "or", [0, 0, *others]) if not any(others):
+        case ("not", [0]) | ("=>", [0, 0]) | ("and" | "or", [0, 0, *_]) if not any(widths):
             return 0
         case ("=" | "bvult" | "bvule" | "bvslt" | "bvsle", [x, y]) if x == y and (x or operator == "="):
             return 0
-        case (_, [x, y]) if x == y > 0 and operator in SAME_WIDTH:
-            return x
         case ("ite", [0, x, y]) if x == y:
             return x
-        case ("bvnot" | "bvneg", [x]) if x:
+        case (_, [x, *y]) if x and operator in WORDS and y == [x] * (operator not in ("bvnot", "bvneg")):
             return x
         case ("concat", [x, y]) if x and y:
             return x + y
@@ -74,7 +81,8 @@ class Terms:
     def add(self, operator, indices, operands, width=None):
         if width is None:
             width = result_width(operator, indices, [self.rows[x][3] for x in operands])
-            require(width <= MOST_BITS, f"a word of {width} bits is too wide: {MOST_BITS} are read", NotABundle)
+        require(width <= MOST_BITS, f"a word of {width} bits is over the limit of {MOST_BITS}", NotABundle)
+        spend("terms", 1 + len(operands))
         key = (operator, indices, operands, width)
         if key not in self.known:
             self.known[key] = len(self.rows)
@@ -96,26 +104,30 @@ class Terms:
                     yield x
 
     def conjuncts(self, root):
-        pending = [root]
+        pending, seen = [root], set()
         while pending:
             x = pending.pop()
             if self.rows[x][0] == "and":
-                pending += reversed(self.rows[x][2])
+                spend("terms", len(self.rows[x][2]))
+                pending += {*self.rows[x][2]} - seen
+                seen.update(self.rows[x][2])
             else:
                 yield x
 
 
 def commands_of(text, name):
     """Return the commands of a script as nested lists of texts."""
-    stack, odd = [[]], TOKEN.sub("", text)
-    require(not odd, f"{name}: {odd[:20]!r} is no SMT-LIB that is read here", NotABundle)
-    for token in (match["token"] for match in TOKEN.finditer(text)):
+    stack = [[]]
+    for match in TOKEN.finditer(text):
+        odd, token = text[match.start() : match.start() + 20], match["token"]
+        require(match["odd"] is None, f"{name}: {odd!r} is no SMT-LIB that is read here", NotABundle)
         if token == "(":
             stack.append([])
         elif token == ")":
             require(len(stack) > 1, f"{name}: a parenthesis is closed that was not opened", NotABundle)
             stack[-2].append(stack.pop())
         elif token is not None:
+            require(stack[-1] or token[0] != "|", f"{name}: {token[:60]} is no operator", NotABundle)
             stack[-1].append(token.strip("|"))
     require(len(stack) == 1, f"{name}: a parenthesis is not closed", NotABundle)
     return stack[0]
@@ -128,7 +140,7 @@ class Script:
         self.name, self.terms, self.operands = name, terms, operands
         self.symbols, self.defined, self.asserted = {}, {}, []
         self.named = {"true": terms.true, "false": terms.false}
-        for command in commands_of(text, name):
+        for command in (commands := commands_of(text, name)):
             match command:
                 case ["set-logic", "QF_BV"] | ["check-sat"] | ["get-value", [*_]]:
                     list(map(self._term, command[1] if command[0] == "get-value" else ()))
@@ -141,20 +153,20 @@ class Script:
                     require(terms.rows[self.asserted[-1]][3] == 0, f"{name}: it asserts no truth value", NotABundle)
                 case _:
                     raise NotABundle(f"{name}: {str(command)[:60]} is no command that is read here")
+        order = "".join(x[0][0] for x in commands)
+        require(re.fullmatch("s?[da]*(cg*)?", order), f"{name}: its commands have another order", NotABundle)
 
     def _define(self, symbol, width, body):
         require(self.terms.rows[body][3] == width, f"{self.name}: {symbol} has another sort than its term", NotABundle)
-        if self.operands is None or symbol.startswith("$"):
-            self._name(symbol, body)
-        else:
+        if self.operands is not None and not symbol.startswith("$"):
             require(symbol not in self.operands, f"{self.name}: {symbol} is an operand")
             # its term was read before it has a name, so it mentions none but earlier variables
-            variable = self._name(symbol, self.terms.add("symbol", (symbol,), (), width))
-            self.defined[symbol] = (variable, body)
+            self.defined[symbol] = (self.terms.add("symbol", (symbol,), (), width), body)
+        self._name(symbol, self.defined.get(symbol, (body,))[0])
 
     def _name(self, symbol, term):
-        fresh = symbol not in self.named and not symbol.startswith("#")
-        require(fresh, f"{self.name}: {symbol!r} is named already, or a constant", NotABundle)
+        fresh = symbol not in self.named and symbol not in CIRCUITS and not re.match("#|[0-9]", symbol)
+        require(fresh, f"{self.name}: {symbol!r} is named already, an operator or a constant", NotABundle)
         self.named[symbol] = term
         return term
 
@@ -178,17 +190,15 @@ class Script:
                 done.append(self._leaf(x))
             else:
                 require(x, f"{self.name}: () is no term", NotABundle)
-                pending.append((x[0], len(x) - 1))
-                pending += [(y, None) for y in reversed(x[1:])]
+                pending += [(x[0], len(x) - 1), *((y, None) for y in reversed(x[1:]))]
         return done[0]
 
     def _operator(self, x):
         match x:
             case str() if x not in INDEXED:
                 return x, ()
-            case ["_", str(name), *indices] if len(indices) == INDEXED.get(name):
-                if all(isinstance(i, str) and re.fullmatch("[0-9]{1,6}", i, re.ASCII) for i in indices):
-                    return name, tuple(map(int, indices))
+            case ["_", str(name), *i] if len(i) == INDEXED.get(name) and INDICES.fullmatch(" ".join(map(str, i))):
+                return name, tuple(map(int, i))
         raise NotABundle(f"{self.name}: {str(x)[:60]} is no operator")
 
     def _leaf(self, x):
@@ -211,18 +221,17 @@ class Gates:
 
     def gate(self, key, clauses):
         if key not in self.made:
+            spend("inputs of gates", len(key) - 1)
             self.made[key] = z = self.word(1)[0]
             self.clauses.update(tuple(sorted(c)) for c in clauses(z))
         return self.made[key]
 
     def all_of(self, literals):
         inputs = sorted(set(literals) - {TRUE})
-        if not inputs:
-            return TRUE
         if FALSE in inputs or any(-x in inputs for x in inputs):
             return FALSE
-        if len(inputs) == 1:
-            return inputs[0]
+        if len(inputs) < 2:
+            return inputs[0] if inputs else TRUE
         return self.gate(("and", *inputs), lambda z: [*([-z, x] for x in inputs), [z, *(-x for x in inputs)]])
 
     def xor(self, x, y):
@@ -231,13 +240,11 @@ class Gates:
         x, y = sorted((x, y), key=abs)
         if abs(x) == TRUE:
             return -y if x == TRUE else y
-        sign = 1 if (x > 0) == (y > 0) else -1
-        x, y = abs(x), abs(y)
+        sign, x, y = 1 if (x > 0) == (y > 0) else -1, abs(x), abs(y)
         return sign * self.gate(("xor", x, y), lambda z: [[-z, x, y], [-z, -x, -y], [z, -x, y], [z, x, -y]])
 
     def ite(self, c, x, y):
-        if c < 0:
-            c, x, y = -c, y, x
+        c, x, y = (-c, y, x) if c < 0 else (c, x, y)
         x = TRUE if x == c else FALSE if x == -c else x
         y = FALSE if y == c else TRUE if y == -c else y
         if c == TRUE or x == y:
@@ -248,13 +255,9 @@ class Gates:
             return -self.all_of([c, -x]) if y == TRUE else self.all_of([c, x])
         if x == -y:
             return self.xor(c, y)
-        sign = 1 if x > 0 else -1
-        x, y = sign * x, sign * y
+        sign, x, y = (1, x, y) if x > 0 else (-1, -x, -y)
         sides = lambda z: [[-c, -x, z], [-c, x, -z], [c, -y, z], [c, y, -z], [-x, -y, z], [x, y, -z]]
         return sign * self.gate(("ite", c, x, y), sides)
-
-    def chosen(self, c, x, y):
-        return [self.ite(c, p, q) for p, q in zip(x, y)]
 
     def less(self, x, y, less):
         for p, q in zip(x, y):
@@ -270,6 +273,7 @@ class Gates:
         return total
 
     def product(self, x, y):
+        spend("bit operations", 4 * len(x) ** 2)
         total = [FALSE] * len(x)
         for i, q in enumerate(y):
             row = [self.all_of([p, q]) for p in x[: len(x) - i]]
@@ -277,9 +281,10 @@ class Gates:
         return total
 
     def shifted(self, x, amount, fill):
+        spend("bit operations", len(x) * sum(bit != FALSE for bit in amount))
         for i, bit in enumerate(amount):
             step = min(1 << i, len(x))
-            x = x if bit == FALSE else self.chosen(bit, x[step:] + [fill] * step, x)
+            x = x if bit == FALSE else [self.ite(bit, p, q) for p, q in zip(x[step:] + [fill] * step, x)]
         return x
 
 
@@ -289,7 +294,7 @@ CIRCUITS = {  # the word of each operator: of gates, indices and the words of it
     "or": lambda g, i, *v: [-g.all_of([-p for (p,) in v])],
     "=>": lambda g, i, x, y: [-g.all_of([x[0], -y[0]])],
     "=": lambda g, i, x, y: [g.all_of([-g.xor(p, q) for p, q in zip(x, y)])],
-    "ite": lambda g, i, c, x, y: g.chosen(c[0], x, y),
+    "ite": lambda g, i, c, x, y: [g.ite(c[0], p, q) for p, q in zip(x, y)],
     "bvult": lambda g, i, x, y: [g.less(x, y, FALSE)],
     "bvule": lambda g, i, x, y: [g.less(x, y, TRUE)],
     "bvslt": lambda g, i, x, y: [g.less([*x[:-1], -x[-1]], [*y[:-1], -y[-1]], FALSE)],
@@ -316,6 +321,7 @@ def translated(terms, roots, values=None):
     g, words, symbols = Gates(), {}, {}
     for x in terms.ordered(roots):
         operator, indices, operands, width = terms.rows[x]
+        spend("bit operations", sum(terms.rows[y][3] + 1 for y in (x, *operands)))
         if operator == "symbol" and values is None:
             words[x] = symbols[indices[0]] = g.word(width)
         elif operator in ("symbol", "const"):
@@ -327,44 +333,40 @@ def translated(terms, roots, values=None):
 
 
 def check_all_values(g, roots, symbols, name):
-    """Raise Rejected if some values of the symbols make all roots true. Return how many values were tried.
-
-    The value of a literal is a whole number here. It has a bit for each assignment of the first AT_ONCE bits.
-    """
+    """Raise Rejected if some values of the symbols make all roots true. Return how many values were tried."""
     read = {abs(x) for _, *inputs in g.made for x in inputs} | {abs(x) for (x,) in roots}
     bits = [x for word in symbols.values() for x in word if x in read]
     require(len(bits) <= MOST_TRIED, f"{name}: it has {len(bits)} bits, and all values of {MOST_TRIED} are tried")
+    require(len(g.made) <= MOST_GATES, f"{name}: it is over the limit of {MOST_GATES} gates to be tried", NotABundle)
+    spend("evaluations of gates", len(g.made) << len(bits))
     every = (1 << (1 << min(len(bits), AT_ONCE))) - 1
+    # the value of a literal is a whole number here, with a bit for each assignment of the first AT_ONCE bits
     values = {TRUE: every} | {x: every // ((1 << (1 << i)) + 1) << (1 << i) for i, x in enumerate(bits[:AT_ONCE])}
     of = lambda x: values[x] if x > 0 else values[-x] ^ every
     for row in range(1 << len(bits[AT_ONCE:])):
         values |= {x: every * (row >> i & 1) for i, x in enumerate(bits[AT_ONCE:])}
         for (gate, *inputs), z in g.made.items():  # in the order in which they were made: inputs first
             x, y, *others = map(of, inputs)
-            if gate == "ite":
-                values[z] = x & y | (x ^ every) & others[0]
-            else:
-                values[z] = x ^ y if gate == "xor" else functools.reduce(int.__and__, others, x & y)
+            value = x ^ y if gate == "xor" else functools.reduce(int.__and__, others, x & y)
+            values[z] = x & y | (x ^ every) & others[0] if gate == "ite" else value
         left = functools.reduce(int.__and__, (of(x) for (x,) in roots))
         require(not left, f"{name}: some values of its symbols satisfy all that it asserts")
     return 1 << len(bits)
 
 
 def check_lrat(clauses, text, name):
-    """Raise Rejected unless an LRAT proof leads from the clauses (number -> literals) to the empty clause.
-
-    Its literals are made false. Each clause named then has one literal left, which is made true, and the last has none.
-    """
+    """Raise Rejected unless an LRAT proof leads from the clauses (number -> literals) to the empty clause."""
     clauses, last = dict(clauses), len(clauses)
     for number, line in enumerate(text.splitlines(), 1):
         where = f"{name}, line {number}"
-        own, *rest = numbers_of(line, where)
+        own, *rest = _numbers(line, where)
         require(rest.count(0) == 2 and rest[-1] == 0, f"{where}: a step is NUMBER LITERALS 0 NUMBERS 0", NotABundle)
         literals, hints = rest[: rest.index(0)], rest[rest.index(0) + 1 : -1]
         require(own > last, f"{where}: the number of a step is greater than those before it")
-        false, last = set(literals), own
+        false, last = set(literals), own  # each clause named forces the one literal that is left, the last has none
         for hint in hints:
-            left = {x for x in clauses[hint] if x not in false} if hint in clauses else ()
+            left = {x for x in clauses.get(hint, ()) if x not in false}
+            spend("literals of proofs", len(clauses.get(hint, ())))
             if hint in clauses and not left:
                 break
             require(len(left) == 1, f"{where}: clause {hint} forces nothing here")
@@ -377,8 +379,7 @@ def check_lrat(clauses, text, name):
     raise Rejected(f"{name}: the proof ends before the empty clause")
 
 
-def numbers_of(line, where):
-    """Return the whole numbers of a line."""
+def _numbers(line, where):
     require(re.fullmatch(r"-?[0-9]{1,18}( -?[0-9]{1,18})*", line, re.ASCII), f"{where}: no whole numbers", NotABundle)
     return [int(x) for x in line.split()]
 
@@ -430,34 +431,32 @@ class Known:
         """Note that a truth value holds."""
         for x in self.terms.conjuncts(term):
             self.merge(x, self.terms.true)
-            operator, _, operands, _ = self.terms.rows[x]
-            if operator == "=":
-                self.merge(*operands)
-            elif operator == "not":
-                self.merge(operands[0], self.terms.false)
+            self.merge(*self._sides(x))
 
     def holds(self, term):
         """Return whether a truth value is known to hold."""
-        for x in self.terms.conjuncts(term):
-            operator, _, operands, _ = self.terms.rows[x]
-            sides = {"=": operands, "not": (*operands, self.terms.false)}.get(operator, (x, self.terms.true))
-            if not (self.same(x, self.terms.true) or self.same(*sides)):
-                return False
-        return True
+        return all(self.same(x, self.terms.true) or self.same(*self._sides(x)) for x in self.terms.conjuncts(term))
+
+    def _sides(self, x):
+        operator, _, operands, _ = self.terms.rows[x]
+        return {"=": operands, "not": (*operands, self.terms.false)}.get(operator, (x, self.terms.true))
 
 
 class Bundle:
     """The files of a folder. Each is read once, and its hash is compared with the manifest."""
 
     def __init__(self, folder):
-        self.folder = folder
-        manifest = json.loads((folder / "manifest.json").read_bytes().decode())
-        require(isinstance(manifest, dict), "manifest.json: one JSON object is expected", NotABundle)
+        self.folder, self.hashes, self.unread, there = folder, {"manifest.json": ""}, set(), set()
+        for path in folder.rglob("*"):
+            name, _ = path.relative_to(folder).as_posix(), spend("files")
+            regular = not path.is_symlink() and (path.is_dir() if name == "lemmas" else path.is_file())
+            require(regular, f"{name!r} is no regular file", NotABundle)
+            there.add(name)
+        manifest = self.object("manifest.json")
         form, self.hashes = manifest.get("form"), manifest.get("files")
         require(form == FORM, f"manifest.json: the form is {form!r}, and {FORM!r} is read here", NotABundle)
         require(isinstance(self.hashes, dict), "manifest.json: files are names with their hashes", NotABundle)
-        there = {x.relative_to(folder).as_posix() for x in folder.rglob("*") if x.is_symlink() or not x.is_dir()}
-        odd = sorted(there ^ {*self.hashes, "manifest.json"})
+        odd = sorted(there - {"lemmas"} ^ {*self.hashes, "manifest.json"})
         require(not odd, f"{odd[:1]} is in the folder or in the manifest, and not in both")
         self.unread = {*self.hashes}
 
@@ -465,12 +464,21 @@ class Bundle:
         """Return a file as text. Raise Rejected if its hash is another one."""
         require(name in self.hashes, f"{name} is missing", NotABundle)
         self.unread.discard(name)
-        data = (self.folder / name).read_bytes()
-        require(hashlib.sha256(data).hexdigest() == self.hashes[name], f"{name}: its SHA-256 is not the manifest's")
+        with (self.folder / name).open("rb") as file:
+            most = MOST_BYTES if name.endswith((".cnf", ".lrat")) else MOST_BYTES >> 2
+            data = file.read(most + 1)
+        spend("bytes", len(data))
+        require(len(data) <= most, f"{name}: it is over the limit of {most} bytes of such a file", NotABundle)
+        odd = re.search(rb"[^ -~\n]", data) or [b""]
+        require(odd == [b""], f"{name}: the byte {odd[0].hex()} is no printable ASCII, space or line feed", NotABundle)
+        right = name == "manifest.json" or hashlib.sha256(data).hexdigest() == self.hashes[name]
+        require(right, f"{name}: its SHA-256 is not the manifest's")
         return data.decode()
 
-    def json(self, name):
-        found = json.loads(self.text(name))
+    def object(self, name):
+        """Return the JSON object of a file. No key is there twice."""
+        once = lambda x: require(len(dict(x)) == len(x), f"{name}: a key is there twice", NotABundle) or dict(x)
+        found = json.loads(self.text(name), object_pairs_hook=once)
         require(isinstance(found, dict), f"{name}: one JSON object is expected", NotABundle)
         return found
 
@@ -493,10 +501,10 @@ class Lemma:
         form = re.fullmatch("p cnf [0-9]+ [0-9]+", header, re.ASCII) and lines[-1:] == [""]
         require(form, f"{files[0]}: it begins with a DIMACS header, and ends in a new line")
         for number, line in enumerate(lines[:-1], 1):
-            *clauses[number], end = numbers_of(line, files[0])
+            *clauses[number], end = _numbers(line, files[0])
             own = end == 0 and tuple(sorted(clauses[number])) in g.clauses
             require(own, f"{files[0]}: clause {number} is none of the translation of {script}")
-        require(bundle.json(files[1]) == symbols, f"{files[1]}: the variables are not those of {script}")
+        require(bundle.object(files[1]) == symbols, f"{files[1]}: the variables are not those of {script}")
         proof = bundle.text(files[2])
         if outside:
             asked = [*outside, *(str(bundle.folder / files[i]) for i in (0, 2))]
@@ -507,21 +515,12 @@ class Lemma:
             check_lrat(clauses, proof, files[2])
         print(f"lemma {name}: {len(clauses)} clauses, {len(proof.splitlines())} steps of proof")
 
-    def instance(self, terms, given):
-        """Return what the script asserts with terms in the place of its symbols, as terms of the composition."""
-        found = {self.terms.true: terms.true, self.terms.false: terms.false}
-        for x in self.terms.ordered(self.script.asserted):
-            operator, indices, operands, width = self.terms.rows[x]
-            images = tuple(found[y] for y in operands)
-            found[x] = given[indices[0]] if operator == "symbol" else terms.add(operator, indices, images, width)
-        return [found[x] for x in self.script.asserted]
-
 
 def check(bundle, outside):
     """Check every part of a bundle, and print what was checked. Raise Rejected or NotABundle."""
     terms = Terms()
     claim = Script(bundle.text("claim.smt2"), "claim.smt2", terms)
-    composition = bundle.json("composition.json")
+    composition = bundle.object("composition.json")
     require(len(claim.asserted) == 1, "claim.smt2 asserts one formula", NotABundle)
     check_met(terms, claim, composition.get("met"))
     known = Known(terms)
@@ -542,8 +541,7 @@ def check(bundle, outside):
                 raise NotABundle("composition.json: each of its steps is a lemma and what it is used with")
     require(bundle.unread == set(), "a file of the folder is no part of the proof")
     print(f"composition.json: {len(steps)} steps")
-    complete = known.same(terms.true, terms.false)
-    require(complete, "composition.json: the steps do not contradict the counterexamples of the claim")
+    require(known.same(terms.true, terms.false), "composition.json: the steps do not contradict counterexamples")
 
 
 def check_met(terms, claim, met):
@@ -551,23 +549,25 @@ def check_met(terms, claim, met):
     operator, _, operands, _ = terms.rows[claim.asserted[0]]
     assumed = operands[:-1] if operator == "and" else ()
     if assumed:
-        given = isinstance(met, dict) and all(isinstance(met.get(x), int) for x in claim.symbols)
+        widths = {x: max(terms.rows[y][3], 1) for x, y in claim.symbols.items()}
+        given = isinstance(met, dict) and all(type(met.get(x)) is int and not met[x] >> w for x, w in widths.items())
         right = given and translated(terms, assumed, met)[1] == [[TRUE]] * len(assumed)
         require(right, "composition.json: the values given do not meet the preconditions")
-    print(
-        f"claim.smt2: {len(claim.symbols)} operands, {'preconditions that are met' if assumed else 'no precondition'}"
-    )
+    print(f"claim.smt2: {len(claim.symbols)} operands, {'preconditions met' if assumed else 'no precondition'}")
 
 
 def apply(known, lemma, given, named, name):
     """Note what a lemma says of terms: where all that it asserts but the last holds, the last does not."""
-    terms, chosen = known.terms, {}
+    terms, found = known.terms, {lemma.terms.true: known.terms.true, lemma.terms.false: known.terms.false}
     for symbol, own in lemma.script.symbols.items():
         term = named.get(given.get(symbol)) if isinstance(given.get(symbol), str) else None
         fits = term is not None and terms.rows[term][3] == lemma.terms.rows[own][3]
         require(fits, f"composition.json: {given.get(symbol)!r} is no term for {symbol} of lemma {name}")
-        chosen[symbol] = term
-    *assumed, refuted = lemma.instance(terms, chosen)
+        found[own] = term
+    for x in lemma.terms.ordered(lemma.script.asserted):
+        operator, indices, operands, width = lemma.terms.rows[x]
+        found[x] = found[x] if x in found else terms.add(operator, indices, tuple(found[y] for y in operands), width)
+    *assumed, refuted = (found[x] for x in lemma.script.asserted)
     for x in assumed:
         require(known.holds(x), f"composition.json: an assumption of lemma {name} is not known to hold")
     known.merge(refuted, terms.false)
@@ -581,18 +581,18 @@ def main(arguments=None):
     parser.add_argument("folder", metavar="DIR", type=Path)
     parser.add_argument("--lrat-checker", metavar="COMMAND", default="", help="check proofs with COMMAND CNF LRAT")
     options = parser.parse_args(arguments)
-    started = time.process_time()
+    SPENT.update(dict.fromkeys(LIMITS, 0))
     try:
         bundle = Bundle(options.folder)
         check(bundle, shlex.split(options.lrat_checker))
     except Rejected as problem:
         print(f"rejected: {problem}")
         return 1
-    except (NotABundle, OSError, ValueError, RecursionError) as problem:
-        print(f"no bundle: {problem}", file=sys.stderr)
+    except (NotABundle, OSError, ValueError, RecursionError, MemoryError) as problem:
+        print(f"no bundle: {problem or 'memory'}", file=sys.stderr)
         return 2
     print(f"accepted: nothing satisfies claim.smt2 (SHA-256 {bundle.hashes['claim.smt2']})")
-    print(f"{sum(x.stat().st_size for x in options.folder.rglob('*'))} bytes, {time.process_time() - started:.1f} s")
+    print(f"{SPENT['bytes']} bytes, {time.process_time():.1f} s")
     return 0
 
 

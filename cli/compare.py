@@ -8,6 +8,7 @@ import typer
 
 from mmaproof.cli.assumed import say_assumed, say_open_points
 from mmaproof.cli.bundle import BundleFolder, bundled, require_bundle, say_bundle
+from mmaproof.cli.conditions import conditional, conditions_of, in_words, with_conditions
 from mmaproof.cli.differences import difference
 from mmaproof.cli.explain import lemma_record, print_lemmas
 from mmaproof.cli.operands import operand_lines, operands_record
@@ -112,6 +113,7 @@ def compare(
             told=told,
         )
     claim = f"{designs[0].name} and {designs[1].name} return equal d for all operands"
+    claim = with_conditions(claim, conditions_of(designs))
     status, record = bundled(bundle, {claim: answer}, claim, designs, options, EXIT_STATUS[answer.verdict])
     record = {**comparison_record(answer, rests_on=True), **record}
     files.write(record, lambda: pictures_of(answer))
@@ -138,7 +140,7 @@ def comparison_record(answer: Comparison, *, rests_on: bool = False) -> dict[str
     question = answer.question
     d = question.designs[0].d_format
     record: dict[str, Any] = {
-        "verdict": answer.verdict,
+        **conditional(answer.verdict, conditions_of(question.designs)),
         "designs": [x.name for x in question.designs],
         "k": question.k,
         "where": [str(p) for p in question.where],
@@ -186,7 +188,8 @@ def witness_vector(answer: Comparison) -> Vector:
 def print_comparison(answer: Comparison, picture: bool, explained: bool = False) -> None:
     """Print the answer for a person."""
     question = answer.question
-    say_wrapped(f"{' and '.join(d.name for d in question.designs)}", f"{answer.verdict}: ")
+    verdict = in_words(answer.verdict, conditions_of(question.designs))
+    say_wrapped(f"{' and '.join(d.name for d in question.designs)}", f"{verdict}: ")
     asked = [f"k = {question.k}", *(f"where {p}" for p in question.where)]
     say_asked(asked, answer.origin, answer.seconds)
     say_assumed(question.designs)

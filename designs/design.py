@@ -163,6 +163,11 @@ class Design:
         return self.step.guarantees_all(*wanted)
 
     @property
+    def conditions(self) -> tuple[str, ...]:
+        """When a unit computes this, in words, if not always: so does all that is proved of it hold then."""
+        return self.step.conditions if isinstance(self.step, NetlistStep) else ()
+
+    @property
     def adds_c_last(self) -> bool:
         """Whether a step or a chain rounds its products to a number first and adds c in an IEEE 754 addition."""
         return self.step.adds_c_last or self.chain.adds_c_once

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from mmaproof.designs.arithmetic import same_arithmetic
+from mmaproof.designs.arithmetic import repeats_one_step, same_arithmetic
 from mmaproof.designs.design import Design
 from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import DesignError
@@ -20,7 +20,6 @@ from mmaproof.smt.proving.lemma import Lemma
 from mmaproof.smt.proving.sequential import is_rewriting, sequential_lemmas
 from mmaproof.smt.proving.wrapping import is_regrouping, regrouping_lemmas
 from mmaproof.smt.semantics import OperandWords, dot_product_accumulate, equal_results
-from mmaproof.smt.semantics.datapath import datapath
 
 
 class Equivalence(Question):
@@ -112,9 +111,7 @@ class Equivalence(Question):
     def in_turn(self) -> tuple[Design, Design] | None:
         """Return a T-FDPA and its sequential form, if the designs are these in some order."""
         for fused, sequential in (self.designs, self.designs[::-1]):
-            # the steps of a chain are alike only if c has the format of d
-            alike = len(datapath(fused, self.k)) == 1 or fused.c_format is fused.d_format
-            if alike and is_rewriting(fused, sequential):
+            if repeats_one_step(fused, self.k) and is_rewriting(fused, sequential):
                 return fused, sequential
         return None
 

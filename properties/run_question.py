@@ -33,6 +33,10 @@ class Scope:
     seed: int = 0
 
 
+ANY = Scope()
+"""One step on any operands."""
+
+
 @dataclass(frozen=True, slots=True)
 class Run:
     """One run of a witness: a design, operands, and the pattern of d that it returns for them.

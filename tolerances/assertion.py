@@ -26,6 +26,7 @@ from mmaproof.tolerances.given import Given
 from mmaproof.tolerances.magnitudes import Floats
 from mmaproof.tolerances.statistical import Quantile
 from mmaproof.tolerances.tolerance import Tolerance, find_plan, tolerance
+from mmaproof.tolerances.within import Truths, errors_of, is_within
 
 
 class Strength(StrEnum):
@@ -49,7 +50,7 @@ class Outcome:
     strength: Strength
     errors: Floats
     bounds: Floats
-    failing: npt.NDArray[np.bool_]
+    failing: Truths
     """of the same elements"""
     count: int
     """failing elements of all"""
@@ -114,7 +115,8 @@ def assert_gemm(
         product = replace(product, factors=_patterns("factors", _read("factors", factors), FORMATS["fp32"]))
     result = _result(found, product, actual)
     given = found.given(product.a, product.b, product.c, *product.scales, product.factors)
-    errors, beyond = _errors(found, given, result)
+    values, (exact, _) = values_of(result, found.plan.formats[3]), found.exact_of(given)
+    errors = errors_of(values, exact)
     match chosen:
         case Strength.BITS:
             expected = product.d()
@@ -125,7 +127,7 @@ def assert_gemm(
         case Strength.PROVED:
             found.require_proof()
             bounds = found.bound_of(given)
-            failing, what = _outside(errors, beyond, bounds, unchecked)
+            failing, what = _outside(is_within(found, given, values, bounds), bounds, unchecked)
         case _:
             quantile = _quantile(found, distribution)
             sizes = _sizes(given)
@@ -232,28 +234,15 @@ def _result(found: Tolerance, product: Product, actual: Any) -> Patterns:
     return _patterns("actual", array, fmt)
 
 
-def _errors(found: Tolerance, given: Given, result: Patterns) -> tuple[Floats, Floats]:
-    """Return ``|actual - exact|`` as float64 has it, and how far that may be from the true one."""
-    exact, beyond = found.exact_of(given)
-    with np.errstate(invalid="ignore", over="ignore"):
-        errors = np.abs(values_of(result, found.plan.formats[3]) - exact)
-        return np.where(np.isnan(errors), np.inf, errors), beyond + errors * 2.0**-52
-
-
-def _outside(errors: Floats, beyond: Floats, bounds: Floats, unchecked: str) -> tuple[npt.NDArray[np.bool_], str]:
-    """Return the elements that are outside the bound or have none, and what they are.
-
-    What float64 cannot tell is let pass: that is some parts in 2**40 of the sum of the magnitudes.
-    """
+def _outside(inside: Truths, bounds: Floats, unchecked: str) -> tuple[Truths, str]:
+    """Return the elements that are outside the bound or have none, and what they are."""
     nothing = ~np.isfinite(bounds)
-    with np.errstate(invalid="ignore"):
-        outside = ~nothing & ~(errors <= bounds + beyond)
     if nothing.any() and unchecked == "fail":
-        return outside | nothing, (
+        return ~inside, (
             f"are outside the proved bound, or ({int(nothing.sum())} of them) nothing is proved about them: operands "
             "that are infinities or NaNs, or numbers that may overflow; unchecked='allow' leaves these out"
         )
-    return outside, "are outside the proved bound"
+    return ~inside & ~nothing, "are outside the proved bound"
 
 
 def _sizes(given: Given) -> Floats:
@@ -265,7 +254,7 @@ def _sizes(given: Given) -> Floats:
 
 def _above(
     errors: Floats, bounds: Floats, sizes: Floats, least: float, quantile: Quantile, unchecked: str
-) -> tuple[npt.NDArray[np.bool_], str]:
+) -> tuple[Truths, str]:
     """Return the elements above the quantile where they are too many, or those that have nothing of the result.
 
     An error above the sum of all magnitudes and the ``least`` number, or one that is no number, is no rounding. With
@@ -293,7 +282,7 @@ def _described(
     result: Patterns,
     errors: Floats,
     bounds: Floats,
-    failing: npt.NDArray[np.bool_],
+    failing: Truths,
     what: str,
 ) -> str:
     """Return the text of a failure: how many elements, the worst one, and what would fit."""
@@ -322,7 +311,7 @@ def _observe(
     strength: Strength,
     errors: Floats,
     bounds: Floats,
-    failing: npt.NDArray[np.bool_],
+    failing: Truths,
     text: str,
 ) -> None:
     """Tell observers about an assertion: its failing elements, and others in equal distances."""

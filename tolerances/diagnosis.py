@@ -18,6 +18,7 @@ from mmaproof.tolerances.given import Given
 from mmaproof.tolerances.magnitudes import Floats
 from mmaproof.tolerances.places import Change, changes
 from mmaproof.tolerances.tolerance import Tolerance
+from mmaproof.tolerances.within import Truths, errors_of, is_within
 
 MOST_ROWS = 4
 """Rows and columns of the elements that hypotheses are tried on."""
@@ -129,7 +130,7 @@ def _within_bound(
     tolerance: Tolerance, product: Product, changed: Sequence[Change], looked: Looked, wider: Looked
 ) -> list[str]:
     """Return the change that explains the size of the errors, if it is the only one, and they need an explanation."""
-    if not tolerance.proved or _is_within(*_own(tolerance, looked), looked):
+    if not tolerance.proved or _is_inside(tolerance, looked).all():
         return []
     fitting = []
     for change in changed:
@@ -138,16 +139,16 @@ def _within_bound(
     return [f"within the bound of {fitting[0]}"] if len(fitting) == 1 else []
 
 
-def _own(tolerance: Tolerance, looked: Looked) -> tuple[Floats, Floats]:
-    exact, beyond = tolerance.exact_of(looked.given)
-    return exact, tolerance.bound_of(looked.given) + beyond
-
-
 def _is_within(exact: Floats, bound: Floats, looked: Looked) -> bool:
     """Return whether every element is as near to ``exact`` as a proved bound allows."""
-    with np.errstate(invalid="ignore", over="ignore"):
-        off = np.abs(values_of(looked.actual, looked.product.plan.formats[3]) - exact)
-    return bool((np.isfinite(bound) & (off <= bound)).all())
+    values = values_of(looked.actual, looked.product.plan.formats[3])
+    return bool((np.isfinite(bound) & (errors_of(values, exact) <= np.where(np.isfinite(bound), bound, 0.0))).all())
+
+
+def _is_inside(tolerance: Tolerance, looked: Looked) -> Truths:
+    """Return which elements are within the proved bound of their own operands."""
+    values = values_of(looked.actual, tolerance.plan.formats[3])
+    return is_within(tolerance, looked.given, values, tolerance.bound_of(looked.given))
 
 
 def _some(counts: npt.NDArray[np.int_], most: int) -> Rows:
@@ -217,11 +218,7 @@ def _by_bound(tolerance: Tolerance, looked: Looked) -> str:
     """Return what the proved bound says about elements that nothing explains."""
     if not tolerance.proved:
         return f"none of the faults that were tried; no bound is proved: {tolerance.proof.reason}"
-    bound = tolerance.bound_of(looked.given)
-    exact, beyond = tolerance.exact_of(looked.given)
-    with np.errstate(invalid="ignore", over="ignore"):
-        error = np.abs(values_of(looked.actual, tolerance.plan.formats[3]) - exact)
-        outside = ~(error <= bound + beyond) & looked.failing & np.isfinite(bound)
+    outside = looked.failing & np.isfinite(tolerance.bound_of(looked.given)) & ~_is_inside(tolerance, looked)
     if outside.any():
         return "outside every bound: not rounding"
     return "within the proved bound, but not the bits of this plan or of its neighbours: another order or another unit"

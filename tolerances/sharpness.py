@@ -16,6 +16,7 @@ from mmaproof.tolerances.assertion import Strength
 from mmaproof.tolerances.faults import Product, seeded
 from mmaproof.tolerances.statistical import Quantile, draw_operand
 from mmaproof.tolerances.tolerance import Tolerance
+from mmaproof.tolerances.within import errors_of, is_within
 
 SIDE = 48
 """Rows and columns of a product that is drawn."""
@@ -72,19 +73,18 @@ def sharpness(
     counts: dict[tuple[str, Strength], list[float]] = {}
     for product in drawn:
         given = tolerance.given(product.a, product.b, product.c, *product.scales)
-        exact, beyond = tolerance.exact_of(given)
+        exact, _ = tolerance.exact_of(given)
         right, fmt = product.d(), tolerance.plan.formats[3]
         bound = tolerance.bound_of(given) if tolerance.proved else None
         size = np.abs(given.a.values) @ np.abs(given.b.values)
         for fault in seeded(product):
             d = fault.run(product)
-            with np.errstate(invalid="ignore"):
-                error = np.abs(values_of(d, fmt) - exact)
+            error = errors_of(values_of(d, fmt), exact)
             for strength in strengths:
                 if strength is Strength.BITS:
                     seen = ~equal_patterns(fmt, d.ravel(), right.ravel()).reshape(d.shape)
                 elif strength is Strength.PROVED and bound is not None:
-                    seen = ~(error <= bound + beyond) & np.isfinite(bound)
+                    seen = ~is_within(tolerance, given, values_of(d, fmt), bound) & np.isfinite(bound)
                 else:
                     seen = ~(error <= (inf if quantile is None else quantile.upper) * size)
                 counts.setdefault((fault.name, strength), []).append(float(seen.mean()))

@@ -10,10 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from math import inf
-from typing import assert_never
+from typing import Any, assert_never
 
 import numpy as np
+import numpy.typing as npt
 
 from mmaproof.designs.arrays import values_of
 from mmaproof.designs.catalogue import find_design
@@ -104,12 +106,12 @@ def _walked(schedule: Schedule, given: Given, jobs: int, whole: Floats | None) -
 def exact_of_schedule(schedule: Schedule, given: Given) -> tuple[Floats, Floats]:
     """Return the exact number that a schedule stands for in float64, and a bound on the error of that.
 
-    Only finite operands are meant.
+    Only finite operands are meant. Of operands that are fractions the number is one, without an error.
     """
     values: list[Sized] = []
     for operation in schedule.operations:
         values.append(_exactly(operation, values, given))
-    value, size = (np.array(np.broadcast_to(x, given.shape), dtype=np.float64) for x in values[-1])
+    value, size = (np.array(np.broadcast_to(x, given.shape), dtype=given.a.values.dtype) for x in values[-1])
     return value, lost_in_float64(size, schedule.k + 4 * len(schedule.operations), schedule.formats[3])
 
 
@@ -127,10 +129,10 @@ def _exactly(operation: Operation, values: Sequence[Sized], given: Given) -> Siz
     found: Sized
     match operation:
         case Operand():
-            c = 0.0 if given.c is None else given.c
+            c = 0 if given.c is None else given.c
             found = c, np.abs(c)
         case Zero():
-            found = 0.0, 0.0
+            found = 0, 0
         case Call(ks=ks, c=start):
             at = places(ks)
             a, b = given.a.selected(at).values, given.b.selected(at).values
@@ -139,11 +141,11 @@ def _exactly(operation: Operation, values: Sequence[Sized], given: Given) -> Siz
         case Add(x=x, y=y):
             found = values[x][0] + values[y][0], values[x][1] + values[y][1]
         case Multiply(x=x, factor=factor, fmt=fmt):
-            by = _factor(factor, fmt, given)
+            by = _alike(_factor(factor, fmt, given), given)
             found = values[x][0] * by, values[x][1] * np.abs(by)
         case MultiplyAdd(x=x, factor=factor, y=y, fmt=fmt):
-            times = _constant(factor, fmt)
-            found = values[x][0] * times + values[y][0], values[x][1] * abs(times) + values[y][1]
+            by = _alike(_constant(factor, fmt), given)
+            found = values[x][0] * by + values[y][0], values[x][1] * np.abs(by) + values[y][1]
         case Convert(x=x) | Flush(x=x):
             found = values[x]
         case _:
@@ -188,6 +190,13 @@ def _added(x: Enclosed, y: Enclosed, fmt: Format, rounding: Rounding, whole: Flo
 def _times(x: Enclosed, factor: Floats | float) -> Enclosed:
     times = np.abs(np.asarray(factor, dtype=np.float64))
     return Enclosed(x.most * times, x.error * times)
+
+
+def _alike(factor: Floats | float, given: Given) -> npt.NDArray[Any] | float:
+    """Return a factor as a fraction where the operands are fractions."""
+    if given.a.values.dtype != object:
+        return factor
+    return np.asarray(np.vectorize(Fraction, otypes=[object])(factor), dtype=object)
 
 
 def _factor(factor: int | Factor, fmt: Format, given: Given) -> Floats | float:

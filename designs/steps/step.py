@@ -188,6 +188,11 @@ class Step(Record):
         return False
 
     @property
+    def hands_on_nans(self) -> bool:
+        """Whether the next step of a chain reads a result that is NaN as NaN. Integers have none."""
+        return True
+
+    @property
     def clears_minus_zero(self) -> bool:
         """Whether an element that is -0, and such a c where it enters an instruction, reads +0.
 
@@ -291,6 +296,11 @@ class RoundedStep(Step):
         only=lambda step: step.conversion.first.rounding.leaves_overflow_open,
     )
     nan_code: NanCode = parameter(NanCode.ALL_ONES, NanCode, "pattern of a NaN result", "Xie et al. 2026, section 4.2")
+
+    @property
+    def hands_on_nans(self) -> bool:
+        """Whether the code of a NaN is a NaN, and not a number."""
+        return self.nan_code is not NanCode.LARGEST_FINITE
 
     @property
     def about_numbers(self) -> frozenset[Guarantee]:

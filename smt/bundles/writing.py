@@ -13,7 +13,7 @@ from mmaproof.smt.bundles.scripts import definitions_script, lemma_script
 from mmaproof.smt.solving.lrat import Refutation
 from mmaproof.smt.solving.query import Query
 from mmaproof.smt.solving.refuting import NotRefutedError
-from mmaproof.smt.solving.smtlib import quoted, to_smtlib
+from mmaproof.smt.solving.smtlib import plain, quoted, to_smtlib
 
 FORM = "mmaproof-bundle-1"
 
@@ -51,9 +51,9 @@ def files_of(
     files["composition.json"] = _text_of(composed)
     for number, lemma in enumerate(composition.lemmas):
         files |= _lemma_files(_name(number), lemma, refutations)
-    data = {name: text.encode() for name, text in files.items()}
+    data = {name: text.encode("ascii") for name, text in files.items()}
     hashes = {name: hashlib.sha256(content).hexdigest() for name, content in data.items()}
-    data["manifest.json"] = _text_of({"form": FORM, **about, "files": hashes}).encode()
+    data["manifest.json"] = _text_of({"form": FORM, **about, "files": hashes}).encode("ascii")
     return data
 
 
@@ -62,7 +62,7 @@ def _lemma_files(name: str, lemma: Used, refutations: Refutations) -> dict[str, 
         encoded, refuted = refutations.of(lemma.query)
     except NotRefutedError as problem:
         raise NotRefutedError(f"lemma {name} ({lemma.why}): {problem}") from None
-    script = f"; {lemma.why}\n{lemma_script(lemma.symbols, lemma.asserted)}"
+    script = f"; {plain(lemma.why)}\n{lemma_script(lemma.symbols, lemma.asserted)}"
     if refuted is TRIED:
         return {f"lemmas/{name}.smt2": script}
     variables = {_bare(symbol): list(word) for symbol, word in encoded.symbols.items()}
@@ -88,4 +88,4 @@ def _bare(name: str) -> str:
 
 
 def _text_of(record: Mapping[str, Any]) -> str:
-    return json.dumps(record, indent=1, ensure_ascii=False) + "\n"
+    return json.dumps(record, indent=1) + "\n"

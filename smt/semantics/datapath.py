@@ -6,7 +6,7 @@ it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -92,6 +92,19 @@ class StepPath:
     def drops_c(self) -> bool:
         """Whether a c that is not zero may be none of the terms."""
         return self.far_c_dropped is not None or self.small_c_dropped is not None
+
+    def holds(self, label: Label, ks: Collection[int]) -> bool:
+        """Return whether a term is c, or whether some element at ``ks`` enters it."""
+        match label:
+            case Product(k=k) | Part(k=k):
+                return k in ks
+            case Group(ks=members):
+                return any(k in ks for k in members)
+            case Partial():
+                (total,) = (x for x in self.sums if x.label is label)
+                return any(self.holds(x, ks) for x in total.terms)
+            case _:
+                return True
 
     @property
     def joins_last(self) -> Source:

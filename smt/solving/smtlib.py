@@ -25,11 +25,11 @@ _RESERVED: Final = frozenset(
 def to_smtlib(query: Query, *, comments: Sequence[str] = ()) -> str:
     """Return a script that declares the symbols, asserts the query, and asks for satisfiability and a model.
 
-    ``comments`` become comment lines at the top. In names of symbols, characters that SMT-LIB cannot write (``|``, the
-    backslash, unprintable ones) or reserves for solvers (``@`` or ``.`` at the beginning) are percent-encoded. So is
-    the percent sign.
+    The script is printable ASCII. ``comments`` become comment lines at the top, other characters in them escapes. In
+    names of symbols, characters that SMT-LIB cannot write (``|``, the backslash, all but printable ASCII) or reserves
+    for solvers (``@`` or ``.`` at the beginning) are percent-encoded. So is the percent sign.
     """
-    lines = [f"; {line}" for comment in comments for line in comment.splitlines()]
+    lines = [f"; {plain(line)}" for comment in comments for line in comment.splitlines()]
     lines += ["(set-logic QF_BV)", *asserted(query), "(check-sat)"]
     if query.symbols:
         lines.append(f"(get-value ({' '.join(map(quoted, query.symbols))}))")
@@ -84,9 +84,14 @@ def quoted(name: str) -> str:
 
 
 def _encoded(character: str, *, first: bool) -> str:
-    if character.isprintable() and character not in "|\\%" and not (first and character in "@."):
+    if " " <= character <= "~" and character not in "|\\%" and not (first and character in "@."):
         return character
     return "".join(f"%{byte:02X}" for byte in character.encode(errors="surrogatepass"))
+
+
+def plain(text: str) -> str:
+    """Return a line of a comment with escapes in the place of all but printable ASCII."""
+    return "".join(x if " " <= x <= "~" else ascii(x)[1:-1] for x in text)
 
 
 def _unused_prefix(query: Query) -> str:

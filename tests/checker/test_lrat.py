@@ -10,18 +10,26 @@ SQUARE = {1: (1, 2), 2: (1, -2), 3: (-1, 3), 4: (-1, -3)}
 """Two variables in all combinations: nothing satisfies these."""
 REFUTED = "5 1 0 1 2 0\n6 0 5 3 4 0\n"
 
+NO_END, NO_CONFLICT = "ends before the empty clause", "does not follow from those that it names"
+NO_NEW = "the number of a step is greater"
+
 REJECTED = {
-    "no step": "",
-    "no empty clause": "5 1 0 1 2 0\n",
-    "a clause that does not follow": "5 3 0 1 2 0\n6 0 5 3 4 0\n",
-    "no hints": "5 0 0\n",
-    "hints without a conflict": "5 1 0 1 2 0\n6 0 5 3 0\n",
-    "a hint that forces nothing": "5 1 0 1 2 0\n6 0 1 5 3 4 0\n",
-    "a clause that is not there": "5 1 0 1 2 0\n6 0 9 0\n",
-    "itself": "5 0 5 0\n",
-    "a later one": "5 0 6 0\n6 0 5 0\n",
-    "a clause in the place of another one": "1 1 0 1 2 0\n5 0 1 3 4 0\n",
-    "the same number twice": "5 1 0 1 2 0\n5 0 5 3 4 0\n",
+    "no step": ("", NO_END),
+    "no empty clause": ("5 1 0 1 2 0\n", NO_END),
+    "a clause that does not follow": ("5 3 0 1 2 0\n6 0 5 3 4 0\n", "line 1: clause 1 forces nothing"),
+    "a clause that follows from others than it names": (
+        "5 1 0 1 0\n6 0 5 3 4 0\n",
+        f"line 1: the clause {NO_CONFLICT}",
+    ),
+    "no hints": ("5 0 0\n", NO_CONFLICT),
+    "hints without a conflict": ("5 1 0 1 2 0\n6 0 5 3 0\n", f"line 2: the clause {NO_CONFLICT}"),
+    "a hint that forces nothing": ("5 1 0 1 2 0\n6 0 1 5 3 4 0\n", "line 2: clause 1 forces nothing"),
+    "a clause that is not there": ("5 1 0 1 2 0\n6 0 9 0\n", "line 2: clause 9 forces nothing"),
+    "a clause that is far away": (f"5 1 0 1 2 0\n6 0 {'9' * 18} 0\n", "forces nothing"),
+    "itself": ("5 0 5 0\n", "line 1: clause 5 forces nothing"),
+    "a later one": ("5 0 6 0\n6 0 5 0\n", "line 1: clause 6 forces nothing"),
+    "a clause in the place of another one": ("1 1 0 1 2 0\n5 0 1 3 4 0\n", f"line 1: {NO_NEW}"),
+    "the same number twice": ("5 1 0 1 2 0\n5 0 5 3 4 0\n", f"line 2: {NO_NEW}"),
 }
 
 
@@ -32,8 +40,9 @@ def test_a_refutation_is_accepted():
 @pytest.mark.parametrize("proof", REJECTED)
 def test_what_is_none_is_not(proof):
     checker = load_checker()
-    with pytest.raises(checker.Rejected):
-        checker.check_lrat(SQUARE, REJECTED[proof], "a proof")
+    text, reason = REJECTED[proof]
+    with pytest.raises(checker.Rejected, match=reason):
+        checker.check_lrat(SQUARE, text, "a proof")
 
 
 def test_a_negated_clause_may_be_its_own_conflict():

@@ -5,33 +5,7 @@ import json
 import sys
 
 import pytest
-from support.bundles import checked, load_checker, of_files
-
-SCRIPT = "(set-logic QF_BV)\n(declare-const p Bool)\n(declare-const q Bool)\n"
-LEMMA = f"{SCRIPT}(assert p)\n(assert (not p))\n(check-sat)\n"
-PROVED = {
-    "claim.smt2": f"{SCRIPT}(assert (and q (not q)))\n(check-sat)\n",
-    "definitions.smt2": f"{SCRIPT}(define-fun cut0 () Bool q)\n(define-fun cut1 () Bool (not cut0))\n",
-    "composition.json": json.dumps(
-        {"met": {"p": 0, "q": 1}, "steps": [{"lemma": "0001", "with": {"p": "cut0", "q": "p"}}]}
-    ),
-    "lemmas/0001.smt2": LEMMA,
-    "lemmas/0001.cnf": "p cnf 2 2\n2 0\n-2 0\n",
-    "lemmas/0001.map.json": json.dumps({"p": [2]}),
-    "lemmas/0001.lrat": "3 0 1 2 0\n",
-}
-FALSE = f"{SCRIPT}(assert (and q p))\n(check-sat)\n"
-"""a claim that is false: both operands true are a counterexample"""
-
-
-def outcome(folder, changes=(), options=()):
-    """The status of the bundle with other texts of some files, and what is said."""
-    return checked(of_files(folder, {k: v for k, v in (PROVED | dict(changes)).items() if v is not None}), *options)
-
-
-def steps(*found):
-    """A composition of lemmas, each with what it is used with."""
-    return json.dumps({"met": {"p": 1, "q": 1}, "steps": [{"lemma": x, "with": w} for x, w in found]})
+from support.bundles import FALSE, LEMMA, PROVED, SCRIPT, WITHOUT_PROOF, checked, load_checker, of_files, outcome, steps
 
 
 def test_the_bundle_is_right(tmp_path):
@@ -39,35 +13,74 @@ def test_the_bundle_is_right(tmp_path):
     assert status == 0, said
 
 
-STATUSES = {
-    "a proof of one step, and not of the empty clause": ({"lemmas/0001.lrat": "3 2 0 1 0\n"}, 1),
-    "a proof of nothing": ({"lemmas/0001.lrat": ""}, 1),
+NO_END = "ends before the empty clause"
+FAULTS = {
+    "a proof of one step, and not of the empty clause": ({"lemmas/0001.lrat": "3 2 0 1 0\n"}, 1, NO_END),
+    "a proof of nothing": ({"lemmas/0001.lrat": ""}, 1, NO_END),
     "a clause that the script does not have": (
         {"lemmas/0001.cnf": "p cnf 2 3\n2 0\n-2 0\n-1 0\n", "lemmas/0001.lrat": "4 0 1 2 0\n"},
         1,
+        "clause 3 is none of the translation",
     ),
-    "a clause of no end": ({"lemmas/0001.cnf": "p cnf 2 2\n2 0\n-2 1\n"}, 1),
-    "numbers that other programs read otherwise": ({"lemmas/0001.cnf": "p cnf 2 2\n0_2 0\n-2 0\n"}, 2),
-    "two spaces between numbers": ({"lemmas/0001.lrat": "3 0 1  2 0\n"}, 2),
-    "no header": ({"lemmas/0001.cnf": "p cnf\n2 0\n-2 0\n"}, 1),
-    "the other map": ({"lemmas/0001.map.json": json.dumps({"p": [3]})}, 1),
-    "a lemma that asserts nothing": ({"lemmas/0001.smt2": f"{SCRIPT}(check-sat)\n"}, 2),
-    "a lemma that asserts a word": ({"lemmas/0001.smt2": f"{SCRIPT}(assert #b1)\n"}, 2),
-    "a lemma that is no number": ({"composition.json": steps(("../0001", {"p": "q", "q": "q"}))}, 2),
-    "a claim of two assertions": ({"claim.smt2": f"{SCRIPT}(assert q)\n(assert (not q))\n"}, 2),
-    "a claim that is false": ({"claim.smt2": FALSE, "definitions.smt2": SCRIPT}, 1),
-    "a term of no name": ({"composition.json": steps(("0001", {"p": "nobody", "q": "q"}))}, 1),
-    "no term at all": ({"composition.json": steps(("0001", {"q": "q"}))}, 1),
-    "a definition that asserts": ({"definitions.smt2": f"{PROVED['definitions.smt2']}(assert (not q))\n"}, 1),
-    "a definition of an operand": ({"definitions.smt2": PROVED["definitions.smt2"].replace("cut1", "$p")}, 0),
+    "a clause of no end": ({"lemmas/0001.cnf": "p cnf 2 2\n2 0\n-2 1\n"}, 1, "clause 2 is none of the translation"),
+    "a clause of two ends": ({"lemmas/0001.cnf": "p cnf 2 2\n2 0\n-2 0 0\n"}, 1, "clause 2 is none of the translation"),
+    "numbers that other programs read otherwise": (
+        {"lemmas/0001.cnf": "p cnf 2 2\n0_2 0\n-2 0\n"},
+        2,
+        "0001.cnf: no whole numbers",
+    ),
+    "two spaces between numbers": ({"lemmas/0001.lrat": "3 0 1  2 0\n"}, 2, "0001.lrat, line 1: no whole numbers"),
+    "a step that deletes": ({"lemmas/0001.lrat": "3 d 1 0\n"}, 2, "0001.lrat, line 1: no whole numbers"),
+    "a number of forty digits": ({"lemmas/0001.lrat": f"{'3' * 40} 0 1 2 0\n"}, 2, "line 1: no whole numbers"),
+    "a step of one zero": ({"lemmas/0001.lrat": "3 1 2 0\n"}, 2, "a step is NUMBER LITERALS 0 NUMBERS 0"),
+    "a step of resolutions": ({"lemmas/0001.lrat": "3 0 -1 2 0\n"}, 1, "clause -1 forces nothing here"),
+    "no header": ({"lemmas/0001.cnf": "p cnf\n2 0\n-2 0\n"}, 1, "it begins with a DIMACS header"),
+    "no new line at the end": ({"lemmas/0001.cnf": "p cnf 2 2\n2 0\n-2 0"}, 1, "ends in a new line"),
+    "the other map": ({"lemmas/0001.map.json": json.dumps({"p": [3]})}, 1, "the variables are not those"),
+    "a map that is no object": ({"lemmas/0001.map.json": "[2]"}, 2, "0001.map.json: one JSON object is expected"),
+    "a lemma that asserts nothing": ({"lemmas/0001.smt2": f"{SCRIPT}(check-sat)\n"}, 2, "0001.smt2 asserts nothing"),
+    "a lemma that asserts a word": ({"lemmas/0001.smt2": f"{SCRIPT}(assert #b1)\n"}, 2, "it asserts no truth value"),
+    "a lemma that is no number": (
+        {"composition.json": steps(("../0001", {"p": "q", "q": "q"}))},
+        2,
+        "each of its steps is a lemma",
+    ),
+    "no steps": ({"composition.json": json.dumps({"met": {"p": 0, "q": 1}})}, 2, "each of its steps is a lemma"),
+    "a lemma that is not there": ({"composition.json": steps(("0002", {"p": "q"}))}, 2, "0002.smt2 is missing"),
+    "a claim of two assertions": ({"claim.smt2": f"{SCRIPT}(assert q)\n(assert (not q))\n"}, 2, "asserts one formula"),
+    "a claim of no assertion": ({"claim.smt2": SCRIPT}, 2, "asserts one formula"),
+    "a claim that is false": ({"claim.smt2": FALSE}, 1, "do not contradict"),
+    "a claim that is true, and false for some values": (
+        {"claim.smt2": f"{SCRIPT}(assert q)\n"},
+        1,
+        "do not contradict",
+    ),
+    "a term of no name": (
+        {"composition.json": steps(("0001", {"p": "nobody", "q": "q"}))},
+        1,
+        "'nobody' is no term for p",
+    ),
+    "a term that is no name": ({"composition.json": steps(("0001", {"p": 1, "q": "q"}))}, 1, "1 is no term for p"),
+    "no term at all": ({"composition.json": steps(("0001", {"q": "q"}))}, 1, "None is no term for p"),
+    "a definition that asserts": (
+        {"definitions.smt2": f"{PROVED['definitions.smt2']}(assert (not q))\n"},
+        1,
+        "declares operands of the claim and defines variables, and nothing else",
+    ),
     "an operand that is declared otherwise": (
         {"definitions.smt2": PROVED["definitions.smt2"].replace("(declare-const p Bool)", "(declare-const r Bool)")},
         1,
+        "declares operands of the claim and defines variables, and nothing else",
     ),
-    "a variable that is defined twice": ({"definitions.smt2": PROVED["definitions.smt2"].replace("cut1", "cut0")}, 2),
+    "a variable that is defined twice": (
+        {"definitions.smt2": PROVED["definitions.smt2"].replace("cut1", "cut0")},
+        2,
+        "'cut0' is named already",
+    ),
     "a word that is called a truth value": (
         {"definitions.smt2": f"{PROVED['definitions.smt2']}(define-fun cut2 () Bool #b1)\n"},
         2,
+        "cut2 has another sort than its term",
     ),
     "a definition of an operand as a constant": (
         {
@@ -76,15 +89,23 @@ STATUSES = {
             "composition.json": steps(("0001", {"p": "q", "q": "q"})),
         },
         1,
+        "p is an operand",
     ),
 }
 
 
-@pytest.mark.parametrize("change", STATUSES)
-def test_one_change_is_told_by_its_status(tmp_path, change):
-    changes, expected = STATUSES[change]
+@pytest.mark.parametrize("fault", FAULTS)
+def test_one_fault_is_told_by_its_reason(tmp_path, fault):
+    changes, expected, reason = FAULTS[fault]
     status, said = outcome(tmp_path / "bundle", changes.items())
-    assert status == expected, said
+    assert (status, reason in said) == (expected, True), said
+
+
+def test_an_abbreviation_has_a_name_of_its_own(tmp_path):
+    """With a $ it is none of an operand."""
+    changes = {"definitions.smt2": PROVED["definitions.smt2"].replace("cut1", "$p")}
+    status, said = outcome(tmp_path / "bundle", changes.items())
+    assert status == 0, said
 
 
 PRECONDITION = f"{SCRIPT}(assert (and p (not q) (and q (not q))))\n(check-sat)\n"
@@ -92,13 +113,18 @@ PRECONDITION = f"{SCRIPT}(assert (and p (not q) (and q (not q))))\n(check-sat)\n
 
 @pytest.mark.parametrize(
     ("met", "expected"),
-    [({"p": 1, "q": 0}, 0), ({"p": 0, "q": 0}, 1), ({"p": 1, "q": 1}, 1), ({"p": 1}, 1), (None, 1)],
+    [
+        ({"p": 1, "q": 0}, 0),
+        *((x, 1) for x in ({"p": 0, "q": 0}, {"p": 1, "q": 1}, {"p": 1}, None)),
+        *((x, 1) for x in ({"p": 3, "q": 0}, {"p": -1, "q": 0}, {"p": True, "q": 0}, {"p": "1", "q": 0})),
+    ],
 )
 def test_values_meet_all_preconditions(tmp_path, met, expected):
     composition = json.loads(PROVED["composition.json"]) | {"met": met}
     changes = {"claim.smt2": PRECONDITION, "composition.json": json.dumps(composition)}
     status, said = outcome(tmp_path / "bundle", changes.items())
     assert status == expected, said
+    assert ("the values given do not meet the preconditions" in said) == bool(expected)
 
 
 def test_a_file_that_no_step_uses_is_no_part_of_the_proof(tmp_path):
@@ -138,17 +164,22 @@ def test_what_another_checker_says_counts(tmp_path, text, status, accepted):
     command.write_text(f"print({text!r})\nraise SystemExit({status})\n")
     found, said = outcome(tmp_path / "bundle", (), ("--lrat-checker", f"{sys.executable} {command}"))
     assert found == accepted, said
+    assert ("does not say VERIFIED" in said) == bool(accepted)
 
 
 LEMMA_OF_TWO = f"{SCRIPT}(assert p)\n(assert q)\n(assert (not (and p q)))\n(check-sat)\n"
-WITHOUT_PROOF = {f"lemmas/0001.{kind}": None for kind in ("cnf", "map.json", "lrat")}
 
 
 @pytest.mark.parametrize(
-    ("claim", "expected"),
-    [("(and p q (not (and p q)))", 0), ("(and p (not (and p q)))", 1), ("(and q (not (and p q)))", 1), ("(or p q)", 1)],
+    ("claim", "reason"),
+    [
+        ("(and p q (not (and p q)))", ""),
+        ("(and p (not (and p q)))", "an assumption of lemma 0001 is not known to hold"),
+        ("(and q (not (and p q)))", "an assumption of lemma 0001 is not known to hold"),
+        ("(or p q)", "an assumption of lemma 0001 is not known to hold"),
+    ],
 )
-def test_a_lemma_is_used_where_all_but_its_last_assertion_hold(tmp_path, claim, expected):
+def test_a_lemma_is_used_where_all_but_its_last_assertion_hold(tmp_path, claim, reason):
     changes = WITHOUT_PROOF | {
         "lemmas/0001.smt2": LEMMA_OF_TWO,
         "claim.smt2": f"{SCRIPT}(assert {claim})\n",
@@ -157,7 +188,8 @@ def test_a_lemma_is_used_where_all_but_its_last_assertion_hold(tmp_path, claim, 
         ),
     }
     status, said = outcome(tmp_path / "bundle", changes.items())
-    assert status == expected, said
+    assert status == bool(reason), said
+    assert reason in said
 
 
 @pytest.mark.parametrize(("first", "last", "expected"), [("p", "q", 0), ("q", "p", 1)])
@@ -168,6 +200,7 @@ def test_an_implication_is_read_forwards(tmp_path, first, last, expected):
     changes = WITHOUT_PROOF | {"lemmas/0001.smt2": lemma, "claim.smt2": claim, "composition.json": composition}
     status, said = outcome(tmp_path / "bundle", changes.items())
     assert status == expected, said
+    assert ("some values of its symbols satisfy" in said) == bool(expected)
 
 
 @pytest.mark.parametrize(("width", "expected"), [(1, 0), (2, 1)])
@@ -188,6 +221,7 @@ def test_a_lemma_is_about_words_of_its_widths(tmp_path, width, expected):
     }
     status, said = outcome(tmp_path / "bundle", changes.items())
     assert status == expected, said
+    assert ("'x' is no term for x of lemma 0001" in said) == bool(expected)
 
 
 def test_a_symbol_is_the_term_that_is_given_for_it(tmp_path):
@@ -199,7 +233,9 @@ def test_a_symbol_is_the_term_that_is_given_for_it(tmp_path):
             "claim.smt2": f"{SCRIPT}(assert (and p (not q)))\n",
             "composition.json": steps(("0001", dict(zip("pq", given, strict=True)))),
         }
-        assert outcome(tmp_path / "".join(given), changes.items())[0] == 1
+        status, said = outcome(tmp_path / "".join(given), changes.items())
+        assert status == 1
+        assert "do not contradict" in said
 
 
 # --- what is known to be equal ------------------------------------------------------------------------------------
@@ -255,6 +291,12 @@ WIDTHS = {
     "the complement of a truth value": ("bvnot", (), (0,)),
     "a truth value side by side with a word": ("concat", (), (0, 3)),
     "a truth value in more bits": ("zero_extend", (1,), (0,)),
+    "a complement of two words": ("bvnot", (), (4, 4)),
+    "a sum of one word": ("bvadd", (), (4,)),
+    "a sum of three words": ("bvadd", (), (4, 4, 4)),
+    "a conjunction of one": ("and", (), (0,)),
+    "an equation of three": ("=", (), (4, 4, 4)),
+    "no operator": ("symbol", (), (0,)),
 }
 
 

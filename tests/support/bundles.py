@@ -6,7 +6,7 @@ import importlib.util
 import io
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -22,6 +22,22 @@ from support.small_designs import CONVERSIONS, ELEMENTS
 
 CHECKER = Path(__file__).resolve().parents[2] / "checker" / "mmaproof_check.py"
 LIMITS = Limits(100, 2 << 30)
+SCRIPT = "(set-logic QF_BV)\n(declare-const p Bool)\n(declare-const q Bool)\n"
+LEMMA = f"{SCRIPT}(assert p)\n(assert (not p))\n(check-sat)\n"
+PROVED: Mapping[str, str] = {
+    "claim.smt2": f"{SCRIPT}(assert (and q (not q)))\n(check-sat)\n",
+    "definitions.smt2": f"{SCRIPT}(define-fun cut0 () Bool q)\n(define-fun cut1 () Bool (not cut0))\n",
+    "composition.json": json.dumps(
+        {"met": {"p": 0, "q": 1}, "steps": [{"lemma": "0001", "with": {"p": "cut0", "q": "p"}}]}
+    ),
+    "lemmas/0001.smt2": LEMMA,
+    "lemmas/0001.cnf": "p cnf 2 2\n2 0\n-2 0\n",
+    "lemmas/0001.map.json": json.dumps({"p": [2]}),
+    "lemmas/0001.lrat": "3 0 1 2 0\n",
+}
+FALSE = f"{SCRIPT}(assert (and q p))\n(check-sat)\n"
+"""A claim that is false: both operands true are a counterexample."""
+WITHOUT_PROOF: Mapping[str, None] = {f"lemmas/0001.{kind}": None for kind in ("cnf", "map.json", "lrat")}
 
 
 def load_checker() -> ModuleType:
@@ -78,3 +94,16 @@ def of_files(folder: Path, files: Mapping[str, str]) -> Path:
     hashes = {name: hashlib.sha256(text.encode()).hexdigest() for name, text in files.items()}
     (folder / "manifest.json").write_text(json.dumps({"form": "mmaproof-bundle-1", "files": hashes}))
     return folder
+
+
+def outcome(
+    folder: Path, changes: Iterable[tuple[str, str | None]] = (), options: Iterable[str] = ()
+) -> tuple[int, str]:
+    """The status of a bundle of a few lines with other texts of some files, and what is said."""
+    files = {name: text for name, text in {**PROVED, **dict(changes)}.items() if text is not None}
+    return checked(of_files(folder, files), *options)
+
+
+def steps(*found: tuple[str, Mapping[str, Any]]) -> str:
+    """A composition of lemmas, each with what it is used with."""
+    return json.dumps({"met": {"p": 1, "q": 1}, "steps": [{"lemma": x, "with": w} for x, w in found]})
