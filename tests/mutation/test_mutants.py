@@ -19,6 +19,8 @@ COVERED = (
     "properties",
     "verification",
     "checker",
+    "rtl",
+    "cli",
 )
 
 

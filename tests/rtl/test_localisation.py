@@ -94,6 +94,15 @@ def test_a_product_of_eight_bits_is_named(sum_of: str, net: str | None, tmp_path
     assert net in (None, found.net)
 
 
+def test_the_cone_of_a_right_input_ends_there(tmp_path: Path) -> None:
+    lines = ["wire signed [7:0] p0 = a0 * b0;", "wire signed [15:0] p1 = a1 * b1;", "assign d = p0 + p1 + c;"]
+    source = COMBINATIONAL.replace("assign d = a0 * b0 + a1 * b1 + c;", "\n".join(lines))
+    unit = read_unit(write_unit(tmp_path, source))
+    found = differing_nets(unit.design, INT8, Operands((2, 0), (100, 0), 0))
+    assert [x.net for x in found if x.net in ("p0", "p1", "d")] == ["p0", "d"]
+    assert found[-1].cone == ("unit.sv:5", "unit.sv:3")
+
+
 @pytest.mark.parametrize("amount", ["distance[4:0]", "4'(distance)"])
 def test_a_shift_amount_that_is_cut_is_found_at_its_shifter(amount: str, tmp_path: Path) -> None:
     path = "tree/fp16_l4.toml"
