@@ -23,6 +23,8 @@ COVERED = (
     "verification",
     "hardware_replay",
     "checker",
+    "rtl",
+    "cli",
 )
 
 
