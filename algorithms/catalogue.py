@@ -15,10 +15,12 @@
   from zero (``cvt.rna.tf32``).
 * ``ootomo-yokota-bf16``: the same in bf16, for units without tf32. bf16 too has the exponents of fp32, and CPUs convert
   to it by rounding to nearest even (``vcvtneps2bf16``).
-* ``3xtf32``: CUTLASS, examples 27 and 28 (``OpMultiplyAddFastF32``). The first word is truncated, and the second is
-  rounded to nearest with ties away (``round_half_ulp_truncate``). The products small*big, big*small, big*big of each
-  instruction's k go to one accumulator inside the unit. CUTLASS's 4xTF32 is ``products=10.01.00.11``. Releases that
-  stage the accumulation add the sum of every tile of k outside the unit: ``outside=all,interval=16`` for tiles of 16.
+* ``3xtf32``: Triton's ``input_precision="tf32x3"`` before pull request 4934. The first word is truncated, and the
+  second is rounded to nearest with ties away. The products small*big, big*small, big*big of each instruction's k go to
+  one accumulator inside the unit. Four products are ``products=10.01.00.11``.
+* ``3xtf32-staged``: CUTLASS (``OpMultiplyAddFastF32`` with ``kStagedAccumulation``): the same, and the sum of every
+  tile of k is added outside the unit; ``interval`` is the K of the tile. Both are checked against the mean squared
+  errors that triton-lang/triton#4603 and pull request 4934 publish.
 * ``bf16x3``, ``bf16x6``, ``bf16x9``: an operand is three words of bf16. The 3, 6 or 9 largest products of words are
   summed, the smallest first. The 3 largest need only two words (Henry, Tang and Heinecke, ARITH 2019). The source
   leaves the rounding and the order open.
@@ -100,11 +102,23 @@ ALGORITHMS: dict[str, Algorithm] = {
         SplitGemm(
             base_name="3xtf32",
             what="two words of tf32, three products in one accumulator",
-            source="CUTLASS, examples 27 and 28",
+            source="Triton, tf32x3 before pull request 4934",
             products=Products.parse("10.01.00"),
             rounding=Rounding.RZ,
             residual_rounding=Rounding.RNA,
             schedule=Schedule.BLOCK,
+            formats=("tf32",),
+        ),
+        SplitGemm(
+            base_name="3xtf32-staged",
+            what="two words of tf32, three products, the sum of every tile added outside the unit",
+            source="CUTLASS, gemm/warp/mma_tensor_op_fast_f32.h with kStagedAccumulation",
+            products=Products.parse("10.01.00"),
+            rounding=Rounding.RZ,
+            residual_rounding=Rounding.RNA,
+            schedule=Schedule.BLOCK,
+            outside=Outside.ALL,
+            interval=16,
             formats=("tf32",),
         ),
         _bf16(3, "10.01.00"),

@@ -1,4 +1,4 @@
-"""The mark of assumed rows: what a command says of designs that no source describes, or none in full."""
+"""What a command says that its answer rests on: rows that are assumed, and open points that change a result."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from mmaproof.cli.output import assumed_names, say
 
 if TYPE_CHECKING:
     from mmaproof.designs.design import Design
+    from mmaproof.smt.open_points import OpenPoints
 
 MARK = "assumed"
 """The word that marks an assumed row in tables."""
@@ -30,3 +31,9 @@ def say_assumed(designs: Iterable[Design], what: str = "this answer", indent: st
     reasons = dict.fromkeys(x.evidence.whole.source if x.evidence.whole else "" for x in assumed)
     why = "; ".join(reason or "no source describes the unit" for reason in reasons)
     say(f"{indent}assumed: {what} rests on {rows}: {', '.join(held)} ({why})")
+
+
+def say_open_points(found: OpenPoints, of: str = "", indent: str = "  ") -> None:
+    """Print, in one line, the open points that change a result, ``of`` a design that is named; nothing if none does."""
+    if found:
+        say(f"{indent}rests on: {found}{of and f' ({of})'}")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mmaproof.cli.options import SolvingOptions
-from mmaproof.cli.output import EXIT_HOLDS, EXIT_UNKNOWN, complain, note, progress, say
+from mmaproof.cli.output import EXIT_HOLDS, EXIT_UNKNOWN, complain, note, progress, say, size_of
 
 if TYPE_CHECKING:
     from mmaproof.designs.design import Design
@@ -117,7 +117,7 @@ def say_bundle(record: Mapping[str, Any]) -> None:
     """Say where a bundle was written."""
     bundle = record.get("bundle")
     if bundle and "folder" in bundle:
-        size = f"{bundle['lemmas']} lemmas, {bundle['steps']} steps, {bundle['bytes'] / 1e6:.1f} MB"
+        size = f"{bundle['lemmas']} lemmas, {bundle['steps']} steps, {size_of(bundle['bytes'])}"
         what, it = ("bundle", "it") if len(bundle["folders"]) == 1 else ("bundles", "each")
         folders = ", ".join(bundle["folders"])
         say(f"  {what}: {folders}, {size}, {bundle['seconds']:.1f} s; check {it} with mmaproof-check")

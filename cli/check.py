@@ -8,6 +8,7 @@ import typer
 
 from mmaproof.cli.assumed import say_assumed
 from mmaproof.cli.bundle import BundleFolder, bundled, require_bundle, say_bundle
+from mmaproof.cli.conditions import conditional, conditions_of, in_words, with_conditions
 from mmaproof.cli.explain import lemma_record, print_lemmas
 from mmaproof.cli.operands import operand_lines, operands_record
 from mmaproof.cli.options import (
@@ -125,7 +126,7 @@ def check(
             simplifying=simplifying,
             told=told,
         )
-    claim = f"{unit.name}: {found.claimed(meant)}"
+    claim = with_conditions(f"{unit.name}: {done.claimed}", conditions_of([unit]))
     status, record = bundled(bundle, done.finding.answers or {}, claim, [unit], options, EXIT_STATUS[done.verdict])
     report(done, picture=picture, explained=explained, output=output, files=files, json=json, record=record)
     return status
@@ -167,7 +168,7 @@ def check_record(done: Check) -> dict[str, Any]:
     """Return the answer as the JSON object of the command-line contract."""
     finding = done.finding
     return {
-        "verdict": done.verdict,
+        **conditional(done.verdict, conditions_of([done.design])),
         "property": done.asked.name,
         "design": done.design.name,
         "k": done.k,
@@ -231,7 +232,7 @@ def run_vectors(done: Check) -> list[Vector]:
 def print_check(done: Check, picture: bool, explained: bool) -> None:
     """Print the answer for a person."""
     finding = done.finding
-    say(f"{done.verdict}: {done.asked.name} on {done.design.name}")
+    say(f"{in_words(done.verdict, conditions_of([done.design]))}: {done.asked.name} on {done.design.name}")
     say_wrapped(done.claimed, "  ")
     if finding.value is not None:
         say(f"  {done.asked.feature}: {value_text(finding.value)}")

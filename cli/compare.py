@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mmaproof.cli.assumed import say_assumed
+from mmaproof.cli.assumed import say_assumed, say_open_points
 from mmaproof.cli.bundle import BundleFolder, bundled, require_bundle, say_bundle
+from mmaproof.cli.conditions import conditional, conditions_of, in_words, with_conditions
 from mmaproof.cli.differences import difference
 from mmaproof.cli.explain import lemma_record, print_lemmas
 from mmaproof.cli.operands import operand_lines, operands_record
@@ -112,10 +113,12 @@ def compare(
             told=told,
         )
     claim = f"{designs[0].name} and {designs[1].name} return equal d for all operands"
+    claim = with_conditions(claim, conditions_of(designs))
     status, record = bundled(bundle, {claim: answer}, claim, designs, options, EXIT_STATUS[answer.verdict])
-    files.write({**comparison_record(answer), **record}, lambda: pictures_of(answer))
+    record = {**comparison_record(answer, rests_on=True), **record}
+    files.write(record, lambda: pictures_of(answer))
     if json:
-        print_json({**comparison_record(answer), **record}, designs)
+        print_json(record, designs)
     else:
         print_comparison(answer, picture, explained)
         say_bundle(record)
@@ -132,12 +135,12 @@ def pictures_of(answer: Comparison) -> list[tuple[str, Picture]]:
     return [] if picture is None else [("", picture)]
 
 
-def comparison_record(answer: Comparison) -> dict[str, Any]:
-    """Return the answer as the JSON object of the command-line contract."""
+def comparison_record(answer: Comparison, *, rests_on: bool = False) -> dict[str, Any]:
+    """Return the answer as the JSON object of the command-line contract, with the open points that change it."""
     question = answer.question
     d = question.designs[0].d_format
     record: dict[str, Any] = {
-        "verdict": answer.verdict,
+        **conditional(answer.verdict, conditions_of(question.designs)),
         "designs": [x.name for x in question.designs],
         "k": question.k,
         "where": [str(p) for p in question.where],
@@ -156,6 +159,9 @@ def comparison_record(answer: Comparison) -> dict[str, Any]:
         }
         apart = difference(d, list(outputs.values()))
         record["witness"]["difference"] = None if apart is None else apart.record()
+        if rests_on:
+            record["witness"]["open_points"] = {name: x.record() for name, x in answer.open_points.items()}
+            record["witness"]["holds_under_every_reading"] = answer.holds_under_every_reading
         if answer.unknown:
             record["witness"]["unknown_bits"] = {name: f"{value:x}" for name, value in answer.unknown.items()}
     return record
@@ -182,7 +188,8 @@ def witness_vector(answer: Comparison) -> Vector:
 def print_comparison(answer: Comparison, picture: bool, explained: bool = False) -> None:
     """Print the answer for a person."""
     question = answer.question
-    say_wrapped(f"{' and '.join(d.name for d in question.designs)}", f"{answer.verdict}: ")
+    verdict = in_words(answer.verdict, conditions_of(question.designs))
+    say_wrapped(f"{' and '.join(d.name for d in question.designs)}", f"{verdict}: ")
     asked = [f"k = {question.k}", *(f"where {p}" for p in question.where)]
     say_asked(asked, answer.origin, answer.seconds)
     say_assumed(question.designs)
@@ -206,7 +213,13 @@ def print_comparison(answer: Comparison, picture: bool, explained: bool = False)
         say(f"  d = {fmt.hex(d)} = {pattern_value(fmt, d)} on {design.name}")
     apart = difference(question.designs[0].d_format, list(answer.outputs.values()))
     if apart is not None:
-        say(f"  they differ by {apart}")
+        say(f"  they {apart.words}")
+    for name, found in answer.open_points.items():
+        say_open_points(found, name)
+    if answer.holds_under_every_reading is False:
+        say("  no witness was found that holds under every reading of these points")
+    if not answer.multiplies and answer.witness.c:
+        say("  all products are zero: --where c=0 asks for a witness with c = 0")
     if picture:
         say("")
         for _, drawn in pictures_of(answer):

@@ -19,6 +19,11 @@ class Difference:
     absolute: Fraction
     ulps: Fraction | None
 
+    @property
+    def words(self) -> str:
+        """How the two results differ, for a person."""
+        return f"differ by {self}" if self.absolute else "differ only in the sign of zero"
+
     def record(self) -> dict[str, Any]:
         """Return it as JSON data: a rational number, and about how many ulps it is."""
         return {"absolute": str(self.absolute), "ulps": None if self.ulps is None else float(self.ulps)}

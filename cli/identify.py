@@ -9,6 +9,7 @@ import typer
 
 from mmaproof.cli.assumed import say_assumed
 from mmaproof.cli.compare import EXIT_STATUS
+from mmaproof.cli.conditions import conditional, conditions_of, with_conditions
 from mmaproof.cli.neighbours import disagreements_record, disagreements_text, neighbour_record, print_neighbour
 from mmaproof.cli.operands import operand_lines, operands_record
 from mmaproof.cli.options import (
@@ -144,7 +145,7 @@ def _proved(proof: Comparison | None) -> dict[str, Any]:
         return {"proof": None}
     fmt = proof.question.designs[0].d_format
     record: dict[str, Any] = {
-        "verdict": proof.verdict,
+        **conditional(proof.verdict, conditions_of(proof.question.designs)),
         "seconds": round(proof.seconds, 3),
         "origin": proof.origin,
         "reason": proof.reason,
@@ -157,7 +158,8 @@ def _proved(proof: Comparison | None) -> dict[str, Any]:
 
 def _print_proof(proof: Comparison) -> None:
     if proof.witness is None:
-        what = "proved: the RTL returns the same for all operands" if proof.verdict == "equivalent" else "not proved"
+        same = with_conditions("the RTL returns the same for all operands", conditions_of(proof.question.designs))
+        what = f"proved: {same}" if proof.verdict == "equivalent" else "not proved"
         say(f"  {what}, by {proof.origin}, {proof.seconds:.1f} s")
         if proof.reason is not None:
             say_wrapped(proof.reason, "  reason: ")
@@ -272,7 +274,8 @@ def _print_nothing(outcome: Identification) -> None:
 
     interface = outcome.evidence.interface
     why = "time or batches ran out before a design was found" if outcome.late else "no design was found"
-    say(f"  {why} that agrees: {outcome.tried} tried, in a space of {outcome.space:.3g}; the nearest:")
+    by_then = " by then" if outcome.late else ""
+    say(f"  {why} that agrees: {outcome.tried} tried, in a space of {outcome.space:.3g}; the nearest{by_then}:")
     nearest = format_settings(outcome.nearest.settings)
     say_wrapped(", ".join(f"{n} = {text}" for n, text in nearest.items()), "    ")
     for other, designs in outcome.other_interfaces.items():

@@ -179,4 +179,5 @@ def pair_record(answer: PairVerdict) -> dict[str, Any]:
     record = comparison_record(answer.comparison)
     first, second = record.pop("designs")
     del record["where"]
-    return {"first": first, "second": second, "question": answer.number, **record}
+    # pairs are counted by verdict, so conditions stand beside it
+    return {"first": first, "second": second, "question": answer.number, **record, "verdict": answer.comparison.verdict}

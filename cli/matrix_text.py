@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 from rich.text import Text
 
+from mmaproof.cli.conditions import say_conditions
 from mmaproof.cli.operands import runs
 from mmaproof.cli.output import say, say_table, say_wrapped
 
@@ -85,6 +86,7 @@ def print_group(group: Group, numbers: dict[str, int]) -> None:
         lines = [f"{numbers[d.name]}  {d.name}" for d in members] if numbers else list(shortened(members))
         for i, line in enumerate(lines):
             say(f"  {'' if i else letter:<3}{line}")
+    say_conditions(group.designs)
     for (x, first), (y, second) in itertools.combinations(named, 2):
         sign = SIGNS[group.verdict(first, second)]
         say_wrapped(_between(group, first, second), f"  {x} {sign} {y}  ")

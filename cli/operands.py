@@ -19,16 +19,18 @@ MOST_WHOLE = 16
 
 
 def parse_patterns(column: str, text: str, fmt: Format) -> tuple[int, ...]:
-    """Return the patterns in ``text`` (hexadecimal, separated by commas or spaces); InputError names the element."""
+    """Return the patterns of numbers and patterns, with commas or blanks between. OperandError names the element."""
     from mmaproof.designs.errors import OperandError
+    from mmaproof.designs.numbers import exact_pattern
 
     patterns = []
-    elements = re.split(r"\s*,\s*|\s+", text.strip()) if text.strip() else []
+    text = re.sub(r"\s*\*\s*", "*", text.strip())
+    elements = re.split(r"\s*,\s*|\s+", text) if text else []
     for index, element in enumerate(elements):
         if not element:
             raise OperandError(f"{column}[{index}]: empty: between two commas, and before or after one, is a pattern")
         try:
-            patterns.append(fmt.parse(element))
+            patterns.append(exact_pattern(element, fmt))
         except ValueError as error:
             raise OperandError(f"{column}[{index}]: {error}") from error
     return tuple(patterns)

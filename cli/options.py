@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mmaproof.cli.output import complain
+from mmaproof.cli.deadline import OutOfTime, within
+from mmaproof.cli.output import EXIT_UNKNOWN, complain
 
 if TYPE_CHECKING:
     from mmaproof.hardware_replay.target import Target
@@ -189,7 +190,7 @@ def with_solving(
     """Give a command the options of ``SolvingOptions``, at the place of its parameter of this type, as one record.
 
     It has no option for what is named in ``without``. ``timeout`` is the default of that option, ``timeout_of`` its
-    help where the limit is not for the whole answer.
+    help where the limit is not for the whole answer. A command that itself computes beyond its limit is ended.
     """
     shown = {name: kind for name, kind in _SOLVING.items() if name not in without}
     if timeout_of is not None and "timeout" in shown:
@@ -212,7 +213,14 @@ def with_solving(
 
         def called(**given: Any) -> int:
             options = replace(defaults, **{name: given.pop(name) for name in shown if name in given})
-            return command(**given, **{record: options})
+            if timeout_of is not None or "timeout" not in shown:
+                return command(**given, **{record: options})
+            try:
+                with within(options.limits.seconds):
+                    return command(**given, **{record: options})
+            except OutOfTime:
+                complain(f"unknown: not answered within {options.timeout}, and there is no part of an answer")
+                return EXIT_UNKNOWN
 
         return _in_place_of(command, called, parameters)
 

@@ -48,6 +48,14 @@ def say_table(table: Table, width: int | None = None) -> None:
     print("\n".join(line.rstrip() for line in held.get().splitlines()))
 
 
+def size_of(count: int) -> str:
+    """Return a number of bytes in the unit in which it has one to three digits before the point."""
+    for unit, size in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if count >= size:
+            return f"{count / size:.1f} {unit}"
+    return f"{count} bytes"
+
+
 def say(text: str) -> None:
     """Print one line of a result, never wrapped."""
     from rich.console import Console

@@ -56,7 +56,7 @@ def print_table(chosen: Sequence[Property]) -> None:
     for heading, width in (("name", name), ("statement", rest * 3 // 5), ("source", rest - rest * 3 // 5)):
         table.add_column(heading, width=width)
     for p in chosen:
-        table.add_row(*map(Text, (p.name, p.claimed(()), p.source)))
+        table.add_row(*map(Text, (p.name, p.claimed(), p.source)))
     say_table(table, name + 4 + rest)
 
 
@@ -68,7 +68,7 @@ def property_record(asked: Property) -> dict[str, Any]:
     return {
         "name": asked.name,
         "feature": asked.feature,
-        "statement": asked.claimed(()),
+        "statement": asked.claimed(),
         "witness": asked.witness,
         "source": asked.source,
         "specimen": specimen.name,

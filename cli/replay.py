@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mmaproof.cli.assumed import say_assumed
+from mmaproof.cli.assumed import say_assumed, say_open_points
 from mmaproof.cli.differences import bit_lines
 from mmaproof.cli.operands import operand_lines, operands_record
 from mmaproof.cli.options import Instruction, Json, NanCodes, Silence, TargetName, Where, target_of, with_backend
@@ -66,7 +66,7 @@ def replay(
         raise InputError(f"{rows.problems[0]}{more}: nothing was run")
     if meant:
         rows = rows.where(meant)
-    report = run_all(rows.answers, runner, nan_codes=nan_codes)
+    report = run_all(rows.answers, runner, nan_codes=nan_codes, open_points=True)
     for problem in report.problems:
         complain(f"error: {problem}")
     about = _designs(rows.answers, runner)
@@ -149,6 +149,7 @@ def replay_record(source: Path, target: Target, report: Replay, rows: Rows) -> d
         "expectations": {name: {"rows": n, "mismatches": m} for name, (n, m) in report.expectations.items()},
         "left_out": rows.left_out,
         "examples": [_example(x) for x in report.examples],
+        "open_points": [{"design": design.name, **found.record()} for design, found in report.open_points],
     }
 
 
@@ -171,6 +172,8 @@ def print_replay(source: Path, target: Target, report: Replay) -> None:
             say(f"    of {name}: {count} rows, {differ} differ")
     if report.unanswered:
         say(f"  {report.unanswered} rows not answered by the target")
+    for design, found in report.open_points:
+        say_open_points(found, design.name)
     for x in report.examples:
         shown = _example(x)
         say(f"  {x.label}: expected {shown['expected']}, returned {shown['returned']}")

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from mmaproof.cli.output import progress, say
+from mmaproof.cli.output import progress, say, size_of
 
 
 def register(app: typer.Typer) -> None:
@@ -37,4 +37,4 @@ def report(
     with progress("writing the report"):
         text = report_of([read_record(path) for path in files], named_design, title)
     write_atomically(html, text)
-    say(f"{html}: {len(text.encode()) / 1e6:.1f} MB")
+    say(f"{html}: {size_of(len(text.encode()))}")

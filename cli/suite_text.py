@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from mmaproof.cli.conditions import say_conditions
 from mmaproof.cli.matrix_text import count, letters, shortened, vector_text
 from mmaproof.cli.output import say, say_wrapped
 
@@ -41,6 +42,7 @@ def print_suite(found: Suite) -> None:
     for i, members in enumerate(group.classes):
         for n, line in enumerate(shortened(members)):
             say(f"  {'' if n else letters(i):<3}{line}")
+    say_conditions(group.designs)
     for number, vector in enumerate(found.vectors, start=1):
         print_vector(found, number, vector)
     say_wrapped(f"{found.fewest.value}: {found.reason}", "  ")

@@ -95,6 +95,9 @@ def tolerance(
     else:
         _print(found, two, measured, caught, distribution)
         say_assumed([found.unit], indent="")
+        if found.open_points:
+            readings = "; ".join(x.words for x in found.open_points)
+            say_wrapped(f"the bound is another if {readings}", "rests on: ")
     return EXIT_HOLDS if proof.proved else EXIT_UNKNOWN
 
 
@@ -183,6 +186,9 @@ def _record(
         "reason": found.proof.reason,
         "lemmas": [{"name": x.name, "status": x.status.value, "seconds": x.seconds} for x in found.proof.lemmas],
     }
+    record["open_points"] = [
+        {"points": list(x.points), "settings": x.texts, "words": x.words} for x in found.open_points
+    ]
     if found.proved and not found.unit.d_format.is_integer and not _splits(found):
         record["step"] = _spelled(loss_of(found.unit))
     if isinstance(two, str):

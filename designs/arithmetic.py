@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mmaproof.designs.chain import Chain
 from mmaproof.designs.design import Design
+from mmaproof.designs.errors import DesignError
 from mmaproof.designs.k_order import CONSECUTIVE
 from mmaproof.designs.parameters import DEFINITIONS, complete_settings
 from mmaproof.designs.signature import Signature
@@ -53,7 +54,7 @@ def same_chain(first: Design, second: Design, length: int) -> bool:
     if (first.signature, first.step.L, first.chain.k_order) != (second.signature, second.step.L, second.chain.k_order):
         return False
     if first.k == second.k:
-        return True
+        return length >= first.k or first.k_multiple == second.k_multiple
     seamless = Arithmetic.of(first).k is None and Arithmetic.of(second).k is None
     return seamless and length % first.k == 0 and length % second.k == 0
 
@@ -61,3 +62,31 @@ def same_chain(first: Design, second: Design, length: int) -> bool:
 def same_arithmetic(first: Design, second: Design, length: int) -> bool:
     """Return whether dot products of ``length`` are the same computation in both designs."""
     return Arithmetic.of(first) == Arithmetic.of(second) and same_chain(first, second, length)
+
+
+def steps_of_chain(design: Design, length: int | None = None) -> tuple[Design, ...] | None:
+    """Return designs of one step for which a statement about all operands holds of every step of a chain.
+
+    The chain is a dot product of ``length``, or of any length without one. Its first step reads a c of c's own format.
+    Every later step reads the d of the step before, so that it is a step whose c has the format of d. The two are one
+    where both formats are the same.
+
+    Return None if some step reads what no step by itself is given: an infinity that it reads as a number, a c of -0
+    that is +0 only where it enters an instruction, or +0 for a c that is added after the last step.
+    """
+    one = design.one_step()
+    if length is not None and design.padded_length(length) == one.k:
+        return (one,)
+    if design.chain.adds_c_once or not design.chain.keeps_infinities or design.step.clears_minus_zero:
+        return None
+    if design.c_format is design.d_format:
+        return (one,)
+    try:
+        return one, replace(one, signature=replace(one.signature, c=one.d_format))
+    except DesignError:  # such a step has no design of its own
+        return None
+
+
+def repeats_one_step(design: Design, length: int) -> bool:
+    """Return whether what holds of one step, for all operands, holds of every step of dot products of ``length``."""
+    return len(steps_of_chain(design, length) or ()) == 1

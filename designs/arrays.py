@@ -50,9 +50,10 @@ def patterns_of(array: npt.ArrayLike, fmt: Format | str) -> Patterns:
         patterns: Patterns = given.view(width)
         return patterns if fmt.bits == width.itemsize * 8 else patterns & width.type((1 << fmt.bits) - 1)
     if given.dtype.kind != "u":
+        convert = "" if wanted.kind == "u" else f"; to round it to {fmt.name}, pass x.astype({_spelled(wanted)})"
         raise OperandError(
             f"an array of {given.dtype} is not of the format {fmt.name}: allowed are {wanted}, or bit patterns "
-            f"(unsigned integers); nothing is rounded here, so convert it yourself"
+            f"(unsigned integers); nothing is rounded here{convert}"
         )
     _check_width(given, fmt)
     raw: Patterns = given.astype(width, copy=False)
@@ -165,6 +166,11 @@ def pack_fp4(numbers: npt.ArrayLike, axis: int = -1) -> npt.NDArray[np.uint8]:
         raise OperandError(f"{along.shape[-1]} e2m1 numbers along axis {axis} cannot be packed in pairs: add a zero")
     packed = along[..., 0::2] | along[..., 1::2] << np.uint8(4)
     return np.ascontiguousarray(np.moveaxis(packed, -1, axis)).astype(np.uint8, copy=False)
+
+
+def _spelled(dtype: np.dtype[Any]) -> str:
+    """Return a type as a program spells it."""
+    return f"{'np' if hasattr(np, dtype.name) else 'ml_dtypes'}.{dtype.name}"
 
 
 def _found(fmt: Format | str) -> Format:

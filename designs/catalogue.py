@@ -14,10 +14,17 @@ from pathlib import Path
 from typing import Any
 
 from mmaproof.designs.design import DISCLOSED, Design
-from mmaproof.designs.errors import CatalogueError, DesignError, InputError, did_you_mean
+from mmaproof.designs.errors import CatalogueError, DesignError, InputError, did_you_mean, shortened
 from mmaproof.designs.evidence import UNSTATED, Evidence, Level, RowEvidence
 from mmaproof.designs.formats import Format, find_format
-from mmaproof.designs.parameters import DEFINITIONS, compose, definition, parse_parameter
+from mmaproof.designs.parameters import (
+    DEFINITIONS,
+    complete_settings,
+    compose,
+    definition,
+    format_parameter,
+    parse_parameter,
+)
 from mmaproof.designs.products import architecture_of
 from mmaproof.designs.profiles import load_disputes
 from mmaproof.designs.signature import Signature
@@ -27,7 +34,7 @@ _SHAPE = re.compile(f"m{_NUMBER}n{_NUMBER}k{_NUMBER}(?![0-9])|(?<![0-9]){_NUMBER
 _BLOCKS = re.compile(r"_\d+b(?=_)")
 _ROW_FIELDS = ("architecture", "family", "a", "b", "c", "d", "instructions", "source")
 _FAMILY_FIELDS = ("L_max", "evidence", "evidence_of", *(n for n in DEFINITIONS if n != "L"))
-_ROW_OPTIONAL = ("scale", "block", *_FAMILY_FIELDS)
+_ROW_OPTIONAL = ("scale", "block", "k_multiple", *_FAMILY_FIELDS)
 _TABLES = ("architectures", "families", "unit")
 _NAME = re.compile(r"[A-Za-z0-9_.-]+")
 
@@ -93,7 +100,8 @@ class Catalogue:
         known = list(self.architectures)
         meant = architecture_of(name, {n: x.targets for n, x in self.architectures.items()})
         if meant is None:
-            raise DesignError(f"unknown architecture {name!r}: one of {', '.join(known)}{did_you_mean(name, known)}")
+            hint = did_you_mean(name, known)
+            raise DesignError(f"unknown architecture {shortened(name)!r}: one of {', '.join(known)}{hint}")
         return meant
 
     def _find_base(self, name: str) -> Design:
@@ -108,13 +116,14 @@ class Catalogue:
             return read_disclosure(Path(file))
         if name.startswith("rtl:"):
             raise DesignError(
-                f"{name!r} is the netlist of a unit, and a design of the catalogue is needed here; for units there are "
-                f"the commands of: mmaproof rtl"
+                f"{name!r} is the netlist of a unit, and a design of the catalogue is needed here",
+                advice="for units there are the commands of: mmaproof rtl",
             )
         architecture, slash, wanted = name.partition("/")
         if not slash or not wanted or not architecture:
             raise DesignError(
-                f"{name!r} is no design name: write ARCHITECTURE/INSTRUCTION; list them with: mmaproof designs"
+                f"{shortened(name)!r} is no design name: write ARCHITECTURE/INSTRUCTION",
+                advice="list them with: mmaproof designs",
             )
         if architecture not in self.architectures:
             return self._find_base(f"{self.architecture(architecture)}/{wanted}")
@@ -122,9 +131,9 @@ class Catalogue:
         matches = [d for d in here if _is_shortening(_parts(wanted), _parts(d.instruction))]
         if not matches:
             raise DesignError(
-                f"{architecture} has no instruction {wanted!r}"
-                + did_you_mean(wanted, [d.instruction for d in here])
-                + f"; list them with: mmaproof designs {architecture}"
+                f"{architecture} has no instruction {shortened(wanted)!r}"
+                + did_you_mean(wanted, [d.instruction for d in here]),
+                advice=f"list them with: mmaproof designs {architecture}",
             )
         if len({_without_shape(d.instruction) for d in matches}) > 1:
             candidates = ", ".join(sorted(d.base_name for d in matches))
@@ -138,7 +147,7 @@ def _parse_settings(text: str) -> dict[str, str]:
     for setting in text.split(","):
         name, equals, value = (x.strip() for x in setting.partition("="))
         if not equals:
-            raise DesignError(f"{setting!r} is no parameter setting: write NAME@parameter=value,...")
+            raise DesignError(f"{shortened(setting)!r} is no parameter setting: write NAME@parameter=value,...")
         if name in parsed:
             raise DesignError(f"parameter {name} is set twice in {text!r}")
         parsed[name] = value
@@ -412,7 +421,7 @@ class _Table:
         parameters = {x: value for x, value in settings.items() if x != "L_max"}
         try:
             chain, step = compose(parameters | {"L": max(min(k, settings["L_max"]), 1)})
-            return Design(
+            design = Design(
                 self.text("architecture"),
                 instruction,
                 self.text("family"),
@@ -424,7 +433,14 @@ class _Table:
                 step,
                 self.text("source"),
                 evidence=evidence,
+                k_multiple=self.number("k_multiple") if "k_multiple" in self.fields else None,
             )
         except DesignError as error:
             name = {None: "instructions", "L": "L_max"}.get(error.field, error.field)
             raise self.fail(str(name), str(error)) from error
+        held = complete_settings(chain, step)
+        for name, value in self.settings().items():
+            if name in held and held[name] != value:
+                stated = format_parameter(name, value)
+                raise self.fail(name, f"{name} = {stated} has no effect in {instruction} with its other parameters")
+        return design

@@ -57,6 +57,9 @@ class Design:
     """names of the parameters that differ from the catalogue's row (under the profile)"""
     evidence: RowEvidence = field(default=UNSTATED, compare=False)
     """what the catalogue's row rests on"""
+    k_multiple: int | None = None
+    """elements in multiples of which one instruction is configured to a K below ``k``, so that nothing is multiplied
+    beyond them; None for an instruction of one K, which +0 elements fill up"""
 
     def __post_init__(self) -> None:
         for name, problem in self._misfits():
@@ -72,6 +75,8 @@ class Design:
         yield from self.signature.misfits()
         yield from self.step.misfits(self.signature, self.k)
         yield from self.chain.misfits(self.signature, self.step)
+        if self.k_multiple is not None and (self.k_multiple < 1 or self.k % self.k_multiple):
+            yield "k_multiple", f"k_multiple = {self.k_multiple} does not divide K = {self.k}"
 
     @property
     def a_format(self) -> Format:
@@ -158,6 +163,11 @@ class Design:
         return self.step.guarantees_all(*wanted)
 
     @property
+    def conditions(self) -> tuple[str, ...]:
+        """When a unit computes this, in words, if not always: so does all that is proved of it hold then."""
+        return self.step.conditions if isinstance(self.step, NetlistStep) else ()
+
+    @property
     def adds_c_last(self) -> bool:
         """Whether a step or a chain rounds its products to a number first and adds c in an IEEE 754 addition."""
         return self.step.adds_c_last or self.chain.adds_c_once
@@ -207,13 +217,30 @@ class Design:
             k=length,
             signature=replace(self.signature, block=block),
             chain=replace(self.chain, k_order=CONSECUTIVE),
+            k_multiple=None,
         )
+
+    def configured(self, length: int) -> Design:
+        """Return the instruction that takes a dot product of ``length``: one of a smaller K where it is configured so.
+
+        Then a step takes no more products than there are. Other designs, and those of a ``length`` of K or more, are
+        returned as they are. Raises DesignError if the parameters do not allow so few products.
+        """
+        if self.k_multiple is None or not 1 <= length < self.k:
+            return self
+        k = -(-length // self.k_multiple) * self.k_multiple
+        if k == self.k:
+            return self
+        if self.chain.k_order != CONSECUTIVE:
+            raise DesignError(f"k_order = {self.chain.k_order} of {self.base_name} is of K = {self.k}: choose that k")
+        return replace(self, k=k, step=replace(self.step, L=min(self.step.L, k)), k_multiple=None)
 
     def padded_length(self, length: int, *, multiple: int | None = None) -> int:
         """Return the number of elements that a dot product of ``length`` runs over, elements of padding included.
 
-        Below K it is K. Above K, ``length`` must be a multiple of K, which is a chain of whole instructions.
-        Raises DesignError for any other length, and proposes a ``multiple`` of K instead, by default of K itself.
+        Below K it is K, or what the instruction is configured to. Above K, ``length`` must be a multiple of K, which
+        is a chain of whole instructions. Raises DesignError for any other length, and proposes a ``multiple`` of K
+        instead, by default of K itself.
         """
         if length < 1:
             raise DesignError(f"k = {length}: a dot product has at least one element")
@@ -224,7 +251,7 @@ class Design:
                 f"k = {length} is above the K = {self.k} of {self.base_name} and no multiple of it: "
                 f"choose {' or '.join(str(x) for x in (below, below + size) if x)}"
             )
-        return max(length, self.k)
+        return max(length, self.configured(length).k)
 
     def blocks(self, length: int) -> int:
         """Return the number of scales of a (and of b) in a dot product of ``length``; 0 if the unit has none.
@@ -261,6 +288,7 @@ class Design:
             "m": self.m,
             "n": self.n,
             "k": self.k,
+            "k_multiple": self.k_multiple,
             "parameters": {n: _plain(n, values[n]) for n in DEFINITIONS if n in values},
             "source": self.source,
         }

@@ -25,6 +25,7 @@ from mmaproof.designs.signature import Signature
 VERSION = 1
 _VERSION_FIELD = "mmaproof_disclosure"
 _FIELDS = (_VERSION_FIELD, "name", "source", "m", "n", "k", "formats", "scales", "parameters", "evidence")
+_OPTIONAL = "k_multiple"
 _OPERANDS = ("a", "b", "c", "d")
 _LONGEST_TEXT = 1000
 
@@ -46,6 +47,7 @@ def disclose(design: Design) -> dict[str, Any]:
         "m": design.m,
         "n": design.n,
         "k": design.k,
+        **({} if design.k_multiple is None else {_OPTIONAL: design.k_multiple}),
         "formats": {x: f.name for x, f in zip(_OPERANDS, design.formats, strict=True)},
         "scales": None if scale is None else {"format": scale.name, "block": design.block},
         "parameters": {name: _plain(name, value) for name, value in design.settings.items()},
@@ -157,7 +159,7 @@ class _Table:
 
     def design(self, path: Path) -> Design:
         """Return the design that the whole file describes, called by the file."""
-        self.only(_FIELDS)
+        self.only((*_FIELDS, _OPTIONAL) if _OPTIONAL in self._held else _FIELDS)
         version = self._held[_VERSION_FIELD]
         if type(version) is not int or version != VERSION:
             raise self.wrong(_VERSION_FIELD, f"version {_short(version)} is not read here: {VERSION} is")
@@ -183,6 +185,7 @@ class _Table:
             step,
             f"disclosure of {self.text('name')}: {self.text('source')}",
             evidence=RowEvidence(parameters={name: evidence.evidence(name) for name in evidence._held}),
+            k_multiple=self.number(_OPTIONAL) if _OPTIONAL in self._held else None,
         )
 
     def parameter(self, name: str) -> Any:

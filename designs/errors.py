@@ -15,12 +15,13 @@ class InputError(MmaproofError, ValueError):
 class DesignError(InputError):
     """The name or a parameter of a design is unknown, ambiguous or out of range.
 
-    ``field`` is the field of a catalogue row that is wrong; None if that is not known.
+    ``field`` is the field of a catalogue row that is wrong; None if that is not known. ``problem`` is the text without
+    the ``advice`` for whoever has a command line.
     """
 
-    def __init__(self, text: str, field: str | None = None) -> None:
-        super().__init__(text)
-        self.field = field
+    def __init__(self, text: str, field: str | None = None, advice: str = "") -> None:
+        super().__init__(f"{text}; {advice}" if advice else text)
+        self.problem, self.field = text, field
 
 
 class CatalogueError(InputError):
@@ -33,6 +34,15 @@ class OperandError(InputError):
 
 class TargetUnavailable(MmaproofError):  # noqa: N818 - named for what happened
     """A target or service is not available. The text says what is missing and what to do. The exit status is 3."""
+
+
+LONGEST_NAME = 100
+"""Characters of a name that an error repeats."""
+
+
+def shortened(name: str) -> str:
+    """Return a name as an error repeats it: what is longer than any name is cut."""
+    return name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME]}..."
 
 
 def did_you_mean(text: str, known: Sequence[str]) -> str:

@@ -204,7 +204,7 @@ class Format:
         """Return the pattern of exactly ``value``. Nothing is rounded, and ignored bits are zero.
 
         NaN gives the positive quiet NaN, and the float -0.0 gives negative zero. Raises InputError if the format does
-        not have the value. The text then gives the nearest pattern below it in magnitude.
+        not have the value. The text then gives the numbers next to it, with their patterns.
         """
         if isinstance(value, float) and not math.isfinite(value):
             return self._encode_special(value)
@@ -217,11 +217,10 @@ class Format:
         below, exact = self._integer_below(magnitude, negative) if self.is_integer else self._float_below(magnitude)
         if below is None:
             problem = f"its smallest number is {self.hex(0)} = 2**{self.e_min}"
+        elif exact:
+            return self._with_sign(below, negative)
         else:
-            pattern = self._with_sign(below, negative)
-            if exact:
-                return pattern
-            problem = f"the nearest below in magnitude is {self.hex(pattern)}"
+            problem = self._next_to(below, negative)
         raise InputError(f"{_spell(value)} is not representable in {self.name}: {problem}")
 
     def nearest(self, value: Fraction) -> int:
@@ -239,12 +238,12 @@ class Format:
         ulp = Fraction(2) ** (max(_floor_log2(abs(value)), self.e_min) - self.fraction_bits)
         rest = abs(value) / ulp - math.floor(abs(value) / ulp)
         if below == self.max_finite and abs(value) >= self.largest:
-            beyond = self.largest + Fraction(2) ** (self.e_max - self.fraction_bits) / 2
-            return (
-                self.encode(math.copysign(math.inf, value))
-                if abs(value) >= beyond
-                else self._with_sign(below, value < 0)
-            )
+            if abs(value) < self.largest + Fraction(2) ** (self.e_max - self.fraction_bits) / 2:
+                return self._with_sign(below, value < 0)
+            if self.infinity is None:
+                limit = f"at most {_spell(self.largest)} ({self.hex(self.max_finite)}) in magnitude"
+                raise InputError(f"{_spell(value)} is too large for {self.name}: {limit}, and it has no infinity")
+            return self._with_sign(self.infinity, value < 0)
         up = rest > Fraction(1, 2) or (rest == Fraction(1, 2) and bool(below >> self.ignored_bits & 1))
         return self._with_sign(below + (up << self.ignored_bits), value < 0)
 
@@ -262,6 +261,28 @@ class Format:
                 f"formats with infinities are {others}"
             )
         return self._with_sign(self.infinity, value < 0)
+
+    def _next_to(self, below: int, negative: bool) -> str:
+        """Return the numbers next to one that is not there, above the magnitude ``below``, for a person."""
+        last = (1 << self.fraction_bits if negative else self.max_finite) if self.is_integer else self.max_finite
+        held = [below] if below == last else [below, below + (1 << self.ignored_bits)]
+        signed = [self._with_sign(x, negative) for x in held]
+        spelled = [
+            f"{self.hex(y)} = {'-' * (x != y)}{_spell(self._magnitude(x))}" for x, y in zip(held, signed, strict=True)
+        ]
+        side = "least" if negative else "largest"
+        return f"its {side} number is {spelled[0]}" if len(held) == 1 else f"its neighbours are {' and '.join(spelled)}"
+
+    def _magnitude(self, pattern: int) -> int | float | Fraction:
+        """Return the number of a pattern without a sign; as a float where that is exact and short."""
+        raw = pattern >> self.ignored_bits
+        if self.is_integer:
+            return raw
+        field, fraction = raw >> self.fraction_bits, raw & ((1 << self.fraction_bits) - 1)
+        significand = fraction + (((field > 0) or not self.fraction_bits) << self.fraction_bits)
+        exponent = max(field, 1 if self.fraction_bits else 0) - self.bias
+        exact = significand * Fraction(2) ** (exponent - self.fraction_bits)
+        return int(exact) if exact.denominator == 1 and exact < 1 << 64 else float(exact)
 
     def _with_sign(self, magnitude: int, negative: bool) -> int:
         """Return the pattern ``magnitude`` with its sign set if ``negative`` holds."""

@@ -40,8 +40,8 @@ class Signature:
             if fmt.is_integer is not self.d.is_integer:
                 problem = f"{name} is {fmt.name} and d is {self.d.name}: integers and floating-point numbers do not mix"
                 yield name, problem
-            if not fmt.fraction_bits:
-                yield name, f"{name} is {fmt.name}, which has no zero: it is a format of scales"
+            if fmt.is_of_scales:
+                yield name, f"{name} is {fmt.name}, a format of scales: elements and c need a sign and a zero"
         if self.scale is not None and (self.d.is_integer or not self.scale.is_of_scales):
             yield "scale", f"{self.scale.name} cannot scale products of {self.a.name}"
         if (self.block is None) is not (self.scale is None):

@@ -14,14 +14,14 @@ from typing import Any
 from mmaproof.designs.catalogue import find_design, load_catalogue
 from mmaproof.designs.design import Design
 from mmaproof.designs.element import Operands
-from mmaproof.designs.errors import DesignError, InputError
+from mmaproof.designs.errors import DesignError, InputError, shortened
 from mmaproof.designs.formats import Format
+from mmaproof.designs.numbers import pattern_of, split
 from mmaproof.designs.parameters import DEFINITIONS, format_settings
 from mmaproof.designs.steps.record import IntegerRange
 from mmaproof.explain import explain
 from mmaproof.explain.html import STYLE, picture_html
 from mmaproof.explain.values import pattern_value
-from mmaproof.explorer.numbers import pattern_of, split
 from mmaproof.smt.trace import evaluate
 
 NARROWEST, WIDEST = 40, 160
@@ -70,7 +70,7 @@ def answer(question: str) -> str:
     designs: list[Design] = []
     for number, name in enumerate(asked["units"]):
         try:
-            designs.append(find_design(name))
+            designs.append(_unit(name))
         except (InputError, DesignError) as problem:
             return _refused(f"unit{number}", problem)
     width = min(max(int(asked.get("width", WIDEST)), NARROWEST), WIDEST)
@@ -92,7 +92,8 @@ def answer(question: str) -> str:
             operands = operands_of(design, texts, length)
             d = evaluate(design, operands)
         except (InputError, DesignError) as problem:
-            return _refused("a", problem)
+            named = str(problem).partition(":")[0]
+            return _refused(named if named in COLUMNS else "a", problem)
         fmt = design.d_format
         record["d"] = {"hex": fmt.hex(d), "value": pattern_value(fmt, d), "bits": f"{d:0{fmt.bits}b}"}
         given.append(operands)
@@ -100,8 +101,19 @@ def answer(question: str) -> str:
     return json.dumps({"units": records, "k": length, "html": _drawn(designs, given, width), "problem": None})
 
 
+def _unit(name: str) -> Design:
+    """Return the design of the catalogue that a person named. Raises DesignError."""
+    if ":" in name.partition("/")[0]:
+        raise DesignError(f"{shortened(name)!r} is a file: this page has the units of the catalogue")
+    return find_design(name)
+
+
 def _refused(field: str, problem: Exception) -> str:
-    return json.dumps({"units": [], "html": "", "problem": {"field": field, "text": str(problem)}})
+    """Return an answer that says what is wrong. It has no advice that needs a command line."""
+    text = problem.problem if isinstance(problem, DesignError) else str(problem)
+    if field.startswith("unit"):
+        text += ". The field offers the names of all units."
+    return json.dumps({"units": [], "html": "", "problem": {"field": field, "text": text}})
 
 
 def _drawn(designs: Sequence[Design], given: Sequence[Operands], width: int) -> str:

@@ -167,7 +167,7 @@ def _settle(
     unknown, fallback = None, None
     for context in contexts:
         first, second = (_under(design, {**context, **reading}) for reading in readings)
-        answer = compare(first, second, solver=solving, limits=limits, budget=SEARCH)
+        answer = compare(first, second, solver=solving, limits=limits, budget=SEARCH, preferring=0)
         if answer.witness is None:
             unknown = unknown or answer.reason
             continue

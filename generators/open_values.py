@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from mmaproof.designs.arithmetic import repeats_one_step
 from mmaproof.designs.catalogue import load_catalogue
 from mmaproof.designs.design import Design
 from mmaproof.designs.element import Operands
@@ -281,8 +282,10 @@ def _asked(task: Task, pair: _Pair, ends: float) -> Operands | OpenValue:
 
 
 def _shortest(task: Task) -> Design | None:
-    """Return an instruction of the row that is one step of the chain that the task's design is; None if none is."""
+    """Return an instruction of the row that is every step of the chain that the task's design is; None if none is."""
     whole, known = task.design, load_catalogue().designs
+    if not repeats_one_step(whole, whole.k):
+        return None
     for design in (known[name] for name in task.names):
         same = (design.signature, design.chain, design.step) == (whole.signature, whole.chain, whole.step)
         if same and design.block is None and design.k == design.step.L < whole.k:
@@ -299,6 +302,7 @@ def _compared(task: Task, pair: _Pair, first: Design, second: Design, limits: Li
         nan_codes=pair.nan_codes,
         budget=SEARCH,
         seed=task.seed,
+        preferring=0,
     )
 
 

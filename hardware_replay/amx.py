@@ -1,6 +1,7 @@
 """Intel AMX as LLVM IR: tiles of A, B and D, the permission to use them, and one instruction after the other.
 
-Rows are 64 bytes of A and of B: all elements of k of one dot product. B lies in a tile as the Intel SDM describes it
+A row of A has at most 64 bytes, and so has a column of B: all elements of k of one dot product. Tiles are configured to
+what it has. B lies in a tile as the Intel SDM describes it
 (volume 1, chapter 18): the elements that one 32-bit word of A meets are one word of B. So a column of one word a row is
 just the elements of k in their order, and a tile of D of one element is a dot product: nothing has to be moved.
 """
@@ -12,9 +13,6 @@ import os
 from functools import cache
 
 from mmaproof.designs.errors import TargetUnavailable
-
-ROW_BYTES = 64
-"""Bytes of a row of a tile."""
 
 WORDS = 16
 """Words of 32 bits in a row of a tile, and rows of a tile."""
@@ -47,13 +45,15 @@ exit:
 """
 
 
-def tile_source(mnemonic: str, rows: int = 1, columns: int = 1) -> str:
+def tile_source(mnemonic: str, rows: int = 1, columns: int = 1, words: int = WORDS) -> str:
     """Return LLVM IR of ``run``, which multiplies tiles of ``rows`` of A and ``columns`` of B, and adds to those of D.
+
+    A row of A and a column of B have so many ``words`` of 32 bits: the tiles are configured to that K.
 
     Each tile of A and of B has all elements of k. The tiles of A, of B (a row of words for each word of A), and of D
     follow each other.
     """
-    row, row_of_columns = ROW_BYTES, 4 * columns
+    row, row_of_columns = 4 * words, 4 * columns
     text = (
         "tileloadd ($2,$4), %tmm0",
         "tileloadd ($0,$3), %tmm1",
@@ -62,9 +62,9 @@ def tile_source(mnemonic: str, rows: int = 1, columns: int = 1) -> str:
         "tilestored %tmm0, ($2,$4)",
     )
     return _RUN.format(
-        config=", ".join(f"i8 {x}" for x in _config(rows, columns)),
+        config=", ".join(f"i8 {x}" for x in _config(rows, columns, words)),
         a_bytes=rows * row,
-        b_bytes=WORDS * row_of_columns,
+        b_bytes=words * row_of_columns,
         d_bytes=rows * row_of_columns,
         row=row,
         row_of_columns=row_of_columns,
@@ -72,9 +72,9 @@ def tile_source(mnemonic: str, rows: int = 1, columns: int = 1) -> str:
     )
 
 
-def _config(rows: int, columns: int) -> bytes:
+def _config(rows: int, columns: int, words: int) -> bytes:
     """Return the configuration of tiles 0 to 2: palette 1, then bytes of a row (16 bits each), and numbers of rows."""
-    shapes = ((4 * columns, rows), (ROW_BYTES, rows), (4 * columns, WORDS))
+    shapes = ((4 * columns, rows), (4 * words, rows), (4 * columns, words))
     found = bytearray(64)
     found[0] = 1
     for tile, (row_bytes, tile_rows) in enumerate(shapes):

@@ -25,7 +25,7 @@ from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import InputError, TargetUnavailable, did_you_mean
 from mmaproof.designs.formats import Format
 from mmaproof.designs.operands import OperandBatch, Patterns, pattern_dtype
-from mmaproof.hardware_replay.amx import permit_tiles, tile_source
+from mmaproof.hardware_replay.amx import WORDS, permit_tiles, tile_source
 from mmaproof.hardware_replay.target import Unit
 
 CPUINFO = Path("/proc/cpuinfo")
@@ -112,14 +112,16 @@ class CpuInstruction:
     def run(self, design: Design, batch: OperandBatch) -> Patterns:
         """Return the patterns of d, shape (rows,), as the instruction of ``design`` computes them.
 
-        A dot product shorter than K is filled with +0. A longer one is a chain of instructions. Raises InputError if
-        ``design`` is not one of ``designs``, and OperandError or DesignError if the operands do not fit it.
+        A dot product shorter than K is filled with +0; tiles are configured to it instead. A longer one is a chain of
+        instructions. Raises InputError if ``design`` is not one of ``designs``, and OperandError or DesignError if
+        the operands do not fit it.
         """
         if design not in self.designs:
             runs = ", ".join(d.name for d in self.designs)
             raise InputError(f"cpu:{self.name} does not run {design.name}: it runs {runs}")
         batch.check(design)
-        compiled = self.compiled(_mnemonic(design))
+        design = design.configured(batch.k)
+        compiled = self.compiled(_mnemonic(design), design.k * design.a_format.bits // 32)
         lanes = 1 if self.vector_bits is None else self.vector_bits // design.d_format.bits
         vectors = -(-len(batch) // lanes)
         whole = batch.padded(design)
@@ -130,16 +132,19 @@ class CpuInstruction:
             compiled.run(x.ctypes.data, y.ctypes.data, d.ctypes.data, vectors)
         return d[: len(batch)]
 
-    def compiled(self, mnemonic: str) -> Compiled:
-        """Return one of ``mnemonics``, compiled for this process (once). Raises TargetUnavailable as ``require``."""
+    def compiled(self, mnemonic: str, words: int) -> Compiled:
+        """Return one of ``mnemonics``, compiled for this process (once), of so many words of 32 bits of a.
+
+        Raises TargetUnavailable as ``require``.
+        """
         if self.vector_bits is None:
             permit_tiles()
-        return _compile(self.source(mnemonic), self.features)
+        return _compile(self.source(mnemonic, words), self.features)
 
-    def source(self, mnemonic: str) -> str:
-        """Return the LLVM IR of ``run`` for one of ``mnemonics``."""
+    def source(self, mnemonic: str, words: int = WORDS) -> str:
+        """Return the LLVM IR of ``run`` for one of ``mnemonics``; ``words`` of a row of A are those of tiles alone."""
         if self.vector_bits is None:
-            return tile_source(mnemonic)
+            return tile_source(mnemonic, words=words)
         vector = f"<{self.vector_bits // 32} x i32>"
         return _RUN.format(mxcsr=MXCSR, text=self.encoding + mnemonic, vector=vector)
 

@@ -9,8 +9,9 @@ Native code computes where it is installed and pays, and NumPy arrays elsewhere 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, cast, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +21,7 @@ from mmaproof.designs.arrays import array_of, patterns_of
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import InputError, OperandError
+from mmaproof.designs.foreign import as_numpy
 from mmaproof.designs.formats import FORMATS, Format
 from mmaproof.designs.operands import OperandBatch, Patterns, pattern_dtype
 from mmaproof.designs.plans import Plan, read_plan
@@ -28,6 +30,7 @@ from mmaproof.smt.arrays import ARRAYS, CHUNK_ROWS
 from mmaproof.smt.backends import Backend, wanted_backend
 from mmaproof.smt.evaluate import evaluate_batch, product_natively
 from mmaproof.smt.native.paying import MATRICES, accounted, pays
+from mmaproof.smt.open_points import PRODUCTS, OpenPoints, results_under_readings
 from mmaproof.smt.semantics import OperandWords, dot_product_accumulate
 
 if TYPE_CHECKING:
@@ -80,6 +83,7 @@ def dot(
     return array_of(d.reshape(shape), found.d_format)
 
 
+@overload
 def matmul(
     design: Design | Plan | str,
     a: npt.ArrayLike,
@@ -91,7 +95,35 @@ def matmul(
     factors: npt.ArrayLike | None = None,
     jobs: int = 1,
     backend: Backend | str | None = None,
-) -> npt.NDArray[Any]:
+    open_points: Literal[False] = False,
+) -> npt.NDArray[Any]: ...
+@overload
+def matmul(
+    design: Design | Plan | str,
+    a: npt.ArrayLike,
+    b: npt.ArrayLike,
+    c: npt.ArrayLike | None = None,
+    scale_a: npt.ArrayLike | None = None,
+    scale_b: npt.ArrayLike | None = None,
+    *,
+    factors: npt.ArrayLike | None = None,
+    jobs: int = 1,
+    backend: Backend | str | None = None,
+    open_points: Literal[True],
+) -> tuple[npt.NDArray[Any], OpenPoints]: ...
+def matmul(
+    design: Design | Plan | str,
+    a: npt.ArrayLike,
+    b: npt.ArrayLike,
+    c: npt.ArrayLike | None = None,
+    scale_a: npt.ArrayLike | None = None,
+    scale_b: npt.ArrayLike | None = None,
+    *,
+    factors: npt.ArrayLike | None = None,
+    jobs: int = 1,
+    backend: Backend | str | None = None,
+    open_points: bool = False,
+) -> npt.NDArray[Any] | tuple[npt.NDArray[Any], OpenPoints]:
     """Return the matrix ``c + a @ b`` as ``design`` (or the design of that name) computes each of its elements.
 
     ``a`` has shape (M, K), ``b`` (K, N), ``c`` (M, N), None meaning +0; ``scale_a`` (M, blocks) and ``scale_b``
@@ -102,11 +134,17 @@ def matmul(
     A plan (``read_plan``, or its text with settings: ``"UNIT | split-k=4"``) may stand for a design. ``factors`` of
     fp32, shape (M, count), are for plans whose factors are operands (``rescale=N:operand``).
 
+    With ``open_points`` the matrix is returned together with the open points on which its elements rest: how many
+    change under which other reading of the unit. Of a large matrix some rows and columns are looked at.
+
     Raises OperandError where types, shapes or scales do not fit, DesignError for an unknown design or a K that it
     cannot run, InputError for fewer jobs than one, and what ``evaluate_batch`` raises for a backend.
     """
     if not isinstance(jobs, int) or jobs < 1:
         raise InputError(f"jobs = {jobs!r}: a number of threads, at least 1")
+    if open_points:
+        d = matmul(design, a, b, c, scale_a, scale_b, factors=factors, jobs=jobs, backend=backend)
+        return d, _open_points(design, d, (a, b, c, scale_a, scale_b, factors), jobs)
     if isinstance(design, Plan) or (isinstance(design, str) and "|" in design):
         return _planned(design, a, b, c, (scale_a, scale_b, factors), jobs, backend)
     found = find_design(design) if isinstance(design, str) else design
@@ -142,6 +180,29 @@ def matmul(
             with accounted(found, MATRICES, tile.c.size * -(-k // found.k)):
                 d[top : top + rows, left : left + columns] = _tile(found, tile, wanted)
     return array_of(d, found.d_format)
+
+
+def _open_points(
+    plan: Design | Plan | str, d: npt.NDArray[Any], given: Sequence[npt.ArrayLike | None], jobs: int
+) -> OpenPoints:
+    """Return the open points on which the elements of a product ``d`` rest; ``given`` are its operands in order."""
+    plan = read_plan(plan) if isinstance(plan, str) and "|" in plan else plan
+    unit = plan.unit if isinstance(plan, Plan) else find_design(plan)
+    fmt = plan.formats[3] if isinstance(plan, Plan) else unit.d_format
+    a, b, c, scale_a, scale_b, factors = (None if x is None else as_numpy(x) for x in given)
+    (m, n), k = d.shape, 1 if b is None else len(b)
+    most = max(math.isqrt(PRODUCTS // k), 1)
+    rows, columns = (np.unique(np.linspace(0, x - 1, min(x, most)).astype(np.intp)) for x in (m, n))
+    across = [None if x is None else x[rows] for x in (a, c, scale_a, factors)]
+    down = [None if x is None else x[:, columns] for x in (b, across[1], scale_b)]
+
+    def computed(x: Design) -> Patterns:
+        other = replace(plan, unit=x) if isinstance(plan, Plan) else x
+        left, right = cast("npt.ArrayLike", across[0]), cast("npt.ArrayLike", down[0])
+        found = matmul(other, left, right, down[1], across[2], down[2], factors=across[3], jobs=jobs)
+        return patterns_of(found, fmt).ravel()
+
+    return results_under_readings(unit, computed, fmt, (rows[:, None] * n + columns).ravel(), m * n)
 
 
 def _planned(

@@ -13,8 +13,10 @@ from mmaproof.designs.element import Operands
 from mmaproof.designs.formats import Format
 from mmaproof.hardware_replay.answers import Answers
 from mmaproof.hardware_replay.target import Target
-from mmaproof.hardware_replay.targets import find_target
+from mmaproof.hardware_replay.targets import ModelTarget, find_target
 from mmaproof.smt.evaluate import equal_patterns
+from mmaproof.smt.open_points import OpenPoints
+from mmaproof.smt.open_points import open_points as points_of
 
 _LOOKED_AT = 1000
 """Rows with the fewest operands that are not zero, of which the simplest are shown."""
@@ -43,6 +45,7 @@ class Replay:
     """Rows run, rows the target could not answer, rows that differ, the simplest of those, and what went wrong.
 
     ``expectations`` has rows run and rows that differ for the name of each design whose d the source holds.
+    ``open_points`` has, where they were asked for, those on which the d of each design that was run rest, by its name.
     """
 
     rows: int
@@ -51,14 +54,23 @@ class Replay:
     examples: tuple[Mismatch, ...]
     problems: tuple[str, ...]
     expectations: Mapping[str, tuple[int, int]]
+    open_points: tuple[tuple[Design, OpenPoints], ...] = ()
 
 
-def replay(sources: Sequence[Answers], target: Target | str, *, nan_codes: bool = False, examples: int = 3) -> Replay:
+def replay(
+    sources: Sequence[Answers],
+    target: Target | str,
+    *,
+    nan_codes: bool = False,
+    examples: int = 3,
+    open_points: bool = False,
+) -> Replay:
     """Run every row of ``sources`` on ``target`` (or the target that a text such as model:DESIGN spells) and compare.
 
     The examples are the simplest rows that differ: those with the fewest operands that are not zero. Two results are
-    equal if both are NaN (with ``nan_codes``: of the same code), or if their bits are the same. Raises
-    InputError if formats or lengths do not fit the target. Nothing is run then.
+    equal if both are NaN (with ``nan_codes``: of the same code), or if their bits are the same. With ``open_points``
+    the rows are run under the other open readings of a model, too. Raises InputError if formats or lengths do not fit
+    the target. Nothing is run then.
     """
     target = find_target(target) if isinstance(target, str) else target
     designs = [target.design_of(answers) for answers in sources]
@@ -88,8 +100,16 @@ def replay(sources: Sequence[Answers], target: Target | str, *, nan_codes: bool 
             for i in _simplest(answers, np.flatnonzero(differs), examples)
         ]
     shown = sorted(shown, key=lambda x: _complexity(x.operands))[:examples]
+    rests_on = [
+        (design, found)
+        for answers, design in zip(sources, designs, strict=True)
+        if open_points
+        and isinstance(target, ModelTarget)
+        and design is not None
+        and (found := points_of(design, answers.batch, nan_codes=nan_codes))
+    ]
     rows, mismatches = (sum(counts[i] for counts in expectations.values()) for i in (0, 1))
-    return Replay(rows, unanswered, mismatches, tuple(shown), tuple(problems), expectations)
+    return Replay(rows, unanswered, mismatches, tuple(shown), tuple(problems), expectations, tuple(rests_on))
 
 
 def _simplest(answers: Answers, rows: npt.NDArray[np.intp], count: int) -> list[int]:

@@ -137,7 +137,7 @@ class Task:
     def _comparison(self) -> dict[str, Any]:
         first, second = self.designs
         limits = Limits(seconds=SECONDS_OF_A_PAIR, memory_bytes=MEMORY)
-        found = compare(first, second, limits=limits, budget=SEARCH)
+        found = compare(first, second, limits=limits, budget=SEARCH, preferring=0)
         record: dict[str, Any] = {"verdict": found.verdict, "k": found.question.k}
         if found.witness is not None:
             record |= {n: x for n, x in example(first, second, found.witness).items() if n != "units"}

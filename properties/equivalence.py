@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from mmaproof.designs.arithmetic import same_arithmetic
+from mmaproof.designs.arithmetic import repeats_one_step, same_arithmetic
 from mmaproof.designs.design import Design
 from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import DesignError
@@ -20,7 +20,6 @@ from mmaproof.smt.proving.lemma import Lemma
 from mmaproof.smt.proving.sequential import is_rewriting, sequential_lemmas
 from mmaproof.smt.proving.wrapping import is_regrouping, regrouping_lemmas
 from mmaproof.smt.semantics import OperandWords, dot_product_accumulate, equal_results
-from mmaproof.smt.semantics.datapath import datapath
 
 
 class Equivalence(Question):
@@ -60,15 +59,15 @@ class Equivalence(Question):
                 )
         if of_numbers(where) and first.c_format.is_integer:
             raise DesignError(f"{first.name} is an integer unit: of preconditions it has patterns only, such as c=0x0")
-        self.designs = (first, second)
         self.scale_format = first.scale_format
         self.formats = first.formats[:3]
         common = math.lcm(first.k, second.k)
         self.k = common if k is None else k
         self.where = restricting(where, self.formats)
         self.nan_codes, self.zero_signs = nan_codes, zero_signs
-        for design in self.designs:
+        for design in (first, second):
             design.padded_length(self.k, multiple=common)
+        self.designs = first.configured(self.k), second.configured(self.k)
         self.blocks = first.blocks(self.k)
 
     def claim(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Truth[T]:
@@ -112,9 +111,7 @@ class Equivalence(Question):
     def in_turn(self) -> tuple[Design, Design] | None:
         """Return a T-FDPA and its sequential form, if the designs are these in some order."""
         for fused, sequential in (self.designs, self.designs[::-1]):
-            # the steps of a chain are alike only if c has the format of d
-            alike = len(datapath(fused, self.k)) == 1 or fused.c_format is fused.d_format
-            if alike and is_rewriting(fused, sequential):
+            if repeats_one_step(fused, self.k) and is_rewriting(fused, sequential):
                 return fused, sequential
         return None
 

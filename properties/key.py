@@ -13,7 +13,7 @@ from mmaproof.designs.circuit import Circuit
 from mmaproof.designs.design import Design
 
 _PACKAGE = "mmaproof."
-_DECIDING = ("signature", "k", "chain", "step")
+_DECIDING = ("signature", "k", "chain", "step", "k_multiple")
 """The fields of a design on which results depend."""
 
 

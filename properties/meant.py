@@ -10,7 +10,7 @@ import numpy.typing as npt
 from mmaproof.designs.errors import InputError
 from mmaproof.designs.formats import Format
 from mmaproof.designs.operands import OperandBatch
-from mmaproof.properties.preconditions import Precondition, of_numbers
+from mmaproof.properties.preconditions import Precondition, of_numbers, restricting
 from mmaproof.properties.question import Question
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
 from mmaproof.smt.semantics import OperandWords
@@ -22,7 +22,7 @@ class _Nothing(Question):
     def __init__(self, formats: Sequence[Format], batch: OperandBatch, where: Sequence[Precondition]) -> None:
         a, b, c = formats[:3]
         self.formats, self.scale_format, self.k, self.blocks = (a, b, c), None, batch.k, 0
-        self.where = tuple(where)
+        self.where = restricting(where, self.formats)
 
     def claim(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Truth[T]:
         """Return True."""

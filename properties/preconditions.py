@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from mmaproof.designs.errors import InputError
 from mmaproof.designs.formats import Format
+from mmaproof.designs.numbers import exact_pattern, number_of
 from mmaproof.smt.algebra.magnitudes import normalised
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
 from mmaproof.smt.semantics import OperandWords
@@ -75,8 +76,8 @@ class ZeroAccumulator(Precondition):
         return "c=0"
 
     def holds(self, algebra: Algebra[D, T], products: Sequence[Unpacked[D, T]], c: Unpacked[D, T]) -> Truth[T]:
-        """Return whether c is zero."""
-        return c.zero
+        """Return whether c is zero. Of a format without -0, NaN has its pattern."""
+        return c.zero & ~c.nan
 
 
 @dataclass(frozen=True)
@@ -95,7 +96,7 @@ class Exponents(_OfEveryOperand):
             [algebra.less(exponent, algebra.signed(self.low)), algebra.less(algebra.signed(self.high), exponent)]
         )
         inside = algebra.all_of([algebra.negation(outside), algebra.negation(algebra.any_of([x.infinite, x.nan]))])
-        return algebra.any_of([x.zero, inside])
+        return algebra.any_of([x.zero & ~x.nan, inside])
 
 
 CLASSES = ("0", "+0", "-0", "subnormal", "normal", "inf", "nan", "negative")
@@ -156,9 +157,32 @@ class Pattern(Precondition):
         return algebra.negation(algebra.any_of(found)) if self.negated else algebra.all_of(found)
 
 
+@dataclass(frozen=True)
+class Number(Precondition):
+    """Every element of an operand (a, b or c) is this number, which is not 0; with ``negated``, none is.
+
+    It is a ``Pattern`` of the format of the operand, which ``restricting`` puts in its place.
+    """
+
+    operand: str
+    text: str
+    negated: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.operand}{'!' * self.negated}={self.text}"
+
+    def holds(self, algebra: Algebra[D, T], products: Sequence[Unpacked[D, T]], c: Unpacked[D, T]) -> Truth[T]:
+        """Raise ValueError: what the number is in bits depends on the format."""
+        raise ValueError(f"{self} is not a pattern yet")
+
+    def pattern(self, fmt: Format) -> Pattern:
+        """Return the pattern of the number. Raises InputError if the format does not have it."""
+        return Pattern(self.operand, exact_pattern(self.text, fmt), self.negated)
+
+
 _ALLOWED = (
     "finite, positive, normal, exponents=LO..HI (for example exponents=-14..15), c=0, c!=0, and likewise of a, b or c: "
-    f"{', '.join(CLASSES)}, or a pattern such as 0x80000000"
+    f"{', '.join(CLASSES)}, a number, or a pattern such as 0x80000000"
 )
 
 
@@ -183,6 +207,14 @@ def parse_precondition(text: str) -> Precondition:
         return OfClass(of_one[1], of_one[3], bool(of_one[2]))
     if of_one and re.fullmatch(r"0x[0-9a-f]{1,32}", of_one[3]):
         return Pattern(of_one[1], int(of_one[3], 16), bool(of_one[2]))
+    if of_one and not of_one[3].startswith("0x"):
+        try:
+            value = number_of(of_one[3])
+        except InputError:
+            raise InputError(f"unknown precondition {text!r}: one of {_ALLOWED}") from None
+        if value:
+            return Number(of_one[1], of_one[3], bool(of_one[2]))
+        return OfClass(of_one[1], "-0" if of_one[3].startswith("-") else "0", bool(of_one[2]))
     raise InputError(f"unknown precondition {text!r}: one of {_ALLOWED}")
 
 
@@ -196,15 +228,16 @@ def preconditions_of(where: Conditions) -> tuple[Precondition, ...]:
 
 def of_numbers(where: Sequence[Precondition]) -> bool:
     """Return whether some of the preconditions are about numbers, which integer units do not have."""
-    return any(not isinstance(p, Pattern) for p in where)
+    return any(not isinstance(p, Pattern | Number) for p in where)
 
 
 def restricting(where: Sequence[Precondition], formats: Sequence[Format]) -> tuple[Precondition, ...]:
-    """Return ``where`` as a tuple after checking that it can restrict operands of these formats: a, b and c.
+    """Return ``where`` as a tuple, numbers as patterns, if it can restrict operands of these formats: a, b and c.
 
     Raises InputError for a range of exponents in which none of the formats has a number, because only zeros would be
-    left, and for a pattern that is wider than its operand.
+    left, for a pattern that is wider than its operand, and for a number that its format does not have.
     """
+    where = [p.pattern(formats["abc".index(p.operand)]) if isinstance(p, Number) else p for p in where]
     for p in where:
         if isinstance(p, Exponents):
             least, most = min(f.e_min - f.fraction_bits for f in formats), max(f.e_max for f in formats)

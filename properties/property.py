@@ -15,9 +15,8 @@ from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import DesignError
 from mmaproof.designs.operands import OperandBatch
 from mmaproof.designs.steps import Guarantee
-from mmaproof.properties.preconditions import Precondition
 from mmaproof.properties.question import Question
-from mmaproof.properties.run_question import Run, RunQuestion, Scope
+from mmaproof.properties.run_question import ANY, Run, RunQuestion, Scope
 from mmaproof.smt.solving.verdict import Model, Status, Verdict
 
 
@@ -110,9 +109,14 @@ class Property(ABC):
             return INTEGER
         return None if design.guarantees(*self.rests_on) else UNSTATED
 
-    def claimed(self, where: Sequence[Precondition]) -> str:
-        """Return the statement under preconditions, with its extension where there are none."""
-        return self.statement if where else f"{self.statement}{self.extension}"
+    def extends(self, design: Design, scope: Scope) -> bool:
+        """Return whether the extension follows from the verdict. By default it does without preconditions."""
+        return not scope.where
+
+    def claimed(self, design: Design | None = None, scope: Scope = ANY) -> str:
+        """Return the statement, with its extension where that follows: of ``design``, or in general without one."""
+        extended = design is None or self.extends(design, scope)
+        return f"{self.statement}{self.extension}" if extended else self.statement
 
     def shown_by(self, status: Status) -> str:
         """Return what the operands of a verdict with this status show."""

@@ -33,6 +33,10 @@ class Scope:
     seed: int = 0
 
 
+ANY = Scope()
+"""One step on any operands."""
+
+
 @dataclass(frozen=True, slots=True)
 class Run:
     """One run of a witness: a design, operands, and the pattern of d that it returns for them.
@@ -57,7 +61,7 @@ class RunQuestion(Question):
     def __init__(self, design: Design, scope: Scope) -> None:
         if of_numbers(scope.where) and design.c_format.is_integer:
             raise DesignError(f"{design.name} is an integer unit: of preconditions it has patterns only, such as c=0x0")
-        self.design = design
+        self.design = design = design if scope.k is None else design.configured(scope.k)
         self.scope = scope
         self.scale_format = design.scale_format
         self.formats = design.formats[:3]
@@ -69,7 +73,7 @@ class RunQuestion(Question):
 
     def asked(self, design: Design) -> Design:
         """Return the part of a design that is run: one step, or the whole design if a length is given."""
-        return design.one_step() if self.scope.k is None else design
+        return design.one_step() if self.scope.k is None else design.configured(self.k)
 
     @property
     def is_one_step(self) -> bool:

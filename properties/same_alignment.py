@@ -15,16 +15,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from mmaproof.designs.arithmetic import differing_parameters
+from mmaproof.designs.arithmetic import differing_parameters, steps_of_chain
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError
-from mmaproof.designs.k_order import CONSECUTIVE
 from mmaproof.designs.steps import Guarantee
 from mmaproof.properties.equivalence import Equivalence
 from mmaproof.properties.preconditions import Precondition
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
 from mmaproof.smt.semantics import OperandWords, StepSignals, dot_product_accumulate
-from mmaproof.smt.semantics.datapath import datapath
 from mmaproof.smt.semantics.labels import Addend, is_of_products
 
 DECIDE_ALIGNMENT = ("zero_c", "zero_product", "e_zero", "floor", "zero_group", "group_e_zero", "c_subnormal")
@@ -103,10 +101,10 @@ def _one_step(design: Design, length: int) -> Design:
 
     Raises DesignError if the steps of a chain differ.
     """
-    if len(datapath(design, length)) > 1:
-        if design.c_format is not design.d_format:
-            raise DesignError(f"{design.name}: the first step of a chain reads another format of c than the others")
-        if not design.chain.keeps_infinities or design.step.clears_minus_zero:
-            raise DesignError(f"{design.name}: a step of a chain reads numbers that no first step is given")
-    # where c joins once, after the chain, the steps of the chain still read any accumulator but the first
-    return replace(design, k=design.step.L, chain=replace(design.chain, k_order=CONSECUTIVE, adds_c_once=False))
+    if design.chain.adds_c_once:
+        # c joins once, after the chain, and the steps of the chain read any accumulator but the first, which reads +0
+        design = replace(design, chain=replace(design.chain, adds_c_once=False))
+    steps = steps_of_chain(design, length)
+    if steps is None or len(steps) > 1:
+        raise DesignError(f"{design.name}: the steps of its chain do not all read their c alike")
+    return steps[0]

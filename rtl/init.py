@@ -8,11 +8,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from mmaproof.designs.circuit import Bit, Bits, Cell
+from mmaproof.designs.circuit import Bit, Bits
 from mmaproof.designs.errors import InputError
+from mmaproof.designs.formats import FORMATS
 from mmaproof.rtl.elaboration import elaborate
-from mmaproof.rtl.netlist import Module, Port, read_module
-from mmaproof.rtl.unit_file import UnitFile
+from mmaproof.rtl.netlist import Module, Port, read_module, with_constants
+from mmaproof.rtl.pipeline import Structure, latencies
+from mmaproof.rtl.unit_file import VHDL, UnitFile
 
 _NAMES = {
     "a": r"a|lhs|matrix_?a|vec_?a|op_?a|operand_?a|src_?a|rs1|x",
@@ -22,7 +24,10 @@ _NAMES = {
     "scale_a": r"scale_?a|sa|a_?scale|xa",
     "scale_b": r"scale_?b|sb|b_?scale|xb",
 }
-_AROUND = r"(?:i_|o_|in_|out_|io_)?(?:{})(?:_?(?P<number>\d+))?(?:_?(?:i|o|in|out|data|vec|row|col|bits))?"
+_AROUND = r"(?:i_|o_|in_|out_|io_)?(?:{})(?:_?(?:{lane})?_?(?P<number>\d+))?(?:_?(?:i|o|in|out|data|vec|row|col|bits))?"
+_LANE = "x|k|i|ch|lane|el|elem|element|vec|row|col|in|data|pe"
+_DECLARED = re.compile(r"\b(?:input|output)\b(?P<rest>.*?)(?=\b(?:input|output|inout)\b|;|\)\s*;)", re.DOTALL)
+_OF_VHDL = re.compile(r"(?P<names>\w+(?:\s*,\s*\w+)*)\s*:\s*(?:in|out)\s+(?P<kind>\w+)", re.IGNORECASE)
 _CLOCK = re.compile(r"(?:.*_)?(?:clk|clock)(?:_.*)?", re.IGNORECASE)
 _RESET = re.compile(r"(?:.*_)?a?(?:rst|reset)(?:_?(?P<low>n|ni|l|b))?(?:_.*)?", re.IGNORECASE)
 _HELD = re.compile(r"(?:.*_)?(?:stall|flush|clear|clr|kill)(?:_.*)?", re.IGNORECASE)
@@ -42,6 +47,9 @@ class _Map:
     undecided: dict[str, str] = field(default_factory=dict)
     """inputs of which nothing is guessed: a proof about a constant in place of an operand would say too little"""
     clock: str | None = None
+    taken: Bits = ()
+    """the bits of the operands"""
+    result: Bits = ()
 
 
 def first_map(
@@ -69,35 +77,68 @@ def first_map(
         dict(parameters or {}),
     )
     module = read_module(top, elaborate(unit))
-    found = _guessed(module, unit.parameters)
+    found = _guessed(module, unit.parameters, _declared(unit))
     return "".join(f"{line}\n" for line in _lines(unit, module, found, design))
 
 
 def _role(name: str, operands: Sequence[str]) -> tuple[str, int | None] | None:
     """Return which operand a name suggests, and which element of it."""
     for operand in operands:
-        match = re.fullmatch(_AROUND.format(_NAMES[operand]), name, re.IGNORECASE)
+        match = re.fullmatch(_AROUND.format(_NAMES[operand], lane=_LANE), name, re.IGNORECASE)
         if match is not None:
             return operand, None if match["number"] is None else int(match["number"])
     return None
 
 
-def _guessed(module: Module, parameters: Mapping[str, str]) -> _Map:
+def _declared(unit: UnitFile) -> dict[str, str]:
+    """Return which ports the sources declare as signed or unsigned numbers: "int" or "uint" by the name of the port.
+
+    Yosys does not say it. Names are in lower case, because VHDL knows no other difference.
+    """
+    found: dict[str, str] = {}
+    for source in unit.sources:
+        text = (unit.folder / source).read_text(encoding="utf-8", errors="replace")
+        if Path(source).suffix.lower() in VHDL:
+            kinds = {"signed": "int", "unsigned": "uint"}
+            for port in _OF_VHDL.finditer(re.sub(r"--.*", "", text)):
+                names = [x.strip().lower() for x in port["names"].split(",")]
+                found |= dict.fromkeys(names, kinds[port["kind"].lower()]) if port["kind"].lower() in kinds else {}
+            continue
+        text = re.sub(r"//[^\n]*|/\*.*?\*/", " ", text, flags=re.DOTALL)
+        header = re.search(rf"\bmodule\s+{re.escape(unit.top)}\b(.*?)\bendmodule\b", text, re.DOTALL)
+        text = "" if header is None else header[1]
+        while (shorter := re.sub(r"\[[^\[\]]*\]", " ", text)) != text:
+            text = shorter
+        for port in _DECLARED.finditer(text):
+            if re.search(r"\bsigned\b", port["rest"]):
+                found |= {x.split()[-1].lower(): "int" for x in port["rest"].split(",") if x.split()}
+    return found
+
+
+def _guessed(module: Module, parameters: Mapping[str, str], declared: Mapping[str, str]) -> _Map:
     found = _Map()
     given: dict[str, dict[int | None, Port]] = {}
-    for port in module.ports.values():
-        if port.direction == "input":
-            role = _role(port.name, ("a", "b", "c", "scale_a", "scale_b"))
-            if role is not None and (len(port.bits) > 1 or role[0] in given):
-                given.setdefault(role[0], {})[role[1]] = port
-            else:
-                _other(found, module, port)
+    roles = {
+        x.name: _role(x.name, ("a", "b", "c", "scale_a", "scale_b"))
+        for x in module.ports.values()
+        if x.direction == "input"
+    }
+    numbered = {role[0] for role in roles.values() if role is not None and role[1] is not None}
+    for name, role in roles.items():
+        port = module.ports[name]
+        is_one = role is not None and (role[1] is not None or role[0] not in numbered)
+        if role is None or not is_one or role[1] in given.get(role[0], {}) or (len(port.bits) == 1 and not given):
+            _other(found, module, port)
+        else:
+            given.setdefault(role[0], {})[role[1]] = port
     outputs = [x for x in module.ports.values() if x.direction == "output"]
     result = next((x for x in outputs if len(x.bits) > 1 and _role(x.name, ("d",))), None)
     result = result or max(outputs, key=lambda x: len(x.bits), default=None)
+    used = [x for ports in given.values() for x in ports.values()] + ([result] if result is not None else [])
+    numbers = next((declared[x.name.lower()] for x in used if x.name.lower() in declared), None)
     if result is not None:
         found.ports["d"] = f'"{result.name}"'
-        found.formats["d"] = _WIDE.get(len(result.bits), "")
+        found.formats["d"] = _number_format("d", [result], declared, numbers) or _WIDE.get(len(result.bits), "")
     for operand, ports in given.items():
         if len(ports) == 1:
             only = next(iter(ports.values()))
@@ -106,8 +147,23 @@ def _guessed(module: Module, parameters: Mapping[str, str]) -> _Map:
             ordered = sorted(ports.items(), key=lambda x: -1 if x[0] is None else x[0])
             found.ports[operand] = "[" + ", ".join(f'"{x.name}"' for _, x in ordered) + "]"
         width = sum(len(x.bits) for x in ports.values())
-        found.formats[operand] = _format(operand, width, len(ports), parameters)
+        if numbers is not None and not operand.startswith("scale"):
+            found.formats[operand] = _number_format(operand, [*ports.values()], declared, numbers)
+        else:
+            found.formats[operand] = _format(operand, width, len(ports), parameters)
+    found.taken = tuple(bit for x in given.values() for port in x.values() for bit in port.bits)
+    found.result = () if result is None else result.bits
     return found
+
+
+def _number_format(operand: str, ports: Sequence[Port], declared: Mapping[str, str], numbers: str | None) -> str:
+    """Return the integer format of ports where some port is declared as a number; an empty text where none fits."""
+    if numbers is None:
+        return ""
+    kinds = {declared.get(x.name.lower(), numbers if operand in "ab" else "int") for x in ports}
+    widths = {len(x.bits) for x in ports}
+    name = f"{kinds.pop()}{widths.pop()}" if len(kinds) == len(widths) == 1 else ""
+    return name if name in FORMATS else ""
 
 
 def _other(found: _Map, module: Module, port: Port) -> None:
@@ -182,51 +238,28 @@ def _lines(unit: UnitFile, module: Module, found: _Map, design: str | None) -> l
         lines += ["", "[tied]", *(f"{name} = {text}" for name, text in found.tied.items())]
         lines += [f"# {name} = {text}" for name, text in found.undecided.items()]
     if found.clock is not None:
-        latency = _most_registers(module)
-        lines += ["", "[clock]", f'clock = "{found.clock}"']
-        if latency is None:
-            lines.append("cycles = 1  # CHECK: registers feed back: how many cycles a result takes")
-        else:
-            lines.append(f"latency = {latency}  # CHECK: registers on every path from the operands to d")
+        lines += ["", "[clock]", f'clock = "{found.clock}"', _latency(unit, module, found)]
     return lines
 
 
-def _most_registers(module: Module) -> int | None:
-    """Return the most registers on a path to an output; None if registers feed themselves."""
-    drivers: dict[Bit, tuple[Cell, int]] = {}
-    for cell in module.cells:
-        for bits in cell.outputs.values():
-            drivers |= {bit: (cell, place) for place, bit in enumerate(bits)}
-    most: dict[Bit, int] = {}
-    entered: set[Bit] = set()
-    ends = [x for p in module.ports.values() if p.direction == "output" for x in p.bits if x in drivers]
-    stack = [(x, False) for x in dict.fromkeys(ends)]
-    while stack:
-        bit, is_left = stack.pop()
-        before = {x for x in _read(drivers, bit) if x in drivers}
-        if is_left:
-            most[bit] = ("CLK" in drivers[bit][0].inputs) + max((most[x] for x in before), default=0)
-        elif bit not in entered:
-            entered.add(bit)
-            stack.append((bit, True))
-            if any(x in entered and x not in most for x in before):
-                return None
-            stack += [(x, False) for x in before if x not in entered]
-    return max((most[x] for x in ends), default=0)
-
-
-def _read(drivers: Mapping[Bit, tuple[Cell, int]], bit: Bit) -> Bits:
-    """Return the bits that a bit depends on; of a register that an enable holds, what it takes when it is not held."""
-    cell, place = drivers[bit]
-    if "CLK" not in cell.inputs:
-        return tuple(x for bits in cell.inputs.values() for x in bits)
-    taken = cell.inputs["D"][place]
-    while taken in drivers:
-        source, place = drivers[taken]
-        if source.kind != "$mux" or bit not in (source.inputs["A"][place], source.inputs["B"][place]):
-            break
-        taken = source.inputs["B" if source.inputs["A"][place] == bit else "A"][place]
-    return (taken,)
+def _latency(unit: UnitFile, module: Module, found: _Map) -> str:
+    """Return the line that states the latency, which is checked; where no latency is right, a comment that says why."""
+    constants: dict[Bit, Bit] = {}
+    for name, text in found.tied.items():
+        value = int(text.split()[0])
+        constants |= {bit: "1" if value >> i & 1 else "0" for i, bit in enumerate(module.ports[name].bits)}
+    try:
+        clock = module.ports[str(found.clock)].bits[0]
+        structure = Structure(with_constants(module, constants), unit.path.as_posix(), found.result, clock)
+        structure.check_registers(clock)
+        structure.refuse_feedback()
+        counts = latencies(structure, found.taken)
+    except InputError as problem:
+        return f"# latency = ?  # or cycles: {str(problem).removeprefix(unit.path.as_posix()).lstrip(': ')}"
+    if len(counts) == 1:
+        return f"latency = {counts.pop()}  # registers on every path from the operands to d"
+    paths = f"paths from the operands to d have {' and '.join(map(str, sorted(counts)))} registers"
+    return f"# latency = ?  # {paths if counts else 'no path goes from the operands to d'}"
 
 
 def checked_top(top: str) -> str:

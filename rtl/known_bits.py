@@ -1,8 +1,8 @@
 """What of a netlist is the same for all operands, once ports are tied: constants, and nets that are other nets.
 
 Cells are computed by the rules of ``smt/semantics/cells.py`` over words that are known or not. So a multiplexer whose
-select bit is a tied enable is a wire, and a register that always loads a constant is that constant (after the first
-cycle, in which nobody looks at the result).
+select bit is a tied enable is a wire, so is a latch that a tied enable keeps open, and a register that always loads a
+constant is that constant (after the first cycle, in which nobody looks at the result).
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from mmaproof.designs.circuit import Bit
+from mmaproof.designs.circuit import Bit, Cell
 from mmaproof.designs.errors import InputError
 from mmaproof.rtl.netlist import Module
-from mmaproof.rtl.registers import Register
+from mmaproof.rtl.registers import LATCHES, Register, opens
 from mmaproof.smt.algebra.integers import IntegerAlgebra
 from mmaproof.smt.algebra.protocol import Algebra, Word
 from mmaproof.smt.semantics.cells import cell_outputs
-from mmaproof.smt.semantics.wires import CONSTANT, Place, Wires
+from mmaproof.smt.semantics.wires import CONSTANT, Place, Places, Wires
 
 _INTEGERS = IntegerAlgebra()
 
@@ -92,6 +92,21 @@ def constants_and_copies(
     return found
 
 
+def _outputs(wires: Wires[Any, Any], cell: Cell) -> dict[str, Places]:
+    """Return where the outputs of a cell are; none of a cell that is not covered: it is refused where d needs it."""
+
+    def value_of(bit: Bit) -> bool | None:
+        place = wires.find(bit)
+        return None if place is None else wires.known_bit(place)
+
+    if cell.kind in LATCHES and opens(cell, value_of):
+        return {"Q": wires.places(cell.inputs["D"])}
+    try:
+        return cell_outputs(wires, cell)
+    except InputError:
+        return {}
+
+
 def _may_load(wires: Wires[Any, Any], register: Register) -> bool:
     """Return whether something may set a register without the clock."""
     for bit, active in register.loads:
@@ -125,10 +140,7 @@ def _computed(
                 wires.connect_word((bit_of_cell,), algebra.unknown_word(1))
     for number in order:
         cell = module.cells[number]
-        try:
-            found = cell_outputs(wires, cell)
-        except InputError:  # a cell that is not covered is refused where d depends on it
-            found = {}
+        found = _outputs(wires, cell)
         for port, bits in cell.outputs.items():
             if port in found:
                 wires.connect(bits, found[port])

@@ -6,14 +6,15 @@ not count, and neither do those from inputs that are free, because every age of 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from mmaproof.designs.circuit import Bit, Bits, Cell
 from mmaproof.designs.errors import InputError
 from mmaproof.rtl.known_bits import constants_and_copies
 from mmaproof.rtl.netlist import Module, with_constants
 from mmaproof.rtl.order import cone, drivers_of, in_order, input_bits, loop_among, named
-from mmaproof.rtl.registers import LATCHES, check_controls, registers_of
+from mmaproof.rtl.registers import LATCHES, check_controls, opens, registers_of
 from mmaproof.smt.semantics.cells import RULES
 
 _BIT_BY_BIT = frozenset({"$and", "$or", "$xor", "$xnor", "$not", "$buf", "$pos", "$bwmux", "$bweqx"})
@@ -28,12 +29,19 @@ class Structure:
 
         Raises InputError where d depends on a cell that is not covered, or on a loop without a register.
         """
-        registers = registers_of(module)
-        order = in_order(module, drivers_of(module), registers)
-        replaced = constants_and_copies(module, registers, order, steady_with)
+        chosen: Mapping[Bit, Bit] | None = None
+        while chosen is None or chosen:
+            registers = registers_of(module)
+            order = in_order(module, drivers_of(module), registers)
+            replaced = constants_and_copies(module, registers, order, steady_with)
+            module = with_constants(module, replaced)
+            result = tuple(replaced.get(bit, bit) for bit in result)
+            chosen = _chosen(module, set(range(len(module.cells))) - set(order) - set(registers))
+            module = _without(module, chosen)
+            result = tuple(chosen.get(bit, bit) for bit in result)
         self.path = path
-        self.module = with_constants(module, replaced)
-        self.result: Bits = tuple(replaced.get(bit, bit) for bit in result)
+        self.module = module
+        self.result: Bits = result
         self.drivers = drivers_of(self.module)
         self.registers = registers_of(self.module)
         self.cells = cone(self.result, self.drivers, self.before)
@@ -59,7 +67,7 @@ class Structure:
         if loop and self._only_chooses(loop):
             raise InputError(
                 f"{self.path}: {named(self.module, loop)}: a value is kept where no branch assigns one: latches are "
-                "not covered: let every branch assign a value"
+                "not covered, unless what is tied chooses a branch that assigns one: let every branch assign a value"
             )
         if loop:
             raise InputError(f"{self.path}: a combinational loop through {named(self.module, loop)}")
@@ -67,6 +75,11 @@ class Structure:
     def _only_chooses(self, loop: Sequence[int]) -> bool:
         """Return whether the cells of a loop, registers aside, do nothing but choose."""
         return all(self.module.cells[i].kind in _CHOICE for i in loop if i not in self.used)
+
+    @property
+    def feeds_back(self) -> bool:
+        """Whether d depends on registers that depend on themselves."""
+        return bool(loop_among(self.cells, self.drivers, self.before))
 
     def refuse_feedback(self) -> None:
         """Raise InputError where d depends on registers that depend on themselves; it names them."""
@@ -89,9 +102,30 @@ class Structure:
             raise InputError(f"{self.path}: {falling.cell.describe()} has the falling edge, and others the rising one")
 
 
+def _chosen(module: Module, looped: Collection[int]) -> dict[Bit, Bit]:
+    """Return what a multiplexer of a loop gives, where a constant chooses it and it is not its own output."""
+    for number in looped:
+        cell = module.cells[number]
+        if cell.kind in _CHOICE and cell.inputs["S"][0] in ("0", "1"):
+            taken = cell.inputs["B" if cell.inputs["S"][0] == "1" else "A"]
+            if not set(taken) & set(cell.outputs["Y"]):
+                return dict(zip(cell.outputs["Y"], taken, strict=True))
+    return {}
+
+
+def _without(module: Module, chosen: Mapping[Bit, Bit]) -> Module:
+    """Return the module without the cells whose outputs are other nets."""
+    if not chosen:
+        return module
+    cells = tuple(x for x in module.cells if not any(bit in chosen for bits in x.outputs.values() for bit in bits))
+    return with_constants(replace(module, cells=cells), chosen)
+
+
 def _why_not(cell: Cell) -> str:
     if cell.kind in LATCHES:
-        return "latches are not covered: let every branch assign a value, or tie the enable"
+        if opens(cell, lambda bit: None if isinstance(bit, int) else bit == "1") is False:
+            return "what is tied keeps this latch shut: tie the value of its enable that opens it"
+        return "latches are not covered, unless what is tied keeps them open: let every branch assign a value"
     if cell.kind.startswith("$mem"):
         return "memories that are written are not covered; a table of constants is"
     if cell.kind == "$tribuf":
@@ -120,6 +154,15 @@ def check_latency(structure: Structure, inputs: Mapping[str, Bits], latency: int
                 f"{structure.path}: [clock] latency = {latency}: a path from {operand} to d[{position}] has "
                 f"{count} register{'s' * (count != 1)}: {registers}"
             )
+
+
+def latencies(structure: Structure, operands: Bits) -> set[int]:
+    """Return the numbers of registers on the paths from operands to d. The structure has no feedback."""
+    counts = _register_counts(structure, dict.fromkeys(operands, ""))
+    found = 0
+    for bit in structure.result:
+        found |= counts.get(bit, 0)
+    return {n for n in range(found.bit_length()) if found >> n & 1}
 
 
 def _register_counts(structure: Structure, operands: Mapping[Bit, str]) -> dict[Bit, int]:

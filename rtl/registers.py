@@ -5,6 +5,7 @@ Yosys has already written enables and synchronous resets as multiplexers in fron
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from mmaproof.designs.circuit import Bit, Bits, Cell
@@ -63,6 +64,21 @@ def _active(cell: Cell, port: str) -> tuple[Bit, bool]:
 
 def _constant(value: int, width: int) -> Bits:
     return tuple("1" if value >> i & 1 else "0" for i in range(width))
+
+
+def opens(latch: Cell, value_of: Callable[[Bit], bool | None]) -> bool | None:
+    """Return whether a latch always shows its input; False where it never does, None where that is not known.
+
+    ``value_of`` gives the value of a bit that is a constant.
+    """
+    if "EN" not in latch.inputs:
+        return None
+    controls = [(port, bit) for port in ("ARST", "SET", "CLR") for bit in latch.inputs.get(port, ())]
+    for port, bit in controls:
+        if value_of(bit) is not (not latch.parameters.get(f"{port}_POLARITY", 1)):
+            return None
+    enable = value_of(latch.inputs["EN"][0])
+    return None if enable is None else enable is bool(latch.parameters.get("EN_POLARITY", 1))
 
 
 def check_controls(register: Register, clock: Bit | None, path: str, reset: Bits) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -24,7 +25,9 @@ from mmaproof.rtl.unpacked import ascending_ports
 from mmaproof.rtl.unroll import Start, circuit_of
 
 PRIORITY = "where items of a case statement marked unique or parallel overlap, the first one counts"
-WITHOUT_C = "the unit has no c: it is asked about where c = +0"
+_BIT = re.compile(r"(?P<net>.*?)(?:\[(?P<index>\d+)\])?(?: at age \d+)?")
+"""The name of a bit that may have any value, at the first age at which it is read or at a later one."""
+WITHOUT_C = "c is +0, because the unit has none"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +47,7 @@ class RtlReport:
     registers: int
     latency: int | None
     unknown: Mapping[str, int]
-    """bits that may have any value, by name"""
+    """how many bits of each net may have any value; its name says which"""
     assumptions: tuple[str, ...]
     warnings: tuple[str, ...]
 
@@ -100,7 +103,7 @@ def read_unit(
     result = _result(file, signature_of_unit, module)
     _check_complete(file, module, inputs, free)
     module = replace(module, unknown=dict(module.unknown) | free)
-    circuit, registers, said = _circuit(file, module, inputs, result, most_cells)
+    circuit, registers, said, held = _circuit(file, module, inputs, result, most_cells)
     said += [
         f"{operand} is a whole unpacked port {declared}: packed, its first element is the highest, so k = 0 is the "
         "last one"
@@ -108,7 +111,8 @@ def read_unit(
     ]
     name = Path(path).as_posix()
     try:
-        step = NetlistStep(L=products, circuit=replace(circuit, name=name))
+        when = (*held, *tied, *(() if file.adds_c else (WITHOUT_C,)))
+        step = NetlistStep(L=products, circuit=replace(circuit, name=name), conditions=when)
         design = Design("rtl", name, "RTL", signature_of_unit, 1, 1, products, Chain(), step, f"RTL of {file.top}")
     except DesignError as problem:
         raise InputError(f"{file.path}: {problem}") from problem
@@ -121,11 +125,38 @@ def read_unit(
         dict(Counter(cell.kind for cell in circuit.cells).most_common()),
         registers,
         0 if file.clock is None else file.clock.latency,
-        {n: len(bits) for n, bits in circuit.unknown.items()},
-        (FACTS_ABOUT_X, PRIORITY, *said, *(f"tied: {x}" for x in tied), *(() if file.adds_c else (WITHOUT_C,))),
+        _folded(circuit.unknown),
+        (FACTS_ABOUT_X, PRIORITY, *said),
         netlist.warnings,
     )
     return RtlUnit(file, design, report, declared)
+
+
+def _folded(unknown: Mapping[str, Bits]) -> dict[str, int]:
+    """Return how many bits of each net have any value, under the name of the net with ranges: ``net[15:8,3:0]``."""
+    places: dict[str, Counter[str]] = {}
+    for name in unknown:
+        found = _BIT.fullmatch(name)
+        net, index = (name, None) if found is None else (found["net"], found["index"])
+        places.setdefault(net, Counter())[index or ""] += 1
+    return {
+        f"{net}{_ranges(int(x) for x in held if x)}" + f" at {max(held.values())} ages" * (max(held.values()) > 1): sum(
+            held.values()
+        )
+        for net, held in places.items()
+    }
+
+
+def _ranges(places: Iterable[int]) -> str:
+    """Return places as a slice; nothing where there are none."""
+    runs: list[list[int]] = []
+    for place in sorted(places, reverse=True):
+        if runs and runs[-1][-1] == place + 1:
+            runs[-1].append(place)
+        else:
+            runs.append([place])
+    texts = [str(x[0]) if len(x) == 1 else f"{x[0]}:{x[-1]}" for x in runs]
+    return f"[{','.join(texts)}]" if texts else ""
 
 
 def _signature(file: UnitFile, given: Signature | None) -> Signature:
@@ -253,8 +284,11 @@ def _check_complete(file: UnitFile, module: Module, inputs: Mapping[str, Bits], 
 
 def _circuit(
     file: UnitFile, module: Module, inputs: Mapping[str, Bits], result: Bits, most_cells: int
-) -> tuple[Circuit, int, list[str]]:
-    """Return the circuit of a unit, how many register bits it had, and what was assumed about its clock."""
+) -> tuple[Circuit, int, list[str], list[str]]:
+    """Return the circuit of a unit, how many register bits it had, what is said of its clock, and on what it depends.
+
+    That is a condition for its users: operands that are held.
+    """
     clock, path = file.clock, str(file.path)
     ports = {n: x for n, x in module.ports.items() if x.direction == "input"}
     net = None if clock is None else bits_of(clock.port, ports, f"{path}: [clock] clock")
@@ -263,7 +297,7 @@ def _circuit(
     start = _start(file, ports)
     structure = Structure(module, path, result, net[0] if net is not None and start is None else None)
     structure.check_registers(None if net is None else net[0], () if start is None else start.nets)
-    said = []
+    said, held = [], []
     if start is None:
         structure.refuse_feedback()
         latency = 0 if clock is None or clock.latency is None else clock.latency
@@ -271,10 +305,14 @@ def _circuit(
         if clock is not None:
             said.append(f"every path from an operand to d has {latency} registers; they are taken for wires")
     else:
-        how = f"from the reset {clock.reset}" if clock is not None and clock.reset else "from unknown registers"
-        said.append(f"{start.age} clock cycles are unrolled, {how}; operands are held for all of them")
+        reset = None if clock is None else clock.reset
+        said.append(f"{start.age} clock cycles are unrolled, from {'any state' if reset is None else 'the reset'}")
+        since = "" if reset is None else f" from the reset {reset} on"
+        held.append(f"operands are held for {start.age} clock cycle{'s' * (start.age != 1)}{since}")
+        if not structure.feeds_back:
+            said.append("no register feeds back: with latency in place of cycles, operands need not be held")
     circuit = circuit_of(structure.module, inputs, structure.result, structure.used, start, most_cells)
-    return circuit, sum(len(x.q) for x in structure.used.values()), said
+    return circuit, sum(len(x.q) for x in structure.used.values()), said, held
 
 
 def _start(file: UnitFile, ports: Mapping[str, Port]) -> Start | None:

@@ -105,10 +105,10 @@ def _of_integers(design: Design, given: Given, start: Floats | None) -> Floats:
 
 
 def _of_steps(design: Design, given: Given, start: Floats | None, jobs: int, calls: int) -> Floats:
+    design = design.configured(given.k)
     loss = loss_of(design)
     numbers = _Numbers.of(design, loss)
     a, b = Scaled.rows(given.a.magnitudes), Scaled.columns(given.b.magnitudes)
-    flushed = given.flushed_products(design) if _flushes(design) else None
     limit = 2.0 ** (design.step.infinite_from or 0)
     joins = ceil(design.padded_length(given.k) / loss.products)
     growth = ceil(joins * (numbers.of_c + numbers.rounded_c) / _MOST_GROWTH)
@@ -146,11 +146,23 @@ def _of_steps(design: Design, given: Given, start: Floats | None, jobs: int, cal
             list(pool.map(add, _blocks(given.shape)))
     result = bound.astype(np.float64, copy=False)
     result *= _OUTWARDS[dtype]
-    return result if flushed is None else result + flushed * (1 + 2.0**-20)
+    return result + flushed_products(design, given)
 
 
-def _flushes(design: Design) -> bool:
-    return design.step.subnormals.of_a or design.step.subnormals.of_b
+def flushed_products(design: Design, given: Given) -> Floats:
+    """Return at most how much the products change where subnormal elements are read as zeros; shape (m, n)."""
+    total, flushed = np.zeros(given.shape), design.step.subnormals
+    pairs = []
+    if flushed.of_a:
+        pairs.append((given.a.flushed(), given.b.magnitudes))
+    if flushed.of_b:
+        pairs.append((given.a.magnitudes, given.b.flushed()))
+    for x, y in pairs:
+        if x.any() and y.any():
+            rows, columns = Scaled.rows(x), Scaled.columns(y)
+            for part in _cut(given.k, 1, 1):
+                total += product_from_above(rows, columns, part) * (rows.scale * columns.scale)
+    return total * _OUTWARDS[total.dtype]
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from mmaproof.designs.errors import OperandError
 from mmaproof.designs.formats import FORMATS, Format
 from mmaproof.designs.operands import Patterns
 from mmaproof.designs.plans.plan import Plan
-from mmaproof.tolerances.magnitudes import Floats, Scaled, product_from_above
+from mmaproof.tolerances.magnitudes import Floats
 
 ZERO_EXPONENT = -126
 """What the exponent of a zero operand may read (see ``smt.semantics.terms``)."""
@@ -24,10 +24,21 @@ _FP32 = FORMATS["fp32"]
 
 
 @dataclass(frozen=True)
+class Box:
+    """What the elements of a range of operands may be besides the largest of them."""
+
+    last_bit: float
+    """no bit that is not zero weighs less than it"""
+    subnormal: float
+    """the largest magnitude below the smallest normal number; 0 where there is none"""
+
+
+@dataclass(frozen=True)
 class Side:
     """One of the factors: patterns of a (m, k) or of b (k, n), and of its scales, (m, blocks) or (blocks, n).
 
-    ``along`` is the axis of k. ``block`` elements along k share a scale.
+    ``along`` is the axis of k. ``block`` elements along k share a scale. With a ``box``, each element stands for all
+    numbers of a range, of which it is one of the largest: smaller ones may have lower last bits, and be subnormal.
     """
 
     fmt: Format
@@ -36,6 +47,7 @@ class Side:
     scale_format: Format | None = None
     scales: Patterns | None = None
     block: int = 1
+    box: Box | None = None
 
     @cached_property
     def values(self) -> Floats:
@@ -113,10 +125,14 @@ class Side:
 
         These of elements of rows and columns that are no numbers mean nothing. They are powers of two.
         """
+        if self.box is not None:
+            return np.full(self.patterns.shape, 1 / self.box.last_bit)
         return _reciprocal_last_bits(self.values)
 
     def flushed(self) -> npt.NDArray[np.floating[Any]]:
         """Return the magnitudes of subnormal elements times their scales, and 0 for all others."""
+        if self.box is not None:
+            return np.full(self.patterns.shape, self.box.subnormal)
         return np.where(self.elements < 2.0**self.fmt.e_min, self.magnitudes, self.magnitudes.dtype.type(0))
 
     def selected(self, ks: Any) -> Side:
@@ -197,20 +213,6 @@ class Given:
             return None
         found: npt.NDArray[np.bool_] = rows[:, None] | columns
         return found if of_c is None else found | of_c
-
-    def flushed_products(self, design: Design) -> Floats:
-        """Return at most how much the products change where subnormal elements are read as zeros; shape (m, n)."""
-        total, flushed = np.zeros(self.shape), design.step.subnormals
-        pairs = []
-        if flushed.of_a:
-            pairs.append((self.a.flushed(), self.b.magnitudes))
-        if flushed.of_b:
-            pairs.append((self.a.magnitudes, self.b.flushed()))
-        for x, y in pairs:
-            if x.any() and y.any():
-                rows, columns = Scaled.rows(x), Scaled.columns(y)
-                total += product_from_above(rows, columns, slice(None)) * (rows.scale * columns.scale)
-        return total
 
 
 def _factors(plan: Design | Plan, factors: npt.ArrayLike | None, shape: tuple[int, int]) -> Floats | None:

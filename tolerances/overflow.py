@@ -27,7 +27,7 @@ MOST_SHOWN = 64
 def check_plan_overflow(plan: Plan, k: int, where: Sequence[Precondition], means: Means) -> AlgorithmVerdict:
     """Find out whether a number of a plan may become infinite or NaN, or be clamped, for operands of these exponents.
 
-    PROVED where the bound of the largest operands is finite: it is finite only where no sum, product or conversion can
+    PROVED where the bound of all operands is finite: it is finite only where no sum, product or conversion can
     leave its format. REFUTED with the largest operands where one of their numbers is not finite or is clamped. Raises
     InputError without exponents, and for other conditions than a sign and a c of zero.
     """
@@ -40,7 +40,7 @@ def check_plan_overflow(plan: Plan, k: int, where: Sequence[Precondition], means
     found = Tolerance(plan, k, tuple(where), means.solving, means.limits)
     a, b, c = found.largest_operands()
     values = {"k": k}
-    if found.proved and found.bound_of_largest() < inf:
+    if found.proved and found.bound_of_all() < inf:
         details = (f"the bound is finite: {found.proof.reason}",)
         return AlgorithmVerdict(
             Status.PROVED, f"nothing overflows, k = {k}", values, details=details, lemmas=found.proof.lemmas

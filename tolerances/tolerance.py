@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from math import inf
@@ -17,9 +17,11 @@ from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError, InputError, OperandError
 from mmaproof.designs.formats import Format
+from mmaproof.designs.open_points import OpenReading, open_readings
 from mmaproof.designs.operands import Patterns, pattern_dtype
 from mmaproof.designs.plans import Plan, Schedule, read_plan
 from mmaproof.designs.plans.orders import ASCENDING
+from mmaproof.designs.plans.plan import LONGEST_PLANNED
 from mmaproof.hardware_replay.emulation import matmul
 from mmaproof.properties.preconditions import (
     Exponents,
@@ -30,12 +32,12 @@ from mmaproof.properties.preconditions import (
     preconditions_of,
     restricting,
 )
-from mmaproof.properties.step_loss import loss_of
+from mmaproof.properties.step_loss import StepLoss, loss_of, why_no_loss
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
-from mmaproof.tolerances.bound import bound_of
+from mmaproof.tolerances.bound import bound_of, flushed_products
 from mmaproof.tolerances.emulation import adds_products_alone
-from mmaproof.tolerances.given import Given
+from mmaproof.tolerances.given import Box, Given
 from mmaproof.tolerances.magnitudes import Floats
 from mmaproof.tolerances.proof import LIMITS, LossProof, prove_loss, prove_schedule
 from mmaproof.tolerances.statistical import Quantile, measured_quantile
@@ -97,6 +99,20 @@ class Tolerance:
     def unit(self) -> Design:
         """The unit."""
         return self.plan if isinstance(self.plan, Design) else self.plan.unit
+
+    @cached_property
+    def open_points(self) -> tuple[OpenReading, ...]:
+        """The open readings of the unit under which a step loses another part of its sum, so that the bound is another.
+
+        Readings of more points are left out where a reading of some of these changes it already.
+        """
+        if self.unit.d_format.is_integer:
+            return ()
+        own, found = _loss(self.unit), list[OpenReading]()
+        for reading in open_readings(self.unit):
+            if _loss(reading.design) != own and not any(set(x.points) <= set(reading.points) for x in found):
+                found.append(reading)
+        return tuple(found)
 
     @property
     def proved(self) -> bool:
@@ -194,21 +210,16 @@ class Tolerance:
         conditions that give no largest number.
         """
         self.require_proof()
-        conditions = (*self.where, *preconditions_of(where))
-        top, *_ = self._largest_of(conditions)
-        exponents = [x for x in conditions if isinstance(x, Exponents)]
-        bound = self.bound_of_largest(*where)
+        box, (_, top) = self._box_of(where), self._exponents_of(where)
+        bound = self._bound_of_box(box)
         if not bound < inf:
             raise NothingProvedError(f"a number may overflow for exponents up to {top} and k = {self.k}")
-        flushed = Fraction(0)
-        if not any(isinstance(x, Normal) for x in conditions):
-            flushed = self._most_flushed(max(x.low for x in exponents), top)
-        one_sign = any(isinstance(x, Positive) for x in conditions)
+        one_sign = any(isinstance(x, Positive) for x in self._conditions(where))
         if one_sign and isinstance(self.plan, Design) and not self.plan.d_format.is_integer:
-            rtol, atol = self._relative(self.plan, top)
+            rtol, atol = self._relative(self.plan, box)
         else:
             rtol, atol = Fraction(0), Fraction(bound)
-        return TwoNumbers(rounded_up(rtol), rounded_up(atol + flushed * (1 + rtol)))
+        return TwoNumbers(rounded_up(rtol), rounded_up(atol))
 
     def quantile(
         self,
@@ -232,66 +243,74 @@ class Tolerance:
 
         Raises as ``rtol_atol``.
         """
-        return self._largest_of((*self.where, *preconditions_of(where)))[1:]
+        _, top = self._exponents_of(where)
+        a, b, c = (_largest(x, top) for x in self.plan.formats[:3])
+        return a, b, None if any(isinstance(x, ZeroAccumulator) for x in self._conditions(where)) else c
 
-    def bound_of_largest(self, *where: Precondition | str) -> float:
-        """Return the bound of the largest operands; if it is finite, no number of any operands of ``where`` overflows.
+    def bound_of_all(self, *where: Precondition | str) -> float:
+        """Return the bound of all operands of ``where``; if it is finite, no number of any of them overflows.
 
         It means nothing where ``proved`` is false. Raises as ``rtol_atol``.
         """
-        return float(self.bound_of(self._product_of(*self.largest_operands(*where)))[0, 0])
+        return self._bound_of_box(self._box_of(where))
 
-    def _largest_of(self, where: Sequence[Precondition]) -> tuple[int, int, int, int | None]:
-        """Return the largest exponent, and the patterns of the largest a, b and c."""
-        exponents = [x for x in where if isinstance(x, Exponents)]
+    def _bound_of_box(self, box: Given) -> float:
+        return float(self.bound_of(box)[0, 0])
+
+    def _conditions(self, where: Sequence[Precondition | str]) -> tuple[Precondition, ...]:
+        return *self.where, *preconditions_of(where)
+
+    def _exponents_of(self, where: Sequence[Precondition | str]) -> tuple[int, int]:
+        """Return the smallest and the largest exponent."""
+        conditions = self._conditions(where)
+        exponents = [x for x in conditions if isinstance(x, Exponents)]
         if not exponents:
             raise InputError("a range of exponents is needed: exponents=LO..HI, such as exponents=-8..2")
         low, top = max(x.low for x in exponents), min(x.high for x in exponents)
         if low > top:
             both = " and ".join(map(str, exponents))
             raise InputError(f"{both} have no exponent in common: no operands but zeros are left")
-        restricting(where, self.plan.formats[:3])
+        restricting(conditions, self.plan.formats[:3])
         if self.unit.scale_format is not None:
             raise InputError(f"{self.plan.name} has scales, of which exponents=LO..HI says nothing: use bound(a, b, c)")
         if isinstance(self.plan, Plan) and self.plan.has_factors:
             raise InputError(f"{self.plan.name} has factors that are operands: use bound(a, b, c, factors=...)")
-        no_c = any(isinstance(x, ZeroAccumulator) for x in where)
-        a, b, c = (_largest(x, top) for x in self.plan.formats[:3])
-        return top, a, b, None if no_c else c
+        return low, top
 
-    def _product_of(self, a: int, b: int, c: int | None) -> Given:
-        """Return the operands of one element, all of whose a are the same, and all b."""
+    def _box_of(self, where: Sequence[Precondition | str]) -> Given:
+        """Return one element whose operands stand for all of ``where``.
+
+        A bound takes magnitudes, exponents, one over last bits, what is flushed, and the magnitude of c. Each of these
+        is as large as for any operands of the range, so the argument of the bound holds for all of them.
+        """
+        (low, top), (a, b, c) = self._exponents_of(where), self.largest_operands(*where)
+        normal = any(isinstance(x, Normal) for x in self._conditions(where))
         (a_format, b_format, c_format, _), shape = self.plan.formats, (1, self.k)
         left = array_of(np.full(shape, a, dtype=pattern_dtype(a_format)), a_format)
         right = array_of(np.full(shape[::-1], b, dtype=pattern_dtype(b_format)), b_format)
         start = None if c is None else array_of(np.full((1, 1), c, dtype=pattern_dtype(c_format)), c_format)
-        return Given.of(self.plan, left, right, start)
+        given = Given.of(self.plan, left, right, start)
+        if a_format.is_integer or b_format.is_integer:
+            return given
+        lows = (max(low, x.e_min) if normal else low for x in (a_format, b_format))
+        of_a, of_b = (
+            replace(x, box=_box(x.fmt, least, top)) for x, least in zip((given.a, given.b), lows, strict=True)
+        )
+        return replace(given, a=of_a, b=of_b)
 
-    def _most_flushed(self, low: int, top: int) -> Fraction:
-        """Return how much the products change at most where subnormal a and b are read as zeros.
-
-        The largest operands have no subnormals among them, so this is no part of their bound.
-        """
-        unit, total = self.unit, Fraction(0)
-        if unit.d_format.is_integer:
-            return total
-        flushed, (a, b) = unit.step.subnormals, unit.formats[:2]
-        for is_flushed, fmt in ((flushed.of_a, a), (flushed.of_b, b)):
-            if is_flushed and low < fmt.e_min:
-                total += Fraction(2) ** (min(fmt.e_min, top + 1) + top + 1)
-        if total and isinstance(self.plan, Plan):
-            raise NothingProvedError(
-                f"{unit.name} reads subnormal operands as zeros, which two numbers for a plan do not count: "
-                f"use bound(a, b, c), `normal`, or exponents from {max(a.e_min, b.e_min)} on"
-            )
-        return self.k * total
-
-    def _relative(self, plan: Design, top: int) -> tuple[Fraction, Fraction]:
+    def _relative(self, plan: Design, box: Given) -> tuple[Fraction, Fraction]:
         """Return both numbers for operands of one sign: the sum of the magnitudes is the exact result."""
-        loss = loss_of(plan)
+        plan = plan.configured(self.k)
+        loss, every = loss_of(plan), slice(None)
         steps = -(-plan.padded_length(self.k) // loss.products)
-        power = Fraction(2) ** max(2 * top + loss.excess, loss.least_exponent)
-        own = loss.products * Fraction(2) ** (2 * top + 2)
+        read, most = (
+            Fraction(float(x[0, 0])) * Fraction(float(y[0, 0]))
+            for x, y in (
+                (box.a.largest_power(every, False), box.b.largest_power(every, False)),
+                (box.a.largest(every), box.b.largest(every)),
+            )
+        )
+        power, own = max(read * 2**loss.excess, Fraction(2) ** loss.least_exponent), loss.products * most
         smallest = Fraction(2) ** plan.d_format.e_min
         slope = loss.of_sums + loss.rounded_sums + 4 * loss.rounded_c
         if slope >= 1:
@@ -304,7 +323,8 @@ class Tolerance:
         if growth >= 1:
             raise NothingProvedError(f"{steps} steps may lose more than their sum: rtol would be above 1")
         rtol = growth / (1 - growth)
-        return rtol, steps * others * (1 + rtol)
+        # operands that are read as zeros are no part of what the unit sums up
+        return rtol, (steps * others + Fraction(flushed_products(plan, box)[0, 0])) * (1 + rtol)
 
 
 def find_plan(text: str) -> Design | Plan:
@@ -340,10 +360,17 @@ def tolerance(
     if isinstance(k, bool) or not isinstance(k, int):
         raise InputError(f"k = {k!r}: the length of the dot products is an integer")
     if isinstance(found, Design):
+        if k > LONGEST_PLANNED:
+            raise InputError(f"k = {k}: a tolerance is of K from 1 to {LONGEST_PLANNED}")
         found.padded_length(k)
     else:
         schedule_of(found.with_open_orders(ASCENDING), k)
     return Tolerance(found, k, preconditions_of(where), solving, Limits.of(limits))
+
+
+def _loss(unit: Design) -> StepLoss | None:
+    """Return what a step loses; None where nothing is known of it."""
+    return loss_of(unit) if why_no_loss(unit) is None else None
 
 
 def _largest(fmt: Format, top: int) -> int:
@@ -356,3 +383,9 @@ def _largest(fmt: Format, top: int) -> int:
     units = int(max(Fraction(2) ** (top + 1) - unit, Fraction(0)) / unit)
     below = units * unit
     return fmt.encode(below if below < fmt.largest else fmt.largest)
+
+
+def _box(fmt: Format, low: int, top: int) -> Box:
+    """Return what numbers of a format are whose exponents lie in a range."""
+    subnormal = 2.0 ** min(fmt.e_min, top + 1) if low < fmt.e_min else 0.0
+    return Box(2.0 ** (max(low, fmt.e_min) - fmt.fraction_bits), subnormal)

@@ -65,7 +65,7 @@ class Check:
     @property
     def claimed(self) -> str:
         """What the verdict is about, in mathematics."""
-        return self.asked.claimed(self.scope.where)
+        return self.asked.claimed(self.design, self.scope)
 
     def __repr__(self) -> str:
         return f"<{self.verdict}: {self.asked.name} on {self.design.name}, k = {self.k}>"

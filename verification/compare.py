@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 
 from mmaproof.designs.arithmetic import Arithmetic
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.design import Design
+from mmaproof.designs.operands import OperandBatch
 from mmaproof.explain import Picture, explain
 from mmaproof.explain.html import answer_html
 from mmaproof.properties.equivalence import Equivalence
 from mmaproof.properties.preconditions import Conditions, preconditions_of
 from mmaproof.properties.property import QuestionVerdict
+from mmaproof.smt.open_points import OpenPoints
 from mmaproof.smt.solving.backends import DEFAULT_SOLVER
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
@@ -20,6 +23,14 @@ from mmaproof.smt.solving.verdict import Status
 from mmaproof.verification.answer import answer
 from mmaproof.verification.distributions import kept_bits
 from mmaproof.verification.means import SIMPLIFYING, Means
+from mmaproof.verification.preferred import (
+    PREFERRING,
+    Readings,
+    fixed_parameters,
+    has_products,
+    open_points_of,
+    preferred,
+)
 from mmaproof.verification.search import Budget
 
 DEFAULT_BUDGET = Budget()
@@ -61,6 +72,28 @@ class Comparison(QuestionVerdict):
         d, e = self.question.integer_results(self.witness, self.unknown)
         return d.data, e.data
 
+    @cached_property
+    def open_points(self) -> Mapping[str, OpenPoints]:
+        """The open points on which the results for the witness rest, by name of the design."""
+        return {} if self.witness is None else open_points_of(self.question, self.witness)
+
+    @cached_property
+    def holds_under_every_reading(self) -> bool | None:
+        """Whether no readings of open points make the two results equal.
+
+        None if there is no witness, and if the question is about what a source says of a unit.
+        """
+        if self.witness is None or fixed_parameters(self.question) is None:
+            return None
+        return Readings.of(self.question).told_apart_by(self.witness)
+
+    @property
+    def multiplies(self) -> bool:
+        """Whether a product of the witness is not zero."""
+        if self.witness is None:
+            return False
+        return bool(has_products(self.question, OperandBatch.of_rows(self.question.formats, [self.witness]))[0])
+
     def about(self, question: Equivalence) -> Comparison:
         """Return the same verdict on a question about the same two arithmetics, in either order."""
         first, other = (Arithmetic.of(x.designs[0]) for x in (self.question, question))
@@ -94,13 +127,16 @@ def compare(
     budget: Budget | None = DEFAULT_BUDGET,
     seed: int = 0,
     simplifying: float = SIMPLIFYING,
+    preferring: float = PREFERRING,
     told: Callable[[str], None] | None = None,
 ) -> Comparison:
     """Find out whether two designs, or those of these names, are equivalent.
 
     ``limits`` may be a number of seconds, and ``where`` conditions as the option ``--where`` spells them.
     ``budget`` None switches the search off. It comes first, and the solver gets the rest of the time.
-    Witnesses are simplified for at most ``simplifying`` seconds, of which ``told`` is told.
+    Witnesses are simplified for at most ``simplifying`` seconds, of which ``told`` is told. If the witness does not
+    hold under every reading of open points, or all its products are zero, another one is looked for, for about
+    ``preferring`` seconds.
     Raises DesignError if the designs are not comparable, UnknownSolverError, SolverNotInstalledError, StoreError if the
     store of ``solver`` cannot be used, SolversDisagree, and WitnessDoesNotReplay (an internal error: formula and
     integers disagree).
@@ -112,6 +148,10 @@ def compare(
     )
     means = Means(solving, Limits.of(limits), budget, seed, simplifying=simplifying, told=told)
     found = answer(question, _finer(first, second), means)
+    if found.witness is not None and preferring and budget is not None and not found.unknown:
+        witness, origin = preferred(question, _finer(first, second), found.witness, seed=seed, seconds=preferring)
+        if origin:
+            found = replace(found, witness=witness, origin=f"{found.origin}, then {origin}")
     return Comparison(**{**{f.name: getattr(found, f.name) for f in fields(found)}, "question": question})
 
 

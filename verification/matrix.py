@@ -72,7 +72,13 @@ def compared(task: Task) -> Comparison:
     try:
         with ONE_AT_A_TIME:
             answer = compare(
-                task.first, task.second, solver=task.solving, limits=task.limits, budget=SEARCH, seed=task.seed
+                task.first,
+                task.second,
+                solver=task.solving,
+                limits=task.limits,
+                budget=SEARCH,
+                seed=task.seed,
+                preferring=0,
             )
     except Exception as error:
         # it is not passed on, because many exceptions cannot be sent to another process

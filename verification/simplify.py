@@ -119,12 +119,13 @@ def _with_few_products(witness: Operands, row: OperandBatch) -> _Trials:
     trials: list[OperandBatch] = []
     for count in range(_FEW + 1):
         kept = list(combinations(_nonzero(witness), count))
-        if len(kept) * row.k > _PRODUCTS_AT_ONCE:
+        if len(kept) > max(_PRODUCTS_AT_ONCE // row.k, _LEAST_AT_ONCE):
             break
         if kept:
             rows = _only(row, kept)
             trials += [_without_c(rows), rows]
-    yield OperandBatch.concatenate(trials)
+    if trials:
+        yield OperandBatch.concatenate(trials)
 
 
 def _without_what_may_go(witness: Operands, row: OperandBatch) -> _Trials:

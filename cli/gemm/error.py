@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-import sys
+import io
 from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
@@ -78,7 +78,9 @@ def error(
     output: Annotated[
         Path | None, typer.Option("-o", "--output", hidden=True, callback=moved("-o", "--figure"))
     ] = None,
-    as_csv: Annotated[bool, typer.Option("--csv", help="Print lines of comma-separated values.")] = False,
+    as_csv: Annotated[
+        Path | None, typer.Option("--csv", metavar="FILE", help="Write the errors as comma-separated values.")
+    ] = None,
     json: Json = False,
 ) -> int:
     """Measure the errors of algorithms or of plans on random matrices, beside a bound that is proved.
@@ -95,15 +97,13 @@ def error(
     from mmaproof.cli.matrix_picture import require_pictures
     from mmaproof.designs.catalogue import find_design
     from mmaproof.designs.errors import InputError
-    from mmaproof.designs.files import make_way
+    from mmaproof.designs.files import make_way, write_atomically
     from mmaproof.tolerances.error_picture import write_picture
     from mmaproof.tolerances.errors import errors_of_plans, reference_of
     from mmaproof.verification.gemm.bounds import prove_step
     from mmaproof.verification.gemm.error import points_of, tasks_of
     from mmaproof.verification.gemm.matrices import find_distribution
 
-    if as_csv and json:
-        raise InputError("--csv and --json are two forms of one output: leave one of them out")
     sizes, drawn, target = parse_sizes(k), find_distribution(distribution), reference_of(reference)
     if figure is not None:
         require_pictures(figure)
@@ -111,11 +111,13 @@ def error(
         if target.value != "exact":
             raise InputError(f"--reference {reference}: plans are compared with the exact product of rounded operands")
         plans = [find_plan(x, unit) for x in names]
-        make_way(figure)
+        make_way(figure, as_csv)
         proving = (options.solving, options.limits) if bound else None
         with progress("measuring errors, and proving what steps lose"):
             found = errors_of_plans(plans, sizes, drawn, (rows, columns), seed, proving)
-        _show("plans", drawn, found.reference, seed, None, found.points, [x.unit for x in plans], as_csv, json)
+        _show("plans", drawn, found.reference, seed, None, found.points, [x.unit for x in plans], json)
+        if as_csv is not None:
+            write_atomically(as_csv, csv_text("plans", drawn, found.reference, seed, found.points))
         if figure is not None:
             write_picture(figure, found.points, f"{drawn.what}, against the exact product")
         return EXIT_UNKNOWN if found.undecided else EXIT_HOLDS
@@ -124,7 +126,7 @@ def error(
         algorithm.require(design)
     for n in sizes:
         design.padded_length(n)
-    make_way(figure)
+    make_way(figure, as_csv)
     step = None
     if bound:
         solving = options.solving
@@ -134,7 +136,9 @@ def error(
     tasks = tasks_of(algorithms, design, sizes, drawn, target, (rows, columns), seed, bounded, apart=dask is not None)
     with runner(dask) as run:
         points = [point for some in counted(run(points_of, tasks), "sizes", len(tasks)) for point in some]
-    _show(design.name, drawn, target, seed, step, points, [design], as_csv, json)
+    _show(design.name, drawn, target, seed, step, points, [design], json)
+    if as_csv is not None:
+        write_atomically(as_csv, csv_text(design.name, drawn, target, seed, points))
     if figure is not None:
         write_picture(figure, points, f"{design.name}, {drawn.what}, against {target.value}")
     return EXIT_UNKNOWN if step is not None and step.undecided else EXIT_HOLDS
@@ -148,14 +152,11 @@ def _show(
     step: StepProof | None,
     points: Sequence[Point],
     units: Sequence[Design],
-    as_csv: bool,
     json: bool,
 ) -> None:
     """Print the errors in the form that was asked for; ``name`` is the unit of algorithms, or "plans"."""
     if json:
         print_json(error_record(name, distribution, reference, seed, step, points), units)
-    elif as_csv:
-        print_csv(name, distribution, reference, seed, points)
     else:
         print_errors(name, distribution, reference, seed, step, points)
         say_assumed(units, indent="")
@@ -241,12 +242,14 @@ CSV_FIELDS = (
 )
 
 
-def print_csv(name: str, distribution: Distribution, reference: Reference, seed: int, points: Sequence[Point]) -> None:
-    """Print the errors as comma-separated values, with a line of names."""
+def csv_text(name: str, distribution: Distribution, reference: Reference, seed: int, points: Sequence[Point]) -> str:
+    """Return the errors as comma-separated values, with a line of names."""
     run = {"unit": name, "distribution": distribution.name, "reference": reference.value, "seed": seed}
-    writer = csv.DictWriter(sys.stdout, CSV_FIELDS, extrasaction="ignore", lineterminator="\n")
+    text = io.StringIO()
+    writer = csv.DictWriter(text, CSV_FIELDS, extrasaction="ignore", lineterminator="\n")
     writer.writeheader()
     writer.writerows({**run, **point_record(x)} for x in points)
+    return text.getvalue()
 
 
 def print_errors(

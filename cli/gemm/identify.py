@@ -276,7 +276,7 @@ def _print_nearest(finding: Finding, outcome: Outcome) -> None:
     if finding.nearest is None:
         say("    no unit of the catalogue multiplies these formats in this order")
         return
-    say_wrapped(finding.nearest.name, "    the nearest: ")
+    say_wrapped(finding.nearest.name, "    the nearest by then: " if outcome.late else "    the nearest: ")
     if finding.difference is not None:
         _print_difference(finding.difference, outcome.product)
     if finding.flushes:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mmaproof.cli.assumed import say_assumed
+from mmaproof.cli.assumed import say_assumed, say_open_points
 from mmaproof.cli.gemm.options import AlgorithmName, Unit
 from mmaproof.cli.operands import operands_record, parse_patterns
 from mmaproof.cli.options import Json
@@ -23,14 +23,14 @@ def register(app: typer.Typer) -> None:
     app.command("run")(run)
 
 
-_PATTERNS = "bit patterns in hexadecimal, separated by commas: 0x3f800000,0x00000000,..."
+_PATTERNS = "numbers or bit patterns, separated by commas: 1.5,2^-3,0x3f800000,..."
 
 
 def run(
     algorithm: AlgorithmName,
     a: Annotated[str, typer.Option("--a", metavar="LIST", help=f"Elements of a, {_PATTERNS}")],
     b: Annotated[str, typer.Option("--b", metavar="LIST", help="Elements of b, likewise.")],
-    c: Annotated[str, typer.Option("--c", metavar="HEX", help="The accumulator.")] = "0x0",
+    c: Annotated[str, typer.Option("--c", metavar="NUMBER", help="The accumulator.")] = "0x0",
     scale_a: Annotated[
         str | None, typer.Option("--scale-a", metavar="LIST", help="Of a plan with scales: those of the blocks of a.")
     ] = None,
@@ -142,6 +142,7 @@ def only_c(patterns: tuple[int, ...]) -> int:
 
 def show(done: GemmRun, record: dict[str, Any], explain: bool, files: PictureFiles, json: bool) -> None:
     """Write the pictures of a run, and print it."""
+    record["open_points"] = done.open_points.record()
     files.write(record, done.pictures)
     if json:
         print_json(record, [done.unit])
@@ -155,6 +156,7 @@ def show(done: GemmRun, record: dict[str, Any], explain: bool, files: PictureFil
     if done.exact is not None:
         say(f"exact {exact(done.exact)}, error {done.error_text}")
     say_assumed([done.unit])
+    say_open_points(done.open_points)
 
 
 def error_record(outcome: Returned | GemmRun) -> dict[str, Any]:

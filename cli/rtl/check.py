@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mmaproof.cli.check import EXIT_STATUS, report
+from mmaproof.cli.conditions import conditions_of, with_conditions
 from mmaproof.cli.operands import operand_lines, operands_record
 from mmaproof.cli.options import (
     SOLVING,
@@ -96,5 +97,5 @@ def _case(done: Check) -> Case:
         lines.append(f"run {number} of {run.design.name}")
         lines += operand_lines(operands_record(run.design.formats, run.operands, run.design.scale_format), whole=True)
         lines.append(f"d = {run.design.d_format.hex(run.d)}")
-    name = f"{done.asked.name} of {done.design.name}"
+    name = with_conditions(f"{done.asked.name} of {done.design.name}", conditions_of([done.design]))
     return Case("mmaproof.rtl.check", name, done.seconds, done.verdict, done.verdict == "holds", tuple(lines))

@@ -11,6 +11,7 @@ import typer
 from mmaproof.cli.assumed import say_assumed
 from mmaproof.cli.bundle import BundleFolder, bundled, require_bundle, say_bundle
 from mmaproof.cli.compare import pictures_of, witness_vector
+from mmaproof.cli.conditions import conditional, in_words, with_conditions
 from mmaproof.cli.differences import difference
 from mmaproof.cli.explain import lemma_record, print_lemmas
 from mmaproof.cli.operands import operand_lines, operands_record
@@ -73,6 +74,20 @@ class Proof:
     ran: SourceRun | None
     nets: tuple[DifferingNet, ...]
 
+    @property
+    def verdict(self) -> str:
+        """The verdict in one word, without its conditions."""
+        return WORDS[self.answer.verdict]
+
+    @property
+    def when(self) -> list[str]:
+        """What a proof rests on beside the sources and the tools."""
+        question, unit = self.answer.question, self.unit.design
+        conditions = [*unit.conditions, *(str(x) for x in question.where if str(x) not in self.unit.where)]
+        if question.k < unit.k:
+            conditions.append(f"it is given {question.k} of its {unit.k} products")
+        return conditions + ([] if question.zero_signs else ["signs of zeros do not count"])
+
 
 def register(app: typer.Typer) -> None:
     """Add the command to ``app``."""
@@ -109,8 +124,10 @@ def prove(
 ) -> int:
     """Decide whether a unit returns what a design returns, for all operands.
 
-    Exit status 0: equal (proved); 1: different (operands are shown, and replayed on the sources in a simulator where
-    one is installed); 3: unknown or vacuous, or proved in a way that --bundle cannot write.
+    Where inputs are tied, operands held or preconditions given, the answer is "equal when" they are.
+
+    Exit status 0: equal, or equal when (proved); 1: different (operands are shown, and replayed on the sources in a
+    simulator where one is installed); 3: unknown or vacuous, or proved in a way that --bundle cannot write.
     """
     from mmaproof.designs.errors import InputError
     from mmaproof.designs.files import make_way
@@ -147,10 +164,8 @@ def prove(
         )
     proof = Proof(unit, meant, answer, _on_sources(unit, answer) if simulate else None, _nets(unit, answer))
     record = proof_record(proof)
-    claim = f"{unit.design.name} returns the d of {meant.name} for all operands"
-    status, written = bundled(
-        bundle, {claim: answer}, claim, [asked, unit.design], options, EXIT_STATUS[record["verdict"]]
-    )
+    claim = with_conditions(f"{unit.design.name} returns the d of {meant.name} for all operands", proof.when)
+    status, written = bundled(bundle, {claim: answer}, claim, [asked, unit.design], options, EXIT_STATUS[proof.verdict])
     record |= written
     files.write(record, lambda: pictures_of(answer))
     if json:
@@ -163,7 +178,7 @@ def prove(
     elif output is not None:
         complain(f"note: {output} is not written: no vector was found")
     if junit is not None:
-        write_junit(junit, [_test_case(record)])
+        write_junit(junit, [_test_case(proof, record)])
     return status
 
 
@@ -204,7 +219,7 @@ def proof_record(proof: Proof) -> dict[str, Any]:
     question = answer.question
     fmt = unit.design.d_format
     record: dict[str, Any] = {
-        "verdict": WORDS[answer.verdict],
+        **conditional(proof.verdict, proof.when),
         "unit": unit.design.name,
         "design": question.designs[1].name,
         "k": question.k,
@@ -266,7 +281,7 @@ def print_proof(proof: Proof, picture: bool, explained: bool) -> None:
     question, report = answer.question, unit.report
     design = question.designs[1]
     step = "" if design.k == proof.meant.k else "one step of "
-    say(f"{WORDS[answer.verdict]}: {unit.design.name} and {step}{design.name}")
+    say(f"{in_words(proof.verdict, proof.when)}: {unit.design.name} and {step}{design.name}")
     asked = [f"k = {question.k}", *(f"where {p}" for p in question.where)]
     say_asked(asked, answer.origin, answer.seconds)
     latency = f", latency {report.latency}" if report.registers and report.latency else ""
@@ -305,7 +320,7 @@ def _print_witness(proof: Proof, picture: bool, explained: bool) -> None:
         say(f"  d = {fmt.hex(d)} = {pattern_value(fmt, d)} on {name}")
     apart = difference(fmt, list(answer.outputs.values()))
     if apart is not None:
-        say(f"  they differ by {apart}")
+        say(f"  they {apart.words}")
     if proof.ran is not None:
         say_wrapped(_replayed(unit, answer, proof.ran), "  ")
     shown = proof.nets[:-1] if explained else proof.nets[:-1][:NETS]
@@ -331,9 +346,9 @@ def _replayed(unit: RtlUnit, answer: Comparison, ran: SourceRun) -> str:
     return text
 
 
-def _test_case(record: dict[str, Any]) -> Case:
-    verdict = record["verdict"]
-    name = f"{record['unit']} is {record['design']}"
+def _test_case(proof: Proof, record: dict[str, Any]) -> Case:
+    verdict = proof.verdict
+    name = with_conditions(f"{record['unit']} is {record['design']}", proof.when)
     lines = [] if record["reason"] is None else [record["reason"]]
     if "witness" in record:
         witness = record["witness"]

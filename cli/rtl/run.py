@@ -21,7 +21,7 @@ def run(
     path: UnitPath,
     a: Annotated[str, typer.Option("--a", metavar="LIST", help="Elements of a in hexadecimal: 0x3c00,0x0000,...")],
     b: Annotated[str, typer.Option("--b", metavar="LIST", help="Elements of b, likewise.")],
-    c: Annotated[str, typer.Option("--c", metavar="HEX", help="The accumulator.")],
+    c: Annotated[str, typer.Option("--c", metavar="NUMBER", help="The accumulator.")],
     scale_a: Annotated[
         str | None, typer.Option("--scale-a", metavar="LIST", help="Scales of the blocks of a, if it has scales.")
     ] = None,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from mmaproof.cli.conditions import say_conditions
 from mmaproof.cli.options import Json
 from mmaproof.cli.output import print_json, progress, say, say_wrapped
 from mmaproof.cli.rtl.options import UnitPath
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 MOST_KINDS = 12
 """Kinds of cells that the text lists."""
+MOST_UNKNOWN = 20
+"""Nets with undefined bits that the text lists."""
 
 
 def register(app: typer.Typer) -> None:
@@ -54,6 +57,7 @@ def unit_record(unit: RtlUnit, meant: Design | None) -> dict[str, Any]:
         "registers": report.registers,
         "latency": report.latency,
         "unknown": dict(report.unknown),
+        "when": list(design.conditions),
         "assumptions": list(report.assumptions),
         "warnings": list(report.warnings),
     }
@@ -81,9 +85,12 @@ def print_unit(unit: RtlUnit, meant: Design | None) -> None:
         + (f", latency {report.latency}" if report.registers and report.latency else "")
     )
     if report.unknown:
-        bits = sum(report.unknown.values())
-        what = ", ".join(f"{name} ({count})" for name, count in report.unknown.items())
-        say_wrapped(what, f"  {bits} bits may have any value: ")
+        say(f"  {sum(report.unknown.values())} bits may have any value")
+        for name, count in list(report.unknown.items())[:MOST_UNKNOWN]:
+            say(f"    {name}, {count} bit{'s' * (count != 1)}")
+        if len(report.unknown) > MOST_UNKNOWN:
+            say(f"    and {len(report.unknown) - MOST_UNKNOWN} more nets; --json lists them")
+    say_conditions([design])
     for text in report.assumptions:
         say_wrapped(text, "  assumed: ")
     for text in report.warnings:

@@ -11,7 +11,8 @@ that are the same. Five differences are none:
   infinity, ``0 + x`` is x itself.
 * The order and the grouping of sums of integers, where the unit guarantees that its sum is that of the integers modulo
   a power of two.
-* With ``any_order_in_steps``, the order of the products within a step. Whether a unit allows that is to be proved.
+* With ``any_order_in_steps``, the order of the products within a step. Whether a unit allows that is to be proved, of
+  every kind of step of its chain (``designs.arithmetic.steps_of_chain``).
 
 Results that differ only in the codes of NaNs are equal here, as everywhere.
 """
@@ -161,9 +162,11 @@ class Numbering:
 def takes_any_order(unit: Design) -> bool:
     """Return whether the order of the products in a step may be changed in the elements of an instruction.
 
-    The steps of an instruction must be runs of L consecutive elements, and no element may have a scale.
+    The steps of an instruction must be runs of L consecutive elements, and no element may have a scale or belong to a
+    group: a step in any order is proved of products that move by themselves.
     """
-    return Arithmetic.of(unit).k is None and unit.scale_format is None and unit.chain.keeps_infinities
+    moves_alone = unit.scale_format is None and unit.step.group_size is None
+    return moves_alone and Arithmetic.of(unit).k is None and unit.chain.keeps_infinities
 
 
 def _is_one_chain(before: Call, call: Call) -> bool:

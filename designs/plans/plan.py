@@ -357,6 +357,7 @@ class _Maker:
             raise DesignError(f"a part of {len(ks)} elements is no multiple of the instruction's K = {unit.k}")
         if len(ks) < unit.k and self.plan.levels:
             raise DesignError(f"a part of {len(ks)} elements is shorter than the instruction's K = {unit.k}")
+        unit = unit.configured(len(ks))
         block = unit.block or 1
         if any(
             ks[at] % block or ks[at : at + block] != tuple(range(ks[at], ks[at] + block))

@@ -19,7 +19,7 @@ from mmaproof.designs.readings import (
 )
 from mmaproof.designs.signature import Signature
 from mmaproof.designs.steps.record import IntegerRange, Record, parameter, record
-from mmaproof.designs.steps.step import Guarantee, RoundedStep, stated
+from mmaproof.designs.steps.step import SCALES, Guarantee, RoundedStep, stated
 
 POINTS = "publications disagree: open point "
 
@@ -52,6 +52,11 @@ class Terms(Record):
     def reads_e_zero(self) -> bool:
         """Whether a zero product reads the exponent e_zero."""
         return False
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """The fields of a signature that the terms are made of, beside the formats."""
+        return frozenset()
 
     def misfits(self, signature: Signature, L: int) -> Iterator[tuple[str, str]]:  # noqa: N803
         """Yield what does not fit the signature or the number L of products of a step."""
@@ -88,6 +93,11 @@ class SingleProducts(Terms):
     def reads_e_zero(self) -> bool:
         """Whether ``zero_product`` says so."""
         return self.zero_product is ZeroProduct.E_ZERO
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """The scales of whole products: parts of them have none."""
+        return SCALES if type(self) is SingleProducts else frozenset()
 
 
 @dataclass(frozen=True)
@@ -128,9 +138,7 @@ class PhaseProducts(SingleProducts):
         return (5, 9) if self.fidelity_phase & 1 else (0, 4)
 
     def misfits(self, signature: Signature, L: int) -> Iterator[tuple[str, str]]:  # noqa: N803
-        """Yield units with scales, and formats of which a phase multiplies nothing."""
-        if signature.scale is not None:
-            yield "fidelity_phase", f"fidelity_phase = {self.fidelity_phase} is of units without scales"
+        """Yield formats of which a phase multiplies nothing."""
         for name, fmt, (first, _) in (("a", signature.a, self.places_of_a), ("b", signature.b, self.places_of_b)):
             if first > fmt.fraction_bits:
                 yield (
@@ -166,12 +174,10 @@ class PartialProducts(SingleProducts):
         return 4
 
     def misfits(self, signature: Signature, L: int) -> Iterator[tuple[str, str]]:  # noqa: N803
-        """Yield formats whose significands have no bits above the low ones, and units with scales."""
+        """Yield formats whose significands have no bits above the low ones."""
         for name, fmt in (("a", signature.a), ("b", signature.b)):
             if fmt.precision <= self.low_bits:
                 yield "low_bits", f"low_bits = {self.low_bits} leaves nothing of the {fmt.precision} bits of {name}"
-        if signature.scale is not None:
-            yield "low_bits", f"low_bits = {self.low_bits} is of units without scales"
 
 
 @dataclass(frozen=True)
@@ -199,6 +205,11 @@ class ScaledGroups(Terms):
     def is_meant(cls, settings: Mapping[str, Any]) -> bool:
         """Return whether ``group_size`` is set."""
         return settings["group_size"] is not None
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """The scales of its groups."""
+        return SCALES
 
     @property
     def zeros_are_absent(self) -> bool:
@@ -267,6 +278,11 @@ class AlignedStep(RoundedStep):
     zero_sum: ZeroSum = parameter(
         ZeroSum.POSITIVE, ZeroSum, "sign of an exactly zero sum", "Xie et al. 2026; IEEE 754 for FMA chains"
     )
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """The formats, and what its terms read."""
+        return super().reads | self.terms.reads
 
     @property
     def aligns_c(self) -> bool:

@@ -69,10 +69,8 @@ class LanesStep(RoundedStep):
         return None if self.carry_bits is None else 1 + self.carry_bits + 2 + self.fraction_bits
 
     def misfits(self, signature: Signature, k: int) -> Iterator[tuple[str, str]]:
-        """Yield what does not fit, as in ``Step``. A lane of two products needs two, and has none of scales."""
+        """Yield what does not fit, as in ``Step``. A lane of two products needs two."""
         yield from super().misfits(signature, k)
-        if signature.scale is not None:
-            yield "summation", f"summation = {Summation.LANES}: lanes have no scales"
         if self.pair_bits is None:
             return
         if self.L % 2:

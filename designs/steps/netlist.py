@@ -11,7 +11,7 @@ from mmaproof.designs.conversions import Conversion
 from mmaproof.designs.errors import DesignError
 from mmaproof.designs.formats import Format
 from mmaproof.designs.signature import Signature
-from mmaproof.designs.steps.step import Step
+from mmaproof.designs.steps.step import SCALES, Step
 
 EMPTY = Circuit("empty", {}, {}, (), {}, {})
 
@@ -21,10 +21,12 @@ class NetlistStep(Step):
     """L products and c in one pass through a circuit.
 
     Its inputs are ``a0``, ``a1`` and so on, ``b0`` and so on, ``c``, and ``sa0`` and ``sb0`` and so on for scales; its
-    output is ``d``. It states no guarantee, and it has no parameter that could be changed.
+    output is ``d``. It states no guarantee, and it has no parameter that could be changed. ``conditions`` say in words
+    when the circuit is what the unit computes; what is proved of it is proved of the unit then, and not otherwise.
     """
 
     circuit: Circuit = field(default=EMPTY)
+    conditions: tuple[str, ...] = field(default=(), compare=False)
 
     @classmethod
     def is_meant(cls, settings: Mapping[str, Any]) -> bool:
@@ -34,6 +36,11 @@ class NetlistStep(Step):
     def settings(self) -> dict[str, Any]:
         """Return no parameters but L."""
         return {"L": self.L}
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """The formats and the scales: each has an input."""
+        return super().reads | SCALES
 
     @property
     def is_parametric(self) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import Enum
 from typing import Any
 
@@ -12,6 +12,15 @@ from mmaproof.designs.formats import Format
 from mmaproof.designs.readings import FlushedResult, FlushedSign, NanCode, Overflow, Subnormals, Tininess, Widening
 from mmaproof.designs.signature import Signature
 from mmaproof.designs.steps.record import IntegerRange, Record, parameter
+
+FORMATS_ALONE = frozenset({"a", "b", "c", "d"})
+"""The fields of a signature that every step computes with."""
+
+SCALES = frozenset({"scale", "block"})
+"""Those that a unit with scales has beside them."""
+
+_CHOOSING = ("summation", "low_bits", "fidelity_phase")
+"""The parameters whose values decide whether a step reads scales."""
 
 
 class Guarantee(Enum):
@@ -101,6 +110,11 @@ class Step(Record):
         return frozenset()
 
     @property
+    def reads(self) -> frozenset[str]:
+        """The fields of a signature that it computes with. It refuses a signature that has any other."""
+        return FORMATS_ALONE
+
+    @property
     def subnormals(self) -> Subnormals:
         """Which subnormal numbers become zero. Integers have none."""
         return Subnormals.KEPT
@@ -174,6 +188,11 @@ class Step(Record):
         return False
 
     @property
+    def hands_on_nans(self) -> bool:
+        """Whether the next step of a chain reads a result that is NaN as NaN. Integers have none."""
+        return True
+
+    @property
     def clears_minus_zero(self) -> bool:
         """Whether an element that is -0, and such a c where it enters an instruction, reads +0.
 
@@ -202,6 +221,7 @@ class Step(Record):
 
     def misfits(self, signature: Signature, k: int) -> Iterator[tuple[str, str]]:
         """Yield what does not fit the signature or K: the field of a catalogue row, and the problem."""
+        yield from self.unread(signature)
         if self.conversion.target is not signature.d:
             yield "rho", f"rho = {self.rho} does not convert to its output format {signature.d.name}"
         if k % self.L:
@@ -211,6 +231,14 @@ class Step(Record):
             yield "block", f"blocks of {block} do not divide K = {k} and fit L = {self.L}"
         if block is not None and block % self.L and self.group_size is None:
             yield "block", f"a block of {block} is shorter than a step of L = {self.L} products; set group_size"
+
+    def unread(self, signature: Signature) -> Iterator[tuple[str, str]]:
+        """Yield the fields of the signature that it does not read, as ``misfits`` does."""
+        for part in fields(signature):
+            if part.name not in self.reads and getattr(signature, part.name) is not None:
+                set_here = {name: x for name, x in self.settings().items() if name in _CHOOSING and x is not None}
+                chosen = ", ".join(f"{name} = {value}" for name, value in set_here.items())
+                yield part.name, f"a step with {chosen or type(self).__name__} reads no {part.name}; this unit has one"
 
 
 def _flushes_operands(step: Any) -> bool:
@@ -268,6 +296,11 @@ class RoundedStep(Step):
         only=lambda step: step.conversion.first.rounding.leaves_overflow_open,
     )
     nan_code: NanCode = parameter(NanCode.ALL_ONES, NanCode, "pattern of a NaN result", "Xie et al. 2026, section 4.2")
+
+    @property
+    def hands_on_nans(self) -> bool:
+        """Whether the code of a NaN is a NaN, and not a number."""
+        return self.nan_code is not NanCode.LARGEST_FINITE
 
     @property
     def about_numbers(self) -> frozenset[Guarantee]:

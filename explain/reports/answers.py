@@ -10,7 +10,7 @@ from mmaproof.explain.reports.record import Record
 from mmaproof.explain.reports.witnesses import Find, pictures_html, witness_html
 
 _FACTS = (
-    *("verdict", "property", "design", "designs", "unit", "algorithm", "plan", "k", "where", "value", "reason"),
+    *("verdict", "when", "property", "design", "designs", "unit", "algorithm", "plan", "k", "where", "value", "reason"),
     *("origin", "seconds", "cells", "registers", "latency", "a", "b", "c", "scale_a", "scale_b"),
     *("d", "exact", "error", "ulps", "assumptions"),
 )
@@ -30,6 +30,8 @@ def answer_title(record: Record) -> str:
         else [record.text(x) for x in ("unit", "algorithm", "plan", "property", "design") if x in record]
     )
     verdict = f"{record.text('verdict')}: " if "verdict" in record else ""
+    if record.held.get("when"):
+        verdict = verdict.replace("-when", f" when {' and '.join(record.texts('when'))}")
     return verdict + (f"{names[0]} on {names[1]}" if "property" in record else " and ".join(names))
 
 

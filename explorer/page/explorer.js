@@ -7,7 +7,7 @@ const KEYS = { unit0: "a", unit1: "b", a: "x", b: "y", c: "c", scale_a: "sx", sc
 const START = "a=volta/f32.f16.f16.f32&b=turing/f32.f16.f16.f32&x=-2^13,-0.5,-0.25,-0.125&y=2^10,1,1,1&c=2^23";
 const SHOWN = 40;
 const at = (id) => document.getElementById(id);
-let session, examples = [], last = [], timer = 0;
+let session, examples = [], last = [], described = "", unread = "", timer = 0;
 
 function element(tag, properties = {}, ...children) {
   const made = Object.assign(document.createElement(tag), properties);
@@ -16,11 +16,13 @@ function element(tag, properties = {}, ...children) {
 }
 
 function readAddress() {
-  const held = new Map();
+  const held = new Map(), keys = Object.values(KEYS), bad = [];
   for (const part of (location.hash.slice(1) || START).split("&")) {
     const [key, ...rest] = part.split("=");
-    try { held.set(key, decodeURIComponent(rest.join("="))); } catch { held.set(key, ""); }
+    try { held.set(key, decodeURIComponent(rest.join("="))); } catch { bad.push(part); }
+    if (!keys.includes(key)) bad.push(part);
   }
+  unread = bad.length ? `The address has a part that cannot be read: ${bad[0].slice(0, 80)}. Its parts are ${keys.join(", ")}.` : "";
   for (const [field, key] of Object.entries(KEYS)) at(field).value = held.get(key) ?? "";
 }
 
@@ -33,10 +35,10 @@ function address() {
 function characters() {
   const probe = element("span", { className: "mp-bits", textContent: "0".repeat(50) });
   probe.style.cssText = "position:absolute;visibility:hidden";
-  at("picture").append(probe);
+  at("asked").append(probe);
   const width = probe.getBoundingClientRect().width / 50;
   probe.remove();
-  return Math.floor(at("picture").clientWidth / (width || 8));
+  return Math.floor(at("asked").clientWidth / (width || 8));
 }
 
 // the fields of the units that are named: the first may be empty
@@ -49,12 +51,37 @@ function ask() {
   const units = unitFields().map((id) => at(id).value.trim());
   const question = { units, width: characters() };
   for (const field of FIELDS) question[field] = at(field).value;
-  const empty = { units: [], html: "", problem: { field: "unit0", text: "Name a unit." } };
-  const answer = units.length ? JSON.parse(session.answer(JSON.stringify(question))) : empty;
-  show(answer);
-  history.replaceState(null, "", address());
+  show(answered(question));
+  if (!unread) history.replaceState(null, "", address());
   document.body.dataset.milliseconds = (performance.now() - started).toFixed(1);
   document.body.dataset.answers = Number(document.body.dataset.answers ?? 0) + 1;
+}
+
+// the answer of the session; what goes wrong without an answer is a problem too
+function answered(question) {
+  const refused = (field, text) => ({ units: [], html: "", problem: { field, text } });
+  if (unread) return refused("", unread);
+  if (!question.units.length) return refused("unit0", "Name a unit.");
+  try {
+    return JSON.parse(session.answer(JSON.stringify(question)));
+  } catch (problem) {
+    console.warn(problem);
+    const said = String(problem.message).trim().split("\n").pop();
+    return refused("", `This is a fault of the explorer, not of what you typed: ${said}. Please report it with the address.`);
+  }
+}
+
+// the units that are named, without their parameters
+function named() {
+  return unitFields().map((id) => at(id).value.trim().split("@")[0]).join(" ");
+}
+
+// what is shown answers what is typed, or is not shown; parameters stay where they belong to the units that are named
+function hideOld(problem) {
+  for (const id of ["results", "picture"]) at(id).hidden = problem;
+  for (const field of FIELDS) at(`read-${field}`).hidden = problem;
+  at("parameters").hidden = problem && named() !== described;
+  if (problem) at("status").textContent = "No result: see the message.";
 }
 
 function show(answer) {
@@ -64,7 +91,9 @@ function show(answer) {
     if (id === wrong) at(id).setAttribute("aria-invalid", "true"); else at(id).removeAttribute("aria-invalid");
   }
   at("problem").textContent = answer.problem?.text ?? "";
+  hideOld(Boolean(answer.problem));
   if (answer.problem) return;
+  described = named();
   for (const scale of document.querySelectorAll(".scale")) scale.hidden = !answer.units.some((unit) => unit.scale);
   for (const field of FIELDS) at(`read-${field}`).textContent = readBack(answer.units, field);
   showResults(answer.units);
@@ -146,6 +175,7 @@ function change(unit, number, name, value) {
 
 function soon() {
   clearTimeout(timer);
+  unread = "";
   timer = setTimeout(ask, 60);
 }
 
@@ -199,6 +229,6 @@ async function start() {
 
 start().catch((problem) => {
   at("status").textContent = `The explorer could not start: ${problem.message}. It needs a browser with WebAssembly, ` +
-    "and its files from a server: mmaproof explore is one.";
+    "and its files must come from a web server.";
   console.error(problem);
 });

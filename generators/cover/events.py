@@ -7,7 +7,7 @@ products and additions that were rounded to them. Integers give wrapping and sat
 
 Events inside a step count only if no infinity or NaN replaces its result. A bin is hit if any of the steps hits it. No
 signal shows the conversion of a sum that is rounded down twice, or the partial sums of a sequential sum, so these have
-no bins. If the kind of a step is not known here, it has bins only for special results and for d.
+no bins. If the kind of a step is not known here, it has bins only for special results, zeros and d.
 """
 
 from __future__ import annotations
@@ -23,13 +23,14 @@ from mmaproof.designs.formats import Format
 from mmaproof.designs.steps import Guarantee
 from mmaproof.generators.cover.bins import Bins, is_nonzero
 from mmaproof.generators.cover.result_bins import Exact, add_classes, add_result, add_rounding, integer_range
+from mmaproof.generators.cover.special_bins import add_causes, add_zero_products, add_zero_results
 from mmaproof.generators.cover.sum_bins import add_leaders, add_losses, add_shifts, add_sum, kind_of
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.semantics import DotProduct, OperandWords, StepSignals, ieee
 from mmaproof.smt.semantics.align import largest_exponent
 from mmaproof.smt.semantics.convert import Rules
 from mmaproof.smt.semantics.fused_sum import FusedSum
-from mmaproof.smt.semantics.integer_step import read_integer
+from mmaproof.smt.semantics.integer_step import product_range, read_integer
 from mmaproof.smt.semantics.labels import Addend, Partial
 from mmaproof.smt.semantics.terms import Factors
 from mmaproof.smt.semantics.unit import c_from, factors
@@ -77,29 +78,34 @@ def _add_step(
 ) -> _Seen[T]:
     """Add the bins of a step of floating-point numbers."""
     algebra, special, rho, late = bins.algebra, step.special, design.step.conversion, step.path.added_last is not None
-    nan = algebra.any_of([special.nan, unpack(algebra, design.d_format, step.d).nan])
+    d = unpack(algebra, design.d_format, step.d)
+    nan = algebra.any_of([special.nan, d.nan])
     infinite, always = algebra.all_of([special.infinite, algebra.negation(nan)]), algebra.truth(True)
     bins.add("special result", "NaN", always, lambda: nan)
     bins.add("special result", "+infinity", infinite, lambda: algebra.negation(special.negative))
     bins.add("special result", "-infinity", infinite, lambda: special.negative)
     finite = algebra.negation(algebra.any_of([special.nan, special.infinite]))
+    read_c = ieee.read_accumulator(algebra, design.step, c_format, c)
+    add_causes(bins, design, c_format, products, read_c)
+    add_zero_results(bins, finite, products, read_c, d)
     if step.sums and design.guarantees(Guarantee.ALIGNED_SUMS):
         _add_sums(bins, design, finite, "the sum of products" if late else "d", step)
     elif step.in_turn and design.step.kept_bits is not None:
         _add_sequence(bins, design, finite, design.step.kept_bits, step)
         add_result(bins, "d", finite, step.d, rho, None)
     elif design.guarantees(Guarantee.ADDER_TREE):
-        _add_tree(bins, design, finite, products, ieee.read_accumulator(algebra, design.step, c_format, c), step)
+        _add_tree(bins, design, finite, products, read_c, step)
     else:
         bins.unasked = "what happens inside a step of this kind"
         add_classes(bins, "d", design.d_format, [step.d])
     if late:
         rho = Rules.of_late_addition(design).rho
-        addend = ieee.read_accumulator(algebra, design.step, c_format, c)
         total = unpack(algebra, rho.target, dict(step.rounded)[Partial.WHOLE])
-        _add_addition(bins, rho, "d", ("c", "sum of products"), finite, addend, total, step.d)
+        _add_addition(bins, rho, "d", ("c", "sum of products"), finite, read_c, total, step.d)
+    if step.sums and len(step.sums[0].terms) >= len(products):
+        add_zero_products(bins, finite, products, step.sums[0], d)
     zero = [algebra.any_of([f.zero for f in (x.a, x.b, *x.scales)]) for x in products]
-    ends, begins = unpack(algebra, design.d_format, step.d).infinite, unpack(algebra, c_format, c).infinite
+    ends, begins = d.infinite, unpack(algebra, c_format, c).infinite
     overflows = algebra.all_of([finite, ends, algebra.negation(begins)])
     return _Seen(algebra.negation(algebra.all_of(zero)), overflows)
 
@@ -221,6 +227,10 @@ def _add_integer_step(
     for n, s in (("+", algebra.less(zero, total)), ("-", algebra.less(total, zero))):
         for m, t in (("+", algebra.less(zero, accumulator)), ("-", algebra.less(accumulator, zero))):
             bins.add("signs of sum of products and c", f"{n}, {m}", always, partial(algebra.all_of, [s, t]))
+    corners = product_range(design.a_format, design.b_format)
+    for value, corner in zip(("least", "largest"), corners, strict=True):
+        bound = algebra.signed(corner * len(products))
+        bins.add("sum of products", value, always, partial(algebra.equal, total, bound))
     exact = algebra.add(total, accumulator)
     above, below = algebra.less(algebra.signed(high), exact), algebra.less(exact, algebra.signed(low))
     event, edges = "exact sum", {"zero": 0, "largest": high, "least": low}

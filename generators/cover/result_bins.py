@@ -50,8 +50,22 @@ def add_rounding(bins: Bins[D, T], name: str, given: Truth[T], exact: Exact[D], 
     bins.add(event, "just below half", there, lambda: algebra.all_of([is_below, _ties(algebra, exact, above, rho)]))
     bins.add(event, "tie, last kept bit 0", there, lambda: algebra.all_of([is_tie, algebra.negation(odd)]))
     bins.add(event, "tie, last kept bit 1", there, partial(algebra.all_of, [is_tie, odd]))
-    bins.add(event, "just above half", there, lambda: algebra.all_of([is_above, _ties(algebra, exact, below, rho)]))
+    # taken for a tie, it would be rounded down
+    is_above_even = algebra.all_of([is_above, algebra.negation(odd)])
+    just_above = partial(_ties, algebra, exact, below, rho)
+    bins.add(event, "just above half", there, lambda: algebra.all_of([is_above, just_above()]))
+    even = "just above half, last kept bit 0"
+    bins.add(event, even, there, lambda: algebra.all_of([is_above_even, just_above()]))
     bins.add(event, "above half", there, lambda: is_above)
+    if rho.rounding.truncates:
+        return
+    _, top_exponent = with_top_exponent(exact.magnitude, exact.exponent, exact.fraction_bits)
+    small = algebra.all_of([there, algebra.less(top_exponent, algebra.signed(rho.target.e_min))])
+    event = f"rounding of subnormal {name}"
+    bins.add(event, "below half", small, lambda: is_below)
+    bins.add(event, "tie, last kept bit 0", small, lambda: algebra.all_of([is_tie, algebra.negation(odd)]))
+    bins.add(event, "tie, last kept bit 1", small, partial(algebra.all_of, [is_tie, odd]))
+    bins.add(event, "above half, last kept bit 0", small, lambda: is_above_even)
 
 
 def add_result(
@@ -77,6 +91,13 @@ def add_result(
     bins.add(event, "underflow to zero", given, partial(algebra.all_of, [x.zero, nonzero]))
     bins.add(event, "beyond the largest exponent", given, lambda: beyond)
     bins.add(event, "rounds up to infinity", given, partial(algebra.all_of, [x.infinite, algebra.negation(beyond)]))
+    if rho.rounding.truncates:
+        return
+    carries = algebra.all_of([nonzero, normal, algebra.less(top_exponent, x.exponent)])
+    small = algebra.less(top_exponent, algebra.signed(fmt.e_min))
+    carry = partial(algebra.all_of, [carries, algebra.negation(small)])
+    bins.add(event, "rounding carries into the next binade", given, carry)
+    bins.add(event, "rounds up to the smallest normal number", given, partial(algebra.all_of, [carries, small]))
 
 
 def add_classes(bins: Bins[D, T], role: str, fmt: Format, words: Sequence[Word[D]]) -> None:

@@ -25,6 +25,10 @@ _KINDS: Mapping[Label, str] = {
 }
 
 
+WRAPPED = 7
+"""The most places that a term is moved by where a shift amount has wrapped and a bin is about it."""
+
+
 def kind_of(label: Label) -> str:
     """Return what the term of a label is: a product, also where it is a scaled group of some, or what it is called."""
     return "product" if is_of_products(label) else _KINDS.get(label, str(label))
@@ -43,7 +47,10 @@ def add_shifts(
     e_max: Word[D],
     kept: Sequence[int],
 ) -> None:
-    """Add by how many places each nonzero term is moved down: 0 to F + 1, or beyond; ``kept`` is F for each term."""
+    """Add by how many places each nonzero term is moved down: 0 to F + 1, or beyond; ``kept`` is F for each term.
+
+    Beyond, there is a bin just above each power of two, where a shift amount with fewer bits wraps to a small one.
+    """
     algebra = bins.algebra
     for kind, term, bits in zip(kinds, terms, kept, strict=True):
         event, there = f"shift of {kind}", algebra.all_of([given, is_nonzero(algebra, term.significand)])
@@ -51,6 +58,9 @@ def add_shifts(
         for places in range(bits + 2):
             bins.add(event, str(places), there, partial(is_number, algebra, distance, places))
         bins.add(event, f"beyond {bits + 1}", there, partial(_is_above, algebra, distance, bits + 1))
+        for power in (1 << n for n in range((bits + 1).bit_length(), distance.width - 1)):
+            wraps = partial(_is_from, algebra, distance, power, power + WRAPPED)
+            bins.add(event, f"{power} to {power + WRAPPED}", there, wraps)
 
 
 def add_losses(
@@ -151,6 +161,10 @@ def _add_cancellation(bins: Bins[D, T], given: Truth[T], name: str, total: Fused
 
 def _is_above(algebra: Algebra[D, T], x: Word[D], limit: int) -> Truth[T]:
     return algebra.less(algebra.signed(limit), x)
+
+
+def _is_from(algebra: Algebra[D, T], x: Word[D], first: int, last: int) -> Truth[T]:
+    return algebra.all_of([_is_above(algebra, x, first - 1), _is_at_most(algebra, x, last)])
 
 
 def _is_at_most(algebra: Algebra[D, T], x: Word[D], limit: int) -> Truth[T]:

@@ -27,7 +27,10 @@ REFINED = 2
 
 @dataclass
 class Fit:
-    """The search for parameters that fit: ``tried`` are all that were held against the evidence.
+    """The search for parameters that fit: ``tried`` are all that were held against the evidence, in that order.
+
+    Of those that agree equally well the first one tried is the nearest, so that one seed has one answer. Time may end
+    the search, and then the result says so.
 
     With ``wide`` it takes integers from the whole of their ranges, which ladders in the evidence must show.
     """
@@ -35,12 +38,12 @@ class Fit:
     evidence: Evidence
     axes: Axes
     deadline: float
-    tried: set[Behaviour] = field(default_factory=set)
+    tried: dict[Behaviour, None] = field(default_factory=dict)
     wide: bool = False
 
     def score(self, behaviour: Behaviour) -> float:
         """Return how well a behaviour agrees with the evidence."""
-        self.tried.add(behaviour)
+        self.tried.setdefault(behaviour)
         return self.evidence.score(behaviour)
 
     def ranked(self, candidates: Iterable[Behaviour]) -> list[Behaviour]:
@@ -114,7 +117,7 @@ class Fit:
                 known = (x for x in known_behaviours(self.evidence.interface) if "product_shift" in x.settings)
                 for found in dict.fromkeys(x.change(product_shift=shift) for x in known):
                     if self._moved_inside(found) == found and self.evidence.fits(found):
-                        self.tried.add(found)
+                        self.tried.setdefault(found)
                         return found
                     if self.is_late():
                         return None
@@ -129,14 +132,14 @@ class Fit:
                     behaviour = found
             except DesignError:
                 continue
-        self.tried.add(behaviour)
+        self.tried.setdefault(behaviour)
         return behaviour
 
     def _of_ranges(self, behaviour: Behaviour) -> Behaviour | None:
         """Return the best that has one integer from anywhere in its range, None where none is better."""
         best, score = None, self.score(behaviour)
         for names in sorted(GROUPS, key=len):
-            for name in self.axes.ranges.keys() & set(names):
+            for name in (x for x in names if x in self.axes.ranges):
                 for found in self._of_range(behaviour, names, name):
                     if (reached := self.score(found)) > score:
                         best, score = found, reached
@@ -187,7 +190,7 @@ class Fit:
         """Yield behaviours that fit as well and differ from this one in one group only."""
         varied = (variants(behaviour, x, self.axes, self.evidence.interface) for x in (*GROUPS, *MAKE_UP))
         for found in itertools.chain(_exchanged(behaviour), *varied):
-            self.tried.add(found)
+            self.tried.setdefault(found)
             if self.evidence.fits(found):
                 yield found
             if self.is_late():
@@ -227,9 +230,16 @@ def _nearest(value: Any, values: Sequence[Any]) -> Any:
 def known_behaviours(interface: Interface) -> Iterator[Behaviour]:
     """Yield how every unit of the catalogue would compute here, those of this interface first.
 
-    The conversion is one to d with the same rounding, and a step is as long as fits K.
+    The conversion is one to d with the same rounding, and a step is as long as fits K. Raises InputError for a format
+    of d that no conversion gives.
     """
     d = interface.signature.d
+    possible = list(dict.fromkeys(rho.target.name for rho in RHO.values()))
+    if d.name not in possible:
+        raise InputError(
+            f"{interface}: d is {d.name}, and designs are known with a d of {', '.join(possible)} only: nothing can be "
+            "identified; a property of any unit can be checked"
+        )
     designs = sorted(load_catalogue().designs.values(), key=lambda x: (not interface.takes(x), x.k != interface.k))
     for step, behaviour in ((x.step, Behaviour.of(x)) for x in designs):
         conversions = [x for x, rho in RHO.items() if rho.target is d and rho.rounding is step.conversion.rounding]

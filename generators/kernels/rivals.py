@@ -18,12 +18,12 @@ from mmaproof.designs.steps import Guarantee
 from mmaproof.generators.kernels.sameness import are_same
 from mmaproof.generators.kernels.schedule_tree import filled_length
 from mmaproof.hardware_replay.matrix_target import Product
-from mmaproof.properties.gemm.minus_zero import NeverMinusZero
+from mmaproof.properties.gemm.minus_zero import never_minus_zero
 from mmaproof.properties.gemm.plan_equivalence import PlanEquivalence, shaped_for
 from mmaproof.smt.solving.backends import DEFAULT_SOLVER
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
-from mmaproof.smt.solving.verdict import Status
+from mmaproof.smt.solving.verdict import Status, combine
 from mmaproof.verification.answer import answer
 from mmaproof.verification.compare import DEFAULT_LIMITS
 from mmaproof.verification.means import Means
@@ -116,10 +116,10 @@ def _same_but_for_zeros(first: Plan, second: Plan, k: int, means: Means) -> str 
         return None
     proofs = []
     for unit in units.values():
-        asked = answer(NeverMinusZero(unit), unit, means)
-        if asked.status is not Status.PROVED:
+        asked = [answer(x, x.design, means) for x in never_minus_zero(unit)]
+        if not asked or combine(x.status for x in asked) is not Status.PROVED:
             return None
-        proofs.append(f"{unit.name} never returns -0 ({asked.origin})")
+        proofs.append(f"{unit.name} never returns -0 ({'; '.join(x.origin for x in asked)})")
     return "identity of the operations" + "".join(f"; {x}" for x in proofs)
 
 

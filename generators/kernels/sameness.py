@@ -30,10 +30,11 @@ def are_same(
 class Forms:
     """Numbers for what schedules compute: the same number, the same result for all a and b, and a c of +0.
 
-    NaNs are equal whatever their codes. Units are the same if their arithmetics are. A chain of instructions may be
-    cut anywhere, and the summands of an addition have no order. To add +0, to nearest or towards zero, changes nothing
-    but -0; a sum of which one summand is never -0 is never -0 either, and a conversion to a wider format keeps that. So
-    whether the other summand of such a sum is -0 or +0 makes no difference.
+    NaNs are equal whatever their codes. Units are the same if their arithmetics are. A chain of instructions may be cut
+    anywhere if a step reads an infinity of the chain as one that it is given, and the summands of an addition have no
+    order. To add +0, to nearest or towards zero, changes nothing but -0; a sum of which one summand is never -0 is
+    never -0 either, and a conversion to a wider format keeps that. So whether the other summand of such a sum is -0 or
+    +0 makes no difference.
 
     ``never_minus_zero`` says of a unit that it returns -0 only if its c is -0.
     """
@@ -81,10 +82,12 @@ class Forms:
         if algorithm is not None:
             return self._number(("algorithm", algorithm, self._units[unit], ks, c))
         # of steps that do not depend on where an instruction ends each is by itself, those of the padding too
-        never = c in self._never_minus_zero
+        never, length = c in self._never_minus_zero, unit.padded_length(len(ks))
         at_once = unit.k if Arithmetic.of(unit).k is not None else unit.step.L
-        for first in range(0, unit.padded_length(len(ks)), at_once):
-            c = self._number((self._units[unit], c, ks[first : first + at_once]))
+        if not unit.chain.keeps_infinities:  # an infinity that is handed in is not read as one of the chain's own
+            at_once = length
+        for first in range(0, length, at_once):
+            c = self._number((self._units[unit], c, ks[first : first + at_once], at_once))
         if never and self._unit_never_minus_zero(unit):
             self._never_minus_zero.add(c)
         return c

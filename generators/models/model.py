@@ -79,8 +79,10 @@ class Model:
             f"{design.name}, bit for bit as mmaproof {self.version} models it.",
             f"d = c + sum of {term}: {a} * {b} + {c} -> {d}{scales}, k = {self.k}.",
         ]
-        if self.k < design.k:
+        if self.k < design.configured(self.k).k:
             lines.append(f"The instruction has K = {design.k}; the elements that are missing are +0.")
+        elif self.k < design.k:
+            lines.append(f"The instruction, of K = {design.k} at most, is configured to K = {self.k}.")
         if self.k > design.k:
             lines.append(f"A chain of {self.k // design.k} instructions of K = {design.k}.")
         lines += textwrap.wrap(f"Source of its parameters: {design.source}", _WIDTH)

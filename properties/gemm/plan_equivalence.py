@@ -12,6 +12,7 @@ from mmaproof.algorithms.arithmetic import Arithmetic
 from mmaproof.algorithms.numbers import Number, Span
 from mmaproof.algorithms.plans.evaluate import rows
 from mmaproof.algorithms.plans.program import Elements, perform, run, schedule_of
+from mmaproof.designs.arithmetic import steps_of_chain
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError
 from mmaproof.designs.formats import Format
@@ -107,16 +108,24 @@ class PlanEquivalence(Question):
         return (lemma,) if lemma.compares_same_calls else ()
 
     def other_questions(self) -> Sequence[OtherQuestion]:
-        """Return, where the plans differ in the order of products within steps alone, that it does not matter."""
+        """Return, where the plans differ in the order of products within steps alone, that it does not matter.
+
+        The steps of a call are a chain: the question is asked of each kind of step in it (``steps_of_chain``).
+        """
         if not same_computation(*self.schedules, any_order_in_steps=True):
             return ()
         units = {x.unit for schedule in self.schedules for x in schedule.calls}
         asked, found = OrderIndependence(), []
         for unit in sorted(units, key=lambda x: x.name):
-            step = unit.one_step()
-            if takes_any_order(unit) and step.k > 1:
-                question = asked.question(step, Scope())
-                found.append(OtherQuestion(f"{asked.name} of {unit.name}", question, step))
+            if not takes_any_order(unit) or unit.step.L == 1:
+                continue
+            # a longer call is a chain of instructions only where c has the format of d
+            steps = steps_of_chain(unit, unit.k)
+            if steps is None:
+                return ()
+            for step in steps:
+                name = f"{asked.name} of {unit.name}" + ("" if step is steps[0] else ", in steps after the first")
+                found.append(OtherQuestion(name, asked.question(step, Scope()), step))
         return found
 
 

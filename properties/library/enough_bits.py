@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from mmaproof.designs.arithmetic import differing_parameters, same_chain
+from mmaproof.designs.arithmetic import differing_parameters, repeats_one_step, same_chain
 from mmaproof.designs.design import Design
 from mmaproof.designs.element import Operands
 from mmaproof.designs.formats import Format
@@ -78,7 +78,7 @@ def lemmas_of_bits(first: Design, second: Design, length: int, where: Sequence[P
         return ()
     paths = datapath(fewer, length)
     alone = len(paths) == 1
-    if not alone and (fewer.c_format is not fewer.d_format or not fewer.chain.keeps_infinities):
+    if not repeats_one_step(fewer, length):
         return ()
     assumed = tuple(where) if alone and paths[0].c == OPERAND else ()
     padded = fewer.padded_length(length) != length

@@ -80,8 +80,9 @@ class WithinBound(RunQuestion):
         return sides.returned(algebra, d, e), total, sides.bound_of_terms(algebra, step.e_max, e)
 
     def lemmas(self) -> Sequence[Lemma]:
-        """Return what the class describes, unless the register may wrap."""
-        if not has_single_sum(self.design) or not self.design.guarantees(Guarantee.EXACT_SUM) or not self.is_one_step:
+        """Return what the class describes, unless the register may wrap or results are flushed, which u leaves out."""
+        needed = (Guarantee.EXACT_SUM, Guarantee.SUBNORMAL_RESULTS)
+        if not has_single_sum(self.design) or not self.design.guarantees(*needed) or not self.is_one_step:
             return ()
         (total,) = self.symbolic_step().sums
         return [*cut_errors(total), *cut_bounds(total), *conversion_errors(self.design, total)]

@@ -66,7 +66,7 @@ class _MonotoneInC(Monotone):
 
     def lemmas(self) -> Sequence[Lemma]:
         """Return why no stage of a step lets the result fall."""
-        return lemmas_for_c(self.design) if self.is_one_step else ()
+        return lemmas_for_c(self.asked(self.design), self.k)
 
 
 class _MonotoneInA(Monotone):
@@ -89,7 +89,7 @@ class _MonotoneInA(Monotone):
 
     def lemmas(self) -> Sequence[Lemma]:
         """Return why no stage of a step lets the result fall."""
-        return lemmas_for_a(self.design) if self.is_one_step else ()
+        return lemmas_for_a(self.asked(self.design), self.k)
 
 
 class _EndOfBinade(SpecialCase):

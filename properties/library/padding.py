@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from mmaproof.designs.arithmetic import repeats_one_step
 from mmaproof.designs.design import Design
 from mmaproof.designs.steps import Guarantee
 from mmaproof.properties.exact import exact_twin
@@ -96,8 +97,8 @@ class _SameWith(SameResults):
         Infinities and NaNs do not depend on fraction bits.
         """
         design = self.design
-        chains = self.is_one_step or design.c_format is design.d_format
-        if self.k == 1 and chains and has_single_sum(design) and design.guarantees(*_JAMS_EXACT_SUM):
+        alike = repeats_one_step(self.asked(design), self.k)
+        if self.k == 1 and alike and has_single_sum(design) and design.guarantees(*_JAMS_EXACT_SUM):
             designs = sorted((design, self.other), key=kept_bits)
             found = [lemma for d in designs for lemma in RoundedOnce(d, self.scope).by_jamming()]
             return list({lemma.name: lemma for lemma in found}.values())

@@ -204,7 +204,7 @@ class _FiniteIsNumber(RunQuestion):
 
 
 class _OneCode(RunQuestion):
-    """Every NaN result has the code that a NaN accumulator gives."""
+    """Every NaN result has one code."""
 
     def __init__(self, design: Design, scope: Scope, code: int) -> None:
         super().__init__(design, scope)
@@ -224,7 +224,10 @@ class NanCodes(Property):
 
     name = "nan-code"
     feature = "NaN results are 0x7fff...; what a NaN c gives"
-    statement = "d is NaN only as the pattern of all ones but the sign; the value is the code that a NaN c gives"
+    statement = (
+        "d is NaN only as the pattern of all ones but the sign; the value is the code that a NaN c gives, or a NaN "
+        "element where the format of c has none; no value where no operand can be NaN"
+    )
     witness = "operands whose d is another NaN"
     source = "Xie et al. 2026, section 4.2"
     specimen = "volta/mma.m8n8k4.f32.f16.f16.f32"
@@ -234,22 +237,26 @@ class NanCodes(Property):
         return with_other_value(design, "nan_code", "all-ones", "quiet")
 
     def settle(self, design: Design, scope: Scope, ask: Ask) -> PropertyVerdict:
-        """Ask whether every NaN is all ones, and look at what a NaN accumulator gives."""
-        fmt = design.d_format
-        code = evaluate(design.one_step(), _with_nan(design))
+        """Ask whether every NaN is all ones, and look at what a NaN operand gives."""
+        fmt, operands = design.d_format, _with_nan(design)
+        code = None if operands is None else fmt.hex(evaluate(design.one_step(), operands))
         question = _OneCode(design, scope, NanCode.ALL_ONES.pattern(fmt))
         answer = ask(question, self.feature)
         runs = () if answer.witness is None else question.witness_runs(answer.witness)
-        return PropertyVerdict(answer.status, fmt.hex(code), runs, answer.reason, {self.feature: answer})
+        return PropertyVerdict(answer.status, code, runs, answer.reason, {self.feature: answer})
 
 
-def _with_nan(design: Design) -> Operands:
-    """Return operands of one step that are +0, with a NaN accumulator and scales of one."""
+def _with_nan(design: Design) -> Operands | None:
+    """Return operands of one step that are +0, with scales of one, and c a NaN, or an element; None if none can be."""
     step = design.one_step()
     zeros = (0,) * step.k
     blocks = step.blocks(step.k)
     scales = () if step.scale_format is None else (step.scale_format.encode(1),) * blocks
-    return Operands(zeros, zeros, NanCode.ALL_ONES.pattern(design.c_format), scales, scales)
+    nans = [f.quiet_nan if f.infinity is None else NanCode.ALL_ONES.pattern(f) for f in design.formats[:3]]
+    of_a, of_b, of_c = (0 if x is None else x for x in nans)
+    if of_c:
+        return Operands(zeros, zeros, of_c, scales, scales)
+    return Operands((of_a, *zeros[1:]), (of_b, *zeros[1:]), 0, scales, scales) if of_a or of_b else None
 
 
 class _OfSum(RunQuestion):

@@ -49,7 +49,7 @@ def identity(design: Design, **what: Any) -> str:
     record = {
         "formats": [f.name for f in signature.formats],
         "scale": None if signature.scale is None else [signature.scale.name, signature.block],
-        "k": design.k,
+        "k": [design.k, design.k_multiple],
         "settings": {n: format_parameter(n, v) for n, v in settings.items()},
         "content": design.step.content,
         "cpu": list(_processor_key()),

@@ -224,6 +224,7 @@ def multiply_natively(design: Design, given: Matrices, jobs: int = 1) -> Pattern
     computed again, on arrays. Raises as ``rows_kernel``.
     """
     m, n = given.c.shape
+    design = design.configured(given.a.shape[1])
     whole = _filled(design, given)
     same_format = design.c_format is design.d_format
     d = whole.c.copy() if same_format else np.zeros(whole.c.shape, dtype=pattern_dtype(design.d_format))

@@ -14,6 +14,9 @@ The exact product rises (``TermRises``). What follows from that depends on how t
 * Each product is rounded by itself, or in the sum with a number. The exact product is a number of a wide format, too,
   and every rounded operation keeps the order of its results (``monotone.lemmas_of_addition``, ``OrderedConversion``).
 
+Where fewer products are given than a step takes, the others lose nothing, as in ``monotone``. Later steps of a chain
+keep the order of their c.
+
 A result in between that is an infinity is the least or the largest number of all. d is the same infinity then, or NaN,
 of which nothing is claimed. So a product that becomes an infinity because it is too large breaks no order either.
 """
@@ -34,11 +37,14 @@ from mmaproof.smt.proving.cuts import CutBound, CutOfValue, TermLemma, TermShape
 from mmaproof.smt.proving.dropped_c import Dropped
 from mmaproof.smt.proving.lemma import Lemma
 from mmaproof.smt.proving.monotone import (
+    Given,
     OrderedConversion,
     TermRises,
+    given_terms,
     lemmas_of_addition,
     lemmas_of_others,
     lemmas_of_rise,
+    lemmas_of_steps,
     lemmas_of_sum,
 )
 from mmaproof.smt.proving.rising_terms import (
@@ -87,19 +93,30 @@ class KeptAgain(TermLemma):
         return algebra.any_of([~c.present, ~gone[0] & ~gone[1] & near, gone[1] & small])
 
 
-def lemmas_for_a(design: Design) -> Sequence[Lemma]:
+def lemmas_for_a(design: Design, length: int | None = None) -> Sequence[Lemma]:
     """Return lemmas that together imply that d does not fall if a[0] rises and b[0] is positive.
 
-    There are none if the argument does not apply.
+    They are about one step, or about dot products of ``length``. There are none if the argument does not apply.
     """
     if design.scale_format is not None and design.scale_format.fraction_bits:
         return ()
+    paths = datapath(design.one_step(), design.step.L) if length is None else datapath(design, length)
+    given = given_terms(design.one_step(), [i for i, k in enumerate(paths[0].ks) if k < (length or design.step.L)])
+    found = _lemmas_of_step(design, given)
+    if len(paths) == 1 or not found:
+        return found
+    later = lemmas_of_steps(design, length or design.k, 1)
+    return [*found, *later] if later and paths[0].ks[0] == 0 else ()
+
+
+def _lemmas_of_step(design: Design, given: Given) -> Sequence[Lemma]:
+    """Return the lemmas about one step, whose first element of a rises."""
     if design.guarantees(Guarantee.ROUNDED_OPERATIONS, Guarantee.ROUNDED_LAST_SUM):
         return _of_operations(design)
-    return _of_sums(design)
+    return _of_sums(design, given)
 
 
-def _of_sums(design: Design) -> Sequence[Lemma]:
+def _of_sums(design: Design, given: Given) -> Sequence[Lemma]:
     """Return the lemmas about a product that is a term of a sum."""
     (path,) = datapath(design.one_step(), design.step.L)
     limited = design.guarantees(Guarantee.FINITE_PRODUCTS) or design.step.infinite_from is not None
@@ -115,11 +132,12 @@ def _of_sums(design: Design) -> Sequence[Lemma]:
     if path.normalises_addends:
         first, last = sums
         number = ChangedAddend(_wide_format("sum", last.terms[0]))
-        return [*lemmas_of_rise(changed, first, 0), *_named(lemmas_of_sum(number, last, 0, rules), "with c")]
+        rises = lemmas_of_rise(changed, first, 0, given=given)
+        return [*rises, *_named(lemmas_of_sum(number, last, 0, rules), "with c")]
     if len(sums) > 1:
         layers = _of_layers(path, changed, sums)
         return [*layers, OrderedConversion(sums[-1], rules), *_late_addition(design, path)] if layers else ()
-    return [*lemmas_of_sum(changed, sums[0], 0, rules), *_late_addition(design, path)]
+    return [*lemmas_of_sum(changed, sums[0], 0, rules, given), *_late_addition(design, path)]
 
 
 def _of_normalised_product(design: Design, path: StepPath, sums: Sequence[FusedSum[Any, Any]]) -> Sequence[Lemma]:

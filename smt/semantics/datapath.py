@@ -6,7 +6,7 @@ it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -93,6 +93,19 @@ class StepPath:
         """Whether a c that is not zero may be none of the terms."""
         return self.far_c_dropped is not None or self.small_c_dropped is not None
 
+    def holds(self, label: Label, ks: Collection[int]) -> bool:
+        """Return whether a term is c, or whether some element at ``ks`` enters it."""
+        match label:
+            case Product(k=k) | Part(k=k):
+                return k in ks
+            case Group(ks=members):
+                return any(k in ks for k in members)
+            case Partial():
+                (total,) = (x for x in self.sums if x.label is label)
+                return any(self.holds(x, ks) for x in total.terms)
+            case _:
+                return True
+
     @property
     def joins_last(self) -> Source:
         """The c that joins the products: in their sum, or after it was converted."""
@@ -103,9 +116,10 @@ class StepPath:
 def datapath(design: Design, length: int) -> tuple[StepPath, ...]:
     """Return the steps of a dot product of ``length`` elements; DesignError where the length does not fit.
 
-    Below K elements of +0 fill up; above it is a chain of instructions, each of which takes its products in the order
-    that ``k_order`` states.
+    Below K elements of +0 fill up, or the instruction is configured to what there is; above it is a chain of
+    instructions, each of which takes its products in the order that ``k_order`` states.
     """
+    design = design.configured(length)
     order = design.chain.k_order.permutation(design.k)
     per_step, once = design.step.L, design.chain.adds_c_once
     steps: list[StepPath] = []

@@ -91,8 +91,8 @@ class DotProduct(Generic[D, T]):
 def dot_product_accumulate(design: Design, algebra: Algebra[D, T], operands: OperandWords[D]) -> DotProduct[D, T]:
     """Return ``c + sum_k a[k]*b[k]`` as ``design`` computes it (Xie et al. 2026, algorithm 5).
 
-    Fewer elements than K are padded with +0, and their scales with 1; more must be a multiple of K. Raises DesignError
-    where the length does not fit.
+    Fewer elements than K are padded with +0, and their scales with 1, unless the instruction is configured to them;
+    more must be a multiple of K. Raises DesignError where the length does not fit.
     """
     algebra.begin()
     steps: list[StepSignals[D, T]] = []

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from mmaproof.rtl.meant import read_rtl
     from mmaproof.rtl.unit import RtlUnit
     from mmaproof.smt.evaluate import equal_patterns, evaluate_batch
+    from mmaproof.smt.open_points import OpenPoints, open_points
     from mmaproof.smt.solving.certify import Certify
     from mmaproof.smt.solving.limits import Limits
     from mmaproof.smt.solving.solving import Solving
@@ -55,6 +56,8 @@ if TYPE_CHECKING:
     from mmaproof.verification.native import prove_native
     from mmaproof.verification.search import Budget
 
+    __version__: str
+
 _HOME = {
     "Algorithm": "algorithms.algorithm",
     "Budget": "verification.search",
@@ -73,6 +76,7 @@ _HOME = {
     "Limits": "smt.solving.limits",
     "MeasuredErrors": "tolerances.errors",
     "MmaproofError": "designs.errors",
+    "OpenPoints": "smt.open_points",
     "OperandBatch": "designs.operands",
     "OperandError": "designs.errors",
     "Operands": "designs.element",
@@ -106,6 +110,7 @@ _HOME = {
     "matmul": "hardware_replay.emulation",
     "measure_errors": "tolerances.errors",
     "multiply": "algorithms.evaluate",
+    "open_points": "smt.open_points",
     "pack_fp4": "designs.arrays",
     "parse_precondition": "properties.preconditions",
     "patterns_of": "designs.arrays",
@@ -142,6 +147,7 @@ __all__ = [
     "Limits",
     "MeasuredErrors",
     "MmaproofError",
+    "OpenPoints",
     "OperandBatch",
     "OperandError",
     "Operands",
@@ -175,6 +181,7 @@ __all__ = [
     "matmul",
     "measure_errors",
     "multiply",
+    "open_points",
     "pack_fp4",
     "parse_precondition",
     "patterns_of",
@@ -195,6 +202,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        return import_module("importlib.metadata").version("mmaproof")
     if name not in _HOME:
         raise AttributeError(f"module 'mmaproof' has no attribute {name!r}")
     value = getattr(import_module(f"mmaproof.{_HOME[name]}"), name)
@@ -203,4 +212,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*__all__, "__version__"})

@@ -48,6 +48,7 @@ UNITS = {
     "ootomo-yokota-tf32": (TF32, XF32),
     "ootomo-yokota-bf16": (BF16, AMX_BF16),
     "3xtf32": (TF32, XF32),
+    "3xtf32-staged": (TF32,),
     "3xtf32@products=10.01.00.11,accumulators=separate": (TF32,),
     "bf16x3": (BF16, CDNA2_BF16),
     "bf16x6": (BF16, CDNA2_BF16),

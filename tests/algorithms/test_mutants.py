@@ -98,7 +98,7 @@ MUTANTS: dict[str, tuple[Callable[[Any], Algorithm], ...]] = {
     **dict.fromkeys(("ootomo-yokota-tf32", "ootomo-yokota-bf16"), (*WORDS, scaled_back_by_places(1))),
     "residues": (exponent_off_by_one, last_slice_lost, two_slices_exchanged),
     **dict.fromkeys(("slices", "slices-fp8"), (exponent_off_by_one, last_slice_lost, two_slices_exchanged)),
-    **dict.fromkeys(("markidis-a", "markidis", "3xtf32", "bf16x3", "bf16x6", "bf16x9"), WORDS),
+    **dict.fromkeys(("markidis-a", "markidis", "3xtf32", "3xtf32-staged", "bf16x3", "bf16x6", "bf16x9"), WORDS),
 }
 
 

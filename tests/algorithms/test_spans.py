@@ -21,7 +21,7 @@ AMX = "cpu/tdpbf16ps.m16n16k32.f32.bf16.bf16.f32"
 TF32, INT8 = "ampere/mma.m16n8k4.f32.tf32.tf32.f32", "turing/mma.m8n8k16.s32.s8.s8.s32"
 UNITS = {
     **dict.fromkeys(("plain", "markidis-a", "markidis", "ootomo-yokota", "promoted"), VOLTA),
-    **dict.fromkeys(("3xtf32", "ootomo-yokota-tf32"), TF32),
+    **dict.fromkeys(("3xtf32", "3xtf32-staged", "ootomo-yokota-tf32"), TF32),
     **dict.fromkeys(("bf16x3", "bf16x6", "bf16x9", "ootomo-yokota-bf16"), BF16),
     "slices": INT8,
     "slices@slices=9,kept=all,outside=fp32": INT8,

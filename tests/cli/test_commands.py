@@ -104,6 +104,7 @@ def test_run(run):
         "b": ["0x3c00", "0x3c00"],
         "c": "0x00000000",
         "d": "0x40400000",
+        "open_points": {"results": 1, "looked_at": 1, "changed": 0, "readings": []},
         "assumed": [],
     }
     assert status == 0

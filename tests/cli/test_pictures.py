@@ -5,6 +5,8 @@ import json
 import pytest
 from support.commands import only_json
 
+from mmaproof.cli.output import size_of
+
 VOLTA, TURING = "volta/f32.f16.f16.f32", "turing/f32.f16.f16.f32"
 OPERANDS = ["--k", "4", "--a", "0xf000,0xb800,0xb400,0xb000", "--b", "0x6400,0x3c00,0x3c00,0x3c00", "--c", "0x4b000000"]
 
@@ -27,8 +29,23 @@ def test_compare_writes_the_witness_and_a_report_draws_it_again(run, tmp_path):
     assert all(x in page.read_text(encoding="utf-8") for x in d)
     answer.write_text(out, encoding="utf-8")
     status, out, _ = run("report", answer, "--html", report)
-    assert (status, out) == (0, f"{report}: {len(report.read_bytes()) / 1e6:.1f} MB\n")
+    assert (status, out) == (0, f"{report}: {len(report.read_bytes()) / 1e3:.1f} kB\n")
     assert "first difference" in report.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [
+        (0, "0 bytes"),
+        (999, "999 bytes"),
+        (1000, "1.0 kB"),
+        (47_321, "47.3 kB"),
+        (10**6, "1.0 MB"),
+        (2 * 10**9, "2.0 GB"),
+    ],
+)
+def test_sizes_have_a_unit_that_fits(count, text):
+    assert size_of(count) == text
 
 
 def test_an_answer_without_a_witness_replaces_an_older_figure(run, tmp_path):

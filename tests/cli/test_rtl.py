@@ -11,6 +11,7 @@ from support.commands import MAIN, alive, children_of, only_json
 from support.small_units import COMBINATIONAL, DESIGN, PIPELINE, WRONG, write_unit
 from support.waiting import LONG, wait_until
 
+from mmaproof.designs.formats import find_format
 from mmaproof.rtl import read_unit
 
 pytest.importorskip("pyosys")
@@ -266,3 +267,32 @@ def test_a_witness_has_values_of_free_inputs_which_the_simulator_takes(run, tmp_
     witness = only_json(run(*arguments, "--json")[1])["witness"]
     assert witness["unknown_bits"] == {"free mode[0]": "1", "free mode[2]": "1"}
     assert witness["simulator"]["d"] in (witness["outputs"][f"rtl:{path}"], None)
+
+
+@pytest.mark.parametrize("fmt", ["e4m3", "int16", "uint16", "int8"])
+def test_a_result_that_no_known_design_has_is_refused_with_those_that_are_possible(run, tmp_path, fmt):
+    bits, floats = find_format(fmt).bits, fmt == "e4m3"
+    source = f"module dot(input [7:0] a, b, input [{bits - 1}:0] c, output [{bits - 1}:0] d); assign d = c + a * b;\n"
+    formats = {"a": "e4m3", "b": "e4m3"} if floats else {"a": "uint8", "b": "uint8"}
+    path = write_unit(tmp_path, f"{source}endmodule\n", formats={**formats, "c": fmt, "d": fmt})
+    status, out, err = run("rtl", "identify", str(path))
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert f"d is {fmt}, and designs are known with a d of fp32, fp16, bf16, fp64, int32, uint32 only" in err
+
+
+def test_undefined_bits_are_shown_net_by_net(run, tmp_path):
+    parts = "".join(f"  wire [15:0] part{i}; assign part{i}[7:4] = c[3:0];\n" for i in range(30))
+    sums = "".join(f" ^ {{part{i}, part{i}}}" for i in range(30))
+    source = COMBINATIONAL.replace("assign d = c", f"assign d = c{sums}").replace(
+        "  assign first", f"{parts}  assign first"
+    )
+    path = write_unit(tmp_path, source)
+    status, out, _ = run("rtl", "show", str(path))
+    lines = out.splitlines()
+    start = lines.index("  360 bits may have any value")
+    shown = lines[start + 1 : start + 22]
+    assert (status, len(shown)) == (0, 21)
+    assert all(x.endswith("[15:8,3:0], 12 bits") for x in shown[:-1]), shown
+    assert "more nets; --json lists them" in shown[-1]
+    unknown = only_json(run("rtl", "show", str(path), "--json")[1])["unknown"]
+    assert sum(unknown.values()) == 360 and len(unknown) == 20 + int(shown[-1].split()[1])

@@ -1,7 +1,13 @@
 """`mmaproof tolerance`: what a person reads, what programs read, and what is refused."""
 
+import signal
+import time
+from types import SimpleNamespace
+
 import pytest
 from support.commands import only_json
+
+from mmaproof.cli.deadline import OutOfTime, within
 
 FP8 = "hopper/wgmma.f32.e4m3.e4m3"
 
@@ -66,3 +72,34 @@ def test_bad_input_is_named(run, arguments, text):
     status, out, err = run("tolerance", *arguments)
     assert (status, out) == (2, "")
     assert text in err
+
+
+def test_a_command_that_computes_beyond_its_limit_is_ended(run, monkeypatch):
+    monkeypatch.setattr("mmaproof.cli.deadline._GRACE", 0.0)
+    status, out, err = run("tolerance", FP8, "--k", 1048576, "--quantile", 0.9, "--timeout", "0.5s")
+    assert (status, out) == (3, "")
+    assert err.splitlines()[-1] == "unknown: not answered within 0.5s, and there is no part of an answer"
+
+
+def test_a_limit_that_is_kept_leaves_nothing_behind(run):
+    before = signal.getsignal(signal.SIGPROF)
+    assert run("tolerance", FP8, "--k", 64)[0] == 0
+    assert signal.getsignal(signal.SIGPROF) is before
+    assert signal.getitimer(signal.ITIMER_PROF)[0] == 0
+
+
+@pytest.mark.parametrize("of_clock", [0.0, 60.0])
+def test_only_time_of_the_clock_and_of_the_process_together_end_a_command(monkeypatch, of_clock):
+    """A machine that is busy with something else ends nothing, and neither do two threads that compute at once."""
+    monkeypatch.setattr("mmaproof.cli.deadline._GRACE", 0.05)
+    monkeypatch.setattr("mmaproof.cli.deadline.time", SimpleNamespace(monotonic=lambda: -of_clock * began))
+    began, ended = True, False
+    try:
+        with within(0.0):
+            began = False
+            end = time.process_time() + 0.5
+            while time.process_time() < end:
+                pass
+    except OutOfTime:
+        ended = True
+    assert ended is (of_clock > 0)

@@ -1,11 +1,14 @@
 """`-o`: an output that cannot be written is noticed before the work, and nothing is written without a vector."""
 
+import shlex
 from pathlib import Path
 
 import pytest
+from support.documents import ROOT
 
 from mmaproof import cli as commands
 from mmaproof.generators import disputes as disputing
+from mmaproof.pages.commands import commands as described
 from mmaproof.verification import compare as comparing
 
 VOLTA = "volta/f32.f16.f16.f32"
@@ -82,3 +85,47 @@ def test_every_command_makes_way():
     rooms = Path(commands.__file__).parent
     asking = {x.name for x in rooms.rglob("*.py") if "require_writable(" in x.read_text()}
     assert asking == {"init.py", "pictures.py", "recordings.py"}
+
+
+SUFFIXES = {"-o": ".jsonl", "--html": ".html", "--svg": ".svg", "--figure": ".png", "--csv": ".csv", "--junit": ".xml"}
+"""Options that write a file, and how its name may end."""
+UNIT = ROOT / "tests" / "rtl" / "units" / "integer" / "s8_wrap.toml"
+CALLS = {
+    "evidence": ["evidence", "volta"],
+    "export": ["export", "v.jsonl", "--format", "npz"],
+    "gemm error": ["gemm", "error", "plain", "--unit", VOLTA, "--k", "8", "--no-bound"],
+    "record": ["record", f"model:{VOLTA}", "normal", "--rows", "1"],
+    "recordings import": ["recordings", "import", "rows"],
+    "report": ["report", "v.json"],
+    "rtl init": ["rtl", "init", UNIT.with_name("dot_int8.sv"), "--top", "dot_int8"],
+    "rtl check": ["rtl", "check", UNIT, "exchange-symmetric"],
+    "rtl prove": ["rtl", "prove", UNIT],
+}
+"""Calls of the commands whose schema names none that does without files of its own."""
+
+
+def writers():
+    for command in described():
+        for option in command.command.options:
+            if name := next((x for x in option.names if x in SUFFIXES), ""):
+                yield pytest.param(command, option, name, id=f"{command.words} {name}")
+
+
+@pytest.mark.parametrize(("command", "option", "name"), [*writers()])
+def test_every_option_that_writes_takes_a_file_and_refuses_a_folder_before_the_work(
+    run, tmp_path, monkeypatch, command, option, name
+):
+    assert option.metavar, "its value is the file, in every command"
+    call = CALLS.get(command.words) or shlex.split(command.schema["x-commands"][0]["line"])
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "rows").mkdir()
+    if "v.jsonl" in call:
+        assert run("compare", VOLTA, TURING, "-o", "v.jsonl")[0] == 1
+    if "v.json" in call:
+        Path("v.json").write_text(run("run", VOLTA, "--k", 1, "--a", 1, "--b", 1, "--c", 0, "--json")[1])
+    folder = tmp_path / f"folder{'.npz' if command.words in ('record', 'recordings import') else SUFFIXES[name]}"
+    folder.mkdir()
+    status, out, err = run(*call, name, folder)
+    assert (status, out) == (2, ""), err
+    assert "it is a directory; name a file in it" in err
+    assert list(folder.iterdir()) == []

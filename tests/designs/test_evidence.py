@@ -72,7 +72,8 @@ def test_every_parameter_of_every_design_has_a_level_with_a_source():
     [
         (AMPERE, "fraction_bits", Level.RECORDED, "a100-bf16-fp32"),
         (AMPERE, "L", Level.PUBLISHED, "recordings do not exclude 16"),
-        (AMPERE, "zero_c", Level.ASSUMED, "open point 1"),
+        (AMPERE, "zero_c", Level.PUBLISHED, "MMA-Sim 2.1.1"),
+        (AMPERE, "e_zero", Level.PUBLISHED, "MMA-Sim 2.1.1"),
         (AMPERE, "carry_bits", Level.ASSUMED, "open point 13"),
         ("rdna3/v_dot2_f32_f16.m1n1k2", "carry_bits", Level.VENDOR, "gfx11_dot2"),
         (AMPERE, "nan_code", Level.PUBLISHED, "table 4"),

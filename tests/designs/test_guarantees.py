@@ -154,10 +154,10 @@ def test_a_sum_that_is_far_above_its_terms_is_not_said_to_be_bounded():
 @pytest.mark.parametrize(
     ("settings", "others"),
     [
-        ("zero_c=absent", set()),
-        ("zero_c=natural", {-14, -126}),
-        ("zero_c=e-zero,e_zero=7", {7}),
-        ("zero_product=e-zero,e_zero=8", {8}),
+        ("zero_c=absent,zero_product=absent", set()),
+        ("zero_c=natural,zero_product=absent", {-14, -126}),
+        ("zero_c=e-zero,zero_product=absent,e_zero=7", {7}),
+        ("zero_c=absent,zero_product=e-zero,e_zero=8", {8}),
         ("zero_c=natural,zero_product=natural,floor=9", {-14, -126, 9}),
     ],
 )

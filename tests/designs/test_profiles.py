@@ -46,10 +46,12 @@ ROWS = [
         id="point 5, Turing",
     ),
     pytest.param(
-        *(NVFP4, "0", "0", "26800000", "00 00 00 00/38 38 38 38", 0, 0x26800000, 0x26800000), id="point 15, zero scale"
+        *(NVFP4, "0", "0", "26800000", "00 00 00 00/38 38 38 38", 0x26800000, 0x26800000, 0x26800000),
+        id="point 15, zero scale",
     ),
     pytest.param(
-        *(NVFP4_32, "0", "0", "26800000", "00 00/38 38", 0, 0x26800000, None), id="point 15, blocks of 32 ue4m3"
+        *(NVFP4_32, "0", "0", "26800000", "00 00/38 38", 0x26800000, 0x26800000, None),
+        id="point 15, blocks of 32 ue4m3",
     ),
     pytest.param(BF16_1, "8000 8000", "3f80 3f80", "80000000", "", 0x80000000, 0, 0, id="point 16"),
     pytest.param(BF16_1, "0000 0000", "bf80 bf80", "80000000", "", 0x80000000, 0, 0, id="point 16, -0 products"),
@@ -68,14 +70,14 @@ ROWS = [
         id="point 14, m16n8k8",
     ),
     pytest.param(
-        "volta/m8n8k4.f16.f16.f16.f16", "1000 0001", "0400 0001", "0", "", 1, 1, 0, id="points 1 and 2, Volta"
+        "volta/m8n8k4.f16.f16.f16.f16", "1000 0001", "0400 0001", "0", "", 0, 1, 0, id="points 1 and 2, Volta"
     ),
     pytest.param(
-        "turing/m8n8k4.f16.f16.f16.f16", "1000 0001", "0400 0001", "0", "", 1, 1, 0, id="points 1 and 2, Turing"
+        "turing/m8n8k4.f16.f16.f16.f16", "1000 0001", "0400 0001", "0", "", 0, 1, 0, id="points 1 and 2, Turing"
     ),
-    pytest.param("hopper/wgmma.f16.f16.f16", "1000 0001", "0400 0001", "0", "", 1, 1, 0, id="points 1 and 2, wgmma"),
+    pytest.param("hopper/wgmma.f16.f16.f16", "1000 0001", "0400 0001", "0", "", 0, 1, 0, id="points 1 and 2, wgmma"),
     pytest.param(
-        *("ampere/m16n8k8.f32.bf16.bf16.f32", "0000 3f80", "7f00 3080", "0", "", 0, 0, 0x30800000),
+        *("ampere/m16n8k8.f32.bf16.bf16.f32", "0000 3f80", "7f00 3080", "0", "", 0x30800000, 0, 0x30800000),
         id="point 2, 0 times a large number",
     ),
     pytest.param(CDNA3, "7f00", "4000", "ff800000", "", 0x7FC00000, 0xFF800000, 0x7FC00000, id="point 12"),
@@ -150,6 +152,6 @@ def test_every_profile_is_valid_for_every_design():
 
 
 def test_of_several_values_each_is_of_its_architecture():
-    readings = [x for x in load_disputes().readings if x.profile == "mma-sim-2" and "e_zero" in x.settings]
-    assert {x.settings["e_zero"] for x in readings if x.architectures == ("hopper",)} == {"-133", "-21"}
+    readings = [x for x in load_disputes().readings if x.profile == "fpy" and "e_zero" in x.settings]
+    assert {x.settings["e_zero"] for x in readings if x.architectures == ("hopper",)} == {"-133", "-22"}
     assert all(x.settings["e_zero"].lstrip("-").isdecimal() for x in readings)

@@ -170,12 +170,75 @@ def test_keyboard_alone_changes_a_parameter_and_bits_move(page: Any) -> None:
     assert page.execute_script("return document.activeElement.id.startsWith('p-0-')")
 
 
-def test_problems_are_said_at_their_field_and_the_last_picture_stays(page: Any) -> None:
+def seen(driver: Any, name: str) -> bool:
+    """Whether anything of a section is to be seen."""
+    found: bool = driver.execute_script("return document.getElementById(arguments[0]).offsetHeight > 0", name)
+    return found
+
+
+BAD = {
+    "no number": ("a=volta/f32.f16.f16.f32&x=1,zz&y=1&c=0", "a", "'zz' is no number"),
+    "too large for all": ("a=hopper/wgmma.f32.e4m3.e4m3&x=1e999&y=1", "a", "is too large for e4m3"),
+    "too large": ("a=hopper/wgmma.f32.e4m3.e4m3&x=2^10&y=1", "a", "1024 is too large for e4m3: at most 448"),
+    "no infinity": ("a=hopper/wgmma.f32.e4m3.e4m3&x=inf&y=1", "a", "e4m3 has no infinity"),
+    "too wide": ("a=volta/f32.f16.f16.f32&x=0x12345&y=1", "a", "too wide for fp16"),
+    "two numbers c": ("a=volta/f32.f16.f16.f32&x=1&y=1&c=1,2", "c", "one number, not 2"),
+    "too long": (f"a=volta/f32.f16.f16.f32&x={','.join(['1'] * 1025)}&y=1", "a", "too many for this page"),
+    "divides by zero": ("a=volta/f32.f16.f16.f32&x=1&y=1/0", "b", "divides by zero"),
+    "no instruction": ("a=volta/nothing&x=1&y=1", "unit0", "volta has no instruction 'nothing'"),
+    "no unit": ("a=nothing&x=1&y=1", "unit0", "is no design name"),
+    "second unit": ("a=volta/f32.f16.f16.f32&b=nothing&x=1", "unit1", "is no design name"),
+    "no parameter": ("a=volta/f32.f16.f16.f32@nothing=1&x=1&y=1", "unit0", "unknown parameter 'nothing'"),
+    "parameter out of range": ("a=volta/f32.f16.f16.f32@fraction_bits=9999&x=1", "unit0", "allowed is an integer"),
+    "a file": ("a=rtl:unit/UNIT.toml&x=1&y=1", "unit0", "is a file"),
+    "no unit is named": ("x=1&y=1&c=0", "unit0", "Name a unit"),
+    "nothing that can be read": ("nothing", None, "The address has a part that cannot be read: nothing"),
+    "a broken escape": ("a=volta/f32.f16.f16.f32&x=%E0%A4%A", None, "cannot be read: x=%E0%A4%A"),
+}
+
+
+@pytest.mark.parametrize("bad", BAD)
+def test_after_a_problem_no_old_result_is_shown(page: Any, bad: str) -> None:
+    fragment, field, text = BAD[bad]
+    went(page, "a=volta/f32.f16.f16.f32&x=1&y=1&c=2")
+    assert all(seen(page, x) for x in ("results", "picture", "parameters", "read-c"))
+    went(page, fragment)
+    said = page.find_element("id", "problem").text
+    assert text in said
+    assert "mmaproof" not in said
+    assert not any(seen(page, x) for x in ("results", "picture", "read-a", "read-b", "read-c"))
+    # parameters stay to be mended where they are those of the unit that is named
+    assert seen(page, "parameters") == fragment.startswith("a=volta/f32.f16.f16.f32") * ("&b=" not in fragment)
+    assert page.find_element("id", "status").text == "No result: see the message."
+    invalid = page.execute_script("return [...document.querySelectorAll('[aria-invalid=true]')].map((x) => x.id)")
+    assert invalid == ([] if field is None else [field])
+    went(page, "a=volta/f32.f16.f16.f32&x=1&y=1&c=3")
+    assert all(seen(page, x) for x in ("results", "picture", "parameters", "read-c"))
+    assert complaints(page) == []
+
+
+def test_a_bad_address_is_said_at_the_start(page: Any, address: str) -> None:
+    page.get("about:blank")
+    page.get(f"{address}#nothing")
+    wait_until(lambda: data(page, "seconds"))
+    assert "cannot be read: nothing" in page.find_element("id", "problem").text
+    assert page.find_element("id", "status").text == "No result: see the message."
+    went(page, "a=volta/f32.f16.f16.f32&x=1&y=1&c=3")
+
+
+def test_a_fault_of_the_session_is_said(page: Any) -> None:
+    went(page, "a=volta/f32.f16.f16.f32&x=1&y=1&c=4")
+    page.execute_script("const parse = JSON.parse; JSON.parse = () => { JSON.parse = parse; throw Error('broken'); }")
+    went(page, "a=volta/f32.f16.f16.f32&x=2&y=1&c=2")
+    assert "a fault of the explorer, not of what you typed: broken" in page.find_element("id", "problem").text
+    assert not seen(page, "results")
+
+
+def test_problems_are_said_at_their_field(page: Any) -> None:
     went(page, "a=volta/f32.f16.f16.f32&x=1&y=1&c=0")
     went(page, "a=volta/f32.f16.f16.f32&x=1,zz&y=1&c=0")
-    assert "'zz' is no number" in page.find_element("id", "problem").text
+    assert "'zz' is not a number" in page.find_element("id", "problem").text
     assert page.find_element("id", "a").get_attribute("aria-invalid") == "true"
-    assert page.find_elements("css selector", "#picture figure")
     went(page, "b=volta/nothing&x=1&y=1&c=0")
     assert "no instruction" in page.find_element("id", "problem").text
     assert page.find_element("id", "unit1").get_attribute("aria-invalid") == "true"

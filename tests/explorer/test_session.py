@@ -80,15 +80,37 @@ def test_parameters_say_what_they_may_be_and_what_was_changed() -> None:
     [
         (["volta/x"], {}, "unit0", "no instruction"),
         ([VOLTA.name, "volta/f32.f16.f16.f32@fraction_bits=x"], {}, "unit1", "fraction_bits"),
-        ([VOLTA.name], {"a": "1 z"}, "a", "a[1]: 'z' is no number"),
-        ([VOLTA.name], {"c": "1 2"}, "a", "c: one number, not 2"),
-        ([VOLTA.name], {"c": "z"}, "c", "c: 'z' is no number"),
+        ([VOLTA.name], {"a": "1 z"}, "a", "a[1]: 'z' is not a number"),
+        ([VOLTA.name], {"c": "1 2"}, "c", "c: one number, not 2"),
+        ([VOLTA.name], {"a": "1e99999"}, "a", "1e99999: no format has a number of this size"),
+        ([VOLTA.name], {"a": "0x12345"}, "a", "0x12345 is too wide for fp16"),
+        ([VOLTA.name], {"a": " ".join(["1"] * 1025)}, "a", "1025 products are too many"),
+        (["hopper/wgmma.f32.e4m3.e4m3"], {"a": "2^10"}, "a", "1024 is too large for e4m3: at most 448 (0x7e)"),
+        (["hopper/wgmma.f32.e4m3.e4m3"], {"a": "-1e999"}, "a", "is too large for e4m3"),
+        (["hopper/wgmma.f32.e4m3.e4m3"], {"a": "inf"}, "a", "e4m3 has no infinity"),
+        (["blackwell/block32.f32.e4m3.e4m3.ue8m0"], {"scale_a": "1 1"}, "scale_a", "2 elements, and 1 are read"),
+        (["rtl:unit/UNIT.toml"], {}, "unit0", "is a file: this page has the units of the catalogue"),
+        (["disclosure:unit.json"], {}, "unit0", "is a file"),
+        (["volta"], {}, "unit0", "write ARCHITECTURE/INSTRUCTION"),
+        (["x" * 5000], {}, "unit0", f"{'x' * 100}...' is no design name"),
+        (["volta/" + "x" * 5000], {}, "unit0", f"{'x' * 100}...'"),
+        ([f"{VOLTA.name}@" + "x" * 5000], {}, "unit0", f"{'x' * 100}...'"),
+        ([VOLTA.name], {"c": "z"}, "c", "c: 'z' is not a number"),
     ],
 )
 def test_problems_name_their_field(units: list[str], texts: dict[str, str], field: str, text: str) -> None:
     problem = asked(*units, **texts)["problem"]
     assert problem["field"] == field
     assert text in problem["text"]
+    # a page is no place for the advice to run a command
+    assert "mmaproof" not in problem["text"]
+    assert len(problem["text"]) < 1000
+
+
+def test_numbers_beyond_all_are_infinities_where_a_format_has_them() -> None:
+    (unit,) = asked(VOLTA.name, a="1e999", b="-1", c="-2^1999")["units"]
+    assert (unit["a"][0]["hex"], unit["c"][0]["hex"], unit["d"]["hex"]) == ("0x7c00", "0xff800000", "0xff800000")
+    assert not unit["a"][0]["exact"]
 
 
 def test_units_are_those_of_the_catalogue() -> None:

@@ -11,13 +11,17 @@ from support.mutation import FAILED, ROOT, Copy, all_mutants, is_there, table
 MUTANTS = all_mutants()
 KILLED = [x for x in MUTANTS if x.killed_by]
 COVERED = (
+    "designs",
     "smt/semantics",
     "smt/algebra",
     "smt/solving",
     "smt/proving",
     "smt/bundles",
+    "smt/open_points.py",
     "properties",
+    "tolerances",
     "verification",
+    "hardware_replay",
     "checker",
 )
 

@@ -1,5 +1,6 @@
 """Every notebook of the project: executed from top to bottom, and kept without outputs."""
 
+import ast
 import sys
 from pathlib import Path
 from typing import Any
@@ -63,6 +64,14 @@ def test_is_kept_without_outputs(path: Path) -> None:
     assert not saved, "clear the outputs of these cells before committing"
 
 
+def test_the_unit_of_a_notebook_is_the_one_of_the_tests() -> None:
+    (cell,) = (x.source for x in code_cells(read(FOLDER / "06-is-my-rtl-right.ipynb")) if x.source.startswith("FILES"))
+    held: dict[str, str] = ast.literal_eval(cell.partition("FILES = ")[2].partition("\nwork = ")[0])
+    units = FOLDER.parent / "tests" / "rtl" / "units" / "tree"
+    assert held == {name: (units / name).read_text(encoding="utf-8") for name in held}
+    assert len(held) == 6
+
+
 @pytest.mark.middle
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_runs_without_error_or_warning(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -79,7 +88,7 @@ def test_runs_without_error_or_warning(path: Path, tmp_path: Path, monkeypatch: 
         notebook,
         kernel_manager_class=ThisPython,
         timeout=SECONDS_PER_CELL,
-        resources={"metadata": {"path": str(path.parent)}},
+        resources={"metadata": {"path": str(tmp_path)}},  # no notebook needs a checkout
     )
     client.execute()
     outputs = [output for cell in code_cells(notebook) for output in cell.outputs]

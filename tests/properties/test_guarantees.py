@@ -91,8 +91,6 @@ def test_each_guarantee_of_an_argument_is_needed(monkeypatch, guarantee):
         # the elements that fill up a step are zeros, whose exponents do not move
         ("scaling", f"{VOLTA}@zero_product=e-zero,e_zero=10", 2),
         # the second step takes the d of the first for c
-        ("monotone-in-a", "ampere/mma.m16n8k16.f32.f16.f16.f32", 4),
-        ("monotone-in-c", "ampere/mma.m16n8k16.f32.f16.f16.f32", 4),
         ("exactness-of-products", "ampere/mma.m16n8k16.f32.f16.f16.f32", 16),
     ],
 )
@@ -103,3 +101,16 @@ def test_lemmas_about_one_whole_step_are_not_said_of_another_length(asked, name,
     except DesignError:
         return
     assert ask.questions and not [lemma for question in ask.questions for lemma in question.lemmas()]
+
+
+@pytest.mark.parametrize("asked", ["monotone-in-a", "monotone-in-c"])
+def test_monotonicity_has_lemmas_about_each_step_of_a_chain(asked):
+    """The second step takes the d of the first for c, and products that fill it up."""
+    question = PROPERTIES[asked].question(find_design("ampere/mma.m16n8k16.f32.f16.f16.f32"), Scope(4))
+    later = [x.name for x in question.lemmas() if "a step of 0 products, c fp32" in x.name]
+    assert any(x.startswith("the conversion keeps the order") for x in later)
+    assert any(x.startswith("c of +0") for x in later)
+    finite = find_design("ampere/mma.m16n8k16.f32.f16.f16.f32@chain_infinity=finite")
+    assert not PROPERTIES[asked].question(finite, Scope(4)).lemmas()
+    code = find_design("ampere/mma.m16n8k16.f32.f16.f16.f32@nan_code=largest-finite")
+    assert not PROPERTIES[asked].question(code, Scope(4)).lemmas()

@@ -17,6 +17,7 @@ from mmaproof.properties.library.monotonicity import MonotoneInA, MonotoneInC
 from mmaproof.properties.library.scaling import Scaling
 from mmaproof.properties.run_question import RunQuestion, Scope
 from mmaproof.smt.proving.decide import decide
+from mmaproof.smt.semantics.datapath import datapath
 from mmaproof.smt.semantics.widths import sum_widths
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.verdict import Status
@@ -52,6 +53,50 @@ def examine_all(seeds: range, monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
             assert not violated.any(), (seed, name, design.settings)
             proved[name] += 1
     return proved
+
+
+MOST_BITS = 19
+"""Bits of operands that are all tried, of dot products that are longer or shorter than a step."""
+
+
+def examine_lengths(seeds: range, monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """Examine what lemmas prove of monotonicity where a step is padded, and of chains of steps."""
+    use_small_formats(monkeypatch)
+    proved: Counter[str] = Counter()
+    for seed in seeds:
+        design = random_pair(seed, wide=False).question.designs[0]
+        length = design.step.L
+        if design.d_format.is_integer:
+            continue
+        for k in {1, length, design.k, 2 * design.k} - {length if design.k == length else 0}:
+            for asked in (MonotoneInA(), MonotoneInC()):
+                with Environment():
+                    question = asked.question(design, Scope(k=k))
+                    if sum(f.bits * count for _, f, count in question.columns()) > MOST_BITS:
+                        continue
+                    lemmas = question.lemmas()
+                    if not lemmas or any(
+                        decide(x, InThisProcess().ask, LIMITS).status is not Status.PROVED for x in lemmas
+                    ):
+                        continue
+                violated = question.examine(all_operands(question))[1]
+                assert not violated.any(), (seed, asked.name, k, design.settings)
+                steps = len(datapath(design, k))
+                proved["padded" if k < length else "one step" if steps == 1 else "chain"] += 1
+                proved["other c"] += steps > 1 and design.c_format is not design.d_format
+    return proved
+
+
+@pytest.mark.middle
+def test_what_lemmas_prove_of_other_lengths_is_so(monkeypatch):
+    proved = examine_lengths(range(60), monkeypatch)
+    assert min(proved[x] for x in ("padded", "chain", "other c")) > 0, proved
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(1000, 2000, 100))
+def test_what_lemmas_prove_of_other_lengths_of_many_is_so(first, monkeypatch):
+    examine_lengths(range(first, first + 100), monkeypatch)
 
 
 @pytest.mark.middle

@@ -75,12 +75,12 @@ def test_a_chain_is_refused():
     [
         # one step takes c as it is given; the steps of a chain take the d of the step before
         ("volta/mma.m8n8k4.f32.f16.f16.f16", 4, None),
-        ("volta/mma.m8n8k4.f32.f16.f16.f16", 8, "another format of c"),
+        ("volta/mma.m8n8k4.f32.f16.f16.f16", 8, "read their c alike"),
         ("volta/f32.f16.f16.f32", 8, None),
         ("volta/f32.f16.f16.f32@chain_infinity=finite", 4, None),
-        ("volta/f32.f16.f16.f32@chain_infinity=finite", 8, "numbers that no first step"),
+        ("volta/f32.f16.f16.f32@chain_infinity=finite", 8, "read their c alike"),
         ("ampere/m16n8k16.f32.bf16.bf16.f32", 16, None),
-        ("ampere/m16n8k16.f32.bf16.bf16.f32@chain_infinity=finite", 16, "numbers that no first step"),
+        ("ampere/m16n8k16.f32.bf16.bf16.f32@chain_infinity=finite", 16, "read their c alike"),
     ],
 )
 def test_a_lemma_about_one_step_is_of_chains_of_that_step_only(name, length, problem):

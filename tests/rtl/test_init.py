@@ -1,12 +1,16 @@
 """A first map of a module: what is not guessed is left to the user, and the file is refused until then."""
 
+import re
+import shutil
 from pathlib import Path
 
 import pytest
 
+from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import InputError
-from mmaproof.rtl import read_unit
+from mmaproof.rtl import RtlUnit, read_unit
 from mmaproof.rtl.init import first_map
+from mmaproof.smt.trace import evaluate
 
 SOURCE = """module unit(input [7:0] a, b, input [31:0] c, input [2:0] gear, output [31:0] d);
   assign d = gear == 3'd5 ? c : {a, b, c[15:0]};
@@ -25,3 +29,96 @@ def test_an_input_of_which_nothing_is_known_is_not_tied(tmp_path: Path) -> None:
         read_unit(path)
     path.write_text(path.read_text().replace("# gear", "gear"))
     assert read_unit(path).report.mapped["tied"] == "gear = 3'd0"
+
+
+INT = "input signed [7:0] "
+STYLES = {
+    "a_X0": (["a_X0", "a_X1"], ["b_X0", "b_X1"]),
+    "aX0": (["aX0", "aX1"], ["bX0", "bX1"]),
+    "a0": (["a0", "a1"], ["b0", "b1"]),
+    "a_0": (["a_0", "a_1"], ["b_0", "b_1"]),
+    "A0": (["A0", "A1"], ["B0", "B1"]),
+    "i_a_0": (["i_a_0", "i_a_1"], ["i_b_0", "i_b_1"]),
+    "a0_i": (["a0_i", "a1_i"], ["b0_i", "b1_i"]),
+    "in_a0": (["in_a0", "in_a1"], ["in_b0", "in_b1"]),
+    "lhs_0": (["lhs_0", "lhs_1"], ["rhs_0", "rhs_1"]),
+    "a_lane_0": (["a_lane_0", "a_lane_1"], ["b_lane_0", "b_lane_1"]),
+    "src_a_0": (["src_a_0", "src_a_1"], ["src_b_0", "src_b_1"]),
+    "io_a_0": (["io_a_0", "io_a_1"], ["io_b_0", "io_b_1"]),
+    "x0": (["x0", "x1"], ["w0", "w1"]),
+    "vec_a_1": (["vec_a_1", "vec_a_2"], ["vec_b_1", "vec_b_2"]),
+}
+"""Names of lanes as public sources have them."""
+
+
+def unit_of(folder: Path, source: str, name: str = "unit.sv") -> RtlUnit:
+    """The unit that a first map describes, as it was written."""
+    (folder / name).write_text(source)
+    path = folder / "unit.toml"
+    path.write_text(first_map([folder / name], "unit", path))
+    return read_unit(path)
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_lanes_are_found_by_their_names(style: str, tmp_path: Path) -> None:
+    a, b = STYLES[style]
+    heads = f"{INT}{', '.join(a)}, {INT}{', '.join(b)}, input signed [31:0] c, output logic signed [31:0] d"
+    body = f"always_ff @(posedge clk) d <= c + {a[0]} * {b[0]} + 16'sd3 * {a[1]} * {b[1]};"
+    unit = unit_of(tmp_path, f"module unit(input clk, {heads});\n{body}\nendmodule\n")
+    assert unit.report.mapped["a"] == ", ".join(a) and unit.report.mapped["b"] == ", ".join(b)
+    assert [x.name for x in unit.design.formats] == ["int8", "int8", "int32", "int32"]
+    assert unit.report.latency == 1
+    assert evaluate(unit.design, Operands((2, 1), (5, 0xFF), 100)) == 107
+
+
+@pytest.mark.parametrize(("kind", "fmt"), [("signed", "int8"), ("unsigned", "uint8")])
+@pytest.mark.skipif(shutil.which("ghdl") is None, reason="GHDL is not installed")
+def test_numbers_of_vhdl_are_integers(kind: str, fmt: str, tmp_path: Path) -> None:
+    source = f"""library ieee; use ieee.std_logic_1164.all; use ieee.numeric_std.all;
+entity unit is port(clk : in std_logic;
+  A0, A1 : in {kind}(7 downto 0); B0, B1 : in {kind}(7 downto 0); -- lanes
+  acc : in {kind}(31 downto 0); res : out {kind}(31 downto 0)); end entity;
+architecture rtl of unit is signal p : {kind}(31 downto 0); begin
+  process(clk) begin if rising_edge(clk) then p <= resize(A0 * B0, 32) + resize(A1 * B1, 32) + acc; res <= p;
+  end if; end process;
+end architecture;
+"""
+    unit = unit_of(tmp_path, source, "unit.vhdl")
+    wide = fmt.replace("8", "32")
+    assert [x.name for x in unit.design.formats] == [fmt, fmt, wide, wide]
+    assert unit.report.latency == 2
+
+
+@pytest.mark.parametrize(
+    ("body", "line"),
+    [
+        ("always_ff @(posedge clk) begin s <= a0 * b0; d <= s + c; end", "paths .* have 1 and 2 registers"),
+        ("always_ff @(posedge clk) d <= d + a0 * b0 + c;", "or cycles: a feedback loop through"),
+        ("always_ff @(negedge g) s <= a0; always_ff @(posedge clk) d <= s + b0 + c;", "another clock"),
+    ],
+)
+def test_a_latency_that_would_fail_is_not_guessed(body: str, line: str, tmp_path: Path) -> None:
+    ports = f"input clk, g, {INT}a0, {INT}b0, input signed [31:0] c, output logic signed [31:0] d"
+    source = tmp_path / "unit.sv"
+    source.write_text(f"module unit({ports});\nlogic signed [31:0] s;\n{body}\nendmodule\n")
+    text = first_map([source], "unit", tmp_path / "unit.toml")
+    assert re.search(rf"^# latency = \?  # .*{line}", text, re.MULTILINE), text
+    assert not re.search(r"^(latency|cycles) =", text, re.MULTILINE)
+
+
+def test_a_control_path_is_no_latency(tmp_path: Path) -> None:
+    """Registers of a valid signal that goes along longer than the data, and those behind a second output."""
+    ports = f"input clk, rst_n, valid, {INT}a0, {INT}b0, input signed [31:0] c, output logic signed [31:0] d"
+    body = """logic v1, v2, v3; assign done = v3;
+always_ff @(posedge clk or negedge rst_n) if (!rst_n) {v1, v2, v3} <= 0; else {v1, v2, v3} <= {valid, v1, v2};
+always_ff @(posedge clk) d <= a0 * b0 + c;"""
+    unit = unit_of(tmp_path, f"module unit({ports}, output logic done);\n{body}\nendmodule\n")
+    assert unit.report.latency == 1
+
+
+def test_ports_of_one_name_are_not_lost(tmp_path: Path) -> None:
+    source = tmp_path / "unit.sv"
+    ports = f"{INT}a0, {INT}lhs0, {INT}b0, {INT}a, input signed [31:0] c, output signed [31:0] d"
+    source.write_text(f"module unit({ports});\nassign d = a0 * b0 + c + lhs0 + a;\nendmodule\n")
+    text = first_map([source], "unit", tmp_path / "unit.toml")
+    assert 'a = "a0"' in text and "# lhs0 =" in text and '# a = "8' in text

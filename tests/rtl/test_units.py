@@ -108,7 +108,7 @@ endmodule
 """
     clock = '[clock]\nclock = "clk"\nlatency = 2\n'
     unit = read_unit(write_unit(tmp_path, source, tables=clock, keys='free = ["k"]'))
-    assert unit.report.unknown == {"free k": 1, "free k at age 2": 1}
+    assert unit.report.unknown == {"free k at 2 ages": 2}
     check(unit.design)
     words = {"a0": 1, "a1": 0, "b0": 1, "b1": 0, "c": 0}
     algebra = IntegerAlgebra()

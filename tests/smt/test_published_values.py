@@ -88,7 +88,12 @@ READINGS = [
         (2.0**-11, 2.0**-24),
         (2.0**-14, 2.0**-24),
         0.0,
-        {"zero_c=A": 1, "zero_c=natural": 0, "zero_c=natural,c_subnormal=B": 0},
+        {
+            "zero_c=A,zero_product=A": 1,
+            "zero_c=natural,zero_product=A": 0,
+            "zero_c=natural,zero_product=A,c_subnormal=B": 0,
+            "zero_c=e-zero,zero_product=e-zero": 0,
+        },
     ),
     (
         2,
@@ -104,7 +109,11 @@ READINGS = [
         (2.0**-11, 2.0**-24),
         (2.0**-14, 2.0**-24),
         0.0,
-        {"floor=none": 0x0001, "floor=-20": 0x0000},
+        {
+            "zero_c=B,zero_product=B,floor=none": 0x0001,
+            "zero_c=B,zero_product=B,floor=-20": 0x0000,
+            "floor=none": 0x0000,
+        },
     ),
     (
         5,

@@ -59,7 +59,7 @@ def table(mutants: Sequence[Mutant], folders: Sequence[str]) -> str:
     """Return the table of docs/certificates.md: how many mutants, and which files of tests kill the most."""
     lines = ["| mutants of | killed | equivalent | sound | most of them by |", "|---|---|---|---|---|"]
     for folder in folders:
-        some = [x for x in mutants if x.file.startswith(f"{folder}/")]
+        some = [x for x in mutants if x.file == folder or x.file.startswith(f"{folder}/")]
         killed = Counter(x.killed_by[0].partition("::")[0] for x in some if x.killed_by)
         most = ", ".join(f"`{name}` ({count})" for name, count in killed.most_common(2))
         lines.append(f"| `{folder}/` | {_counts(some)} | {most} |")

@@ -30,7 +30,6 @@ def _format(name: str, exponent_bits: int, fraction_bits: int, specials: Special
 
 
 ELEMENTS = (
-    _format("small-ue1m1", 1, 1, Specials.NONE, signed=False),
     _format("small-e1m1", 1, 1, Specials.NONE),
     _format("small-e1m1-nan", 1, 1, Specials.NAN_ONLY),
     _format("small-e2m1-fnuz", 2, 1, Specials.FNUZ),
@@ -42,7 +41,7 @@ ELEMENTS = (
 
 SCALED = tuple(f for f in ELEMENTS if f.specials is Specials.NONE)
 SCALES = (
-    ELEMENTS[0],
+    _format("small-ue1m1", 1, 1, Specials.NONE, signed=False),
     _format("small-ue2m0", 2, 0, Specials.NAN_ONLY, signed=False),
 )
 """Formats of scales, with and without a fraction."""

@@ -71,8 +71,37 @@ def test_two_numbers_count_subnormals_that_are_read_as_zeros(where: list[str], m
     rtol, atol = found.rtol_atol()
     assert atol + rtol * exact >= exact
     assert found.rtol_atol("normal").atol < exact
-    with pytest.raises(NothingProvedError, match="subnormal"):
-        tolerance("cdna2/v_mfma_f32_32x32x8f16 | split-k=2", 16, ["exponents=-24..2"]).rtol_atol()
+    plan = tolerance("cdna2/v_mfma_f32_32x32x8f16 | split-k=2", 16, ["exponents=-24..2", *where])
+    assert plan.rtol_atol().atol >= 2 * exact
+    assert plan.rtol_atol("normal").atol < exact
+
+
+FLOOR = np.float32(0.999).view(np.uint32)
+
+
+@pytest.mark.parametrize(
+    ("name", "where", "a", "b", "c", "error"),
+    [
+        (
+            "blackwell/tcgen05.mma.m64n8k32.f32.e4m3.e4m3",
+            "exponents=-6..8",
+            [0x7E] * 42 + [0x2F] * 22,
+            [0x7E] * 42 + [0x27] * 22,
+            FLOOR,
+            3.4,
+        ),
+        ("hopper/wgmma.f32.e5m2.e5m2", "exponents=-14..4", [0x4F] * 32 + [0x3D] * 32, [0x4F] * 32 + [0x3E] * 32, 0, 60),
+    ],
+)
+def test_two_numbers_hold_where_smaller_operands_have_lower_last_bits(name, where, a, b, c, error, monkeypatch) -> None:
+    """Products of the largest operands lose nothing, and beside them smaller ones do."""
+    monkeypatch.setattr("mmaproof.tolerances.tolerance.Tolerance.require_proof", lambda _: None)
+    found = tolerance(name, 64, where)
+    operands = np.array([a], np.uint8), np.array([b], np.uint8).T.copy(), np.array([[c]], np.uint32)
+    exact, _ = found.exact_of(found.given(*operands))
+    lost = abs(values_of(found.emulate(*operands), "fp32") - exact)[0, 0]
+    assert lost >= error
+    assert lost <= found.rtol_atol().atol
 
 
 @pytest.mark.parametrize("where", [[], ["positive"]])

@@ -10,11 +10,12 @@ import pytest
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.element import Operands
+from mmaproof.designs.operands import OperandBatch
 from mmaproof.properties.equivalence import Equivalence
 from mmaproof.properties.preconditions import preconditions_of
 from mmaproof.verification.compare import compare
 from mmaproof.verification.search import Budget, search
-from mmaproof.verification.simplify import _complexity, _simpler, simplest, simplify
+from mmaproof.verification.simplify import _complexity, _simpler, _with_few_products, simplest, simplify
 
 VOLTA = find_design("volta/f32.f16.f16.f32")
 FINER = find_design("volta/f32.f16.f16.f32@fraction_bits=24")
@@ -181,3 +182,9 @@ def test_a_simplified_witness_is_not_made_simpler_once_more():
     for found in search(question, first, seed=0, budget=Budget()).witnesses:
         simple = simplify(question, found)
         assert simplify(question, simple) == simple
+
+
+def test_a_witness_too_long_for_trials_of_few_products_is_tried_without_them():
+    one = Operands((0x3C00,) * 32768, (0x3C00,) * 32768, 0)
+    row = OperandBatch.of_rows(VOLTA.formats, [one])
+    assert len(next(_with_few_products(one, row))) == 2

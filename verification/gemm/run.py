@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
 
 from mmaproof.algorithms import evaluate
 from mmaproof.algorithms.algorithm import OPERANDS, Algorithm
@@ -15,10 +18,12 @@ from mmaproof.designs.design import Design
 from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import OperandError
 from mmaproof.designs.formats import FORMATS, Format
+from mmaproof.designs.operands import Patterns
 from mmaproof.designs.plans import Plan
 from mmaproof.explain import Picture, explain, joined
 from mmaproof.explain.html import answer_html
 from mmaproof.explain.values import exact, is_finite, pattern_number, pattern_value
+from mmaproof.smt.open_points import OpenPoints, results_under_readings
 from mmaproof.verification.gemm.compare import error_text, outcomes, ulp
 from mmaproof.verification.gemm.explanation import explanation
 
@@ -37,6 +42,7 @@ class GemmRun:
     traced: evaluate.Trace = field(compare=False)
     exact: Fraction | None
     error: Fraction | None
+    factors: tuple[int, ...] = ()
 
     @property
     def d(self) -> int:
@@ -47,6 +53,19 @@ class GemmRun:
     def d_format(self) -> Format:
         """The format of the result."""
         return self.program.formats[3] if isinstance(self.program, Plan) else OPERANDS
+
+    @cached_property
+    def open_points(self) -> OpenPoints:
+        """The open points of the unit on which the result rests."""
+
+        def computed(unit: Design) -> Patterns:
+            if isinstance(self.program, Plan):
+                d = plans.trace(replace(self.program, unit=unit), self.operands, self.factors).d
+            else:
+                d = evaluate.trace(self.program, unit, self.operands).d
+            return np.array([d], dtype=np.uint64)
+
+        return results_under_readings(self.unit, computed, self.d_format)
 
     @property
     def ulps(self) -> Fraction | None:
@@ -136,11 +155,11 @@ def _run_plan(plan: Plan, operands: Operands, factors: Sequence[int]) -> GemmRun
     ]
     d_format = plan.formats[3]
     if d_format.is_integer or not all(is_finite(f, x) for f, column in columns for x in column):
-        return GemmRun(plan, plan.unit, operands, traced, None, None)
+        return GemmRun(plan, plan.unit, operands, traced, None, None, tuple(factors))
     a, b, (c,), scale_a, scale_b, multiplied = [[pattern_number(f, x) for x in column] for f, column in columns]
     if plan.scale_format is not None:
         size = plan.unit.block or 1
         a, b = ([x * of[i // size] for i, x in enumerate(xs)] for xs, of in ((a, scale_a), (b, scale_b)))
     meant = exact_result(plan.schedule(len(operands)), a, b, c, multiplied)
     error = pattern_number(d_format, traced.d) - meant if is_finite(d_format, traced.d) else None
-    return GemmRun(plan, plan.unit, operands, traced, meant, error)
+    return GemmRun(plan, plan.unit, operands, traced, meant, error, tuple(factors))

@@ -13,6 +13,7 @@ from fractions import Fraction
 from typing import Any
 
 from mmaproof.algorithms.slice_gemm import widest_slice
+from mmaproof.designs.arithmetic import steps_of_chain
 from mmaproof.designs.design import Design
 from mmaproof.designs.element import Operands
 from mmaproof.designs.formats import Format
@@ -125,8 +126,15 @@ def exact_sums(unit: Design, widths: tuple[int, int], asked: Asked) -> Exact:
 
 
 def _aligned(unit: Design, bits: int, precision: int, asked: Asked) -> Exact:
-    """Return up to which magnitude sums of aligned terms are exact. Raises NotSettledError if that is not proved."""
-    step = unit.one_step()
+    """Return up to which magnitude sums of aligned terms are exact. Raises NotSettledError if that is not proved.
+
+    The lemmas are about every kind of step of a chain.
+    """
+    steps = steps_of_chain(unit)
+    if steps is None and unit.c_format is not unit.d_format:
+        raise NotSettledError(f"its later steps read a c of {unit.d_format.name} otherwise than a step by itself")
+    steps = steps or (unit.one_step(),)  # infinities and the sign of zeros are in no such sum
+    step = steps[0]
     if not unit.guarantees(*_SUMS) or unit.step.multiplied_places is not None:
         raise NotSettledError("its step does not guarantee that d is rho of the sum of its products and c")
     excess, others = unit.step.product_excess, unit.step.other_exponents(unit.c_format, unit.d_format)
@@ -151,7 +159,10 @@ def _aligned(unit: Design, bits: int, precision: int, asked: Asked) -> Exact:
         raise NotSettledError("its step does not state which products are infinite")
     if top > kept:
         raise NotSettledError(f"e_max may be {top}, and {kept} fraction bits are kept")
-    for lemma in _lemmas(step, signals, top, most):
+    lemmas = {x.name: x for x in _lemmas(step, signals, top, most)}
+    if len(steps) > 1:
+        lemmas |= {f"{x.name}, later": x for x in _lemmas(steps[1], _symbolic(steps[1]), top, most)}
+    for lemma in lemmas.values():
         verdict = asked.prove(lemma)
         if verdict.status is not Status.PROVED:
             raise NotSettledError(f"not proved: {lemma.name}: {verdict.reason or verdict.status.value}")

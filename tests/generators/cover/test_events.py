@@ -24,7 +24,7 @@ FAMILIES = {design.family: design for design in reversed(distinct_designs())}
 CHAIN = "ampere/m16n8k16.f32.f16.f16.f32"
 FUSED = (CHAIN, "volta/f32.f16.f16.f32@rho=rne-fp32", "hopper/wgmma.f16.e5m2.e5m2", "volta/f16.f16.f16.f16")
 ABSENT = {"zero_c": "B", "zero_product": "B"}
-CHECKED = ("shift of", "last kept bit of", "cancellation in", "rounding of", "e_max of")
+CHECKED = ("shift of", "last kept bit of", "cancellation in", "rounding of", "e_max of", "rounding of subnormal")
 
 
 def rows_of(design, each, seed=0):
@@ -57,7 +57,9 @@ def moved(kind, term, e_max, bits, low, top):
         kept = "the lowest"
     elif shift - bits > top:
         kept = "none"
-    return {
+    power = 1 << shift.bit_length() - 1 if shift else 0
+    wraps = {f"shift of {kind}: {power} to {power + 7}"} if power > bits + 1 and shift <= power + 7 else set()
+    return wraps | {
         f"shift of {kind}: {shift if shift <= bits + 1 else f'beyond {bits + 1}'}",
         f"last kept bit of {kind}: {kept}",
     }
@@ -87,20 +89,30 @@ def events_of_step(design, pairs, accumulator, ask):
         return found
     depth = largest.bit_length() - abs(total).bit_length()
     found.add(f"cancellation in product + c: {depth if depth > 0 else 'none'}")
-    return found | {f"rounding of d: {x}" for x in roundings(abs(total), unit, ask.rho)}
+    events = roundings(abs(total), unit, ask.rho)
+    if floor_log2(abs(total), unit) < E_MIN[CONVERSIONS[ask.rho].format] and not ask.rho.startswith(("rz", "rto")):
+        found |= {f"rounding of subnormal d: {x}" for x in events if x in OF_SUBNORMALS}
+    return found | {f"rounding of d: {x}" for x in events if x in EVERYWHERE}
+
+
+E_MIN = {"fp32": -126, "fp16": -14}
+TIES = {f"tie, last kept bit {bit}" for bit in (0, 1)}
+OF_SUBNORMALS = {"below half", *TIES, "above half, last kept bit 0"}
+NEAR = {f"just {side} half" for side in ("below", "above")}
+EVERYWHERE = {"exact", "below half", "above half", *TIES, *NEAR, "just above half, last kept bit 0"}
 
 
 def roundings(magnitude, unit, rho):
     conversion = CONVERSIONS[rho]
     top = floor_log2(magnitude, unit)
-    e_min = {"fp32": -126, "fp16": -14}[conversion.format]
-    last = max(top, e_min) - conversion.fraction_bits
+    last = max(top, E_MIN[conversion.format]) - conversion.fraction_bits
     kept, lost = divmod(magnitude * Fraction(2) ** unit, Fraction(2) ** last)
     half, one = Fraction(2) ** (last - 1), Fraction(2) ** unit
     if lost == half:
         return [f"tie, last kept bit {kept % 2}"]
     side = "below" if lost < half else "above"
-    return [f"{side} half" if lost else "exact", *([f"just {side} half"] if abs(lost - half) == one and lost else [])]
+    said = [f"{side} half" if lost else "exact", *([f"just {side} half"] if abs(lost - half) == one and lost else [])]
+    return [*said, *(f"{x}, last kept bit 0" for x in said if side == "above" and not kept % 2)]
 
 
 def expected_tags(design, operands):
@@ -158,9 +170,9 @@ def test_roundings_of_fused_multiply_adds_are_those_of_exact_sums():
                 continue
             total, scale = exact.exact_sum([(x.signed * y.signed, x.scale + y.scale), (z.signed, z.scale)])
             if total:
-                expected |= {r for r in roundings(abs(total), scale, "rne-fp32") if "just" not in r}
+                expected |= (EVERYWHERE - NEAR) & set(roundings(abs(total), scale, "rne-fp32"))
         mine = {bins[j].value for j in np.flatnonzero(row) if bins[j].event == "rounding of d"}
-        assert {r for r in mine if "just" not in r} == expected
+        assert {r for r in mine if "just" not in r} == {r for r in expected if "just" not in r}
         seen |= expected
     assert len(seen) == 5
 
@@ -196,10 +208,53 @@ def test_a_kind_of_step_that_is_not_known_is_not_asked():
     batch = rows_of(design, 1)
     events = {x.event for x in hits_of(design, batch)[0]}
     operands, chain = {f"class of {x}" for x in "abcd"}, {f"{x} in step" for x in ("first change", "first overflow")}
-    assert events == operands | chain | {"special result", "nonzero product in step"}
+    causes = {"NaN because of", "infinite because of", "zero result"}
+    assert events == operands | chain | causes | {"special result", "nonzero product in step"}
     assert unasked(design, batch) == "what happens inside a step of this kind"
     unknown = {x.family for x in FAMILIES.values() if unasked(x, rows_of(x, 1))}
     assert unknown == {design.family, "tensix", "vortex-tfr"}
+
+
+def by_hand(design, pairs, c=0):
+    a, b = zip(*pairs, *[(0, 0)] * (design.k - len(pairs)), strict=True)
+    return set(tags_on_integers(design, Operands(a, b, c)))
+
+
+@pytest.mark.parametrize(
+    ("pairs", "c", "tag"),
+    [
+        ([(0x7C00, 0)], 0, "NaN because of: infinity * 0 alone"),
+        ([(0, 0xFC00)], 0, "NaN because of: 0 * infinity alone"),
+        ([(0x7C00, 0x3C00), (0xFC00, 0x3C00)], 0, "NaN because of: infinite products of both signs alone"),
+        ([(0x7C00, 0x3C00)], 0xFC00, "NaN because of: an infinite product and c alone"),
+        ([(0x3C00, 0x7E00)], 0, "NaN because of: b alone"),
+        ([(0x3C00, 0x3C00)], 0x7E00, "NaN because of: c alone"),
+        ([(0x3C00, 0xFC00)], 0, "infinite because of: b alone"),
+        ([(1, 0x7C00)], 0, "infinite because of: infinity * subnormal"),
+        ([(0x8000, 0x3C00)] * 4, 0x8000, "zero result: of -0 and -0 in c"),
+        ([(0x8000, 0x3C00)], 0x8000, "zero result: of zeros of both signs and -0 in c"),
+        ([(0x3C00, 0x3C00)], 0xBC00, "zero result: cancels, c is -"),
+        ([(0, 0x7BFF), (0x0400, 0x3C00)], 0, "exponents of a zero product: above e_max"),
+        # 1 + 1023/1024 + 2^-11 is half way to 2, above an odd significand
+        ([(0x1000, 0x3C00)], 0x3FFF, "result of d: rounding carries into the next binade"),
+        ([(0x0800, 0x0C00)], 0x03FF, "result of d: rounds up to the smallest normal number"),
+        ([(0x4C00, 0x3C00)], 0x7BFF, "result of d: rounds up to infinity"),
+        ([(0x0800, 0x0C00)], 0x03FF, "rounding of subnormal d: tie, last kept bit 1"),
+    ],
+)
+def test_an_event_by_hand_and_beside_it(pairs, c, tag):
+    """Operands that hit an event, and the same with one more NaN or another c, which do not."""
+    design = find_design("volta/f16.f16.f16.f16")
+    assert tag in by_hand(design, pairs, c)
+    more_nan = [*pairs[:3], (0x7E00, 0x3C00)]
+    assert tag not in by_hand(design, more_nan, 0x3C00)
+
+
+def test_the_largest_sum_of_integer_products_by_hand():
+    design = find_design("turing/mma.m8n8k16.s32.s8.s8.s32")
+    assert "sum of products: largest" in by_hand(design, [(0x80, 0x80)] * 16)
+    assert "sum of products: least" in by_hand(design, [(0x7F, 0x80)] * 16)
+    assert not any(x.startswith("sum of products") for x in by_hand(design, [(0x80, 0x80)] * 15))
 
 
 def test_only_a_register_of_stated_width_wraps():

@@ -6,7 +6,12 @@ import numpy as np
 import pytest
 
 from mmaproof.designs.catalogue import find_design
+from mmaproof.designs.conversions import RHO
+from mmaproof.designs.errors import InputError
+from mmaproof.designs.formats import FORMATS
+from mmaproof.designs.signature import Signature
 from mmaproof.generators.identify.evidence import Evidence
+from mmaproof.generators.identify.fit import known_behaviours
 from mmaproof.generators.identify.identify import Identifier
 from mmaproof.generators.identify.interfaces import fitting_interfaces
 from mmaproof.generators.identify.oracle import Oracle
@@ -53,3 +58,17 @@ def test_an_identification_with_a_wrong_interface_says_what_fits():
     assert outcome.behaviour is None
     assert not outcome.late
     assert unit in outcome.other_interfaces["f32.bf16.bf16.f32"]
+
+
+@pytest.mark.parametrize("d", FORMATS)
+def test_every_result_is_searched_or_refused_with_what_is_possible(d):
+    fmt = FORMATS[d]
+    other = FORMATS["uint8" if not fmt.signed else "int8"] if fmt.is_integer else fmt
+    interface = Interface(Signature(other, other, fmt, fmt), 4)
+    if any(rho.target is fmt for rho in RHO.values()):
+        found = next(known_behaviours(interface))
+        assert interface.design(found).d_format is fmt
+        assert next(iter(default_axes(interface)["rho"]), None) in RHO
+    else:
+        with pytest.raises(InputError, match=f"d is {d}, and designs are known with a d of .*fp32"):
+            next(known_behaviours(interface))

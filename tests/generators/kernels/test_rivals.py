@@ -18,7 +18,7 @@ from mmaproof.generators.kernels.outcome import Finding
 from mmaproof.generators.kernels.rivals import Verdict, everywhere, rival
 from mmaproof.generators.kernels.sameness import are_same
 from mmaproof.hardware_replay.matrix_target import Product
-from mmaproof.properties.gemm.minus_zero import NeverMinusZero
+from mmaproof.properties.gemm.minus_zero import never_minus_zero
 from mmaproof.smt.trace import evaluate
 
 VOLTA = "volta/mma.m8n8k4.f32.f16.f16.f32"
@@ -76,7 +76,7 @@ def test_minus_zeros_of_a_unit_decide_about_plans_that_differ_in_them_alone() ->
 
 def test_the_claim_about_minus_zero_is_one_about_bits() -> None:
     unit = find_design("cpu/vfmadd231ps")
-    question = NeverMinusZero(unit)
+    (question,) = never_minus_zero(unit)
     tiny, minus_zero = Operands((1 << 31 | 1,), (1,), 0), 1 << 31
     assert evaluate(unit, tiny) == minus_zero
     assert question.is_refuted_by(tiny)

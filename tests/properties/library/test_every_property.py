@@ -50,7 +50,7 @@ KNOWN = {Status.PROVED, Status.REFUTED}
 def test_it_says_what_it_is(name):
     asked = find_property(name)
     assert asked.name == name
-    for text in (asked.feature, asked.claimed(()), asked.witness, asked.source):
+    for text in (asked.feature, asked.claimed(), asked.witness, asked.source):
         assert len(text) > 10
         assert not text.endswith(".")
     assert find_design(asked.specimen)

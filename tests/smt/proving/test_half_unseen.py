@@ -25,7 +25,9 @@ LIMITS = Limits(60, 4 << 30)
 
 
 def unit(products, bits, **settings):
-    design = find_design(VOLTA).change(fraction_bits=bits, **settings)
+    """A zero reads -126, as the least c that is not zero does, so that e_max is the same for both."""
+    zeros = {"zero_c": "minus-126", "zero_product": "operand-minus-126"}
+    design = find_design(VOLTA).change(fraction_bits=bits, **zeros, **settings)
     return dataclasses.replace(design, k=products, step=dataclasses.replace(design.step, L=products), changed=("L",))
 
 

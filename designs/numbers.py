@@ -12,9 +12,9 @@ LONGEST = 80
 """Characters of one number."""
 LARGEST_POWER = 2000
 """A power of two or of ten beyond that is no number of any format."""
-_DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,4})?", re.ASCII)
+_DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII)
 _FRACTION = re.compile(r"([+-]?\d+)/(\d+)", re.ASCII)
-_POWER = re.compile(r"([+-]?)(?:(\d+)\*)?2\^([+-]?\d{1,4})", re.ASCII)
+_POWER = re.compile(r"([+-]?)(?:(\d+)\*)?2\^([+-]?\d+)", re.ASCII)
 _WORDS = {"inf": float("inf"), "infinity": float("inf"), "nan": float("nan")}
 _WAYS = "write a number (-0.5, 1e-3, 3/8, 2^-3, -3*2^4, inf, nan) or a bit pattern (0x3c00)"
 
@@ -38,7 +38,7 @@ def pattern_of(text: str, fmt: Format) -> tuple[int, bool]:
     word = _WORDS.get(text.lstrip("+-"))
     if word is not None and len(text) - len(text.lstrip("+-")) <= 1:
         return fmt.encode(-word if text.startswith("-") else word), True
-    value = _value(text)
+    value = number_of(text)
     if not value and text.startswith("-"):
         return fmt.encode(-0.0), True
     try:
@@ -47,7 +47,17 @@ def pattern_of(text: str, fmt: Format) -> tuple[int, bool]:
         return fmt.nearest(value), False
 
 
-def _value(text: str) -> Fraction:
+def exact_pattern(text: str, fmt: Format) -> int:
+    """Return the pattern that a text spells in a format: a number that the format has, or a pattern.
+
+    Raises InputError for a number that it does not have, with the neighbours, and for anything else.
+    """
+    pattern, exact = pattern_of(text, fmt)
+    return pattern if exact else fmt.encode(number_of(text.lower()))
+
+
+def number_of(text: str) -> Fraction:
+    """Return the finite number that a text spells. Raises InputError."""
     if found := _POWER.fullmatch(text):
         sign, factor, power = found.groups()
         if abs(int(power)) > LARGEST_POWER:
@@ -61,4 +71,4 @@ def _value(text: str) -> Fraction:
         if found[2] and abs(int(found[2][1:])) > LARGEST_POWER:
             raise InputError(f"{text}: no format has a number of this size")
         return Fraction(text)
-    raise InputError(f"{text!r} is no number: {_WAYS}")
+    raise InputError(f"{text!r} is not a number: {_WAYS}")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from mmaproof.designs.errors import InputError
 from mmaproof.designs.formats import FORMATS
-from mmaproof.explorer.numbers import pattern_of, split
+from mmaproof.designs.numbers import pattern_of, split
 
 FP16, FP32, E4M3, INT8 = (FORMATS[x] for x in ("fp16", "fp32", "e4m3", "int8"))
 

@@ -1,0 +1,41 @@
+"""What was decided once is decided still: a list of questions with their verdicts, ``verdicts.toml``."""
+
+import json
+import shlex
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from mmaproof.cli.main import main
+
+QUESTIONS = tomllib.loads(Path(__file__).with_name("verdicts.toml").read_text(encoding="utf-8"))["question"]
+QUICK, MIDDLE = 0.3, 1.5
+"""CPU seconds up to which a question is asked at every change, and up to which some are asked before a merge."""
+ALWAYS = ("check monotone-in-c", "compare hopper/wgmma.f32.e4m3.e4m3@fraction_bits=34")
+"""Questions that were lost once: they are asked at every change, up to ``MIDDLE``."""
+
+
+def _tier(question):
+    if question["work"] <= QUICK or (question["ask"].startswith(ALWAYS) and question["work"] <= MIDDLE):
+        return ()
+    return pytest.mark.middle if question["work"] <= MIDDLE else pytest.mark.slow
+
+
+@pytest.mark.parametrize("question", [pytest.param(x, id=x["ask"], marks=_tier(x)) for x in QUESTIONS])
+def test_a_verdict_is_kept(question, capsys):
+    status = main([*shlex.split(question["ask"]), "--no-store", "--json"])
+    answer = json.loads(capsys.readouterr().out)
+    assert (answer["verdict"], status) == (question["verdict"], 0 if question["verdict"] in PROVED else 1)
+    assert answer.get("value") == question.get("value")
+
+
+PROVED = ("holds", "equivalent")
+
+
+def test_the_list_has_each_question_once_and_enough_of_every_kind():
+    asked = [x["ask"] for x in QUESTIONS]
+    assert len(set(asked)) == len(asked) >= 60
+    assert {x["verdict"] for x in QUESTIONS} == {*PROVED, "violated", "different"}
+    assert {x.split()[0] for x in asked} >= {"check", "compare", "gemm"}
+    assert all(set(x) <= {"ask", "verdict", "value", "work"} and x["work"] > 0 for x in QUESTIONS)
