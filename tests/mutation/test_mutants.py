@@ -3,6 +3,7 @@
 A mutant that no test kills is an equivalent program, or another one that is as sound: its entry says why.
 """
 
+import ast
 from collections import Counter
 
 import pytest
@@ -31,6 +32,12 @@ COVERED = (
 def test_each_mutant_changes_one_place():
     texts = {x.file: (ROOT / x.file).read_text(encoding="utf-8") for x in MUTANTS}
     assert [x.name for x in MUTANTS if texts[x.file].count(x.old) != 1 or x.old == x.new] == []
+
+
+def test_each_mutant_is_a_program():
+    """A change that is no Python would be killed by any test, whatever it breaks."""
+    for x in MUTANTS:
+        ast.parse(x.of((ROOT / x.file).read_text(encoding="utf-8")), x.name)
 
 
 def test_each_mutant_is_listed_once():
