@@ -19,12 +19,12 @@ from mmaproof.tolerances.tolerance import find_plan, tolerance
 from mmaproof.tolerances.within import is_within, within
 from mmaproof.verification.distributions import from_float64
 
-M, K, N = 6, 32, 6
+M, K, N = 6, 64, 6
 PLANS = {
     "fp32 results": "hopper/wgmma.f32.f16.f16",
     "fp16 results": "ampere/mma.m16n8k16.f16.f16.f16.f16",
     "a plan": "hopper/wgmma.f32.e4m3.e4m3 | split-k=2",
-    "a plan with factors": "hopper/wgmma.f32.f16.f16 | alpha=0.5 | beta=2",
+    "a plan with factors": "hopper/wgmma.f32.f16.f16 | c=last | alpha=0.5 | beta=2",
     "integers": "ampere/mma.m16n8k32.s32.s8.s8.s32",
     "fp64 results": pytest.param("hopper/mma.m8n8k4.f64.f64.f64.f64", marks=pytest.mark.slow),
 }
@@ -148,6 +148,12 @@ FINITE = {
 }
 
 
+@pytest.fixture(autouse=True)
+def without_explanations(monkeypatch):
+    """What would fit is looked for elsewhere, and takes longer."""
+    monkeypatch.setattr(assertion, "diagnose", lambda *_: [])
+
+
 @pytest.fixture(scope="module", params=PLANS.values(), ids=PLANS)
 def case(request):
     return Case(request.param)
@@ -170,34 +176,22 @@ def passes(case, patterns, strength, **options):
     return True
 
 
-def test_nothing_outside_a_proved_bound_passes(case):
-    seen = set()
-    for name, d in corrupted(case):
-        outside = case.outside(d)
-        assert passes(case, d, "proved") == (not outside.any()), name
-        assert passes(case, d, "proved", unchecked="allow") == (not outside.any()), name
-        seen.add((name, bool(outside.any())))
-    wanted = {
-        ("right", False),
-        ("zeros", True),
-        ("two rows swapped", True),
-        ("a stale tile", True),
-        ("transposed", True),
-    }
-    wanted |= {("off by the bound", False), ("off by just more than the bound", True), ("off by twice the bound", True)}
-    wanted |= {("off by minus the bound", False), ("off by just more than minus the bound", True)}
-    assert wanted <= seen
-    if not case.fmt.is_integer:
-        assert wanted | {(x, True) for x in SPECIAL} | {("negative zeros in the place of zeros", False)} <= seen
-
-
-def test_the_failing_elements_are_those_that_are_outside(case, monkeypatch):
-    outcomes = []
+def test_nothing_outside_a_proved_bound_passes(case, monkeypatch):
+    outcomes, seen = [], set()
     monkeypatch.setattr(assertion, "observers", [outcomes.append])
     for name, d in corrupted(case):
         outside = case.outside(d)
-        passes(case, d, "proved")
+        assert passes(case, d, "proved") == (not outside.any()), name
         assert outcomes[-1].count == outside.sum(), name
+        assert passes(case, d, "proved", unchecked="allow") == (not outside.any()), name
+        seen.add((name, bool(outside.any())))
+    wanted = {("right", False), ("off by the bound", False)}
+    wanted |= {(x, True) for x in ("zeros", "two rows swapped", "a stale tile", "transposed", "off by twice the bound")}
+    wanted |= {("off by just more than the bound", True)}
+    if not case.fmt.is_integer:
+        wanted |= {("off by minus the bound", False), ("off by just more than minus the bound", True)}
+        wanted |= {("negative zeros in the place of zeros", False), *((x, True) for x in SPECIAL)}
+    assert wanted <= seen
 
 
 def test_nothing_of_other_bits_passes(case):
@@ -209,9 +203,9 @@ def test_nothing_of_other_bits_passes(case):
 
 
 def test_a_statistical_test_passes_no_result_of_garbage(case, monkeypatch):
-    if case.fmt.is_integer or case.fmt.name == "fp64":
+    if case.fmt.is_integer or case.fmt.name == "fp64" or case.factors[0] != 1:
         pytest.skip("no statistical tolerance")
-    monkeypatch.setattr(assertion, "SAMPLES", 1000)
+    monkeypatch.setattr(assertion, "SAMPLES", 4000)
     assertion._measured.cache_clear()
     a, b = (np.abs(values_of(patterns_of(x, f), f)) for x, f in zip((case.a, case.b), case.plan.formats, strict=False))
     garbage = SPECIAL | {
