@@ -42,7 +42,7 @@ def test_they_refute_the_counterexamples(monkeypatch, asked, length, settings):
 @pytest.mark.middle
 def test_the_checker_accepts_the_bundle_with_all_of_its_steps(monkeypatch, tmp_path):
     use_small_formats(monkeypatch)
-    monkeypatch.setattr(bundle, "AT_ONCE", 1e-3)
+    monkeypatch.setattr(bundle, "AT_ONCE", 1e-6)
     design = small_design(1)
     report = written(MonotoneInC().question(design, Scope()), design, tmp_path / "proof")
     assert report.steps > report.lemmas > 50
