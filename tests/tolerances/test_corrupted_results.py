@@ -17,7 +17,7 @@ from mmaproof.smt.evaluate import equal_patterns
 from mmaproof.tolerances import assertion, diagnosis
 from mmaproof.tolerances.assertion import assert_gemm
 from mmaproof.tolerances.tolerance import find_plan, tolerance
-from mmaproof.tolerances.within import is_within, within
+from mmaproof.tolerances.within import errors_of, is_within, within
 from mmaproof.verification.distributions import from_float64
 
 M, K, N = 6, 64, 6
@@ -316,3 +316,4 @@ def test_a_number_is_within_no_bound_that_is_none():
     inside, unsure = within(values, exact, np.zeros_like(values), bounds)
     assert not inside.any()
     assert unsure.tolist() == [[False, False, False, False, True, True]]
+    assert errors_of(values, exact).tolist() == [[0.0, np.inf, np.inf, 0.0, np.inf, np.inf]]
