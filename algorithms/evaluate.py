@@ -57,6 +57,8 @@ def check_operands(algorithm: Algorithm, unit: Design, operands: Operands) -> No
     algorithm.require(unit)
     if len(operands.a) != len(operands.b):
         raise OperandError(f"a has {len(operands.a)} elements and b has {len(operands.b)}: they must be as many")
+    if not operands.a:
+        raise OperandError("a and b have no elements: one or more are needed")
     algorithm.check_length(unit, len(operands.a))
     for pattern in (*operands.a, *operands.b, operands.c):
         if not 0 <= pattern < 1 << OPERANDS.bits:

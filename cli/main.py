@@ -89,6 +89,8 @@ def _status_of(error: Exception, given: list[str]) -> int:
     elif isinstance(error, OSError) and error.filename is None:  # a file has a name, standard output has none
         discard(sys.stdout)
         complain(f"error: cannot write the result: {error.strerror}")
+    elif isinstance(error, OSError) and any(str(error.filename) in x for x in given):  # a file that the user named
+        complain(f"error: {_short(str(error.filename))}: {error.strerror}")
     elif isinstance(error, MemoryError):
         complain("memory: mmaproof itself ran out of it, no result")
         status = EXIT_UNKNOWN
@@ -101,6 +103,10 @@ def _status_of(error: Exception, given: list[str]) -> int:
         )
         status = EXIT_INTERNAL
     return status
+
+
+def _short(name: str, most: int = 80) -> str:
+    return name if len(name) <= most else f"{name[:most]}... ({len(name)} characters)"
 
 
 def run_main() -> None:

@@ -71,7 +71,7 @@ def read_disclosure(path: Path) -> Design:
     try:
         held = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=_without_repetitions)
     except OSError as problem:
-        raise InputError(f"{path}: {why_unreadable(path, problem)}") from problem
+        raise InputError(f"{path}: {why_unreadable(problem)}") from problem
     except (ValueError, RecursionError) as problem:
         raise InputError(f"{path}: not a disclosure: {problem}") from problem
     try:

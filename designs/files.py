@@ -157,9 +157,9 @@ def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
         shutil.rmtree(beside, ignore_errors=True)
 
 
-def why_unreadable(path: Path, error: OSError) -> str:
+def why_unreadable(error: OSError) -> str:
     """Return what is said of a file that could not be read."""
-    return "it is a folder; name a file in it" if path.is_dir() else error.strerror or str(error)
+    return "it is a folder; name a file in it" if isinstance(error, IsADirectoryError) else error.strerror or str(error)
 
 
 def _failure(path: Path, error: OSError) -> InputError:

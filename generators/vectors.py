@@ -100,7 +100,7 @@ def read_vectors(path: Path) -> VectorFile:
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
-        raise InputError(f"{path}: {why_unreadable(path, error)}") from error
+        raise InputError(f"{path}: {why_unreadable(error)}") from error
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: not a vector file: it is not UTF-8 text (JSON Lines)") from error
     found = VectorFile(path, {})

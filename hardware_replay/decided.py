@@ -68,10 +68,17 @@ def recordings_of_the_project() -> list[Path]:
 
 
 def recordings_in(folder: Path) -> list[Path]:
-    """Return the recordings in a folder: those of its index if it has one, else all files."""
+    """Return the recordings in a folder: those of its index if it has one, else all files.
+
+    Raises InputError if there are none.
+    """
     if (folder / "index.json").is_file():
-        return [x.path for x in read_index(folder).values()]
-    return sorted(folder.glob("*.npz"))
+        found = [x.path for x in read_index(folder).values()]
+    else:
+        found = sorted(x for x in folder.glob("*.npz") if x.is_file())
+    if not found:
+        raise InputError(f"{folder}: holds no recording; name a recording (.npz), or a folder of them")
+    return found
 
 
 def decide(recordings: Iterable[Path], rows: int | None = None) -> dict[str, RowDecision]:

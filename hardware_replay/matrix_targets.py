@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 import numpy.typing as npt
@@ -184,7 +185,7 @@ def read_array(path: Path) -> npt.NDArray[Any]:
         found = np.load(path, allow_pickle=False)
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror or error}") from error
-    except ValueError as error:
+    except (ValueError, EOFError, BadZipFile) as error:
         raise InputError(f"{path}: no .npy file of numbers, or damaged: write one with numpy.save") from error
     if not isinstance(found, np.ndarray):
         raise InputError(f"{path}: an archive of arrays; give .npy files of one array each")

@@ -14,7 +14,7 @@ from mmaproof.designs.errors import InputError
 from mmaproof.rtl.known_bits import constants_and_copies
 from mmaproof.rtl.netlist import Module, with_constants
 from mmaproof.rtl.order import cone, drivers_of, in_order, input_bits, loop_among, named
-from mmaproof.rtl.registers import LATCHES, check_controls, opens, registers_of
+from mmaproof.rtl.registers import LATCHES, Register, check_controls, opens, registers_of
 from mmaproof.smt.semantics.cells import RULES
 
 _BIT_BY_BIT = frozenset({"$and", "$or", "$xor", "$xnor", "$not", "$buf", "$pos", "$bwmux", "$bweqx"})
@@ -30,10 +30,13 @@ class Structure:
         Raises InputError where d depends on a cell that is not covered, or on a loop without a register.
         """
         chosen: Mapping[Bit, Bit] | None = None
+        self.settles = False
+        """whether d depends on registers that are constants once they have loaded them"""
         while chosen is None or chosen:
             registers = registers_of(module)
             order = in_order(module, drivers_of(module), registers)
             replaced = constants_and_copies(module, registers, order, steady_with)
+            self.settles = self.settles or _settles(module, result, registers, replaced)
             module = with_constants(module, replaced)
             result = tuple(replaced.get(bit, bit) for bit in result)
             chosen = _chosen(module, set(range(len(module.cells))) - set(order) - set(registers))
@@ -100,6 +103,21 @@ class Structure:
         if len(edges) > 1:
             falling = next(x for x in self.used.values() if not x.rising)
             raise InputError(f"{self.path}: {falling.cell.describe()} has the falling edge, and others the rising one")
+
+
+def _settles(module: Module, result: Bits, registers: Mapping[int, Register], replaced: Mapping[Bit, Bit]) -> bool:
+    """Return whether some bits depend on a register that is replaced by a constant."""
+    constants = {bit for x in registers.values() for bit in x.q if replaced.get(bit) in ("0", "1")}
+    if not constants:
+        return False
+
+    def before(number: int) -> Iterable[Bit]:
+        register = registers.get(number)
+        return input_bits(module.cells[number]) if register is None else register.d
+
+    drivers = drivers_of(module)
+    cells = cone(result, drivers, before)
+    return any(drivers[bit] in cells for bit in constants)
 
 
 def _chosen(module: Module, looped: Collection[int]) -> dict[Bit, Bit]:

@@ -304,6 +304,8 @@ def _circuit(
         check_latency(structure, inputs, latency)
         if clock is not None:
             said.append(f"every path from an operand to d has {latency} registers; they are taken for wires")
+        if structure.settles:
+            held.append("registers that always load a constant have loaded it")
     else:
         reset = None if clock is None else clock.reset
         said.append(f"{start.age} clock cycles are unrolled, from {'any state' if reset is None else 'the reset'}")

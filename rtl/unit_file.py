@@ -70,7 +70,7 @@ def read_unit_file(path: Path) -> UnitFile:
         held = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as problem:
         hint = "" if path.exists() else "; `mmaproof rtl init` writes a first one for a module"
-        raise InputError(f"{path}: {why_unreadable(path, problem)}{hint}") from problem
+        raise InputError(f"{path}: {why_unreadable(problem)}{hint}") from problem
     except UnicodeDecodeError as problem:
         raise InputError(f"{path}: not UTF-8 text") from problem
     except tomllib.TOMLDecodeError as problem:

@@ -93,8 +93,8 @@ def assert_gemm(
 
     * ``bits``: the bits of the emulated plan; NaNs are equal to each other;
     * ``proved``: ``|actual - exact|`` against the proved bound, on fractions where float64 does not tell; infinities
-      and NaNs are outside. Elements for which nothing is proved (operands that are infinities or NaNs, numbers that may overflow) fail, unless
-      ``unchecked`` is ``"allow"``;
+      and NaNs are outside. Elements for which nothing is proved (operands that are infinities or NaNs, numbers that
+      may overflow) fail, unless ``unchecked`` is ``"allow"``;
     * ``statistical``: errors against their 0.999-quantile for random operands of ``distribution``. It fails where
       clearly more elements are above it than one in a thousand, and for each error above ``|c| + sum |a||b|``.
 

@@ -1,23 +1,28 @@
 """Which nets of a unit are the first to differ from a design on a witness.
 
 A net is held against the named signals of the design on many operands: it may be a signal, plus or minus a constant,
-negated, or shifted, or its magnitude. What holds on most operands where the term is present is a relation. If it does
-not hold on the witness, the net may differ there, and what it should have been is known. Where a relation has
-exceptions elsewhere, it counts only if d is wrong much more often where it fails. Samples suggest all of this and
-nothing proves it: it explains a witness, which is shown to be one without it.
+negated, or shifted, or its magnitude, or the lowest bits of any of these. What holds on most operands for which d is
+right, where the term is present, is a relation. If it does not hold on the witness, the net may differ there, and what
+it should have been is known; so it is if the net has too few bits for what the signal is there. Where a relation has
+exceptions elsewhere, it counts only if d is wrong much more often where it fails. A net is *explained* if a relation
+holds everywhere. The cone of a net that differs has the cells between it and explained nets: the fault is one of them,
+if one net is at fault. Samples suggest all of this and nothing proves it: it explains a witness, which is shown to be
+one without it.
 """
 
 from __future__ import annotations
 
+import re
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from mmaproof.designs.catalogue import find_design
-from mmaproof.designs.circuit import Circuit
+from mmaproof.designs.circuit import Bit, Bits, Circuit
 from mmaproof.designs.design import Design
 from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import DesignError
@@ -45,6 +50,16 @@ CANDIDATES = 8
 """Relations of a net that are looked at on all samples."""
 LEAST_SHARE = 0.55
 """The share of samples on which a relation of a word has to hold."""
+FEWEST_RIGHT = 100
+"""Samples for which d is right, if relations are to be judged by them alone."""
+LEAST_SHARE_OF_RIGHT = 0.9
+"""The same of the samples for which d is right, of a net that does not make d right where it is what it should be."""
+MOST_SUSPECTS = 40
+"""Nets that are held to be what they should, to see whether d is right then."""
+MOST_BROKEN = 0.05
+"""The share of samples for which d is right that may be wrong then."""
+LEAST_NEEDED = 0.9
+"""How often d is wrong where a word is too narrow, if that is a fault."""
 LEAST_SHARE_OF_A_TRUTH = 0.85
 """The same for truth values, of the samples where it is true and of those where it is not."""
 FEWEST_ROWS = 30
@@ -53,8 +68,13 @@ FEWEST_VALUES = 4
 """A word with fewer values, where a relation holds, suggests nothing."""
 LEAST_LIFT, LEAST_WRONG = 2.5, 0.15
 """How much more often d is wrong where a relation fails, and how often, if the relation has exceptions."""
+MOST_CONE = 12
+"""Lines of a cone that are named."""
 MOST_PLACES = 4
 """Places by which a net may be shifted."""
+
+_LINE = re.compile(r".+?:\d+")
+"""File and line in the source of a cell."""
 
 Column = npt.NDArray[np.int64]
 """A value for each sample; the last one is that of the witness."""
@@ -67,7 +87,7 @@ class DifferingNet:
 
     net: str
     place: str
-    """file and line, where they are known and the net has no name of its own"""
+    """file and line of the cell that drives it, where they are known"""
     signal: str
     relation: str
     width: int
@@ -75,6 +95,8 @@ class DifferingNet:
     returned: int
     share: float
     """the share of samples on which the relation holds"""
+    cone: tuple[str, ...] = ()
+    """files and lines of the cells between it and nets that are explained, the nearest first; at most MOST_CONE"""
 
     def __str__(self) -> str:
         digits = (self.width + 3) // 4
@@ -105,17 +127,50 @@ def differing_nets(
     given = OperandBatch.of_rows(netlist.formats, [witness])
     parts = [draw(name, model, ROWS, len(witness), rng) for name in DISTRIBUTIONS]
     batch = OperandBatch.concatenate([*parts, _neighbours(model, given, rng), given])
-    same = equal_patterns(netlist.d_format, evaluate_batch(netlist, batch), evaluate_batch(model, batch))
+    wanted = evaluate_batch(model, batch)
+    same = equal_patterns(netlist.d_format, evaluate_batch(netlist, batch), wanted)
     signals = _Signals()
     dot_product_accumulate(model, signals, _words(signals, model, batch))
-    nets = _Nets(circuit)
+    nets = _Nets()
     padded = _words(nets.algebra, netlist, batch.padded(netlist))
     run_circuit(circuit, nets.algebra, _inputs(padded), nets)
-    relations = _Relations(signals, ~same, rng)
-    found = (relations.explain(nets, name, width, column) for name, width, column in nets.found)
-    known = [x for x in found if x is not None and x.signal != str(Signal(SignalKind.D))]
+    relations, graph = _Relations(signals, ~same, rng), _Graph(circuit)
+    suspects: dict[str, tuple[_Fit, DifferingNet]] = {}
+    for name, width, column in nets.found:
+        found = relations.explain(column, width)
+        if found is True:
+            graph.explained.update(graph.bits[name])
+        elif found is not None and found.signal != str(Signal(SignalKind.D)):
+            wide = max(width, found.expected.bit_length())
+            shown = (
+                found.signal,
+                found.relation,
+                wide,
+                found.expected,
+                int(column[-1]),
+                1.0 if found.is_cut else found.share,
+            )
+            place, cone = graph.place(graph.bits[name]), graph.cone(graph.bits[name])
+            suspects[name] = found, DifferingNet(name, place, *shown, cone)
+
+    def repairs(name: str, fit: _Fit) -> bool:
+        """Return whether d is right on the witness, and is not made wrong elsewhere, where a net is what it should."""
+        algebra = ArrayAlgebra()
+
+        def forced(net: str, word: Word[Any]) -> Word[Any]:
+            return algebra.from_patterns(fit.column.astype(np.uint64), word.width) if net == name else word
+
+        d = run_circuit(circuit, algebra, _inputs(_words(algebra, netlist, batch.padded(netlist))), forced)["d"]
+        right = equal_patterns(netlist.d_format, np.asarray(d.data, dtype=wanted.dtype), wanted)
+        return bool(right[-1]) and int((same & ~right).sum()) <= MOST_BROKEN * int(same.sum())
+
+    asked = list(suspects.items())[:MOST_SUSPECTS]
+    known = [x for name, (fit, x) in asked if fit.is_cut or repairs(name, fit)]
+    known = known or [x for fit, x in suspects.values() if fit.share >= relations.least_alone]
     expected, returned = (evaluate(x, witness) for x in (model, netlist))
-    return *known, DifferingNet("d", "", "d", "", netlist.d_format.bits, expected, returned, 1.0)
+    result = circuit.outputs["d"]
+    place, cone = graph.place(result), graph.cone(result)
+    return *known, DifferingNet("d", place, "d", "", netlist.d_format.bits, expected, returned, 1.0, cone)
 
 
 def _neighbours(design: Design, given: OperandBatch, rng: np.random.Generator) -> OperandBatch:
@@ -189,15 +244,43 @@ class _Signals(ArrayAlgebra):
 class _Nets:
     """Keeps the nets of a circuit, in the order in which they are computed; nets that are too wide are left out."""
 
-    def __init__(self, circuit: Circuit) -> None:
+    def __init__(self) -> None:
         self.algebra = ArrayAlgebra()
         self.found: list[tuple[str, int, Column]] = []
-        self.places = {x.name: x.source for x in circuit.cells}
 
     def __call__(self, name: str, word: Word[Any]) -> Word[Any]:
         if word.width <= FAST_BITS and np.ndim(word.data):
             self.found.append((name, word.width, np.asarray(word.data, dtype=np.int64)))
         return word
+
+
+class _Graph:
+    """What drives what in a circuit, and which bits are explained."""
+
+    def __init__(self, circuit: Circuit) -> None:
+        outputs = [(x, port, bits) for x in circuit.cells for port, bits in x.outputs.items()]
+        self._drivers = {bit: x for x, _, bits in outputs for bit in bits}
+        named = {x.name if len(x.outputs) == 1 else f"{x.name}.{port}": bits for x, port, bits in outputs}
+        self.bits: dict[str, Bits] = named | dict(circuit.nets)
+        self.explained: set[Bit] = set()
+
+    def place(self, bits: Bits) -> str:
+        """Return where the first cell that drives some of these bits is."""
+        return next((self._drivers[x].source for x in bits if x in self._drivers), "")
+
+    def cone(self, bits: Bits) -> tuple[str, ...]:
+        """Return the places of the cells between these bits and those that are explained, the nearest first."""
+        found: dict[str, None] = {}
+        open_bits, seen = deque(bits), set(bits)
+        while open_bits and len(found) < MOST_CONE:
+            cell = self._drivers.get(open_bits.popleft())
+            if cell is not None:
+                line = _LINE.match(cell.source)
+                found |= {line[0]: None} if line is not None else {}
+                before = {x for read in cell.inputs.values() for x in read} - seen - self.explained
+                seen |= before
+                open_bits.extend(sorted(before, key=str))
+        return tuple(found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,11 +311,29 @@ class _Fit:
     """on the samples that count; the witness is none of them"""
     wrong: Truths
     """whether d is wrong on these samples"""
+    judges: Truths
+    """which of them are its judges"""
+    column: Column
+    """what the net should be on every sample"""
+    is_cut: bool = False
+    """whether the net is too narrow for what the signal is"""
 
     @property
     def share(self) -> float:
-        """The share of samples on which it holds."""
-        return float(self.holds.mean())
+        """The share of its judges on which it holds."""
+        return float(self.holds[self.judges].mean())
+
+    @property
+    def is_everywhere(self) -> bool:
+        """Whether it holds on all samples."""
+        return bool(self.holds.all())
+
+    @property
+    def is_needed(self) -> bool:
+        """Whether d is wrong wherever it fails, and is right on enough samples to show that."""
+        wrong = self.wrong[~self.holds]
+        least = LEAST_NEEDED if len(wrong) >= FEWEST_ROWS else 1.0
+        return int((~self.wrong).sum()) >= FEWEST_ROWS and (not len(wrong) or float(wrong.mean()) >= least)
 
     @property
     def is_telling(self) -> bool:
@@ -250,6 +351,11 @@ class _Relations:
     def __init__(self, signals: _Signals, wrong: Truths, rng: np.random.Generator) -> None:
         self._truths, self._wrong = signals.truths, wrong
         everywhere = np.ones(len(wrong), dtype=bool)
+        right = np.flatnonzero(~wrong[:-1])
+        judged = right if len(right) >= FEWEST_RIGHT else np.arange(len(wrong) - 1)
+        self.least_alone = LEAST_SHARE if judged is not right else LEAST_SHARE_OF_RIGHT
+        self._judges = np.zeros(len(wrong) - 1, dtype=bool)
+        self._judges[judged] = True
         present = {x.signal.of: x.values != 0 for x in signals.truths if x.signal.kind is SignalKind.PRESENCE}
         operands = [x for x in signals.words if x.signal.kind is SignalKind.OPERAND_SIGNIFICAND]
         present |= {x.signal.of: x.values != 0 for x in operands}
@@ -261,24 +367,20 @@ class _Relations:
         ]
         self._values = np.array([x.sign * (x.known.values << x.places) for x in self._relations], dtype=np.int64)
         self._rows = np.array([x.rows for x in self._relations], dtype=bool)
-        self._pairs = rng.integers(0, len(wrong) - 1, (2, PAIRS))
+        self._pairs = rng.choice(judged, (2, PAIRS))
         first, second = self._pairs
         self._counts = self._rows[:, first] & self._rows[:, second]
         self._steps = self._values[:, first] - self._values[:, second]
 
-    def explain(self, nets: _Nets, name: str, width: int, column: Column) -> DifferingNet | None:
-        """Return how a net differs on the last sample; None if it does not, or if nothing is known of it."""
+    def explain(self, column: Column, width: int) -> _Fit | Literal[True] | None:
+        """Return what a net should be on the last sample; True if it is explained, None if nothing is known of it."""
         fits = list(self._of_bit(column) if width == 1 else self._of_word(column, width))
         returned = int(column[-1])
-        if not fits or any(x.expected == returned for x in fits if x.share >= fits[0].share / 2):
-            return None
-        telling = next((x for x in fits if x.is_telling), None)
-        if telling is None:
-            return None
-        place = nets.places.get(name, "")
-        return DifferingNet(
-            name, place, telling.signal, telling.relation, width, telling.expected, returned, telling.share
-        )
+        same = [x for x in fits if x.expected == returned and x.share >= fits[0].share / 2]
+        if any(x.is_everywhere and not x.is_cut for x in same):
+            return True
+        cut = next((x for x in fits if x.is_cut), None)
+        return cut or (None if same else next((x for x in fits if x.is_telling), None))
 
     def _of_bit(self, column: Column) -> Iterator[_Fit]:
         held, wrong = column[:-1] != 0, self._wrong[:-1]
@@ -290,7 +392,15 @@ class _Relations:
                 holds = (values ^ negated) == held
                 if min(holds[held].mean(), holds[~held].mean()) >= LEAST_SHARE_OF_A_TRUTH:
                     expected = int(truth.values[-1]) ^ negated
-                    yield _Fit(truth.name, "negated" * negated, expected, holds, wrong)
+                    yield _Fit(
+                        truth.name,
+                        "negated" * negated,
+                        expected,
+                        holds,
+                        wrong,
+                        self._judges,
+                        (truth.values != 0) ^ negated,
+                    )
 
     def _of_word(self, column: Column, width: int) -> Iterator[_Fit]:
         """Yield the relations of a word, that which holds on most samples first."""
@@ -306,19 +416,31 @@ class _Relations:
 
     def _fit(self, number: int, column: Column, width: int) -> _Fit | None:
         relation, mask = self._relations[number], (1 << width) - 1
-        if not relation.rows[-1]:
-            return None
         rows = relation.rows[:-1]
+        judges = self._judges[rows]
+        if not relation.rows[-1] or not judges.any():
+            return None
         constants = (column - self._values[number]) & mask
-        values, counts = np.unique(constants[:-1][rows], return_counts=True)
-        if counts.max() < max(FEWEST_ROWS, LEAST_SHARE * rows.sum()):
+        values, counts = np.unique(constants[:-1][rows][judges], return_counts=True)
+        if counts.max() < max(FEWEST_ROWS, LEAST_SHARE * judges.sum()):
             return None
         constant = int(values[counts.argmax()])
         holds = constants[:-1][rows] == constant
         if len(np.unique(column[:-1][rows][holds])) < FEWEST_VALUES:
             return None
-        expected = (int(self._values[number][-1]) + constant) & mask
-        return _Fit(relation.known.name, relation.describe(constant, width), expected, holds, self._wrong[:-1][rows])
+        expected, wrong = (int(self._values[number][-1]) + constant) & mask, self._wrong[:-1][rows]
+        should = np.where(relation.rows, (self._values[number] + constant) & mask, column)
+        fit = _Fit(relation.known.name, relation.describe(constant, width), expected, holds, wrong, judges, should)
+        return self._cut(fit, number, width) if fit.is_everywhere and not constant and relation.sign > 0 else fit
+
+    def _cut(self, fit: _Fit, number: int, width: int) -> _Fit:
+        """Return a fit that holds everywhere, or else how the signal is cut to a width that is too small for it."""
+        values, rows = self._values[number], self._relations[number].rows
+        low = -(1 << width - 1) if bool((values[rows] < 0).any()) else 0
+        fits = (values >= low) & (values < low + (1 << width))
+        whole = int(values[-1]) % (1 << max(width, int(np.abs(values).max()).bit_length() + (low < 0)))
+        cut = replace(fit, relation=f"cut to {width} bits", expected=whole, holds=fits[:-1][rows[:-1]], is_cut=True)
+        return fit if fits[-1] or not cut.is_needed else cut
 
 
 def _magnitudes(words: list[_Known]) -> list[_Known]:

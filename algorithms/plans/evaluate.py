@@ -59,6 +59,8 @@ def check_operands(plan: Plan, operands: Operands, factors: Sequence[int] = ()) 
     a, b, c, _ = plan.formats
     if len(operands.a) != len(operands.b):
         raise OperandError(f"a has {len(operands.a)} elements and b has {len(operands.b)}: they must be as many")
+    if not operands.a:
+        raise OperandError("a and b have no elements: one or more are needed")
     check_scales(plan, len(operands), len(operands.scale_a), len(operands.scale_b))
     require_factors(plan, len(operands), len(factors))
     columns = [("a", a, operands.a), ("b", b, operands.b), ("c", c, (operands.c,)), ("factors", _FP32, tuple(factors))]

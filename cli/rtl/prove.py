@@ -267,6 +267,7 @@ def _net_record(x: DifferingNet) -> dict[str, Any]:
     return {
         "net": x.net,
         "place": x.place or None,
+        "cone": list(x.cone),
         "signal": x.signal,
         "relation": x.relation or None,
         "share": round(x.share, 4),
@@ -327,6 +328,8 @@ def _print_witness(proof: Proof, picture: bool, explained: bool) -> None:
     shown = proof.nets[:-1] if explained else proof.nets[:-1][:NETS]
     for net in shown or proof.nets:
         say_wrapped(str(net), "  ")
+        if net.cone:
+            say_wrapped(", ".join(net.cone), "    what leads to it, from nets that are right: ")
     if len(shown) < len(proof.nets) - 1:
         say(f"  and {len(proof.nets) - 1 - len(shown)} nets after it; --explain lists them")
     if picture:

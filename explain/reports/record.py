@@ -76,7 +76,7 @@ def read_record(path: Path) -> Record:
     try:
         held = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise InputError(f"{path}: cannot be read: {why_unreadable(path, error)}") from error
+        raise InputError(f"{path}: cannot be read: {why_unreadable(error)}") from error
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: not JSON; give what a command printed with --json") from error
     if not isinstance(held, dict):

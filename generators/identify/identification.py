@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import numpy.typing as npt
 
+from mmaproof.designs.design import check_askable
 from mmaproof.designs.errors import InputError
 from mmaproof.designs.signature import Signature
 from mmaproof.generators.identify.evidence import Evidence
@@ -102,6 +103,7 @@ def _interface(target: Target, text: str | None, k: int | None) -> Interface:
         k = known.k
     if text is None or k is None:
         raise InputError("what can be asked of the unit? give its formats with --interface D.A.B.C, and --k N")
+    check_askable(k)
     return Interface.parse(text, k)
 
 

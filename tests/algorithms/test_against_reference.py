@@ -146,7 +146,14 @@ def test_many_operands_agree(algorithm, unit):
 
 
 SMALL = {"plain": VOLTA, "markidis-a": VOLTA, "markidis": VOLTA, "ootomo-yokota": VOLTA, "promoted": CDNA1}
-SMALL |= {"ootomo-yokota-tf32": TF32, "3xtf32": TF32, "slices": INT8, "slices-fp8": VOLTA, "residues": INT8}
+SMALL |= {
+    "ootomo-yokota-tf32": TF32,
+    "3xtf32": TF32,
+    "3xtf32-staged": TF32,
+    "slices": INT8,
+    "slices-fp8": VOLTA,
+    "residues": INT8,
+}
 SMALL |= dict.fromkeys(("bf16x3", "bf16x6", "bf16x9", "ootomo-yokota-bf16"), BF16)
 
 

@@ -6,6 +6,7 @@ import subprocess
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import pytest
 from support.commands import MAIN
 from support.waiting import LONG, wait_until
@@ -14,6 +15,7 @@ WORDS = {
     "VOLTA": "volta/f32.f16.f16.f32",
     "TURING": "turing/f32.f16.f16.f32",
     "ONES": "0x3c00,0x3c00,0x3c00,0x3c00",
+    "LONG": "l" * 5000,
 }
 VECTOR = (
     '{"a_format": "fp16", "b_format": "fp16", "c_format": "fp32", "d_format": "fp32", "k": 4, '
@@ -36,6 +38,22 @@ FILES = {
     "unit.sv": "module m(input logic [15:0] x, output logic [15:0] y); assign y = x; endmodule\n",
     "unit.toml": 'top = "m"\nsources = ["unit.sv"]\n',
     "broken.npz": "PK nothing",
+    "empty.json": "",
+    "list.json": "[]",
+    "nan.json": "NaN",
+    "deep.json": "[" * 20000,
+    "deep.jsonl": "[" * 20000,
+    "nul.jsonl": "\0\0\0\n",
+    "list.jsonl": VECTOR.replace('"0x00000000"', "[]"),
+    "huge.jsonl": VECTOR.replace('"k": 4', '"k": 1e400'),
+    "kinds.jsonl": VECTOR.replace('"k": 4', '"k": true'),
+    "empty.toml": "",
+    "kinds.toml": 'top = 1\nsources = "x"\nunit = 3\nL = {a = nan}\n',
+    "deep.toml": "x = " + "[" * 5000,
+    "empty.txt": "",
+    "empty.sv": "",
+    "empty.npz": "",
+    "empty.npy": "",
 }
 OF_EACH = 4
 """Rows of each command that every change must pass; the others are checked at a merge."""
@@ -68,7 +86,11 @@ def folder(tmp_path_factory):
     (place / "folder" / "a").touch()
     for name, text in FILES.items():
         (place / name).write_text(text, encoding="utf-8")
+    (place / "folder.npz").mkdir()
     (place / "latin.jsonl").write_bytes(b"\xff\xfe{}")
+    (place / "latin.sv").write_bytes(b"module m(\xff\xfe\x00);")
+    np.savez(place / "object.npz", a=np.array([{1: 2}], dtype=object))
+    np.savez(place / "fields.npz", x=np.zeros(3))
     return place
 
 
@@ -96,7 +118,7 @@ def test_the_table_has_every_command():
     grouped = {name: getattr(x, "commands", {}) for name, x in whole.commands.items()}
     known = {f"{name} {inner}".strip() for name, held in grouped.items() for inner in held or [""]}
     typed = [x.id for x in rows()]
-    assert len(typed) > 200
+    assert len(typed) > 300
     assert len(set(typed)) == len(typed)
     assert [x for x in known if not any(f"{t} ".startswith(f"{x} ") for t in typed)] == []
 

@@ -92,3 +92,16 @@ def test_other_verdicts_say_it_too(run, tmp_path, words, said):
     said = said.format("operands are held for 3 clock cycles and en = 1")
     assert status == 0 and (said in out or said in " ".join(lines.split()))
     assert "operands are held for 3 clock cycles" in " ".join(out.split())
+
+
+def test_results_before_constants_are_loaded_are_not_covered(run, tmp_path):
+    ports = "input clk, en, input signed [3:0] a0, a1, b0, b1, input signed [31:0] c, output logic signed [31:0] d"
+    body = "logic f; always_ff @(posedge clk) begin f <= 1; d <= f ? a0 * b0 + a1 * b1 + c : 0; end"
+    source = f"module unit({ports});\n  {body}\nendmodule\n"
+    path = unit(tmp_path, source, STREAMED.replace("latency = 2", "latency = 1"))
+    status, out, _ = run("rtl", "prove", path, DESIGN, "--k", "2", "--no-search")
+    line = out.splitlines()[0]
+    assert (status, line.partition(": ")[0]) == (
+        0,
+        "equal when registers that always load a constant have loaded it and en = 1",
+    )

@@ -11,7 +11,15 @@ from pathlib import Path
 import pytest
 from support.documents import DOCUMENTS, ROOT, SEARCHED, Example, agrees, examples
 
-FOR_A_MERGE = ("README.md", "docs/export.md", "docs/plans.md", "docs/rtl.md", "docs/targets.md", "docs/tutorials/")
+FOR_A_MERGE = (
+    "README.md",
+    "docs/export.md",
+    "docs/plans.md",
+    "docs/public-cases.md",
+    "docs/rtl.md",
+    "docs/targets.md",
+    "docs/tutorials/",
+)
 """Documents whose examples run before a merge. Those of the others are of the slow tier."""
 SHARED = ("docs", "hardware_replay", "notebooks", "checker", "tests")
 """Folders of the checkout that documents name."""

@@ -77,7 +77,7 @@ def test_nothing_but_zeros() -> None:
     minus = Operands((0,) * 4, (0xBC00,) * 4, 1 << 31)
     (block,) = blocks(explain([VOLTA], minus))
     assert block.heading == "every term is zero"
-    assert block.before == ("p0..p3, c: -0 (exponents -126 to -126)".replace("s -126 to -126", " -126"),)
+    assert block.before == ("p0..p3, c: -0 (exponent -131)",)
     assert block.after == ("d = 0x00000000 = +0",)
 
 

@@ -38,7 +38,7 @@ def test_32_products_of_which_most_are_zero() -> None:
     a = [0x38] * 3 + [0x00] * 20 + [0x80] * 9
     picture = explain([HOPPER8], Operands(tuple(a), (0x38,) * 32, 0x3F800001))
     (block,) = blocks(picture)
-    assert block.before == ("p3..p22: +0 (exponent -126)", "p23..p31: -0 (exponent -126)")
+    assert block.before == ("p3..p22: +0 (exponent -133)", "p23..p31: -0 (exponent -133)")
     assert [row.label for row in block.rows] == ["p0", "p1", "p2", "c", "sum", "d"]
     assert len(draw(picture)) < 20
 

@@ -20,7 +20,7 @@ def test_equation_10_volta_against_turing() -> None:
     ((a, b),) = picture.sections
     assert a.heading == "e_max = 23 (p0, c), F = 23: bits below 2^0 are cut"
     assert b.heading == "e_max = 23 (p0, c), F = 24: bits below 2^-1 are cut"
-    assert b.before == ("p4..p7: +0 (exponent -252; not given)",)
+    assert b.before == ("p4..p7: +0 (exponent -132; not given)",)
     assert "lost by the cut: -7 * 2^-3 of p1..p3" in a.after
     assert "lost by the cut: -3 * 2^-3 of p2, p3" in b.after
     assert [row.value for row in a.rows if row.kind is RowKind.SUM] == ["+0"]

@@ -24,6 +24,8 @@ COVERED = (
     "verification",
     "hardware_replay",
     "checker",
+    "rtl",
+    "cli",
 )
 
 

@@ -116,6 +116,14 @@ always_ff @(posedge clk) d <= a0 * b0 + c;"""
     assert unit.report.latency == 1
 
 
+def test_a_port_of_a_later_stage_is_no_latency(tmp_path: Path) -> None:
+    ports = f"input clk, input [1:0] gear, {INT}a0, {INT}b0, input signed [31:0] c, output logic signed [31:0] d"
+    body = "logic signed [31:0] s; always_ff @(posedge clk) begin s <= a0 * b0 + c; d <= gear == 2 ? s : 0; end"
+    source = tmp_path / "unit.sv"
+    source.write_text(f"module unit({ports});\n{body}\nendmodule\n")
+    assert re.search(r"^latency = 2 ", first_map([source], "unit", tmp_path / "unit.toml"), re.MULTILINE)
+
+
 def test_ports_of_one_name_are_not_lost(tmp_path: Path) -> None:
     source = tmp_path / "unit.sv"
     ports = f"{INT}a0, {INT}lhs0, {INT}b0, {INT}a, input signed [31:0] c, output signed [31:0] d"

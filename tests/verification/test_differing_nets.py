@@ -24,7 +24,7 @@ def test_the_net_of_the_lost_product_is_named_with_both_values(tmp_path):
     assert (first.net, first.width, first.returned) == ("second", 32, 0)
     assert first.expected == (-30) & 0xFFFFFFFF
     assert "product" in first.signal
-    assert "net second differs: model 0xffffffe2 (product" in str(first)
+    assert "net second (dot.sv:8.19-8.44) differs: model 0xffffffe2 (product" in str(first)
     assert (found[-1].net, found[-1].returned) == ("d", evaluate(unit.design, WITNESS))
 
 

@@ -15,6 +15,8 @@ from mmaproof.verification.check import check
 VOLTA, BF16 = "volta/f32.f16.f16.f32", "ampere/m16n8k8.f32.bf16.bf16.f32"
 FP8, FP4 = "hopper/wgmma.f32.e4m3.e4m3", "blackwell/tcgen05.mma.m64n8k32.f32.e2m1.e2m1"
 CDNA3, CDNA2 = "cdna3/v_mfma_f32_32x32x8_f16", "cdna2/v_mfma_f32_32x32x8f16"
+# points 1 and 2 at reading A: a zero reads the exponent -126
+READING_A = "zero_c=A,zero_product=A"
 ST, GST = "blackwell/block32.f32.e4m3.e5m2.ue8m0", "blackwell/block16.f32.e2m1.e2m1.ue4m3"
 
 
@@ -57,15 +59,15 @@ def test_mutants_come_out_the_other_way(name, specimen, mutant):
         pytest.param("padded-k", "hopper/m16n8k32.f32.e4m3.e4m3.f32", "holds", marks=pytest.mark.middle),
         ("padded-k", "ampere/m8n8k4.f64.f64.f64.f64@subnormals=accumulator", "violated"),
         # reading A of open point 2: the operand -126 of a zero is added to the other's exponent
-        ("zero-times-nonzero", FP8, "violated"),
-        ("zero-times-nonzero", "turing/f32.f16.f16.f32", "violated"),
+        ("zero-times-nonzero", f"{FP8}@{READING_A}", "violated"),
+        ("zero-times-nonzero", f"turing/f32.f16.f16.f32@{READING_A}", "violated"),
         ("zero-times-nonzero", f"{BF16}@as=mma-sim", "violated"),
         ("zero-times-nonzero", f"{BF16}@zero_product=absent", "holds"),
         pytest.param("zero-times-nonzero", f"{BF16}@zero_product=e-zero", "holds", marks=pytest.mark.middle),
         # an fp16 accumulator lies above whatever a zero of fp16 reads
         ("zero-times-nonzero", "volta/f16.f16.f16.f16", "holds"),
         # above the smallest c, but by so little that it hides no bit of it
-        ("zero-times-nonzero", FP4, "holds"),
+        ("zero-times-nonzero", f"{FP4}@{READING_A}", "holds"),
     ],
 )
 def test_designs(name, design, verdict):
@@ -74,7 +76,7 @@ def test_designs(name, design, verdict):
 
 def test_the_input_of_open_point_2_is_a_witness():
     # 0 * 2^127 + 1 * 2^-30 gives 0 under reading A
-    design = find_design(BF16)
+    design = find_design(f"{BF16}@{READING_A}")
     rest = (0,) * (design.k - 2)
     operands = Operands((0, 0x3F80, *rest), (0x7F00, 0x3080, *rest), 0)
     question = find_property("zero-times-nonzero").question(design, Scope())
@@ -83,7 +85,7 @@ def test_the_input_of_open_point_2_is_a_witness():
 
 
 def test_a_special_case_is_part_of_the_question():
-    asked, design = find_property("zero-times-nonzero"), find_design(VOLTA)
+    asked, design = find_property("zero-times-nonzero"), find_design(f"{VOLTA}@{READING_A}")
     question = asked.question(design, Scope())
     case = asked.case(question)
     witness = Operands((0x3C00,) * 4, (0x6400, 0x3C00, 0x3C00, 0x3C00), 0x00000200)
@@ -96,7 +98,7 @@ def test_a_special_case_is_part_of_the_question():
 def test_the_lemmas_have_mutants():
     assert [decide(x) for x in lemmas("appended-zeros", VOLTA)] == [Status.PROVED]
     assert [decide(x) for x in lemmas("appended-zeros", f"{VOLTA}@zero_product=e-zero,e_zero=0")] == [Status.REFUTED]
-    assert decide(lemmas("zero-times-nonzero", VOLTA)[0]) is Status.REFUTED
+    assert decide(lemmas("zero-times-nonzero", f"{VOLTA}@{READING_A}")[0]) is Status.REFUTED
     assert [decide(x) for x in lemmas("padded-k", FP8)] == [Status.PROVED, Status.PROVED]
     assert decide(lemmas("padded-k", f"{FP8}@fraction_bits=10")[0]) is Status.REFUTED
 
@@ -104,10 +106,10 @@ def test_the_lemmas_have_mutants():
 @pytest.mark.parametrize(
     ("design", "status"),
     [
-        (FP4, Status.PROVED),
-        (f"{FP4}@fraction_bits=24", Status.REFUTED),
+        (f"{FP4}@{READING_A}", Status.PROVED),
+        (f"{FP4}@{READING_A},fraction_bits=24", Status.REFUTED),
         # all bits of c are kept, and those of products are not
-        (f"{BF16}@fraction_bits=200", Status.REFUTED),
+        (f"{BF16}@{READING_A},fraction_bits=200", Status.REFUTED),
     ],
 )
 def test_a_zero_above_c_must_lie_below_the_products_and_hide_no_bit(design, status):
