@@ -28,7 +28,8 @@ def test_what_is_open_is_listed_with_its_level(run):
     assert status == 0
     assert "ampere/mma.m16n8k16.f32.bf16.bf16.f32 and 1 more" in out
     text = " ".join(out.split())
-    assert "zero_c = minus-126: assumed (open point 1: publications disagree); not excluded: absent, e-zero" in text
+    assert "overflow = infinity: assumed (open point 6: publications disagree); not excluded: largest-finite" in text
+    assert "zero_c = e-zero: published (MMA-Sim 2.1.1; docs/evidence.md lists who agrees)" in text
     assert "recorded: fraction_bits, rho" in out
 
 
@@ -141,4 +142,4 @@ def test_a_person_sees_the_level_of_each_parameter(run):
     _, out, _ = run("show", "volta/mma.m8n8k4.f32.f16.f16.f32")
     assert "evidence" in out.splitlines()[5] + out.splitlines()[6]
     assert "v100-fp16-fp32.npz (NVIDIA V100)" in " ".join(out.split())
-    assert "assumed: zero_c: open point 1: publications disagree" in out
+    assert "assumed: overflow: open point 6: publications disagree" in out
