@@ -176,6 +176,7 @@ def check_record(done: Check) -> dict[str, Any]:
         "seconds": round(done.seconds, 3),
         "solver": solver_record(done.solver),
         "certified_by": solver_record(done.certified_by),
+        "certificate_covers": done.certificate_covers,
         "reason": finding.reason,
         "value": finding.value,
         "witness": {"runs": [run_record(r) for r in finding.runs], "value": finding.value} if finding.runs else None,

@@ -92,6 +92,7 @@ def _graph_record(graph: GraphVerdict) -> dict[str, Any]:
         "seconds": round(graph.seconds, 3),
         "solver": solver_record(graph.solver),
         "certified_by": solver_record(graph.certified_by),
+        "certificate_covers": graph.certificate_covers,
         "reason": graph.reason,
         "origin": graph.origin,
         "lemmas": [lemma_record(x) for x in graph.lemmas],

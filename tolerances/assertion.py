@@ -92,9 +92,9 @@ def assert_gemm(
     ``strength`` says what is compared:
 
     * ``bits``: the bits of the emulated plan; NaNs are equal to each other;
-    * ``proved``: ``|actual - exact|`` against the proved bound. Elements for
-      which nothing is proved (operands that are infinities or NaNs, numbers that may overflow) fail, unless
-      ``unchecked`` is ``"allow"``;
+    * ``proved``: ``|actual - exact|`` against the proved bound, on fractions where float64 does not tell; infinities
+      and NaNs are outside. Elements for which nothing is proved (operands that are infinities or NaNs, numbers that
+      may overflow) fail, unless ``unchecked`` is ``"allow"``;
     * ``statistical``: errors against their 0.999-quantile for random operands of ``distribution``. It fails where
       clearly more elements are above it than one in a thousand, and for each error above ``|c| + sum |a||b|``.
 

@@ -50,7 +50,7 @@ def within(values: Floats, exact: Floats, beyond: Floats, bounds: Floats) -> tup
         unknown = beyond + errors * 2.0**-51
         inside = finite & (errors + unknown <= bounds)
         outside = errors - unknown > bounds
-    return inside, finite & ~inside & ~(outside & np.isfinite(exact))
+    return inside, finite & ~inside & ~outside
 
 
 def is_within(tolerance: Tolerance, given: Given, values: Floats, bounds: Floats) -> Truths:

@@ -93,6 +93,12 @@ class Check:
         """What confirmed the replies of solvers; None if nothing did."""
         return next((a.certified_by for a in self.answers if a.certified_by is not None), None)
 
+    @property
+    def certificate_covers(self) -> str | None:
+        """What was certified of the claim, in words: the least that was of one of the questions; None if nothing."""
+        certified = [a for a in self.answers if a.certificate_covers is not None]
+        return next((a.certificate_covers for a in sorted(certified, key=lambda a: not a.joined)), None)
+
 
 def pictures_of_runs(runs: Sequence[Run]) -> list[tuple[str, Picture]]:
     """Return the pictures of runs with their numbers; neighbours on the same operands are drawn together."""

@@ -31,7 +31,7 @@ from mmaproof.smt.proving.samples import Samples
 from mmaproof.smt.solving.backends import DEFAULT_SOLVER
 from mmaproof.smt.solving.limits import LEAST_SECONDS, Limits
 from mmaproof.smt.solving.solving import Solving
-from mmaproof.smt.solving.verdict import Status, Verdict, combine
+from mmaproof.smt.solving.verdict import JOINED, Status, Verdict, combine
 from mmaproof.smt.trace import evaluate
 from mmaproof.verification.distributions import DISTRIBUTIONS, draw
 from mmaproof.verification.extremes import extreme_patterns
@@ -195,12 +195,13 @@ class _Decision:
         rests_on = tuple(x for x in lemmas if x.status is Status.PROVED)
         solver = lemmas[0].solver if lemmas else None
         after = f" after a search of {tried} operand sets" if tried else ""
-        certified = {x.certified_by for x in rests_on}
-        by = certified.pop() if len(certified) == 1 else None
-        origin = f"{solver}{'' if by is None else f', certified by {by}'}, {len(rests_on)} lemmas{after}"
+        found = {x.certified_by for x in rests_on}
+        by = found.pop() if len(found) == 1 else None
+        certified = "" if by is None else f", certified by {by}, {JOINED}"
+        origin = f"{solver}{certified}, {len(rests_on)} lemmas{after}"
         if proof.proved:
             made = self._made(Status.PROVED, origin, lemmas=rests_on)
-            return replace(made, solver=solver, certified_by=by)
+            return replace(made, solver=solver, certified_by=by, joined=True)
         reason = proof.reason or (
             f"not proved: {', '.join(proof.failed[:TRIED])}; nobody found operands for which d differs"
         )

@@ -31,7 +31,7 @@ from mmaproof.smt.proving.lemma import Formula
 from mmaproof.smt.solving.limits import LEAST_SECONDS, Limits
 from mmaproof.smt.solving.prove import violation_of
 from mmaproof.smt.solving.rival import Overtaken, Rival
-from mmaproof.smt.solving.verdict import Model, Outcome, Reply, Status, Verdict, combine
+from mmaproof.smt.solving.verdict import JOINED, Model, Outcome, Reply, Status, Verdict, combine
 from mmaproof.verification.cubes import InCube, cubes_of, fields_of, one_product
 from mmaproof.verification.distributions import kept_bits
 from mmaproof.verification.extremes import extreme_operands, small_products
@@ -188,6 +188,7 @@ class Case:
             verdict.reason,
             solver=verdict.solver,
             certified_by=verdict.certified_by,
+            joined=bool(rests_on),
             question=self.question,
             origin=origin,
             lemmas=tuple(lemmas),
@@ -488,7 +489,8 @@ def _by_solver(verdict: Verdict[Model], lemmas: Sequence[LemmaVerdict]) -> str:
     by = dict.fromkeys(x.certified_by for x in (verdict, *lemmas) if x.certified_by is not None)
     certified = f", certified by {' and '.join(map(str, by))}" if by else ""
     count = f", {len(lemmas)} lemmas" if lemmas else ""
-    return f"{verdict.solver}{stored}{certified}{count}"
+    joined = f", {JOINED}" if by and lemmas else ""
+    return f"{verdict.solver}{stored}{certified}{joined}{count}"
 
 
 class _Implied:

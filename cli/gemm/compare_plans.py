@@ -97,6 +97,7 @@ def comparison_record(done: PlanComparison) -> dict[str, Any]:
         "seconds": round(answer.seconds, 3),
         "solver": solver_record(answer.solver),
         "certified_by": solver_record(answer.certified_by),
+        "certificate_covers": answer.certificate_covers,
         "reason": answer.reason,
         "origin": answer.origin,
         "lemmas": [lemma_record(x) for x in answer.lemmas],

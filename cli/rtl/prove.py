@@ -227,6 +227,7 @@ def proof_record(proof: Proof) -> dict[str, Any]:
         "seconds": round(answer.seconds, 3),
         "solver": solver_record(answer.solver),
         "certified_by": solver_record(answer.certified_by),
+        "certificate_covers": answer.certificate_covers,
         "reason": answer.reason,
         "origin": answer.origin,
         "cells": unit.report.cells,

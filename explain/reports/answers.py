@@ -42,6 +42,8 @@ def answer_html(record: Record, find: Find, pictures: Sequence[tuple[str, Pictur
         if name in record:
             solver = record.record(name)
             parts.append(facts({name.replace("_", " "): f"{solver.text('name')} {solver.text('version')}"}))
+    if record.held.get("certificate_covers"):
+        parts.append(facts({"certificate covers": record.text("certificate_covers")}))
     if pictures is not None:
         parts += [heading("Picture"), pictures_html(pictures)] if pictures else []
     elif "witness" in record:

@@ -71,6 +71,11 @@ class Cause(Enum):
         return f"{self.value}: {' '.join(detail.split())}"
 
 
+WHOLE, LEMMAS = "the claim in one piece", "its lemmas"
+JOINED = "joined by an argument that no certificate covers"
+"""What is said wherever lemmas are certified, and not the claim in one piece."""
+
+
 @dataclass(frozen=True)
 class SolverIdentity:
     """A solver by name and version."""
@@ -138,7 +143,8 @@ class Verdict(Generic[W_co]):
     ``witness`` (REFUTED only) violates the claim. For a formula it is the model (symbol name -> unsigned value), and
     for a question it is operands. ``reason`` (UNKNOWN only) says why nothing is known. A solver's reason begins with a
     ``Cause``. ``solver`` is the solver that answered; None if none was asked. ``seconds`` is wall-clock time.
-    ``certified_by`` and ``stored`` are those of the reply that decided the claim.
+    ``certified_by`` and ``stored`` are those of the reply that decided the claim. ``joined`` says that the claim
+    follows from proved lemmas by an argument that no certificate covers.
 
     Raises ``ValueError`` if witness or reason do not fit the status.
     """
@@ -150,10 +156,18 @@ class Verdict(Generic[W_co]):
     solver: SolverIdentity | None = None
     certified_by: SolverIdentity | None = None
     stored: float | None = None
+    joined: bool = False
 
     def __post_init__(self) -> None:
         _require_consistent((self.witness is not None) == (self.status is Status.REFUTED), self)
         _require_consistent((self.reason is not None) == (self.status is Status.UNKNOWN), self)
+
+    @property
+    def certificate_covers(self) -> str | None:
+        """What was certified, in words: the claim in one piece, or lemmas. None if nothing was."""
+        if self.certified_by is None:
+            return None
+        return f"{LEMMAS}, {JOINED}" if self.joined else WHOLE
 
     def __bool__(self) -> NoReturn:
         raise TypeError("a verdict is no truth value: look at .status (proved, refuted, unknown or vacuous)")

@@ -17,7 +17,7 @@ CHAIN = "ampere/m16n8k16.f32.f16.f16.f32"
 SCALED = "blackwell/block16.f32.e2m1.e2m1.ue4m3"
 FIELDS = [
     *("verdict", "when", "property", "design", "k", "where", "seconds"),
-    *("solver", "certified_by", "reason", "value", "witness", "lemmas", "questions", "assumed"),
+    *("solver", "certified_by", "certificate_covers", "reason", "value", "witness", "lemmas", "questions", "assumed"),
 ]
 
 

@@ -13,7 +13,7 @@ from mmaproof.verification import native
 INTEGER = "cpu/vpdpbusd"
 FIELDS = [
     *("operands", "c_format", "operations", "verdict", "seconds"),
-    *("solver", "certified_by", "reason", "origin", "lemmas"),
+    *("solver", "certified_by", "certificate_covers", "reason", "origin", "lemmas"),
 ]
 
 

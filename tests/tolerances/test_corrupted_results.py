@@ -5,6 +5,7 @@ What is outside is decided here on rational numbers, from the operands and the b
 
 import math
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,10 +14,10 @@ from mmaproof.algorithms.plans.evaluate import multiply
 from mmaproof.designs.arrays import array_of, patterns_of, values_of
 from mmaproof.designs.errors import OperandError
 from mmaproof.smt.evaluate import equal_patterns
-from mmaproof.tolerances import assertion
+from mmaproof.tolerances import assertion, diagnosis
 from mmaproof.tolerances.assertion import assert_gemm
 from mmaproof.tolerances.tolerance import find_plan, tolerance
-from mmaproof.tolerances.within import is_within, within
+from mmaproof.tolerances.within import errors_of, is_within, within
 from mmaproof.verification.distributions import from_float64
 
 M, K, N = 6, 64, 6
@@ -261,9 +262,58 @@ def test_bounds_below_what_float64_loses_are_decided_on_fractions():
         assert (is_within(case.tolerance, case.given, values, case.bound) == ~case.outside(d)).all()
 
 
+@pytest.mark.parametrize("sign", [1, -1])
+def test_an_error_of_its_bound_is_within(sign):
+    """The difference is far below what float64 is taken to lose of the sum of 64 ones."""
+    found, ones = tolerance("hopper/mma.m8n8k4.f64.f64.f64.f64", 64), np.ones((1, 64))
+    given, error = found.given(ones, ones.T, np.zeros((1, 1))), 2.0**-46
+    values = np.array([[64 + sign * error]])
+    for bound, expected in ((error, True), (np.nextafter(error, 0), False), (np.nextafter(error, 1), True)):
+        assert is_within(found, given, values, np.array([[bound]]))[0, 0] == expected
+
+
+def test_a_large_c_has_errors_of_its_size(monkeypatch):
+    """In a statistical test, what a unit returns for small products and a large c is no garbage."""
+    monkeypatch.setattr(assertion, "SAMPLES", 4000)
+    assertion._measured.cache_clear()
+    unit = "hopper/wgmma.f32.f16.f16"
+    a, b = np.full((8, 64), 2.0**-14, np.float16), np.full((64, 8), 2.0**-14, np.float16)
+    c = np.random.default_rng(1).uniform(900, 1000, (8, 8)).astype(np.float32)
+    d = array_of(tolerance(unit, 64).emulate(a, b, c), find_plan(unit).formats[3])
+    assert_gemm(d, a, b, c, plan=unit, strength="statistical")
+    assertion._measured.cache_clear()
+
+
+def test_no_change_of_operands_explains_an_infinity():
+    unit = find_plan("hopper/wgmma.f32.f16.f16")
+    looked = SimpleNamespace(
+        actual=patterns_of(np.array([[np.inf, 1.0]], np.float32), unit.formats[3]),
+        product=SimpleNamespace(plan=unit),
+    )
+    for bound in (np.inf, 1e300):
+        assert not diagnosis._is_within(np.array([[1.0, 1.0]]), np.array([[bound, 1.0]]), looked)
+    looked.actual = patterns_of(np.array([[1.5, 1.0]], np.float32), unit.formats[3])
+    assert diagnosis._is_within(np.array([[1.0, 1.0]]), np.array([[0.5, 0.0]]), looked)
+    assert not diagnosis._is_within(np.array([[1.0, 1.0]]), np.array([[np.inf, 0.0]]), looked)
+
+
+def test_one_element_outside_is_no_rounding():
+    """Of the elements that fail, one is outside its bound, and the others are within: this is not called rounding."""
+    found = tolerance("hopper/wgmma.f32.f16.f16", 16)
+    a, b = np.ones((2, 16), np.float16), np.ones((16, 2), np.float16)
+    given, failing = found.given(a, b), np.ones((2, 2), dtype=bool)
+    for wrong, expected in ((16.0, "within the proved bound"), (17.0, "outside every bound: not rounding")):
+        d = np.full((2, 2), 16.0, np.float32)
+        d[1, 1] = wrong
+        actual, product = patterns_of(d, found.plan.formats[3]), SimpleNamespace(plan=found.plan)
+        looked = SimpleNamespace(actual=actual, given=given, failing=failing, product=product)
+        assert diagnosis._by_bound(found, looked).startswith(expected)
+
+
 def test_a_number_is_within_no_bound_that_is_none():
     values, exact = np.array([[1.0, np.inf, np.nan, 1.0, 1.0, 1.0]]), np.array([[1.0, 1.0, 1.0, 1.0, np.nan, np.inf]])
     bounds = np.array([[np.inf, 1.0, 1.0, np.nan, 1.0, 1.0]])
     inside, unsure = within(values, exact, np.zeros_like(values), bounds)
     assert not inside.any()
     assert unsure.tolist() == [[False, False, False, False, True, True]]
+    assert errors_of(values, exact).tolist() == [[0.0, np.inf, np.inf, 0.0, np.inf, np.inf]]

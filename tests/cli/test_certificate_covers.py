@@ -1,0 +1,49 @@
+"""What a certificate covers: the claim where it is one query, and otherwise lemmas, which an argument joins."""
+
+import pytest
+from support.commands import only_json
+
+from mmaproof.smt.solving.verdict import JOINED
+from mmaproof.verification import strategies
+
+VOLTA, AMPERE = "volta/mma.m8n8k4.f32.f16.f16.f32", "ampere/mma.m16n8k8.f32.f16.f16.f32"
+ONE_PIECE, LEMMAS = "the claim in one piece", f"its lemmas, {JOINED}"
+CERTIFIED = ("--certify=proof", "--no-picture", "--timeout", "5m")
+
+
+@pytest.mark.parametrize(
+    ("asked", "covers"),
+    [
+        (("check", "nan-propagates", VOLTA), ONE_PIECE),
+        (("check", "carry-bits", f"{VOLTA}@L=2"), LEMMAS),
+        (("check", "low-bits-zero", "hopper/wgmma.m64n8k32.f32.e4m3.e4m3@L=1"), ONE_PIECE),
+        (("compare", f"{VOLTA}@L=2", f"{VOLTA}@L=2,adder=carry-save"), LEMMAS),
+        pytest.param(("check", "order-independent", AMPERE), LEMMAS, marks=pytest.mark.middle),
+        pytest.param(("check", "scaling", "cdna3/v_mfma_f32_16x16x16_f16"), LEMMAS, marks=pytest.mark.middle),
+        pytest.param(("check", "negation-symmetric", AMPERE), LEMMAS, marks=pytest.mark.middle),
+    ],
+    ids=lambda x: " ".join(x) if isinstance(x, tuple) else "",
+)
+def test_an_answer_says_what_is_certified(run, tmp_path, monkeypatch, asked, covers):
+    if covers == LEMMAS:  # the whole question, which is asked beside the lemmas, may not be faster
+        monkeypatch.setattr(strategies, "AT_ONCE", 0.0)
+        monkeypatch.setattr(strategies, "LEMMAS_ALONE", 1e6)
+    page = tmp_path / "answer.html"
+    status, out, _ = run(*asked, *CERTIFIED, "--json", "--html", page)
+    record = only_json(out)
+    assert status == 0
+    assert record["certified_by"]["name"] == "cadical153+drup"
+    assert record["certificate_covers"] == covers
+    assert (JOINED in page.read_text()) == (covers == LEMMAS)
+    _, out, _ = run(*asked, *CERTIFIED)
+    text = " ".join(out.split())
+    assert "certified by cadical153+drup" in text
+    assert (JOINED in text) == (covers == LEMMAS)
+    assert bool(record["lemmas"]) or covers == ONE_PIECE
+
+
+@pytest.mark.parametrize("asked", [("check", "nan-propagates", VOLTA), ("check", "carry-bits", f"{VOLTA}@L=2")])
+def test_nothing_is_covered_without_a_certificate(run, asked):
+    record = only_json(run(*asked, "--no-picture", "--json")[1])
+    assert (record["certified_by"], record["certificate_covers"]) == (None, None)
+    assert JOINED not in run(*asked, "--no-picture")[1]
