@@ -18,7 +18,7 @@ from mmaproof.designs.profiles import load_disputes
 from mmaproof.smt import open_points as results
 from mmaproof.smt.evaluate import evaluate_batch
 
-HOPPER = "hopper/wgmma.f32.bf16.bf16"
+BLACKWELL = "blackwell/tcgen05.mma.m64n8k16.f32.bf16.bf16"
 A = "9b94 19f3 9a2e 1a67 9a25 9b4e 9b29 9a33 99e0 1a14 9914 99d1 9ae9 1b1a 9a9c 1b3a"
 B = "9aaf 99f3 9acc 1b7c 19ed 1b25 9a1b 9a20 9af7 9a48 1ae1 1b32 1b12 1b0e 9a68 1735"
 TINY = Operands(tuple(int(x, 16) for x in A.split()), tuple(int(x, 16) for x in B.split()), 0)
@@ -31,12 +31,12 @@ def tiny_rows(count):
     return OperandBatch(a.astype(np.uint16), b.astype(np.uint16), np.zeros(count, dtype=np.uint32))
 
 
-def test_a_row_that_a_gpu_decided_rests_on_the_exponent_of_zeros():
-    found = open_points(HOPPER, TINY)
-    ways = {evaluate(find_design(HOPPER), TINY), *(x.d for x in found.changes)}
+def test_a_row_that_a_gpu_of_another_architecture_decided_rests_on_the_exponent_of_zeros():
+    found = open_points(BLACKWELL, TINY)
+    ways = {evaluate(find_design(BLACKWELL), TINY), *(x.d for x in found.changes)}
     assert ways == {0xA, 0xB}
     assert found.changes[0].reading.points in ((1,), (1, 2))
-    assert str(found).startswith(f"0x{evaluate(HOPPER, TINY):08x}; 0x")
+    assert str(found).startswith(f"0x{evaluate(BLACKWELL, TINY):08x}; 0x")
     assert "open point" in str(found)
     (first, *_) = found.record()["readings"]
     assert first["d"] != first["d_under_reading"]
@@ -46,18 +46,18 @@ def test_every_reading_that_changes_a_result_is_found():
     """The other results of an operand set are those of all sources as a whole, of each point and of each two."""
     batch = tiny_rows(40)
     for i in range(len(batch)):
-        found = open_points(HOPPER, batch.row(i))
-        own = evaluate(HOPPER, batch.row(i))
-        every = {evaluate(x.design, batch.row(i)) for x in open_readings(find_design(HOPPER))} - {own}
+        found = open_points(BLACKWELL, batch.row(i))
+        own = evaluate(BLACKWELL, batch.row(i))
+        every = {evaluate(x.design, batch.row(i)) for x in open_readings(find_design(BLACKWELL))} - {own}
         assert {x.d for x in found.changes} == every
         assert bool(found) == bool(every)
 
 
 def test_of_many_rows_it_is_counted_how_many_change():
     batch = tiny_rows(300)
-    found = open_points(HOPPER, batch)
-    own = evaluate_batch(HOPPER, batch)
-    others = [evaluate_batch(x.design, batch) for x in open_readings(find_design(HOPPER))]
+    found = open_points(BLACKWELL, batch)
+    own = evaluate_batch(BLACKWELL, batch)
+    others = [evaluate_batch(x.design, batch) for x in open_readings(find_design(BLACKWELL))]
     changed = np.any([x != own for x in others], axis=0)
     assert (found.results, found.looked_at, found.changed) == (300, 300, int(changed.sum()))
     assert 0 < found.changed < 300
@@ -70,7 +70,7 @@ def test_of_many_rows_it_is_counted_how_many_change():
 
 def test_of_too_many_a_sample_is_looked_at_and_said(monkeypatch):
     monkeypatch.setattr(results, "PRODUCTS", 16 * 50)
-    found = open_points(HOPPER, tiny_rows(300))
+    found = open_points(BLACKWELL, tiny_rows(300))
     assert (found.results, found.looked_at) == (300, 50)
     assert "of 50 looked at (300 in all) results change" in str(found)
     assert all(0 <= x.first < 300 for x in found.changes)
@@ -79,25 +79,25 @@ def test_of_too_many_a_sample_is_looked_at_and_said(monkeypatch):
 def test_a_matrix_and_a_plan():
     batch = tiny_rows(12)
     a, b = batch.a[:6], batch.b[6:10].T
-    d, found = matmul(HOPPER, a, b, open_points=True)
-    assert (d == matmul(HOPPER, a, b)).all()
+    d, found = matmul(BLACKWELL, a, b, open_points=True)
+    assert (d == matmul(BLACKWELL, a, b)).all()
     assert (found.results, found.looked_at) == (24, 24)
     assert found.changes
     for change in found.changes:
         other = matmul(change.reading.design, a, b).view(np.uint32).ravel()
         assert int(other[change.first]) == change.d
         assert int(d.view(np.uint32).ravel()[change.first]) == found.d[change.first]
-    planned = matmul(f"{HOPPER} | out=fp32", a, b, open_points=True)[1]
+    planned = matmul(f"{BLACKWELL} | out=fp32", a, b, open_points=True)[1]
     assert [(x.first, x.d) for x in planned.changes] == [(x.first, x.d) for x in found.changes]
 
 
 def test_ordinary_operands_rest_on_nothing():
     one = Operands((0x3F80,), (0x3F80,), 0x3F800000)
-    assert not open_points(HOPPER, one)
-    assert str(open_points(HOPPER, one)) == ""
+    assert not open_points(BLACKWELL, one)
+    assert str(open_points(BLACKWELL, one)) == ""
 
 
-@pytest.mark.parametrize("name", [f"{HOPPER}@as=fpy", f"{HOPPER}@zero_c=absent"])
+@pytest.mark.parametrize("name", [f"{BLACKWELL}@as=fpy", f"{BLACKWELL}@zero_c=absent"])
 def test_what_the_user_chose_is_not_open(name):
     design = find_design(name)
     own = design.settings["zero_c"]
@@ -121,7 +121,7 @@ def test_what_recordings_decide_is_not_open():
 
 
 def test_single_points_two_points_and_whole_sources_are_tried():
-    design = find_design(HOPPER)
+    design = find_design(BLACKWELL)
     made = {(x.design.chain, x.design.step) for x in open_readings(design)} | {(design.chain, design.step)}
     disputes = load_disputes()
     decided = {n for n, x in levels_of(design).items() if x.level is Level.RECORDED}
