@@ -14,7 +14,7 @@ BF16 = "ampere/mma.m16n8k8.f32.bf16.bf16.f32"
 @pytest.mark.parametrize(
     ("first", "second"),
     [
-        ("zero_c=e-zero,zero_product=e-zero,e_zero=-132", "zero_c=e-zero,zero_product=absent"),
+        ("zero_c=e-zero,zero_product=e-zero,e_zero=-132", "zero_c=e-zero,zero_product=absent,e_zero=-133"),
         ("zero_c=e-zero,zero_product=e-zero,e_zero=-132", "zero_c=absent,zero_product=e-zero"),
     ],
 )
