@@ -32,7 +32,7 @@ PLANS = [
     f"{HOPPER} | promote=64:fp32:rtp | out=bf16:rtn",
     f"{FLUSHES} | split-k=4 | alpha=0.75 | beta=-1.5 | c=last",
     f"{FLUSHES} | split-k=2 | rescale=64:0.3",
-    f"{FINE} | split-k=4::fp16",
+    f"{FINE} | split-k=4:ascending:fp16",
     f"{FINE} | split-k=2 | alpha=3 | beta=0.1 | c=last | out=fp16",
     f"{BLACKWELL} | stream-k=96.32",
 ]
