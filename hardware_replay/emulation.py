@@ -30,7 +30,7 @@ from mmaproof.smt.arrays import ARRAYS, CHUNK_ROWS
 from mmaproof.smt.backends import Backend, wanted_backend
 from mmaproof.smt.evaluate import evaluate_batch, product_natively
 from mmaproof.smt.native.paying import MATRICES, accounted, pays
-from mmaproof.smt.open_points import PRODUCTS, OpenPoints, results_under_readings
+from mmaproof.smt.open_points import PRODUCTS, OpenPoints, results_under_readings, sample
 from mmaproof.smt.semantics import OperandWords, dot_product_accumulate
 
 if TYPE_CHECKING:
@@ -191,8 +191,7 @@ def _open_points(
     fmt = plan.formats[3] if isinstance(plan, Plan) else unit.d_format
     a, b, c, scale_a, scale_b, factors = (None if x is None else as_numpy(x) for x in given)
     (m, n), k = d.shape, 1 if b is None else len(b)
-    most = max(math.isqrt(PRODUCTS // k), 1)
-    rows, columns = (np.unique(np.linspace(0, x - 1, min(x, most)).astype(np.intp)) for x in (m, n))
+    rows, columns = (sample(x, math.isqrt(PRODUCTS // k)) for x in (m, n))
     across = [None if x is None else x[rows] for x in (a, c, scale_a, factors)]
     down = [None if x is None else x[:, columns] for x in (b, across[1], scale_b)]
 

@@ -99,10 +99,9 @@ class OpenPoints:
         }
 
 
-def sample(results: int, k: int) -> npt.NDArray[np.intp]:
-    """Return which of so many results of ``k`` products are looked at: all, or some at equal distances."""
-    most = max(PRODUCTS // max(k, 1), 1)
-    return np.unique(np.linspace(0, results - 1, min(results, most)).astype(np.intp))
+def sample(count: int, most: int) -> npt.NDArray[np.intp]:
+    """Return which of so many things are looked at: all, or ``most`` of them (one at least) at equal distances."""
+    return np.unique(np.linspace(0, count - 1, min(count, max(most, 1))).astype(np.intp))
 
 
 def open_points(
@@ -122,7 +121,7 @@ def open_points(
             return np.array([evaluate(x, one)], dtype=np.uint64)
 
         return results_under_readings(design, computed, fmt, nan_codes=nan_codes, fixed=fixed)
-    chosen = sample(len(operands), operands.k)
+    chosen = sample(len(operands), PRODUCTS // max(operands.k, 1))
     rows = operands if len(chosen) == len(operands) else operands.select(chosen)
     return results_under_readings(
         design, lambda x: evaluate_batch(x, rows), fmt, chosen, len(operands), nan_codes=nan_codes, fixed=fixed

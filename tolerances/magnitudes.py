@@ -10,6 +10,7 @@ product, also where a library flushes subnormal numbers.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -78,3 +79,8 @@ def power_below(x: npt.NDArray[Any]) -> npt.NDArray[Any]:
     if x.dtype == np.float32:
         return (x.view(np.int32) & np.int32(0x7F800000)).view(np.float32)
     return (x.view(np.int64) & np.int64(0x7FF0000000000000)).view(np.float64)
+
+
+def fractions(x: npt.ArrayLike) -> npt.NDArray[Any]:
+    """Return finite numbers as an array of Fraction."""
+    return np.asarray(np.vectorize(Fraction, otypes=[object])(x), dtype=object)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from math import inf
 from typing import Any, assert_never
 
@@ -42,7 +41,7 @@ from mmaproof.properties.step_loss import rounding_unit
 from mmaproof.tolerances.algorithms import algorithm_error
 from mmaproof.tolerances.bound import chain_error
 from mmaproof.tolerances.given import Given
-from mmaproof.tolerances.magnitudes import Floats, Scaled, power_below, product_from_above
+from mmaproof.tolerances.magnitudes import Floats, Scaled, fractions, power_below, product_from_above
 
 _OUTWARDS = 1 + 2.0**-40
 Sized = tuple[Floats | float, Floats | float]
@@ -196,7 +195,7 @@ def _alike(factor: Floats | float, given: Given) -> npt.NDArray[Any] | float:
     """Return a factor as a fraction where the operands are fractions."""
     if given.a.values.dtype != object:
         return factor
-    return np.asarray(np.vectorize(Fraction, otypes=[object])(factor), dtype=object)
+    return fractions(factor)
 
 
 def _factor(factor: int | Factor, fmt: Format, given: Given) -> Floats | float:

@@ -7,14 +7,13 @@ float64 loses of the exact result; a bound that is closer (of units of fp64, for
 from __future__ import annotations
 
 from dataclasses import replace
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from mmaproof.tolerances.given import Given, Side
-from mmaproof.tolerances.magnitudes import Floats
+from mmaproof.tolerances.magnitudes import Floats, fractions
 from mmaproof.tolerances.tolerance import Tolerance
 
 Truths = npt.NDArray[np.bool_]
@@ -26,11 +25,6 @@ class _Rational(Side):
     @property
     def values(self) -> npt.NDArray[Any]:  # objects, of which NumPy computes exactly
         return fractions(super().values)
-
-
-def fractions(x: npt.ArrayLike) -> npt.NDArray[Any]:
-    """Return finite numbers as an array of Fraction."""
-    return np.asarray(np.vectorize(Fraction, otypes=[object])(x), dtype=object)
 
 
 def errors_of(values: Floats, exact: Floats) -> Floats:

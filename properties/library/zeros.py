@@ -124,7 +124,7 @@ class AppendedZeros(CaseFirst):
             if not has_value(design, "zero_group", "absent"):
                 return design.change(zero_group="absent")
             return design.change(zero_group="e-zero", group_e_zero=kept_bits(design))
-        if has_value(design, "zero_product", "e-zero") and int(str(design.settings["e_zero"])) >= kept_bits(design):
+        if has_value(design, "zero_product", "e-zero") and design.settings["e_zero"] >= kept_bits(design):
             return design.change(zero_product="absent")
         return design.change(zero_product="e-zero", e_zero=kept_bits(design))
 
