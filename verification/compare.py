@@ -136,7 +136,7 @@ def compare(
     ``budget`` None switches the search off. It comes first, and the solver gets the rest of the time.
     Witnesses are simplified for at most ``simplifying`` seconds, of which ``told`` is told. If the witness does not
     hold under every reading of open points, or all its products are zero, another one is looked for, for about
-    ``preferring`` seconds.
+    ``preferring`` seconds, and simplified likewise.
     Raises DesignError if the designs are not comparable, UnknownSolverError, SolverNotInstalledError, StoreError if the
     store of ``solver`` cannot be used, SolversDisagree, and WitnessDoesNotReplay (an internal error: formula and
     integers disagree).
@@ -149,7 +149,8 @@ def compare(
     means = Means(solving, Limits.of(limits), budget, seed, simplifying=simplifying, told=told)
     found = answer(question, _finer(first, second), means)
     if found.witness is not None and preferring and budget is not None and not found.unknown:
-        witness, origin = preferred(question, _finer(first, second), found.witness, seed=seed, seconds=preferring)
+        finer = _finer(first, second)
+        witness, origin = preferred(question, finer, found.witness, seconds=preferring, simplifying=simplifying)
         if origin:
             found = replace(found, witness=witness, origin=f"{found.origin}, then {origin}")
     return Comparison(**{**{f.name: getattr(found, f.name) for f in fields(found)}, "question": question})
