@@ -30,6 +30,7 @@ def _format(name: str, exponent_bits: int, fraction_bits: int, specials: Special
 
 
 ELEMENTS = (
+    _format("small-e1m0", 1, 0, Specials.NONE),
     _format("small-e1m1", 1, 1, Specials.NONE),
     _format("small-e1m1-nan", 1, 1, Specials.NAN_ONLY),
     _format("small-e2m1-fnuz", 2, 1, Specials.FNUZ),
@@ -96,6 +97,8 @@ SHAPES = ((1, 1), (1, 2), (2, 1), (3, 1), (2, 2))
 """L, and steps of an instruction."""
 MOST_BITS = 18
 """Of all operands of a question together."""
+MOST_DRAWS = 10_000
+"""Draws of one pair. Where no formats are short enough for a shape, there would be no end."""
 DEFAULTS = format_settings({name: definition.default for name, definition in DEFINITIONS.items()})
 WHERE = ("finite", "c=0", "positive")
 
@@ -135,12 +138,13 @@ def random_pair(seed: int, *, wide: bool) -> Pair:
     length, steps = (int(x) for x in rng.choice(SHAPES if wide else SHAPES[:-1]))
     # all operands of four products are too many; fewer than K are padded
     k = min(length * steps, 3 if rng.random() < 0.9 else 1)
-    while True:
+    for _ in range(MOST_DRAWS):
         try:
             first = _random_design(rng, length, length * steps, wide)
             return _pair(rng, seed, f"random_pair({seed}, wide={wide})", first, DRAWN, k)
         except DesignError:
             continue
+    raise AssertionError(f"no pair in {MOST_DRAWS} draws: {length * steps} products of {length} have too many operands")
 
 
 def random_scaled_pair(seed: int) -> Pair:
