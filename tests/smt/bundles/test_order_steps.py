@@ -40,11 +40,6 @@ def test_they_refute_the_counterexamples(monkeypatch, asked, length, settings):
 
 
 @pytest.mark.middle
-@pytest.mark.xfail(
-    strict=True,
-    reason="a lost ability: monotonicity is proved with what is kept of the rising term, and order_terms.py cannot say "
-    "this yet, so the bundle is written in one piece, which large units do not allow",
-)
 def test_the_checker_accepts_the_bundle_with_all_of_its_steps(monkeypatch, tmp_path):
     use_small_formats(monkeypatch)
     monkeypatch.setattr(bundle, "AT_ONCE", 1e-6)
