@@ -18,10 +18,10 @@ from mmaproof.verification import bundle
 LIMITS = Limits(100, 2 << 30)
 
 
-def composed(asked, design):
+def composed(asked, design, k=None):
     """The steps for a design."""
     with Refuter(LIMITS.memory_bytes) as refuter:
-        return bundle._of_order(asked().question(design, Scope()), Refutations(refuter, LIMITS))
+        return bundle._of_order(asked().question(design, Scope(k=k)), Refutations(refuter, LIMITS))
 
 
 @pytest.mark.slow
@@ -88,3 +88,8 @@ WHYS = (
 def test_they_are_refused_where_the_argument_does_not_hold(asked, design, why):
     with pytest.raises(NotComposedError, match=why):
         composed(asked, find_design(design))
+
+
+def test_they_are_refused_where_a_step_is_not_full_and_the_order_rests_on_that():
+    with pytest.raises(NotComposedError, match="the term of the next number: the clauses are satisfiable"):
+        composed(MonotoneInC, find_design("volta/f32.f16.f16.f32"), k=1)
