@@ -4,6 +4,7 @@ import json
 
 import pytest
 from support.bundles import checked, of_files, small_design, written
+from support.in_this_process import InThisProcess
 from support.small_designs import use_small_formats
 
 from mmaproof.designs.catalogue import find_design
@@ -11,8 +12,11 @@ from mmaproof.properties.library.monotonicity import MonotoneInA, MonotoneInC
 from mmaproof.properties.run_question import Scope
 from mmaproof.smt.bundles.composition import NotComposedError
 from mmaproof.smt.bundles.refutations import Refutations
+from mmaproof.smt.proving.decide import decide
+from mmaproof.smt.proving.monotone import LargeStep
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.refuting import Refuter
+from mmaproof.smt.solving.verdict import Status
 from mmaproof.verification import bundle
 
 LIMITS = Limits(100, 2 << 30)
@@ -90,6 +94,13 @@ def test_they_are_refused_where_the_argument_does_not_hold(asked, design, why):
         composed(asked, find_design(design))
 
 
-def test_they_are_refused_where_a_step_is_not_full_and_the_order_rests_on_that():
-    with pytest.raises(NotComposedError, match="the term of the next number: the clauses are satisfiable"):
+def test_they_are_refused_where_the_rise_makes_up_only_for_what_other_terms_can_be(monkeypatch):
+    why = "the term of the next number: the clauses are satisfiable"
+    with pytest.raises(NotComposedError, match=why):
         composed(MonotoneInC, find_design("volta/f32.f16.f16.f32"), k=1)
+    use_small_formats(monkeypatch)
+    coarse = small_design(1, fraction_bits=1)
+    (large,) = (x for x in MonotoneInC().question(coarse, Scope()).lemmas() if isinstance(x, LargeStep))
+    assert decide(large, InThisProcess().ask, LIMITS).status is Status.PROVED
+    with pytest.raises(NotComposedError, match=why):
+        composed(MonotoneInC, coarse)
