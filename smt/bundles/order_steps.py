@@ -48,7 +48,8 @@ SHIFTED_SECONDS = 60.0
 class OrderSteps:
     """Proves that the result of the first of two steps is at most that of the second. Raises NotComposedError.
 
-    ``rises`` and ``large`` are lemmas of the answer, whose claims about terms are proved here of the terms themselves.
+    ``rises`` and ``large`` are lemmas of the answer, whose claims about terms are proved here of the terms themselves
+    (that of ``large`` without its exceptions).
     ``assumed`` are the preconditions, which are known to hold.
     """
 
@@ -77,7 +78,7 @@ class OrderSteps:
         if not all(self._laws.closure.same(x.data, t.total.data) for x, t in zip(added, self._sums, strict=True)):
             raise NotComposedError("a sum is added in another way")
         self._place = self._changed()
-        self._terms = OrderedTerms(self._algebra, self._laws, self._sums, self._place, (rises, large))
+        self._terms = OrderedTerms(self._algebra, self._laws, self._sums, self._place, (rises, self._makes_up(large)))
 
     def _changed(self) -> int:
         """Return the place of the term that rises."""
@@ -89,6 +90,17 @@ class OrderSteps:
         if len(found) != 1:
             raise NotComposedError(f"{len(found)} terms rise, where one is expected")
         return found[0]
+
+    def _makes_up(self, large: LargeStep) -> LargeStep:
+        """Return the same of all other terms, given or not, whatever their exponents are.
+
+        It says more than ``large`` only where a step is filled up with zeros, or c rises beside products that lie above
+        it. ``OrderedTerms`` lets each term lose as much in every case.
+        """
+        path = self._sums[0].path
+        others = list(path.cuts)
+        own = others.pop(self._place)
+        return LargeStep(large.changed, own, others, path.floor)
 
     def prove(self, target: Format, claim: Callable[[Word[FNode], Word[FNode]], Truth[FNode]]) -> None:
         """Add the steps. ``claim`` is what the question says of both results, numbers of ``target``."""
