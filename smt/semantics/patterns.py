@@ -61,8 +61,11 @@ def last_before_power(algebra: Algebra[D, T], fmt: Format, x: Word[D]) -> Word[D
     """Return a number with the sign and exponent of ``x`` whose successor has another exponent, or is next to zero.
 
     It has the largest magnitude where ``x`` is positive and the smallest where it is negative. Zeros stay as they are.
+    Without fraction bits, every number is such a one.
     """
     f, low = fmt.fraction_bits, fmt.ignored_bits
+    if not f:
+        return x
     field = x.extract(fmt.sign_position - 1, low + f)
     nothing, least, most = (algebra.unsigned(n, f) for n in (0, 1, (1 << f) - 1))
     fraction = ite(_is_negative(fmt, x), ite(field.is_value(0), least, nothing), most)

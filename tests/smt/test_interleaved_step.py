@@ -14,6 +14,7 @@ from mmaproof.smt.evaluate import evaluate_batch
 from mmaproof.smt.trace import evaluate
 from mmaproof.verification.compare import compare
 from mmaproof.verification.distributions import DISTRIBUTIONS, draw
+from mmaproof.verification.search import Budget
 
 AMX = "cpu/tdpbf16ps"
 ONE, MINUS_ONE, TWO_24, TWO_12 = 0x3F80, 0xBF80, 0x4B80, 0x4580
@@ -87,7 +88,7 @@ def test_what_is_like_it_returns_something_else(change):
     ],
 )
 def test_what_is_like_it_differs(change):
-    found = compare(find_design(AMX), find_design(f"{AMX}@{change}"))
+    found = compare(find_design(AMX), find_design(f"{AMX}@{change}"), budget=Budget(seconds=20))
     assert found.verdict == "different"
 
 
