@@ -24,7 +24,6 @@ from mmaproof.smt.algebra.protocol import Truth, Word
 from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.bundles.close_terms_steps import CloseTermsSteps
 from mmaproof.smt.bundles.composer import Composer
-from mmaproof.smt.bundles.composition import Composition, NotComposedError
 from mmaproof.smt.bundles.error_steps import ErrorSteps
 from mmaproof.smt.bundles.in_turn_steps import InTurnSteps
 from mmaproof.smt.bundles.laws_in_use import LawsInUse
@@ -38,6 +37,7 @@ from mmaproof.smt.bundles.writing import files_of
 from mmaproof.smt.proving.asked import OutOfTimeError
 from mmaproof.smt.proving.cuts import kind_of
 from mmaproof.smt.proving.exhaustion import small_ones_first
+from mmaproof.smt.proving.kernel import Kernel, NotComposedError
 from mmaproof.smt.proving.monotone import LargeStep, TermRises
 from mmaproof.smt.proving.samples import Samples
 from mmaproof.smt.proving.staged import CLAIM_SECONDS, CLAIM_WIDENINGS
@@ -120,11 +120,12 @@ def _bundle(
     made_by = f"mmaproof {version('mmaproof')}"
     reasons: list[str] = []
 
-    def one_piece(_: Refutations, __: Limits) -> Composition:
-        return _one_piece(question)
+    def one_piece(kernel: Kernel, _: Refutations, __: Limits) -> None:
+        whole = question.formula
+        kernel.use(whole.claim, [] if whole.precondition is None else [whole.precondition], "the whole claim")
 
-    def staged(refutations: Refutations, left: Limits) -> Composition:
-        return _staged(question, design, solving, left, seed, refutations)
+    def staged(kernel: Kernel, refutations: Refutations, left: Limits) -> None:
+        _staged(kernel, question, design, solving, left, seed, refutations)
 
     attempts = (
         ("in one piece", one_piece, AT_ONCE),
@@ -138,12 +139,14 @@ def _bundle(
                 left = Limits(min(left.seconds, seconds), left.memory_bytes)
             refutations = Refutations(refuter, left)
             try:
-                composition = compose(refutations, left)
-                files = files_of(composition, met, {"made_by": made_by, **about}, refutations)
+                kernel = Kernel(question.formula.environment, _counterexamples(question), refutations.refute)
+                compose(kernel, refutations, left)
+                theorem = kernel.theorem()
+                files = files_of(theorem, met, {"made_by": made_by, **about}, refutations)
             except (NotComposedError, NotRefutedError) as problem:
                 reasons.append(f"{name}: {problem}")
                 continue
-            return Bundle(files, len(composition.lemmas), len(composition.steps))
+            return Bundle(files, len(theorem.leaves), len(theorem.steps))
     raise NoBundleError("; ".join(reasons[1:]))
 
 
@@ -165,30 +168,28 @@ def _counterexamples(question: Question) -> FNode:
     return violation_of(whole.claim, whole.precondition, whole.environment)
 
 
-def _one_piece(question: Question) -> Composition:
-    whole = question.formula
-    composition = Composition(whole.environment, _counterexamples(question))
-    assumed = [] if whole.precondition is None else [whole.precondition]
-    composition.use(whole.claim, assumed, "the whole claim")
-    return composition
-
-
 def _staged(
-    question: Question, design: Design, solving: Solving, limits: Limits, seed: int, refutations: Refutations
-) -> Composition:
+    kernel: Kernel,
+    question: Question,
+    design: Design,
+    solving: Solving,
+    limits: Limits,
+    seed: int,
+    refutations: Refutations,
+) -> None:
     if isinstance(question, Monotone):
-        return _of_order(question, refutations)
+        return _of_order(kernel, question)
     if not (question.compares_runs or isinstance(question, PlanEquivalence | WithinBound)):
         raise NotComposedError("its lemmas are joined by an argument about the question, which a bundle cannot say")
     if isinstance(question, WithinBound):
-        return _of_error(question, refutations)
+        return _of_error(kernel, question)
     if isinstance(question, WithinSpread):
-        return _of_close_terms(question, refutations)
+        return _of_close_terms(kernel, question)
     if isinstance(question, Equivalence) and (in_turn := question.in_turn()) is not None:
-        return _in_turn(question, *in_turn, refutations)
+        return _in_turn(kernel, question, *in_turn)
     pair = netlist_and_model(question)
     if pair is not None and isinstance(question, Equivalence):
-        return _net_by_net(question, *pair, solving, limits, seed, refutations)
+        return _net_by_net(kernel, question, *pair, solving, limits, seed, refutations)
     whole = question.formula
     plain = RecordedTerms(whole.environment)
     claim = question.claim(plain, question.symbols(plain)).data
@@ -206,65 +207,53 @@ def _staged(
         raise NotComposedError(f"no staged proof within {limits}") from None
     if not proved:
         raise NotComposedError("no staged proof was found")
-    composition = Composition(whole.environment, _counterexamples(question))
-    Composer(composition, samples, refutations).compose(
-        plain.recording.entries, staged.recording.entries, claim, claimed
-    )
-    return composition
+    return Composer(kernel, samples).compose(plain.recording.entries, staged.recording.entries, claim, claimed)
 
 
-def _in_turn(question: Equivalence, fused: Design, sequential: Design, refutations: Refutations) -> Composition:
-    """Return the steps that a sum in turn returns what a fused sum does."""
-    whole = question.formula
-    composition, algebra = Composition(whole.environment, _counterexamples(question)), TermAlgebra(whole.environment)
+def _in_turn(kernel: Kernel, question: Equivalence, fused: Design, sequential: Design) -> None:
+    """Add the steps that a sum in turn returns what a fused sum does."""
+    algebra = TermAlgebra(kernel.environment)
     operands = question.symbols(algebra)
     first, second = (dot_product_accumulate(x, algebra, operands) for x in (fused, sequential))
     for x, y in zip(first.steps, second.steps, strict=True):
-        InTurnSteps(composition, refutations, sequential, y, x).prove()
+        InTurnSteps(kernel, sequential, y, x).prove()
     same = partial(equal_results, algebra, fused.d_format, nan_codes=question.nan_codes, zero_signs=question.zero_signs)
-    _use_equal_results(composition, refutations, first.d, same)
-    return composition
+    _use_equal_results(kernel, first.d, same)
 
 
 def _use_equal_results(
-    composition: Composition,
-    refutations: Refutations,
+    kernel: Kernel,
     result: Word[FNode],
     same: Callable[[Word[FNode], Word[FNode]], Truth[FNode]],
 ) -> None:
     """Use that a result is the same as itself; the other one is proved to be equal to it."""
-    leaves = Leaves(TermAlgebra(composition.environment))
+    leaves = Leaves(TermAlgebra(kernel.environment))
     d = leaves.word(result)
-    leaves.use(LawsInUse(composition, refutations), same(d, d), (), "a result is equal to itself")
-    if not composition.complete:
-        raise NotComposedError("the lemmas do not refute the counterexamples")
+    leaves.use(LawsInUse(kernel), same(d, d), (), "a result is equal to itself")
 
 
-def _of_close_terms(question: WithinSpread, refutations: Refutations) -> Composition:
-    """Return the steps that a step returns what its exact twin does."""
-    whole = question.formula
-    composition, algebra = Composition(whole.environment, _counterexamples(question)), TermAlgebra(whole.environment)
+def _of_close_terms(kernel: Kernel, question: WithinSpread) -> None:
+    """Add the steps that a step returns what its exact twin does."""
+    algebra = TermAlgebra(kernel.environment)
     runs = question.runs(algebra, question.symbols(algebra))
     found = [dot_product_accumulate(question.asked(design), algebra, operands) for design, operands in runs]
     ((step,), (wide,)) = (x.steps for x in found)
     kinds, (a, b, c) = [kind_of(label) for label in step.sums[-1].labels], question.formats
     least = {"products": a.e_min + b.e_min, "c": c.e_min}
     of_terms = [question.spreads[k] for k in kinds], [least[k] for k in kinds]
-    CloseTermsSteps(composition, refutations, step, wide, *of_terms).prove()
+    CloseTermsSteps(kernel, step, wide, *of_terms).prove()
     same = partial(equal_results, algebra, question.design.d_format)
-    _use_equal_results(composition, refutations, found[0].d, same)
-    return composition
+    _use_equal_results(kernel, found[0].d, same)
 
 
-def _of_order(question: Monotone, refutations: Refutations) -> Composition:
-    """Return the steps that a result does not fall where an operand rises."""
+def _of_order(kernel: Kernel, question: Monotone) -> None:
+    """Add the steps that a result does not fall where an operand rises."""
     found = question.lemmas()
     rises = [x for x in found if isinstance(x, TermRises)]
     large = [x for x in found if isinstance(x, LargeStep)]
     if len(rises) != 1 or len(large) != 1:
         raise NotComposedError("no term of one sum rises: its lemmas are joined in a way that a bundle cannot say")
-    whole = question.formula
-    composition, algebra = Composition(whole.environment, _counterexamples(question)), TermAlgebra(whole.environment)
+    algebra = TermAlgebra(kernel.environment)
     operands = question.symbols(algebra)
     runs = [
         dot_product_accumulate(question.asked(design), algebra, x) for design, x in question.runs(algebra, operands)
@@ -274,26 +263,20 @@ def _of_order(question: Monotone, refutations: Refutations) -> Composition:
     def claim(*results: Word[FNode]) -> Truth[FNode]:
         return question.relation(algebra, operands, [DotProduct(d, ()) for d in results])
 
-    steps = OrderSteps(composition, refutations, first, second, rises[0], large[0], whole.precondition)
+    steps = OrderSteps(kernel, first, second, rises[0], large[0], question.formula.precondition)
     steps.prove(question.design.d_format, claim)
-    if not composition.complete:
-        raise NotComposedError("the lemmas do not refute the counterexamples")
-    return composition
 
 
-def _of_error(question: WithinBound, refutations: Refutations) -> Composition:
-    """Return the steps that the error of one step is within its bound."""
-    whole = question.formula
-    composition, algebra = Composition(whole.environment, _counterexamples(question)), TermAlgebra(whole.environment)
+def _of_error(kernel: Kernel, question: WithinBound) -> None:
+    """Add the steps that the error of one step is within its bound."""
+    algebra = TermAlgebra(kernel.environment)
     result = dot_product_accumulate(question.asked(question.design), algebra, question.symbols(algebra))
     (step,) = result.steps
-    ErrorSteps(composition, refutations, step, question.step_error(step.terms), whole.precondition).prove()
-    if not composition.complete:
-        raise NotComposedError("the lemmas do not refute the counterexamples")
-    return composition
+    ErrorSteps(kernel, step, question.step_error(step.terms), question.formula.precondition).prove()
 
 
 def _net_by_net(
+    kernel: Kernel,
     question: Equivalence,
     netlist: Design,
     model: Design,
@@ -301,7 +284,7 @@ def _net_by_net(
     limits: Limits,
     seed: int,
     refutations: Refutations,
-) -> Composition:
+) -> None:
     whole = question.formula
     plain = RecordedPlaces(whole.environment)
     claim = model_first(question, netlist, model, plain, plain.begin_netlist, lambda operands: operands).data
@@ -310,9 +293,7 @@ def _net_by_net(
     if not proof.proved or tools.made is None or tools.claim is None:
         raise NotComposedError(f"no proof net by net was found: {proof.reason or proof.lead}")
     sweep_model, sweep, columns = tools.made
-    composition = Composition(whole.environment, _counterexamples(question))
-    composer = NetComposer(composition, ColumnValues(columns), refutations, sweep_model, sweep)
+    composer = NetComposer(kernel, ColumnValues(columns), sweep_model, sweep)
     composer.define_unknown(plain.unknowns)
     composer.claim_again(whole.claim, claim)
     composer.compose(plain.recording.entries, tools.entries, claim, tools.claim)
-    return composition

@@ -21,11 +21,9 @@ from pysmt.fnode import FNode
 
 from mmaproof.smt.algebra.protocol import Truth, Word
 from mmaproof.smt.algebra.terms import TermAlgebra
-from mmaproof.smt.bundles.composition import Composition, NotComposedError
 from mmaproof.smt.bundles.converted_alike import Case, Converted, ConvertedAlike
 from mmaproof.smt.bundles.laws_in_use import LawsInUse
 from mmaproof.smt.bundles.leaves import Leaves
-from mmaproof.smt.bundles.refutations import Refutations
 from mmaproof.smt.bundles.term_facts import (
     at_most,
     factors_of,
@@ -35,6 +33,7 @@ from mmaproof.smt.bundles.term_facts import (
     prove_largest_exponent,
     within,
 )
+from mmaproof.smt.proving.kernel import Kernel, NotComposedError
 from mmaproof.smt.semantics import StepSignals
 from mmaproof.smt.semantics.align import align, largest_exponent
 from mmaproof.smt.semantics.terms import Term
@@ -54,15 +53,14 @@ class CloseTermsSteps:
 
     def __init__(
         self,
-        composition: Composition,
-        refutations: Refutations,
+        kernel: Kernel,
         signals: StepSignals[FNode, FNode],
         wide: StepSignals[FNode, FNode],
         spreads: Sequence[int | None],
         least: Sequence[int],
     ) -> None:
-        self._algebra = TermAlgebra(composition.environment)
-        self._laws = LawsInUse(composition, refutations)
+        self._algebra = TermAlgebra(kernel.environment)
+        self._laws = LawsInUse(kernel)
         self._signals, self._wide_signals, self._spreads, self._least = signals, wide, spreads, least
         if len(signals.sums) != 1 or len(wide.sums) != 1:
             raise NotComposedError("terms that pass through several sums")
@@ -77,7 +75,7 @@ class CloseTermsSteps:
             if any(cut.fraction_bits != total.fraction_bits for cut in total.path.cuts):
                 raise NotComposedError("terms that are cut in different places")
         for x, y in zip(self._sum.terms, self._wide.terms, strict=True):
-            if not all(map(self._laws.closure.same, *((z.negative.data, z.significand.data) for z in (x, y)))):
+            if not all(map(self._laws.kernel.same, *((z.negative.data, z.significand.data) for z in (x, y)))):
                 raise NotComposedError("an exact sum of other terms")
 
     def prove(self) -> None:
@@ -105,14 +103,14 @@ class CloseTermsSteps:
             at = leaves.truth(case.at)
             leaves.use(self._laws, ~at | at, (), "each case is what it says of exponents")
         ConvertedAlike(self._algebra, self._laws, wide, other).prove(cases)
-        if not self._laws.closure.same(self._signals.d.data, self._wide_signals.d.data):
+        if not self._laws.kernel.same(self._signals.d.data, self._wide_signals.d.data):
             raise NotComposedError("both sums are converted to one number, and the results differ")
 
     # --- terms --------------------------------------------------------------------------------------------------
 
     def _terms(self) -> None:
         """Prove of each term that it is present in both sums if it is not zero, and with the same exponent there."""
-        same = self._laws.closure.same
+        same = self._laws.kernel.same
         for x, y in zip(self._sum.terms, self._wide.terms, strict=True):
             use = partial(self._laws.claim, given={}, why="a term that is not zero is the same in both sums")
             zero = x.significand.is_value(0)
@@ -241,7 +239,7 @@ class CloseTermsSteps:
                 prove_bound_of_sum(self._laws, self._algebra, *part)
             sums = [self._algebra.modular_sum(pair, pair[0].width) for pair in zip(sums, terms, strict=True)]
             most = [x + y for x, y in zip(most, bounds[i], strict=True)]
-        if not all(self._laws.closure.same(x.data, t.total.data) for x, t in zip(sums, both, strict=True)):
+        if not all(self._laws.kernel.same(x.data, t.total.data) for x, t in zip(sums, both, strict=True)):
             raise NotComposedError("a sum is added in another way")
 
     def _begun(self, cases: Sequence[Case], bounds: Sequence[int]) -> None:

@@ -18,13 +18,11 @@ from pysmt import operators as op
 from pysmt.fnode import FNode
 
 from mmaproof.smt.algebra.terms import TermAlgebra
-from mmaproof.smt.bundles.composition import Composition, NotComposedError, asserted
 from mmaproof.smt.bundles.folds import Maxima, Sums
 from mmaproof.smt.bundles.recorded import Bounded, Defined, Entry, Place, Proved, Related
-from mmaproof.smt.bundles.refutations import Refutations, conjunction
+from mmaproof.smt.proving.kernel import Kernel, NotComposedError
 from mmaproof.smt.proving.walk import bottom_up
 from mmaproof.smt.solving.query import indices_of, width_of
-from mmaproof.smt.solving.refuting import NotRefutedError
 
 LEMMA_SECONDS = 20.0
 """Seconds in which a small lemma is refuted."""
@@ -42,12 +40,11 @@ class Values(Protocol):
 class Composer:
     """Joins the places of a claim without cuts and those of its staged proof."""
 
-    def __init__(self, composition: Composition, samples: Values, refutations: Refutations) -> None:
-        self._composition, self._samples, self._refutations = composition, samples, refutations
-        self._environment = composition.environment
+    def __init__(self, kernel: Kernel, samples: Values) -> None:
+        self._kernel, self._samples = kernel, samples
+        self._environment = kernel.environment
         self._terms: Any = self._environment.formula_manager
-        self._closure = composition.closure
-        self._raw = self._environment.fvo.get_free_variables(composition.root)
+        self._raw = self._environment.fvo.get_free_variables(kernel.root)
         self._images: dict[FNode, FNode] = {}
         """what replaces the terms without cuts"""
         self._known: dict[FNode, FNode] = {}
@@ -64,7 +61,7 @@ class Composer:
         places = iter([x for x in plain if isinstance(x, Place)])
         for entry in staged:
             if isinstance(entry, Defined):
-                self._composition.define(entry.variable, entry.definition)
+                self._kernel.define(entry.variable, entry.definition)
             elif isinstance(entry, Proved):
                 self._use(entry)
             elif isinstance(entry, Bounded):
@@ -76,8 +73,6 @@ class Composer:
         if next(places, None) is not None:
             raise NotComposedError("the claim has more places than its staged proof")
         self._equate_either(self._image(claim), claimed, "the claim")
-        if not self._composition.complete:
-            raise NotComposedError("the lemmas do not refute the counterexamples")
 
     def _other(self, entry: Entry) -> None:
         if not isinstance(entry, Related):
@@ -88,10 +83,10 @@ class Composer:
         assumptions = [] if lemma.assumption is None else [lemma.assumption]
         for fact in [x for a in assumptions for x in (a.args() if a.is_and() else [a])]:
             self._establish(fact)
-        self._composition.use(lemma.claim, assumptions, lemma.why)
+        self._kernel.use(lemma.claim, assumptions, lemma.why)
 
     def _establish(self, fact: FNode) -> None:
-        if fact in self._facts and not self._closure.holds(fact):
+        if fact in self._facts and not self._kernel.holds(fact):
             self._facts[fact]()
 
     def _note_bounds(self, bounded: Bounded) -> None:
@@ -101,20 +96,20 @@ class Composer:
 
     def _prove_bounds(self, bounded: Bounded) -> None:
         """Prove bounds of a partial sum from those of its words."""
-        definition = self._composition.definitions[bounded.variable]
+        definition = self._kernel.definitions[bounded.variable]
         fact = self._environment.substituter.substitute(bounded.fact, {bounded.variable: definition})
         symbols = self._environment.fvo.get_free_variables(definition)
         known = [self._bounds[v] for v in symbols if v in self._bounds]
         for x in known:
             self._establish(x)
-        self._composition.use(fact, known, "bounds of a sum of two words")
+        self._kernel.use(fact, known, "bounds of a sum of two words")
 
     # --- places -----------------------------------------------------------------------------------------------
 
     def _place(self, plain: Place | None, staged: Place) -> None:
         if plain is None or plain.kind != staged.kind:
             raise NotComposedError(f"{staged.kind} of the staged proof is no place of the claim")
-        if not self._closure.same(plain.term, staged.replaced):
+        if not self._kernel.same(plain.term, staged.replaced):
             match staged.kind:
                 case "sum":
                     self._sum(plain, staged)
@@ -124,9 +119,9 @@ class Composer:
                     self._maximum(plain, staged)
                 case _:
                     self._equate_either(self._image(plain.term), staged.term, staged.kind)
-                    replaced = self._composition.definitions.get(staged.replaced, staged.replaced)
+                    replaced = self._kernel.definitions.get(staged.replaced, staged.replaced)
                     self._equate(staged.term, replaced, staged.kind)
-            if not self._closure.same(plain.term, staged.replaced):
+            if not self._kernel.same(plain.term, staged.replaced):
                 raise NotComposedError(f"{staged.kind}: what replaces it is not proved to be equal to it")
         if not plain.term.is_constant():
             self._images[plain.term] = staged.replaced
@@ -143,20 +138,20 @@ class Composer:
 
     def _sum(self, plain: Place, staged: Place) -> None:
         self._operands(plain.operands, staged.operands, staged.kind)
-        Sums(self._composition, width_of(staged.replaced)).prove(staged.operands, staged.taken)
+        Sums(self._kernel, width_of(staged.replaced)).prove(staged.operands, staged.taken)
 
     def _compressed_sum(self, plain: Place, staged: Place) -> None:
         self._operands(plain.operands, staged.operands, staged.kind)
         width = width_of(staged.replaced)
-        Sums(self._composition, width).compressed(staged.operands, TermAlgebra(self._environment))
-        Sums(self._composition, width).prove(staged.operands, staged.taken)
+        Sums(self._kernel, width).compressed(staged.operands, TermAlgebra(self._environment))
+        Sums(self._kernel, width).prove(staged.operands, staged.taken)
 
     def _maximum(self, plain: Place, staged: Place) -> None:
         leaves = {self._image(x) for x in plain.operands}
         words = self._flat(self._image(plain.term), leaves, staged.signed)
         for x, y in zip(words, staged.operands, strict=True):
             self._equate(x, y, staged.kind)
-        maxima = Maxima(self._composition, width_of(staged.replaced), staged.signed)
+        maxima = Maxima(self._kernel, width_of(staged.replaced), staged.signed)
         maxima.prove(maxima.without_repetitions(words), maxima.without_repetitions(staged.taken))
 
     def _flat(self, term: FNode, leaves: set[FNode], signed: bool) -> list[FNode]:
@@ -167,16 +162,16 @@ class Composer:
             return [term]
         if inner is not None:
             words = self._flat(inner, leaves, signed)
-            return Maxima(self._composition, width_of(inner), signed).widened(words, width)
-        maxima = Maxima(self._composition, width, signed)
+            return Maxima(self._kernel, width_of(inner), signed).widened(words, width)
+        maxima = Maxima(self._kernel, width, signed)
         if not term.is_ite() or term is not maxima.of_two(term.arg(2), term.arg(1)):
             raise NotComposedError("maximum: it is no tree of comparisons")
         first, second = (self._flat(x, leaves, signed) for x in (term.arg(2), term.arg(1)))
         return maxima.regroup(first, second)
 
     def _note_bounds_of_maximum(self, staged: Place) -> None:
-        maxima = Maxima(self._composition, width_of(staged.replaced), staged.signed)
-        same = self._closure.class_of
+        maxima = Maxima(self._kernel, width_of(staged.replaced), staged.signed)
+        same = self._kernel.class_of
         for x in staged.operands:
 
             def prove(x: FNode = x) -> None:
@@ -212,7 +207,7 @@ class Composer:
 
         Raises NotComposedError if they are not proved to be equal.
         """
-        if self._closure.same(x, y):
+        if self._kernel.same(x, y):
             return
         if not self._alike(x, y):
             raise NotComposedError(f"{what}: operands give another value in the staged proof")
@@ -222,21 +217,17 @@ class Composer:
                 for p, q in zip(x.args(), matched, strict=True):
                     self._equate(p, q, what)
                 x = self._terms.create_node(y.node_type(), tuple(matched), y._content.payload)
-            if self._closure.same(x, y):
+            if self._kernel.same(x, y):
                 return
         equation = self._terms.EqualsOrIff(x, y)
         known, why = self._definitions_among(equation), f"{what}: written in another way"
-        try:
-            self._refutations.of(conjunction(asserted(equation, known, self._environment)), LEMMA_SECONDS)
-        except NotRefutedError as problem:
-            raise NotComposedError(f"{why}: {problem}") from None
-        self._composition.use(equation, known, why)
+        self._kernel.use(equation, known, why, seconds=LEMMA_SECONDS)
 
     def _definitions_among(self, claim: FNode) -> list[FNode]:
         """Return what the variables of a claim stand for, where that is about other symbols of the claim alone."""
         symbols, found = self._environment.fvo.get_free_variables(claim), []
         for v in sorted(symbols, key=lambda v: v.node_id()):
-            definition = self._composition.definitions.get(v)
+            definition = self._kernel.definitions.get(v)
             if definition is not None and self._environment.fvo.get_free_variables(definition) <= symbols:
                 found.append(self._terms.EqualsOrIff(v, definition))
         return found

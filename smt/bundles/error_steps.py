@@ -18,12 +18,11 @@ from pysmt.fnode import FNode
 
 from mmaproof.smt.algebra.protocol import Truth, Word
 from mmaproof.smt.algebra.terms import TermAlgebra
-from mmaproof.smt.bundles.composition import Composition, NotComposedError
 from mmaproof.smt.bundles.exact_sum_steps import Apart, ExactSumSteps
 from mmaproof.smt.bundles.laws_in_use import LawsInUse
 from mmaproof.smt.bundles.leaves import Leaves
-from mmaproof.smt.bundles.refutations import Refutations
 from mmaproof.smt.bundles.term_facts import prove_largest_exponent, whole_and_rest, within
+from mmaproof.smt.proving.kernel import Kernel, NotComposedError
 from mmaproof.smt.semantics import StepSignals
 from mmaproof.smt.semantics.align import largest_exponent
 from mmaproof.smt.semantics.step_error import Returned, StepError
@@ -39,14 +38,13 @@ class ErrorSteps:
 
     def __init__(
         self,
-        composition: Composition,
-        refutations: Refutations,
+        kernel: Kernel,
         signals: StepSignals[FNode, FNode],
         sides: StepError,
         assumed: FNode | None,
     ) -> None:
-        self._algebra = TermAlgebra(composition.environment)
-        self._laws = LawsInUse(composition, refutations)
+        self._algebra = TermAlgebra(kernel.environment)
+        self._laws = LawsInUse(kernel)
         self._signals, self._sides, self._assumed = signals, sides, assumed
         (self._sum,) = signals.sums
         fmt = sides.rho.target

@@ -14,7 +14,7 @@ from pysmt.environment import Environment
 from pysmt.fnode import FNode
 
 from mmaproof.smt.algebra.terms import TermAlgebra
-from mmaproof.smt.bundles.composition import Composition, NotComposedError
+from mmaproof.smt.proving.kernel import Kernel, NotComposedError
 
 
 class Folds(ABC):
@@ -22,9 +22,9 @@ class Folds(ABC):
 
     what: str
 
-    def __init__(self, composition: Composition, width: int) -> None:
-        self._composition, self._width = composition, width
-        self._environment: Environment = composition.environment
+    def __init__(self, kernel: Kernel, width: int) -> None:
+        self._kernel, self._width = kernel, width
+        self._environment: Environment = kernel.environment
         self._terms: Any = self._environment.formula_manager
         kind = self._environment.type_manager.BVType(width)
         self._words: list[FNode] = [self._terms.Symbol(f"word{i}_{width}", kind) for i in range(3)]
@@ -42,7 +42,7 @@ class Folds(ABC):
 
     def prove(self, xs: Sequence[FNode], ys: Sequence[FNode]) -> None:
         """Prove that the folds of the same words in two orders are equal. Raises NotComposedError if they differ."""
-        same = self._composition.closure.class_of
+        same = self._kernel.class_of
         now, wanted = list(xs), list(ys)
         if len(now) != len(wanted):
             raise NotComposedError(f"{self.what}: {len(now)} operands, and {len(wanted)} in the staged proof")
@@ -78,7 +78,7 @@ class Folds(ABC):
         """Use a law, that two terms over words are equal, with terms in the place of the words."""
         claim = self._terms.Equals(left, right)
         words = dict(zip(self._words, given, strict=False))
-        self._composition.use(claim, (), f"law: {self.what} of {self._width} bits, {what}", words)
+        self._kernel.use(claim, (), f"law: {self.what} of {self._width} bits, {what}", words)
 
 
 class Sums(Folds):
@@ -125,8 +125,8 @@ class Maxima(Folds):
 
     what = "maximum"
 
-    def __init__(self, composition: Composition, width: int, signed: bool) -> None:
-        super().__init__(composition, width)
+    def __init__(self, kernel: Kernel, width: int, signed: bool) -> None:
+        super().__init__(kernel, width)
         self._signed = signed
 
     def of_two(self, x: FNode, y: FNode) -> FNode:
@@ -154,7 +154,7 @@ class Maxima(Folds):
 
     def without_repetitions(self, xs: Sequence[FNode]) -> list[FNode]:
         """Prove that a fold is that of its words without repetitions, and return these."""
-        same = self._composition.closure.class_of
+        same = self._kernel.class_of
         now, kept = list(xs), 0
         while kept < len(now):
             first = next(i for i in range(len(now)) if same(now[i]) == same(now[kept]))
@@ -179,7 +179,7 @@ class Maxima(Folds):
     def widened(self, xs: Sequence[FNode], width: int) -> list[FNode]:
         """Prove that a fold in a wider width is the fold of its words in that width, and return these."""
         x, y, _ = self._words
-        wide = Maxima(self._composition, width, self._signed)
+        wide = Maxima(self._kernel, width, self._signed)
         if width > self._width:
             for i in range(len(xs) - 1, 0, -1):
                 left = self.extended(self.of_two(x, y), width)
@@ -207,4 +207,4 @@ class Maxima(Folds):
 
     def _fact(self, what: str, claim: FNode, assumptions: Sequence[FNode], given: Sequence[FNode]) -> None:
         words = dict(zip(self._words, given, strict=False))
-        self._composition.use(claim, assumptions, f"law: {self.what} of {self._width} bits, {what}", words)
+        self._kernel.use(claim, assumptions, f"law: {self.what} of {self._width} bits, {what}", words)

@@ -19,12 +19,11 @@ from pysmt.fnode import FNode
 from mmaproof.designs.design import Design
 from mmaproof.smt.algebra.protocol import Truth, Word, ite
 from mmaproof.smt.algebra.terms import TermAlgebra
-from mmaproof.smt.bundles.composition import Composition, NotComposedError
 from mmaproof.smt.bundles.converted_alike import Case, Converted, ConvertedAlike
 from mmaproof.smt.bundles.laws_in_use import LawsInUse
 from mmaproof.smt.bundles.leaves import Leaves
-from mmaproof.smt.bundles.refutations import Refutations
 from mmaproof.smt.bundles.term_facts import at_most, prove_largest, within
+from mmaproof.smt.proving.kernel import Kernel, NotComposedError
 from mmaproof.smt.semantics import StepSignals
 from mmaproof.smt.semantics.align import align, largest_exponent
 from mmaproof.smt.semantics.convert import Rules, convert
@@ -52,24 +51,23 @@ class InTurnSteps:
 
     def __init__(
         self,
-        composition: Composition,
-        refutations: Refutations,
+        kernel: Kernel,
         in_turn: Design,
         signals: StepSignals[FNode, FNode],
         fused: StepSignals[FNode, FNode],
     ) -> None:
-        self._algebra = TermAlgebra(composition.environment)
-        self._laws = LawsInUse(composition, refutations)
+        self._algebra = TermAlgebra(kernel.environment)
+        self._laws = LawsInUse(kernel)
         self._step = sequential(in_turn.step)
         self._signals, self._fused = signals, fused
         (self._total,) = fused.sums
         self._terms = [term for _, term in signals.in_turn]
-        self._same_terms(composition)
+        self._same_terms(kernel)
         self._e_max = largest_exponent(self._algebra, self._terms)
         self._fraction = fraction_of(self._step, self._terms)
         self._places = self._fraction - self._total.fraction_bits
 
-    def _same_terms(self, composition: Composition) -> None:
+    def _same_terms(self, kernel: Kernel) -> None:
         total = self._total
         if any(not t.present.data.is_true() for t in (*self._terms, *total.terms)):
             raise NotComposedError("a sum in turn of terms that may be absent")
@@ -77,7 +75,7 @@ class InTurnSteps:
             raise NotComposedError("a sum in turn of terms that are cut in different places")
         for x, y in zip(self._terms, total.terms, strict=True):
             parts = ((x.negative, y.negative), (x.exponent, y.exponent), (x.significand, y.significand))
-            if not all(composition.closure.same(p.data, q.data) for p, q in parts):
+            if not all(kernel.same(p.data, q.data) for p, q in parts):
                 raise NotComposedError("a sum in turn has other terms than the fused sum")
 
     def prove(self) -> None:
@@ -286,7 +284,7 @@ class InTurnSteps:
             leaves.use(self._laws, within(now, most), [*known, within(a, bound)], why)
             register = algebra.modular_sum([register, x] if i else [x], total.width)
             added = algebra.modular_sum([added, self._wide(x)], self._width)
-        if not self._laws.closure.same(register.data, total.data) or added.data is not sums.data:
+        if not self._laws.kernel.same(register.data, total.data) or added.data is not sums.data:
             raise NotComposedError("the fused sum is added in another way")
 
     def _converted(self, state: _State, held: Word[FNode]) -> None:
@@ -302,7 +300,7 @@ class InTurnSteps:
             for x, bits in ((state.value, self._fraction), (total.total, total.fraction_bits))
         )
         ConvertedAlike(algebra, self._laws, wide, other).prove([Case(algebra.truth(True), self._places)])
-        if not self._laws.closure.same(self._signals.d.data, self._fused.d.data):
+        if not self._laws.kernel.same(self._signals.d.data, self._fused.d.data):
             raise NotComposedError("both sums are converted to one number, and the results differ")
 
     def _wide(self, x: Word[FNode]) -> Word[FNode]:

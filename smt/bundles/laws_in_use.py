@@ -8,50 +8,41 @@ from typing import Any
 from pysmt.environment import Environment
 from pysmt.fnode import FNode
 
-from mmaproof.smt.bundles.closure import Closure
-from mmaproof.smt.bundles.composition import Composition, NotComposedError, asserted
 from mmaproof.smt.bundles.folds import Sums
-from mmaproof.smt.bundles.refutations import Refutations, conjunction
+from mmaproof.smt.proving.kernel import Kernel
 from mmaproof.smt.solving.query import width_of
-from mmaproof.smt.solving.refuting import NotRefutedError
 
 LEMMA_SECONDS = 20.0
 """Seconds in which a small lemma is refuted."""
 
 
 class LawsInUse:
-    """Uses lemmas in a composition. ``establish`` proves a fact that was noted, where that is still to be done.
+    """Uses lemmas in a kernel. ``establish`` proves a fact that was noted, where that is still to be done.
 
     By default nothing is left to be done. A lemma is refuted in so many ``seconds``, or not at all.
     """
 
     def __init__(
         self,
-        composition: Composition,
-        refutations: Refutations,
+        kernel: Kernel,
         establish: Callable[[FNode], None] = lambda _: None,
         seconds: float = LEMMA_SECONDS,
     ) -> None:
         self._seconds = seconds
-        self._composition, self._refutations, self._establish = composition, refutations, establish
-        self.environment: Environment = composition.environment
+        self.kernel, self._establish = kernel, establish
+        self.environment: Environment = kernel.environment
         self._terms: Any = self.environment.formula_manager
         self._sums: dict[int, Sums] = {}
 
     @property
-    def closure(self) -> Closure:
-        """What is known."""
-        return self._composition.closure
-
-    @property
     def definitions(self) -> Mapping[FNode, FNode]:
         """What each variable stands for."""
-        return self._composition.definitions
+        return self.kernel.definitions
 
     def sums(self, width: int) -> Sums:
         """Return the folds of words of a width."""
         if width not in self._sums:
-            self._sums[width] = Sums(self._composition, width)
+            self._sums[width] = Sums(self.kernel, width)
         return self._sums[width]
 
     def words(self, width: int) -> list[FNode]:
@@ -65,7 +56,7 @@ class LawsInUse:
 
     def equal(self, x: FNode, y: FNode, why: str) -> None:
         """Prove that two terms are equal, whatever their variables are. Nothing is done for what is known."""
-        if not self.closure.same(x, y):
+        if not self.kernel.same(x, y):
             self.claim(self._terms.EqualsOrIff(x, y), (), {}, why)
 
     def of_any(
@@ -83,11 +74,8 @@ class LawsInUse:
 
     def claim(self, claim: FNode, assumptions: Sequence[FNode], given: Mapping[FNode, FNode], why: str) -> None:
         """Use a lemma: the assumptions imply the claim. Raises NotComposedError if it is not refuted in time."""
-        try:
-            self._refutations.of(conjunction(asserted(claim, assumptions, self.environment)), self._seconds)
-        except NotRefutedError as problem:
-            raise NotComposedError(f"{why}: {problem}") from None
+        self.kernel.refute(claim, assumptions, why, self._seconds)
         if not given:
             for x in assumptions:
                 self._establish(x)
-        self._composition.use(claim, assumptions, why, given or None)
+        self.kernel.use(claim, assumptions, why, given or None)

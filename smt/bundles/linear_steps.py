@@ -16,8 +16,8 @@ from typing import Any
 from pysmt import operators as op
 from pysmt.fnode import FNode
 
-from mmaproof.smt.bundles.composition import NotComposedError
 from mmaproof.smt.bundles.laws_in_use import LawsInUse
+from mmaproof.smt.proving.kernel import NotComposedError
 from mmaproof.smt.proving.linear import Form, in_order
 from mmaproof.smt.proving.net_relations import Relations
 from mmaproof.smt.proving.net_sums import NetSums
@@ -58,7 +58,7 @@ class LinearSteps:
         found = [self.settled(self.read(z), width) for z in (x, y)]
         if found[0] != found[1]:
             raise NotLinearError("the sums have other words")
-        if not self._laws.closure.same(x, y):
+        if not self._laws.kernel.same(x, y):
             raise NotLinearError("the sums are not proved to be equal")
 
     def of_form(self, form: Form) -> FNode:
@@ -99,7 +99,7 @@ class LinearSteps:
         if node not in self._read:
             found = self._read_node(node)
             whole = self._fold(found, node.bv_width())
-            if not self._laws.closure.same(node, whole):
+            if not self._laws.kernel.same(node, whole):
                 raise NotLinearError("a sum is not proved to be that of its words")
             self._read[node] = found
         return self._read[node]
@@ -154,7 +154,7 @@ class LinearSteps:
 
     def _as(self, node: FNode, other: FNode, why: str) -> Multiples:
         """Return a term as another one, to which a small lemma about any words says that it is equal."""
-        if not self._laws.closure.same(node, other):
+        if not self._laws.kernel.same(node, other):
             leaves = [x for x in node.args() if not x.is_constant()]
             self._laws.of_any(node, other, leaves, f"law: {why} of {node.bv_width()} bits")
         return self.read(other)
@@ -205,7 +205,7 @@ class LinearSteps:
             part = x if not places else m.BVConcat(m.BVExtract(x, 0, width - places - 1), m.BV(0, places))
             parts.append(part if sign > 0 else m.BVNeg(part))
         whole = self._laws.sums(width).fold(parts) if parts else m.BV(0, width)
-        if not self._laws.closure.same(node, whole):
+        if not self._laws.kernel.same(node, whole):
             self._laws.of_any(node, whole, [] if x.is_constant() else [x], f"law: {factor} times a word")
         return self.read(whole)
 
@@ -265,7 +265,7 @@ class LinearSteps:
         term = words[0]
         for x in words[1:]:
             term = self._terms.BVXor(term, x)
-        if not self._laws.closure.same(term, exclusive):
+        if not self._laws.kernel.same(term, exclusive):
             raise NotLinearError("an exclusive or of other words")
         return term
 
@@ -296,7 +296,7 @@ class LinearSteps:
         (x,) = self._laws.words(whole.bv_width())[:1]
         low = m.BVExtract(x, 0, own - 1)
         fits = m.Equals(self._extended(low, whole.bv_width(), signed), x)
-        if not self._laws.closure.same(back, whole):
+        if not self._laws.kernel.same(back, whole):
             raise NotLinearError("it is not proved that a sum fits its word")
         narrow = m.BVExtract(x, 0, width - 1)
         claim = m.Equals(self._extended(low, width, signed), narrow)
@@ -354,7 +354,7 @@ class LinearSteps:
 
     def _find_own_words(self, variable: FNode) -> Multiples:
         form, m = self._sums.forms[variable], self._terms
-        same, width = self._laws.closure.same, variable.bv_width()
+        same, width = self._laws.kernel.same, variable.bv_width()
         if len(form.terms) == 2 and not form.constant:
             p, n = (v for v, _ in form.terms)
             for a, b in ((p, n), (n, p)):

@@ -13,15 +13,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from pysmt.fnode import FNode
 
 from mmaproof.smt.algebra.protocol import Word
-from mmaproof.smt.bundles.closure import conjuncts
 from mmaproof.smt.bundles.composer import Composer, Values
-from mmaproof.smt.bundles.composition import Composition, NotComposedError
 from mmaproof.smt.bundles.laws_in_use import LawsInUse
 from mmaproof.smt.bundles.linear_steps import LinearSteps
 from mmaproof.smt.bundles.net_recorded import JournalledModel, JournalledSweep
 from mmaproof.smt.bundles.recorded import Bounded, Derived, Entry, Held, Lawful, Net, Noted, Place, Proved, TakenApart
-from mmaproof.smt.bundles.refutations import Refutations
 from mmaproof.smt.proving.columns import Columns
+from mmaproof.smt.proving.kernel import Kernel, NotComposedError, conjuncts
 
 
 class ColumnValues:
@@ -40,15 +38,14 @@ class NetComposer(Composer):
 
     def __init__(
         self,
-        composition: Composition,
+        kernel: Kernel,
         samples: Values,
-        refutations: Refutations,
         model: JournalledModel,
         sweep: JournalledSweep,
     ) -> None:
-        super().__init__(composition, samples, refutations)
+        super().__init__(kernel, samples)
         self._model, self._sweep = model, sweep
-        self._laws = LawsInUse(composition, refutations, self._established)
+        self._laws = LawsInUse(kernel, self._established)
         self._linear = LinearSteps(self._laws, sweep.sums, sweep.relations, self._within)
         self._put_in_place: dict[FNode, FNode] = {}
         """what replaces terms without cuts, without what follows for others"""
@@ -66,7 +63,7 @@ class NetComposer(Composer):
         of_claim = {_without_run(x.symbol_name()): x for x in self._raw}
         for name, x in unknown.items():
             if x not in self._raw:
-                self._composition.define(x, of_claim.get(_without_run(name), self._terms.BV(0, x.bv_width())))
+                self._kernel.define(x, of_claim.get(_without_run(name), self._terms.BV(0, x.bv_width())))
 
     def claim_again(self, claim: FNode, again: FNode) -> None:
         """Prove that a claim is the same with the design before the netlist."""
@@ -96,7 +93,7 @@ class NetComposer(Composer):
 
     def _use(self, lemma: Proved) -> None:
         symbols = self._environment.fvo.get_free_variables(lemma.claim)
-        if all(x in self._composition.definitions or x in self._raw for x in symbols):
+        if all(x in self._kernel.definitions or x in self._raw for x in symbols):
             if lemma.refuted:
                 super()._use(lemma)
             self._proved = lemma
@@ -109,7 +106,7 @@ class NetComposer(Composer):
         The two may differ in more than that: what was put in the place of variables was simplified.
         """
         lemma = self._proved
-        if lemma is None or self._closure.holds(claim):
+        if lemma is None or self._kernel.holds(claim):
             return
         if not lemma.refuted:  # a solver says so, and laws have to say it
             self._linear.prove(*claim.args())
@@ -130,10 +127,10 @@ class NetComposer(Composer):
     def _established(self, fact: FNode) -> None:
         """Prove a fact if it is one that was noted, or follows from such."""
         for x in conjuncts(fact):
-            if self._closure.holds(x):
+            if self._kernel.holds(x):
                 continue
             super()._establish(x)
-            if not self._closure.holds(x):
+            if not self._kernel.holds(x):
                 self._follow(x)
 
     def _follow(self, fact: FNode) -> None:
@@ -142,7 +139,7 @@ class NetComposer(Composer):
         for x in noted:
             for y in conjuncts(x):
                 super()._establish(y)
-                if not self._closure.holds(y):
+                if not self._kernel.holds(y):
                     self._lattice(y)
 
     def _prove_bounds(self, bounded: Bounded) -> None:
@@ -159,12 +156,12 @@ class NetComposer(Composer):
 
     def _lattice(self, fact: FNode) -> None:
         """Prove what holds of maxima and minima because of what they are."""
-        if self._closure.holds(fact):
+        if self._kernel.holds(fact):
             return
         elements = self._sweep.orders.elements | self._sweep.maxima.elements
         whole = fact
         while cuts := [v for v in self._environment.fvo.get_free_variables(whole) if v in elements]:
-            definitions = self._composition.definitions
+            definitions = self._kernel.definitions
             whole = self._environment.substituter.substitute(whole, {v: definitions[v] for v in cuts})
         self._laws.claim(whole, (), {}, "maxima and minima in any order")
 
@@ -177,7 +174,7 @@ class NetComposer(Composer):
         else:
             raise NotComposedError(f"net {staged.name} is none of the claim's")
         self._equate_either(self._image(plain.term), staged.term, f"net {staged.name}")
-        if not self._closure.same(plain.term, staged.replaced):
+        if not self._kernel.same(plain.term, staged.replaced):
             raise NotComposedError(f"net {staged.name}: what replaces it is not proved to be equal to it")
         if not plain.term.is_constant():
             self._put(plain.term, staged.replaced)
@@ -254,7 +251,7 @@ class NetComposer(Composer):
         self._laws.use(read, any_truth, {any_truth: truth}, "law: a truth value as a bit")
 
     def _derive(self, name: str, term: FNode, replaced: FNode) -> None:
-        if self._closure.same(term, replaced):
+        if self._kernel.same(term, replaced):
             return
         reasons = []
         for way in (self._by_adder, self._by_choice, self._linear.prove, self._by_lemma):
@@ -262,7 +259,7 @@ class NetComposer(Composer):
                 way(term, replaced)
             except NotComposedError as problem:
                 reasons.append(str(problem))
-            if self._closure.same(term, replaced):
+            if self._kernel.same(term, replaced):
                 return
         raise NotComposedError(f"net {name}: {'; '.join(reasons)}")
 
@@ -273,7 +270,7 @@ class NetComposer(Composer):
         claim, words = passed
         self._laws.claim(claim, (), words, "a sum of two words")
         total = self._environment.substituter.substitute(claim.arg(1), words)
-        if not self._closure.same(total, replaced):
+        if not self._kernel.same(total, replaced):
             self._linear.prove(total, replaced)
 
     def _by_choice(self, term: FNode, replaced: FNode) -> None:

@@ -21,7 +21,6 @@ from pysmt.fnode import FNode
 from mmaproof.designs.formats import Format
 from mmaproof.smt.algebra.protocol import Truth, Word
 from mmaproof.smt.algebra.terms import TermAlgebra
-from mmaproof.smt.bundles.composition import Composition, NotComposedError
 from mmaproof.smt.bundles.converted_alike import Converted
 from mmaproof.smt.bundles.converted_in_order import ConvertedInOrder
 from mmaproof.smt.bundles.laws_in_use import LawsInUse
@@ -29,9 +28,9 @@ from mmaproof.smt.bundles.leaves import Leaves
 from mmaproof.smt.bundles.order_cases import CASES
 from mmaproof.smt.bundles.order_sums import OrderedSums
 from mmaproof.smt.bundles.order_terms import OrderedTerms
-from mmaproof.smt.bundles.refutations import Refutations
 from mmaproof.smt.bundles.rising_steps import RisingSteps
 from mmaproof.smt.bundles.term_facts import prove_bounds, prove_largest_exponent
+from mmaproof.smt.proving.kernel import Kernel, NotComposedError
 from mmaproof.smt.proving.monotone import LargeStep, TermRises
 from mmaproof.smt.semantics import StepSignals
 from mmaproof.smt.semantics.align import largest_exponent
@@ -55,16 +54,15 @@ class OrderSteps:
 
     def __init__(
         self,
-        composition: Composition,
-        refutations: Refutations,
+        kernel: Kernel,
         first: StepSignals[FNode, FNode],
         second: StepSignals[FNode, FNode],
         rises: TermRises,
         large: LargeStep,
         assumed: FNode,
     ) -> None:
-        self._algebra = TermAlgebra(composition.environment)
-        self._laws = LawsInUse(composition, refutations, seconds=SHIFTED_SECONDS)
+        self._algebra = TermAlgebra(kernel.environment)
+        self._laws = LawsInUse(kernel, seconds=SHIFTED_SECONDS)
         self._signals = first, second
         self._assumed = Truth(assumed, self._algebra)
         if any(len(x.sums) != 1 or x.path.rounds_again is not None or x.path.drops_c for x in self._signals):
@@ -75,7 +73,7 @@ class OrderSteps:
         if any(cut.fraction_bits != x.fraction_bits for x in self._sums for cut in x.path.cuts):
             raise NotComposedError("an order of terms that are cut in different places")
         added = [self._algebra.modular_sum(x.aligned, x.total.width) for x in self._sums]
-        if not all(self._laws.closure.same(x.data, t.total.data) for x, t in zip(added, self._sums, strict=True)):
+        if not all(self._laws.kernel.same(x.data, t.total.data) for x, t in zip(added, self._sums, strict=True)):
             raise NotComposedError("a sum is added in another way")
         self._place = self._changed()
         self._terms = OrderedTerms(self._algebra, self._laws, self._sums, self._place, (rises, self._makes_up(large)))
@@ -85,7 +83,7 @@ class OrderSteps:
         found = []
         for i, (x, y) in enumerate(zip(self._sums[0].terms, self._sums[1].terms, strict=True)):
             parts = ((t.negative.data, t.exponent.data, t.significand.data, t.present.data) for t in (x, y))
-            if not all(map(self._laws.closure.same, *parts)):
+            if not all(map(self._laws.kernel.same, *parts)):
                 found.append(i)
         if len(found) != 1:
             raise NotComposedError(f"{len(found)} terms rise, where one is expected")

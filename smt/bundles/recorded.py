@@ -16,9 +16,9 @@ from pysmt.fnode import FNode
 from mmaproof.smt.algebra.protocol import Truth, Word
 from mmaproof.smt.algebra.signals import Signal
 from mmaproof.smt.algebra.terms import TermAlgebra
-from mmaproof.smt.bundles.composition import asserted
-from mmaproof.smt.bundles.refutations import Refutations, conjunction
+from mmaproof.smt.bundles.refutations import Refutations
 from mmaproof.smt.proving.asked import Lemmas
+from mmaproof.smt.proving.kernel import asserted, conjunction
 from mmaproof.smt.proving.laws import LawfulTerms
 from mmaproof.smt.proving.lemma import Formula
 from mmaproof.smt.proving.samples import Samples

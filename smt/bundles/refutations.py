@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from pysmt.fnode import FNode
-
 from mmaproof.smt.proving.exhaustion import MOST_BITS, try_all_values
+from mmaproof.smt.proving.kernel import up_to_names
 from mmaproof.smt.solving.cnf import Asserted, encode_all
 from mmaproof.smt.solving.limits import LEAST_SECONDS, Limits
 from mmaproof.smt.solving.lrat import Refutation
-from mmaproof.smt.solving.operators import TRUTH
-from mmaproof.smt.solving.query import SYMBOL, Node, Query, node_of
+from mmaproof.smt.solving.query import Query
 from mmaproof.smt.solving.refuting import NotRefutedError, Refuter
 from mmaproof.smt.solving.verdict import Outcome
 
@@ -51,6 +48,11 @@ class Refutations:
             self._known[key] = self._refuted(query, encoded, left)
         return encoded, self._known[key]
 
+    def refute(self, query: Query, seconds: float | None) -> str:
+        """Refute a conjunction, as the kernel asks for it. Return who did. Raises NotRefutedError."""
+        _, found = self.of(query, seconds)
+        return "all values of its symbols" if found is TRIED else "a clausal proof"
+
     def _refuted(self, query: Query, encoded: Asserted, limits: Limits) -> Refutation:
         """Return the refutation that a SAT solver finds, or ``TRIED`` where that takes long and all values are few."""
         read = {abs(x) for clause in encoded.clauses for x in clause}
@@ -66,29 +68,3 @@ class Refutations:
         if tried is not None and tried.outcome is Outcome.UNSAT:
             return TRIED
         return self.refuter.refute(encoded.clauses, limits.after(time.monotonic() - started, "trying all values"))
-
-
-def conjunction(asserted: Sequence[FNode]) -> Query:
-    """Return the query that all truth values hold. Its last node is the conjunction of them."""
-    nodes: list[Node] = []
-    positions: dict[FNode, int] = {}
-    for root in asserted:
-        pending = [root]
-        while pending:
-            node = pending[-1]
-            missing = [x for x in node.args() if x not in positions]
-            if missing:
-                pending.extend(reversed(missing))
-                continue
-            pending.pop()
-            if node not in positions:
-                made = node_of(node, nodes, positions)
-                positions[node] = len(nodes)
-                nodes.append(made)
-    return Query((*nodes, Node("and", TRUTH, operands=tuple(positions[x] for x in asserted))))
-
-
-def up_to_names(query: Query) -> str:
-    """Return a text that is the same for queries that differ only in the names of symbols."""
-    names = {name: f"x{i}" for i, name in enumerate(query.symbols)}
-    return Query(tuple(n._replace(name=names[n.name]) if n.operator == SYMBOL else n for n in query.nodes)).text

@@ -7,9 +7,9 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from mmaproof.smt.bundles.composition import Composition, Used
 from mmaproof.smt.bundles.refutations import TRIED, Refutations
 from mmaproof.smt.bundles.scripts import definitions_script, lemma_script
+from mmaproof.smt.proving.kernel import Leaf, Theorem
 from mmaproof.smt.solving.lrat import Refutation
 from mmaproof.smt.solving.query import Query
 from mmaproof.smt.solving.refuting import NotRefutedError
@@ -19,7 +19,7 @@ FORM = "mmaproof-bundle-1"
 
 
 def files_of(
-    composition: Composition,
+    theorem: Theorem,
     met: Mapping[str, int] | None,
     about: Mapping[str, Any],
     refutations: Refutations,
@@ -29,27 +29,27 @@ def files_of(
     ``about`` is what the manifest says of the question. Raises NotRefutedError if a lemma has no refutation within the
     limits.
     """
-    claim = Query.of(composition.root)
+    claim = Query.of(theorem.root)
     asked = [*([f"k = {about['k']}"] if "k" in about else []), *(f"where {p}" for p in about.get("where", ()))]
     comments = [f"nothing satisfies this: {about['claim']}", *([f"asked for {', '.join(asked)}"] if asked else [])]
     files = {"claim.smt2": to_smtlib(claim, comments=comments)}
     script = definitions_script(claim.symbols, "each variable, and the term that it stands for")
-    for variable, definition in composition.definitions.items():
+    for variable, definition in theorem.definitions.items():
         script.define(variable, definition)
     steps = [
         {
-            "lemma": _name(step.lemma),
+            "lemma": _name(step.leaf),
             "with": {_bare(symbol): script.name(term) for symbol, term in step.given.items()},
             "why": step.why,
         }
-        for step in composition.steps
+        for step in theorem.steps
     ]
     composed: dict[str, Any] = {"steps": steps}
     if met is not None:
         composed["met"] = {_bare(name): value for name, value in met.items()}
     files["definitions.smt2"] = script.written()
     files["composition.json"] = _text_of(composed)
-    for number, lemma in enumerate(composition.lemmas):
+    for number, lemma in enumerate(theorem.leaves):
         files |= _lemma_files(_name(number), lemma, refutations)
     data = {name: text.encode("ascii") for name, text in files.items()}
     hashes = {name: hashlib.sha256(content).hexdigest() for name, content in data.items()}
@@ -57,7 +57,7 @@ def files_of(
     return data
 
 
-def _lemma_files(name: str, lemma: Used, refutations: Refutations) -> dict[str, str]:
+def _lemma_files(name: str, lemma: Leaf, refutations: Refutations) -> dict[str, str]:
     try:
         encoded, refuted = refutations.of(lemma.query)
     except NotRefutedError as problem:

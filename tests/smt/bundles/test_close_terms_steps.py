@@ -8,9 +8,9 @@ from mmaproof.properties.library.exactness import WithinSpread
 from mmaproof.properties.run_question import Scope
 from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.bundles.close_terms_steps import CloseTermsSteps
-from mmaproof.smt.bundles.composition import Composition, NotComposedError
 from mmaproof.smt.bundles.refutations import Refutations
 from mmaproof.smt.proving.cuts import kind_of
+from mmaproof.smt.proving.kernel import Kernel, NotComposedError
 from mmaproof.smt.semantics import dot_product_accumulate
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.refuting import Refuter
@@ -30,7 +30,7 @@ def composed(length, spreads, *, asked=None, **settings):
     _, question = question_of(length, asked or spreads, **settings)
     whole = question.formula
     terms = whole.environment.formula_manager
-    composition = Composition(whole.environment, terms.And(whole.precondition, terms.Not(whole.claim)))
+    root = terms.And(whole.precondition, terms.Not(whole.claim))
     algebra = TermAlgebra(whole.environment)
     runs = question.runs(algebra, question.symbols(algebra))
     (step,), (wide,) = (dot_product_accumulate(question.asked(d), algebra, x).steps for d, x in runs)
@@ -38,8 +38,9 @@ def composed(length, spreads, *, asked=None, **settings):
     of_kind = {"products": (spreads[0], a.e_min + b.e_min), "c": (spreads[1], c.e_min)}
     of_terms = zip(*(of_kind[kind_of(label)] for label in step.sums[-1].labels), strict=True)
     with Refuter(LIMITS.memory_bytes) as refuter:
-        CloseTermsSteps(composition, Refutations(refuter, LIMITS), step, wide, *of_terms).prove()
-    return composition.closure.same(step.d.data, wide.d.data)
+        kernel = Kernel(whole.environment, root, Refutations(refuter, LIMITS).refute)
+        CloseTermsSteps(kernel, step, wide, *of_terms).prove()
+    return kernel.same(step.d.data, wide.d.data)
 
 
 CLOSE = [
@@ -98,9 +99,8 @@ def test_that_a_result_is_equal_to_itself_says_nothing_of_others():
     algebra = TermAlgebra()
     x, y = (algebra.symbol(f"result_{n}", 4) for n in "xy")
     with Refuter(LIMITS.memory_bytes) as refuter:
-        refutations = Refutations(refuter, LIMITS)
-        composition = Composition(algebra.environment, (~(x == y)).data)
-        with pytest.raises(NotComposedError, match="do not refute"):
-            bundle._use_equal_results(composition, refutations, x, algebra.equal)
-        composition.closure.merge(x.data, y.data)
-        bundle._use_equal_results(composition, refutations, x, algebra.equal)
+        refute = Refutations(refuter, LIMITS).refute
+        for root, proved in ((~(x == y), False), ((x == y) & ~(x == y), True)):
+            kernel = Kernel(algebra.environment, root.data, refute)
+            bundle._use_equal_results(kernel, x, algebra.equal)
+            assert kernel.complete == proved

@@ -9,9 +9,9 @@ from support.small_designs import use_small_formats
 from mmaproof.properties.library.error_bound import WithinBound
 from mmaproof.properties.run_question import Scope
 from mmaproof.smt.algebra.terms import TermAlgebra
-from mmaproof.smt.bundles.composition import Composition, NotComposedError
 from mmaproof.smt.bundles.error_steps import ErrorSteps
 from mmaproof.smt.bundles.refutations import Refutations
+from mmaproof.smt.proving.kernel import Kernel, NotComposedError
 from mmaproof.smt.semantics import dot_product_accumulate
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.refuting import Refuter
@@ -26,14 +26,15 @@ def composed(length=2, *, units=None, **settings):
     question = WithinBound(design, Scope())
     whole = question.formula
     terms = whole.environment.formula_manager
-    composition = Composition(whole.environment, terms.And(whole.precondition, terms.Not(whole.claim)))
+    root = terms.And(whole.precondition, terms.Not(whole.claim))
     algebra = TermAlgebra(whole.environment)
     (step,) = dot_product_accumulate(design.one_step(), algebra, question.symbols(algebra)).steps
     sides = question.step_error(step.terms)
     sides = replace(sides, units=units or sides.units)
     with Refuter(LIMITS.memory_bytes) as refuter:
-        ErrorSteps(composition, Refutations(refuter, LIMITS), step, sides, whole.precondition).prove()
-    return composition
+        kernel = Kernel(whole.environment, root, Refutations(refuter, LIMITS).refute)
+        ErrorSteps(kernel, step, sides, whole.precondition).prove()
+    return kernel
 
 
 @pytest.mark.middle

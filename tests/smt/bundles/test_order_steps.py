@@ -10,9 +10,9 @@ from support.small_designs import use_small_formats
 from mmaproof.designs.catalogue import find_design
 from mmaproof.properties.library.monotonicity import MonotoneInA, MonotoneInC
 from mmaproof.properties.run_question import Scope
-from mmaproof.smt.bundles.composition import NotComposedError
 from mmaproof.smt.bundles.refutations import Refutations
 from mmaproof.smt.proving.decide import decide
+from mmaproof.smt.proving.kernel import Kernel, NotComposedError
 from mmaproof.smt.proving.monotone import LargeStep
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.refuting import Refuter
@@ -25,7 +25,11 @@ LIMITS = Limits(100, 2 << 30)
 def composed(asked, design, k=None):
     """The steps for a design."""
     with Refuter(LIMITS.memory_bytes) as refuter:
-        return bundle._of_order(asked().question(design, Scope(k=k)), Refutations(refuter, LIMITS))
+        question = asked().question(design, Scope(k=k))
+        root = bundle._counterexamples(question)
+        kernel = Kernel(question.formula.environment, root, Refutations(refuter, LIMITS).refute)
+        bundle._of_order(kernel, question)
+        return kernel
 
 
 @pytest.mark.slow

@@ -7,7 +7,8 @@ from pysmt.environment import Environment
 from support.in_this_process import InAnyEnvironment, unanswered
 
 from mmaproof.smt.bundles.recorded import JournalledLemmas, JournalledTerms, Proved, Related
-from mmaproof.smt.bundles.refutations import TRIED, Refutations, conjunction
+from mmaproof.smt.bundles.refutations import TRIED, Refutations
+from mmaproof.smt.proving.kernel import conjunction
 from mmaproof.smt.proving.lemma import Formula
 from mmaproof.smt.proving.samples import Samples
 from mmaproof.smt.proving.staged_lemmas import MAGNITUDE
