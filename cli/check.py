@@ -64,7 +64,7 @@ def register(app: typer.Typer) -> None:
     app.command("check")(with_backend(check))
 
 
-@with_solving()
+@with_solving(keeps=True)
 def check(
     asked: Annotated[
         str,

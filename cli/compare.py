@@ -60,7 +60,7 @@ def register(app: typer.Typer) -> None:
     app.command("compare")(with_backend(compare))
 
 
-@with_solving()
+@with_solving(keeps=True)
 def compare(
     first: Annotated[str, typer.Argument(metavar="DESIGN", show_default=False)],
     second: Annotated[str, typer.Argument(metavar="DESIGN", show_default=False)],

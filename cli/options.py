@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from inspect import Parameter, Signature, signature
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mmaproof.cli.deadline import OutOfTime, within
-from mmaproof.cli.output import EXIT_UNKNOWN, complain
+from mmaproof.cli.output import EXIT_UNKNOWN, complain, note
 
 if TYPE_CHECKING:
     from mmaproof.hardware_replay.target import Target
@@ -81,6 +82,15 @@ StoreFile = Annotated[
     ),
 ]
 NoStore = Annotated[bool, typer.Option("--no-store", help="Neither look answers up nor keep them.")]
+KeptLemmas = Annotated[
+    Path | None,
+    typer.Option(
+        "--keep-lemmas",
+        metavar="DIR",
+        help="Write each lemma that a solver is asked into this new folder, as SMT-LIB with the reply.",
+        show_default=False,
+    ),
+]
 Timeout = Annotated[str, typer.Option("--timeout", metavar="TIME", help="Limit for the whole answer: 30s, 2m, 1h.")]
 Memory = Annotated[
     str, typer.Option("--memory", metavar="SIZE", help="What a solver process may take beyond its libraries: 512M, 4G.")
@@ -147,6 +157,7 @@ class SolvingOptions:
     timeout: str = "60s"
     memory: str = "4G"
     seed: int = 0
+    keep_lemmas: Path | None = None
 
     @property
     def solving(self) -> Solving:
@@ -168,6 +179,8 @@ class SolvingOptions:
         return DEFAULT_BUDGET if self.search else None
 
 
+NO_LEMMAS = "lemmas: no solver was asked; --no-store and --no-search leave a question to solvers"
+
 SOLVING = SolvingOptions()
 """What a command has without options."""
 
@@ -185,14 +198,17 @@ _SOLVING: dict[str, Any] = {
 
 
 def with_solving(
-    *, without: Sequence[str] = (), timeout: str = "60s", timeout_of: str | None = None
+    *, without: Sequence[str] = (), timeout: str = "60s", timeout_of: str | None = None, keeps: bool = False
 ) -> Callable[[Callable[..., int]], Callable[..., int]]:
     """Give a command the options of ``SolvingOptions``, at the place of its parameter of this type, as one record.
 
     It has no option for what is named in ``without``. ``timeout`` is the default of that option, ``timeout_of`` its
-    help where the limit is not for the whole answer. A command that itself computes beyond its limit is ended.
+    help where the limit is not for the whole answer. A command that itself computes beyond its limit is ended. One that
+    ``keeps`` has an option that writes lemmas; its questions are asked in this process.
     """
     shown = {name: kind for name, kind in _SOLVING.items() if name not in without}
+    if keeps:
+        shown["keep_lemmas"] = KeptLemmas
     if timeout_of is not None and "timeout" in shown:
         shown["timeout"] = Annotated[str, typer.Option("--timeout", metavar="TIME", help=timeout_of)]
     defaults = replace(SolvingOptions(), timeout=timeout)
@@ -216,7 +232,7 @@ def with_solving(
             if timeout_of is not None or "timeout" not in shown:
                 return command(**given, **{record: options})
             try:
-                with within(options.limits.seconds):
+                with kept_in(options.keep_lemmas), within(options.limits.seconds):
                     return command(**given, **{record: options})
             except OutOfTime:
                 complain(f"unknown: not answered within {options.timeout}, and there is no part of an answer")
@@ -225,6 +241,22 @@ def with_solving(
         return _in_place_of(command, called, parameters)
 
     return decorate
+
+
+@contextmanager
+def kept_in(folder: Path | None) -> Iterator[None]:
+    """Write the lemmas that are asked meanwhile into a new folder, if one is named, and say how many."""
+    if folder is None:
+        yield
+        return
+    from mmaproof.smt.proving.kept_lemmas import keeping
+
+    with keeping(folder):
+        try:
+            yield
+        finally:
+            count = sum(1 for _ in folder.iterdir()) if folder.is_dir() else 0
+            note(f"lemmas: {folder}, {count} files" if count else NO_LEMMAS)
 
 
 def _in_place_of(

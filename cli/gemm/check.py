@@ -42,7 +42,7 @@ def register(app: typer.Typer) -> None:
     app.command("check")(with_backend(check))
 
 
-@with_solving(timeout="2m")
+@with_solving(timeout="2m", keeps=True)
 def check(
     question: Annotated[
         str | None,

@@ -48,7 +48,7 @@ def register(app: typer.Typer) -> None:
     app.command("compare")(with_backend(compare))
 
 
-@with_solving()
+@with_solving(keeps=True)
 def compare(
     first: AlgorithmName,
     second: AlgorithmName,

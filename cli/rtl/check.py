@@ -34,7 +34,7 @@ def register(app: typer.Typer) -> None:
     app.command("check")(with_backend(check))
 
 
-@with_solving(timeout="10m")
+@with_solving(timeout="10m", keeps=True)
 def check(
     path: UnitPath,
     asked: Annotated[

@@ -94,7 +94,7 @@ def register(app: typer.Typer) -> None:
     app.command("prove")(with_backend(prove))
 
 
-@with_solving(timeout=TIMEOUT)
+@with_solving(timeout=TIMEOUT, keeps=True)
 def prove(
     path: UnitPath,
     design: Annotated[

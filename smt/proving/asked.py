@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import assert_never
 
 from pysmt.environment import Environment
 from pysmt.fnode import FNode
 
+from mmaproof.smt.proving.kept_lemmas import is_kept, keep
 from mmaproof.smt.solving.limits import LEAST_SECONDS, Limits
 from mmaproof.smt.solving.prove import Ask, violation_of
 from mmaproof.smt.solving.query import SYMBOL, Query
@@ -64,6 +66,8 @@ class Lemmas:
         self._ask, self._limits, self._started = ask, limits, started
         self._asked: dict[str, StagedLemma] = {}
         self._environment = environment
+        self.describe: Callable[[FNode], str | None] = lambda _: None
+        """Says what a variable stands for, in words, where lemmas are kept as files."""
 
     def ask(
         self,
@@ -88,6 +92,11 @@ class Lemmas:
                 raise OutOfTimeError
             answer = self._ask(violation, (), limits=replace(left, seconds=min(seconds, left.seconds)))
             known = StagedLemma(stage, relation, answer, widened, uses=0)
+            if is_kept():
+                whose = sorted(self._environment.fvo.get_free_variables(violation), key=lambda x: x.node_id())
+                stands = {x.symbol_name(): text for x in whose if (text := self.describe(x)) is not None}
+                again = f", {widened} stages wider" if widened else ""
+                keep(f"{stage}: {relation}{again}", violation, answer, stands)
         self._asked[key] = replace(known, uses=known.uses + 1)
         return known.status
 

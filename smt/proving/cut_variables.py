@@ -59,6 +59,7 @@ class CutVariables:
         self._lemmas, self._samples, self._environment = lemmas, samples, environment
         self._terms: Any = environment.formula_manager
         self._cuts: dict[FNode, _Cut] = {}
+        lemmas.describe = self._describe
         self._facts: dict[FNode, list[FNode]] = {}
 
     def new(self, definition: FNode, width: int | None) -> FNode:
@@ -69,6 +70,10 @@ class CutVariables:
         depth = 1 + max((self._cuts[v].depth for v in self.symbols(definition) if v in self._cuts), default=0)
         self._cuts[variable] = _Cut(definition, depth)
         return variable
+
+    def _describe(self, variable: FNode) -> str | None:
+        cut = self._cuts.get(variable)
+        return None if cut is None else f"a variable with {cut.depth - 1} others below it"
 
     def note(self, fact: FNode) -> None:
         """Note what was proved of the values that variables stand for, or what is assumed of operands."""

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
 
-from mmaproof.smt.proving.lemma import Formula
+from pysmt.fnode import FNode
+
+from mmaproof.smt.proving.kept_lemmas import keep
+from mmaproof.smt.proving.lemma import Formula, Lemma
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.prove import Ask, prove
-from mmaproof.smt.solving.verdict import Model, Verdict
+from mmaproof.smt.solving.verdict import Model, Reply, Verdict
 
 
 class Statement(Protocol):
@@ -31,13 +34,20 @@ def decide(statement: Statement, ask: Ask, limits: Limits, *, precondition_met: 
     """
     started = time.monotonic()
     formula = statement.formula
+    who = statement.name if isinstance(statement, Lemma) else "the question in one piece"
+
+    def kept(asked: FNode, symbols: Sequence[FNode], /, *, limits: Limits) -> Reply:
+        reply = ask(asked, symbols, limits=limits)
+        keep(who, asked, reply, is_precondition=asked is formula.precondition)
+        return reply
+
     verdict = prove(
         formula.claim,
         precondition=formula.precondition,
         symbols=formula.symbols,
         environment=formula.environment,
         confirm=statement.confirm,
-        ask=ask,
+        ask=kept,
         limits=limits.after(time.monotonic() - started, "the formula"),
         precondition_witnessed=precondition_met,
     )

@@ -38,12 +38,17 @@ class TermsWithCuts(LawfulTerms):
     def __init__(self, lemmas: Lemmas, question: Formula) -> None:
         super().__init__(question.environment)
         self._lemmas, self._precondition = lemmas, question.precondition
+        lemmas.describe = self._describe
         self._named: dict[FNode, StagedSignal] = {}
         self._facts: dict[FNode, list[FNode]] = {}
         self._bounds: dict[tuple[FNode, bool], Bounds] = {}
         """of variables read as signed (True) or as unsigned words"""
         self._added_up: dict[FNode, frozenset[Law]] = {}
         """the laws that make bounds of variables sums of the bounds of others"""
+
+    def _describe(self, variable: FNode) -> str | None:
+        this = self._named.get(variable)
+        return None if this is None else f"{this.name}, number {this.index}"
 
     # --- lemmas ---------------------------------------------------------------------------------------------
 
