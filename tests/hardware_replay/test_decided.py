@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from support.fingerprints import write_fingerprints
 from support.sampling import basic_operands
 
 from mmaproof.designs.catalogue import find_design
@@ -18,7 +19,10 @@ from mmaproof.hardware_replay.recordings import write_recording
 from mmaproof.smt.evaluate import evaluate_batch
 
 VOLTA = "volta/mma.m8n8k4.f32.f16.f16.f32"
-DRIFT = "write the file anew: mmaproof recordings decide FOLDER... -o designs/data/evidence.toml"
+DRIFT = (
+    "write the file anew: python tests/support/fingerprints.py FINGERPRINTS, then "
+    "mmaproof recordings decide FINGERPRINTS FOLDER... -o designs/data/evidence.toml"
+)
 
 
 def of_the_data(paths):
@@ -38,8 +42,9 @@ def test_the_first_rows_decide_no_more_than_the_data_says(recordings):
 
 
 @pytest.mark.middle
-def test_the_data_is_what_the_recordings_decide(recordings):
-    paths = of_the_data([*recordings_of_the_project(), *recordings_in(recordings)])
+def test_the_data_is_what_the_recordings_decide(recordings, tmp_path):
+    fingerprints = write_fingerprints(tmp_path)
+    paths = of_the_data([*recordings_of_the_project(), *fingerprints, *recordings_in(recordings)])
     found = parse_recorded(recorded_text(decide(paths)))
     known = load_recorded()
     complete = {row: known[row] for row, x in found.items() if len(x.recordings) == len(known[row].recordings)}

@@ -12,6 +12,17 @@ from mmaproof.smt.evaluate import equal_patterns, evaluate_batch
 
 RECORDINGS = recordings_of_the_project()
 PUBLISHED = [x for x in RECORDINGS if read_provenance(x).target == "published"]
+OF_AMD = {
+    "amd-gfx1100-v_dot2_f32_f16": 50,
+    "amd-gfx1100-v_dot2_f32_bf16": 53,
+    "amd-gfx1201-v_dot2_f32_f16": 50,
+    "amd-gfx1201-v_dot2_f32_bf16": 71,
+    "amd-gfx1201-v_wmma_f32_16x16x16_f16": 12,
+    "amd-gfx1201-v_wmma_f32_16x16x16_f16-wave64": 12,
+    "amd-gfx1201-v_wmma_f32_16x16x16_bf16": 12,
+    "amd-gfx1201-v_wmma_f32_16x16x16_bf16-wave64": 12,
+}
+"""Rows of ROCm/rocm-systems, emulation/rocjitsu/tests/fixtures/float_dot, by recording."""
 each_recording = pytest.mark.parametrize("path", RECORDINGS, ids=lambda x: x.stem)
 
 
@@ -46,7 +57,7 @@ def test_a_recording_says_what_ran_and_names_nobody(path):
 
 def test_the_public_row_of_an_h100_refutes_that_zeros_read_minus_126():
     """north-numerical-computing/MATLAB-tensor-core, issue 7; the exact sum is 10.99888 * 2**-149."""
-    (path,) = PUBLISHED
+    (path,) = (x for x in PUBLISHED if x.stem == "nvidia-h100-bf16-tiny")
     answers = read_recording(path)
     for name in ("mma.m16n8k16.f32.bf16.bf16.f32", "wgmma.m64n8k16.f32.bf16.bf16"):
         for profile, expected in (("", 11), ("@as=mma-sim", 10), ("@as=mma-sim-2", 11), ("@as=fpy", 11)):
@@ -57,6 +68,32 @@ def test_the_public_row_of_an_h100_refutes_that_zeros_read_minus_126():
     (found,) = decide([path]).values()
     assert not found.wrong
     assert found.decided["zero_c"] == 1
+
+
+def test_the_results_that_amd_published_are_all_there_and_named_with_their_licence():
+    assert {x.stem: len(read_recording(x).batch) for x in PUBLISHED if x.stem.startswith("amd-")} == OF_AMD
+    for path in PUBLISHED:
+        if path.stem in OF_AMD:
+            licence = read_provenance(path).further["licence"]
+            text = (path.parent / licence.rpartition(" ")[2]).read_text()
+            assert "Permission is hereby granted" in text
+            assert licence.partition(": ")[0].removeprefix("MIT, ") in text
+
+
+@pytest.mark.parametrize(
+    ("stem", "decided"),
+    [
+        ("amd-gfx1100-v_dot2_f32_f16", "alignment fraction_bits join product_exponent rho summation"),
+        ("amd-gfx1100-v_dot2_f32_bf16", "alignment fraction_bits join overflow subnormals tininess"),
+        ("amd-gfx1201-v_dot2_f32_bf16", "L join overflow rho subnormals summation"),
+        ("amd-gfx1201-v_wmma_f32_16x16x16_f16", "alignment c_extra_bits grouping k_order rho"),
+    ],
+)
+def test_what_the_results_of_amd_decide(stem, decided):
+    (path,) = (x for x in PUBLISHED if x.stem == stem)
+    (found,) = decide([path]).values()
+    assert not found.wrong
+    assert set(decided.split()) <= set(found.decided)
 
 
 @pytest.mark.parametrize(

@@ -5,10 +5,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from reference.designs import reference_result
+from support.fingerprints import canonical, published
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import DesignError
+from mmaproof.designs.operands import OperandBatch
 from mmaproof.explain.values import pattern_number
 from mmaproof.smt.backends import Backend
 from mmaproof.smt.evaluate import evaluate_batch
@@ -35,44 +37,32 @@ RECORDED = {
 }
 """Pairs of elements of a and of b (the first in the low half), c and d."""
 
-GFX1100 = {
-    # ROCm/rocm-systems, emulation/rocjitsu/tests/fixtures/float_dot/gfx1100_cases.h: results of a Radeon Pro W7900
-    F16: """
-        48004200 44004800 bf800000 425c0001
-        c800c200 44004800 3f800000 c25c0001
-        3c00bc00 3c003c00 3f800000 3f7fffff
-        3c003c00 3c003c00 c0000000 34000000
-        3c004000 3c003c00 c0000000 3f800002
-        4800c800 48004800 3f800000 3f7fffc0
-        3c00bc00 3c000000 00000000 3f7fffff
-        3c003c00 3c000000 80000000 3f800001
-        80008000 3c003c00 00800000 00800000
-        00000001 3c003c00 00000000 33800000
-        00000001 3c008001 00000000 a7880000
-        058ef3f3 2b241c4a b8eed486 c2886106
-        cd6c4d6c 78af78af 00000000 bd000000
-        84950495 3d283d28 80000000 2c800000
-        c3c843c8 33fa33fa 00000000 b2800000
-        7c000401 80000401 ff9a5ce2 ffc00000
-        8000fc00 04013c00 00800000 ff800000
-    """,
-    BF16: """
-        41004040 40804100 bf800000 425c0001
-        3f80bf80 3f800000 00000000 3f7fffff
-        00800000 3f808000 00000000 00000000
-        00800000 3f808000 00000001 00000000
-        00800080 3f003f00 00000000 00800000
-        ff7f7f7f 7f7f7f7f 00000000 ff800000
-        f9e2d6b1 e2adf60c eddb846f 7f800000
-        49b3fce2 573a122b 246a3c33 61820e00
-        058ef3f3 2b241c4a b8eed486 d0bfbe00
-        c395629b d9633359 dc60025c 5d504185
-        ce354e35 7bfd7bfd 00000000 fe000000
-        811e011e 3cfd3cfd 80000000 00000000
-        a3202320 de25de25 80000000 35800000
-        c4014401 33463346 00000000 ab800000
-    """,
-}
+WMMA_OF_INTEGERS = """
+    bfffffc0 c277fffe c1a00002 c2c20000 c217ffff 42f60000 c2f80000 42580000 42340000 c2a60000 42aa0000 c2bc0000
+    c2ce0000 41bffffd c2100000 42940001 41efffff 42a20000 42800001 42c40000 c3160000 c23fffff 42d20000 c3380000
+    42140001 419fffff c3160000 433e0000 403ffff8 c2400000 c0dffffc c2960000 41900004 c0dffffa 4197fffe c1b7fffe
+    428e0000 c2920000 40800008 43590000 c3620000 c1effffe 414ffff9 c3360000 43050000 40bffffc c28c0000 42960000
+    42040000 42ee0000 c22bffff 41cfffff c267ffff 41e00000 c2920001 c217ffff 43270000 c2d00000 42480000 42aa0000
+    c3440000 429a0001 c2680000 c2b5ffff 40800000 415ffffe 41c00000 4187ffff 43120000 c1600006 c1f80000 c2900000
+    c2e20000 42ec0000 c2ba0000 c16fffff 42380000 c2380000 43170000 42280000 c2fe0000 c0bffffc c25bffff 42440000
+    36400000 428c0000 407ffff8 42940000 c1d00006 41d7ffff 42ae0001 c3370000 c12ffff6 40fffffc c30f0000 43140000
+    40dffffc c2480000 43030000 42640000 c11ffffb 3f800018 42380000 c2780000 42880000 c2640000 c2380000 434b0000
+    c2b80001 42180000 c13fffff c33c0000 42c20000 c20fffff c2ca0001 42180001 41c00000 429c0000 423c0001 43180000
+    c2ba0000 c09ffffc c28bffff c2860000 430c0000 c2be0000 41d7ffff 427fffff c2960000 427c0000 c2740000 c2c80000
+    c03ffff8 c0fffff6 42900000 bf7fffe0 42e20000 41b80000 428a0000 c2e80000 c2ae0000 429c0001 c3140000 b6000000
+    c0000000 c2c80000 42d80000 c0dffffc 415ffffa c29a0000 c2920000 42860000 c2820000 42680004 41dfffff 41700001
+    c2000000 42640000 43230000 c3370000 c1f7ffff c18fffff c31e0000 42fe0000 c1f00000 c24c0000 42800000 41d00000
+    42f80000 c2700000 41a80003 c24bffff 41500006 c297fffe c1e80002 431a0000 c2a80000 421fffff 43020000 c3350000
+    42780000 c18fffff c2a1ffff c1000008 41f80003 42ae0000 c1200001 43140000 42080000 c2920000 c2aa0000 c2a00000
+    42d80000 c3050000 b6000000 41f80002 c2b60000 43210000 41b00001 c2dbffff c1e00002 c2400000 42880002 c1a00002
+    429e0001 41c7ffff 42600000 c16ffff4 42180000 42880000 c3130000 c0a00004 c17ffffb c2e00000 43150000 c2000000
+    c1100006 42a40000 41a00003 42040001 c2380001 4130000a c187fffe 41b7fffe c297ffff 40dffff8 42f80000 c2c60000
+    42ce0000 c29e0000 c3370000 430a0000 c2aa0000 c28bffff 42a20000 c1b7fffe 42de0000 42b80000 42d60000 c2680000
+    c03ffff8 c2c40000 c21fffff 43090000 c3000000 42440000 42600000 c2b40000 434e0000 c2ac0000 c2e20000 414ffffe
+    c1f7fffe 42740003 41880000 42b80000
+"""
+"""ROCm/rocm-systems, emulation/rocjitsu/tests/fixtures/float_dot/gfx1100_cases.h: D of a WMMA of small integers on a
+Radeon Pro W7900, row by row. Which of fp16 and bf16 it was is not said; AMD's test expects it of both."""
 
 
 def rows(table: str) -> list[tuple[Operands, int]]:
@@ -84,13 +74,39 @@ def rows(table: str) -> list[tuple[Operands, int]]:
 
 
 @pytest.mark.parametrize("architecture", ["rdna3", "rdna3.5"])
-@pytest.mark.parametrize(("name", "table"), [*RECORDED.items(), *GFX1100.items()])
+@pytest.mark.parametrize(("name", "table"), RECORDED.items())
 def test_what_was_recorded(architecture, name, table):
     design = find_design(name.replace("rdna3.5", architecture))
-    for operands, recorded in rows(table):
-        is_nan = recorded & 0x7FFFFFFF > 0x7F800000
-        d = 0x7FC00000 if is_nan else recorded
+    for operands, d in rows(table):
         assert (evaluate(design, operands), reference_result(design, operands)) == (d, d), operands
+
+
+@pytest.mark.parametrize("architecture", ["rdna3", "rdna3.5"])
+@pytest.mark.parametrize("name", [F16, BF16])
+def test_what_a_gfx1100_returned(architecture, name):
+    answers = published(f"amd-gfx1100-{name.partition('/')[2]}")
+    design = find_design(name.replace("rdna3.5", architecture))
+    for i, d in enumerate(map(canonical, answers.d.tolist())):
+        operands = answers.batch.row(i)
+        assert (evaluate(design, operands), reference_result(design, operands)) == (d, d), operands
+
+
+@pytest.mark.parametrize("architecture", ["rdna3", "rdna3.5"])
+@pytest.mark.parametrize("fmt", ["f16", "bf16"])
+def test_a_wmma_of_integers(architecture, fmt):
+    design = find_design(f"{architecture}/v_wmma_f32_16x16x16_{fmt}")
+    a = np.arange(256).reshape(16, 16) * 7 % 17 - 8
+    b = np.arange(256).reshape(16, 16) * 11 % 17 - 8
+    c = np.arange(256).reshape(16, 16) * 13 % 129 - 64
+    patterns = {x: design.a_format.encode(Fraction(x)) for x in range(-8, 9)}
+    encoded = np.vectorize(patterns.get, otypes=[np.uint16])
+    batch = OperandBatch(
+        np.repeat(encoded(a), 16, axis=0), np.tile(encoded(b.T), (16, 1)), c.astype(np.float32).view(np.uint32).ravel()
+    )
+    d = [int(x, 16) for x in WMMA_OF_INTEGERS.split()]
+    assert len(d) == len(batch) == 256
+    assert evaluate_batch(design, batch).tolist() == d
+    assert [reference_result(design, batch.row(i)) for i in range(0, 256, 16)] == d[::16]
 
 
 @pytest.mark.parametrize(
