@@ -40,6 +40,7 @@ _SHORTEST_SIDE = 32
 """Rows of a tile of a matrix product. A tile has many columns, because NumPy's inner loop runs along them."""
 
 
+@overload
 def dot(
     design: Design | str,
     a: npt.ArrayLike,
@@ -49,13 +50,40 @@ def dot(
     scale_b: npt.ArrayLike | None = None,
     *,
     backend: Backend | str | None = None,
-) -> npt.NDArray[Any]:
+    open_points: Literal[False] = False,
+) -> npt.NDArray[Any]: ...
+@overload
+def dot(
+    design: Design | str,
+    a: npt.ArrayLike,
+    b: npt.ArrayLike,
+    c: npt.ArrayLike,
+    scale_a: npt.ArrayLike | None = None,
+    scale_b: npt.ArrayLike | None = None,
+    *,
+    backend: Backend | str | None = None,
+    open_points: Literal[True],
+) -> tuple[npt.NDArray[Any], OpenPoints]: ...
+def dot(
+    design: Design | str,
+    a: npt.ArrayLike,
+    b: npt.ArrayLike,
+    c: npt.ArrayLike,
+    scale_a: npt.ArrayLike | None = None,
+    scale_b: npt.ArrayLike | None = None,
+    *,
+    backend: Backend | str | None = None,
+    open_points: bool = False,
+) -> npt.NDArray[Any] | tuple[npt.NDArray[Any], OpenPoints]:
     """Return ``c + sum_k a[..., k]*b[..., k]`` as ``design`` (or the design of that name) computes it.
 
     ``a`` and ``b`` have shape (..., k), and ``c`` has shape (...). The scales of a design that has them have shape
     (..., blocks). Leading dimensions broadcast. The result has shape (...) and the type of d's format. A k below the
     instruction's is padded with +0 (scales with 1). A k above it must be a multiple of it and is a chain of
     instructions. ``backend`` says what computes it, None the fastest.
+
+    With ``open_points`` the result is returned together with the open points on which its elements rest, as ``matmul``
+    does.
 
     Raises OperandError if types, shapes or scales do not fit, DesignError for an unknown design or a k that it
     cannot run, and what ``evaluate_batch`` raises for a backend.
@@ -80,7 +108,16 @@ def dot(
     for first in range(0, len(d), CHUNK_ROWS):
         at = np.unravel_index(np.arange(first, min(first + CHUNK_ROWS, len(d))), spread.c.shape)
         d[first : first + CHUNK_ROWS] = _rows(found, spread.select(at), len(d) - first, backend)
-    return array_of(d.reshape(shape), found.d_format)
+    result = array_of(d.reshape(shape), found.d_format)
+    if not open_points:
+        return result
+    chosen = sample(len(d), PRODUCTS // max(k, 1))
+    rows = spread.select(np.unravel_index(chosen, spread.c.shape))
+
+    def computed(x: Design) -> Patterns:
+        return _rows(x, rows, len(chosen), backend) if len(chosen) else d
+
+    return result, results_under_readings(found, computed, found.d_format, chosen, len(d))
 
 
 @overload

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Literal, overload
+
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.design import Design
 from mmaproof.designs.element import Operands
 from mmaproof.smt.algebra.integers import IntegerAlgebra
 from mmaproof.smt.semantics import DotProduct, OperandWords, dot_product_accumulate
+
+if TYPE_CHECKING:
+    from mmaproof.smt.open_points import OpenPoints
 
 _INTEGERS = IntegerAlgebra()
 
@@ -30,6 +35,18 @@ def trace(design: Design | str, operands: Operands) -> DotProduct[int, bool]:
     return dot_product_accumulate(design, _INTEGERS, words)
 
 
-def evaluate(design: Design | str, operands: Operands) -> int:
-    """Return the pattern of d of ``design`` on one element, computed on integers."""
-    return trace(design, operands).d.data
+@overload
+def evaluate(design: Design | str, operands: Operands, *, open_points: Literal[False] = False) -> int: ...
+@overload
+def evaluate(design: Design | str, operands: Operands, *, open_points: Literal[True]) -> tuple[int, OpenPoints]: ...
+def evaluate(design: Design | str, operands: Operands, *, open_points: bool = False) -> int | tuple[int, OpenPoints]:
+    """Return the pattern of d of ``design`` on one element, computed on integers.
+
+    With ``open_points`` it is returned together with the open points on which it rests. Raises as ``trace``.
+    """
+    d = trace(design, operands).d.data
+    if not open_points:
+        return d
+    from mmaproof.smt.open_points import open_points as points_of  # noqa: PLC0415  (imports NumPy)
+
+    return d, points_of(design, operands)

@@ -4,7 +4,7 @@ import json
 
 import pytest
 from support.bundles import checked
-from support.commands import only_json
+from support.commands import held_to_schema
 
 from mmaproof.properties.library.monotonicity import Monotone
 from mmaproof.verification import bundle
@@ -45,7 +45,7 @@ def of_two_questions(run, tmp_path):
 def test_a_property_of_two_proved_questions_has_two_bundles(of_two_questions):
     folder, (status, out, _) = of_two_questions("--json")
     names = [str(folder / x) for x in "12"]
-    assert (status, only_json(out)["bundle"]["folders"]) == (0, names)
+    assert (status, held_to_schema("check", out)["bundle"]["folders"]) == (0, names)
     assert sorted(str(x) for x in folder.iterdir()) == names
     assert [checked(folder / x)[0] for x in "12"] == [0, 0]
     claims = [json.loads((folder / x / "manifest.json").read_text())["claim"] for x in "12"]
@@ -79,7 +79,7 @@ def test_two_designs_in_steps(run, tmp_path, monkeypatch):
     monkeypatch.setattr(bundle, "AT_ONCE", 1e-3)
     folder = tmp_path / "proof"
     status, out, _ = run("compare", VOLTA, f"{VOLTA}@adder=carry-save", "--bundle", folder, "--json")
-    record = only_json(out)
+    record = held_to_schema("compare", out)
     assert status == 0
     assert record["verdict"] == "equivalent"
     assert record["bundle"]["steps"] > record["bundle"]["lemmas"] > 10
@@ -132,7 +132,7 @@ def test_two_plans(run, tmp_path):
     folder, unit = tmp_path / "proof", "turing/mma.m8n8k16.s32.s8.s8.s32"
     status, out, _ = run("gemm", "compare", unit, f"{unit} | split-k=2", "--bundle", folder, "--json")
     assert status == 0
-    assert only_json(out)["bundle"]["lemmas"] >= 1
+    assert held_to_schema("gemm compare", out)["bundle"]["lemmas"] >= 1
     found, said = checked(folder)
     assert found == 0, said
     assert "split-k=2" in json.loads((folder / "manifest.json").read_text())["claim"]
@@ -165,7 +165,7 @@ def test_what_a_bundle_cannot_have_is_refused(run, tmp_path, monkeypatch, json):
     assert "though the answer is proved: the reason" in " ".join(err.split())
     assert not folder.exists()
     if json:
-        assert only_json(out)["bundle"] == {"refused": "the reason"}
+        assert held_to_schema("compare", out)["bundle"] == {"refused": "the reason"}
 
 
 def test_the_bundle_of_a_case_that_lemmas_prove_is_of_the_whole_question(run, tmp_path, monkeypatch):

@@ -8,7 +8,7 @@ import tomllib
 from xml.etree import ElementTree
 
 import pytest
-from support.commands import MAIN, alive, children_of, only_json
+from support.commands import MAIN, alive, children_of, held_to_schema, only_json
 from support.small_units import COMBINATIONAL, DESIGN, PIPELINE, WRONG, write_unit
 from support.waiting import LONG, wait_until
 
@@ -62,7 +62,7 @@ def test_a_wrong_unit_is_different_and_the_operands_say_where(run, wrong, tmp_pa
     junit, found = tmp_path / "result.xml", tmp_path / "found.jsonl"
     arguments = (str(wrong), DESIGN, "--k", "2", "--junit", str(junit), "-o", str(found))
     status, out, err = run("rtl", "prove", *arguments, "--json")
-    record = only_json(out)
+    record = held_to_schema("rtl prove", out)
     assert (status, err, record["verdict"]) == (1, "", "different")
     assert record["witness"]["a"][1] == "0xb"
     outputs = record["witness"]["outputs"]
@@ -240,9 +240,9 @@ def test_the_first_net_that_differs_is_named(run, wrong):
     status, out, _ = run("rtl", "prove", str(wrong), DESIGN, "--k", "2", "--no-picture", "--no-simulate")
     assert status == 1
     assert re.search(r"^  net second \(dot.sv:\d+.*\) differs: model 0x", out, re.MULTILINE)
-    nets = only_json(run("rtl", "prove", str(wrong), DESIGN, "--k", "2", "--json", "--no-simulate")[1])["witness"][
-        "nets"
-    ]
+    out = run("rtl", "prove", str(wrong), DESIGN, "--k", "2", "--json", "--no-simulate")[1]
+    nets = held_to_schema("rtl prove", out)["witness"]["nets"]
+    assert re.match(r".*dot.sv:\d+", nets[0]["cone"][0])
     assert (nets[0]["net"], nets[0]["rtl"], nets[-1]["net"]) == ("second", "0x00000000", "d")
 
 
@@ -252,7 +252,8 @@ def test_a_witness_has_values_of_unknown_bits(run, tmp_path):
     arguments = ("rtl", "prove", str(write_unit(tmp_path, source)), DESIGN, "--k", "2", "--no-search", "--no-picture")
     status, out, err = run(*arguments)
     assert (status, err) == (1, "") and "  where x of $mux" in out
-    assert next(iter(only_json(run(*arguments, "--json")[1])["witness"]["unknown_bits"])).startswith("x of $mux")
+    witness = held_to_schema("rtl prove", run(*arguments, "--json")[1])["witness"]
+    assert next(iter(witness["unknown_bits"])).startswith("x of $mux")
 
 
 def test_a_witness_has_values_of_free_inputs_which_the_simulator_takes(run, tmp_path):
@@ -265,7 +266,7 @@ def test_a_witness_has_values_of_free_inputs_which_the_simulator_takes(run, tmp_
     assert (status, err) == (1, "")
     assert "  where free mode[0] = 1, free mode[2] = 1, all other bits" in out
     assert "depends on undefined bits" not in " ".join(out.split())
-    witness = only_json(run(*arguments, "--json")[1])["witness"]
+    witness = held_to_schema("rtl prove", run(*arguments, "--json")[1])["witness"]
     assert witness["unknown_bits"] == {"free mode[0]": "1", "free mode[2]": "1"}
     assert witness["simulator"]["d"] in (witness["outputs"][f"rtl:{path}"], None)
 

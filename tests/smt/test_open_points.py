@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import mmaproof
-from mmaproof import Operands, evaluate, find_design, matmul, open_points
+from mmaproof import Operands, dot, evaluate, find_design, matmul, open_points
 from mmaproof.designs import open_points as readings
 from mmaproof.designs.catalogue import load_catalogue
 from mmaproof.designs.evidence import Level
@@ -15,6 +15,7 @@ from mmaproof.designs.open_points import open_readings
 from mmaproof.designs.operands import OperandBatch
 from mmaproof.designs.parameters import complete_settings, format_parameter
 from mmaproof.designs.profiles import load_disputes
+from mmaproof.hardware_replay import emulation
 from mmaproof.smt import open_points as results
 from mmaproof.smt.evaluate import evaluate_batch
 
@@ -89,6 +90,23 @@ def test_a_matrix_and_a_plan():
         assert int(d.view(np.uint32).ravel()[change.first]) == found.d[change.first]
     planned = matmul(f"{BLACKWELL} | out=fp32", a, b, open_points=True)[1]
     assert [(x.first, x.d) for x in planned.changes] == [(x.first, x.d) for x in found.changes]
+
+
+def test_one_result_and_many_along_leading_dimensions(monkeypatch):
+    assert evaluate(BLACKWELL, TINY, open_points=True) == (evaluate(BLACKWELL, TINY), open_points(BLACKWELL, TINY))
+    batch = tiny_rows(300)
+    a, b, c = (x.reshape(30, 10, *x.shape[1:]) for x in (batch.a, batch.b, batch.c))
+    d, found = dot(BLACKWELL, a, b, c, open_points=True)
+    assert (d == dot(BLACKWELL, a, b, c)).all() and d.shape == (30, 10)
+    assert found and found == open_points(BLACKWELL, batch)
+    monkeypatch.setattr(emulation, "PRODUCTS", 16 * 50)
+    some = dot(BLACKWELL, a, b, c, open_points=True)[1]
+    assert (some.results, some.looked_at) == (300, 50)
+    for change in some.changes:
+        assert change.d == evaluate(change.reading.design, batch.row(change.first))
+    one = dot(BLACKWELL, a[0, 0], b[0, 0], c[0, 0], open_points=True)[1]
+    assert one == open_points(BLACKWELL, batch.row(0))
+    assert not dot(BLACKWELL, a[:0], b[:0], c[:0], open_points=True)[1]
 
 
 def test_ordinary_operands_rest_on_nothing():

@@ -6,6 +6,9 @@ import subprocess
 import sys
 from typing import Any
 
+import jsonschema
+
+from mmaproof.pages.commands import commands
 from support.waiting import wait_until
 
 MAIN = [sys.executable, "-m", "mmaproof.cli.main"]
@@ -15,6 +18,14 @@ def only_json(out: str) -> Any:
     """The one JSON object that ``out`` is."""
     record, end = json.JSONDecoder().raw_decode(out)
     assert not out[end:].strip()
+    return record
+
+
+def held_to_schema(words: str, out: str) -> Any:
+    """The one JSON object that ``out`` is, of a command with these words, which is as its schema says."""
+    record, schema = only_json(out), next(x.schema for x in commands() if x.words == words)
+    assert schema is not None
+    jsonschema.validate(record, schema)
     return record
 
 
