@@ -11,9 +11,10 @@ from pysmt.environment import Environment
 from pysmt.fnode import FNode
 
 from mmaproof.smt.proving.kept_lemmas import is_kept, keep
+from mmaproof.smt.proving.kernel import up_to_names
 from mmaproof.smt.solving.limits import LEAST_SECONDS, Limits
 from mmaproof.smt.solving.prove import Ask, violation_of
-from mmaproof.smt.solving.query import SYMBOL, Query
+from mmaproof.smt.solving.query import Query
 from mmaproof.smt.solving.verdict import Outcome, Reply, Status
 
 
@@ -84,7 +85,7 @@ class Lemmas:
         Raises ``OutOfTimeError``.
         """
         violation = violation_of(claim, assumption, self._environment)
-        key = _up_to_names(Query.of(violation))
+        key = up_to_names(Query.of(violation))
         known = self._asked.get(key)
         if known is None:
             left = self._limits.after(time.monotonic() - self._started, "earlier lemmas")
@@ -103,8 +104,3 @@ class Lemmas:
     def found(self) -> tuple[StagedLemma, ...]:
         """Return the lemmas in the order in which they were first asked."""
         return tuple(self._asked.values())
-
-
-def _up_to_names(query: Query) -> str:
-    names = {name: f"x{i}" for i, name in enumerate(query.symbols)}
-    return Query(tuple(n._replace(name=names[n.name]) if n.operator == SYMBOL else n for n in query.nodes)).text
