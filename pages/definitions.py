@@ -149,7 +149,7 @@ def _algorithms() -> str:
         ]
     parts += ["## Plan presets\n", "Plans of libraries by name. [How plans are written](../plans.md).\n"]
     presets = (
-        (code(x.name), escaped(x.what), code(" | ".join(f"{k}={v}" for k, v in x.settings)), escaped(x.source))
+        (code(x.name), escaped(x.what), code(" | ".join(f"{k}={v}" for k, v in x.settings)), escaped(x.rests_on))
         for x in load_presets().values()
     )
     parts.append(table(("preset", "what it is", "plan", "source"), presets))

@@ -49,7 +49,15 @@ def _print_presets(json: bool) -> None:
     presets = load_presets()
     if json:
         rows = [
-            {"name": x.name, "what": x.what, "source": x.source, "plan": read_plan(x.name).name}
+            {
+                "name": x.name,
+                "what": x.what,
+                "library": x.library,
+                "version": x.version or None,
+                "file": x.file or None,
+                "source": x.source,
+                "plan": read_plan(x.name).name,
+            }
             for x in presets.values()
         ]
         keys = {
@@ -62,7 +70,7 @@ def _print_presets(json: bool) -> None:
     for column in ("preset", "what it is", "source"):
         table.add_column(column, no_wrap=column == "preset")
     for x in presets.values():
-        table.add_row(*map(Text, (x.name, x.what, x.source)))
+        table.add_row(*map(Text, (x.name, x.what, x.rests_on)))
     say_table(table)
     say("")
     say("Keys of a plan, in the order of the data: UNIT | key=value | key=value")

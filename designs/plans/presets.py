@@ -11,12 +11,24 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """A plan by name: its settings in the order of the data (``unit`` among them), what it is, and its source."""
+    """A plan by name: its settings in the order of the data (``unit`` among them), what it is, and its source.
+
+    ``version`` of the library and the ``file`` of its sources are what it was read from; one of them may be empty.
+    """
 
     name: str
     what: str
+    library: str
+    version: str
+    file: str
     source: str
     settings: tuple[tuple[str, str], ...]
+
+    @property
+    def rests_on(self) -> str:
+        """Library, version and file, and what is said there, in a line."""
+        read_from = ", ".join(x for x in (f"{self.library} {self.version}".rstrip(), self.file) if x)
+        return f"{read_from}: {self.source}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +61,8 @@ def load_presets() -> dict[str, Preset]:
     found = {}
     for row in _table()["preset"]:
         settings = tuple((key, str(value)) for key, value in row["plan"].items())
-        found[row["name"]] = Preset(row["name"], row["what"], row["source"], settings)
+        read_from = row["library"], row.get("version", ""), row.get("file", "")
+        found[row["name"]] = Preset(row["name"], row["what"], *read_from, row["source"], settings)
     return found
 
 

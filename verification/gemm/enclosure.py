@@ -159,9 +159,14 @@ class EnclosureArithmetic(Arithmetic[Any, Any]):
         return number(unit.d_format, Enclosure(total.plus(product.times(len(a))).terms, error, most))
 
     def from_integer(self, label: str, x: Number[Any], exponent: Word[Any], fmt: Format, span: Span) -> Number[Any]:
-        """Return an integer times ``2**exponent``, rounded to nearest."""
+        """Return an integer times ``2**exponent``, rounded to nearest.
+
+        An integer of at most as many bits as ``fmt`` has digits is exact there if its last bit is at least the least
+        number, unless it is beyond the largest: at the largest exponents it is an infinity then.
+        """
         value = x.word.data.times(Fraction(2) ** exponent.data)
         if x.fmt.bits <= fmt.precision and Fraction(2) ** exponent.data >= least(fmt):
+            _require_finite(label, value.most, fmt)
             return number(fmt, value)
         return self.rounded(label, value, fmt, Rounding.RNE)
 

@@ -148,7 +148,8 @@ def test_below_one_instruction_elements_of_zero_fill_up() -> None:
 def test_preset_can_be_computed_and_has_a_source(name: str) -> None:
     preset, plan = load_presets()[name], read_plan(name)
     assert preset.what
-    assert preset.source
+    assert preset.source and preset.library
+    assert preset.version or preset.file
     assert plan.preset == name
     assert read_plan(plan.name) == plan
 

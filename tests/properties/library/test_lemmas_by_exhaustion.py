@@ -61,7 +61,7 @@ JAMMED = {
     ("name", "kind", "seeds"),
     [
         ("sticky-bit", "own alignment", 20),
-        pytest.param("sticky-bit", "where c joins", 40, marks=pytest.mark.middle),
+        pytest.param("sticky-bit", "where c joins", 60, marks=pytest.mark.middle),
         pytest.param("guard-bit", "own alignment", 40, marks=pytest.mark.middle),
     ],
 )

@@ -11,16 +11,19 @@ from mmaproof.algorithms.arithmetic import Arithmetic
 from mmaproof.algorithms.catalogue import find_algorithm
 from mmaproof.algorithms.evaluate import as_number, multiply
 from mmaproof.algorithms.exact import exact_value
+from mmaproof.algorithms.numbers import Span
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.conversions import Rounding
 from mmaproof.designs.design import Design
 from mmaproof.designs.formats import FORMATS
 from mmaproof.smt.algebra.integers import IntegerAlgebra
+from mmaproof.smt.algebra.protocol import Word
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.verification.distributions import edge_patterns
 from mmaproof.verification.gemm.bounds import Reference, Sizes, error_bound, prove_step, rounded_up
 from mmaproof.verification.gemm.enclosure import (
     Enclosure,
+    EnclosureArithmetic,
     NoBoundError,
     WordArithmetic,
     least,
@@ -237,6 +240,28 @@ def test_the_bound_of_a_step_is_proved_or_there_is_none() -> None:
         assert not found.proved
         assert why in found.reason
     assert prove_step(find_design(INT8)).proved
+
+
+@pytest.mark.parametrize("bits", [8, 32])
+def test_an_integer_at_the_largest_exponents_is_bounded_up_to_the_largest_number_and_at_the_least_exactly(bits) -> None:
+    """Words of 8 bits are exact in fp32, and those of 32 are rounded; neither may become an infinity."""
+    integers, spans = FORMATS[f"int{bits}"], Span.of_format(FP32)
+
+    def product(most: int, exponent: int):
+        held = number(integers, Enclosure({("i",): Fraction(most)}, Fraction(0), Fraction(most)))
+        return (
+            EnclosureArithmetic({"i": Fraction(1)})
+            .from_integer("x", held, Word(exponent, 12, True, IntegerAlgebra()), FP32, spans)
+            .word.data
+        )
+
+    assert product(127, 121).most == Fraction(127) * 2**121 <= FP32.largest
+    with pytest.raises(NoBoundError, match="x: may be as large as"):
+        product(127, 122)
+    with pytest.raises(NoBoundError, match="x: may be as large as"):
+        product(1, 128)
+    assert product(1, -149).error == (0 if bits == 8 else Fraction(2) ** -150)
+    assert product(1, -150).error == Fraction(2) ** -150
 
 
 def test_a_bound_is_rounded_up() -> None:
