@@ -9,13 +9,13 @@ from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 
-from mmaproof.pages import commands, definitions, python, units
+from mmaproof.pages import commands, decided, definitions, python, units
 from mmaproof.pages.markdown import Page
 
 
 def pages() -> Iterator[Page]:
     """Give every generated page."""
-    return chain(commands.pages(), definitions.pages(), python.pages(), units.pages())
+    return chain(commands.pages(), definitions.pages(), python.pages(), units.pages(), decided.pages())
 
 
 def write(folder: Path) -> None:
