@@ -34,8 +34,8 @@ def parameters(design: Design, heading: str) -> list[str]:
 def pages() -> Iterator[Page]:
     """Give the page."""
     text = (
-        "A row of the catalogue stands for the instructions that share its arithmetic. A parameter is decided by silicon"
-        " if every other value that was tried is wrong on a recorded result of the unit."
+        "A row of the catalogue stands for the instructions that share its arithmetic. A parameter is decided by"
+        " silicon if every other value that was tried is wrong on a recorded result of the unit."
         " [What the values rest on](../evidence.md) has the rules, `mmaproof show DESIGN` the source of each value, and"
         " `mmaproof evidence ARCHITECTURE -o FILE` the operands that decide more.\n\n"
     )
