@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, NoReturn
+from typing import Any, NoReturn, final
 from weakref import WeakSet
 
 from pysmt.environment import Environment
@@ -84,8 +84,12 @@ def is_theorem(x: object) -> bool:
     return isinstance(x, Theorem) and x in _MADE
 
 
+@final
 class Kernel:
     """A proof on its way: that nothing satisfies ``root``. Leaves are refuted by ``refute``."""
+
+    def __init_subclass__(cls) -> NoReturn:
+        raise TypeError("a kernel has no subclasses: they could say of anything that it is proved")
 
     def __init__(self, environment: Environment, root: FNode, refute: Refute) -> None:
         self.environment, self._root, self._refute = environment, root, refute
@@ -198,7 +202,7 @@ class Kernel:
         if key not in self._numbers:
             by = self._refute_query(query, key, why, seconds)
             self._numbers[key] = len(self._leaves)
-            self._leaves.append(Leaf(query.symbols, stated, query, why, by))
+            self._leaves.append(Leaf(MappingProxyType(dict(query.symbols)), stated, query, why, by))
         return self._numbers[key]
 
     def _refute_query(self, query: Query, key: str, why: str, seconds: float | None) -> str:

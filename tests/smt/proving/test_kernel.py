@@ -128,6 +128,9 @@ def test_a_theorem_says_who_refuted_its_leaves(environment, proving):
     assert theorem.root is kernel.root
     assert [(leaf.why, leaf.refuted_by) for leaf in theorem.leaves] == [("less is not more", "a clausal proof")]
     assert [(step.leaf, dict(step.given)) for step in theorem.steps] == [(0, {"x": a, "y": b})]
+    for mapping in (theorem.leaves[0].symbols, theorem.steps[0].given, theorem.definitions):
+        with pytest.raises(TypeError):
+            mapping["z"] = 1
 
 
 def test_nobody_else_makes_a_theorem(environment, proving):
@@ -154,6 +157,8 @@ def test_nobody_else_makes_a_theorem(environment, proving):
             setattr(genuine, name, p)
     with pytest.raises(TypeError):
         genuine.definitions[p] = p
+    with pytest.raises(TypeError, match="no subclasses"):
+        type("Forging", (Kernel,), {"complete": True})
     assert is_theorem(genuine)
     assert not any(map(is_theorem, (None, True, kernel, genuine.root)))
 
