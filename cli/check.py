@@ -108,7 +108,7 @@ def check(
 
     found, unit = find_property(asked), named_design(design)
     files = PictureFiles(html, svg, figure)
-    require_bundle(bundle, [output, *files.paths])
+    require_bundle(bundle, [output, options.keep_lemmas, *files.paths])
     files.require()
     solving, limits, simplifying = options.solving, options.limits, parse_seconds(simplify)
     meant = [parse_precondition(w) for w in where or ()]

@@ -93,7 +93,7 @@ def compare(
 
     designs = named_design(first), named_design(second)
     files = PictureFiles(html, svg, figure)
-    require_bundle(bundle, [output, *files.paths])
+    require_bundle(bundle, [output, options.keep_lemmas, *files.paths])
     files.require()
     solving, limits, simplifying = options.solving, options.limits, parse_seconds(simplify)
     meant = [parse_precondition(w) for w in where or ()]

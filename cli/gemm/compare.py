@@ -103,7 +103,7 @@ def compare(
         require_no_unit(first, unit or second_unit)
     if (is_plan(first) or is_plan(second)) and not errors and factor == 1:
         plans = find_plan(first, unit), find_plan(second, second_unit or unit)
-        require_bundle(bundle, [output])
+        require_bundle(bundle, [output, options.keep_lemmas])
         return compare_bits(plans, k, meant, options, explain, output, bundle, json)
     if bundle is not None:
         raise InputError("--bundle is for plans that are compared bit for bit: a bundle has no proofs about errors")

@@ -138,7 +138,7 @@ def prove(
     from mmaproof.verification.compare import compare
 
     files = PictureFiles(html, svg, figure)
-    require_bundle(bundle, [output, junit, *files.paths])
+    require_bundle(bundle, [output, junit, options.keep_lemmas, *files.paths])
     files.require()
     solving, limits, simplifying = options.solving, options.limits, parse_seconds(simplify)
     make_way(output, junit, *files.paths, read=[path])

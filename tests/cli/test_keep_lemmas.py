@@ -93,3 +93,11 @@ def test_a_folder_that_has_files_is_refused_before_the_work(run, tmp_path):
     status, _, err = run("compare", *SAME, "--keep-lemmas", tmp_path)
     assert status == 2
     assert "is there already" in err
+
+
+def test_a_bundle_has_no_lemmas_in_it(run, tmp_path):
+    folder = tmp_path / "proof"
+    status, _, err = run("compare", *SAME, "--bundle", folder, "--keep-lemmas", folder / "kept")
+    assert status == 2
+    assert "write it elsewhere" in err
+    assert not folder.exists()
