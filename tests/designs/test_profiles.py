@@ -6,12 +6,15 @@ The values of ``mma-sim`` were returned by github.com/microsoft/MMA-Sim, commit 
 
 import dataclasses
 
+import numpy as np
 import pytest
 from reference.designs import reference_result
 
 from mmaproof.designs.catalogue import find_design, load_catalogue
 from mmaproof.designs.element import Operands
+from mmaproof.designs.operands import OperandBatch
 from mmaproof.designs.profiles import load_disputes
+from mmaproof.smt.evaluate import evaluate_batch
 from mmaproof.smt.trace import evaluate
 
 BF16_1 = "cdna2/v_mfma_f32_32x32x2bf16"
@@ -155,3 +158,17 @@ def test_of_several_values_each_is_of_its_architecture():
     readings = [x for x in load_disputes().readings if x.profile == "fpy" and "e_zero" in x.settings]
     assert {x.settings["e_zero"] for x in readings if x.architectures == ("hopper",)} == {"-133", "-22"}
     assert all(x.settings["e_zero"].lstrip("-").isdecimal() for x in readings)
+
+
+def test_two_sources_differ_on_tiny_products_in_the_sign_of_zero_alone():
+    name, rng = "hopper/wgmma.f32.bf16.bf16", np.random.default_rng(0)
+    drawn = rng.normal(0, 1e-22, (2, 4000, 16)).astype(np.float32)
+    a, b = (drawn.view(np.uint32) >> 16).astype(np.uint16)
+    batch = OperandBatch(a, b, np.zeros(len(a), np.uint32))
+    newest, models = (evaluate_batch(find_design(f"{name}@as={x}"), batch) for x in ("mma-sim-2", "khattak-mikaitis"))
+    apart = newest != models
+    assert apart.any()
+    assert set(newest[apart].tolist()) == {0}
+    assert set(models[apart].tolist()) == {0x80000000}
+    alike = evaluate_batch(find_design(f"{name}@as=mma-sim-2,negative_zero=negative"), batch)
+    assert alike.tolist() == models.tolist()
