@@ -9,7 +9,8 @@ as well. A second pass adds what the steps lose with the exponent of G.
 
 No number is negative. They are float32 where all of them lie well within its range, and float64 elsewhere. An operation
 is off by one part in 2**24 or 2**53 at most. Results of some operations are multiplied with one plus 2**8 times that or
-more, which covers so many operations.
+more, which covers so many operations. That is so of normal numbers alone. What is lost below them is less than
+2**-1070, and no bound is so small: terms are aligned at ``2**least_exponent`` at least, and cut 2**-F below it.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ import pytest
 from support.adversarial import constant, exact_sums, losing
 
 from mmaproof.designs.arrays import values_of
-from mmaproof.designs.catalogue import find_design
+from mmaproof.designs.catalogue import find_design, load_catalogue
 from mmaproof.designs.design import Design
 from mmaproof.designs.operands import OperandBatch
 from mmaproof.properties.step_loss import loss_of, why_no_loss
@@ -257,3 +257,12 @@ def test_magnitudes_far_from_one_change_nothing_but_the_exponent(exponent: int) 
     first = bound_of(design, Given.of(design, plain, np.ascontiguousarray(plain.T)))
     second = bound_of(design, Given.of(design, moved, np.ascontiguousarray(other)))
     assert np.allclose(first, second, rtol=1e-3)
+
+
+@pytest.mark.parametrize("name", [n for n, x in load_catalogue().designs.items() if x.d_format.name == "fp64"])
+def test_no_bound_of_fp64_is_so_small_that_float64_loses_it(name: str) -> None:
+    """A half unit of its least number is no float64, but terms are aligned at 2**-252 at least, and zeros are, too."""
+    design = find_design(name)
+    k = design.padded_length(1)
+    given = Given.of(design, np.full((1, k), 2.0**-538), np.full((k, 1), 2.0**-537), np.zeros((1, 1)))
+    assert bound_of(design, given)[0, 0] > 2.0**-900
