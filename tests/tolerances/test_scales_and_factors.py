@@ -113,6 +113,31 @@ def test_bounds_are_larger_where_factors_are(granted) -> None:
     assert np.isfinite(special[1]).all()
 
 
+def test_one_scale_or_factor_that_is_no_number_leaves_a_row_without_a_bound(granted) -> None:
+    found = tolerance(f"{BF16} | rescale=16:operand | c=none", 48)
+    a, b = np.full((2, 48), 0x3F80, np.uint16), np.full((48, 2), 0x3F80, np.uint16)
+    bound = found.bound(a, b, factors=np.array([[1.0, np.nan], [1.0, 1.0]], np.float32))
+    assert np.isnan(bound).tolist() == [[True, True], [False, False]]
+    scaled = tolerance(MX, 64)
+    x, y = np.full((2, 64), 0x38, np.uint8), np.full((64, 2), 0x38, np.uint8)
+    scale_a, scale_b = np.full((2, 2), 127, np.uint8), np.full((2, 2), 127, np.uint8)
+    scale_b[1, 1] = 0xFF
+    bound = scaled.bound(x, y, None, scale_a, scale_b)
+    assert np.isnan(bound).tolist() == [[False, True], [False, True]]
+
+
+def test_bounds_grow_with_scales_and_with_elements(granted) -> None:
+    found = tolerance(MX, 64)
+
+    def bound(element: int, scale: int) -> float:
+        x, scales = np.full((1, 64), element, np.uint8), np.full((1, 2), scale, np.uint8)
+        return float(found.bound(x, x.T.copy(), None, scales, scales.T.copy())[0, 0])
+
+    one = bound(0x38, 127)
+    assert bound(0x38, 130) == pytest.approx(64 * one)
+    assert bound(0x50, 127) == pytest.approx(64 * one)
+
+
 def test_operands_that_are_missing_are_named(granted) -> None:
     found = tolerance(f"{BF16} | rescale=16:operand | c=none", 32)
     a, b = np.full((2, 32), 0x3F80, np.uint16), np.full((32, 2), 0x3F80, np.uint16)
