@@ -54,6 +54,8 @@ class Outcome:
     """of the same elements"""
     count: int
     """failing elements of all"""
+    unchecked: int
+    """elements that have no bound and were left out"""
     text: str
 
 
@@ -132,7 +134,7 @@ def assert_gemm(
             quantile = _quantile(found, distribution)
             sizes = _sizes(given)
             with np.errstate(invalid="ignore"):
-                bounds = np.where(sizes > 0, quantile.upper * sizes, 0.0)
+                bounds = np.where(sizes > 0, quantile.upper * sizes, sizes)
             fmt = found.plan.formats[3]
             least = 2.0 ** (fmt.e_min - fmt.fraction_bits)
             failing, what = _above(errors, bounds, sizes, least, quantile, unchecked)
@@ -323,6 +325,7 @@ def _observe(
     )
     drawn = [x.ravel()[flat] for x in (errors, bounds, failing)]
     shape = (int(errors.shape[0]), int(errors.shape[1]))
-    outcome = Outcome(found.plan.name, found.k, shape, strength, drawn[0], drawn[1], drawn[2], int(failing.sum()), text)
+    counts = int(failing.sum()), int((~np.isfinite(bounds) & ~failing).sum())
+    outcome = Outcome(found.plan.name, found.k, shape, strength, drawn[0], drawn[1], drawn[2], *counts, text)
     for observer in observers:
         observer(outcome)

@@ -39,7 +39,9 @@ def page(found: Sequence[tuple[str, Outcome]]) -> str:
 
 def _section(test: str, x: Outcome) -> str:
     rows, columns = x.shape
-    verdict = f'<span class="bad">{x.count} elements fail</span>' if x.count else "all elements pass"
+    passed = f"{rows * columns - x.unchecked} elements pass" if x.unchecked else "all elements pass"
+    verdict = f'<span class="bad">{x.count} elements fail</span>' if x.count else passed
+    verdict += f", {x.unchecked} have no bound and were not checked" if x.unchecked else ""
     what = f"{x.plan}, {rows} x {columns} x {x.k}, strength {x.strength}: "
     text = f'<pre class="bad">{escape(x.text)}</pre>' if x.text else ""
     return f"<section><h2>{escape(test)}</h2><p>{escape(what)}{verdict}</p>{_picture(x)}{text}</section>"

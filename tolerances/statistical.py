@@ -142,7 +142,8 @@ def _errors(plan: Design | Plan, batch: OperandBatch) -> Floats:
         exact, size = products.sum(axis=1), np.abs(products).sum(axis=1)
         error = np.abs(d - exact)
     error = np.where(np.isfinite(error), error, inf)
-    relative: Floats = np.divide(error, size, out=np.where(error > 0, inf, 0.0), where=size > 0)
+    known = (size > 0) & np.isfinite(error)  # where an operand is infinite, so are both
+    relative: Floats = np.divide(error, size, out=np.where(error > 0, inf, 0.0), where=known)
     return relative
 
 

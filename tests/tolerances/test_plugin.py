@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mmaproof.tolerances.assertion import Outcome, Strength
+from mmaproof.hardware_replay.emulation import matmul
+from mmaproof.tolerances.assertion import Outcome, Strength, assert_gemm, observers
 from mmaproof.tolerances.report import page
 
 TESTS = """
@@ -76,6 +77,7 @@ def outcome(**changes) -> Outcome:
         "bounds": np.array([1e-2, 1e-2, np.inf]),
         "failing": np.array([False, False, True]),
         "count": 1,
+        "unchecked": 0,
         "text": "row 0: <b>",
     }
     return Outcome(**(values | changes))
@@ -100,3 +102,24 @@ def test_a_page_without_bounds_says_so() -> None:
     text = page([("t", outcome(bounds=np.full(3, np.nan)))])
     assert "No element has a bound" in text
     assert "0 matrix products" in page([])
+
+
+@pytest.mark.parametrize(
+    ("strength", "c", "checked"),
+    [("proved", np.nan, 3), ("proved", 3.4028234e38, 3), ("statistical", np.inf, 3), ("bits", np.nan, 4)],
+)
+def test_elements_that_were_left_out_do_not_pass(strength: str, c: float, checked: int) -> None:
+    """An element with an operand that is no number, or that may overflow, has no bound."""
+    unit, seen = "hopper/wgmma.m64n8k16.f32.f16.f16", []
+    a, b, start = np.full((2, 16), 30000.0, np.float16), np.ones((16, 2), np.float16), np.zeros((2, 2), np.float32)
+    start[0, 1] = c
+    d = matmul(unit, a, b, start)
+    observers.append(seen.append)
+    try:
+        assert_gemm(d, a, b, start, plan=unit, strength=strength, unchecked="allow")
+    finally:
+        observers.remove(seen.append)
+    text = page([("test", *seen)])
+    assert seen[0].unchecked == 4 - checked
+    assert ("all elements pass" in text) == (checked == 4)
+    assert (f"{checked} elements pass, {4 - checked} have no bound and were not checked" in text) == (checked < 4)

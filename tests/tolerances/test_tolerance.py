@@ -244,6 +244,21 @@ def test_the_interval_covers_the_quantile_as_often_as_it_says() -> None:
     assert 0.88 < inside / 2000 < 0.96
 
 
+@pytest.mark.parametrize(
+    ("name", "distribution"),
+    [
+        ("volta/f32.f16.f16.f32", "exponents=16..20"),
+        (FP8, "exponents=8..12"),
+        ("hopper/wgmma.f32.e5m2.e5m2", "exponents=14..17"),
+    ],
+)
+def test_samples_that_are_no_numbers_have_infinite_errors(name: str, distribution: str) -> None:
+    """Operands become infinities or NaNs where they are rounded to the format, and results with them."""
+    found = tolerance(name, 32).quantile(0.5, distribution, samples=200)
+    assert found.value == found.upper == np.inf
+    assert found.not_finite == 200
+
+
 def test_a_quantile_is_called_statistical() -> None:
     found = tolerance(FP8, 64).quantile(0.9, "positive", samples=2000)
     assert str(found).startswith("statistical: 0.9-quantile")
