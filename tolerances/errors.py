@@ -51,14 +51,14 @@ class MeasuredErrors:
         draw_errors(axes, self.points)
 
     def _repr_html_(self) -> str:
-        heads = ("program", "k", "largest", "mean", "relative", "ulps", "bias", "bound")
+        heads = ("program", "k", "largest", "mean", "relative", "ulps", "bias", "bound", "left out: not finite")
         rows: list[tuple[str, ...]] = [heads]
         for x in self.points:
             bound = None if x.bound is None or x.bound.value is None else rounded_up(x.bound.value)
             largest = None if x.largest is None else float(x.largest)
             numbers = [largest, x.mean, x.relative, x.ulps, x.bias, bound]
             shown = ("-" if v is None else f"{v:.3g}" for v in numbers)
-            rows.append((x.algorithm.name, str(x.n), *shown))
+            rows.append((x.algorithm.name, str(x.n), *shown, str(x.not_finite)))
         head, *body = ("".join(f"<td>{escape(cell)}</td>" for cell in row) for row in rows)
         table = f"<tr>{head.replace('td>', 'th>')}</tr>" + "".join(f"<tr>{row}</tr>" for row in body)
         return f"<table><caption>{escape(repr(self)[1:-1])}</caption>{table}</table>"

@@ -88,6 +88,13 @@ def test_measured_errors_are_those_of_the_bound():
     assert without.points[0].largest == point.largest
 
 
+def test_elements_that_are_left_out_of_errors_are_counted() -> None:
+    found = mmaproof.measure_errors("plain", 16, VOLTA, rows=4, columns=4, distribution="exponents=15..17", bound=False)
+    (point,) = found.points
+    assert point.not_finite > 0
+    assert f"<td>{point.not_finite}</td></tr></table>" in found._repr_html_()
+
+
 def test_errors_of_plans_are_against_rounded_operands():
     found = mmaproof.measure_errors(PLAN, [32], rows=2, columns=2, bound=False)
     assert found.reference == "rounded"
