@@ -254,7 +254,10 @@ class Closure:
 
     def __init__(self, environment: Environment, operands: Iterable[FNode]) -> None:
         terms: Any = environment.formula_manager
+        self._manager = terms
         self._symbols = set(operands)
+        for x in self._symbols:
+            self._require_own(x)
         self._true, self._false = terms.TRUE(), terms.FALSE()
         self._numbers: dict[FNode, int] = {}
         self._nodes: list[FNode] = []
@@ -265,11 +268,17 @@ class Closure:
 
     def declare(self, variable: FNode, definition: FNode) -> None:
         """Take a variable, which was no symbol before, and note that it is equal to a term of earlier symbols."""
+        self._require_own(variable)
         if variable in self._symbols:
             raise NotComposedError(f"{variable} is no new variable")
         self._number(definition)
         self._symbols.add(variable)
         self.merge(variable, definition)
+
+    def _require_own(self, symbol: FNode) -> None:
+        """Raise NotComposedError for a symbol of another environment: in a leaf, symbols of one name are one."""
+        if self._manager.symbols.get(symbol.symbol_name()) is not symbol:
+            raise NotComposedError(f"{symbol} belongs to another environment")
 
     def class_of(self, term: FNode) -> int:
         """Return the class of a term. Classes change when terms become equal."""

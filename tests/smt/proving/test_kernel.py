@@ -265,3 +265,16 @@ def test_leaves_that_differ_in_more_than_names_are_two(environment, proving):
     theorem = kernel.theorem()
     assert [x.leaf for x in theorem.steps] == [0, 1, 2, 0, 3]
     assert len(theorem.leaves) == 4
+
+
+def test_symbols_of_another_environment_are_refused(environment, proving):
+    m, other = environment.formula_manager, Environment().formula_manager
+    p, foreign = m.Symbol("p"), other.Symbol("p")
+    kernel = proving(p)
+    with pytest.raises(NotComposedError, match="another environment"):
+        kernel.define(foreign, m.FALSE())
+    with pytest.raises(NotComposedError, match="another environment"):
+        proving(foreign)
+    with pytest.raises(NotComposedError, match="no operand, and no variable"):
+        kernel.use(other.Not(other.And(foreign, other.Not(foreign))), [], "a claim")
+    assert not kernel.complete
