@@ -46,10 +46,11 @@ def no_search(monkeypatch):
     ids=["plain", "with scales"],
 )
 def test_a_witness_is_found_again(path, pair, monkeypatch):
-    first = compare(*pair, solver=Solving(store=path), seed=3)
+    enough = {"simplifying": 100, "preferring": 100}  # so that no clock ends it
+    first = compare(*pair, solver=Solving(store=path), seed=3, limits=300, **enough)
     assert (first.status, first.origin.split()[0]) == (Status.REFUTED, "search")
     monkeypatch.setattr(strategies, "search", None)
-    again = compare(*pair, solver=Solving(store=path))
+    again = compare(*pair, solver=Solving(store=path), limits=300, **enough)
     assert (again.status, again.witness, again.outputs) == (first.status, first.witness, first.outputs)
     assert again.origin == f"the store: {first.origin}"
 
