@@ -18,7 +18,7 @@ from mmaproof.smt.algebra.signals import Signal
 from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.bundles.refutations import Refutations
 from mmaproof.smt.proving.asked import Lemmas
-from mmaproof.smt.proving.kernel import asserted, conjunction
+from mmaproof.smt.proving.kernel import asserted
 from mmaproof.smt.proving.laws import LawfulTerms
 from mmaproof.smt.proving.lemma import Formula
 from mmaproof.smt.proving.samples import Samples
@@ -27,6 +27,7 @@ from mmaproof.smt.proving.staged import Related as RelatedResults
 from mmaproof.smt.proving.staged_lemmas import MAGNITUDE, Bounds
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.prove import Ask
+from mmaproof.smt.solving.query import Query
 from mmaproof.smt.solving.refuting import NotRefutedError
 from mmaproof.smt.solving.verdict import Status
 
@@ -247,7 +248,7 @@ class JournalledLemmas(Lemmas):
         refuted = True
         try:
             self._refutations.of(
-                conjunction(stated), min(SLOWER * seconds, BEFORE_LAWS) if derived else SLOWER * seconds
+                Query.all_of(stated), min(SLOWER * seconds, BEFORE_LAWS) if derived else SLOWER * seconds
             )
         except NotRefutedError:
             refuted = False

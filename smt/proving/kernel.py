@@ -23,8 +23,7 @@ from weakref import WeakSet
 from pysmt.environment import Environment
 from pysmt.fnode import FNode
 
-from mmaproof.smt.solving.operators import TRUTH
-from mmaproof.smt.solving.query import SYMBOL, Node, Query, indices_of, node_of, width_of
+from mmaproof.smt.solving.query import SYMBOL, Query, indices_of, width_of
 from mmaproof.smt.solving.refuting import NotRefutedError
 
 Refute = Callable[[Query, float | None], str]
@@ -144,7 +143,7 @@ class Kernel:
 
         Raises NotComposedError if it is not refuted (within so many ``seconds``).
         """
-        query = conjunction(asserted(claim, assumptions, self.environment))
+        query = Query.all_of(asserted(claim, assumptions, self.environment))
         self._refute_query(query, up_to_names(query), why, seconds)
 
     def use(
@@ -162,7 +161,7 @@ class Kernel:
         """
         stated = asserted(claim, assumptions, self.environment)
         number = self._numbered(stated, why, seconds)
-        names = conjunction(stated).symbols
+        names = Query.all_of(stated).symbols
         symbols = {name: self.environment.formula_manager.get_symbol(name) for name in names}
         terms = {name: (given or {}).get(x, x) for name, x in symbols.items()}
         for name, term in terms.items():
@@ -197,7 +196,7 @@ class Kernel:
         return made
 
     def _numbered(self, stated: tuple[FNode, ...], why: str, seconds: float | None) -> int:
-        query = conjunction(stated)
+        query = Query.all_of(stated)
         key = up_to_names(query)
         if key not in self._numbers:
             by = self._refute_query(query, key, why, seconds)
@@ -218,26 +217,6 @@ def asserted(claim: FNode, assumptions: Sequence[FNode], environment: Environmen
     """Return what a leaf asserts, which nothing satisfies: all that it assumes, and not its claim."""
     assumed = dict.fromkeys(y for x in assumptions for y in conjuncts(x))
     return (*assumed, environment.formula_manager.Not(claim))
-
-
-def conjunction(stated: Sequence[FNode]) -> Query:
-    """Return the query that all truth values hold. Its last node is the conjunction of them."""
-    nodes: list[Node] = []
-    positions: dict[FNode, int] = {}
-    for root in stated:
-        pending = [root]
-        while pending:
-            node = pending[-1]
-            missing = [x for x in node.args() if x not in positions]
-            if missing:
-                pending.extend(reversed(missing))
-                continue
-            pending.pop()
-            if node not in positions:
-                made = node_of(node, nodes, positions)
-                positions[node] = len(nodes)
-                nodes.append(made)
-    return Query((*nodes, Node("and", TRUTH, operands=tuple(positions[x] for x in stated))))
 
 
 def up_to_names(query: Query) -> str:

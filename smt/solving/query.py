@@ -53,25 +53,19 @@ class Query:
 
         Raises ``UnsupportedFormulaError`` for a formula that is not a truth value or has a node outside QF_BV.
         """
-        positions: dict[FNode, int] = {}
-        nodes: list[Node] = []
-        pending: list[FNode] = [formula]
-        while pending:
-            node = pending[-1]
-            missing = [operand for operand in node.args() if operand not in positions]
-            if missing:
-                pending.extend(reversed(missing))
-                continue
-            pending.pop()
-            if node not in positions:
-                positions[node] = len(nodes)
-                nodes.append(node_of(node, nodes, positions))
+        nodes, _ = nodes_of([formula])
         if nodes[-1].width != TRUTH:
             raise UnsupportedFormulaError(
                 f"a query is a truth value, and this formula is a bit-vector of {nodes[-1].width} bits; "
                 "compare it with something"
             )
         return cls(tuple(nodes))
+
+    @classmethod
+    def all_of(cls, formulas: Sequence[FNode]) -> "Query":
+        """Return the query that all truth values hold. Its last node is the conjunction of them."""
+        nodes, positions = nodes_of(formulas)
+        return cls((*nodes, Node("and", TRUTH, operands=tuple(positions[x] for x in formulas))))
 
     @classmethod
     def parse(cls, text: str) -> "Query":
@@ -135,6 +129,26 @@ class Query:
                 value = BY_NAME[node.operator].evaluate(operands, widths, node.indices)
             values.append(value & ((1 << max(1, node.width)) - 1))
         return values[-1] == 1
+
+
+def nodes_of(formulas: Sequence[FNode]) -> tuple[list[Node], dict[FNode, int]]:
+    """Return the nodes of formulas in order, each after its operands from left to right, and the place of each term."""
+    positions: dict[FNode, int] = {}
+    nodes: list[Node] = []
+    for formula in formulas:
+        pending = [formula]
+        while pending:
+            node = pending[-1]
+            missing = [operand for operand in node.args() if operand not in positions]
+            if missing:
+                pending.extend(reversed(missing))
+                continue
+            pending.pop()
+            if node not in positions:
+                made = node_of(node, nodes, positions)
+                positions[node] = len(nodes)
+                nodes.append(made)
+    return nodes, positions
 
 
 def node_of(formula: FNode, nodes: Sequence[Node], positions: Mapping[FNode, int]) -> Node:

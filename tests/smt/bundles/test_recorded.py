@@ -8,11 +8,11 @@ from support.in_this_process import InAnyEnvironment, unanswered
 
 from mmaproof.smt.bundles.recorded import JournalledLemmas, JournalledTerms, Proved, Related
 from mmaproof.smt.bundles.refutations import TRIED, Refutations
-from mmaproof.smt.proving.kernel import conjunction
 from mmaproof.smt.proving.lemma import Formula
 from mmaproof.smt.proving.samples import Samples
 from mmaproof.smt.proving.staged_lemmas import MAGNITUDE
 from mmaproof.smt.solving.limits import Limits
+from mmaproof.smt.solving.query import Query
 from mmaproof.smt.solving.refuting import NotRefutedError
 from mmaproof.smt.solving.verdict import Status
 
@@ -31,12 +31,12 @@ def test_trying_all_values_refutes_what_nothing_satisfies_alone():
     refutations = Refutations(Never(), LIMITS)
     never = m.Not(m.Equals(m.BVSub(x, x), m.BV(0, 4)))
     sometimes = m.Not(m.Equals(m.BVSub(x, y), m.BV(0, 4)))
-    assert refutations.of(conjunction([never]))[1] is TRIED
+    assert refutations.of(Query.all_of([never]))[1] is TRIED
     for asserted in ([sometimes], [m.BVULE(x, y), m.BVULE(y, x)]):
         with pytest.raises(NotRefutedError):
-            refutations.of(conjunction(asserted))
+            refutations.of(Query.all_of(asserted))
     asked = m.Not(m.Equals(m.BVSub(y, y), m.BV(0, 4)))
-    assert refutations.of(conjunction([asked]))[1] is TRIED
+    assert refutations.of(Query.all_of([asked]))[1] is TRIED
 
 
 class Refuted:
