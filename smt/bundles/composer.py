@@ -21,7 +21,7 @@ from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.bundles.folds import Maxima, Sums
 from mmaproof.smt.bundles.recorded import Bounded, Defined, Entry, Place, Proved, Related
 from mmaproof.smt.proving.kernel import Kernel, NotComposedError
-from mmaproof.smt.proving.walk import bottom_up
+from mmaproof.smt.proving.walk import bottom_up, substituted
 from mmaproof.smt.solving.query import indices_of, width_of
 
 LEMMA_SECONDS = 20.0
@@ -97,7 +97,7 @@ class Composer:
     def _prove_bounds(self, bounded: Bounded) -> None:
         """Prove bounds of a partial sum from those of its words."""
         definition = self._kernel.definitions[bounded.variable]
-        fact = self._environment.substituter.substitute(bounded.fact, {bounded.variable: definition})
+        fact = substituted(self._environment, bounded.fact, {bounded.variable: definition})
         symbols = self._environment.fvo.get_free_variables(definition)
         known = [self._bounds[v] for v in symbols if v in self._bounds]
         for x in known:

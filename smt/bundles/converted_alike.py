@@ -21,6 +21,7 @@ from mmaproof.smt.algebra.protocol import Truth, Word
 from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.bundles.laws_in_use import LawsInUse
 from mmaproof.smt.bundles.leaves import Leaves
+from mmaproof.smt.proving.walk import Substitution
 
 _Word = Word[FNode]
 _Truth = Truth[FNode]
@@ -159,10 +160,10 @@ class ConvertedAlike:
         places |= {x.data: y.data for x, y in zip(truths, signs, strict=True)}
         negative, zero, is_negative, is_zero = signs
         known = [is_zero | self._same_number(*own), alike(negative, is_negative), alike(zero, is_zero)]
-        substitute = algebra.environment.substituter.substitute
+        substitute = Substitution(algebra.environment, places)
         terms = algebra.environment.formula_manager
         for x, y in ((wide.pattern.data, other.pattern.data), (wide.overflowed.data, other.overflowed.data)):
-            equal = Truth(terms.EqualsOrIff(substitute(x, places), substitute(y, places)), algebra)
+            equal = Truth(terms.EqualsOrIff(substitute(x), substitute(y)), algebra)
             leaves.use(self._laws, equal, known, "the same value is rounded to the same number")
 
 

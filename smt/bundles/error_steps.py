@@ -23,6 +23,7 @@ from mmaproof.smt.bundles.laws_in_use import LawsInUse
 from mmaproof.smt.bundles.leaves import Leaves
 from mmaproof.smt.bundles.term_facts import prove_largest_exponent, whole_and_rest, within
 from mmaproof.smt.proving.kernel import Kernel, NotComposedError
+from mmaproof.smt.proving.walk import substituted
 from mmaproof.smt.semantics import StepSignals
 from mmaproof.smt.semantics.align import largest_exponent
 from mmaproof.smt.semantics.step_error import Returned, StepError
@@ -106,8 +107,8 @@ class ErrorSteps:
         algebra, signals = self._algebra, self._signals
         leaves = Leaves(algebra)
         converted = leaves.word(signals.converted)
-        substitute = algebra.environment.substituter.substitute
-        d = Word(substitute(signals.d.data, {signals.converted.data: converted.data}), converted.width, False, algebra)
+        of_word = substituted(algebra.environment, signals.d.data, {signals.converted.data: converted.data})
+        d = Word(of_word, converted.width, False, algebra)
         assumed = [] if self._assumed is None else [Truth(self._assumed, algebra)]
         leaves.use(self._laws, d == converted, assumed, "finite operands give no special result")
 
@@ -142,7 +143,7 @@ class ErrorSteps:
         """Return the converted sum, taken apart, with words in the place of the register and of e_max."""
         converted = self._signals.converted
         places = {self._sum.total.data: total.data, self._e_max.data: e_max.data}
-        pattern = self._algebra.environment.substituter.substitute(converted.data, places)
+        pattern = substituted(self._algebra.environment, converted.data, places)
         return unpack(self._algebra, self._sides.rho.target, Word(pattern, converted.width, False, self._algebra))
 
     def _places(self, d: Unpacked[FNode, FNode], e: _Word) -> _Word:

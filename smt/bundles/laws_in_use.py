@@ -10,6 +10,7 @@ from pysmt.fnode import FNode
 
 from mmaproof.smt.bundles.folds import Sums
 from mmaproof.smt.proving.kernel import Kernel
+from mmaproof.smt.proving.walk import substituted
 from mmaproof.smt.solving.query import width_of
 
 LEMMA_SECONDS = 20.0
@@ -69,8 +70,8 @@ class LawsInUse:
             word = self._terms.Symbol(f"leaf{i}_{width_of(leaf)}", kind)
             places[leaf], given[word] = word, leaf
         others = {**places, **{other: places[leaf] for leaf, other in (instead or {}).items()}}
-        substitute = self.environment.substituter.substitute
-        self.use(substitute(x, places), substitute(y, others), given, why)
+        both = substituted(self.environment, x, places), substituted(self.environment, y, others)
+        self.use(*both, given, why)
 
     def claim(self, claim: FNode, assumptions: Sequence[FNode], given: Mapping[FNode, FNode], why: str) -> None:
         """Use a lemma: the assumptions imply the claim. Raises NotComposedError if it is not refuted in time."""

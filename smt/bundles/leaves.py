@@ -13,6 +13,7 @@ from pysmt.fnode import FNode
 from mmaproof.smt.algebra.protocol import Truth, Word
 from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.bundles.laws_in_use import LawsInUse
+from mmaproof.smt.proving.walk import Substitution
 from mmaproof.smt.semantics.terms import Term
 
 
@@ -61,8 +62,8 @@ class Leaves:
     def use_of(self, laws: LawsInUse, claim: Truth[FNode], assumptions: Sequence[Truth[FNode]], why: str) -> None:
         """Use a lemma that is written of the terms themselves: symbols take their places where there are any."""
         places = {term: symbol for symbol, term in self._given.items()}
-        substitute = self._algebra.environment.substituter.substitute
-        x, *others = (Truth(substitute(t.data, places), self._algebra) for t in (claim, *assumptions))
+        substitute = Substitution(self._algebra.environment, places)
+        x, *others = (Truth(substitute(t.data), self._algebra) for t in (claim, *assumptions))
         self.use(laws, x, others, why)
 
     def use(self, laws: LawsInUse, claim: Truth[FNode], assumptions: Sequence[Truth[FNode]], why: str) -> None:

@@ -21,6 +21,7 @@ from mmaproof.smt.proving.kernel import NotComposedError
 from mmaproof.smt.proving.linear import Form, in_order
 from mmaproof.smt.proving.net_relations import Relations
 from mmaproof.smt.proving.net_sums import NetSums
+from mmaproof.smt.proving.walk import substituted
 from mmaproof.smt.solving.query import width_of
 
 
@@ -381,7 +382,7 @@ class LinearSteps:
         words = self.read(self._definition(variable))
         _, bounds = self._bounded(words, own, own)
         (x,) = self._laws.words(own)[:1]
-        of_any = self._laws.environment.substituter.substitute(fact, {variable: x})
+        of_any = substituted(self._laws.environment, fact, {variable: x})
         self._laws.claim(of_any, [self._inside(x, bounds)], {x: variable}, "bounds of a sum")
 
     def _bounded(self, words: Multiples, own: int, width: int) -> tuple[FNode, tuple[int, int]]:

@@ -20,6 +20,7 @@ from mmaproof.smt.bundles.net_recorded import JournalledModel, JournalledSweep
 from mmaproof.smt.bundles.recorded import Bounded, Derived, Entry, Held, Lawful, Net, Noted, Place, Proved, TakenApart
 from mmaproof.smt.proving.columns import Columns
 from mmaproof.smt.proving.kernel import Kernel, NotComposedError, conjuncts
+from mmaproof.smt.proving.walk import substituted
 
 
 class ColumnValues:
@@ -162,7 +163,7 @@ class NetComposer(Composer):
         whole = fact
         while cuts := [v for v in self._environment.fvo.get_free_variables(whole) if v in elements]:
             definitions = self._kernel.definitions
-            whole = self._environment.substituter.substitute(whole, {v: definitions[v] for v in cuts})
+            whole = substituted(self._environment, whole, {v: definitions[v] for v in cuts})
         self._laws.claim(whole, (), {}, "maxima and minima in any order")
 
     # --- nets -------------------------------------------------------------------------------------------------
@@ -269,7 +270,7 @@ class NetComposer(Composer):
             return
         claim, words = passed
         self._laws.claim(claim, (), words, "a sum of two words")
-        total = self._environment.substituter.substitute(claim.arg(1), words)
+        total = substituted(self._environment, claim.arg(1), words)
         if not self._kernel.same(total, replaced):
             self._linear.prove(total, replaced)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from mmaproof.smt.proving.exhaustion import MOST_BITS, try_all_values
-from mmaproof.smt.proving.kernel import up_to_names
+from mmaproof.smt.proving.kernel import Stated, up_to_names
 from mmaproof.smt.solving.cnf import Asserted, encode_all
 from mmaproof.smt.solving.limits import LEAST_SECONDS, Limits
 from mmaproof.smt.solving.lrat import Refutation
@@ -48,9 +48,9 @@ class Refutations:
             self._known[key] = self._refuted(query, encoded, left)
         return encoded, self._known[key]
 
-    def refute(self, query: Query, seconds: float | None) -> str:
-        """Refute a conjunction, as the kernel asks for it. Return who did. Raises NotRefutedError."""
-        _, found = self.of(query, seconds)
+    def refute(self, stated: Stated, seconds: float | None) -> str:
+        """Refute a leaf, as the kernel asks for it. Return who did. Raises NotRefutedError."""
+        _, found = self.of(stated.query, seconds)
         return "all values of its symbols" if found is TRIED else "a clausal proof"
 
     def _refuted(self, query: Query, encoded: Asserted, limits: Limits) -> Refutation:

@@ -59,10 +59,10 @@ def files_of(
 
 def _lemma_files(name: str, lemma: Leaf, refutations: Refutations) -> dict[str, str]:
     try:
-        encoded, refuted = refutations.of(lemma.query)
+        encoded, refuted = refutations.of(lemma.stated.query)
     except NotRefutedError as problem:
         raise NotRefutedError(f"lemma {name} ({lemma.why}): {problem}") from None
-    script = f"; {plain(lemma.why)}\n{lemma_script(lemma.symbols, lemma.asserted)}"
+    script = f"; {plain(lemma.why)}\n{lemma_script(lemma.stated.query.symbols, lemma.stated.all)}"
     if refuted is TRIED:
         return {f"lemmas/{name}.smt2": script}
     variables = {_bare(symbol): list(word) for symbol, word in encoded.symbols.items()}

@@ -17,6 +17,7 @@ from pysmt.typing import BOOL
 
 from mmaproof.smt.proving.asked import Lemmas
 from mmaproof.smt.proving.laws import Law, lemmas_of_law
+from mmaproof.smt.proving.walk import Substitution, substituted
 from mmaproof.smt.solving.operators import TRUTH
 from mmaproof.smt.solving.query import width_of
 from mmaproof.smt.solving.verdict import Status, combine
@@ -154,7 +155,7 @@ class CutVariables:
     def without_cuts(self, claim: FNode) -> FNode:
         """Return a claim about operands alone."""
         while cuts := {v: self._cuts[v].definition for v in self.symbols(claim) if v in self._cuts}:
-            claim = self._environment.substituter.substitute(claim, cuts)
+            claim = substituted(self._environment, claim, cuts)
         return claim
 
     def symbols(self, term: FNode) -> frozenset[FNode]:
@@ -182,7 +183,7 @@ class CutVariables:
                 return
             last = max(x.depth for x in cuts.values())
             near = {v: x.definition for v, x in cuts.items() if x.depth == last}
-            claim = self._environment.substituter.substitute(claim, near)
+            claim = substituted(self._environment, claim, near)
             yield claim
 
     def _balanced(self, claim: FNode, widenings: int) -> Iterator[FNode]:
@@ -198,7 +199,7 @@ class CutVariables:
             alone = {v: self._cuts[v].definition for v in left ^ right if v in self._cuts}
             if not alone or len(alone) == len([v for v in left | right if v in self._cuts]):
                 return
-            sides = [self._environment.substituter.substitute(x, alone) for x in sides]
+            sides = [substituted(self._environment, x, alone) for x in sides]
             yield self._terms.EqualsOrIff(*sides)
 
     def _facts_about(self, claim: FNode) -> list[FNode]:
@@ -224,13 +225,13 @@ class CutVariables:
         if len(among) > MOST_WRITTEN_OUT:
             yield claim, [*facts, *(self._terms.EqualsOrIff(v, x) for v, x in definitions.items())]
             return
-        substitute = self._environment.substituter.substitute
         # a definition is over variables of less depth, which come first
         for v, definition in definitions.items():
             if self.symbols(definition) & definitions.keys():
-                definitions[v] = substitute(definition, definitions)
-        claim = substitute(claim, definitions)
-        facts = [substitute(self._terms.And(facts), definitions)] if facts else []
+                definitions[v] = substituted(self._environment, definition, definitions)
+        substitute = Substitution(self._environment, definitions)
+        claim = substitute(claim)
+        facts = [substitute(self._terms.And(facts))] if facts else []
         yield claim, facts
 
 

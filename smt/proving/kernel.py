@@ -23,11 +23,10 @@ from weakref import WeakSet
 from pysmt.environment import Environment
 from pysmt.fnode import FNode
 
+from mmaproof.smt.proving.walk import Substitution
 from mmaproof.smt.solving.query import SYMBOL, Query, indices_of, width_of
 from mmaproof.smt.solving.refuting import NotRefutedError
 
-Refute = Callable[[Query, float | None], str]
-"""Refutes a query, within so many seconds if a number is given. It returns who did, and raises NotRefutedError."""
 _Form = tuple[object, ...]
 
 
@@ -36,13 +35,23 @@ class NotComposedError(Exception):
 
 
 @dataclass(frozen=True)
-class Leaf:
-    """A conjunction that nothing satisfies: its symbols (name -> width), its parts, what it is for, who refuted it."""
+class Stated:
+    """What a leaf asserts: its formulas, their conjunction as a query, and the text of that up to names of symbols."""
 
-    symbols: Mapping[str, int]
-    asserted: tuple[FNode, ...]
+    all: tuple[FNode, ...]
     query: Query
-    """the conjunction of what is asserted"""
+    key: str
+
+
+Refute = Callable[[Stated, float | None], str]
+"""Refutes a leaf, within so many seconds if a number is given. It returns who did, and raises NotRefutedError."""
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """A conjunction that nothing satisfies, what it is for, and who refuted it."""
+
+    stated: Stated
     why: str
     refuted_by: str
 
@@ -95,6 +104,7 @@ class Kernel:
         self._leaves: list[Leaf] = []
         self._steps: list[Step] = []
         self._definitions: dict[FNode, FNode] = {}
+        self._stated: dict[tuple[FNode, ...], Stated] = {}
         self._refuted_by: dict[str, str] = {}
         self._numbers: dict[str, int] = {}
         self._done: set[tuple[int, tuple[FNode, ...]]] = set()
@@ -143,8 +153,7 @@ class Kernel:
 
         Raises NotComposedError if it is not refuted (within so many ``seconds``).
         """
-        query = Query.all_of(asserted(claim, assumptions, self.environment))
-        self._refute_query(query, up_to_names(query), why, seconds)
+        self._refute_stated(self._as_stated(claim, assumptions), why, seconds)
 
     def use(
         self,
@@ -159,10 +168,9 @@ class Kernel:
         Raises NotComposedError if the leaf is not refuted (within so many ``seconds``), terms do not fit in the place
         of its symbols, or an assumption is not known to hold.
         """
-        stated = asserted(claim, assumptions, self.environment)
+        stated = self._as_stated(claim, assumptions)
         number = self._numbered(stated, why, seconds)
-        names = Query.all_of(stated).symbols
-        symbols = {name: self.environment.formula_manager.get_symbol(name) for name in names}
+        symbols = {name: self.environment.formula_manager.get_symbol(name) for name in stated.query.symbols}
         terms = {name: (given or {}).get(x, x) for name, x in symbols.items()}
         for name, term in terms.items():
             if width_of(symbols[name]) != width_of(term):
@@ -171,13 +179,13 @@ class Kernel:
         if (number, values) in self._done:
             return
         placed = {symbols[name]: term for name, term in terms.items()}
-        of = [x if given is None else self.environment.substituter.substitute(x, placed) for x in stated]
+        of = stated.all if given is None else tuple(map(Substitution(self.environment, placed), stated.all))
         for x in of[:-1]:
             if not self._closure.holds(x):
                 raise NotComposedError(f"{why}: an assumption is not known to hold: {str(x)[:200]}")
         self._closure.refute(of[-1])
         self._done.add((number, values))
-        placed_of = dict(zip(self._leaves[number].symbols, values, strict=True))
+        placed_of = dict(zip(self._leaves[number].stated.query.symbols, values, strict=True))
         self._steps.append(Step(number, MappingProxyType(placed_of), why))
 
     def theorem(self) -> Theorem:
@@ -195,22 +203,27 @@ class Kernel:
         _MADE.add(made)
         return made
 
-    def _numbered(self, stated: tuple[FNode, ...], why: str, seconds: float | None) -> int:
-        query = Query.all_of(stated)
-        key = up_to_names(query)
-        if key not in self._numbers:
-            by = self._refute_query(query, key, why, seconds)
-            self._numbers[key] = len(self._leaves)
-            self._leaves.append(Leaf(MappingProxyType(dict(query.symbols)), stated, query, why, by))
-        return self._numbers[key]
+    def _as_stated(self, claim: FNode, assumptions: Sequence[FNode]) -> Stated:
+        of = asserted(claim, assumptions, self.environment)
+        if of not in self._stated:
+            query = Query.all_of(of)
+            self._stated[of] = Stated(of, query, up_to_names(query))
+        return self._stated[of]
 
-    def _refute_query(self, query: Query, key: str, why: str, seconds: float | None) -> str:
-        if key not in self._refuted_by:
+    def _numbered(self, stated: Stated, why: str, seconds: float | None) -> int:
+        if stated.key not in self._numbers:
+            by = self._refute_stated(stated, why, seconds)
+            self._numbers[stated.key] = len(self._leaves)
+            self._leaves.append(Leaf(stated, why, by))
+        return self._numbers[stated.key]
+
+    def _refute_stated(self, stated: Stated, why: str, seconds: float | None) -> str:
+        if stated.key not in self._refuted_by:
             try:
-                self._refuted_by[key] = self._refute(query, seconds)
+                self._refuted_by[stated.key] = self._refute(stated, seconds)
             except NotRefutedError as problem:
                 raise NotComposedError(f"{why}: {problem}") from None
-        return self._refuted_by[key]
+        return self._refuted_by[stated.key]
 
 
 def asserted(claim: FNode, assumptions: Sequence[FNode], environment: Environment) -> tuple[FNode, ...]:

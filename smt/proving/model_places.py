@@ -26,7 +26,7 @@ from mmaproof.smt.algebra.signals import Signal, SignalKind
 from mmaproof.smt.proving.cut_variables import CutVariables
 from mmaproof.smt.proving.laws import LawfulTerms
 from mmaproof.smt.proving.linear import Bounds
-from mmaproof.smt.proving.walk import bottom_up
+from mmaproof.smt.proving.walk import bottom_up, substituted
 from mmaproof.smt.solving.operators import TRUTH
 
 FACT_SECONDS = 5.0
@@ -216,7 +216,7 @@ class ModelPlaces(CutPlaces[FNode, FNode], LawfulTerms):
         if pattern is None:
             return
         definitions = {x.variable: x.definition for x in parts}
-        whole = self.environment.substituter.substitute(pattern, definitions)
+        whole = substituted(self.environment, pattern, definitions)
         if not self.cuts.holds("operand", "is its parts", self._terms.Equals(symbol, whole), seconds=FACT_SECONDS):
             return
         self.patterns[symbol] = pattern

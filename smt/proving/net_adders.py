@@ -22,6 +22,7 @@ from mmaproof.smt.proving.laws import Law, Operation
 from mmaproof.smt.proving.linear import Form, in_order
 from mmaproof.smt.proving.model_terms import ModelTerms
 from mmaproof.smt.proving.net_relations import FEWEST_BITS_OF_SUMS, NET_SECONDS
+from mmaproof.smt.proving.walk import Substitution, substituted
 
 if TYPE_CHECKING:
     from mmaproof.smt.proving.net_sums import NetSums
@@ -102,13 +103,13 @@ class Adders:
 
         Results of carry-save adders between them are taken apart.
         """
-        substitute = self._environment.substituter.substitute
-        of_any: FNode = substitute(term, words)
+        of_words = Substitution(self._environment, words)
+        of_any = of_words(term)
         while others := self._cuts.symbols(of_any) - set(words.values()):
             parts = {v: self._cuts.definition(v) for v in others if v in self._halves or v in self._exclusive.values()}
             if len(parts) < len(others):
                 return None
-            of_any = substitute(substitute(of_any, parts), words)
+            of_any = of_words(substituted(self._environment, of_any, parts))
         return of_any
 
     def _exclusive_or(self, leaves: frozenset[FNode]) -> FNode | None:

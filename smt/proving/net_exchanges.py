@@ -32,7 +32,7 @@ from mmaproof.smt.proving.model_places import payload
 from mmaproof.smt.proving.model_terms import ModelTerms
 from mmaproof.smt.proving.net_orders import NetOrders
 from mmaproof.smt.proving.net_relations import NET_SECONDS, Relations
-from mmaproof.smt.proving.walk import bottom_up
+from mmaproof.smt.proving.walk import bottom_up, substituted
 
 if TYPE_CHECKING:
     from mmaproof.smt.proving.net_sums import NetSums
@@ -171,7 +171,7 @@ class Exchanges:
         """Return a term without variables of addends."""
         definitions = {v: self._cuts.definition(v) for v in self._cuts.symbols(term) if v in self._addends}
         while definitions:
-            term = self._environment.substituter.substitute(term, definitions)
+            term = substituted(self._environment, term, definitions)
             definitions = {v: self._cuts.definition(v) for v in self._cuts.symbols(term) if v in self._addends}
         return term
 
@@ -211,7 +211,7 @@ class Exchanges:
 
     def _read(self, word: FNode, fields: Sequence[FNode]) -> _Addend:
         places = {x: self._placeholder(i, x.bv_width()) for i, x in enumerate(fields)}
-        return _Addend(self._environment.substituter.substitute(word, places), tuple(fields))
+        return _Addend(substituted(self._environment, word, places), tuple(fields))
 
     def _placeholder(self, place: int, width: int) -> FNode:
         found: FNode = self._model.symbol(f"field{place}_{width}", width).data
@@ -219,7 +219,7 @@ class Exchanges:
 
     def _applied(self, addend: _Addend) -> FNode:
         places = {self._placeholder(i, x.bv_width()): x for i, x in enumerate(addend.fields)}
-        found: FNode = self._environment.substituter.substitute(addend.function, places)
+        found: FNode = substituted(self._environment, addend.function, places)
         return found
 
     def _read_as(
@@ -239,7 +239,7 @@ class Exchanges:
             of_any = {
                 f: self._placeholder(len(widths) + i, f.bv_width()) for i, f in enumerate(fields) if not f.is_symbol()
             }
-            both = (self._environment.substituter.substitute(t, of_any) for t in (word, self._applied(x)))
+            both = (substituted(self._environment, t, of_any) for t in (word, self._applied(x)))
             claim = self._terms.Equals(*both)
             if self._cuts.holds(f"net {name}", "the same function", claim, seconds=NET_SECONDS, widenings=0):
                 return x

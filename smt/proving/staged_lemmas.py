@@ -16,6 +16,7 @@ from mmaproof.smt.proving.asked import Lemmas
 from mmaproof.smt.proving.laws import Law, LawfulTerms
 from mmaproof.smt.proving.lemma import Formula
 from mmaproof.smt.proving.staged_signals import StagedSignal
+from mmaproof.smt.proving.walk import substituted
 from mmaproof.smt.solving.verdict import Status
 
 WIDENINGS = 2
@@ -100,7 +101,7 @@ class TermsWithCuts(LawfulTerms):
         return found
 
     def _uncut(self, claim: FNode, cuts: Sequence[FNode]) -> FNode:
-        return self.environment.substituter.substitute(claim, {v: self._named[v].definition for v in cuts})
+        return substituted(self.environment, claim, {v: self._named[v].definition for v in cuts})
 
     def _assumptions(self, claim: FNode, stage: Signal) -> Iterator[FNode | None]:
         """Yield what is known of the symbols of a claim: facts about variables, and the precondition on operands.

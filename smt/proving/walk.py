@@ -1,10 +1,11 @@
-"""A walk over terms from the bottom up. It has its own stack, so terms may be of any depth."""
+"""Walks over terms from the bottom up. They have their own stacks, so terms may be of any depth."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
+from pysmt.environment import Environment
 from pysmt.fnode import FNode
 
 X = TypeVar("X")
@@ -15,11 +16,40 @@ def bottom_up(term: FNode, known: dict[FNode, X], compute: Callable[[FNode, Sequ
     pending = [term]
     while pending:
         node = pending[-1]
+        if node in known:
+            pending.pop()
+            continue
         missing = [x for x in node.args() if x not in known]
         if missing:
             pending.extend(missing)
             continue
         pending.pop()
-        if node not in known:
-            known[node] = compute(node, [known[x] for x in node.args()])
+        known[node] = compute(node, [known[x] for x in node.args()])
     return known[term]
+
+
+class Substitution:
+    """Puts terms in the place of others. Results are kept for further terms, and nothing below such a place is read.
+
+    pySMT's own walks through all of a term each time, and makes every node of it again.
+    """
+
+    def __init__(self, environment: Environment, places: Mapping[FNode, FNode]) -> None:
+        self._terms = environment.formula_manager
+        self._known = dict(places)
+
+    def __call__(self, term: FNode) -> FNode:
+        """Return a term with others in the places of its parts."""
+        return bottom_up(term, self._known, self._rebuilt)
+
+    def _rebuilt(self, node: FNode, operands: Sequence[FNode]) -> FNode:
+        if all(x is y for x, y in zip(node.args(), operands, strict=True)):
+            return node
+        if node.is_not():
+            return self._terms.Not(*operands)
+        return self._terms.create_node(node.node_type(), tuple(operands), node._content.payload)
+
+
+def substituted(environment: Environment, term: FNode, places: Mapping[FNode, FNode]) -> FNode:
+    """Return a term with others in the places of its parts."""
+    return Substitution(environment, places)(term)

@@ -13,6 +13,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from pysmt import operators as op
@@ -100,7 +101,7 @@ class Query:
     @cached_property
     def symbols(self) -> Mapping[str, int]:
         """The symbols in order of first visit: name -> width in bits, 0 for a truth value."""
-        return {node.name: node.width for node in self.nodes if node.operator == SYMBOL}
+        return MappingProxyType({node.name: node.width for node in self.nodes if node.operator == SYMBOL})
 
     def formula(self, manager: FormulaManager) -> FNode:
         """Build the pySMT formula.

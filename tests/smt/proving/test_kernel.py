@@ -128,7 +128,7 @@ def test_a_theorem_says_who_refuted_its_leaves(environment, proving):
     assert theorem.root is kernel.root
     assert [(leaf.why, leaf.refuted_by) for leaf in theorem.leaves] == [("less is not more", "a clausal proof")]
     assert [(step.leaf, dict(step.given)) for step in theorem.steps] == [(0, {"x": a, "y": b})]
-    for mapping in (theorem.leaves[0].symbols, theorem.steps[0].given, theorem.definitions):
+    for mapping in (theorem.leaves[0].stated.query.symbols, theorem.steps[0].given, theorem.definitions):
         with pytest.raises(TypeError):
             mapping["z"] = 1
 
