@@ -21,7 +21,7 @@ BundleFolder = Annotated[
     typer.Option(
         "--bundle",
         metavar="DIR",
-        help="Prove a proved answer once more, and write the proof into this new folder, for mmaproof-check.",
+        help="Write the proof of a proved answer into this new folder, for mmaproof-check.",
         show_default=False,
     ),
 ]
@@ -87,10 +87,11 @@ def bundled(
                     "where": [str(p) for p in asked[what].where],
                     "designs": [{**d.record(), "evidence": str(d.evidence.row)} for d in designs],
                 },
+                answers[what].theorem if asked[what] is answers[what].question else None,
             )
             for what in proved.values()
         ]
-        with progress("proving it once more, for the bundle"):
+        with progress("writing the bundle"):
             of = designs[0] if sampled is None else sampled
             done = write_bundles(questions, of, folder, options.solving, options.limits, options.seed)
     except NoBundleError as problem:

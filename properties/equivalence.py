@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from mmaproof.designs.arithmetic import repeats_one_step, same_arithmetic
 from mmaproof.designs.design import Design
@@ -12,13 +13,16 @@ from mmaproof.designs.errors import DesignError
 from mmaproof.designs.formats import Format
 from mmaproof.properties.library.enough_bits import lemmas_of_bits
 from mmaproof.properties.preconditions import Precondition, of_numbers, restricting
-from mmaproof.properties.question import Question
+from mmaproof.properties.question import Argument, Question
 from mmaproof.smt.algebra.integers import IntegerAlgebra
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.algebra.terms import TermAlgebra
+from mmaproof.smt.bundles.in_turn_steps import InTurnSteps
+from mmaproof.smt.bundles.leaves import use_equal_results
+from mmaproof.smt.bundles.regrouped_steps import RegroupedSteps, is_regrouping
+from mmaproof.smt.proving.kernel import Kernel, NotComposedError
 from mmaproof.smt.proving.lemma import Lemma
 from mmaproof.smt.proving.sequential import is_rewriting, sequential_lemmas
-from mmaproof.smt.proving.wrapping import is_regrouping, regrouping_lemmas
 from mmaproof.smt.semantics import OperandWords, dot_product_accumulate, equal_results
 
 
@@ -94,12 +98,10 @@ class Equivalence(Question):
         return type(self) is Equivalence and same_arithmetic(*self.designs, self.k)
 
     def lemmas(self) -> Sequence[Lemma]:
-        """Return the lemmas for enough fraction bits, a sequential T-FDPA, or integer units that group otherwise."""
+        """Return the lemmas for enough fraction bits, or for a sequential T-FDPA."""
         enough = lemmas_of_bits(*self.designs, self.k, self.where)
         if enough:
             return enough
-        if is_regrouping(*self.designs):
-            return regrouping_lemmas(self.designs[0], self.k)
         pair = self.in_turn()
         if pair is None:
             return ()
@@ -107,6 +109,35 @@ class Equivalence(Question):
         algebra = TermAlgebra()
         (total,) = dot_product_accumulate(fused, algebra, self.symbols(algebra)).steps[0].sums
         return sequential_lemmas(sequential, total)
+
+    @property
+    def decides_by_argument(self) -> bool:
+        """Whether integer units group their products otherwise."""
+        return type(self) is Equivalence and is_regrouping(*self.designs)
+
+    def argument(self) -> Argument | None:
+        """Return that of integer units that group otherwise, or of a sequential T-FDPA. Subclasses claim another."""
+        if type(self) is not Equivalence:
+            return None
+        if is_regrouping(*self.designs):
+            return self._regrouped
+        return None if self.in_turn() is None else self._added_in_turn
+
+    def _regrouped(self, kernel: Kernel) -> None:
+        algebra = TermAlgebra(kernel.environment)
+        operands = self.symbols(algebra)
+        RegroupedSteps(kernel, self.designs).prove(operands)
+        use_equal_results(kernel, self.results(algebra, operands)[0], partial(self.are_equal, algebra))
+
+    def _added_in_turn(self, kernel: Kernel) -> None:
+        pair = self.in_turn()
+        if pair is None:
+            raise NotComposedError("no sum in turn")
+        algebra = TermAlgebra(kernel.environment)
+        first, second = (dot_product_accumulate(x, algebra, self.symbols(algebra)) for x in pair)
+        for x, y in zip(first.steps, second.steps, strict=True):
+            InTurnSteps(kernel, pair[1], y, x).prove()
+        use_equal_results(kernel, first.d, partial(self.are_equal, algebra))
 
     def in_turn(self) -> tuple[Design, Design] | None:
         """Return a T-FDPA and its sequential form, if the designs are these in some order."""

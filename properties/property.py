@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,7 @@ from mmaproof.designs.operands import OperandBatch
 from mmaproof.designs.steps import Guarantee
 from mmaproof.properties.question import Question
 from mmaproof.properties.run_question import ANY, Run, RunQuestion, Scope
+from mmaproof.smt.proving.kernel import Theorem
 from mmaproof.smt.solving.verdict import Model, Status, Verdict
 
 
@@ -40,14 +41,20 @@ class QuestionVerdict(Verdict[Operands]):
     """The verdict on one question.
 
     ``solver`` is None if no solver was needed. ``origin`` says in words where the verdict came from. ``lemmas`` are
-    those that were tried. If all of them are proved, they are the proof. ``unknown`` are bits of a netlist that may
-    have any value, with the values that make the operands a witness: with zeros they are none.
+    those that were tried. If all of them are proved, they are the proof. ``theorem`` is what a kernel made of them,
+    where it did; another process is not sent it. ``unknown`` are bits of a netlist that may have any value, with the
+    values that make the operands a witness: with zeros they are none.
     """
 
     question: Question
     origin: str = ""
     lemmas: tuple[LemmaVerdict, ...] = ()
     unknown: Mapping[str, int] = field(default_factory=dict)
+    theorem: Theorem | None = field(default=None, compare=False, repr=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is sent to another process, without the theorem, whose terms belong to this process."""
+        return {**vars(self), "theorem": None}
 
 
 class Ask(Protocol):

@@ -31,6 +31,7 @@ from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.environment import default_environment
 from mmaproof.smt.native.lowering import InputColumn, columns_of, symbols
+from mmaproof.smt.proving.kernel import Kernel
 from mmaproof.smt.proving.lemma import Formula, Lemma
 from mmaproof.smt.proving.staged import Related
 from mmaproof.smt.semantics import OperandWords
@@ -40,6 +41,7 @@ _INTEGERS = IntegerAlgebra()
 _ARRAYS = ArrayAlgebra()
 
 
+Argument = Callable[[Kernel], None]
 Examined = tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]
 """Which rows satisfy the preconditions, and which of them violate the claim."""
 
@@ -165,6 +167,18 @@ class Question(Keyed, ABC):
     def lemmas(self) -> Sequence[Lemma]:
         """Return lemmas that together imply the claim wherever the preconditions hold. By default there are none."""
         return ()
+
+    def argument(self) -> Argument | None:
+        """Return what adds the steps of a proof to a kernel, whose root are the counterexamples. None if nothing does.
+
+        It raises NotComposedError where it does not apply, or a leaf is not refuted.
+        """
+        return None
+
+    @property
+    def decides_by_argument(self) -> bool:
+        """Whether the argument is how the question is decided. Where it is not, lemmas are that say less."""
+        return False
 
     def related_results(self) -> Related | None:
         """Return how results inside the runs, along chains and in trees, are related; None if they are equal."""

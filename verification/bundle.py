@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -16,33 +15,19 @@ from mmaproof.designs.design import Design
 from mmaproof.designs.files import require_new_folder, write_folder
 from mmaproof.properties.equivalence import Equivalence
 from mmaproof.properties.gemm.plan_equivalence import PlanEquivalence
-from mmaproof.properties.library.error_bound import WithinBound
-from mmaproof.properties.library.exactness import WithinSpread
-from mmaproof.properties.library.monotonicity import Monotone
 from mmaproof.properties.question import Question
-from mmaproof.smt.algebra.protocol import Truth, Word
-from mmaproof.smt.algebra.terms import TermAlgebra
-from mmaproof.smt.bundles.close_terms_steps import CloseTermsSteps
 from mmaproof.smt.bundles.composer import Composer
-from mmaproof.smt.bundles.error_steps import ErrorSteps
-from mmaproof.smt.bundles.in_turn_steps import InTurnSteps
-from mmaproof.smt.bundles.laws_in_use import LawsInUse
-from mmaproof.smt.bundles.leaves import Leaves
 from mmaproof.smt.bundles.net_composer import ColumnValues, NetComposer
 from mmaproof.smt.bundles.net_recorded import JournalledTools, RecordedPlaces
-from mmaproof.smt.bundles.order_steps import OrderSteps
 from mmaproof.smt.bundles.recorded import JournalledLemmas, JournalledTerms, RecordedTerms
 from mmaproof.smt.bundles.refutations import Refutations
 from mmaproof.smt.bundles.writing import files_of
 from mmaproof.smt.proving.asked import OutOfTimeError
-from mmaproof.smt.proving.cuts import kind_of
 from mmaproof.smt.proving.exhaustion import small_ones_first
-from mmaproof.smt.proving.kernel import Kernel, NotComposedError
-from mmaproof.smt.proving.monotone import LargeStep, TermRises
+from mmaproof.smt.proving.kernel import Kernel, NotComposedError, Theorem
 from mmaproof.smt.proving.samples import Samples
 from mmaproof.smt.proving.staged import CLAIM_SECONDS, CLAIM_WIDENINGS
 from mmaproof.smt.proving.staged_lemmas import RESULT
-from mmaproof.smt.semantics import DotProduct, dot_product_accumulate, equal_results
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.prove import violation_of
 from mmaproof.smt.solving.refuting import NotRefutedError, Refuter
@@ -80,14 +65,16 @@ class BundleReport:
 
 
 def write_bundles(
-    questions: Sequence[tuple[Question, Mapping[str, Any]]],
+    questions: Sequence[tuple[Question, Mapping[str, Any], Theorem | None]],
     design: Design,
     folder: Path,
     solving: Solving,
     limits: Limits,
     seed: int,
 ) -> BundleReport:
-    """Prove questions once more, for bundles, and write these. With each question is what its manifest says of it.
+    """Write proved questions as bundles. With each question is what its manifest says of it, and its theorem.
+
+    The lemmas of a theorem get refutations that can be checked. A question without one is proved once more.
 
     One bundle is written into the folder itself, each of several into a folder in it: 1, 2 and so on. Raises
     NoBundleError if one of the questions cannot be put into a bundle within the limits. Raises InputError if the folder
@@ -95,7 +82,7 @@ def write_bundles(
     """
     require_new_folder(folder)
     started = time.monotonic()
-    bundles = [_bundle(question, design, about, solving, limits, seed) for question, about in questions]
+    bundles = [_bundle(*x, design, solving, limits, seed) for x in questions]
     names = [""] if len(bundles) == 1 else [f"{n}/" for n, _ in enumerate(bundles, start=1)]
     files = {f"{n}{file}": data for n, x in zip(names, bundles, strict=True) for file, data in x.files.items()}
     write_folder(folder, files)
@@ -109,29 +96,42 @@ def write_bundles(
 
 
 def _bundle(
-    question: Question, design: Design, about: Mapping[str, Any], solving: Solving, limits: Limits, seed: int
+    question: Question,
+    about: Mapping[str, Any],
+    theorem: Theorem | None,
+    design: Design,
+    solving: Solving,
+    limits: Limits,
+    seed: int,
 ) -> Bundle:
-    """Return the bundle of a question, proved in one piece where that takes little time, else stage by stage.
+    """Return the bundle of a question's theorem.
 
-    Raises NoBundleError.
+    Without one, the question is proved in one piece where that takes little time, else stage by stage. Raises
+    NoBundleError.
     """
     started = time.monotonic()
     met = _meets(question, solving, limits)
     made_by = f"mmaproof {version('mmaproof')}"
     reasons: list[str] = []
 
-    def one_piece(kernel: Kernel, _: Refutations, __: Limits) -> None:
+    def one_piece(refutations: Refutations, _: Limits) -> Theorem:
+        kernel = Kernel(question.formula.environment, _counterexamples(question), refutations.refute)
         whole = question.formula
         kernel.use(whole.claim, [] if whole.precondition is None else [whole.precondition], "the whole claim")
+        return kernel.theorem()
 
-    def staged(kernel: Kernel, refutations: Refutations, left: Limits) -> None:
+    def staged(refutations: Refutations, left: Limits) -> Theorem:
+        kernel = Kernel(question.formula.environment, _counterexamples(question), refutations.refute)
         _staged(kernel, question, design, solving, left, seed, refutations)
+        return kernel.theorem()
 
-    attempts = (
+    attempts: list[tuple[str, Callable[[Refutations, Limits], Theorem], float | None]] = [
         ("in one piece", one_piece, AT_ONCE),
         ("stage by stage", staged, None),
         ("in one piece", one_piece, None),
-    )
+    ]
+    if theorem is not None and theorem.root is _counterexamples(question):
+        attempts.insert(0, ("as it was proved", lambda *_: theorem, None))
     with Refuter(limits.memory_bytes) as refuter:
         for name, compose, seconds in attempts:
             left = limits.after(time.monotonic() - started, "earlier attempts")
@@ -139,15 +139,14 @@ def _bundle(
                 left = Limits(min(left.seconds, seconds), left.memory_bytes)
             refutations = Refutations(refuter, left)
             try:
-                kernel = Kernel(question.formula.environment, _counterexamples(question), refutations.refute)
-                compose(kernel, refutations, left)
-                theorem = kernel.theorem()
-                files = files_of(theorem, met, {"made_by": made_by, **about}, refutations)
+                found = compose(refutations, left)
+                files = files_of(found, met, {"made_by": made_by, **about}, refutations)
             except (NotComposedError, NotRefutedError) as problem:
-                reasons.append(f"{name}: {problem}")
+                if seconds is None:
+                    reasons.append(f"{name}: {problem}")
                 continue
-            return Bundle(files, len(theorem.leaves), len(theorem.steps))
-    raise NoBundleError("; ".join(reasons[1:]))
+            return Bundle(files, len(found.leaves), len(found.steps))
+    raise NoBundleError("; ".join(reasons))
 
 
 def _meets(question: Question, solving: Solving, limits: Limits) -> Mapping[str, int] | None:
@@ -177,16 +176,11 @@ def _staged(
     seed: int,
     refutations: Refutations,
 ) -> None:
-    if isinstance(question, Monotone):
-        return _of_order(kernel, question)
-    if not (question.compares_runs or isinstance(question, PlanEquivalence | WithinBound)):
+    argument = question.argument()
+    if argument is not None:
+        return argument(kernel)
+    if not (question.compares_runs or isinstance(question, PlanEquivalence)):
         raise NotComposedError("its lemmas are joined by an argument about the question, which a bundle cannot say")
-    if isinstance(question, WithinBound):
-        return _of_error(kernel, question)
-    if isinstance(question, WithinSpread):
-        return _of_close_terms(kernel, question)
-    if isinstance(question, Equivalence) and (in_turn := question.in_turn()) is not None:
-        return _in_turn(kernel, question, *in_turn)
     pair = netlist_and_model(question)
     if pair is not None and isinstance(question, Equivalence):
         return _net_by_net(kernel, question, *pair, solving, limits, seed, refutations)
@@ -208,71 +202,6 @@ def _staged(
     if not proved:
         raise NotComposedError("no staged proof was found")
     return Composer(kernel, samples).compose(plain.recording.entries, staged.recording.entries, claim, claimed)
-
-
-def _in_turn(kernel: Kernel, question: Equivalence, fused: Design, sequential: Design) -> None:
-    """Add the steps that a sum in turn returns what a fused sum does."""
-    algebra = TermAlgebra(kernel.environment)
-    operands = question.symbols(algebra)
-    first, second = (dot_product_accumulate(x, algebra, operands) for x in (fused, sequential))
-    for x, y in zip(first.steps, second.steps, strict=True):
-        InTurnSteps(kernel, sequential, y, x).prove()
-    same = partial(equal_results, algebra, fused.d_format, nan_codes=question.nan_codes, zero_signs=question.zero_signs)
-    _use_equal_results(kernel, first.d, same)
-
-
-def _use_equal_results(
-    kernel: Kernel,
-    result: Word[FNode],
-    same: Callable[[Word[FNode], Word[FNode]], Truth[FNode]],
-) -> None:
-    """Use that a result is the same as itself; the other one is proved to be equal to it."""
-    leaves = Leaves(TermAlgebra(kernel.environment))
-    d = leaves.word(result)
-    leaves.use(LawsInUse(kernel), same(d, d), (), "a result is equal to itself")
-
-
-def _of_close_terms(kernel: Kernel, question: WithinSpread) -> None:
-    """Add the steps that a step returns what its exact twin does."""
-    algebra = TermAlgebra(kernel.environment)
-    runs = question.runs(algebra, question.symbols(algebra))
-    found = [dot_product_accumulate(question.asked(design), algebra, operands) for design, operands in runs]
-    ((step,), (wide,)) = (x.steps for x in found)
-    kinds, (a, b, c) = [kind_of(label) for label in step.sums[-1].labels], question.formats
-    least = {"products": a.e_min + b.e_min, "c": c.e_min}
-    of_terms = [question.spreads[k] for k in kinds], [least[k] for k in kinds]
-    CloseTermsSteps(kernel, step, wide, *of_terms).prove()
-    same = partial(equal_results, algebra, question.design.d_format)
-    _use_equal_results(kernel, found[0].d, same)
-
-
-def _of_order(kernel: Kernel, question: Monotone) -> None:
-    """Add the steps that a result does not fall where an operand rises."""
-    found = question.lemmas()
-    rises = [x for x in found if isinstance(x, TermRises)]
-    large = [x for x in found if isinstance(x, LargeStep)]
-    if len(rises) != 1 or len(large) != 1:
-        raise NotComposedError("no term of one sum rises: its lemmas are joined in a way that a bundle cannot say")
-    algebra = TermAlgebra(kernel.environment)
-    operands = question.symbols(algebra)
-    runs = [
-        dot_product_accumulate(question.asked(design), algebra, x) for design, x in question.runs(algebra, operands)
-    ]
-    ((first,), (second,)) = (x.steps for x in runs)
-
-    def claim(*results: Word[FNode]) -> Truth[FNode]:
-        return question.relation(algebra, operands, [DotProduct(d, ()) for d in results])
-
-    steps = OrderSteps(kernel, first, second, rises[0], large[0], question.formula.precondition)
-    steps.prove(question.design.d_format, claim)
-
-
-def _of_error(kernel: Kernel, question: WithinBound) -> None:
-    """Add the steps that the error of one step is within its bound."""
-    algebra = TermAlgebra(kernel.environment)
-    result = dot_product_accumulate(question.asked(question.design), algebra, question.symbols(algebra))
-    (step,) = result.steps
-    ErrorSteps(kernel, step, question.step_error(step.terms), question.formula.precondition).prove()
 
 
 def _net_by_net(

@@ -21,13 +21,14 @@ from mmaproof.properties.run_question import Run, Scope
 from mmaproof.smt.solving.backends import DEFAULT_SOLVER
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
-from mmaproof.smt.solving.verdict import SolverIdentity, Status
+from mmaproof.smt.solving.verdict import BY_KERNEL, JOINED, SolverIdentity, Status
 from mmaproof.verification.answer import answer
 from mmaproof.verification.compare import DEFAULT_BUDGET, DEFAULT_LIMITS
 from mmaproof.verification.largest import Measure, largest
 from mmaproof.verification.means import SIMPLIFYING, Means
 from mmaproof.verification.search import Budget
 
+_LEAST_FIRST = (JOINED, BY_KERNEL, "")
 WORDS = {
     Status.PROVED: "holds",
     Status.REFUTED: "violated",
@@ -97,7 +98,7 @@ class Check:
     def certificate_covers(self) -> str | None:
         """What was certified of the claim, in words: the least that was of one of the questions; None if nothing."""
         certified = [a for a in self.answers if a.certificate_covers is not None]
-        return next((a.certificate_covers for a in sorted(certified, key=lambda a: not a.joined)), None)
+        return next((a.certificate_covers for a in sorted(certified, key=lambda a: _LEAST_FIRST.index(a.joined))), None)
 
 
 def pictures_of_runs(runs: Sequence[Run]) -> list[tuple[str, Picture]]:

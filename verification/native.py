@@ -201,7 +201,7 @@ class _Decision:
         origin = f"{solver}{certified}, {len(rests_on)} lemmas{after}"
         if proof.proved:
             made = self._made(Status.PROVED, origin, lemmas=rests_on)
-            return replace(made, solver=solver, certified_by=by, joined=True)
+            return replace(made, solver=solver, certified_by=by, joined=JOINED)
         reason = proof.reason or (
             f"not proved: {', '.join(proof.failed[:TRIED])}; nobody found operands for which d differs"
         )

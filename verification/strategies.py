@@ -27,11 +27,14 @@ from mmaproof.properties.question import Question
 from mmaproof.properties.same_alignment import DECIDE_ALIGNMENT, alignment_lemmas
 from mmaproof.smt.proving.decide import Statement, decide
 from mmaproof.smt.proving.exhaustion import small_ones_first
+from mmaproof.smt.proving.kept_lemmas import keep
+from mmaproof.smt.proving.kernel import Kernel, NotComposedError, Stated, Theorem
 from mmaproof.smt.proving.lemma import Formula
 from mmaproof.smt.solving.limits import LEAST_SECONDS, Limits
 from mmaproof.smt.solving.prove import violation_of
+from mmaproof.smt.solving.refuting import NotRefutedError
 from mmaproof.smt.solving.rival import Overtaken, Rival
-from mmaproof.smt.solving.verdict import JOINED, Model, Outcome, Reply, Status, Verdict, combine
+from mmaproof.smt.solving.verdict import BY_KERNEL, JOINED, Model, Outcome, Reply, Status, Verdict, combine
 from mmaproof.verification.cubes import InCube, cubes_of, fields_of, one_product
 from mmaproof.verification.distributions import kept_bits
 from mmaproof.verification.extremes import extreme_operands, small_products
@@ -156,16 +159,27 @@ class Case:
         store_witness(self.means.solving.store, self.question, witness, origin)
         return QuestionVerdict(Status.REFUTED, self.seconds, witness=witness, origin=origin, question=self.question)
 
-    def implied(self, lemmas: Sequence[LemmaVerdict], limits: Limits) -> QuestionVerdict:
-        """Return the verdict if proved lemmas imply the claim. The preconditions are still to decide."""
+    def implied(
+        self, lemmas: Sequence[LemmaVerdict], limits: Limits, theorem: Theorem | None = None
+    ) -> QuestionVerdict:
+        """Return the verdict if proved lemmas imply the claim. The preconditions are still to decide.
+
+        Where a kernel joined the lemmas, ``theorem`` is what it made.
+        """
         verdict = self.decide(_Implied(self.question), limits, met=self.met)
-        return self.concluded(verdict, lemmas, lemmas if verdict.status is Status.PROVED else ())
+        found = self.concluded(verdict, lemmas, lemmas if verdict.status is Status.PROVED else (), theorem=theorem)
+        return replace(found, theorem=theorem) if found.status is Status.PROVED else found
 
     def concluded(
-        self, verdict: Verdict[Model], lemmas: Sequence[LemmaVerdict], rests_on: Sequence[LemmaVerdict] = ()
+        self,
+        verdict: Verdict[Model],
+        lemmas: Sequence[LemmaVerdict],
+        rests_on: Sequence[LemmaVerdict] = (),
+        theorem: Theorem | None = None,
     ) -> QuestionVerdict:
         """Return the verdict on the question that follows from a solver's verdict on its formula."""
-        origin = _by_solver(verdict, rests_on)
+        joined = JOINED if theorem is None else BY_KERNEL
+        origin = _by_solver(verdict, rests_on, joined)
         if self.searched is not None:
             origin = f"{origin} after a search of {self.searched.rows} operand sets"
         if verdict.witness is not None:
@@ -188,7 +202,7 @@ class Case:
             verdict.reason,
             solver=verdict.solver,
             certified_by=verdict.certified_by,
-            joined=bool(rests_on),
+            joined=joined if rests_on else "",
             question=self.question,
             origin=origin,
             lemmas=tuple(lemmas),
@@ -289,6 +303,61 @@ def alignment(case: Case) -> QuestionVerdict | None:
 def own_lemmas(case: Case) -> QuestionVerdict | None:
     """Prove the lemmas that the question itself has. Together they imply its claim."""
     return _by_lemmas(case, [(x.name, x) for x in case.question.lemmas()], case.limits)
+
+
+def own_argument(case: Case) -> QuestionVerdict | None:
+    """Prove the question by the steps that it has itself. A kernel takes them; solvers refute its leaves."""
+    argument = case.question.argument() if case.question.decides_by_argument else None
+    if argument is None:
+        return None
+    leaves, began = _Leaves(case), time.monotonic()
+    whole = case.question.formula
+    kernel = Kernel(whole.environment, whole.violation, leaves.refute)
+    try:
+        argument(kernel)
+        theorem = kernel.theorem()
+    except NotComposedError:
+        case.tried += leaves.found
+        return None
+    finally:
+        case.limits = case.limits.after(time.monotonic() - began, "lemmas")
+    return case.implied(leaves.found, case.limits, theorem)
+
+
+class _Leaves:
+    """Has solvers refute the leaves of a kernel, and notes the verdicts."""
+
+    def __init__(self, case: Case) -> None:
+        self._case, self._started = case, time.monotonic()
+        self._ask = small_ones_first(case.means.solving, case.ask)
+        self.found: list[LemmaVerdict] = []
+
+    def refute(self, stated: Stated, seconds: float | None) -> str:
+        """Refute a leaf, as the kernel asks for it. Raises NotRefutedError."""
+        left = self._case.limits.after(time.monotonic() - self._started, "earlier lemmas")
+        if left.seconds <= LEAST_SECONDS:
+            raise NotRefutedError(f"no time is left of {self._case.limits}")
+        limits = left if seconds is None else replace(left, seconds=min(left.seconds, seconds))
+        environment = self._case.question.formula.environment
+        formula = environment.formula_manager.And(stated.all)
+        reply = self._ask(formula, (), limits=limits)
+        keep(stated.why, formula, reply)
+        status = {Outcome.UNSAT: Status.PROVED, Outcome.SAT: Status.REFUTED}.get(reply.outcome, Status.UNKNOWN)
+        self.found.append(
+            LemmaVerdict(
+                status,
+                reply.seconds,
+                reply.reason,
+                reply.model,
+                reply.solver,
+                reply.certified_by,
+                reply.stored,
+                name=stated.why,
+            )
+        )
+        if status is not Status.PROVED:
+            raise NotRefutedError(reply.reason or "something satisfies it")
+        return str(reply.solver) if reply.certified_by is None else f"{reply.solver} and {reply.certified_by}"
 
 
 def other_questions(case: Case) -> QuestionVerdict | None:
@@ -426,6 +495,7 @@ STRATEGIES: tuple[Strategy, ...] = (
     random_search,
     extremes,
     alignment,
+    own_argument,
     own_lemmas,
     other_questions,
     one_moment,
@@ -482,15 +552,18 @@ def _by_lemmas(case: Case, lemmas: Sequence[tuple[str, Statement]], limits: Limi
     return case.implied(found, case.limits)
 
 
-def _by_solver(verdict: Verdict[Model], lemmas: Sequence[LemmaVerdict]) -> str:
-    """Return in words which solver answered. The answer counts as stored only if its ``lemmas`` were stored too."""
+def _by_solver(verdict: Verdict[Model], lemmas: Sequence[LemmaVerdict], joined: str) -> str:
+    """Return in words which solver answered, and how its ``lemmas`` are joined.
+
+    The answer counts as stored only if its lemmas were stored too.
+    """
     seconds = [x for x in (verdict.stored, *(lemma.stored for lemma in lemmas)) if x is not None]
     stored = f" (stored; {sum(seconds):.2f} s then)" if len(seconds) == 1 + len(lemmas) else ""
     by = dict.fromkeys(x.certified_by for x in (verdict, *lemmas) if x.certified_by is not None)
     certified = f", certified by {' and '.join(map(str, by))}" if by else ""
     count = f", {len(lemmas)} lemmas" if lemmas else ""
-    joined = f", {JOINED}" if by and lemmas else ""
-    return f"{verdict.solver}{stored}{certified}{joined}{count}"
+    how = f", {joined}" if by and lemmas else ""
+    return f"{verdict.solver}{stored}{certified}{how}{count}"
 
 
 class _Implied:

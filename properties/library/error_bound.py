@@ -13,11 +13,15 @@ from mmaproof.designs.operands import OperandBatch
 from mmaproof.designs.steps import Guarantee
 from mmaproof.properties.exact import places_of_terms
 from mmaproof.properties.property import Ask, Property, PropertyVerdict, has_single_sum, kept_bits, why_not_aligned
+from mmaproof.properties.question import Argument
 from mmaproof.properties.run_question import RunQuestion, Scope, of_one_step
 from mmaproof.smt.algebra.arrays import ArrayAlgebra
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
+from mmaproof.smt.algebra.terms import TermAlgebra
+from mmaproof.smt.bundles.error_steps import ErrorSteps
 from mmaproof.smt.proving.conversions import conversion_errors
 from mmaproof.smt.proving.cuts import cut_bounds, cut_errors
+from mmaproof.smt.proving.kernel import Kernel, NotComposedError
 from mmaproof.smt.proving.lemma import Lemma
 from mmaproof.smt.semantics import DotProduct, OperandWords, StepSignals, dot_product_accumulate
 from mmaproof.smt.semantics.step_error import Returned, StepError
@@ -86,6 +90,17 @@ class WithinBound(RunQuestion):
             return ()
         (total,) = self.symbolic_step().sums
         return [*cut_errors(total), *cut_bounds(total), *conversion_errors(self.design, total)]
+
+    def argument(self) -> Argument:
+        """Return the same as steps."""
+        return self._bounded
+
+    def _bounded(self, kernel: Kernel) -> None:
+        algebra = TermAlgebra(kernel.environment)
+        steps = dot_product_accumulate(self.asked(self.design), algebra, self.symbols(algebra)).steps
+        if len(steps) != 1 or len(steps[0].sums) != 1:
+            raise NotComposedError("terms that pass through several sums")
+        ErrorSteps(kernel, steps[0], self.step_error(steps[0].terms), self.formula.precondition).prove()
 
     def tightness(self, batch: OperandBatch) -> npt.NDArray[np.float64]:
         """Return error / bound of each row, 0 where the row is not meant; shape (rows,)."""

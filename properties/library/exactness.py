@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import ClassVar
 
 from mmaproof.designs.design import Design
@@ -19,12 +20,17 @@ from mmaproof.properties.property import (
     kept_bits,
     why_not_aligned,
 )
+from mmaproof.properties.question import Argument
 from mmaproof.properties.run_question import RunQuestion, SameResults, Scope, of_one_step
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
+from mmaproof.smt.algebra.terms import TermAlgebra
+from mmaproof.smt.bundles.close_terms_steps import CloseTermsSteps
+from mmaproof.smt.bundles.leaves import use_equal_results
 from mmaproof.smt.proving.conversions import ConversionOfValue
 from mmaproof.smt.proving.cuts import CutIsExact, cut_bounds, cut_terms, kind_of
+from mmaproof.smt.proving.kernel import Kernel, NotComposedError
 from mmaproof.smt.proving.lemma import Lemma
-from mmaproof.smt.semantics import DotProduct, OperandWords, StepSignals, dot_product_accumulate
+from mmaproof.smt.semantics import DotProduct, OperandWords, StepSignals, dot_product_accumulate, equal_results
 from mmaproof.smt.solving.verdict import Status
 
 _SUM_OF_NUMBERS = (
@@ -78,6 +84,22 @@ class WithinSpread(SameResults):
         kinds = cut_terms(total)
         exact = [CutIsExact(k, *kinds[k], s) for k, s in self.spreads.items() if s is not None]
         return [*exact, *cut_bounds(total), ConversionOfValue(design, total)]
+
+    def argument(self) -> Argument:
+        """Return that the step returns what its exact twin does, because no term loses anything."""
+        return self._lose_nothing
+
+    def _lose_nothing(self, kernel: Kernel) -> None:
+        algebra = TermAlgebra(kernel.environment)
+        runs = self.runs(algebra, self.symbols(algebra))
+        found = [dot_product_accumulate(self.asked(design), algebra, operands) for design, operands in runs]
+        if any(len(x.steps) != 1 or len(x.steps[0].sums) != 1 for x in found):
+            raise NotComposedError("terms that pass through several sums")
+        ((step,), (wide,)) = (x.steps for x in found)
+        kinds, (a, b, c) = [kind_of(label) for label in step.sums[-1].labels], self.formats
+        least = {"products": a.e_min + b.e_min, "c": c.e_min}
+        CloseTermsSteps(kernel, step, wide, [self.spreads[k] for k in kinds], [least[k] for k in kinds]).prove()
+        use_equal_results(kernel, found[0].d, partial(equal_results, algebra, self.design.d_format))
 
 
 class NeverFurther(RunQuestion):

@@ -5,18 +5,24 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 
+from pysmt.fnode import FNode
+
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError
 from mmaproof.designs.formats import Format
 from mmaproof.properties.library.special_case import CaseFirst, SpecialCase
 from mmaproof.properties.property import has_single_sum, kept_bits
+from mmaproof.properties.question import Argument
 from mmaproof.properties.run_question import RunQuestion, Scope
 from mmaproof.properties.settings import changed_to
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
+from mmaproof.smt.algebra.terms import TermAlgebra
+from mmaproof.smt.bundles.order_steps import OrderSteps
+from mmaproof.smt.proving.kernel import Kernel, NotComposedError
 from mmaproof.smt.proving.lemma import Lemma
-from mmaproof.smt.proving.monotone import lemmas_for_c
+from mmaproof.smt.proving.monotone import LargeStep, TermRises, lemmas_for_c
 from mmaproof.smt.proving.monotone_in_a import lemmas_for_a
-from mmaproof.smt.semantics import DotProduct, OperandWords
+from mmaproof.smt.semantics import DotProduct, OperandWords, dot_product_accumulate
 from mmaproof.smt.semantics.patterns import is_largest, last_before_power, order_key, successor
 from mmaproof.smt.semantics.unpack import unpack
 
@@ -50,6 +56,26 @@ class Monotone(RunQuestion):
         before, after = (x.d for x in results)
         smaller = algebra.less(order_key(algebra, fmt, after), order_key(algebra, fmt, before))
         return algebra.any_of([algebra.negation(smaller), *(unpack(algebra, fmt, x).nan for x in (before, after))])
+
+    def argument(self) -> Argument:
+        """Return why no stage of a step lets the result fall, as steps."""
+        return self._in_order
+
+    def _in_order(self, kernel: Kernel) -> None:
+        found = self.lemmas()
+        rises = [x for x in found if isinstance(x, TermRises)]
+        large = [x for x in found if isinstance(x, LargeStep)]
+        if len(rises) != 1 or len(large) != 1:
+            raise NotComposedError("no term of one sum rises")
+        algebra = TermAlgebra(kernel.environment)
+        operands, assumed = self.symbols(algebra), self.formula.precondition
+        runs = [dot_product_accumulate(self.asked(x), algebra, y).steps for x, y in self.runs(algebra, operands)]
+        ((first,), (second,)) = runs
+
+        def claim(*results: Word[FNode]) -> Truth[FNode]:
+            return self.relation(algebra, operands, [DotProduct(d, ()) for d in results])
+
+        OrderSteps(kernel, first, second, rises[0], large[0], assumed).prove(self.design.d_format, claim)
 
 
 class _MonotoneInC(Monotone):

@@ -5,7 +5,7 @@ Symbols are named by their place in the lemma. So a lemma about each of many ter
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Self
 
 from pysmt.fnode import FNode
@@ -13,6 +13,7 @@ from pysmt.fnode import FNode
 from mmaproof.smt.algebra.protocol import Truth, Word
 from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.bundles.laws_in_use import LawsInUse
+from mmaproof.smt.proving.kernel import Kernel
 from mmaproof.smt.proving.walk import Substitution
 from mmaproof.smt.semantics.terms import Term
 
@@ -71,3 +72,14 @@ class Leaves:
         assumed = [x.data for x in assumptions if not x.data.is_true()]
         if not claim.data.is_true():
             laws.claim(claim.data, assumed, self._given, why)
+
+
+def use_equal_results(
+    kernel: Kernel,
+    result: Word[FNode],
+    same: Callable[[Word[FNode], Word[FNode]], Truth[FNode]],
+) -> None:
+    """Use that a result is the same as itself; the other one is proved to be equal to it."""
+    leaves = Leaves(TermAlgebra(kernel.environment))
+    d = leaves.word(result)
+    leaves.use(LawsInUse(kernel), same(d, d), (), "a result is equal to itself")

@@ -61,8 +61,8 @@ def _lemma_files(name: str, lemma: Leaf, refutations: Refutations) -> dict[str, 
     try:
         encoded, refuted = refutations.of(lemma.stated.query)
     except NotRefutedError as problem:
-        raise NotRefutedError(f"lemma {name} ({lemma.why}): {problem}") from None
-    script = f"; {plain(lemma.why)}\n{lemma_script(lemma.stated.query.symbols, lemma.stated.all)}"
+        raise NotRefutedError(f"lemma {name} ({lemma.stated.why}): {problem}") from None
+    script = f"; {plain(lemma.stated.why)}\n{lemma_script(lemma.stated.query.symbols, lemma.stated.all)}"
     if refuted is TRIED:
         return {f"lemmas/{name}.smt2": script}
     variables = {_bare(symbol): list(word) for symbol, word in encoded.symbols.items()}

@@ -36,11 +36,15 @@ class NotComposedError(Exception):
 
 @dataclass(frozen=True)
 class Stated:
-    """What a leaf asserts: its formulas, their conjunction as a query, and the text of that up to names of symbols."""
+    """What a leaf asserts: its formulas, their conjunction as a query, and the text of that up to names of symbols.
+
+    ``why`` says what it is for.
+    """
 
     all: tuple[FNode, ...]
     query: Query
     key: str
+    why: str
 
 
 Refute = Callable[[Stated, float | None], str]
@@ -49,10 +53,9 @@ Refute = Callable[[Stated, float | None], str]
 
 @dataclass(frozen=True)
 class Leaf:
-    """A conjunction that nothing satisfies, what it is for, and who refuted it."""
+    """A conjunction that nothing satisfies, and who refuted it."""
 
     stated: Stated
-    why: str
     refuted_by: str
 
 
@@ -153,7 +156,7 @@ class Kernel:
 
         Raises NotComposedError if it is not refuted (within so many ``seconds``).
         """
-        self._refute_stated(self._as_stated(claim, assumptions), why, seconds)
+        self._refute_stated(self._as_stated(claim, assumptions, why), seconds)
 
     def use(
         self,
@@ -168,8 +171,8 @@ class Kernel:
         Raises NotComposedError if the leaf is not refuted (within so many ``seconds``), terms do not fit in the place
         of its symbols, or an assumption is not known to hold.
         """
-        stated = self._as_stated(claim, assumptions)
-        number = self._numbered(stated, why, seconds)
+        stated = self._as_stated(claim, assumptions, why)
+        number = self._numbered(stated, seconds)
         symbols = {name: self.environment.formula_manager.get_symbol(name) for name in stated.query.symbols}
         terms = {name: (given or {}).get(x, x) for name, x in symbols.items()}
         for name, term in terms.items():
@@ -203,26 +206,26 @@ class Kernel:
         _MADE.add(made)
         return made
 
-    def _as_stated(self, claim: FNode, assumptions: Sequence[FNode]) -> Stated:
+    def _as_stated(self, claim: FNode, assumptions: Sequence[FNode], why: str) -> Stated:
         of = asserted(claim, assumptions, self.environment)
         if of not in self._stated:
             query = Query.all_of(of)
-            self._stated[of] = Stated(of, query, up_to_names(query))
+            self._stated[of] = Stated(of, query, up_to_names(query), why)
         return self._stated[of]
 
-    def _numbered(self, stated: Stated, why: str, seconds: float | None) -> int:
+    def _numbered(self, stated: Stated, seconds: float | None) -> int:
         if stated.key not in self._numbers:
-            by = self._refute_stated(stated, why, seconds)
+            by = self._refute_stated(stated, seconds)
             self._numbers[stated.key] = len(self._leaves)
-            self._leaves.append(Leaf(stated, why, by))
+            self._leaves.append(Leaf(stated, by))
         return self._numbers[stated.key]
 
-    def _refute_stated(self, stated: Stated, why: str, seconds: float | None) -> str:
+    def _refute_stated(self, stated: Stated, seconds: float | None) -> str:
         if stated.key not in self._refuted_by:
             try:
                 self._refuted_by[stated.key] = self._refute(stated, seconds)
             except NotRefutedError as problem:
-                raise NotComposedError(f"{why}: {problem}") from None
+                raise NotComposedError(f"{stated.why}: {problem}") from None
         return self._refuted_by[stated.key]
 
 

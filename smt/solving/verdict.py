@@ -73,7 +73,8 @@ class Cause(Enum):
 
 WHOLE, LEMMAS = "the claim in one piece", "its lemmas"
 JOINED = "joined by an argument that no certificate covers"
-"""What is said wherever lemmas are certified, and not the claim in one piece."""
+"""What is said wherever lemmas are certified, and neither the claim in one piece nor what joins them."""
+BY_KERNEL = "joined by a kernel, step by step"
 
 
 @dataclass(frozen=True)
@@ -143,8 +144,8 @@ class Verdict(Generic[W_co]):
     ``witness`` (REFUTED only) violates the claim. For a formula it is the model (symbol name -> unsigned value), and
     for a question it is operands. ``reason`` (UNKNOWN only) says why nothing is known. A solver's reason begins with a
     ``Cause``. ``solver`` is the solver that answered; None if none was asked. ``seconds`` is wall-clock time.
-    ``certified_by`` and ``stored`` are those of the reply that decided the claim. ``joined`` says that the claim
-    follows from proved lemmas by an argument that no certificate covers.
+    ``certified_by`` and ``stored`` are those of the reply that decided the claim. ``joined`` says how
+    the claim follows from proved lemmas, if it was not asked in one piece.
 
     Raises ``ValueError`` if witness or reason do not fit the status.
     """
@@ -156,7 +157,7 @@ class Verdict(Generic[W_co]):
     solver: SolverIdentity | None = None
     certified_by: SolverIdentity | None = None
     stored: float | None = None
-    joined: bool = False
+    joined: str = ""
 
     def __post_init__(self) -> None:
         _require_consistent((self.witness is not None) == (self.status is Status.REFUTED), self)
@@ -167,7 +168,7 @@ class Verdict(Generic[W_co]):
         """What was certified, in words: the claim in one piece, or lemmas. None if nothing was."""
         if self.certified_by is None:
             return None
-        return f"{LEMMAS}, {JOINED}" if self.joined else WHOLE
+        return f"{LEMMAS}, {self.joined}" if self.joined else WHOLE
 
     def __bool__(self) -> NoReturn:
         raise TypeError("a verdict is no truth value: look at .status (proved, refuted, unknown or vacuous)")

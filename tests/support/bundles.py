@@ -71,7 +71,7 @@ def small_design(length: int, **settings: Any) -> Design:
 
 def written(question: Question, design: Design, folder: Path, about: Mapping[str, Any] | None = None) -> BundleReport:
     """Write the bundle of a question."""
-    return write_bundles([(question, about or {"claim": "a claim"})], design, folder, Solving(), LIMITS, 0)
+    return write_bundles([(question, about or {"claim": "a claim"}, None)], design, folder, Solving(), LIMITS, 0)
 
 
 def without_proof(folder: Path, lemma: str, variables: Mapping[str, int], claim: str = "true") -> Path:

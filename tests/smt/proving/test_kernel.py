@@ -126,7 +126,7 @@ def test_a_theorem_says_who_refuted_its_leaves(environment, proving):
     theorem = kernel.theorem()
     assert is_theorem(theorem)
     assert theorem.root is kernel.root
-    assert [(leaf.why, leaf.refuted_by) for leaf in theorem.leaves] == [("less is not more", "a clausal proof")]
+    assert [(leaf.stated.why, leaf.refuted_by) for leaf in theorem.leaves] == [("less is not more", "a clausal proof")]
     assert [(step.leaf, dict(step.given)) for step in theorem.steps] == [(0, {"x": a, "y": b})]
     for mapping in (theorem.leaves[0].stated.query.symbols, theorem.steps[0].given, theorem.definitions):
         with pytest.raises(TypeError):
@@ -265,6 +265,16 @@ def test_leaves_that_differ_in_more_than_names_are_two(environment, proving):
     theorem = kernel.theorem()
     assert [x.leaf for x in theorem.steps] == [0, 1, 2, 0, 3]
     assert len(theorem.leaves) == 4
+
+
+def test_the_same_claim_without_its_assumption_is_another_leaf(environment, proving):
+    m = environment.formula_manager
+    a, b = words(environment, 2)
+    kernel = proving(m.And(m.BVULT(a, b), m.BVULT(b, a)))
+    kernel.refute(m.Not(m.BVULT(b, a)), [m.BVULT(a, b)], "less is not more")
+    with pytest.raises(NotComposedError, match="satisfiable"):
+        kernel.use(m.Not(m.BVULT(b, a)), [], "less is never more")
+    assert not kernel.complete
 
 
 def test_symbols_of_another_environment_are_refused(environment, proving):

@@ -1,0 +1,124 @@
+"""Sums of integers in registers that wrap, as steps: they do not depend on the grouping and order of products.
+
+A step adds the exact sum of its products to the register, which keeps the result modulo a power of two. The exact sum
+is that of its products in the register, because no partial sum leaves its bounds. So the register finally holds the
+fold of c and all products, modulo that power, and folds of the same words are equal in any order. A product that is
+zero whatever the operands are (padding) is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pysmt.fnode import FNode
+
+from mmaproof.designs.arithmetic import differing_parameters
+from mmaproof.designs.design import Design
+from mmaproof.designs.steps import Guarantee
+from mmaproof.smt.algebra.protocol import Word
+from mmaproof.smt.bundles.laws_in_use import LawsInUse
+from mmaproof.smt.bundles.leaves import Leaves
+from mmaproof.smt.bundles.recorded import Place, RecordedTerms
+from mmaproof.smt.bundles.term_facts import prove_bound_of_sum, within
+from mmaproof.smt.proving.kernel import Kernel, NotComposedError
+from mmaproof.smt.semantics import OperandWords, dot_product_accumulate
+from mmaproof.smt.semantics.integer_step import product_range
+
+_GROUPING = ("L", "k_order")
+"""The parameters that only say which products are added in which step."""
+_Word = Word[FNode]
+
+
+def is_regrouping(first: Design, second: Design) -> bool:
+    """Return whether two designs are wrapping integer units that differ only in the grouping or order of products."""
+    if first.formats != second.formats or not all(d.guarantees(Guarantee.WRAPS_MODULO) for d in (first, second)):
+        return False
+    return differing_parameters(first, second) <= set(_GROUPING)
+
+
+class RegroupedSteps:
+    """Proves of such designs that they return the same. Raises NotComposedError."""
+
+    def __init__(self, kernel: Kernel, designs: Sequence[Design]) -> None:
+        self._kernel, self._laws, self._designs = kernel, LawsInUse(kernel), designs
+        self._algebra = RecordedTerms(kernel.environment)
+        first, *_ = designs
+        self._bits, self._sums = first.d_format.bits, self._laws.sums(first.d_format.bits)
+        self._bound = max(map(abs, product_range(first.a_format, first.b_format)))
+
+    def prove(self, operands: OperandWords[FNode]) -> None:
+        """Add the steps."""
+        self._sums.prove(*(self._words_of(x, operands) for x in self._designs))
+
+    def _words_of(self, design: Design, operands: OperandWords[FNode]) -> list[FNode]:
+        """Prove that a design returns the fold of c and its products as words of the register, and return these."""
+        entries = self._algebra.recording.entries
+        entries.clear()
+        found = dot_product_accumulate(design, self._algebra, operands)
+        added = [x for x in entries if isinstance(x, Place) and x.kind == "sum"]
+        if len(added) != 2 * len(found.steps):
+            raise NotComposedError("a step does not add its products, and then their sum to a register")
+        held = added[1].operands[1]
+        words = [held]
+        for exact, register in zip(added[::2], added[1::2], strict=True):
+            self._read(register.operands[1], held)
+            self._products(words, exact, register)
+            held = register.term
+        self._read(found.d.data, held)
+        return words
+
+    def _read(self, x: FNode, held: FNode) -> None:
+        """Prove that a word is what a register holds, whatever that is."""
+        if not self._kernel.same(x, held):
+            self._laws.of_any(x, held, [held], "a register is read")
+
+    def _products(self, words: list[FNode], exact: Place, register: Place) -> None:
+        """Add the products of a step to the words, whose fold is proved to be what the register holds."""
+        before, most = self._sums.fold(words), 0
+        width = exact.term.bv_width()
+        total = self._word(exact.operands[0])
+        for i, term in enumerate(exact.operands):
+            x = self._word(term)
+            self._laws.claim(within(x, self._bound).data, (), {}, "a product is within its bound")
+            if i:
+                self._extended(total, x, most)
+                self._sums.exchange([self._in_register(total), self._in_register(x), before], 1)
+                prove_bound_of_sum(self._laws, self._algebra, total, x, most, self._bound)
+                total = self._algebra.modular_sum([total, x], width)
+            else:
+                self._sums.exchange([self._in_register(x), before], 0)
+            most += self._bound
+            self._take(words, term)
+        if not self._kernel.same(register.term, self._sums.fold(words)):
+            raise NotComposedError("a register adds another sum")
+
+    def _extended(self, total: _Word, x: _Word, most: int) -> None:
+        """Prove that a sum of two words is their sum in the register: nothing is lost."""
+        leaves = Leaves(self._algebra)
+        p, q = leaves.word(total), leaves.word(x)
+        added = self._algebra.modular_sum([p, q], total.width)
+        both = [Word(self._in_register(w), self._bits, True, self._algebra) for w in (p, q)]
+        same = self._word(self._in_register(added)) == self._algebra.modular_sum(both, self._bits)
+        leaves.use(self._laws, same, [within(p, most), within(q, self._bound)], "a sum in the register")
+
+    def _take(self, words: list[FNode], term: FNode) -> None:
+        """Add a product to the words, as it is in the register, unless it is always zero."""
+        product = term.arg(0) if term.is_bv_sext() else term
+        word = self._in_register(self._word(product))
+        wide = self._in_register(self._word(term))
+        if word is not wide:
+            self._laws.of_any(wide, word, [product], "a product in more bits")
+        if self._kernel.environment.fvo.get_free_variables(word):
+            words.append(word)
+            return
+        zero = self._algebra.signed(0, self._bits).data
+        self._laws.equal(word, zero, "padding adds zero")
+        (x,) = self._laws.words(self._bits)[:1]
+        self._laws.use(self._sums.of_two(x, zero), x, {x: self._sums.fold(words)}, "nothing is added")
+
+    def _word(self, term: FNode) -> _Word:
+        return Word(term, term.bv_width(), True, self._algebra)
+
+    def _in_register(self, x: _Word) -> FNode:
+        (found,) = self._algebra.in_one_width([x], self._bits)
+        return found

@@ -1,0 +1,69 @@
+"""Questions that are decided by steps of their own: what a solver does not refute is no proof."""
+
+from dataclasses import replace
+
+import pytest
+from support.bundles import LIMITS, checked
+
+from mmaproof.designs.catalogue import find_design
+from mmaproof.designs.design import Design
+from mmaproof.properties.equivalence import Equivalence
+from mmaproof.smt.solving.solving import Solving
+from mmaproof.smt.solving.verdict import Cause, Outcome, Reply, SolverIdentity, Status
+from mmaproof.verification.bundle import NoBundleError, write_bundles
+from mmaproof.verification.compare import compare
+from mmaproof.verification.means import Means
+from mmaproof.verification.strategies import Case, own_argument
+
+UNIT = "turing/mma.m8n8k32.s32.s4.s4.s32"
+NOBODY = SolverIdentity("nobody", "1")
+
+
+def question_of(length: int) -> tuple[Equivalence, Design]:
+    first, second = find_design(UNIT), find_design(f"{UNIT}@L={length}")
+    return Equivalence(first, second, k=8), first
+
+
+@pytest.mark.parametrize("outcome", [Outcome.UNKNOWN, Outcome.SAT])
+def test_a_leaf_without_an_answer_gives_no_proof(monkeypatch, outcome):
+    question, design = question_of(4)
+    asked = Solving()
+    case = Case(question, design, Means(asked, LIMITS, None, 0), 0.0, LIMITS)
+
+    def ask(formula, symbols, /, *, limits):
+        reason = Cause.TIMEOUT.reason("never") if outcome is Outcome.UNKNOWN else None
+        return Reply(outcome, NOBODY, 0.0, {} if outcome is Outcome.SAT else None, reason)
+
+    monkeypatch.setattr("mmaproof.verification.strategies.small_ones_first", lambda solving, of_solvers: ask)
+    assert own_argument(case) is None
+    assert {x.status for x in case.tried} == {Status.UNKNOWN if outcome is Outcome.UNKNOWN else Status.REFUTED}
+
+
+@pytest.mark.middle
+def test_the_bundle_is_of_the_theorem_that_decided(tmp_path):
+    question, design = question_of(4)
+    answer = compare(*question.designs, k=8, limits=LIMITS, budget=None)
+    assert answer.theorem is not None
+    # nothing is proved again: there is no time for it
+    of = [(answer.question, {"claim": "a claim"}, answer.theorem)]
+    report = write_bundles(of, design, tmp_path / "bundle", Solving(), LIMITS, 0)
+    assert (report.lemmas, report.steps) == (len(answer.theorem.leaves), len(answer.theorem.steps))
+    status, text = checked(tmp_path / "bundle")
+    assert status == 0, text
+
+
+@pytest.mark.middle
+def test_a_theorem_of_another_question_is_not_written(tmp_path):
+    answer = compare(*question_of(4)[0].designs, k=8, limits=LIMITS, budget=None)
+    units = find_design("volta/mma.m8n8k4.f32.f16.f16.f32"), find_design("turing/mma.m16n8k8.f32.f16.f16.f32")
+    false = Equivalence(*units, k=8)
+    with pytest.raises(NoBundleError):
+        write_bundles(
+            [(false, {"claim": "a claim"}, answer.theorem)],
+            units[0],
+            tmp_path / "bundle",
+            Solving(),
+            replace(LIMITS, seconds=5.0),
+            0,
+        )
+    assert not (tmp_path / "bundle").exists()
