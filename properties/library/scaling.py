@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pysmt.fnode import FNode
+
 from mmaproof.designs.design import Design
 from mmaproof.designs.steps import Guarantee
 from mmaproof.properties.property import SimpleProperty
+from mmaproof.properties.question import Argument
 from mmaproof.properties.run_question import RunQuestion, Scope
-from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
+from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
+from mmaproof.smt.algebra.terms import TermAlgebra
+from mmaproof.smt.bundles.scaled_steps import ScaledSteps
+from mmaproof.smt.proving.kernel import Kernel, NotComposedError
 from mmaproof.smt.proving.lemma import Lemma
 from mmaproof.smt.proving.scaling import doubled, is_inside, scaling_lemmas, stays_normal
 from mmaproof.smt.proving.scaling_of_results import lemmas_of_late_sum, lemmas_of_tree
@@ -56,6 +62,28 @@ class _Doubled(RunQuestion):
             return lemmas_of_tree(self.design)
         sums = self.symbolic_step().sums
         return scaling_lemmas(self.design, sums) or lemmas_of_late_sum(self.design, sums)
+
+    @property
+    def decides_by_argument(self) -> bool:
+        """Whether one step adds all terms in fused sums."""
+        return self.is_one_step and self.k >= self.design.step.L and self.design.guarantees(Guarantee.ALIGNED_SUMS)
+
+    def argument(self) -> Argument | None:
+        """Return why every stage of one fused step moves with the exponents."""
+        return self._moves if self.decides_by_argument else None
+
+    def _moves(self, kernel: Kernel) -> None:
+        algebra, assumed = TermAlgebra(kernel.environment), self.formula.precondition
+        operands = self.symbols(algebra)
+        found = [dot_product_accumulate(self.asked(x), algebra, y).steps for x, y in self.runs(algebra, operands)]
+        ((first,), (second,)) = found
+        if assumed is None:
+            raise NotComposedError("nothing is assumed of the operands")
+
+        def claim(d: Word[FNode], e: Word[FNode]) -> Truth[FNode]:
+            return self.relation(algebra, operands, [DotProduct(x, ()) for x in (d, e)])
+
+        ScaledSteps(kernel, first, second, assumed).prove(self.design.d_format, claim)
 
 
 class Scaling(SimpleProperty):

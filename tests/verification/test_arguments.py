@@ -1,7 +1,5 @@
 """Questions that are decided by steps of their own: what a solver does not refute is no proof."""
 
-from dataclasses import replace
-
 import pytest
 from support.bundles import LIMITS, checked
 
@@ -63,7 +61,7 @@ def test_a_theorem_of_another_question_is_not_written(tmp_path):
             units[0],
             tmp_path / "bundle",
             Solving(),
-            replace(LIMITS, seconds=5.0),
+            LIMITS,
             0,
         )
     assert not (tmp_path / "bundle").exists()
