@@ -3,7 +3,8 @@
 All words are multiples of ``2**(e - K)`` as in ``StepError``, and one unit of the register is ``2**low`` of them. With
 S the register and Q the exact sum:
 
-* e is e_max, because no e_max lies below the smallest exponent of d;
+* e is e_max, or e_max lies below the smallest exponent of d, and all terms are zero then: the aligned terms and the
+  result are those at e;
 * Q is less than so many units away from S as there are terms (``ExactSumSteps``);
 * d is S, or it differs from S by at most one ulp, and both are whole units then. Each place of the last bit of d is
   a case;
@@ -12,6 +13,7 @@ S the register and Q the exact sum:
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from pysmt.fnode import FNode
@@ -21,11 +23,17 @@ from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.bundles.exact_sum_steps import Apart, ExactSumSteps
 from mmaproof.smt.bundles.laws_in_use import LawsInUse
 from mmaproof.smt.bundles.leaves import Leaves
-from mmaproof.smt.bundles.term_facts import prove_largest_exponent, whole_and_rest, within
+from mmaproof.smt.bundles.term_facts import (
+    factors_of,
+    prove_largest_exponent,
+    prove_product_is_zero,
+    whole_and_rest,
+    within,
+)
 from mmaproof.smt.proving.kernel import Kernel, NotComposedError
 from mmaproof.smt.proving.walk import substituted
 from mmaproof.smt.semantics import StepSignals
-from mmaproof.smt.semantics.align import largest_exponent
+from mmaproof.smt.semantics.align import align, largest_exponent
 from mmaproof.smt.semantics.step_error import Returned, StepError
 from mmaproof.smt.semantics.unpack import Unpacked, unpack
 
@@ -51,8 +59,9 @@ class ErrorSteps:
         fmt = sides.rho.target
         self._highest = sides.places + fmt.e_min - fmt.fraction_bits - 1
         self._low = sides.places - self._sum.fraction_bits
-        self._e_max = signals.e_max
-        self._e = sides.exponent(self._algebra, self._e_max)
+        self._e = sides.exponent(self._algebra, signals.e_max)
+        if self._e.width != signals.e_max.width:
+            raise NotComposedError("an e_max of fewer bits than the exponents of d have")
 
     def prove(self) -> None:
         """Add the steps."""
@@ -62,7 +71,10 @@ class ErrorSteps:
         if self._low < 1:
             raise NotComposedError("an error of terms of which nothing is lost")
         self._exponents()
-        sums = ExactSumSteps(algebra, self._laws, total, sides, self._e)
+        self._aligned_at_e()
+        terms = zip(total.terms, total.path.cuts, strict=True)
+        self._sum = replace(total, e_max=self._e, aligned=tuple(align(algebra, t, self._e, cut) for t, cut in terms))
+        sums = ExactSumSteps(algebra, self._laws, self._sum, sides, self._e)
         apart = sums.prove()
         d = unpack(algebra, sides.rho.target, self._signals.d)
         returned = sides.returned(algebra, d, self._e)
@@ -73,21 +85,9 @@ class ErrorSteps:
     # --- the exponents ------------------------------------------------------------------------------------------
 
     def _exponents(self) -> None:
-        """Prove that e is e_max, and that no exponent is above it."""
-        algebra, terms = self._algebra, self._sum.terms
-        least = self._sides.rho.target.e_min
-        lowest = [t for t in terms if t.present.data.is_true()][-1:]
-        for term in lowest:
-            claim = term.exponent >= least
-            self._laws.claim(claim.data, (), {}, "an exponent is not below the smallest one")
+        """Prove that e lies within limits, and that no exponent is above it."""
+        algebra, terms, least = self._algebra, self._sum.terms, self._sides.rho.target.e_min
         prove_largest_exponent(self._laws, algebra, self._sum)
-        leaves = Leaves(algebra)
-        for term in lowest:
-            x, top = leaves.word(term.exponent), leaves.word(self._e_max)
-            known = [x >= least, x <= top]
-            leaves.use(self._laws, self._sides.exponent(algebra, top) == top, known, "e is e_max")
-            leaves.use(self._laws, top >= least, known, "e_max is not below the smallest exponent")
-            leaves.use(self._laws, self._sides.exponent(algebra, top) >= least, known, "e is not below it")
         for term in terms:
             claim = ~term.present | (term.exponent <= self._highest)
             self._laws.claim(claim.data, (), {}, "an exponent is not above the largest one")
@@ -97,8 +97,53 @@ class ErrorSteps:
         known = [~t.present | (t.exponent <= self._highest) for t in own]
         leaves.use(self._laws, top <= self._highest, known, "e_max is not above the largest exponent")
         leaves = Leaves(algebra)
-        top, e = leaves.word(self._e_max), leaves.word(self._e)
-        leaves.use(self._laws, e <= self._highest, [top <= self._highest, e == top], "e is not above it")
+        top = leaves.word(self._sum.e_max)
+        e, known = self._sides.exponent(algebra, top), [top <= self._highest]
+        for claim in (e <= self._highest, e >= least, self._sides.exponent(algebra, e) == e):
+            leaves.use(self._laws, claim, known, "e lies within the exponents of d and of terms")
+        for term in terms:
+            leaves = Leaves(algebra)
+            x, top = leaves.term(term), leaves.word(self._sum.e_max)
+            claim = ~x.present | (x.exponent <= self._sides.exponent(algebra, top))
+            leaves.use(self._laws, claim, [~x.present | (x.exponent <= top)], "no exponent is above e")
+
+    def _aligned_at_e(self) -> None:
+        """Prove that the aligned terms, and what their sum is converted to, are those at e."""
+        algebra, total, least = self._algebra, self._sum, self._sides.rho.target.e_min
+        why = "a term below the smallest exponent of d is zero"
+        for term, cut in zip(total.terms, total.path.cuts, strict=True):
+            factors = factors_of(algebra, term.significand)
+            zeros = [f.is_value(0) for f in factors]
+            claim = algebra.any_of([term.present & (term.exponent >= least), *zeros])
+            self._laws.claim(claim.data, (), {}, why)
+            leaves = Leaves(algebra)
+            own, top = leaves.term(term), leaves.word(total.e_max)
+            prove_product_is_zero(self._laws, algebra, term.significand)
+            found, known = [own.significand.is_value(0)], list[_Truth]()
+            if len(factors) > 1:
+                (nothing,), found = found, [leaves.truth(z) for z in zeros]
+                known = [~z | nothing for z in found]
+            known.append(algebra.any_of([own.present & (own.exponent >= least), *found]))
+            known.append(~own.present | (own.exponent <= top))
+            aligned, e = align(algebra, own, top, cut), self._sides.exponent(algebra, top)
+            leaves.use(self._laws, ~(top < least) | aligned.is_value(0), known, why)
+            leaves.use(self._laws, aligned == align(algebra, own, e, cut), known, "a term is aligned at e")
+            exact = self._sides.exact(algebra, own, e)
+            leaves.use(self._laws, ~(top < least) | exact.is_value(0), known, why)
+        exact_terms = [self._sides.exact(algebra, t, self._e) for t in total.terms]
+        for words, add in ((total.aligned, self._added_up), (exact_terms, self._sides.total)):
+            leaves = Leaves(algebra)
+            own_words, low = [leaves.word(x) for x in words], leaves.truth(total.e_max < least)
+            known = [~low | x.is_value(0) for x in own_words]
+            leaves.use(self._laws, ~low | add(algebra, own_words).is_value(0), known, "a sum of zeros is zero")
+        leaves = Leaves(algebra)
+        s, top = leaves.word(total.total), leaves.word(total.e_max)
+        known = [~(top < least) | s.is_value(0)]
+        both = [self._pattern(s, x) for x in (top, self._sides.exponent(algebra, top))]
+        leaves.use(self._laws, both[0] == both[1], known, "a sum is converted at e")
+
+    def _added_up(self, algebra: TermAlgebra, words: Sequence[_Word]) -> _Word:
+        return algebra.modular_sum(words, self._sum.total.width)
 
     # --- the result ---------------------------------------------------------------------------------------------
 
@@ -118,7 +163,7 @@ class ErrorSteps:
         One case for each place of the last bit of the result above the last bit of the register, and one for zero.
         """
         algebra, total = self._algebra, self._sum.total
-        d = self._result(total, self._e_max)
+        d = self._result(total, self._e)
         places = self._places(d, self._e)
         precision = self._sides.rho.fraction_bits
         cases = range(-precision, self._sum.largest.bit_length() - precision + 1)
@@ -139,12 +184,16 @@ class ErrorSteps:
         known.append(algebra.any_of([infinite, nan, *found]))
         leaves.use(self._laws, algebra.any_of([infinite, nan, is_near]), known, _AN_ULP)
 
-    def _result(self, total: _Word, e_max: _Word) -> Unpacked[FNode, FNode]:
-        """Return the converted sum, taken apart, with words in the place of the register and of e_max."""
+    def _result(self, total: _Word, e: _Word) -> Unpacked[FNode, FNode]:
+        """Return the sum converted at e, taken apart, with words in the place of the register and of e."""
+        return unpack(self._algebra, self._sides.rho.target, self._pattern(total, e))
+
+    def _pattern(self, total: _Word, e: _Word) -> _Word:
+        """Return the converted sum with words in the place of the register and of e_max."""
         converted = self._signals.converted
-        places = {self._sum.total.data: total.data, self._e_max.data: e_max.data}
-        pattern = substituted(self._algebra.environment, converted.data, places)
-        return unpack(self._algebra, self._sides.rho.target, Word(pattern, converted.width, False, self._algebra))
+        places = {self._sum.total.data: total.data, self._signals.e_max.data: e.data}
+        found = substituted(self._algebra.environment, converted.data, places)
+        return Word(found, converted.width, False, self._algebra)
 
     def _places(self, d: Unpacked[FNode, FNode], e: _Word) -> _Word:
         """Return how many places the last bit of d, as precise as rho, lies above that of the register."""
@@ -161,23 +210,24 @@ class ErrorSteps:
         ulp = 1 << (places - sides.half)
         return fits & (((kept << places) - total).magnitude() <= algebra.unsigned(ulp, places + 1))
 
-    def _meant(self, leaves: Leaves) -> tuple[_Word, _Word, _Word, list[_Truth]]:
-        """Return the register, e_max and e, and what is known of them."""
-        s, top, e = (leaves.word(x) for x in (self._sum.total, self._e_max, self._e))
+    def _meant(self, leaves: Leaves) -> tuple[_Word, _Word, list[_Truth]]:
+        """Return the register and e, and what is known of them."""
+        s, e = leaves.word(self._sum.total), leaves.word(self._e)
         least = self._sides.rho.target.e_min
-        return s, top, e, [e == top, top >= least, top <= self._highest, within(s, self._sum.largest)]
+        return s, e, [e >= least, e <= self._highest, within(s, self._sum.largest)]
 
     def _zero(self) -> None:
         leaves = Leaves(self._algebra)
-        s, top, e, known = self._meant(leaves)
-        returned = self._sides.returned(self._algebra, self._result(s, top), e)
-        claim = ~s.is_value(0) | (returned.fits & self._near(s, returned))
-        leaves.use(self._laws, claim, known, "the register is zero")
+        s, e, known = self._meant(leaves)
+        returned = self._sides.returned(self._algebra, self._result(s, e), e)
+        nothing = returned.value.is_value(0) & ~returned.ulp.is_value(0)
+        for claim in (returned.fits & self._near(s, returned), nothing):
+            leaves.use(self._laws, ~s.is_value(0) | claim, known, "the register is zero")
 
     def _bounded_places(self, cases: range) -> None:
         leaves = Leaves(self._algebra)
-        s, top, e, known = self._meant(leaves)
-        d = self._result(s, top)
+        s, e, known = self._meant(leaves)
+        d = self._result(s, e)
         places = self._places(d, e)
         within = [places == x for x in cases]
         claim = self._algebra.any_of([d.infinite, d.nan, s.is_value(0), *within])
@@ -186,8 +236,8 @@ class ErrorSteps:
     def _rounded(self, places: int) -> None:
         """Prove what d is of the register where its last bit lies so many places higher."""
         leaves = Leaves(self._algebra)
-        s, top, e, known = self._meant(leaves)
-        d = self._result(s, top)
+        s, e, known = self._meant(leaves)
+        d = self._result(s, e)
         there = self._places(d, e) == places
         claim = self._algebra.any_of([d.infinite, d.nan, ~there | self._is_rounded(places, d, s)])
         leaves.use(self._laws, claim, known, "d is the register, rounded")
@@ -230,22 +280,27 @@ class ErrorSteps:
     def _within(self, sums: ExactSumSteps, apart: Apart, returned: Returned[FNode, FNode]) -> None:
         """Prove the claim."""
         algebra, sides = self._algebra, self._sides
+        least, e_max = sides.rho.target.e_min, self._signals.e_max
         leaves, why = Leaves(algebra), "the bound is as wide as the units"
-        top, e = leaves.word(self._e_max), leaves.word(self._e)
-        bound = sides.bound_of_terms(algebra, top, e)
+        top = leaves.word(e_max)
+        bound = sides.bound_of_terms(algebra, top, sides.exponent(algebra, top))
         units = algebra.unsigned(sides.units << self._low, bound.width)
-        leaves.use(self._laws, bound == units, [e == top], why)
+        leaves.use(self._laws, (top < least) | (bound == units), (), why)
         d = unpack(algebra, sides.rho.target, self._signals.d)
         leaves = Leaves(algebra)
         own = Returned(leaves.truth(returned.fits), leaves.word(returned.value), leaves.word(returned.ulp))
         s, q = leaves.word(self._sum.total), Apart(leaves.word(apart.exact), leaves.word(apart.units))
-        b = leaves.word(sides.bound_of_terms(algebra, self._e_max, self._e))
+        b, at = leaves.word(sides.bound_of_terms(algebra, e_max, self._e)), leaves.truth(e_max < least)
         infinite, nan = leaves.truth(d.infinite), leaves.truth(d.nan)
+        nothing = own.value.is_value(0) & ~own.ulp.is_value(0)
         known = [
             algebra.any_of([infinite, nan, own.fits & self._near(s, own)]),
             *sums.facts(s, q),
             within(s, self._sum.largest),
-            b == units,
+            at | (b == units),
+            ~at | s.is_value(0),
+            ~at | q.exact.is_value(0),
+            ~s.is_value(0) | nothing,
         ]
         error, both = sides.sides(own, q.exact, b)
         claim = algebra.any_of([infinite, nan, own.fits & (error < both)])

@@ -25,7 +25,9 @@ from mmaproof.smt.bundles.laws_in_use import LawsInUse
 from mmaproof.smt.bundles.leaves import Leaves
 from mmaproof.smt.bundles.term_facts import factors_of, prove_largest_exponent
 from mmaproof.smt.proving.kernel import Kernel, NotComposedError, conjuncts
+from mmaproof.smt.proving.linear import in_order
 from mmaproof.smt.proving.scaling import doubled, is_inside
+from mmaproof.smt.proving.walk import bottom_up
 from mmaproof.smt.semantics import StepSignals
 from mmaproof.smt.semantics.align import align, largest_exponent
 from mmaproof.smt.semantics.fused_sum import FusedSum
@@ -72,11 +74,13 @@ class ScaledSteps:
         self._converted(*done[-1], fmt)
         self._results(fmt, claim)
 
-    def _assuming(self, claim: _Truth, why: str) -> None:
-        """Prove a claim about operands, from all that is assumed of them alone."""
+    def _assuming(self, claim: _Truth, why: str, same: Sequence[tuple[_Word, _Word]] = ()) -> None:
+        """Prove a claim about operands from all that is assumed of them alone, and that pairs of words are the same."""
         symbols = self._kernel.environment.fvo.get_free_variables
         own = symbols(claim.data)
-        self._laws.claim(claim.data, [x for x in self._assumed if symbols(x) <= own], {}, why)
+        known = [Truth(x, self._algebra) for x in self._assumed if symbols(x) <= own]
+        leaves = Leaves(self._algebra).parts(*(w for pair in same for w in pair))
+        leaves.use_of(self._laws, claim, [*known, *(p == q for p, q in same)], why)
 
     # --- terms --------------------------------------------------------------------------------------------------
 
@@ -87,17 +91,18 @@ class ScaledSteps:
         if not (is_of_products(label) or label is Addend.C):
             self._sum_as_term(x, y, done)
             return
-        why = "a doubled number has the same significand"
-        factors = [factors_of(self._algebra, t.significand) for t in (x, y)]
-        for p, q in zip(*factors, strict=True):
-            if not self._kernel.same(p.data, q.data):
-                self._assuming(p == q, why)
+        products = [_products_in(t.significand.data, self._algebra) for t in (x, y)]
+        pairs = list(zip(*products, strict=True)) or [(x.significand, y.significand)]
+        for p, q in pairs:
+            for factor, other in zip(*(factors_of(self._algebra, w) for w in (p, q)), strict=True):
+                if not self._kernel.same(factor.data, other.data):
+                    self._assuming(factor == other, "a doubled number has the same significand")
         if not self._kernel.same(x.significand.data, y.significand.data):
             raise NotComposedError("a term has another significand")
-        for p, q in ((x.negative, y.negative), (x.present, y.present)):
-            if not self._kernel.same(p.data, q.data):
-                self._assuming(p == q, "a doubled number has the same sign")
-        self._assuming(y.exponent == x.exponent + 1, "the exponent of a doubled number is one higher")
+        for t, u in ((x.negative, y.negative), (x.present, y.present)):
+            if not self._kernel.same(t.data, u.data):
+                self._assuming(t == u, "a doubled number has the same sign")
+        self._assuming(y.exponent == x.exponent + 1, "the exponent of a doubled number is one higher", pairs)
 
     def _sum_as_term(self, x: Term[FNode, FNode], y: Term[FNode, FNode], done: Sequence[tuple[_Sum, _Sum]]) -> None:
         """Prove the same of a sum that is a term of another one."""
@@ -237,3 +242,10 @@ class ScaledSteps:
         moved = ~is_inside(algebra, fmt, p) | (q == doubled(algebra, fmt, p))
         known = [d == p, e == q, moved, is_inside(algebra, fmt, d)]
         leaves.use(self._laws, claim(d, e), known, "the result is doubled")
+
+
+def _products_in(term: FNode, algebra: TermAlgebra) -> list[_Word]:
+    """Return the products of words in a term, in the order in which they were made."""
+    found: dict[FNode, None] = {}
+    bottom_up(term, {}, lambda node, _: found.update({node: None}) if node.is_bv_mul() else None)
+    return [Word(x, x.bv_width(), False, algebra) for x in in_order(found)]

@@ -21,6 +21,16 @@ def factors_of(algebra: TermAlgebra, x: Word[FNode]) -> list[Word[FNode]]:
     return [Word(f, f.bv_width(), False, algebra) for f in factors]
 
 
+def prove_product_is_zero(laws: LawsInUse, algebra: TermAlgebra, product: Word[FNode]) -> None:
+    """Prove that a product of two words is zero where one of them is. Nothing is done for another word."""
+    factors = factors_of(algebra, product)
+    if len(factors) > 1:
+        leaves = Leaves(algebra)
+        x, y = (leaves.word(f) for f in factors)
+        for zero in (x.is_value(0), y.is_value(0)):
+            leaves.use(laws, ~zero | (x * y).is_value(0), (), "a product is zero where a factor is")
+
+
 def prove_largest(laws: LawsInUse, algebra: TermAlgebra, term: Term[FNode, FNode]) -> None:
     """Prove that a significand is at most the largest one: of a product, whatever its factors are."""
     leaves = Leaves(algebra)
