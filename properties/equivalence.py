@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from mmaproof.designs.arithmetic import repeats_one_step, same_arithmetic
+from mmaproof.designs.arithmetic import differing_parameters, repeats_one_step, same_arithmetic, same_chain
 from mmaproof.designs.design import Design
 from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import DesignError
@@ -17,6 +17,7 @@ from mmaproof.properties.question import Argument, Question
 from mmaproof.smt.algebra.integers import IntegerAlgebra
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.algebra.terms import TermAlgebra
+from mmaproof.smt.bundles.aligned_alike_steps import DECIDE_ALIGNMENT, AlignedAlikeSteps
 from mmaproof.smt.bundles.in_turn_steps import InTurnSteps
 from mmaproof.smt.bundles.leaves import use_equal_results
 from mmaproof.smt.bundles.regrouped_steps import RegroupedSteps, is_regrouping
@@ -112,15 +113,35 @@ class Equivalence(Question):
 
     @property
     def decides_by_argument(self) -> bool:
-        """Whether integer units group their products otherwise."""
-        return type(self) is Equivalence and is_regrouping(*self.designs)
+        """Whether integer units group their products otherwise, or readings differ that decide alignment."""
+        return type(self) is Equivalence and (is_regrouping(*self.designs) or self._aligns_alike())
+
+    def _aligns_alike(self) -> bool:
+        """Return whether both designs chain alike, and differ only in what decides alignment."""
+        first, second = self.designs
+        if not all(x.step.is_parametric for x in self.designs) or not same_chain(first, second, self.k):
+            return False
+        return differing_parameters(first, second) <= set(DECIDE_ALIGNMENT)
+
+    def _aligned_alike(self, kernel: Kernel) -> None:
+        algebra = TermAlgebra(kernel.environment)
+        operands = self.symbols(algebra)
+        first, second = (dot_product_accumulate(x, algebra, operands) for x in self.designs)
+        given = [operands.c, operands.c]
+        for x, y in zip(first.steps, second.steps, strict=True):
+            if x.path.c.step is not None:
+                given = [z.steps[x.path.c.step].d for z in (first, second)]
+            AlignedAlikeSteps(kernel, x, y, given).prove()
+        use_equal_results(kernel, first.d, partial(self.are_equal, algebra))
 
     def argument(self) -> Argument | None:
-        """Return that of integer units that group otherwise, or of a sequential T-FDPA. Subclasses claim another."""
+        """Return that of integers that are grouped otherwise, of other readings of exponents, or of a sum in turn."""
         if type(self) is not Equivalence:
             return None
         if is_regrouping(*self.designs):
             return self._regrouped
+        if self._aligns_alike():
+            return self._aligned_alike
         return None if self.in_turn() is None else self._added_in_turn
 
     def _regrouped(self, kernel: Kernel) -> None:

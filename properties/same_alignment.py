@@ -22,11 +22,9 @@ from mmaproof.designs.steps import Guarantee
 from mmaproof.properties.equivalence import Equivalence
 from mmaproof.properties.preconditions import Precondition
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth
+from mmaproof.smt.bundles.aligned_alike_steps import DECIDE_ALIGNMENT
 from mmaproof.smt.semantics import OperandWords, StepSignals, dot_product_accumulate
 from mmaproof.smt.semantics.labels import Addend, is_of_products
-
-DECIDE_ALIGNMENT = ("zero_c", "zero_product", "e_zero", "floor", "zero_group", "group_e_zero", "c_subnormal")
-"""The parameters that affect only e_max and the alignment of c."""
 
 
 class SameAlignment(Equivalence):

@@ -24,7 +24,8 @@ from mmaproof.properties.equivalence import Equivalence
 from mmaproof.properties.gemm.larger_error import LargerError
 from mmaproof.properties.property import LemmaVerdict, QuestionVerdict
 from mmaproof.properties.question import Question
-from mmaproof.properties.same_alignment import DECIDE_ALIGNMENT, alignment_lemmas
+from mmaproof.properties.same_alignment import alignment_lemmas
+from mmaproof.smt.bundles.aligned_alike_steps import DECIDE_ALIGNMENT
 from mmaproof.smt.proving.decide import Statement, decide
 from mmaproof.smt.proving.exhaustion import small_ones_first
 from mmaproof.smt.proving.kept_lemmas import keep
@@ -494,8 +495,8 @@ STRATEGIES: tuple[Strategy, ...] = (
     proof_store,
     random_search,
     extremes,
-    alignment,
     own_argument,
+    alignment,
     own_lemmas,
     other_questions,
     one_moment,

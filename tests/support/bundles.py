@@ -15,7 +15,10 @@ from mmaproof.designs.design import Design
 from mmaproof.designs.parameters import compose
 from mmaproof.designs.signature import Signature
 from mmaproof.properties.question import Question
+from mmaproof.smt.bundles.refutations import Refutations
+from mmaproof.smt.proving.kernel import Kernel, Theorem
 from mmaproof.smt.solving.limits import Limits
+from mmaproof.smt.solving.refuting import Refuter
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.verification.bundle import BundleReport, write_bundles
 from support.small_designs import CONVERSIONS, ELEMENTS
@@ -72,6 +75,17 @@ def small_design(length: int, **settings: Any) -> Design:
 def written(question: Question, design: Design, folder: Path, about: Mapping[str, Any] | None = None) -> BundleReport:
     """Write the bundle of a question."""
     return write_bundles([(question, about or {"claim": "a claim"}, None)], design, folder, Solving(), LIMITS, 0)
+
+
+def theorem_of(question: Question) -> Theorem:
+    """The theorem that the argument of a question makes, with clausal proofs of its leaves."""
+    whole, argument = question.formula, question.argument()
+    if argument is None:
+        raise ValueError("the question has no argument")
+    with Refuter(LIMITS.memory_bytes) as refuter:
+        kernel = Kernel(whole.environment, whole.violation, Refutations(refuter, LIMITS).refute)
+        argument(kernel)
+        return kernel.theorem()
 
 
 def without_proof(folder: Path, lemma: str, variables: Mapping[str, int], claim: str = "true") -> Path:
