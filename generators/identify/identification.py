@@ -47,7 +47,7 @@ def identify(
     shape (rows, blocks) where the interface has them, and returns d of shape (rows,). ``interface`` has the formats
     as in names of instructions, D.A.B.C, and ``k`` is the length of its dot products; both may be left out if the
     target says them. ``space`` restricts parameters: a TOML file, or names with lists of values. ``seconds`` are for
-    everything but the final validation, which takes ``validation`` operand sets, by default 100000 and of a slow unit
+    everything, the final validation too. It takes ``validation`` operand sets, by default 100000 and of a slow unit
     fewer. Without ``proofs`` what cannot be told apart stays undecided.
 
     A recording answers nothing new: its rows narrow the space. Raises InputError for a text, an interface or a space
