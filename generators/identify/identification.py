@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -54,6 +55,7 @@ def identify(
     that is not known, TargetUnavailable for a target that is not here or answers nothing, and LimitError for a time
     limit out of range.
     """
+    limits, began = Limits.of(seconds), time.monotonic()
     runner = _target(target)
     asked = _interface(runner, interface, k)
     axes = _axes(space, asked)
@@ -61,7 +63,7 @@ def identify(
         Oracle(runner, asked),
         axes,
         solver=solver,
-        seconds=Limits.of(seconds).seconds,
+        seconds=limits.after(time.monotonic() - began, "the space").seconds,
         seed=seed,
         proofs=proofs,
         validation=validation,
