@@ -15,12 +15,14 @@
   from zero (``cvt.rna.tf32``).
 * ``ootomo-yokota-bf16``: the same in bf16, for units without tf32. bf16 too has the exponents of fp32, and CPUs convert
   to it by rounding to nearest even (``vcvtneps2bf16``).
-* ``3xtf32``: Triton's ``input_precision="tf32x3"`` before pull request 4934. The first word is truncated, and the
-  second is rounded to nearest with ties away. The products small*big, big*small, big*big of each instruction's k go to
-  one accumulator inside the unit. Four products are ``products=10.01.00.11``.
-* ``3xtf32-staged``: CUTLASS (``OpMultiplyAddFastF32`` with ``kStagedAccumulation``): the same, and the sum of every
-  tile of k is added outside the unit; ``interval`` is the K of the tile. Both are checked against the mean squared
-  errors that triton-lang/triton#4603 and pull request 4934 publish.
+* ``3xtf32``: Triton's ``input_precision="tf32x3"`` before pull request 4934 (``F32DotTC.cpp``). The first word is
+  rounded to nearest with ties away (``cvt.rna.tf32``). The second is handed over in fp32, and the unit reads its first
+  19 bits. The products small*big, big*small, big*big of each instruction's k go to one accumulator inside the unit.
+  Four products are ``products=10.01.00.11``.
+* ``3xtf32-staged``: CUTLASS (``OpMultiplyAddFastF32`` with ``kStagedAccumulation``): the first word is truncated, the
+  second is rounded to nearest with ties away, and the sum of every tile of k is added outside the unit; ``interval`` is
+  the K of the tile. Both are checked against the mean squared errors that triton-lang/triton#4603 and pull request 4934
+  publish.
 * ``bf16x3``, ``bf16x6``, ``bf16x9``: an operand is three words of bf16. The 3, 6 or 9 largest products of words are
   summed, the smallest first. The 3 largest need only two words (Henry, Tang and Heinecke, ARITH 2019). The source
   leaves the rounding and the order open.
@@ -102,17 +104,18 @@ ALGORITHMS: dict[str, Algorithm] = {
         SplitGemm(
             base_name="3xtf32",
             what="two words of tf32, three products in one accumulator",
-            source="Triton, tf32x3 before pull request 4934",
+            source="Triton before pull request 4934, lib/Dialect/TritonGPU/Transforms/F32DotTC.cpp",
             products=Products.parse("10.01.00"),
-            rounding=Rounding.RZ,
-            residual_rounding=Rounding.RNA,
+            rounding=Rounding.RNA,
+            residual_rounding=Rounding.RZ,
             schedule=Schedule.BLOCK,
             formats=("tf32",),
         ),
         SplitGemm(
             base_name="3xtf32-staged",
             what="two words of tf32, three products, the sum of every tile added outside the unit",
-            source="CUTLASS, gemm/warp/mma_tensor_op_fast_f32.h with kStagedAccumulation",
+            source="CUTLASS, include/cutlass/gemm/warp/mma_tensor_op_fast_f32.h, and kStagedAccumulation in "
+            "include/cutlass/gemm/threadblock/mma_multistage.h",
             products=Products.parse("10.01.00"),
             rounding=Rounding.RZ,
             residual_rounding=Rounding.RNA,
@@ -127,7 +130,8 @@ ALGORITHMS: dict[str, Algorithm] = {
         SplitGemm(
             base_name="promoted",
             what="operands rounded, the sum of every interval added outside the unit",
-            source="DeepSeek-V3 technical report, section 3.3.2; CUTLASS",
+            source="DeepSeek-V3 technical report, section 3.3.2; "
+            "CUTLASS, include/cutlass/gemm/collective/fp8_accumulation.hpp",
             schedule=Schedule.BLOCK,
             outside=Outside.ALL,
             interval=128,

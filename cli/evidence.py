@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,7 +16,7 @@ from mmaproof.cli.version import tool_version
 
 if TYPE_CHECKING:
     from mmaproof.designs.levels import RecordedRow
-    from mmaproof.generators.open_values import OpenParameter, OpenRow, OpenValue
+    from mmaproof.generators.open_values import OpenRow, OpenValue
     from mmaproof.generators.vectors import Vector
 
 
@@ -25,7 +25,7 @@ def register(app: typer.Typer) -> None:
     app.command("evidence")(with_backend(evidence))
 
 
-@with_solving(without=("search",), timeout="10s", timeout_of="Limit for the questions about each row: 10s, 2m.")
+@with_solving(without=("search",), timeout="2m", timeout_of="Limit for the questions about each row: 10s, 2m.")
 def evidence(
     architecture: Annotated[
         str | None, typer.Argument(metavar="[ARCHITECTURE]", help="One architecture only.", show_default=False)
@@ -53,9 +53,9 @@ def evidence(
     """List what no recording decides, for each row of the catalogue, with the vectors that would decide it.
 
     A row is one entry of the catalogue, with all instructions that it stands for. Each vector separates the row from
-    designs in which one parameter has another value. Run the file on a unit with `mmaproof record`, and name the
-    recording with --recording. Vectors are looked for among random operands first, and values that cannot be told
-    apart are proved so, as far as --timeout allows. Exit status 0, whatever is left open.
+    designs in which one parameter has another value, or from other readings of open points. Run the file on a unit with
+    `mmaproof record`, and name the recording with --recording. Vectors are looked for among random operands first, and
+    what cannot be told apart is proved so, as far as --timeout allows. Exit status 0, whatever is left open.
     """
     from mmaproof.designs.catalogue import load_catalogue
     from mmaproof.designs.errors import InputError
@@ -138,6 +138,9 @@ def _records(found: list[OpenRow]) -> Iterator[dict[str, Any]]:
                 }
                 for x in row.parameters
             },
+            "readings": [
+                {"points": list(x.points), "settings": x.texts, **_value_record(y, before)} for x, y in row.readings
+            ],
         }
         before += len(row.vectors)
 
@@ -164,20 +167,28 @@ def print_row(row: OpenRow, before: int) -> None:
     for x in row.parameters:
         if x.values:
             reason = f" ({x.evidence.source})" if x.evidence.source != design.source else ""
-            others = "; ".join(_outcomes(x, before, row.task.vectors))
+            others = "; ".join(_outcomes(x.values, before, row.task.vectors))
             say_wrapped(f"{x.evidence.level}{reason}; {others}", f"  {x.name} = {x.value}: ")
+    # of readings of several points that vectors exclude the number is enough
+    shown = [x for reading, x in row.readings if len(reading.points) == 1 or not x.vectors]
+    for outcome in (y for x in shown for y in _outcomes([x], before, row.task.vectors)):
+        say_wrapped(outcome, "  reading: ")
+    if len(shown) < len(row.readings):
+        say(f"  vectors exclude {len(row.readings) - len(shown)} more readings, of several open points together")
 
 
-def _outcomes(parameter: OpenParameter, before: int, looked: bool) -> Iterator[str]:
-    """Yield what is known of the other values of a parameter, those with the same outcome together."""
+def _outcomes(values: Sequence[OpenValue], before: int, looked: bool) -> Iterator[str]:
+    """Yield what is known of other values of a parameter, or readings, those with the same outcome together."""
     together: dict[tuple[str, str], list[str]] = {}
-    for x in parameter.values:
+    for x in values:
         if x.vectors:
             outcome = f"vector {before + x.vectors[0] + 1} excludes"
         elif x.same:
             outcome = "cannot be told apart (proved):"
+        elif looked:
+            outcome = f"no vector found ({x.reason}):"
         else:
-            outcome = "no vector found:" if looked else "not excluded:"
+            outcome = "not excluded:"
         together.setdefault((outcome, x.under), []).append(x.text)
     for (outcome, under), texts in together.items():
         yield f"{outcome} {', '.join(texts)}" + (f" (under {under})" if under else "")

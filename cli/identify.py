@@ -60,7 +60,7 @@ def identify(
     options: SolvingOptions = SOLVING,
     seed: Seed = 0,
     timeout: Annotated[
-        str, typer.Option("--timeout", metavar="TIME", help="For everything but the final validation: 60s, 5m.")
+        str, typer.Option("--timeout", metavar="TIME", help="For everything but the proof about RTL: 60s, 5m.")
     ] = "60s",
     proofs: Annotated[
         bool, typer.Option("--proofs/--no-proofs", help="Prove what cannot be told apart, or leave it undecided.")
@@ -71,7 +71,7 @@ def identify(
             "--validate",
             metavar="N",
             min=1,
-            help="Operand sets of the final validation, however long they take. Default: 100000, of a slow unit fewer.",
+            help="Operand sets of the final validation. Default: 100000, of a slow unit fewer.",
             show_default=False,
         ),
     ] = None,
@@ -94,8 +94,8 @@ def identify(
     from mmaproof.generators.identify.identification import identify as identified
     from mmaproof.smt.solving.limits import parse_seconds
 
-    runner = target_of(target, silence, design)
     solving, seconds = options.solving, parse_seconds(timeout)
+    runner = target_of(target, min(silence, timeout, key=parse_seconds), design)
     with progress("identifying"):
         outcome = identified(
             runner,
@@ -123,7 +123,7 @@ def identify(
         return EXIT_UNKNOWN
     if outcome.behaviour is None:
         return EXIT_UNKNOWN if outcome.late else EXIT_REFUTED
-    return EXIT_HOLDS if outcome.validated else EXIT_UNKNOWN
+    return EXIT_HOLDS if outcome.validated and not outcome.late else EXIT_UNKNOWN
 
 
 def _proof(target: Target, outcome: Identification, solving: Solving, timeout: str) -> Comparison | None:
@@ -233,7 +233,8 @@ def print_identification(outcome: Identification) -> None:
         _print_nothing(outcome)
         return
     if outcome.validated:
-        say(f"  agrees with everything, and with {outcome.validated} more operand sets of the validation")
+        short = ": time ran out before it was done" if outcome.late else ""
+        say(f"  agrees with everything, and with {outcome.validated} more operand sets of the validation{short}")
     else:
         say("  agrees with every row; not validated on others")
     if oracle.unanswered:

@@ -47,7 +47,7 @@ def replay(
     """Run the operands of SOURCE on TARGET and compare with the outputs that SOURCE holds.
 
     Of the rows that differ the simplest are shown. Exit status 0: every row is equal; 1: some differ; 2: SOURCE is
-    malformed, and nothing was run; 3: TARGET is not there, or rows were not answered.
+    malformed, and nothing was run; 3: TARGET is not there, or rows were not answered, or there are none.
     """
     from mmaproof.designs.errors import InputError, TargetUnavailable
     from mmaproof.hardware_replay.replay import replay as run_all
@@ -144,6 +144,7 @@ def replay_record(source: Path, target: Target, report: Replay, rows: Rows) -> d
         "target": target.name,
         "rows": report.rows,
         "mismatches": report.mismatches,
+        "other_nan_codes": report.other_nan_codes,
         "unanswered": report.unanswered,
         "problems": list(report.problems),
         "expectations": {name: {"rows": n, "mismatches": m} for name, (n, m) in report.expectations.items()},
@@ -170,6 +171,8 @@ def print_replay(source: Path, target: Target, report: Replay) -> None:
     if len(report.expectations) > 1:
         for name, (count, differ) in report.expectations.items():
             say(f"    of {name}: {count} rows, {differ} differ")
+    if report.other_nan_codes:
+        say(f"  {report.other_nan_codes} of the others have a NaN of another code: --nan-codes compares them")
     if report.unanswered:
         say(f"  {report.unanswered} rows not answered by the target")
     for design, found in report.open_points:

@@ -1,29 +1,31 @@
-"""The values of parameters that no recording excludes, row by row, and vectors that do once a unit has run them.
+"""What no recording excludes, row by row, and vectors that do once a unit has run them.
 
-A vector separates the design of a row from designs in which one parameter has another value. Most are found among
-random operands. The rest are asked of ``compare``, which also proves that some values cannot be told apart.
+A vector separates the design of a row from designs in which one parameter has another value, and from the readings of
+open points that set several. Most are found among random operands and ladders. The rest are asked of ``compare``, which
+also proves that some cannot be told apart.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
-from mmaproof.designs.arithmetic import repeats_one_step
+from mmaproof.designs.arithmetic import differing_parameters, repeats_one_step
 from mmaproof.designs.catalogue import load_catalogue
 from mmaproof.designs.design import Design
 from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import DesignError
 from mmaproof.designs.evidence import Evidence, Level
 from mmaproof.designs.levels import RecordedRow, levels_of
+from mmaproof.designs.open_points import OpenReading, open_readings
 from mmaproof.designs.operands import OperandBatch, Patterns
 from mmaproof.designs.parameters import format_parameter
 from mmaproof.designs.profiles import load_disputes
-from mmaproof.generators.identify.ladders import ladders
+from mmaproof.generators.identify.ladders import ladders, lowest_sums
 from mmaproof.generators.identify.probes import first_probes, plain, sparse
 from mmaproof.generators.set_cover import set_cover
 from mmaproof.generators.vectors import Vector
@@ -96,43 +98,58 @@ class OpenParameter:
 
 @dataclass(frozen=True)
 class OpenRow:
-    """What no recording decides of a row, and the parameters that recordings do decide, with the evidence."""
+    """What no recording decides of a row, and the parameters that recordings do decide, with the evidence.
+
+    ``readings`` are those of open points that no recording excludes, each with what separates the row from it.
+    """
 
     task: Task
     recorded: Mapping[str, Evidence]
     parameters: tuple[OpenParameter, ...]
+    readings: tuple[tuple[OpenReading, OpenValue], ...]
     vectors: tuple[Vector, ...]
 
 
 @dataclass(frozen=True)
 class _Pair:
-    """A value to be separated: the row's design, under settings that show the value, and the same with the value."""
+    """Two designs to be separated: that of the row, under settings that show the difference, and another one.
 
-    other: Alternative
+    The other one has settings besides, ``excluded`` as text, which are those of the parameters ``names``.
+    """
+
+    names: tuple[str, ...]
+    excluded: str
     first: Design
     second: Design
     under: str = ""
 
-    @classmethod
-    def itself(cls, design: Design) -> _Pair:
-        """Return a pair that nothing separates."""
-        return cls(Alternative("", None, design, design), design, design)
-
     @property
     def nan_codes(self) -> bool:
         """Whether NaNs of different codes are different."""
-        return self.other.parameter == "nan_code"
+        return self.names == ("nan_code",)
 
     def separated_by(self, computed: Mapping[Design, Patterns]) -> npt.NDArray[np.bool_]:
         """Return which rows separate the value, given what designs return for them."""
         first, second = computed[self.first], computed[self.second]
         return ~equal_patterns(self.first.d_format, first, second, nan_codes=self.nan_codes)
 
+    def is_separated_by(self, operands: Sequence[Operands]) -> bool:
+        """Return whether any of some operands separate them."""
+        if not operands:
+            return False
+        batch = OperandBatch.of_rows(self.first.formats, operands)
+        return bool(self.separated_by(_computed(_designs([self]), batch)).any())
 
-def _computed(pairs: Sequence[_Pair], batch: OperandBatch) -> dict[Design, Patterns]:
-    """Return what each design of the pairs returns for every row."""
+
+def _computed(designs: Iterable[Design], batch: OperandBatch) -> dict[Design, Patterns]:
+    """Return what each design returns for every row."""
     shared = SharedBatch.of(batch)
-    return {x: evaluate_on_arrays(x, shared) for x in dict.fromkeys(y for p in pairs for y in (p.first, p.second))}
+    return {x: evaluate_on_arrays(x, shared) for x in dict.fromkeys(designs)}
+
+
+def _designs(pairs: Iterable[_Pair]) -> Iterator[Design]:
+    """Yield the designs of pairs."""
+    return (x for pair in pairs for x in (pair.first, pair.second))
 
 
 def tasks(
@@ -168,28 +185,30 @@ def tasks(
 def open_row(task: Task) -> OpenRow:
     """Return what no recording decides of the row of a task, with vectors that would."""
     levels = levels_of(task.design, task.recorded)
-    pairs = [_pair(task.design, x) for name, held in levels.items() for x in _left(task, name, held)]
+    left = [(name, x) for name, held in levels.items() for x in _left(task, name, held)]
+    readings = [x for x in open_readings(task.design) if _is_left(task, x, levels)]
+    # what nobody states is asked first
+    pairs = [
+        *(_Pair(tuple(x.texts), _spelled(x.texts), task.design, x.design) for x in readings),
+        *(_pair(task.design, x) for _, x in left),
+    ]
+    assumed = [True] * len(readings) + [levels[name].level is Level.ASSUMED for name, _ in left]
     operands: list[Operands] = []
     without: dict[int, OpenValue] = {}
     if task.vectors and pairs:
         operands, missing = _among_random_operands(task, pairs)
-        ends = time.monotonic() + task.limits.seconds
-        # what nobody states is asked first
-        for i in sorted(missing, key=lambda i: levels[pairs[i].other.parameter].level is not Level.ASSUMED):
-            answer = _asked(task, pairs[i], ends)
-            if isinstance(answer, Operands):
-                operands.append(answer)
-            else:
-                without[i] = answer
-    batch = OperandBatch.of_rows(task.design.formats, operands) if operands else None
-    computed = {} if batch is None else _computed([*pairs, _Pair.itself(task.design)], batch)
-    apart = [x.separated_by(computed) for x in pairs] if operands else []
-    separated = [[i for i, x in enumerate(apart) if x[n]] for n in range(len(operands))]
+        without = _asked_in_turn(task, pairs, sorted(missing, key=lambda i: not assumed[i]), operands)
+    computed = {}
+    apart: list[npt.NDArray[np.bool_]] = []
+    if operands:
+        batch = OperandBatch.of_rows(task.design.formats, operands)
+        computed = _computed([task.design, *_designs(pairs)], batch)
+        apart = [x.separated_by(computed) for x in pairs]
+    by = [tuple(np.flatnonzero(x).tolist()) for x in apart] or [()] * len(pairs)
+    found = [replace(without.get(i, OpenValue("")), vectors=x) for i, x in enumerate(by)]
     values: dict[str, list[OpenValue]] = {}
-    for i, pair in enumerate(pairs):
-        by = tuple(n for n, held in enumerate(separated) if i in held)
-        found = OpenValue(pair.other.text, pair.under, by) if by else without.get(i, OpenValue(pair.other.text))
-        values.setdefault(pair.other.parameter, []).append(found)
+    for (name, other), pair, x in zip(left, pairs[len(readings) :], found[len(readings) :], strict=True):
+        values.setdefault(name, []).append(replace(x, text=other.text, under=pair.under))
     return OpenRow(
         task,
         {name: x for name, x in levels.items() if x.level is Level.RECORDED},
@@ -198,9 +217,10 @@ def open_row(task: Task) -> OpenRow:
             for name, x in levels.items()
             if x.level is not Level.RECORDED
         ),
+        tuple((x, replace(y, text=x.words)) for x, y in zip(readings, found[: len(readings)], strict=True)),
         tuple(
-            _vector(task, x, [pairs[i] for i in held], {y: int(d[n]) for y, d in computed.items()})
-            for n, (x, held) in enumerate(zip(operands, separated, strict=True))
+            _vector(task, x, [p for p, held in zip(pairs, by, strict=True) if n in held], computed, n)
+            for n, x in enumerate(operands)
         ),
     )
 
@@ -213,22 +233,36 @@ def _left(task: Task, name: str, held: Evidence) -> list[Alternative]:
     return [x for x in alternatives(task.design, name) if left is None or x.text in left]
 
 
+def _is_left(task: Task, reading: OpenReading, levels: Mapping[str, Evidence]) -> bool:
+    """Return whether the recordings of a task exclude none of the values that a reading sets."""
+    left = {} if task.recorded is None else task.recorded.left
+    own = task.design.settings
+    others = {n: x for n, x in reading.texts.items() if n in own and x != format_parameter(n, own[n])}
+    return all(levels[n].level is not Level.RECORDED and x in left.get(n, (x,)) for n, x in others.items())
+
+
+def _spelled(settings: Mapping[str, str]) -> str:
+    """Return settings as text."""
+    return ", ".join(f"{name} = {x}" for name, x in settings.items())
+
+
 def _pair(design: Design, other: Alternative) -> _Pair:
     """Return the pair to be separated: under the settings that an open point needs to show, if there are any."""
+    names, excluded = (other.parameter,), f"{other.parameter} = {other.text}"
     for point in load_disputes().points:
         if other.parameter in point.parameters and point.jointly:
             try:
                 first, second = (x.change(**point.jointly) for x in (design, other.design))
             except DesignError:
                 continue
-            return _Pair(other, first, second, ", ".join(f"{n} = {x}" for n, x in point.jointly.items()))
-    return _Pair(other, design, other.design)
+            return _Pair(names, excluded, first, second, _spelled(point.jointly))
+    return _Pair(names, excluded, design, other.design)
 
 
 def _among_random_operands(task: Task, pairs: Sequence[_Pair]) -> tuple[list[Operands], list[int]]:
     """Return few random operand sets that separate what any of those drawn does, and the pairs that are left."""
     batch = _operands(task)
-    computed = _computed(pairs, batch)
+    computed = _computed(_designs(pairs), batch)
     apart = np.stack([x.separated_by(computed) for x in pairs], axis=1)
     sets: dict[frozenset[int], int] = {}
     for row, separated in enumerate(apart):
@@ -243,7 +277,8 @@ def _operands(task: Task) -> OperandBatch:
     design, rng = task.design, np.random.default_rng(task.seed)
     drawn = [draw(name, design, ROWS, design.k, rng) for name in DISTRIBUTIONS]
     parts = [*drawn, *(sparse(design, x, rng) for x in drawn)]
-    parts += [first_probes(design, task.seed).batch, ladders(design, RUNGS).batch, _negative_zeros(design)]
+    parts += [first_probes(design, task.seed).batch, ladders(design, RUNGS).batch, lowest_sums(design).batch]
+    parts.append(_negative_zeros(design))
     return OperandBatch.concatenate([x for x in parts if len(x)])
 
 
@@ -255,6 +290,39 @@ def _negative_zeros(design: Design) -> OperandBatch:
     return batch
 
 
+def _asked_in_turn(
+    task: Task, pairs: Sequence[_Pair], missing: Sequence[int], operands: list[Operands]
+) -> dict[int, OpenValue]:
+    """Ask about each pair that none of ``operands`` separates, as what is found joins them.
+
+    Return what is known of those that are left, by number. A design that is proved equal to the row's takes its place
+    where it has more in common with the other one: a reading of two points is asked about one of them at a time.
+    """
+    ends = time.monotonic() + task.limits.seconds
+    known: dict[tuple[Design, Design, bool], OpenValue] = {}
+    equal = [task.design]
+    before = len(operands)
+    left = {}
+    for i in missing:
+        pair = pairs[i]
+        key = pair.first, pair.second, pair.nan_codes
+        if pair.is_separated_by(operands[before:]):
+            continue
+        if key not in known:
+            asked = pair
+            if pair.first == task.design and not pair.nan_codes:
+                asked = replace(pair, first=min(equal, key=lambda x: len(differing_parameters(x, pair.second))))
+            answer = _asked(task, asked, ends)
+            if isinstance(answer, Operands):
+                operands.append(answer)
+                continue
+            known[key] = answer
+            if answer.same and asked is not pair:
+                equal.append(pair.second)
+        left[i] = known[key]
+    return left
+
+
 def _asked(task: Task, pair: _Pair, ends: float) -> Operands | OpenValue:
     """Return operands that separate a pair, or what is known of it without any. No question is asked after ``ends``.
 
@@ -263,22 +331,22 @@ def _asked(task: Task, pair: _Pair, ends: float) -> Operands | OpenValue:
     """
     seconds = min(ends - time.monotonic(), task.limits.seconds / SHARE)
     if seconds <= 0:
-        return OpenValue(pair.other.text, pair.under, reason="not asked: the time for the row was over")
+        return OpenValue("", reason="not asked: the time for the row was over")
     limits = replace(task.limits, seconds=seconds)
-    short = None if pair.other.parameter in _OF_CHAINS else _shortest(task)
+    short = None if set(pair.names) & set(_OF_CHAINS) else _shortest(task)
     if short is not None:
         first, second = (replace(x, instruction=short.instruction, k=short.k) for x in (pair.first, pair.second))
         answer = _compared(task, pair, first, second, limits)
         if answer.witness is None:
-            return OpenValue(pair.other.text, pair.under, same=answer.status is Status.PROVED, reason=answer.reason)
+            return OpenValue("", same=answer.status is Status.PROVED, reason=answer.reason)
         zeros = (0,) * (task.design.k - short.k)
         filled = Operands(answer.witness.a + zeros, answer.witness.b + zeros, answer.witness.c)
-        if pair.separated_by(_computed([pair], OperandBatch.of_rows(task.design.formats, [filled])))[0]:
+        if pair.is_separated_by([filled]):
             return filled
     answer = _compared(task, pair, pair.first, pair.second, limits)
     if answer.witness is not None:
         return answer.witness
-    return OpenValue(pair.other.text, pair.under, same=answer.status is Status.PROVED, reason=answer.reason)
+    return OpenValue("", same=answer.status is Status.PROVED, reason=answer.reason)
 
 
 def _shortest(task: Task) -> Design | None:
@@ -306,17 +374,17 @@ def _compared(task: Task, pair: _Pair, first: Design, second: Design, limits: Li
     )
 
 
-def _vector(task: Task, operands: Operands, pairs: Sequence[_Pair], d: Mapping[Design, int]) -> Vector:
+def _vector(
+    task: Task, operands: Operands, pairs: Sequence[_Pair], computed: Mapping[Design, Patterns], number: int
+) -> Vector:
     """Return operands as a vector with what the row's design returns, and each of those that it is told from."""
-    designs = [task.design, *(x for pair in pairs for x in (pair.first, pair.second))]
-    excluded = ", ".join(f"{x.other.parameter} = {x.other.text}" for x in pairs)
     return Vector(
         operands,
         task.design.formats,
-        {x.name: d[x] for x in designs},
-        why=f"separates {task.design.name} from {excluded}",
+        {x.name: int(computed[x][number]) for x in (task.design, *_designs(pairs))},
+        why=f"separates {task.design.name} from {'; '.join(dict.fromkeys(x.excluded for x in pairs))}",
         origin=f"evidence (seed {task.seed})",
         version=task.version,
         scale_format=task.design.scale_format,
-        tags=tuple(dict.fromkeys(x.other.parameter for x in pairs)),
+        tags=tuple(dict.fromkeys(name for x in pairs for name in x.names)),
     )

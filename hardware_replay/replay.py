@@ -44,6 +44,7 @@ class Mismatch:
 class Replay:
     """Rows run, rows the target could not answer, rows that differ, the simplest of those, and what went wrong.
 
+    Of the rows that do not differ, ``other_nan_codes`` have a NaN of another code than the source holds.
     ``expectations`` has rows run and rows that differ for the name of each design whose d the source holds.
     ``open_points`` has, where they were asked for, those on which the d of each design that was run rest, by its name.
     """
@@ -54,6 +55,7 @@ class Replay:
     examples: tuple[Mismatch, ...]
     problems: tuple[str, ...]
     expectations: Mapping[str, tuple[int, int]]
+    other_nan_codes: int = 0
     open_points: tuple[tuple[Design, OpenPoints], ...] = ()
 
 
@@ -74,13 +76,17 @@ def replay(
     """
     target = find_target(target) if isinstance(target, str) else target
     designs = [target.design_of(answers) for answers in sources]
-    unanswered = 0
+    unanswered, other_nan_codes = 0, 0
     shown: list[Mismatch] = []
     problems: list[str] = []
     expectations: dict[str, tuple[int, int]] = {}
     for answers, design in zip(sources, designs, strict=True):
         ran = target.run(answers)
-        differs = ran.answered & ~equal_patterns(answers.formats[3], ran.d, answers.d, nan_codes=nan_codes)
+        other, differs = (
+            ran.answered & ~equal_patterns(answers.formats[3], ran.d, answers.d, nan_codes=codes)
+            for codes in (True, nan_codes)
+        )
+        other_nan_codes += int((other & ~differs).sum())
         unanswered += int((~ran.answered).sum())
         before = expectations.get(answers.design or "", (0, 0))
         counts = int(ran.answered.sum()), int(differs.sum())
@@ -109,7 +115,9 @@ def replay(
         and (found := points_of(design, answers.batch, nan_codes=nan_codes))
     ]
     rows, mismatches = (sum(counts[i] for counts in expectations.values()) for i in (0, 1))
-    return Replay(rows, unanswered, mismatches, tuple(shown), tuple(problems), expectations, tuple(rests_on))
+    return Replay(
+        rows, unanswered, mismatches, tuple(shown), tuple(problems), expectations, other_nan_codes, tuple(rests_on)
+    )
 
 
 def _simplest(answers: Answers, rows: npt.NDArray[np.intp], count: int) -> list[int]:

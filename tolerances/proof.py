@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 
 from mmaproof.designs.conversions import Rounding
@@ -79,26 +79,38 @@ def prove_algorithm_step(unit: Design, solving: Solving | None = None, limits: L
 
 
 def prove_schedule(schedule: Schedule, solving: Solving | None = None, limits: Limits = LIMITS) -> LossProof:
-    """Decide everything that the bound of a schedule rests on: the steps of its units and the operations outside."""
+    """Decide everything that the bound of a schedule rests on: the steps of its units and the operations outside.
+
+    What is not proved ends it: nothing more is asked then.
+    """
     for call in schedule.calls:
         reason = None if call.algorithm is None else why_no_bound(call)
         if reason is not None:
             return LossProof(False, f"no bound of the algorithm {call.algorithm} is composed: {reason}")
-    proofs = {f"of {name}: ": prove_loss(design, solving, limits) for name, design in units(schedule).items()}
-    for unit in {x.unit.name: x.unit for x in schedule.calls if x.algorithm is not None}.values():
-        proofs[f"of {unit.name}: "] = prove_algorithm_step(unit, solving, limits)
-    for kind, fmt, source, rounding in outside(schedule):
-        name = f"of the {kind} of {source.name} in {fmt.name} ({rounding}): "
-        proofs[name] = prove_operation(kind, fmt, source, rounding, solving, limits)
-    lemmas = tuple(x for proof in proofs.values() for x in proof.lemmas)
-    seconds = sum(x.seconds for x in proofs.values())
-    for name, proof in proofs.items():
+    proofs: list[LossProof] = []
+    for name, decided in _questions(schedule):
+        proof = decided(solving, limits)
+        # the seconds of a proof that is held in memory are those that it took once, so that the next is found there too
+        limits = limits.after(proof.seconds, "lemmas")
+        proofs.append(proof)
+        lemmas, seconds = tuple(y for x in proofs for y in x.lemmas), sum(x.seconds for x in proofs)
         if not proof.proved:
             return LossProof(False, f"{name}{proof.reason}", seconds, lemmas, proof.undecided)
     if len(proofs) == 1:
-        return next(iter(proofs.values()))
+        return proofs[0]
     text = f"{len(lemmas)} lemmas about the steps of its units and about operations outside them"
     return LossProof(True, text, seconds, lemmas)
+
+
+def _questions(schedule: Schedule) -> Iterator[tuple[str, Callable[[Solving | None, Limits], LossProof]]]:
+    """Yield what a schedule rests on: words for what it is of, and what decides it."""
+    for name, design in units(schedule).items():
+        yield f"of {name}: ", partial(prove_loss, design)
+    for unit in {x.unit.name: x.unit for x in schedule.calls if x.algorithm is not None}.values():
+        yield f"of {unit.name}: ", partial(prove_algorithm_step, unit)
+    for kind, fmt, source, rounding in outside(schedule):
+        name = f"of the {kind} of {source.name} in {fmt.name} ({rounding}): "
+        yield name, partial(prove_operation, kind, fmt, source, rounding)
 
 
 def _decided(lemmas: Sequence[Lemma], solving: Solving | None, limits: Limits) -> LossProof:

@@ -60,7 +60,7 @@ def identify(
     ] = None,
     seed: Seed = 0,
     timeout: Annotated[
-        str, typer.Option("--timeout", metavar="TIME", help="For the search, without the validation: 60s, 5m.")
+        str, typer.Option("--timeout", metavar="TIME", help="For the search and the validation: 60s, 5m.")
     ] = "2m",
     validate: Annotated[
         int, typer.Option("--validate", metavar="N", min=1, help="Outputs of the validation with fresh operands.")
@@ -83,8 +83,8 @@ def identify(
 
     formats = _formats(interface)
     given = [read_plan(x) for x in plans or ()]
-    found = find_matrix_target(target, parse_seconds(silence))
     seconds = parse_seconds(timeout)
+    found = find_matrix_target(target, min(parse_seconds(silence), seconds))
     with progress("identifying"):
         if isinstance(found, RecordedProduct):
             outcome = _recorded(found, formats, (m, n, k), seconds, given, seed)
@@ -254,7 +254,8 @@ def _print_plan(finding: Finding, outcome: Outcome) -> None:
         say_wrapped(plan.name, "  reproduces every element: ")
     else:
         say_wrapped(plan.name, "  is ")
-        say(f"    agrees with {finding.validated:,} outputs of fresh operands; {finding.tried} plans tried")
+        short = " (time ran out before more)" if outcome.late else ""
+        say(f"    agrees with {finding.validated:,} outputs of fresh operands{short}; {finding.tried} plans tried")
     if len(finding.units) > 1:
         say_wrapped(_listed(finding.units[1:]), "  units of the same arithmetic: ")
     if finding.same:

@@ -22,7 +22,7 @@ def identify(
     options: SolvingOptions = SOLVING,
     seed: Seed = 0,
     timeout: Annotated[
-        str, typer.Option("--timeout", metavar="TIME", help="For everything but validation and proof: 60s, 5m.")
+        str, typer.Option("--timeout", metavar="TIME", help="For everything but the proof: 60s, 5m.")
     ] = "60s",
     proof_timeout: Annotated[
         str, typer.Option("--proof-timeout", metavar="TIME", help="For the proof that the unit equals what was found.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -141,6 +142,7 @@ def prove(
     require_bundle(bundle, [output, junit, options.keep_lemmas, *files.paths])
     files.require()
     solving, limits, simplifying = options.solving, options.limits, parse_seconds(simplify)
+    began = time.monotonic()
     make_way(output, junit, *files.paths, read=[path])
     with progress(f"elaborating {path}"):
         unit, meant = read_rtl(path, design)
@@ -152,7 +154,7 @@ def prove(
             unit.design,
             asked,
             solver=solving,
-            limits=limits,
+            limits=limits.after(time.monotonic() - began, "elaborating"),
             k=k,
             where=[parse_precondition(w) for w in (*unit.where, *(where or ()))],
             nan_codes=nan_codes,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -47,13 +48,14 @@ def identify(
     shape (rows, blocks) where the interface has them, and returns d of shape (rows,). ``interface`` has the formats
     as in names of instructions, D.A.B.C, and ``k`` is the length of its dot products; both may be left out if the
     target says them. ``space`` restricts parameters: a TOML file, or names with lists of values. ``seconds`` are for
-    everything but the final validation, which takes ``validation`` operand sets, by default 100000 and of a slow unit
+    everything, the final validation too. It takes ``validation`` operand sets, by default 100000 and of a slow unit
     fewer. Without ``proofs`` what cannot be told apart stays undecided.
 
     A recording answers nothing new: its rows narrow the space. Raises InputError for a text, an interface or a space
     that is not known, TargetUnavailable for a target that is not here or answers nothing, and LimitError for a time
     limit out of range.
     """
+    limits, began = Limits.of(seconds), time.monotonic()
     runner = _target(target)
     asked = _interface(runner, interface, k)
     axes = _axes(space, asked)
@@ -61,7 +63,7 @@ def identify(
         Oracle(runner, asked),
         axes,
         solver=solver,
-        seconds=Limits.of(seconds).seconds,
+        seconds=limits.after(time.monotonic() - began, "the space").seconds,
         seed=seed,
         proofs=proofs,
         validation=validation,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -52,7 +51,10 @@ EACH = 3
 """Rows that are asked for each design that is to be told apart."""
 VALIDATION = 100_000
 SLOW = 30.0
-"""Seconds that the validation may take: of a slow unit it has fewer rows, unless a number of rows was asked for."""
+"""Seconds that the validation may take, and half of those that are left: of a slow unit it has fewer rows.
+
+Where a number of rows was asked for, it may take all that are left.
+"""
 PRODUCTS_AT_ONCE = 1 << 20
 """Products of the validation that are drawn at a time: some 100 MB with everything that they are made of."""
 PROOF_SECONDS = 10.0
@@ -61,10 +63,10 @@ PROOF_SHARE = 0.9
 
 
 class Identifier:
-    """One identification: of ``oracle`` within ``axes``, in about ``seconds`` without the final validation.
+    """One identification: of ``oracle`` within ``axes``, in about ``seconds``.
 
     Without ``proofs`` nothing is proved: what agrees with everything is undecided. ``validation`` is the number of rows
-    of the final validation, however long they take; by default as many of VALIDATION as SLOW seconds allow.
+    of the final validation; by default as many of VALIDATION as SLOW seconds allow.
     """
 
     def __init__(
@@ -86,7 +88,7 @@ class Identifier:
         self.reserved = (1 - PROOF_SHARE) * seconds
         self.rng = np.random.default_rng(seed)
         self.proofs, self.validation = proofs, validation
-        self.validated, self.gave_up = 0, False
+        self.validated, self.gave_up, self.cut_short = 0, False, False
         self.other_interfaces: Mapping[str, tuple[Design, ...]] = {}
         self._alike: set[frozenset[Behaviour]] = set()
         self._related: dict[frozenset[Behaviour], bool] = {}
@@ -271,37 +273,26 @@ class Identifier:
         return OperandBatch.concatenate(parts)
 
     def _is_refuted(self, fit: Fit, best: Behaviour) -> bool:
-        """Validate; the time that takes is not counted."""
-        began = time.monotonic()
-        refuted = self._refutes(fit, best)
-        took = time.monotonic() - began
-        self.started, self.deadline, fit.deadline = self.started + took, self.deadline + took, fit.deadline + took
-        return refuted
-
-    def _refutes(self, fit: Fit, best: Behaviour) -> bool:
         """Validate on ladders and many more rows; where some differ, add a few to the evidence, and return that.
 
-        A slow unit is asked as many as it answers in about SLOW seconds, unless a number was asked for. Rows are drawn
-        and compared some at a time. What the unit is asked here is not counted.
+        A slow unit is asked as many as it answers in the time that there is. Rows are drawn and compared some at a
+        time. What the unit is asked here is not counted.
         """
-        design = self.interface.design(best)
-        wanted, until = VALIDATION, time.monotonic() + SLOW
+        design, began = self.interface.design(best), time.monotonic()
+        wanted, until = VALIDATION, began + min(SLOW, (self.deadline - began) / 2)
         if self.validation is not None:
-            wanted, until = self.validation, math.inf
+            wanted, until = self.validation, self.deadline
         most = max(VALIDATION // len(DISTRIBUTIONS), min(wanted // len(DISTRIBUTIONS), PRODUCTS_AT_ONCE // design.k))
         asked = replace(self.oracle)
         share = wanted // len(DISTRIBUTIONS)
         allowed = _rows_of_ladders(asked)
-        ladder = ladders(design, most=share if allowed is None else min(allowed, share)).batch
+        drawn = ladders(design, most=share if allowed is None else min(allowed, share)).batch
         self.validated, names = 0, itertools.cycle(DISTRIBUTIONS)
-        while self.validated < wanted and time.monotonic() < until:
-            rows = min(wanted - self.validated, most)
-            if self.validation is None:
-                rows = min(rows, _rows_of_slow(asked))
-            if self.validated < len(ladder):
-                batch = ladder.select(slice(self.validated, self.validated + rows))
-            else:
-                batch = draw(next(names), design, rows, self.interface.k, self.rng)
+        while self.validated < wanted and (left := until - time.monotonic()) > 0:
+            if not len(drawn):
+                drawn = draw(next(names), design, most, self.interface.k, self.rng)
+            rows = min(wanted - self.validated, most, max(int(asked.rate * left), 1))
+            batch, drawn = drawn.select(slice(rows)), drawn.select(slice(rows, None))
             answered, d = asked.ask(batch)
             self.oracle.problem = self.oracle.problem or asked.problem
             self.oracle.unanswered += len(batch) - len(answered)
@@ -315,6 +306,7 @@ class Identifier:
                 self.oracle.operands += len(batch)
                 self.validated = 0
                 return True
+        self.cut_short = self.validation is not None and self.validated < wanted
         return False
 
     def _outcome(self, fit: Fit, behaviour: Behaviour | None, nearest: Behaviour) -> Identification:
@@ -327,7 +319,7 @@ class Identifier:
             size(self.axes, nearest),
             len(fit.tried),
             validated=self.validated if behaviour is not None else 0,
-            late=behaviour is None and (self.gave_up or fit.is_late()),
+            late=self.cut_short if behaviour is not None else self.gave_up or fit.is_late(),
         )
         outcome.nan_codes = fit.evidence.nan_codes()
         if behaviour is None:

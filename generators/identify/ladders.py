@@ -212,6 +212,24 @@ def _large_products(rows: _Rows) -> None:
             rows.add("ladder: large product", [Product(0, e)], infinite | 1 << design.c_format.sign_position)
 
 
+def lowest_sums(design: Design) -> Probes:
+    """Return sums of one or two of the lowest bits that d can show, and one term at each distance below them.
+
+    All other terms are zeros, or the smallest products. So e_max is as low as the unit lets it be, and the exponent of
+    a zero and a floor show in the lowest term that is kept. Integer units have none.
+    """
+    rows = _Rows(design)
+    d = design.d_format
+    if not d.is_integer:
+        last = d.e_min - design.step.conversion.fraction_bits
+        for lead, gap in itertools.product(((last,), (last - 1,), (last, last - 1)), range(1, NEAR)):
+            products = [Product(i, e) for i, e in enumerate(lead)]
+            for negative, filled in itertools.product((True, False), repeat=2):
+                low = Product(len(products), lead[-1] - gap, negative)
+                rows.add("ladder: lowest sum", [*products, low], 0, filled=filled)
+    return rows.probes()
+
+
 def product_exponents(design: Design) -> range:
     """Return the exponents of products of normal numbers, times scales."""
     a, b, _, _ = design.formats

@@ -60,12 +60,11 @@ class Identification:
     fitting: tuple[Design, ...] = ()
     validated: int = 0
     seconds: float = 0.0
-    """without the validation"""
     nan_codes: tuple[int, ...] = ()
     other_interfaces: Mapping[str, tuple[Design, ...]] = field(default_factory=dict)
     """where nothing fits: other formats of the same widths, and the designs of the catalogue that agree under these"""
     late: bool = False
-    """whether time or batches were over before anything was found that fits"""
+    """whether time or batches were over before anything was found that fits, or time before the validation was done"""
 
     def __repr__(self) -> str:
         what = ", ".join(x.name for x in self.matches)

@@ -85,7 +85,7 @@ class Trial:
 
 
 class KernelSearch:
-    """One search: for the plan of ``asked``, in about ``seconds`` without the validation.
+    """One search: for the plan of ``asked``, in about ``seconds``.
 
     ``given`` are plans to be tried first. ``validation`` is the number of outputs that the plan found is compared on.
     Each plan that agrees as well is compared with it for at most ``comparing`` seconds.
@@ -139,7 +139,7 @@ class KernelSearch:
 
     def _outcome(self, findings: list[Finding], problem: str | None) -> Outcome:
         seconds = time.monotonic() - self.started
-        late = self.is_late and not all(x.plan for x in findings)
+        late = self.is_late and not all(x.plan and x.validated >= self.validation for x in findings)
         return Outcome(self.asked.target.name, self.product, findings, self.asked.calls, seconds, problem, late=late)
 
     def _ask(self, kind: str) -> Answer:
@@ -313,7 +313,7 @@ class KernelSearch:
         finding.validated = 0
         kinds = kinds_for(self.product)
         number = 0
-        while finding.validated < self.validation:
+        while finding.validated < self.validation and not self.is_late:
             a, b = draw_product(kinds[number % len(kinds)], self.product, self.rng)
             answer = Answer(kinds[number % len(kinds)], a, b, self.asked.multiply(a, b))
             number += 1

@@ -79,7 +79,7 @@ class Outcome:
     recorded: bool = False
     """whether the target only has recorded answers"""
     late: bool = False
-    """whether time ran out"""
+    """whether time ran out, before plans were found or before the validation was done"""
 
     @property
     def found(self) -> bool:

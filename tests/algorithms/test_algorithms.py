@@ -1,5 +1,7 @@
 """How algorithms are named, changed and refused."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -19,6 +21,13 @@ def test_an_algorithm_is_found_by_its_name(name):
     assert (found.base_name, found.name, found.changed) == (name, name, ())
     assert found.what and found.source
     assert set(found.parameters()) == set(found.choices())
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_a_library_is_named_with_a_file_or_a_version(name):
+    for source in ALGORITHMS[name].source.split("; "):
+        if any(library in source for library in ("Triton", "CUTLASS", "cuBLAS", "DeepGEMM", "Tensile")):
+            assert re.search(r"/\w+\.(h|hpp|cpp|cuh|py)\b| \d+\.\d+| commit [0-9a-f]{7}", source), source
 
 
 def test_parameters_are_changed_and_part_of_the_name():
@@ -42,8 +51,9 @@ def test_parameters_of_the_publications():
         "intermediate": "fp32",
         "c": "first",
     }
-    three = ALGORITHMS["3xtf32"].parameters()
-    assert (three["rounding"], three["residual_rounding"], three["products"]) == ("rz", "rna", "10.01.00")
+    triton, cutlass = (ALGORITHMS[x].parameters() for x in ("3xtf32", "3xtf32-staged"))
+    assert (triton["rounding"], triton["residual_rounding"], triton["products"]) == ("rna", "rz", "10.01.00")
+    assert (cutlass["rounding"], cutlass["residual_rounding"], cutlass["products"]) == ("rz", "rna", "10.01.00")
     assert ALGORITHMS["markidis"].parameters()["products"] == "11.01.10.00"
     assert ALGORITHMS["promoted"].parameters()["interval"] == "128"
 

@@ -2,6 +2,8 @@
 
 import json
 
+import numpy as np
+import pytest
 from support.commands import only_json
 
 from mmaproof.designs.catalogue import find_design
@@ -113,3 +115,30 @@ def test_rows_of_integers_have_no_conditions_about_numbers(run, tmp_path):
     status, _, err = run("replay", path, f"model:{design}", "--where", "finite")
     assert status == 2
     assert "rows of int8, int32 are of integers" in err
+
+
+def test_nans_of_other_codes_are_counted(run, tmp_path):
+    path = rows(tmp_path / "v.jsonl", [("0x7e00", "0x0"), ("0x7e00", "0x3f800000")], "0x7fffffff")
+    status, out, _ = run("replay", path, f"model:{VOLTA}", "--json")
+    found = only_json(out)
+    assert (status, found["rows"], found["mismatches"], found["other_nan_codes"]) == (0, 2, 0, 0)
+    path = rows(tmp_path / "w.jsonl", [("0x7e00", "0x0"), ("0x7e00", "0x3f800000")], "0x7fc00000")
+    status, out, _ = run("replay", path, f"model:{VOLTA}")
+    assert (status, out.splitlines()[1]) == (0, "  2 rows run, 0 differ")
+    assert "  2 of the others have a NaN of another code: --nan-codes compares them" in out
+    status, out, _ = run("replay", path, f"model:{VOLTA}", "--nan-codes", "--json")
+    found = only_json(out)
+    assert (status, found["mismatches"], found["other_nan_codes"]) == (1, 2, 0)
+
+
+@pytest.mark.parametrize("target", [f"model:{VOLTA}", "process:cat"])
+def test_a_replay_of_nothing_has_not_passed(run, tmp_path, target):
+    whole, empty = tmp_path / "r.npz", tmp_path / "empty.npz"
+    assert run("record", f"model:{VOLTA}", "normal", "--rows", "3", "-o", whole)[0] == 0
+    with np.load(whole) as file:
+        held = {name: file[name] for name in file}
+    about = json.dumps(json.loads(str(held.pop("about"))) | {"rows": 0})
+    np.savez(empty, about=about, **{name: x[:0] for name, x in held.items()})
+    status, out, _ = run("replay", empty, target, "--json")
+    found = only_json(out)
+    assert (status, found["rows"], found["mismatches"]) == (3, 0, 0)

@@ -1,6 +1,8 @@
 """`mmaproof tolerance`: what a person reads, what programs read, and what is refused."""
 
 import signal
+import subprocess
+import sys
 import time
 from types import SimpleNamespace
 
@@ -86,6 +88,17 @@ def test_a_limit_that_is_kept_leaves_nothing_behind(run):
     assert run("tolerance", FP8, "--k", 64)[0] == 0
     assert signal.getsignal(signal.SIGPROF) is before
     assert signal.getitimer(signal.ITIMER_PROF)[0] == 0
+
+
+def test_what_children_computed_counts(monkeypatch):
+    """A solver that took the whole limit leaves no second one to this process."""
+    monkeypatch.setattr("mmaproof.cli.deadline._GRACE", 0.0)
+    spins = "import time\nwhile time.process_time() < 1.0: pass"
+    with pytest.raises(OutOfTime), within(0.9):
+        subprocess.run([sys.executable, "-c", spins], check=True)
+        began = time.process_time()
+        while time.process_time() < began + 0.8:
+            pass
 
 
 @pytest.mark.parametrize("of_clock", [0.0, 60.0])

@@ -4,9 +4,11 @@ from dataclasses import replace
 
 import pytest
 
+from mmaproof.algorithms.plans.program import schedule_of
 from mmaproof.designs.catalogue import find_design, load_catalogue
 from mmaproof.designs.conversions import Rounding
 from mmaproof.designs.formats import FORMATS
+from mmaproof.designs.plans import read_plan
 from mmaproof.designs.steps import Guarantee
 from mmaproof.properties import step_loss
 from mmaproof.properties.step_loss import (
@@ -219,3 +221,11 @@ def test_only_a_rounding_to_nearest_loses_half_an_ulp_at_most(rounding: Rounding
     (lemma,) = lemmas_of_operation("conversion", FORMATS["bf16"], FORMATS["fp16"], rounding)
     lemma.nearest = True
     assert status(lemma) is Status.REFUTED
+
+
+def test_what_is_not_proved_ends_the_proof_of_a_schedule(monkeypatch):
+    monkeypatch.setattr(proof, "prove_loss", lambda *_: proof.LossProof(False, "no time", undecided=True))
+    monkeypatch.setattr(proof, "prove_operation", None)
+    found = proof.prove_schedule(schedule_of(read_plan("volta/f32.f16.f16.f32 | split-k=2"), 8))
+    assert (found.proved, found.undecided) == (False, True)
+    assert found.reason == "of volta/mma.m8n8k4.f32.f16.f16.f32: no time"

@@ -2,6 +2,7 @@
 
 import dataclasses
 import random
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import InputError
-from mmaproof.generators.identify import identify
+from mmaproof.generators.identify import fit, identify, oracle
 from mmaproof.generators.identify.behaviour import Behaviour
 from mmaproof.generators.identify.evidence import Evidence
 from mmaproof.generators.identify.fit import Fit
@@ -374,13 +375,19 @@ def test_only_what_is_proved_equal_is_taken_for_the_same(monkeypatch, status):
     assert identifier._is_proved_equal(*pair) is (status is Status.PROVED)
 
 
-def small(validation):
+def small(validation, told=lambda rows: None):
     """An identification of a unit with two parameters that are not known, and its target."""
     design = find_design("turing/mma.m8n8k16.s32.s8.s8.s32")
     interface = Interface.of(design)
     target = ModelTarget(design)
     asked = []
-    unit = FunctionUnit(lambda batch: asked.append(len(batch)) or evaluate_batch(target.model, batch))
+
+    def compute(batch):
+        asked.append(len(batch))
+        told(len(batch))
+        return evaluate_batch(target.model, batch)
+
+    unit = FunctionUnit(compute)
     oracle = Oracle(unit, interface)
     identifier = Identifier(
         oracle, default_axes(interface), solver="bitwuzla", seconds=60, seed=0, proofs=False, validation=validation
@@ -397,10 +404,27 @@ def test_as_many_rows_are_validated_as_asked_for():
     assert len(asked) > 8
 
 
-def test_time_is_no_limit_for_a_number_that_was_asked_for(monkeypatch):
+def test_a_slow_unit_is_validated_on_as_many_rows_as_were_asked_for(monkeypatch):
     monkeypatch.setattr(identify, "SLOW", 0.0)
     identifier, _ = small(1234)
     assert identifier.identify().validated == 1234
+
+
+@pytest.mark.parametrize(("validation", "late"), [(1_000_000, True), (None, False)])
+def test_the_validation_ends_with_the_time_limit(monkeypatch, validation, late):
+    """The clock is that of a unit that answers a hundred rows a second, in 60 seconds."""
+    seconds = [0.0]
+
+    def told(rows):
+        seconds[0] += rows / 100
+
+    for module in (identify, fit, oracle):
+        monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: seconds[0]))
+    identifier, _ = small(validation, told)
+    outcome = identifier.identify()
+    assert 1000 < outcome.validated < 6000
+    assert outcome.late is late
+    assert seconds[0] < 61
 
 
 def test_a_slow_unit_is_validated_on_fewer_rows(monkeypatch):

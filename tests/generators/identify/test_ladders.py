@@ -8,7 +8,7 @@ from mmaproof.generators.identify.behaviour import Behaviour
 from mmaproof.generators.identify.evidence import Evidence
 from mmaproof.generators.identify.fit import Fit
 from mmaproof.generators.identify.identify import Identifier
-from mmaproof.generators.identify.ladders import ladders, product_exponents
+from mmaproof.generators.identify.ladders import ladders, lowest_sums, product_exponents
 from mmaproof.generators.identify.oracle import Oracle
 from mmaproof.generators.identify.space import Interface, default_axes, read_axes
 from mmaproof.hardware_replay.targets import ModelTarget
@@ -180,3 +180,16 @@ def test_a_range_that_is_restricted_is_only_what_is_listed(tmp_path):
 def test_half_of_a_ladder_is_enough_for_a_slow_unit():
     design = find_design(BF16)
     assert np.array_equal(ladders(design, most=10**6).batch.c, ladders(design).batch.c)
+
+
+@pytest.mark.parametrize("name", ["volta/f16.f16.f16.f16", "hopper/wgmma.f16.f16.f16", "hopper/wgmma.f32.bf16.bf16"])
+@pytest.mark.parametrize("other", [-1, 1])
+def test_the_lowest_sums_show_the_exponent_of_a_zero_and_a_floor(name, other):
+    design = find_design(name)
+    rows, e_zero = lowest_sums(design).batch, design.settings["e_zero"]
+    absent = design.change(zero_c="absent", zero_product="absent")
+    for first, second in (
+        (design, design.change(e_zero=e_zero + other)),
+        (absent.change(floor=e_zero), absent.change(floor=e_zero + other)),
+    ):
+        assert (evaluate_batch(first, rows) != evaluate_batch(second, rows)).any()

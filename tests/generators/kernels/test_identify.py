@@ -248,3 +248,13 @@ def test_each_kind_of_operands_is_drawn() -> None:
     for kind in KINDS:
         a, b = draw_product(kind, of, np.random.default_rng(0))
         assert (a.shape, b.shape) == ((8, 16), (16, 8))
+
+
+def test_the_validation_ends_with_the_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    function, of = of_plan(f"{FMA} | promote=32")
+    calls = search(function, of).calls
+    monkeypatch.setattr(KernelSearch, "is_late", property(lambda x: x.asked.calls > calls))
+    outcome = search(function, of, validation=1_000_000_000)
+    (finding,) = outcome.findings
+    assert outcome.found and outcome.late
+    assert 2000 <= finding.validated < 1_000_000_000
