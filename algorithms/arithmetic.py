@@ -1,15 +1,19 @@
-"""What an algorithm computes with: IEEE 754 operations outside the unit, and calls of the unit."""
+"""What programs compute with: IEEE 754 operations outside the unit, words of operands, and calls of the unit."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Generic
 
+from mmaproof.algorithms.cuts import PRODUCTS, centred, determined, fixed_point, residue
 from mmaproof.algorithms.numbers import Number, Span
+from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.conversions import Conversion, Rounding
 from mmaproof.designs.design import Design
 from mmaproof.designs.formats import Format
+from mmaproof.designs.plans.schedule import FUSED, Residues, Slices, Split
 from mmaproof.designs.readings import NanCode, NegativeZero, Overflow
 from mmaproof.designs.steps import Guarantee
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Word, ite
@@ -22,7 +26,7 @@ from mmaproof.smt.semantics.unpack import unpack
 
 @dataclass(frozen=True, slots=True)
 class Step(Generic[D]):
-    """One operation of an algorithm, as it is shown: what it is, its operands, and its result.
+    """One operation of a program, as it is shown: what it is, its operands, and its result.
 
     The operands of a call of the unit are a (one for each k), b, c and the scales of blocks of a and of b, where it has
     scales. ``unit`` is then the design.
@@ -39,6 +43,26 @@ def rules_of(fmt: Format, rounding: Rounding) -> Rules:
     rho = Conversion(rounding, fmt, fmt.fraction_bits)
     overflow = Overflow.LARGEST_FINITE if rounding.truncates else Overflow.INFINITY
     return Rules(rho, overflow, NegativeZero.NEGATIVE, flushes=False)
+
+
+@dataclass(frozen=True)
+class Cutting(Generic[D]):
+    """The words of the elements ``ks`` of an operand: for each word, its numbers in that order.
+
+    ``exponent`` is that of the largest element, where the words are of fixed-point numbers.
+    """
+
+    ks: tuple[int, ...]
+    words: Sequence[Sequence[Number[D]]]
+    exponent: Number[D] | None = None
+
+    @cached_property
+    def _place(self) -> dict[int, int]:
+        return {k: i for i, k in enumerate(self.ks)}
+
+    def at(self, word: int, ks: Sequence[int]) -> list[Number[D]]:
+        """Return a word of some of the elements."""
+        return [self.words[word][self._place[k]] for k in ks]
 
 
 class Arithmetic(Generic[D, T]):
@@ -101,6 +125,10 @@ class Arithmetic(Generic[D, T]):
         word = ieee.multiply(self.algebra, rules_of(fmt, Rounding.RNE), NanCode.QUIET, Factors(first, second))
         return self._noted(label, ((x,), (y,)), Number(fmt, word, x.span.times(y.span)))
 
+    def multiply_add(self, label: str, x: Number[D], factor: int, y: Number[D]) -> Number[D]:
+        """Return ``x * factor + y``, rounded once; ``factor`` is the pattern of a finite number that is not zero."""
+        return self.call(label, find_design(FUSED[x.fmt.name]), [x], [self.constant(x.fmt, factor)], y)
+
     def subtract(self, label: str, x: Number[D], y: Number[D]) -> Number[D]:
         """Return ``x - y`` in the format of ``x``, rounded to nearest; that of ``y`` is no wider."""
         first, second = (unpack(self.algebra, n.fmt, n.word) for n in (x, y))
@@ -140,23 +168,88 @@ class Arithmetic(Generic[D, T]):
         """Return the pattern of d that ``unit`` returns."""
         return dot_product_accumulate(unit, self.algebra, words).d
 
-    def from_integer(self, label: str, x: Number[D], exponent: Word[D], fmt: Format, span: Span) -> Number[D]:
-        """Return the integer ``x`` times ``2**exponent`` (signed), rounded to nearest in ``fmt``, with its span."""
-        value = self.algebra.twos_complement(x.word)
+    def split(self, cut: Split, xs: Sequence[Number[D]]) -> Cutting[D]:
+        """Return the words of the elements of an operand, that of the largest weight first."""
+        words = [self._split(f"{cut.side}{k}", x, cut) for k, x in zip(cut.ks, xs, strict=True)]
+        return Cutting(cut.ks, [list(word) for word in zip(*words, strict=True)])
+
+    def _split(self, label: str, x: Number[D], cut: Split) -> list[Number[D]]:
+        words = [self.convert(f"{label}[0]", x, cut.fmt, cut.rounding)]
+        for i in range(1, cut.count):
+            rest = self.subtract(f"residual of {label}", x, words[-1])
+            x = self.scale(f"residual of {label}, scaled", rest, cut.scale)
+            words.append(self.convert(f"{label}[{i}]", x, cut.fmt, cut.residual_rounding))
+        return words
+
+    def slices(self, cut: Slices, xs: Sequence[Number[D]]) -> Cutting[D]:
+        """Return the slices of the elements of an operand, and the exponent of the largest of them."""
+        algebra, fmt, width = self.algebra, cut.fmt, cut.count * cut.bits
+        numbers, exponent = fixed_point(algebra, xs, width)
+        slices: list[list[Number[D]]] = [[] for _ in range(cut.count)]
+        for k, x, (negative, magnitude) in zip(cut.ks, xs, numbers, strict=True):
+            for i, found in enumerate(slices):
+                high = width - 1 - i * cut.bits
+                part = algebra.extract(magnitude, high, high - cut.bits + 1)
+                signed = algebra.conditional_negate(negative, part)
+                found.append(self._slice(f"slice {i} of {cut.side}{k}", x, fmt, signed, Span(0, cut.bits)))
+        self._noted(f"exponent of {cut.side}", (tuple(xs),), exponent)
+        return Cutting(cut.ks, slices, exponent)
+
+    def _slice(self, label: str, x: Number[D], fmt: Format, value: Word[D], span: Span) -> Number[D]:
+        """Return a signed integer as a number of a format that has it."""
+        algebra = self.algebra
+        if fmt.is_integer:
+            word = algebra.extract(algebra.extend(value, fmt.bits), fmt.bits - 1, 0)
+        else:
+            word = self._rounded(value, algebra.signed(0), fmt)
+        return self._noted(label, ((x,),), Number(fmt, word, span))
+
+    def residues(self, cut: Residues, xs: Sequence[Number[D]]) -> Cutting[D]:
+        """Return the residues of the elements of an operand, and the exponent of the largest of them."""
+        algebra = self.algebra
+        numbers, exponent = fixed_point(algebra, xs, cut.bits)
+        residues: list[list[Number[D]]] = [[] for _ in cut.moduli]
+        for k, x, (negative, magnitude) in zip(cut.ks, xs, numbers, strict=True):
+            signed = algebra.conditional_negate(negative, magnitude)
+            for found, p in zip(residues, cut.moduli, strict=True):
+                number = Number(cut.fmt, centred(algebra, residue(algebra, signed, p), p), Span(0, 7))
+                found.append(self._noted(f"{cut.side}{k} modulo {p}", ((x,),), number))
+        return Cutting(cut.ks, residues, exponent)
+
+    def weigh(self, label: str, x: Number[D], a: Cutting[D], b: Cutting[D], places: int, fmt: Format) -> Number[D]:
+        """Return ``x`` times ``2**places`` and the exponents of both operands, rounded to nearest in ``fmt``."""
+        exponent, span = self._weight(a, b, places), PRODUCTS.summed(len(a.ks))
+        if x.fmt.is_integer:
+            word = self._rounded(self.algebra.twos_complement(x.word), exponent, fmt)
+        else:
+            value = unpack(self.algebra, x.fmt, x.word)
+            value = replace(value, exponent=value.exponent + exponent)
+            word = ieee.convert_number(self.algebra, rules_of(fmt, Rounding.RNE), NanCode.QUIET, value)
+        return self._noted(label, ((x,),), Number(fmt, word, span))
+
+    def combine(
+        self,
+        label: str,
+        xs: Sequence[Number[D]],
+        moduli: Sequence[int],
+        a: Cutting[D],
+        b: Cutting[D],
+        places: int,
+        fmt: Format,
+    ) -> Number[D]:
+        """Return the sum with these residues times ``2**places`` and the exponents of both operands, rounded."""
+        word = self._rounded(determined(self.algebra, xs, moduli), self._weight(a, b, places), fmt)
+        return self._noted(label, (), Number(fmt, word, PRODUCTS.summed(len(a.ks))))
+
+    def _weight(self, a: Cutting[D], b: Cutting[D], places: int) -> Word[D]:
+        exponents = (x.exponent for x in (a, b) if x.exponent is not None)
+        exponent = self.algebra.add(*(self.algebra.twos_complement(x.word) for x in exponents))
+        return self.algebra.add(exponent, self.algebra.signed(places))
+
+    def _rounded(self, value: Word[D], exponent: Word[D], fmt: Format) -> Word[D]:
+        """Return the signed integer ``value`` times ``2**exponent`` (signed), rounded to nearest in ``fmt``."""
         positive = self.algebra.truth(False)
-        word, _ = convert(self.algebra, rules_of(fmt, Rounding.RNE), value, exponent, 0, positive)
-        return self._noted(label, ((x,),), Number(fmt, word, span))
-
-    def times_power(self, label: str, x: Number[D], exponent: Word[D], fmt: Format, span: Span) -> Number[D]:
-        """Return ``x`` times ``2**exponent`` (signed), rounded to nearest in ``fmt``, with its span."""
-        value = unpack(self.algebra, x.fmt, x.word)
-        value = replace(value, exponent=value.exponent + exponent)
-        word = ieee.convert_number(self.algebra, rules_of(fmt, Rounding.RNE), NanCode.QUIET, value)
-        return self._noted(label, ((x,),), Number(fmt, word, span))
-
-    def note(self, label: str, operands: tuple[tuple[Number[D], ...], ...], result: Number[D]) -> None:
-        """Keep a number that was made outside this class."""
-        self._noted(label, operands, result)
+        return convert(self.algebra, rules_of(fmt, Rounding.RNE), value, exponent, 0, positive)[0]
 
     def _noted(
         self, label: str, operands: tuple[tuple[Number[D], ...], ...], result: Number[D], unit: Design | None = None

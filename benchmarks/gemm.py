@@ -23,8 +23,8 @@ from machine import machine, print_report
 from throughput import use_one_core
 
 from mmaproof import find_algorithm, find_design, multiply
-from mmaproof.algorithms.catalogue import ALGORITHMS
 from mmaproof.designs.errors import InputError
+from mmaproof.designs.plans.algorithms import ALGORITHMS
 from mmaproof.verification.gemm.matrices import find_distribution
 
 VOLTA = "volta/mma.m8n8k4.f32.f16.f16.f32"

@@ -1,9 +1,8 @@
-"""What an error-corrected algorithm loses in a call of a plan: its a-priori bound, for the sizes of each element.
+"""What a plan loses whose algorithm splits operands: its a-priori bound, for the sizes of each element.
 
-``verification.gemm.bounds`` composes the bound of an algorithm, for all operands up to some sizes, of the proved bound
-of one step of its unit. Here the sizes are the largest magnitudes of the row of a and of the column of b, and that of
-the number that the call starts from, each rounded up within its power of two. There are few such powers, so the bound
-is composed once for each combination.
+``verification.gemm.bounds`` composes the bound of a plan, for all operands up to some sizes, of the proved bound of one
+step of its unit. Here the sizes are the largest magnitudes of the row of a and of the column of b, and that of c, each
+rounded up within its power of two. There are few such powers, so the bound is composed once for each combination.
 """
 
 from __future__ import annotations
@@ -14,10 +13,8 @@ from math import inf
 
 import numpy as np
 
-from mmaproof.algorithms.catalogue import find_algorithm
-from mmaproof.designs.design import Design
 from mmaproof.designs.formats import FORMATS
-from mmaproof.designs.plans.schedule import Call
+from mmaproof.designs.plans import Plan
 from mmaproof.tolerances.given import Given
 from mmaproof.tolerances.magnitudes import Floats
 from mmaproof.verification.gemm.bounds import Sizes, error_bound, rounded_up
@@ -27,33 +24,37 @@ _FP32 = FORMATS["fp32"]
 _NOTHING = _FP32.e_min - _FP32.fraction_bits - 1
 """The power that stands for zero."""
 _MOST_STARTS = 24
-"""Powers of the number that a call starts from, for which the bound is composed; of more, the largest one counts."""
+"""Powers of c for which the bound is composed; of more, the largest one counts."""
 
 
-def why_no_bound(call: Call) -> str | None:
-    """Return why no bound of a call of an algorithm is composed, whatever the sizes are; None if one is."""
+def why_no_bound(plan: Plan, k: int) -> str | None:
+    """Return why no bound of a plan is composed, whatever the sizes are; None if one is."""
     try:
-        _composed(call.algorithm or "", call.unit, len(call.ks), 0, 0, 0)
+        _composed(plan, k, 0, 0, 0, 0)
     except NoBoundError as reason:
         return str(reason)
     return None
 
 
-def algorithm_error(call: Call, given: Given, start: Floats | None) -> Floats:
-    """Return how far the result of a call is from the sum of its products and the number that it starts from.
+def composed_error(plan: Plan, given: Given) -> Floats:
+    """Return how far d of a plan is from its exact result, for the sizes of each element; shape (m, n).
 
-    That number is at most ``start`` in magnitude, and zero where this is None. The bound is infinite where a number may
-    overflow. It holds if the bound of one step of the unit is proved (``verification.gemm.bounds.prove_step``).
+    The bound is infinite where a number may overflow. It holds if the bound of one step of the unit is proved
+    (``verification.gemm.bounds.prove_step``).
     """
     rows, columns = (_powers(x.largest(slice(None))) for x in (given.a, given.b))
-    starts = np.full((1, 1), _NOTHING) if start is None else _powers(start)
+    starts = np.full((1, 1), _NOTHING) if given.c is None else _powers(np.abs(given.c))
     if len(np.unique(starts)) > _MOST_STARTS:
         starts = np.full((1, 1), int(starts.max()))
-    powers = np.stack(np.broadcast_arrays(rows, columns, starts), axis=-1)
-    found, places = np.unique(powers.reshape(-1, 3), axis=0, return_inverse=True)
-    bounds = [_bound(call, *(int(x) for x in row)) for row in found]
-    result: Floats = np.array(bounds)[places.ravel()].reshape(powers.shape[:2])
-    return np.broadcast_to(result, given.shape)
+    largest = np.ones((1, 1)) if given.factors is None else np.abs(given.factors).max(1, initial=0.0, keepdims=True)
+    factors = _powers(largest)
+    powers = np.stack(np.broadcast_arrays(rows, columns, starts, factors), axis=-1)
+    found, places = np.unique(powers.reshape(-1, 4), axis=0, return_inverse=True)
+    bounds = [_bound(plan, given.k, *(int(x) for x in row)) for row in found]
+    result: Floats = np.array(np.broadcast_to(np.array(bounds)[places.ravel()].reshape(powers.shape[:2]), given.shape))
+    if given.special is not None:
+        result[given.special] = np.nan
+    return result
 
 
 def _powers(x: Floats) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
@@ -62,18 +63,18 @@ def _powers(x: Floats) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
     return np.where(fraction > 0, np.maximum(exponent.astype(np.int64) - 1, _NOTHING), _NOTHING)
 
 
-def _bound(call: Call, a: int, b: int, c: int) -> float:
-    if max(a, b, c) > _FP32.e_max:
+def _bound(plan: Plan, k: int, a: int, b: int, c: int, factor: int) -> float:
+    if max(a, b, c, factor) > _FP32.e_max:
         return inf
     try:
-        return rounded_up(_composed(call.algorithm or "", call.unit, len(call.ks), a, b, c))
+        return rounded_up(_composed(plan, k, a, b, c, factor))
     except NoBoundError:
         return inf
 
 
 @lru_cache(maxsize=4096)
-def _composed(algorithm: str, unit: Design, k: int, a: int, b: int, c: int) -> Fraction:
-    return error_bound(find_algorithm(algorithm), unit, k, Sizes(*map(_largest, (a, b, c))))
+def _composed(plan: Plan, k: int, a: int, b: int, c: int, factor: int) -> Fraction:
+    return error_bound(plan, k, Sizes(*map(_largest, (a, b, c, factor))))
 
 
 def _largest(power: int) -> Fraction:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from mmaproof.algorithms.plans.evaluate import multiply
-from mmaproof.algorithms.plans.evaluate import rows as rows_of_schedule
-from mmaproof.algorithms.plans.program import schedule_of
+from mmaproof.algorithms.evaluate import multiply_plan
+from mmaproof.algorithms.evaluate import rows as rows_of_schedule
 from mmaproof.designs.arrays import array_of, patterns_of
 from mmaproof.designs.design import Design
 from mmaproof.designs.operands import OperandBatch, Patterns
@@ -24,7 +23,7 @@ def product(
 ) -> Patterns:
     """Return the patterns of d of matrices of patterns. Raises as ``mmaproof.matmul``."""
     if isinstance(plan, Plan):
-        return multiply(plan, a, b, c, *scales, factors=factors, jobs=jobs)
+        return multiply_plan(plan, a, b, c, *scales, factors=factors, jobs=jobs)
     a_format, b_format, c_format, d_format = plan.formats
     start = None if c is None else array_of(c, c_format)
     found = matmul(plan, array_of(a, a_format), array_of(b, b_format), start, *scales, jobs=jobs)
@@ -35,11 +34,11 @@ def rows(plan: Design | Plan, batch: OperandBatch) -> Patterns:
     """Return the patterns of d of independent rows."""
     if isinstance(plan, Design):
         return evaluate_batch(plan, batch)
-    return rows_of_schedule(schedule_of(plan, batch.k), batch)
+    return rows_of_schedule(plan.schedule(batch.k), batch)
 
 
 def adds_products_alone(plan: Design | Plan, k: int) -> bool:
     """Return whether the exact result is ``c`` plus the products, none of them multiplied with a constant."""
     if isinstance(plan, Design):
         return True
-    return not any(isinstance(x, Multiply | MultiplyAdd) for x in schedule_of(plan, k).operations)
+    return not any(isinstance(x, Multiply | MultiplyAdd) for x in plan.schedule(k).operations)

@@ -1,4 +1,4 @@
-"""Errors of algorithms against the size of matrices, as a picture."""
+"""Errors of plans against the size of matrices, as a picture."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#bbbbbb")
-"""Of the algorithms, in order; people who see no red or green tell them apart too."""
+"""Of the plans, in order; people who see no red or green tell them apart too."""
 
 
 def write_picture(path: Path, points: Sequence[Point], title: str) -> None:
@@ -33,10 +33,10 @@ def write_picture(path: Path, points: Sequence[Point], title: str) -> None:
 def draw_errors(axes: Axes, points: Sequence[Point]) -> None:
     """Draw the largest error against N, both logarithmic, and bounds as dashed lines.
 
-    One line for each algorithm; an error of zero is left out, and so is a bound where there is none.
+    One line for each plan; an error of zero is left out, and so is a bound where there is none.
     """
-    for i, name in enumerate(dict.fromkeys(x.algorithm.name for x in points)):
-        colour, of_one = COLOURS[i % len(COLOURS)], [x for x in points if x.algorithm.name == name]
+    for i, name in enumerate(dict.fromkeys(x.plan.label for x in points)):
+        colour, of_one = COLOURS[i % len(COLOURS)], [x for x in points if x.plan.label == name]
         errors = [(x.n, float(x.largest)) for x in of_one if x.largest]
         bounds = [(x.n, float(x.bound.value)) for x in of_one if x.bound is not None and x.bound.value]
         for line, style, label in ((errors, "o-", name), (bounds, "--", f"{name}, bound")):

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mmaproof.algorithms.plans.program import schedule_of
 from mmaproof.designs.arrays import patterns_of, values_of
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import OperandError
@@ -218,7 +217,7 @@ class Given:
 def _factors(plan: Design | Plan, factors: npt.ArrayLike | None, shape: tuple[int, int]) -> Floats | None:
     """Return the values of factors that are operands of ``shape[0]`` rows of k = ``shape[1]``. Raises OperandError."""
     rows, k = shape
-    wanted = schedule_of(plan, k).factors if isinstance(plan, Plan) and plan.has_factors else 0
+    wanted = plan.schedule(k).factors if isinstance(plan, Plan) and plan.has_factors else 0
     if factors is None and not wanted:
         return None
     if not wanted:

@@ -14,8 +14,7 @@ from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.tolerances.proof import LIMITS
 from mmaproof.tolerances.tolerance import Tolerance
-from mmaproof.verification.gemm.error import Bound, Point
-from mmaproof.verification.gemm.plan_error import ones
+from mmaproof.verification.gemm.error import Bound, Point, ones
 
 
 @dataclass

@@ -24,7 +24,6 @@ from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.store import Store
 from mmaproof.smt.solving.verdict import Status
-from mmaproof.tolerances.algorithms import why_no_bound
 from mmaproof.tolerances.walk import outside, units
 from mmaproof.verification.gemm.bounds import prove_step
 
@@ -80,12 +79,8 @@ def prove_algorithm_step(unit: Design, solving: Solving | None = None, limits: L
 
 def prove_schedule(schedule: Schedule, solving: Solving | None = None, limits: Limits = LIMITS) -> LossProof:
     """Decide everything that the bound of a schedule rests on: the steps of its units and the operations outside."""
-    for call in schedule.calls:
-        reason = None if call.algorithm is None else why_no_bound(call)
-        if reason is not None:
-            return LossProof(False, f"no bound of the algorithm {call.algorithm} is composed: {reason}")
     proofs = {f"of {name}: ": prove_loss(design, solving, limits) for name, design in units(schedule).items()}
-    for unit in {x.unit.name: x.unit for x in schedule.calls if x.algorithm is not None}.values():
+    for unit in {x.unit.name: x.unit for x in schedule.calls if x.words}.values():
         proofs[f"of {unit.name}: "] = prove_algorithm_step(unit, solving, limits)
     for kind, fmt, source, rounding in outside(schedule):
         name = f"of the {kind} of {source.name} in {fmt.name} ({rounding}): "

@@ -11,7 +11,6 @@ from math import inf
 import numpy as np
 import numpy.typing as npt
 
-from mmaproof.algorithms.plans.program import schedule_of
 from mmaproof.designs.arrays import array_of, patterns_of
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.design import Design
@@ -35,6 +34,7 @@ from mmaproof.properties.preconditions import (
 from mmaproof.properties.step_loss import StepLoss, loss_of, why_no_loss
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
+from mmaproof.tolerances.algorithms import composed_error, why_no_bound
 from mmaproof.tolerances.bound import bound_of, flushed_products
 from mmaproof.tolerances.emulation import adds_products_alone
 from mmaproof.tolerances.given import Box, Given
@@ -83,6 +83,11 @@ class Tolerance:
             return prove_loss(self.plan, self.solving, self.limits)
         if self.plan.has_open_order and not adds_products_alone(self.plan.with_open_orders(ASCENDING), self.k):
             return LossProof(False, "its order of additions is not determined, and sums are multiplied with constants")
+        if self.plan.algorithm is not None:
+            reason = why_no_bound(self.plan, self.k)
+            if reason is not None:
+                name = self.plan.algorithm.name
+                return LossProof(False, f"no bound of the algorithm {name} is composed: {reason}")
         return prove_schedule(self.schedule, self.solving, self.limits)
 
     @cached_property
@@ -93,7 +98,7 @@ class Tolerance:
         """
         if isinstance(self.plan, Design):
             raise ValueError(f"{self.plan.name} is a unit")
-        return schedule_of(self.plan.with_open_orders(ASCENDING), self.k)
+        return self.plan.with_open_orders(ASCENDING).schedule(self.k)
 
     @property
     def unit(self) -> Design:
@@ -149,6 +154,8 @@ class Tolerance:
         """Return the bound of operands that were read. It means nothing where ``proved`` is false."""
         if isinstance(self.plan, Design):
             return bound_of(self.plan, given, jobs)
+        if self.plan.algorithm is not None:
+            return composed_error(self.plan, given)
         return bound_of_schedule(self.schedule, given, jobs, any_order=self.plan.has_open_order)
 
     def exact_of(self, given: Given) -> tuple[Floats, Floats]:
@@ -364,7 +371,7 @@ def tolerance(
             raise InputError(f"k = {k}: a tolerance is of K from 1 to {LONGEST_PLANNED}")
         found.padded_length(k)
     else:
-        schedule_of(found.with_open_orders(ASCENDING), k)
+        found.with_open_orders(ASCENDING).schedule(k)
     return Tolerance(found, k, preconditions_of(where), solving, Limits.of(limits))
 
 

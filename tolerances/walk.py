@@ -8,14 +8,17 @@ aligned sum of two numbers, of which each is cut by less than one unit, and a co
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from math import inf
 from typing import Any, assert_never
 
 import numpy as np
 import numpy.typing as npt
 
+from mmaproof.algorithms.evaluate import places
+from mmaproof.algorithms.linear import weights_of
 from mmaproof.designs.arrays import values_of
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.conversions import Rounding
@@ -26,6 +29,7 @@ from mmaproof.designs.plans.schedule import (
     FUSED,
     Add,
     Call,
+    Combine,
     Convert,
     Factor,
     Flush,
@@ -33,19 +37,21 @@ from mmaproof.designs.plans.schedule import (
     MultiplyAdd,
     Operand,
     Operation,
+    Residues,
+    Scale,
     Schedule,
+    Slices,
+    Split,
+    Weigh,
     Zero,
     arguments,
 )
 from mmaproof.properties.step_loss import rounding_unit
-from mmaproof.tolerances.algorithms import algorithm_error
 from mmaproof.tolerances.bound import chain_error
 from mmaproof.tolerances.given import Given
 from mmaproof.tolerances.magnitudes import Floats, Scaled, fractions, power_below, product_from_above
 
 _OUTWARDS = 1 + 2.0**-40
-Sized = tuple[Floats | float, Floats | float]
-"""A value, and the sum of the magnitudes of its terms."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,10 +113,16 @@ def exact_of_schedule(schedule: Schedule, given: Given) -> tuple[Floats, Floats]
 
     Only finite operands are meant. Of operands that are fractions the number is one, without an error.
     """
-    values: list[Sized] = []
-    for operation in schedule.operations:
-        values.append(_exactly(operation, values, given))
-    value, size = (np.array(np.broadcast_to(x, given.shape), dtype=given.a.values.dtype) for x in values[-1])
+    dtype = given.a.values.dtype
+    factors = [_alike(_factor(Factor(i), given), given) for i in range(schedule.factors)]
+    weights = weights_of(schedule, factors)
+    a, of_c = given.a.values, np.asarray(weights.c, dtype=dtype)
+    if any(not isinstance(x, Fraction) or x != 1 for x in weights.products.values()) or len(weights.products) < given.k:
+        of_each = [np.atleast_2d(np.asarray(weights.products.get(k, 0), dtype=dtype)) for k in range(given.k)]
+        a = a * np.concatenate(np.broadcast_arrays(*of_each), axis=1)
+    value, size = a @ given.b.values, np.abs(a) @ np.abs(given.b.values)
+    if given.c is not None:
+        value, size = value + of_c * given.c, size + np.abs(of_c) * np.abs(given.c)
     return value, lost_in_float64(size, schedule.k + 4 * len(schedule.operations), schedule.formats[3])
 
 
@@ -121,35 +133,6 @@ def lost_in_float64(size: Floats, operations: int, fmt: Format) -> Floats:
     """
     lost: Floats = size * (operations * 2.0**-51)
     return np.where(size < 2.0**53, 0.0, lost) if fmt.is_integer else lost
-
-
-def _exactly(operation: Operation, values: Sequence[Sized], given: Given) -> Sized:
-    """Return the value of an operation, and the sum of the magnitudes of its terms."""
-    found: Sized
-    match operation:
-        case Operand():
-            c = 0 if given.c is None else given.c
-            found = c, np.abs(c)
-        case Zero():
-            found = 0, 0
-        case Call(ks=ks, c=start):
-            at = places(ks)
-            a, b = given.a.selected(at).values, given.b.selected(at).values
-            value, size = values[start]
-            found = value + a @ b, size + np.abs(a) @ np.abs(b)
-        case Add(x=x, y=y):
-            found = values[x][0] + values[y][0], values[x][1] + values[y][1]
-        case Multiply(x=x, factor=factor, fmt=fmt):
-            by = _alike(_factor(factor, fmt, given), given)
-            found = values[x][0] * by, values[x][1] * np.abs(by)
-        case MultiplyAdd(x=x, factor=factor, y=y, fmt=fmt):
-            by = _alike(_constant(factor, fmt), given)
-            found = values[x][0] * by + values[y][0], values[x][1] * np.abs(by) + values[y][1]
-        case Convert(x=x) | Flush(x=x):
-            found = values[x]
-        case _:
-            assert_never(operation)
-    return found
 
 
 def _perform(
@@ -166,7 +149,8 @@ def _perform(
         case Add(x=x, y=y, fmt=fmt, rounding=rounding):
             found = _added(held[x], held[y], fmt, rounding, whole)
         case Multiply(x=x, factor=factor, fmt=fmt):
-            found = _rounded(_times(held[x], _factor(factor, fmt, given)), fmt, Rounding.RNE)
+            by = _constant(factor, fmt) if isinstance(factor, int) else _factor(factor, given)
+            found = _rounded(_times(held[x], by), fmt, Rounding.RNE)
         case MultiplyAdd(x=x, factor=factor, y=y, fmt=fmt):
             times = _times(held[x], _constant(factor, fmt))
             total = Enclosed(times.most + held[y].most, times.error + held[y].error)
@@ -176,7 +160,7 @@ def _perform(
         case Flush(x=x, fmt=fmt):  # what becomes a zero is below the smallest normal number
             found = held[x] if held[x].zero else replace(held[x], error=held[x].error + 2.0**fmt.e_min)
         case _:
-            assert_never(operation)
+            raise ValueError(f"{operation}: the bound of a schedule that cuts operands is composed")
     return found
 
 
@@ -191,17 +175,13 @@ def _times(x: Enclosed, factor: Floats | float) -> Enclosed:
     return Enclosed(x.most * times, x.error * times)
 
 
-def _alike(factor: Floats | float, given: Given) -> npt.NDArray[Any] | float:
-    """Return a factor as a fraction where the operands are fractions."""
-    if given.a.values.dtype != object:
-        return factor
-    return fractions(factor)
+def _alike(factor: Floats, given: Given) -> npt.NDArray[Any]:
+    """Return factors as fractions where the operands are fractions."""
+    return factor if given.a.values.dtype != object else fractions(factor)
 
 
-def _factor(factor: int | Factor, fmt: Format, given: Given) -> Floats | float:
-    """Return a constant, or the factors of the rows that are operands, (m, 1); those that are no numbers are zeros."""
-    if isinstance(factor, int):
-        return _constant(factor, fmt)
+def _factor(factor: Factor, given: Given) -> Floats:
+    """Return the factors of the rows that are operands, (m, 1); those that are no numbers are zeros."""
     if given.factors is None:
         raise ValueError("factors are operands, and none are given")
     found = given.factors[:, factor.index : factor.index + 1]
@@ -222,10 +202,7 @@ def _call(call: Call, start: Enclosed, given: Given, jobs: int, calls: int) -> E
     begins = None if start.zero else np.broadcast_to(start.computed, given.shape)
     a, b = Scaled.rows(part.a.magnitudes), Scaled.columns(part.b.magnitudes)
     size = product_from_above(a, b, slice(None)).astype(np.float64) * (a.scale * b.scale)
-    if call.algorithm is None:
-        lost = chain_error(call.unit, part, begins, jobs, calls)
-    else:
-        lost = algorithm_error(call, part, begins)
+    lost = chain_error(call.unit, part, begins, jobs, calls)
     return Enclosed((start.most + size) * _OUTWARDS, (start.error + lost) * _OUTWARDS)
 
 
@@ -250,19 +227,14 @@ def _constant(pattern: int, fmt: Format) -> float:
     return float(values_of(np.array(pattern, dtype=pattern_dtype(fmt)), fmt))
 
 
-def places(ks: tuple[int, ...]) -> slice | np.ndarray[tuple[int], np.dtype[np.intp]]:
-    """Return an index of the elements of k: a slice where they are consecutive."""
-    if ks == tuple(range(ks[0], ks[0] + len(ks))):
-        return slice(ks[0], ks[0] + len(ks))
-    return np.array(ks, dtype=np.intp)
-
-
 def outside(schedule: Schedule) -> Iterator[tuple[str, Format, Format, Rounding]]:
     """Yield the operations outside units, as ``lemmas_of_operation`` has them, each once."""
     seen = set()
     for operation in schedule.operations:
         match operation:
-            case Operand() | Zero() | Call() | MultiplyAdd() | Flush():
+            case Operand() | Zero() | Call() | MultiplyAdd() | Flush() | Split() | Slices() | Residues():
+                continue
+            case Scale() | Weigh() | Combine():
                 continue
             case Add(fmt=fmt, rounding=rounding):
                 found = ("addition", fmt, fmt, rounding)
@@ -278,8 +250,8 @@ def outside(schedule: Schedule) -> Iterator[tuple[str, Format, Format, Rounding]
 
 
 def units(schedule: Schedule) -> dict[str, Design]:
-    """Return the designs whose steps a schedule computes with, by name; without those that algorithms call."""
-    found = {x.unit.name: x.unit for x in schedule.calls if x.algorithm is None}
+    """Return the designs whose steps a schedule computes with, by name; without those that multiply words."""
+    found = {x.unit.name: x.unit for x in schedule.calls if not x.words}
     for operation in schedule.operations:
         if isinstance(operation, MultiplyAdd):
             design = find_design(FUSED[operation.fmt.name])

@@ -42,7 +42,7 @@ def compare_bits(
     """Compare two plans bit by bit, print the verdict, and return the exit status."""
     from mmaproof.designs.files import make_way
     from mmaproof.generators.vectors import Vector, write_vectors
-    from mmaproof.properties.gemm.plan_equivalence import shaped_for
+    from mmaproof.properties.gemm.fp32_question import shaped_for
     from mmaproof.verification.gemm.equal_plans import compare_plans
 
     solving, limits = options.solving, options.limits
@@ -60,7 +60,13 @@ def compare_bits(
     units = [x.unit for x in plans]
     claim = f"{plans[0].name} and {plans[1].name} return the same bits"
     status, written = bundled(
-        bundle, {claim: done.answer}, claim, units, options, EXIT_STATUS[done.verdict], sampled=shaped_for(plans[0])
+        bundle,
+        {claim: done.answer},
+        claim,
+        units,
+        options,
+        EXIT_STATUS[done.verdict],
+        sampled=shaped_for(plans[0], plans[0].formats[:3]),
     )
     if json:
         print_json(comparison_record(done) | written, units)
@@ -112,7 +118,7 @@ def comparison_record(done: PlanComparison) -> dict[str, Any]:
 
 def print_comparison(done: PlanComparison, explain: bool) -> None:
     """Print the verdict for a person."""
-    from mmaproof.algorithms.plans.evaluate import trace
+    from mmaproof.algorithms.evaluate import trace
     from mmaproof.verification.gemm.explanation import explanation
 
     question, answer = done.question, done.answer

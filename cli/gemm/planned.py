@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from mmaproof.designs.plans import Plan
 
 
@@ -13,23 +15,30 @@ def find_plan(text: str, unit: str | None) -> Plan:
 
     A note says which constants are rounded.
     """
-    from mmaproof.algorithms.plans.named import is_plan
-    from mmaproof.algorithms.plans.program import require
+    from mmaproof.algorithms.named import find_gemm, is_plan
     from mmaproof.cli.output import complain
-    from mmaproof.designs.plans import read_plan
     from mmaproof.designs.plans.spelling import rounded_constants, split_spelling
 
-    found = read_plan(text) if is_plan(text) else read_plan(f"{require_unit(text, unit)} | algorithm={text}")
-    require(found)
+    found = find_gemm(text) if is_plan(text) else find_gemm(text, require_unit(text, unit))
     for note in rounded_constants(split_spelling(text)[1]) if "|" in text else ():
         complain(f"note: {note}")
     return found
 
 
+def find_plans(texts: Sequence[str], unit: str | None) -> list[Plan]:
+    """Return several plans. Algorithms run on ``unit``, or without one on the unit of the first plan."""
+    from mmaproof.algorithms.named import is_plan
+
+    plans = {x: find_plan(x, None) for x in texts if is_plan(x)}
+    if unit is None and plans:
+        unit = next(iter(plans.values())).unit.name
+    return [plans[x] if x in plans else find_plan(x, unit) for x in texts]
+
+
 def require_unit(text: str, unit: str | None) -> str:
     """Return the unit of an algorithm. Raises InputError where none is given, or where there is no such algorithm."""
-    from mmaproof.algorithms.catalogue import find_algorithm
     from mmaproof.designs.errors import InputError
+    from mmaproof.designs.plans.algorithms import find_algorithm
 
     if unit is None:
         find_algorithm(text)  # an unknown name is the nearer mistake

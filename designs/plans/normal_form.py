@@ -20,14 +20,20 @@ Results that differ only in the codes of NaNs are equal here, as everywhere.
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
-from typing import assert_never
+from dataclasses import dataclass, replace
 
 from mmaproof.designs.arithmetic import Arithmetic
 from mmaproof.designs.conversions import Rounding
 from mmaproof.designs.design import Design
 from mmaproof.designs.formats import Format
-from mmaproof.designs.plans.schedule import Add, Call, Convert, Flush, Multiply, MultiplyAdd, Operand, Schedule, Zero
+from mmaproof.designs.plans.schedule import (
+    Add,
+    Call,
+    Schedule,
+    Split,
+    Zero,
+    renumbered,
+)
 from mmaproof.designs.signature import Signature
 from mmaproof.designs.steps import Guarantee
 
@@ -42,9 +48,12 @@ def same_computation(first: Schedule, second: Schedule, *, any_order_in_steps: b
 
 @dataclass(frozen=True, slots=True)
 class _Sum:
-    """A sum of integers modulo a register: products of the elements ``ks``, and other numbers, each in rising order."""
+    """A sum of integers modulo a register: products of the elements ``ks``, and other numbers, each in rising order.
 
-    ks: tuple[int, ...]
+    A product is of the elements of one k: of the operands, or of the words that its first two numbers stand for.
+    """
+
+    ks: tuple[tuple[int, int, int], ...]
     others: tuple[int, ...]
     signature: Signature | None
 
@@ -52,7 +61,7 @@ class _Sum:
         """Return the sum of both; None if their products are of different formats."""
         if None not in (self.signature, other.signature) and self.signature != other.signature:
             return None
-        ks, others = (tuple(sorted(x)) for x in (self.ks + other.ks, self.others + other.others))
+        ks, others = tuple(sorted(self.ks + other.ks)), tuple(sorted(self.others + other.others))
         return _Sum(ks, others, self.signature or other.signature)
 
 
@@ -73,25 +82,18 @@ class Numbering:
         """Return the number of every operation of a schedule."""
         found: list[int] = []
         for operation in schedule.operations:
-            match operation:
-                case Operand(fmt=fmt):
-                    number = self._number(("c", fmt.name))
+            renamed = renumbered(operation, found.__getitem__)
+            match renamed:
                 case Zero(fmt=fmt):
                     number = self._zero(fmt)
-                case Call():
-                    number = self._of_call(operation, found[operation.c])
+                case Split():  # a word depends on its element alone
+                    number = self._number(replace(renamed, ks=()))
+                case Call(c=c):
+                    number = self._of_call(renamed, c)
                 case Add(x=x, y=y, fmt=fmt, rounding=rounding):
-                    number = self._of_addition(fmt, rounding, found[x], found[y])
-                case Multiply(x=x, factor=factor, fmt=fmt):
-                    number = self._number(("times", found[x], factor, fmt.name))
-                case MultiplyAdd(x=x, factor=factor, y=y, fmt=fmt):
-                    number = self._number(("fused", found[x], factor, found[y], fmt.name))
-                case Convert(x=x, fmt=fmt, rounding=rounding):
-                    number = self._number(("convert", found[x], fmt.name, rounding))
-                case Flush(x=x, fmt=fmt):
-                    number = self._number(("flush", found[x], fmt.name))
+                    number = self._of_addition(fmt, rounding, x, y)
                 case _:
-                    assert_never(operation)
+                    number = self._number(renamed)
             found.append(number)
         return found
 
@@ -133,15 +135,20 @@ class Numbering:
         return number
 
     def _of_call(self, call: Call, c: int) -> int:
-        """Return the number of a call, joined with the call that made its c where both are one chain."""
+        """Return the number of a call, joined with the call that made its c where both are one chain.
+
+        The words of the call are given by the numbers of what cuts them.
+        """
         unit = call.unit
-        if call.algorithm is None and unit.guarantees(Guarantee.WRAPS_MODULO) and unit.c_format is unit.d_format:
-            total = self._as_sum(c).plus(_Sum(tuple(sorted(call.ks)), (), unit.signature))
+        if unit.guarantees(Guarantee.WRAPS_MODULO) and unit.c_format is unit.d_format:
+            words = self._number(call.a), self._number(call.b)
+            products = tuple(sorted((*words, k) for k in call.ks))
+            total = self._as_sum(c).plus(_Sum(products, (), unit.signature))
             if total is not None:
                 return self._of_sum(total, unit.d_format)
         before = self._calls.get(c)
         if before is not None and _is_one_chain(before[0], call):
-            return self._of_call(Call(call.unit, before[0].ks + call.ks, before[0].c, call.algorithm), before[1])
+            return self._of_call(replace(before[0], ks=before[0].ks + call.ks), before[1])
         number = self._number(("call", *self._computation(call), c))
         self._calls[number] = (call, c)
         return number
@@ -149,14 +156,14 @@ class Numbering:
     def _computation(self, call: Call) -> tuple[Hashable, ...]:
         """Return what decides the result of a call, beside its c."""
         unit, ks = call.unit, call.ks
-        exact = (unit.signature, unit.chain, unit.step, unit.k, ks, call.algorithm)
-        if call.algorithm is not None or len(ks) % unit.k:
-            return exact
+        words = call.a, call.b
+        if len(ks) % unit.k:
+            return (unit.signature, unit.chain, unit.step, unit.k, ks, words)
         arithmetic = Arithmetic.of(unit)
         if self._any_order and takes_any_order(unit):
             length = unit.step.L
             ks = tuple(k for at in range(0, len(ks), length) for k in sorted(ks[at : at + length]))
-        return (arithmetic.signature, arithmetic.chain, arithmetic.step, arithmetic.k, ks, None)
+        return (arithmetic.signature, arithmetic.chain, arithmetic.step, arithmetic.k, ks, words)
 
 
 def takes_any_order(unit: Design) -> bool:
@@ -173,9 +180,7 @@ def _is_one_chain(before: Call, call: Call) -> bool:
     """Return whether a call goes on with the chain of the call before it, as if both were one."""
     unit = call.unit
     return (
-        call.algorithm is None
-        and before.algorithm is None
-        and before.unit == unit
+        (before.unit, before.a, before.b) == (unit, call.a, call.b)
         and len(before.ks) % unit.k == 0
         and len(call.ks) % unit.k == 0
         and unit.chain.keeps_infinities

@@ -18,6 +18,7 @@ from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError
 from mmaproof.designs.formats import FORMATS, Format
 from mmaproof.designs.k_order import CONSECUTIVE, KOrder
+from mmaproof.designs.plans.algorithm import Algorithm
 from mmaproof.designs.plans.orders import ASCENDING, Kind, Order
 from mmaproof.designs.plans.parts import Parts
 from mmaproof.designs.plans.schedule import (
@@ -115,8 +116,8 @@ class Plan:
     """
 
     unit: Design
-    algorithm: str | None = None
-    """an error-corrected algorithm that splits fp32 operands, with its parameters; None: operands are the unit's"""
+    algorithm: Algorithm | None = None
+    """an error-corrected algorithm that splits fp32 operands; None: operands are the unit's"""
     tile: int | None = None
     """K of a tile: a multiple of the instruction's K; None: that K itself"""
     order: KOrder = CONSECUTIVE
@@ -137,7 +138,7 @@ class Plan:
         found: list[str] = []
         unit, epilogue = self.unit, self.epilogue
         if unit.scale_format is not None and self.algorithm is not None:
-            found.append(f"its operands have scales, of which {self.algorithm} makes none")
+            found.append(f"its operands have scales, of which {self.algorithm.name} makes none")
         if unit.scale_format is not None and self.order != CONSECUTIVE:
             found.append("its elements share scales in blocks of k: the order inside a tile is consecutive")
         if self.tile is not None and (self.tile < 1 or self.tile % unit.k):
@@ -218,6 +219,13 @@ class Plan:
         return self.unit.blocks(k) if self.unit.scale_format is not None else 0
 
     @property
+    def scales_sum(self) -> bool:
+        """Whether its exact result is not ``c + sum a*b``: the sum, or a part of it, is multiplied."""
+        return (self.epilogue.alpha, self.epilogue.beta) != (ONE, ONE) or any(
+            isinstance(x, Rescale) for x in self.levels
+        )
+
+    @property
     def has_factors(self) -> bool:
         """Whether factors are operands."""
         return any(isinstance(x, Rescale) and not x.factors for x in self.levels)
@@ -234,10 +242,26 @@ class Plan:
         )
         return replace(self, levels=levels)
 
+    def require(self) -> None:
+        """Raise DesignError where the algorithm does not run on the unit."""
+        if self.algorithm is not None:
+            self.algorithm.require(self.unit)
+
+    @property
+    def finite_only(self) -> bool:
+        """Whether infinities and NaNs among the operands have no meaning."""
+        return self.algorithm is not None and self.algorithm.finite_only
+
+    @property
+    def is_algorithm(self) -> bool:
+        """Whether the plan is an algorithm on its unit and nothing else."""
+        return self == Plan(self.unit, self.algorithm) and self.algorithm is not None
+
     def schedule(self, k: int) -> Schedule:
         """Return every operation that makes one element from ``k`` elements of a and b.
 
-        Raises DesignError for a K that does not fit, and for an order of additions that is not determined.
+        Raises DesignError for a K that does not fit, for an order of additions that is not determined, and for an
+        algorithm that does not run on the unit.
         """
         return _schedule(self, k)
 
@@ -247,6 +271,16 @@ class Plan:
         from mmaproof.designs.plans.spelling import spelled  # noqa: PLC0415  (the spelling reads plans)
 
         return spelled(self)
+
+    @property
+    def label(self) -> str:
+        """What the plan is called beside its unit: the name of an algorithm alone, else its own."""
+        return self.algorithm.name if self.is_algorithm and self.algorithm is not None else self.name
+
+    @property
+    def title(self) -> str:
+        """What the plan is called, with its unit."""
+        return f"{self.label} on {self.unit.name}" if self.is_algorithm else self.name
 
     def __str__(self) -> str:
         return self.name
@@ -259,8 +293,11 @@ def _epilogue_format(sums: Format) -> Format:
 
 @lru_cache(maxsize=512)
 def _schedule(plan: Plan, k: int) -> Schedule:
+    plan.require()
     if not 1 <= k <= LONGEST_PLANNED:
         raise DesignError(f"k = {k}: a plan is computed for K from 1 to {LONGEST_PLANNED}")
+    if plan.is_algorithm:
+        plan.unit.padded_length(k)
     tile = plan.k_tile
     if k % tile and not (k < plan.unit.k and not plan.levels):
         below = k - k % tile
@@ -366,11 +403,12 @@ class _Maker:
             raise DesignError(f"a part does not consist of whole blocks of {block} elements, which share a scale")
         fmt = FP32 if algorithm else unit.c_format
         c = builder.add(Zero(fmt)) if start is None else builder.convert(start, fmt)
+        if algorithm is not None:
+            return algorithm.lower(builder, unit, ks, c)
         # where c is of another format than d, the result of an instruction is rounded before the next one takes it
-        whole = algorithm is not None or unit.c_format is unit.d_format
-        run = len(ks) if whole else unit.k
+        run = len(ks) if unit.c_format is unit.d_format else unit.k
         for at in range(0, len(ks), run):
-            c = builder.add(Call(unit, ks[at : at + run], builder.convert(c, fmt), algorithm))
+            c = builder.add(Call(unit, ks[at : at + run], builder.convert(c, fmt)))
         return c
 
     def _epilogue(self, total: int, c: int | None) -> None:

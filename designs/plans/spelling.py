@@ -19,6 +19,7 @@ from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError, InputError, did_you_mean
 from mmaproof.designs.formats import FORMATS, Format, find_format
 from mmaproof.designs.k_order import CONSECUTIVE, KOrder
+from mmaproof.designs.plans.algorithms import find_algorithm
 from mmaproof.designs.plans.orders import ASCENDING, Order
 from mmaproof.designs.plans.parts import Blocks, EqualParts, HalvedBlocks, Interleaved, Parts, StatedParts
 from mmaproof.designs.plans.plan import FP32, ONE, Epilogue, JoinsC, Level, PartSum, Plan, Rescale
@@ -218,7 +219,7 @@ def _composed(unit: Design, settings: Iterable[tuple[str, str]]) -> Plan:
         try:
             match key:
                 case "algorithm":
-                    fields["algorithm"] = _named(value)
+                    fields["algorithm"] = find_algorithm(value)
                 case "tile":
                     fields["tile"] = Blocks.parse(value).size
                 case "order":
@@ -285,12 +286,6 @@ def _joins(value: str) -> dict[str, Any]:
     if joins is JoinsC.NONE and colon:
         raise ValueError(value)
     return {"c": joins, "c_format": find_format(fmt) if colon else None}
-
-
-def _named(text: str) -> str:
-    if not re.fullmatch(r"[a-z0-9-]+(@[a-z0-9_=.,-]+)?", text):
-        raise ValueError(text)
-    return text
 
 
 def _rounding(text: str) -> Rounding:
@@ -365,7 +360,7 @@ def settings_of(plan: Plan) -> list[tuple[str, str]]:
     """Return the settings of a plan, without its unit, in the order of the data."""
     found: list[tuple[str, str]] = []
     if plan.algorithm is not None:
-        found.append(("algorithm", plan.algorithm))
+        found.append(("algorithm", plan.algorithm.name))
     if plan.tile is not None:
         found.append(("tile", str(plan.tile)))
     if plan.order != CONSECUTIVE:

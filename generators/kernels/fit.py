@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from mmaproof.algorithms.plans.evaluate import multiply
+from mmaproof.algorithms.evaluate import multiply_plan
 from mmaproof.designs.arithmetic import Arithmetic
 from mmaproof.designs.arrays import values_of
 from mmaproof.designs.catalogue import load_catalogue
@@ -203,11 +203,11 @@ def computed(plan: Plan, answer: Answer) -> Patterns:
     """Return the patterns of d as the plan computes them of the operands of an answer."""
     a, b = filled(plan, answer.a, answer.b)
     if answer.scales is None or plan.scale_format is None:
-        return multiply(plan, a, b)
+        return multiply_plan(plan, a, b)
     fmt, (of_a, of_b) = plan.scale_format, answer.scales
     missing = plan.blocks(a.shape[1]) - of_a.shape[1]
     one = fmt.bias << fmt.fraction_bits
-    return multiply(
+    return multiply_plan(
         plan,
         a,
         b,

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
-from mmaproof.algorithms.catalogue import ALGORITHMS
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError
 from mmaproof.designs.formats import FORMATS
 from mmaproof.designs.plans import Blocks, EqualParts, HalvedBlocks, Interleaved, Order, Parts, PartSum, Plan
+from mmaproof.designs.plans.algorithms import ALGORITHMS
 from mmaproof.designs.plans.orders import ASCENDING, Kind
 from mmaproof.generators.kernels.fit import converted, units_for
 from mmaproof.generators.kernels.schedule_tree import filled_length
@@ -79,10 +78,10 @@ def _error_corrected(product: Product) -> Iterator[Plan]:
     fp32 = FORMATS["fp32"]
     if (product.a, product.b, product.d) != (fp32, fp32, fp32):
         return
-    for name, algorithm in ALGORITHMS.items():
+    for algorithm in ALGORITHMS.values():
         for unit in units_of_words():
             if algorithm.why_not(unit) is None:
-                plan = replace(Plan(unit), algorithm=name)
+                plan = Plan(unit, algorithm)
                 try:
                     plan.schedule(filled_length(plan, product.k))
                 except DesignError:

@@ -18,8 +18,9 @@ from mmaproof.designs.steps import Guarantee
 from mmaproof.generators.kernels.sameness import are_same
 from mmaproof.generators.kernels.schedule_tree import filled_length
 from mmaproof.hardware_replay.matrix_target import Product
+from mmaproof.properties.gemm.fp32_question import shaped_for
 from mmaproof.properties.gemm.minus_zero import never_minus_zero
-from mmaproof.properties.gemm.plan_equivalence import PlanEquivalence, shaped_for
+from mmaproof.properties.gemm.plan_equivalence import PlanEquivalence
 from mmaproof.smt.solving.backends import DEFAULT_SOLVER
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
@@ -82,7 +83,7 @@ def _asked(first: Plan, second: Plan, other: Plan, k: int, seconds: float, seed:
     if proved is not None:
         return Rival(other, Verdict.EQUAL, proved)
     try:
-        found_out = answer(PlanEquivalence(first, second, k=k), shaped_for(first), means)
+        found_out = answer(PlanEquivalence(first, second, k=k), shaped_for(first, first.formats[:3]), means)
     except DesignError as problem:
         return Rival(other, Verdict.OPEN, str(problem))
     verdict = {Status.PROVED: Verdict.EQUAL, Status.REFUTED: Verdict.DIFFERENT}.get(found_out.status, Verdict.OPEN)

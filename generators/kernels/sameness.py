@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, assert_never
+from dataclasses import replace
+from typing import Any
 
 from mmaproof.designs.arithmetic import Arithmetic
 from mmaproof.designs.conversions import Rounding
 from mmaproof.designs.design import Design
 from mmaproof.designs.formats import Format
-from mmaproof.designs.plans import Add, Call, Convert, Flush, Multiply, MultiplyAdd, Operand, Plan, Schedule, Zero
+from mmaproof.designs.plans import (
+    Add,
+    Call,
+    Convert,
+    Operand,
+    Plan,
+    Schedule,
+    Split,
+    Zero,
+    arguments,
+)
+from mmaproof.designs.plans.schedule import Words, renumbered
 from mmaproof.generators.kernels.schedule_tree import filled_length
 
 _ZERO = "+0"
@@ -50,23 +62,21 @@ class Forms:
         """Return the number of what a schedule computes."""
         found: list[int] = []
         for operation in schedule.operations:
-            match operation:
+            renamed = renumbered(operation, found.__getitem__)
+            match renamed:
                 case Operand(fmt=fmt) | Zero(fmt=fmt):
                     form = self._number((_ZERO, fmt.name), never_minus_zero=True)
-                case Call(unit=unit, ks=ks, c=c, algorithm=algorithm):
-                    form = self._call(unit, ks, found[c], algorithm)
+                case Split():  # a word depends on its element alone
+                    form = self._number(replace(renamed, ks=()))
+                case Call(unit=unit, ks=ks, c=c):
+                    form = self._call(unit, ks, c, renamed.words)
                 case Add(x=x, y=y, fmt=fmt, rounding=rounding):
-                    form = self._add(found[x], found[y], fmt, rounding)
-                case Multiply(x=x, factor=factor, fmt=fmt):
-                    form = self._number(("multiply", found[x], factor, fmt.name))
-                case MultiplyAdd(x=x, factor=factor, y=y, fmt=fmt):
-                    form = self._number(("multiply-add", found[x], factor, found[y], fmt.name))
+                    form = self._add(x, y, fmt, rounding)
                 case Convert(x=x, fmt=fmt, rounding=rounding):
-                    form = self._convert(found[x], schedule.operations[x].fmt, fmt, rounding)
-                case Flush(x=x, fmt=fmt):
-                    form = self._number(("flush", found[x], fmt.name))
+                    before = arguments(operation)[0]
+                    form = self._convert(x, schedule.operations[before].fmt, fmt, rounding)
                 case _:
-                    assert_never(operation)
+                    form = self._number(renamed)
             found.append(form)
         return found[-1]
 
@@ -76,18 +86,16 @@ class Forms:
             self._never_minus_zero.add(number)
         return number
 
-    def _call(self, unit: Design, ks: tuple[int, ...], c: int, algorithm: str | None) -> int:
+    def _call(self, unit: Design, ks: tuple[int, ...], c: int, words: tuple[Words, ...]) -> int:
         if unit not in self._units:
             self._units[unit] = self._number(("unit", Arithmetic.of(unit)))
-        if algorithm is not None:
-            return self._number(("algorithm", algorithm, self._units[unit], ks, c))
         # of steps that do not depend on where an instruction ends each is by itself, those of the padding too
         never, length = c in self._never_minus_zero, unit.padded_length(len(ks))
         at_once = unit.k if Arithmetic.of(unit).k is not None else unit.step.L
         if not unit.chain.keeps_infinities:  # an infinity that is handed in is not read as one of the chain's own
             at_once = length
         for first in range(0, length, at_once):
-            c = self._number((self._units[unit], c, ks[first : first + at_once], at_once))
+            c = self._number((self._units[unit], c, ks[first : first + at_once], at_once, words))
         if never and self._unit_never_minus_zero(unit):
             self._never_minus_zero.add(c)
         return c

@@ -7,7 +7,24 @@ from functools import lru_cache
 from typing import assert_never
 
 from mmaproof.designs.design import Design
-from mmaproof.designs.plans import Add, Call, Convert, Flush, Multiply, MultiplyAdd, Operand, Plan, Schedule, Zero
+from mmaproof.designs.plans import (
+    Add,
+    Call,
+    Combine,
+    Convert,
+    Flush,
+    Multiply,
+    MultiplyAdd,
+    Operand,
+    Plan,
+    Residues,
+    Scale,
+    Schedule,
+    Slices,
+    Split,
+    Weigh,
+    Zero,
+)
 from mmaproof.generators.kernels.masks import NotMasked
 from mmaproof.generators.kernels.tree import Tree, add, chain, least, renumbered, restricted
 from mmaproof.generators.kernels.unit_tree import instruction_trees
@@ -38,16 +55,14 @@ def tree_of_schedule(schedule: Schedule) -> Tree:
         match operation:
             case Operand() | Zero():
                 trees.append(None)
-            case Call(unit=unit, ks=ks, c=c, algorithm=algorithm):
-                if algorithm is not None:
-                    raise NotMasked(
-                        f"{algorithm} multiplies several words of an operand, and adds each k several times"
-                    )
+            case Split() | Slices() | Residues() | Weigh() | Combine():
+                raise NotMasked("it multiplies several words of an operand, and adds each k several times")
+            case Call(unit=unit, ks=ks, c=c):
                 trees.append(tree_of_call(unit, ks, trees[c]))
             case Add(x=x, y=y) | MultiplyAdd(x=x, y=y):
                 both = [tree for tree in (trees[x], trees[y]) if tree is not None]
                 trees.append(add(both) if both else None)
-            case Multiply(x=x) | Convert(x=x) | Flush(x=x):
+            case Multiply(x=x) | Convert(x=x) | Flush(x=x) | Scale(x=x):
                 trees.append(trees[x])
             case _:
                 assert_never(operation)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from mmaproof.algorithms.algorithm import OPERANDS
 from mmaproof.algorithms.arithmetic import Arithmetic
 from mmaproof.algorithms.numbers import Number, Span
-from mmaproof.algorithms.split_gemm import SplitGemm
+from mmaproof.algorithms.program import Elements, run
 from mmaproof.designs.conversions import Rounding
 from mmaproof.designs.design import Design
+from mmaproof.designs.plans.algorithm import OPERANDS
+from mmaproof.designs.plans.plan import Plan
 from mmaproof.properties.gemm.split import OperandLemma, Splitting, Window
 from mmaproof.properties.question import Question
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
@@ -111,7 +112,7 @@ class ZeroIsNeutral(Lemma):
 
 
 class ComesDownTo(Question):
-    """On finite operands of the unit's format an algorithm returns what a reduced program returns.
+    """On finite operands of its unit's format an algorithm returns what a reduced program returns.
 
     c lies in one of the windows or is +0. With ``negative_zero`` it may be -0 too. With ``up_to_zero_sign`` the results
     +0 and -0 are equal.
@@ -119,8 +120,7 @@ class ComesDownTo(Question):
 
     def __init__(
         self,
-        algorithm: SplitGemm,
-        unit: Design,
+        plan: Plan,
         reduced: Reduced,
         windows: Sequence[Window],
         *,
@@ -128,10 +128,10 @@ class ComesDownTo(Question):
         negative_zero: bool,
         up_to_zero_sign: bool,
     ) -> None:
-        self.algorithm, self.unit, self.reduced = algorithm, unit, reduced
+        self.schedule, self.reduced = plan.schedule(k), reduced
         self.windows, self.k = tuple(windows), k
         self.negative_zero, self.up_to_zero_sign = negative_zero, up_to_zero_sign
-        self.formats = (unit.a_format, unit.b_format, OPERANDS)
+        self.formats = (plan.unit.a_format, plan.unit.b_format, OPERANDS)
         self.scale_format, self.blocks, self.where = None, 0, ()
 
     def claim(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Truth[T]:
@@ -142,7 +142,7 @@ class ComesDownTo(Question):
             for f, words in zip(self.formats, (operands.a, operands.b, (operands.c,)), strict=True)
         )
         wide = [[widened(arithmetic, x) for x in column] for column in (a, b)]
-        d = self.algorithm.run(arithmetic, self.unit, wide[0], wide[1], c)
+        d = run(arithmetic, self.schedule, Elements(wide[0], wide[1], c))
         expected = self.reduced(arithmetic, a, b, c)
         return equal_results(algebra, OPERANDS, d.word, expected.word, zero_signs=not self.up_to_zero_sign)
 

@@ -1,4 +1,4 @@
-"""The question whether one algorithm ever has a larger error than another, against the exact result."""
+"""The question whether one plan ever has a larger error than another, against the exact result."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Generic
 
-from mmaproof.algorithms.algorithm import Program
 from mmaproof.algorithms.arithmetic import Arithmetic
 from mmaproof.algorithms.exact import dot_product_span, exact_dot_product, exact_value
-from mmaproof.algorithms.numbers import Number
-from mmaproof.designs.design import Design
-from mmaproof.properties.gemm.fp32_question import Fp32Question
+from mmaproof.algorithms.program import Elements, run
+from mmaproof.designs.errors import DesignError
+from mmaproof.designs.plans.plan import Plan
+from mmaproof.designs.plans.schedule import Schedule
+from mmaproof.properties.gemm.fp32_question import FiniteOperands, operands_of
 from mmaproof.properties.preconditions import Precondition
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.semantics import OperandWords
@@ -20,7 +21,7 @@ from mmaproof.smt.semantics import OperandWords
 
 @dataclass(frozen=True, slots=True)
 class Errors(Generic[D, T]):
-    """The exact result and the signed errors of algorithms, all in units of ``2**least``.
+    """The exact result and the signed errors of plans, all in units of ``2**least``.
 
     ``results`` are the patterns that they returned. ``infinite`` says which of them are not finite.
     """
@@ -33,28 +34,28 @@ class Errors(Generic[D, T]):
 
 
 def errors_of(
-    runs: Sequence[tuple[Program, Design]],
-    algebra: Algebra[D, T],
-    a: Sequence[Number[D]],
-    b: Sequence[Number[D]],
-    c: Number[D],
+    plans: Sequence[Plan], schedules: Sequence[Schedule], algebra: Algebra[D, T], given: Elements[D]
 ) -> Errors[D, T]:
-    """Return the exact result for finite operands, and the error of each program with its unit."""
-    results = [x.run(Arithmetic(algebra), unit, a, b, c) for x, unit in runs]
-    span = dot_product_span(a, b, c)
+    """Return the exact result for finite operands, and the error of each plan with its schedule.
+
+    A plan gets operands of another format rounded to its own, to nearest. What that changes is a part of its error.
+    """
+    results = []
+    for plan, schedule in zip(plans, schedules, strict=True):
+        arithmetic: Arithmetic[D, T] = Arithmetic(algebra)
+        results.append(run(arithmetic, schedule, operands_of(plan, arithmetic, given)))
+    span = dot_product_span(given.a, given.b, given.c)
     for x in results:
         span = span.with_(x.span)
-    exact = exact_dot_product(algebra, a, b, c, span)
+    exact = exact_dot_product(algebra, given.a, given.b, given.c, span)
     values = [exact_value(algebra, x, span) for x in results]
     errors = tuple(algebra.subtract(v, exact) for v, _ in values)
     infinite = tuple(algebra.negation(finite) for _, finite in values)
     return Errors(span.least, exact, tuple(x.word for x in results), errors, infinite)
 
 
-class LargerError(Fp32Question):
+class LargerError(FiniteOperands):
     """The error of ``first`` is nowhere larger than that of ``second``, or with ``by`` nowhere ``by`` times as large.
-
-    Both run on ``unit``, unless the second has a unit of its own.
 
     Operands and c are finite numbers whose exact result is no larger than the largest number of the result's format. A
     result that is not finite has an infinite error, and two such errors are equal. "``by`` times as large" means at
@@ -63,21 +64,24 @@ class LargerError(Fp32Question):
 
     def __init__(
         self,
-        first: Program,
-        second: Program,
-        unit: Design,
+        first: Plan,
+        second: Plan,
         *,
         k: int | None = None,
         where: Sequence[Precondition] = (),
         by: Fraction = Fraction(1),
-        second_unit: Design | None = None,
     ) -> None:
-        super().__init__(((first, unit), (second, unit if second_unit is None else second_unit)), k, where)
+        for plan in (first, second):
+            if plan.scales_sum:
+                raise DesignError(f"{plan.name} scales its sum: errors are compared of c + sum a*b")
+            if plan.scale_format is not None:
+                raise DesignError(f"{plan.name} has scales of blocks: errors are compared of c + sum a*b without them")
+        super().__init__((first, second), k, where)
         self.by = by
 
     def errors(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Errors[D, T]:
-        """Return the errors of both algorithms."""
-        return errors_of(self.runs, algebra, *self.numbers(operands))
+        """Return the errors of both plans."""
+        return errors_of(self.plans, self.schedules, algebra, self.numbers(operands))
 
     def claim(self, algebra: Algebra[D, T], operands: OperandWords[D]) -> Truth[T]:
         """Return whether the first error is not the larger one, or the exact result is beyond the largest number."""
@@ -105,7 +109,7 @@ class LargerError(Fp32Question):
 
     def _in_reach(self, algebra: Algebra[D, T], found: Errors[D, T]) -> Truth[T]:
         """Return whether the exact result is at most the largest finite number."""
-        fmt = min((x.interface[3] for x, _ in self.runs), key=lambda f: f.largest)
+        fmt = min((x.formats[3] for x in self.plans), key=lambda f: f.largest)
         largest = int(fmt.largest / Fraction(2) ** found.least)
         magnitude = algebra.magnitude(found.exact)
         if largest.bit_length() > magnitude.width:

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
 from mmaproof.algorithms.arithmetic import Arithmetic
+from mmaproof.algorithms.evaluate import rows
 from mmaproof.algorithms.numbers import Number, Span
-from mmaproof.algorithms.plans.evaluate import rows
-from mmaproof.algorithms.plans.program import Elements, perform, run, schedule_of
+from mmaproof.algorithms.program import Elements, Values, perform, run
 from mmaproof.designs.arithmetic import steps_of_chain
-from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError
 from mmaproof.designs.formats import Format
 from mmaproof.designs.operands import OperandBatch
 from mmaproof.designs.plans.normal_form import Numbering, same_computation, takes_any_order
 from mmaproof.designs.plans.plan import JoinsC, Plan
-from mmaproof.designs.plans.schedule import Call, Operand, Schedule
+from mmaproof.designs.plans.schedule import Call, Combine, Cut, Operand, Schedule, Weigh
 from mmaproof.properties.library.order import OrderIndependence
 from mmaproof.properties.preconditions import Precondition, restricting
 from mmaproof.properties.question import OtherQuestion, Question
@@ -51,7 +49,7 @@ class PlanEquivalence(Question):
             raise DesignError(f"{first.name} is of an integer unit: preconditions are of floating-point operands")
         self.plans = (first, second)
         self.k = k
-        self.schedules = (schedule_of(first, k), schedule_of(second, k))
+        self.schedules = (first.schedule(k), second.schedule(k))
         self.formats = first.formats[:3]
         if first.has_factors or second.has_factors:
             raise DesignError(
@@ -129,10 +127,14 @@ class PlanEquivalence(Question):
         return found
 
 
+_GIVEN = Call | Operand | Weigh | Combine
+"""The operations about whose numbers nothing is known."""
+
+
 class WhateverTheUnitsReturn(Lemma):
     """Two schedules make equal numbers of what the units return and of c, whatever those are.
 
-    Calls of units that are one computation return one number.
+    Calls of units that are one computation return one number. So do sums that are weighed with exponents of operands.
     """
 
     def __init__(self, first: Schedule, second: Schedule) -> None:
@@ -142,7 +144,7 @@ class WhateverTheUnitsReturn(Lemma):
         formats = {}
         for schedule, numbers in zip(self.schedules, self.numbers, strict=True):
             for operation, number in zip(schedule.operations, numbers, strict=True):
-                if isinstance(operation, Call | Operand):
+                if isinstance(operation, _GIVEN):
                     formats[f"v{number}"] = operation.fmt
         self.formats: dict[str, Format] = formats
         self.inputs = tuple(Input(name, fmt.bits) for name, fmt in formats.items())
@@ -162,21 +164,13 @@ class WhateverTheUnitsReturn(Lemma):
         arithmetic: Arithmetic[D, T] = Arithmetic(algebra)
         results = []
         for schedule, numbers in zip(self.schedules, self.numbers, strict=True):
-            values: list[Number[D]] = []
-            for operation, number in zip(schedule.operations, numbers, strict=True):
+            values: dict[int, Number[D]] = {}
+            for i, (operation, number) in enumerate(zip(schedule.operations, numbers, strict=True)):
                 fmt = operation.fmt
-                if isinstance(operation, Call | Operand):
-                    values.append(Number(fmt, words[f"v{number}"], Span.of_format(fmt)))
-                else:
-                    unread = arithmetic.zero(fmt)
-                    values.append(perform(arithmetic, operation, "", values, Elements((), (), unread)))
-            results.append(values[-1].word)
+                if isinstance(operation, _GIVEN):
+                    values[i] = Number(fmt, words[f"v{number}"], Span.of_format(fmt))
+                elif not isinstance(operation, Cut):
+                    unread = Elements((), (), arithmetic.zero(fmt))
+                    values[i] = perform(arithmetic, operation, "", Values(values, {}), unread)
+            results.append(values[len(schedule.operations) - 1].word)
         return equal_results(algebra, self.schedules[0].formats[3], *results)
-
-
-def shaped_for(plan: Plan) -> Design:
-    """Return a design that takes the operands of a plan, for which random operands are shaped."""
-    unit = plan.unit
-    a, b, c, _ = plan.formats
-    chain = replace(unit.chain, adds_c_once=False)
-    return replace(unit, signature=replace(unit.signature, a=a, b=b, c=c), chain=chain)

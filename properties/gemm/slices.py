@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from mmaproof.algorithms.algorithm import OPERANDS
 from mmaproof.algorithms.arithmetic import Arithmetic
 from mmaproof.algorithms.exact import exact_value
 from mmaproof.algorithms.numbers import Number, Span
-from mmaproof.algorithms.slice_gemm import SliceGemm
 from mmaproof.designs.design import Design
+from mmaproof.designs.plans.algorithm import OPERANDS
+from mmaproof.designs.plans.slice_gemm import SliceGemm
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.proving.lemma import Input, Lemma
 from mmaproof.smt.semantics.unpack import unpack
@@ -24,8 +24,8 @@ def slices_of(
     two elements stand for any row.
     """
     row = [Number(OPERANDS, w, Span.of_format(OPERANDS)) for w in (x, other)]
-    *slices, _ = algorithm.words(Arithmetic(algebra), unit, operand, row)
-    return [_integer(algebra, s[0], algorithm.bits) for s in slices]
+    found = Arithmetic(algebra).slices(algorithm.cut(unit, operand, (0, 1)), row)
+    return [_integer(algebra, s[0], algorithm.bits) for s in found.words]
 
 
 def _integer(algebra: Algebra[D, T], x: Number[D], bits: int) -> Word[D]:

@@ -12,12 +12,13 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Generic
 
-from mmaproof.algorithms.algorithm import OPERANDS
 from mmaproof.algorithms.arithmetic import Arithmetic, Step
 from mmaproof.algorithms.numbers import Number, Span
-from mmaproof.algorithms.split_gemm import SplitGemm
 from mmaproof.designs.design import Design
 from mmaproof.designs.formats import Format
+from mmaproof.designs.plans.algorithm import OPERANDS
+from mmaproof.designs.plans.schedule import Split
+from mmaproof.designs.plans.split_gemm import SplitGemm
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.proving.lemma import Input, Lemma
 from mmaproof.smt.semantics.align import align, loses_bits
@@ -57,20 +58,27 @@ class Window:
 
 @dataclass(frozen=True)
 class Splitting:
-    """A split into ``count`` words of format ``fmt`` by ``algorithm``. ``flushes``: subnormal words are read as 0."""
+    """How one element is split into words. ``flushes``: subnormal words are read as 0."""
 
-    algorithm: SplitGemm
-    fmt: Format
-    count: int
+    cut: Split
     flushes: bool
 
     @classmethod
     def of(cls, algorithm: SplitGemm, unit: Design, operand: str) -> Splitting:
         """Return the split of operand ``a`` or ``b`` by an algorithm that runs on ``unit``."""
-        fmt = unit.a_format if operand == "a" else unit.b_format
         flushed = unit.step.subnormals
         flushes = flushed.of_a if operand == "a" else flushed.of_b
-        return cls(algorithm, fmt, algorithm.products.words["ab".index(operand)], flushes)
+        return cls(replace(algorithm.split(unit, operand, (0,)), side="x"), flushes)
+
+    @property
+    def fmt(self) -> Format:
+        """The format of the words."""
+        return self.cut.fmt
+
+    @property
+    def count(self) -> int:
+        """How many words there are."""
+        return self.cut.count
 
     def words(self, algebra: Algebra[D, T], x: Word[D]) -> list[Number[D]]:
         """Return the words of a pattern of fp32."""
@@ -88,11 +96,11 @@ class Splitting:
     def split(self, arithmetic: Arithmetic[D, T], x: Word[D]) -> list[Number[D]]:
         """Return the words of a pattern of fp32. ``arithmetic`` notes every operation."""
         number = Number(OPERANDS, x, Span.of_format(OPERANDS))
-        return self.algorithm.split(arithmetic, "x", number, self.fmt, self.count)
+        return [word for (word,) in arithmetic.split(self.cut, [number]).words]
 
     def scaled_back(self, i: int) -> Fraction:
         """Return the factor that scales word i back."""
-        return Fraction(1, 1 << self.algorithm.scale * i)
+        return Fraction(1, 1 << self.cut.scale * i)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +124,7 @@ class SplitValues(Generic[D, T]):
         values, sound = [], []
         for i, word in enumerate(splitting.read_words(algebra, x)):
             n = normalised(algebra, unpack(algebra, word.fmt, word.word))
-            exponent = algebra.add(n.exponent, algebra.signed(-splitting.algorithm.scale * i))
+            exponent = algebra.add(n.exponent, algebra.signed(-splitting.cut.scale * i))
             present = algebra.negation(n.zero)
             term = Term(n.fraction_bits, n.negative, exponent, n.significand, present, n.largest)
             above = algebra.all_of([present, algebra.less(top, exponent)])

@@ -10,8 +10,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from mmaproof.algorithms.algorithm import Algorithm
-    from mmaproof.algorithms.catalogue import find_algorithm
     from mmaproof.algorithms.evaluate import multiply
     from mmaproof.designs.arrays import array_of, pack_fp4, patterns_of, unpack_fp4
     from mmaproof.designs.catalogue import find_design, load_catalogue
@@ -21,6 +19,8 @@ if TYPE_CHECKING:
     from mmaproof.designs.formats import FORMATS, Format, find_format
     from mmaproof.designs.operands import OperandBatch
     from mmaproof.designs.plans import Plan, read_plan
+    from mmaproof.designs.plans.algorithm import Algorithm
+    from mmaproof.designs.plans.algorithms import find_algorithm
     from mmaproof.explain.blocks import Picture
     from mmaproof.explain.sections import picture
     from mmaproof.generators.identify.identification import identify
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from mmaproof.smt.solving.solving import Solving
     from mmaproof.smt.trace import evaluate, trace
     from mmaproof.tolerances.assertion import assert_gemm
+    from mmaproof.tolerances.check import GemmCheck, check_algorithm
     from mmaproof.tolerances.errors import MeasuredErrors, measure_errors
     from mmaproof.tolerances.sharpness import sharpness
     from mmaproof.tolerances.tolerance import Tolerance, tolerance
@@ -49,7 +50,6 @@ if TYPE_CHECKING:
     from mmaproof.verification.differing_nets import differing_nets
     from mmaproof.verification.distributions import random_operands
     from mmaproof.verification.fingerprint import Feature, designs_differ, fingerprint
-    from mmaproof.verification.gemm.check import GemmCheck, check_algorithm
     from mmaproof.verification.gemm.compare import compare_errors
     from mmaproof.verification.gemm.equal_plans import compare_plans
     from mmaproof.verification.gemm.run import GemmRun, run_gemm
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     __version__: str
 
 _HOME = {
-    "Algorithm": "algorithms.algorithm",
+    "Algorithm": "designs.plans.algorithm",
     "Budget": "verification.search",
     "Certify": "smt.solving.certify",
     "Check": "verification.check",
@@ -69,7 +69,7 @@ _HOME = {
     "FORMATS": "designs.formats",
     "Feature": "verification.fingerprint",
     "Format": "designs.formats",
-    "GemmCheck": "verification.gemm.check",
+    "GemmCheck": "tolerances.check",
     "GemmRun": "verification.gemm.run",
     "Identification": "generators.identify.outcome",
     "InputError": "designs.errors",
@@ -89,7 +89,7 @@ _HOME = {
     "array_of": "designs.arrays",
     "assert_gemm": "tolerances.assertion",
     "check": "verification.check",
-    "check_algorithm": "verification.gemm.check",
+    "check_algorithm": "tolerances.check",
     "compare": "verification.compare",
     "compare_errors": "verification.gemm.compare",
     "compare_plans": "verification.gemm.equal_plans",
@@ -99,7 +99,7 @@ _HOME = {
     "equal_patterns": "smt.evaluate",
     "evaluate": "smt.trace",
     "evaluate_batch": "smt.evaluate",
-    "find_algorithm": "algorithms.catalogue",
+    "find_algorithm": "designs.plans.algorithms",
     "find_design": "designs.catalogue",
     "find_format": "designs.formats",
     "find_property": "properties.library",

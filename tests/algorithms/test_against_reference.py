@@ -8,12 +8,14 @@ from reference.algorithms import NAN, is_nan, reference_algorithm
 from support.fp32_operands import FINITE, KINDS, element, random_arrays, random_operands
 from support.native import needs_native
 
-from mmaproof.algorithms.algorithm import Algorithm
 from mmaproof.algorithms.arithmetic import Arithmetic
-from mmaproof.algorithms.catalogue import ALGORITHMS, find_algorithm
 from mmaproof.algorithms.evaluate import as_number, multiply, trace
+from mmaproof.algorithms.program import Elements, run
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.design import Design
+from mmaproof.designs.plans import Plan
+from mmaproof.designs.plans.algorithm import OPERANDS, Algorithm
+from mmaproof.designs.plans.algorithms import ALGORITHMS, find_algorithm
 from mmaproof.smt.algebra.terms import TermAlgebra
 
 VOLTA, VOLTA_FP16 = (f"volta/mma.m8n8k4.{x}" for x in ("f32.f16.f16.f32", "f16.f16.f16.f16"))
@@ -89,7 +91,7 @@ def differences(algorithm: Algorithm, unit: Design, kinds: tuple[str, ...], seed
             d = multiply(algorithm, unit, a, b, c)
             for i in range(2):
                 operands = element(a, b, c, i, i)
-                on_integers = trace(algorithm, unit, operands).d
+                on_integers = trace(Plan(unit, algorithm), operands).d
                 expected = reference_algorithm(algorithm, unit, operands)
                 if d[i, i] != on_integers or (NAN if is_nan(on_integers) else on_integers) != expected:
                     found.append(f"{kind} k={k} {operands}: {d[i, i]:#x} {on_integers:#x} {expected:#x}")
@@ -161,13 +163,15 @@ SMALL |= dict.fromkeys(("bf16x3", "bf16x6", "bf16x9", "ootomo-yokota-bf16"), BF1
 def test_terms_of_constants_are_what_integers_return(name):
     algorithm, unit, algebra, k = find_algorithm(name), find_design(SMALL[name]), TermAlgebra(), 2
     words = [algebra.symbol(f"{name}_{i}", 32) for i in range(2 * k + 1)]
-    numbers = [as_number(x) for x in words]
-    d = algorithm.run(Arithmetic(algebra), unit, numbers[:k], numbers[k : 2 * k], numbers[-1]).word.data
+    numbers = [as_number(OPERANDS, x) for x in words]
+    plan = Plan(unit, algorithm)
+    elements = Elements(numbers[:k], numbers[k : 2 * k], numbers[-1])
+    d = run(Arithmetic(algebra), plan.schedule(k), elements).word.data
     for kind in ("moderate", "ties", "next to underflow of fp16"):
         operands = random_operands(kind, k, 0)
         patterns = (*operands.a, *operands.b, operands.c)
         constants = {w.data: BV(x, 32) for w, x in zip(words, patterns, strict=True)}
-        assert d.substitute(constants).simplify().constant_value() == trace(algorithm, unit, operands).d, kind
+        assert d.substitute(constants).simplify().constant_value() == trace(plan, operands).d, kind
 
 
 def test_every_algorithm_and_every_choice_is_tried():

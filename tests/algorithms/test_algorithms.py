@@ -3,11 +3,13 @@
 import numpy as np
 import pytest
 
-from mmaproof.algorithms.catalogue import ALGORITHMS, find_algorithm
 from mmaproof.algorithms.evaluate import multiply, trace
+from mmaproof.algorithms.named import find_gemm
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import DesignError, InputError, OperandError
+from mmaproof.designs.plans import Plan
+from mmaproof.designs.plans.algorithms import ALGORITHMS, find_algorithm
 
 VOLTA = find_design("volta/mma.m8n8k4.f32.f16.f16.f32")
 
@@ -97,7 +99,7 @@ def test_a_unit_that_does_not_fit_is_refused(name, unit, message):
     with pytest.raises(DesignError, match=message):
         algorithm.require(design)
     with pytest.raises(DesignError, match=message):
-        trace(algorithm, design, Operands((0,), (0,), 0))
+        trace(Plan(design, algorithm), Operands((0,), (0,), 0))
     zeros = np.zeros((1, 1), dtype=np.uint32)
     with pytest.raises(DesignError, match=message):
         multiply(algorithm, design, zeros, zeros, zeros)
@@ -106,11 +108,11 @@ def test_a_unit_that_does_not_fit_is_refused(name, unit, message):
 def test_operands_that_do_not_fit_are_refused():
     plain = ALGORITHMS["plain"]
     with pytest.raises(OperandError, match="a has 2 elements and b has 1"):
-        trace(plain, VOLTA, Operands((0, 0), (0,), 0))
+        trace(find_gemm(plain, VOLTA), Operands((0, 0), (0,), 0))
     with pytest.raises(OperandError, match="too wide for fp32"):
-        trace(plain, VOLTA, Operands((1 << 32,), (0,), 0))
+        trace(find_gemm(plain, VOLTA), Operands((1 << 32,), (0,), 0))
     with pytest.raises(DesignError, match="k = 6 is above the K = 4"):
-        trace(plain, VOLTA, Operands((0,) * 6, (0,) * 6, 0))
+        trace(find_gemm(plain, VOLTA), Operands((0,) * 6, (0,) * 6, 0))
     a, b, c = (np.zeros(shape, dtype=np.uint32) for shape in ((2, 4), (4, 3), (3, 2)))
     with pytest.raises(OperandError, match=r"shapes a \(2, 4\), b \(4, 3\), c \(3, 2\)"):
         multiply(plain, VOLTA, a, b, c)
@@ -134,9 +136,9 @@ def test_settings_that_change_nothing_are_refused(name, why):
 def test_slices_have_no_infinities():
     slices, unit = ALGORITHMS["slices"], find_design("turing/mma.m8n8k16.s32.s8.s8.s32")
     with pytest.raises(OperandError, match="0xff800000 is not finite"):
-        trace(slices, unit, Operands((0,), (0xFF800000,), 0))
+        trace(find_gemm(slices, unit), Operands((0,), (0xFF800000,), 0))
     finite, infinite = (np.full((1, 1), x, dtype=np.uint32) for x in (0x3F800000, 0x7F800000))
-    with pytest.raises(OperandError, match="not all operands are finite"):
+    with pytest.raises(OperandError, match="0x7f800000 is not finite"):
         multiply(slices, unit, finite, finite, infinite)
 
 
@@ -149,15 +151,15 @@ def test_larger_results_than_a_tile_are_computed():
     d = multiply(ALGORITHMS["plain"], VOLTA, a, b, c)
     for i, j in ((0, 0), (m - 1, 0), (0, n - 1), (m - 1, n - 1)):
         operands = Operands(tuple(a[i].tolist()), tuple(b[:, j].tolist()), int(c[i, j]))
-        assert d[i, j] == trace(ALGORITHMS["plain"], VOLTA, operands).d
+        assert d[i, j] == trace(find_gemm(ALGORITHMS["plain"], VOLTA), operands).d
 
 
 def test_residues_that_do_not_determine_the_sum_are_refused():
     residues, unit = find_algorithm("residues@moduli=2,bits=7"), find_design("turing/mma.m8n8k16.s32.s8.s8.s32")
     # (256 * 255 - 1) / 2 = 32639, and 127 * 127 = 16129
-    assert trace(residues, unit, Operands((0x3F800000,) * 2, (0x3F800000,) * 2, 0)).d == 0x40000000
+    assert trace(find_gemm(residues, unit), Operands((0x3F800000,) * 2, (0x3F800000,) * 2, 0)).d == 0x40000000
     with pytest.raises(DesignError, match="sums of k = 3 products are not determined by 2 residues: at most 2"):
-        trace(residues, unit, Operands((0,) * 3, (0,) * 3, 0))
+        trace(find_gemm(residues, unit), Operands((0,) * 3, (0,) * 3, 0))
 
 
 PUBLISHED_MSE = {

@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 from reference.algorithms import power, value
 from support.fp32_operands import FINITE, numbers, random_operands
 
-from mmaproof.algorithms.algorithm import OPERANDS
 from mmaproof.algorithms.evaluate import as_number
 from mmaproof.algorithms.exact import dot_product_span, exact_dot_product, exact_product, exact_value
 from mmaproof.algorithms.numbers import Number, Span
 from mmaproof.designs.formats import FORMATS
+from mmaproof.designs.plans.algorithm import OPERANDS
 from mmaproof.smt.algebra.integers import IntegerAlgebra
 
 INTEGERS = IntegerAlgebra()
@@ -72,7 +72,7 @@ def test_sums_of_products_are_exact(kind):
 def test_subnormals_below_every_exponent_of_the_format_are_exact(pattern):
     """They read the exponent e_min, which lies above a span that says how small they are."""
     x = Number(OPERANDS, INTEGERS.unsigned(pattern, 32), Span(-149, -140))
-    one = as_number(INTEGERS.unsigned(0x3F800000, 32))
+    one = as_number(OPERANDS, INTEGERS.unsigned(0x3F800000, 32))
     assert exact_value(INTEGERS, x, x.span)[0].data * power(-149) == value(pattern, "fp32")
     for y, factor in ((x, value(pattern, "fp32")), (one, Fraction(1))):
         span = x.span.times(y.span)

@@ -8,13 +8,14 @@ import pytest
 from reference.algorithms import reference_algorithm
 from support.fp32_operands import random_operands
 
-from mmaproof.algorithms.algorithm import Algorithm
-from mmaproof.algorithms.catalogue import ALGORITHMS
 from mmaproof.algorithms.evaluate import trace
-from mmaproof.algorithms.numbers import Number
-from mmaproof.algorithms.split_gemm import SplitGemm
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.conversions import Rounding
+from mmaproof.designs.plans import Plan
+from mmaproof.designs.plans.algorithm import Algorithm
+from mmaproof.designs.plans.algorithms import ALGORITHMS
+from mmaproof.designs.plans.schedule import Builder, Call, Combine, Operation, Weigh, Zero
+from mmaproof.designs.plans.split_gemm import SplitGemm
 
 UNITS = {
     "fp16": "volta/mma.m8n8k4.f32.f16.f16.f32",
@@ -32,8 +33,22 @@ def with_methods(algorithm: Algorithm, **methods: Any) -> Algorithm:
 
 def splits_as(algorithm: SplitGemm, **changes: Any) -> Algorithm:
     """The algorithm with words that are those of other parameters, the rest of it being as it is."""
-    other = replace(algorithm, **changes)
-    return with_methods(algorithm, split=lambda _, *operands: other.split(*operands))
+    return with_methods(algorithm, split=lambda _, *cut: replace(algorithm.split(*cut), **changes))
+
+
+def with_operations(algorithm: Algorithm, change: Callable[[Operation], Operation]) -> Algorithm:
+    """The algorithm with other operations in the place of its own."""
+
+    class Changed(Builder):
+        def add(self, operation: Operation) -> int:
+            return super().add(change(operation))
+
+    def lower(self: Algorithm, builder: Builder, *rest: Any) -> int:
+        changed = Changed()
+        changed.__dict__ = builder.__dict__
+        return algorithm.lower(changed, *rest)
+
+    return with_methods(algorithm, lower=lower)
 
 
 def residuals_scaled_by_one_place_more(algorithm: SplitGemm) -> Algorithm:
@@ -63,29 +78,34 @@ def added_in_the_wrong_place(algorithm: SplitGemm) -> Algorithm:
 
 
 def exponent_off_by_one(algorithm: Algorithm) -> Algorithm:
-    def words(self: Algorithm, arithmetic: Any, *row: Any) -> Any:
-        *slices, (exponent,) = algorithm.words(arithmetic, *row)
-        more = arithmetic.algebra.add(exponent.word, arithmetic.algebra.unsigned(1, 32))
-        return [*slices, [Number(exponent.fmt, arithmetic.algebra.extract(more, 31, 0), exponent.span)]]
+    def change(operation: Operation) -> Operation:
+        weighs = isinstance(operation, Weigh | Combine)
+        return replace(operation, places=operation.places + 1) if weighs else operation
 
-    return with_methods(algorithm, words=words)
+    return with_operations(algorithm, change)
 
 
 def last_slice_lost(algorithm: Algorithm) -> Algorithm:
-    def words(self: Algorithm, arithmetic: Any, unit: Any, *row: Any) -> Any:
-        *slices, last, exponent = algorithm.words(arithmetic, unit, *row)
-        return [*slices, [arithmetic.zero(unit.a_format)] * len(last), exponent]
+    """Products of the last slice of a, or residues modulo the last number, are of zeros: c is what the unit returns."""
 
-    return with_methods(algorithm, words=words)
+    def change(operation: Operation) -> Operation:
+        last = getattr(algorithm, "slices", 0) or getattr(algorithm, "moduli", 0)
+        if isinstance(operation, Call) and operation.a is not None and operation.a.word == last - 1:
+            return Zero(operation.fmt)
+        return operation
+
+    return with_operations(algorithm, change)
 
 
 def two_slices_exchanged(algorithm: Algorithm) -> Algorithm:
     """Products are added with the weight of others."""
 
-    def accumulate(self: Algorithm, arithmetic: Any, unit: Any, a: Any, *rest: Any) -> Any:
-        return algorithm.accumulate(arithmetic, unit, [a[1], a[0], *a[2:]], *rest)
+    def change(operation: Operation) -> Operation:
+        if isinstance(operation, Call) and operation.a is not None and operation.a.word < 2:
+            return replace(operation, a=replace(operation.a, word=1 - operation.a.word))
+        return operation
 
-    return with_methods(algorithm, accumulate=accumulate)
+    return with_operations(algorithm, change)
 
 
 ONE_WORD = (first_words_truncated, added_in_the_wrong_place)
@@ -113,10 +133,10 @@ def test_a_mutant_is_told_apart(name, mutant):
     mutated = mutant(algorithm)
     for seed in range(200):
         operands = random_operands(("moderate", "ties", "cancelling")[seed % 3], unit.k, seed)
-        d = trace(algorithm, unit, operands).d
+        d = trace(Plan(unit, algorithm), operands).d
         expected = reference_algorithm(algorithm, unit, operands)
         assert d == expected
-        if trace(mutated, unit, operands).d not in (d, expected):
+        if trace(Plan(unit, mutated), operands).d not in (d, expected):
             return
     pytest.fail("no operands tell the mutant apart")
 

@@ -5,11 +5,12 @@ from fractions import Fraction
 import pytest
 from reference.algorithms import value
 
-from mmaproof.algorithms.catalogue import find_algorithm
 from mmaproof.algorithms.evaluate import trace
+from mmaproof.algorithms.named import find_gemm
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.element import Operands
 from mmaproof.designs.formats import FORMATS
+from mmaproof.designs.plans.algorithms import find_algorithm
 
 VOLTA = find_design("volta/mma.m8n8k4.f32.f16.f16.f32")
 ENCODE = FORMATS["fp32"].encode
@@ -43,12 +44,12 @@ TABLE_5 = operands(
     ],
 )
 def test_table_5_of_valpey(name, d):
-    assert trace(find_algorithm(name), VOLTA, TABLE_5).d == d
+    assert trace(find_gemm(name, VOLTA), TABLE_5).d == d
 
 
 def test_table_5_as_printed_does_not_evaluate_to_its_results():
     printed = Operands(TABLE_5.a, (ENCODE(1.998046875 * 2**-7), *TABLE_5.b[1:]), TABLE_5.c)
-    assert trace(find_algorithm("markidis"), VOLTA, printed).d < ENCODE(2.0**-10)
+    assert trace(find_gemm(find_algorithm("markidis"), VOLTA), printed).d < ENCODE(2.0**-10)
 
 
 def test_the_walk_through_of_valpey():
@@ -58,14 +59,14 @@ def test_the_walk_through_of_valpey():
     for count in (0, 1, 2):
         a = [*TABLE_5.a[:2], *(ENCODE(x) for x in ones[:count])]
         b = [*TABLE_5.b[:2], *(ENCODE(x) for x in ones[:count])]
-        sums.append(trace(find_algorithm("plain"), VOLTA, Operands(tuple(a), tuple(b), 0)).d)
+        sums.append(trace(find_gemm(find_algorithm("plain"), VOLTA), Operands(tuple(a), tuple(b), 0)).d)
     # 1 - 2**-24 is a number of fp32; 1 + 2**-24 is not, and normalised loses its last bit
     assert sums == [ENCODE(1 - 2**-24), ONE, ONE]
-    steps = trace(find_algorithm("ootomo-yokota@products=00.10.01.11,c=last"), VOLTA, TABLE_5).steps
+    steps = trace(find_gemm(find_algorithm("ootomo-yokota@products=00.10.01.11,c=last"), VOLTA), TABLE_5).steps
     main = next(s for s in steps if s.unit is not None)
     assert (main.operands[2][0].word.data, main.result.word.data) == (0, ONE)
     assert [x[0].word.data for x in steps[-1].operands] == [ONE, TABLE_5.c]
-    inside = [s for s in trace(find_algorithm("markidis"), VOLTA, TABLE_5).steps if s.unit is not None][-1]
+    inside = [s for s in trace(find_gemm(find_algorithm("markidis"), VOLTA), TABLE_5).steps if s.unit is not None][-1]
     assert (inside.operands[2][0].word.data, inside.result.word.data) == (TABLE_5.c, ONE_AND_AN_ULP)
 
 
@@ -83,11 +84,11 @@ SCRIPT = operands([2**-24, -(2**-30), 2**-35, 2**-35], [2**-24 + 2**-35, 2**-29,
 )
 def test_a_witness_of_the_published_script(name, error):
     """Markidis' 1.7e-21 and Ootomo-Yokota's 1.7e-18, also with residuals of rounded words, which the script has not."""
-    assert exact_error(trace(find_algorithm(name), VOLTA, SCRIPT).d, SCRIPT) == Fraction(error)
+    assert exact_error(trace(find_gemm(find_algorithm(name), VOLTA), SCRIPT).d, SCRIPT) == Fraction(error)
 
 
 def test_words_of_ootomo_and_yokota_lose_what_underflows_unscaled():
     """Section 3 of the paper: a residual below the numbers of fp16 is lost unless it is scaled."""
     x = operands([2**-8 * (1 + 2**-20)], [1.0], 0)
-    assert trace(find_algorithm("markidis"), VOLTA, x).d == ENCODE(2**-8)
-    assert trace(find_algorithm("ootomo-yokota"), VOLTA, x).d == x.a[0]
+    assert trace(find_gemm(find_algorithm("markidis"), VOLTA), x).d == ENCODE(2**-8)
+    assert trace(find_gemm(find_algorithm("ootomo-yokota"), VOLTA), x).d == x.a[0]

@@ -8,11 +8,13 @@ from reference.algorithms import power, value
 from reference.formats import decode, decode_integer
 from support.fp32_operands import numbers
 
-from mmaproof.algorithms.algorithm import OPERANDS
 from mmaproof.algorithms.arithmetic import Arithmetic
-from mmaproof.algorithms.catalogue import ALGORITHMS, find_algorithm
 from mmaproof.algorithms.numbers import Number, Span
+from mmaproof.algorithms.program import Elements, run
 from mmaproof.designs.catalogue import find_design
+from mmaproof.designs.plans import Plan
+from mmaproof.designs.plans.algorithm import OPERANDS
+from mmaproof.designs.plans.algorithms import ALGORITHMS, find_algorithm
 from mmaproof.smt.algebra.integers import IntegerAlgebra
 
 INTEGERS = IntegerAlgebra()
@@ -53,7 +55,7 @@ def breaches(name: str, low: int, high: int, seed: int) -> list[str]:
     algorithm, unit, rng = find_algorithm(name), find_design(UNITS[name]), np.random.default_rng(seed)
     arithmetic, k = Arithmetic(INTEGERS, record=True), (1 + seed % 2) * unit.k
     a, b, (c,) = (random_numbers(rng, low, high, count) for count in (k, k, 1))
-    d = algorithm.run(arithmetic, unit, a, b, c)
+    d = run(arithmetic, Plan(unit, algorithm).schedule(k), Elements(a, b, c))
     found = []
     for label, x in [("d", d)] + [(s.label, s.result) for s in arithmetic.steps]:
         if x.fmt.is_integer:

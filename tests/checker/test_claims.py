@@ -12,7 +12,7 @@ import pytest
 from reference.formats import decode
 from support.bundles import load_checker
 
-from mmaproof.algorithms.plans.evaluate import trace as trace_of_plan
+from mmaproof.algorithms.evaluate import trace as trace_of_plan
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.element import Operands
 from mmaproof.designs.plans import read_plan

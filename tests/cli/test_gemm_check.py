@@ -4,7 +4,7 @@ import pytest
 from support.commands import only_json
 
 from mmaproof.designs.catalogue import find_design
-from mmaproof.verification.gemm.check import QUESTIONS
+from mmaproof.tolerances.check import QUESTIONS
 from mmaproof.verification.gemm.plan_questions import PLAN_QUESTIONS
 
 UNIT = "volta/mma.m8n8k4.f32.f16.f16.f32"

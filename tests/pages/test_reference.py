@@ -5,11 +5,11 @@ from functools import cache
 import pytest
 
 import mmaproof
-from mmaproof.algorithms.catalogue import ALGORITHMS
 from mmaproof.cli import output
 from mmaproof.designs.formats import FORMATS
 from mmaproof.designs.parameters import DEFINITIONS
 from mmaproof.designs.plans import KEYS
+from mmaproof.designs.plans.algorithms import ALGORITHMS
 from mmaproof.designs.plans.presets import load_presets
 from mmaproof.designs.readings import ZeroC
 from mmaproof.pages import commands, definitions, python

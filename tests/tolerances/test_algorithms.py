@@ -7,8 +7,8 @@ import pytest
 
 from mmaproof.designs.arrays import values_of
 from mmaproof.designs.plans import read_plan
-from mmaproof.tolerances import walk
-from mmaproof.tolerances.algorithms import _largest, _powers, algorithm_error
+from mmaproof.tolerances import tolerance
+from mmaproof.tolerances.algorithms import _largest, _powers, composed_error
 from mmaproof.tolerances.tolerance import Tolerance
 from mmaproof.verification.gemm.bounds import Sizes, error_bound
 
@@ -69,7 +69,7 @@ def test_no_result_of_many_is_outside_its_bound(text: str, kind: str) -> None:
 def test_a_smaller_bound_is_violated(part: float, monkeypatch: pytest.MonkeyPatch) -> None:
     found = Tolerance(read_plan(f"{V} | algorithm=markidis"), 64)
     assert outside(found, 6, "constant", 0)[1] > 1 / 64
-    monkeypatch.setattr(walk, "algorithm_error", lambda *x: algorithm_error(*x) * part)
+    monkeypatch.setattr(tolerance, "composed_error", lambda *x: composed_error(*x) * part)
     assert outside(found, 6, "constant", 0)[0]
 
 
@@ -81,16 +81,10 @@ def test_the_bound_is_that_of_the_algorithm_for_the_sizes_of_each_element() -> N
     bound = found.bound_of(found.given(a, b))
     for i, of_a in enumerate((0, 1)):
         sizes = Sizes(_largest(of_a), _largest(0))
-        expected = error_bound(next(_algorithms(plan)), plan.unit, 32, sizes)
+        expected = error_bound(plan, 32, sizes)
         assert Fraction(bound[i, 0]) >= expected
         assert bound[i, 0] < float(expected) * 1.001
     assert bound[0, 1] < bound[0, 0] / 100
-
-
-def _algorithms(plan):
-    from mmaproof.algorithms.catalogue import find_algorithm
-
-    yield find_algorithm(plan.algorithm)
 
 
 def test_powers_are_those_of_the_largest_number_below_the_next() -> None:

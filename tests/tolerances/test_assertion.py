@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mmaproof.algorithms.plans.evaluate import multiply
+from mmaproof.algorithms.evaluate import multiply_plan
 from mmaproof.designs.arrays import array_of, patterns_of
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.errors import DesignError, InputError, OperandError
@@ -48,11 +48,11 @@ def test_what_the_unit_computes_passes(given, strength: str) -> None:
 def test_what_a_plan_computes_passes(strength: str) -> None:
     plan = read_plan(PLAN)
     a, b, c = operands(plan)
-    d = multiply(plan, *(patterns_of(x, f) for x, f in zip((a, b, c), plan.formats, strict=False)))
+    d = multiply_plan(plan, *(patterns_of(x, f) for x, f in zip((a, b, c), plan.formats, strict=False)))
     assert_gemm(array_of(d, plan.formats[3]), a, b, c, plan=PLAN, strength=strength)
     if strength == "bits":
         held = [patterns_of(x, f) for x, f in zip((a, b, c), plan.formats, strict=False)]
-        other = multiply(read_plan(f"{FP8} | split-k=4:descending"), *held)
+        other = multiply_plan(read_plan(f"{FP8} | split-k=4:descending"), *held)
         assert "order of split-k parts reversed" in text_of(other, a, b, c, plan=PLAN)
         chain = matmul(FP8, a, b)
         assert "no parts of k are summed apart" in text_of(chain, a, b, plan=PLAN)

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from mmaproof.algorithms.plans.evaluate import multiply
+from mmaproof.algorithms.evaluate import multiply_plan
 from mmaproof.designs.arrays import array_of, patterns_of, values_of
 from mmaproof.designs.errors import OperandError
 from mmaproof.smt.evaluate import equal_patterns
@@ -47,7 +47,7 @@ class Case:
         drawn[2][1] = 0
         self.a, self.b, self.c = (array_of(x, f) for x, f in zip(drawn, self.plan.formats, strict=False))
         self.fmt = self.plan.formats[3]
-        self.d = multiply(self.plan, *drawn) if "|" in text else tolerance(text, K).emulate(self.a, self.b, self.c)
+        self.d = multiply_plan(self.plan, *drawn) if "|" in text else tolerance(text, K).emulate(self.a, self.b, self.c)
         self.tolerance = tolerance(text, K)
         self.given = self.tolerance.given(self.a, self.b, self.c)
         self.bound = self.tolerance.bound_of(self.given)

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from mmaproof.algorithms.plans.evaluate import multiply
+from mmaproof.algorithms.evaluate import multiply_plan
 from mmaproof.designs.arrays import values_of
 from mmaproof.designs.errors import DesignError, InputError
 from mmaproof.designs.plans import read_plan
@@ -13,12 +13,12 @@ from mmaproof.properties.preconditions import parse_precondition
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Status
+from mmaproof.tolerances.check import check_algorithm
 from mmaproof.tolerances.measured import ProvedBounds, tighter
-from mmaproof.tolerances.plan_check import check_plan
 from mmaproof.tolerances.proof import LossProof
 from mmaproof.tolerances.tolerance import Tolerance
+from mmaproof.verification.gemm.error import measure
 from mmaproof.verification.gemm.matrices import find_distribution
-from mmaproof.verification.gemm.plan_error import measure_plans
 from mmaproof.verification.means import Means
 
 FP8, FP16 = "hopper/wgmma.f32.e4m3.e4m3", "ampere/mma.m16n8k16.f16.f16.f16.f16"
@@ -27,7 +27,7 @@ MEANS = Means(Solving(), Limits(seconds=20, memory_bytes=2 << 30), None)
 
 def asked(question: str, plan: str, *where: str, k: int | None = None):
     given = [parse_precondition(x) for x in where]
-    return check_plan(question, read_plan(plan), MEANS, k=k, where=given, below=None)
+    return check_algorithm(question, plan, solver=MEANS.solving, limits=MEANS.limits, k=k, where=given, budget=None)
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def test_no_operands_of_the_range_overflow(granted) -> None:
     assert top == 4
     rng = np.random.default_rng(0)
     a, b = (((rng.integers(1, top + 16, s) << 10) | 0x3FF).astype(np.uint16) for s in ((64, 32), (32, 64)))
-    assert np.isfinite(values_of(multiply(read_plan(found.plan.name), a, b), "fp32")).all()
+    assert np.isfinite(values_of(multiply_plan(read_plan(found.plan.name), a, b), "fp32")).all()
 
 
 def test_what_is_not_proved_is_not_settled(monkeypatch) -> None:
@@ -93,13 +93,13 @@ def test_what_has_no_meaning_is_refused(question: str, plan: str, where: tuple[s
 def test_words_are_those_of_the_algorithm() -> None:
     done = asked("dropped", "volta/f32.f16.f16.f32 | algorithm=markidis | split-k=2")
     assert done.finding.status is Status.PROVED
-    assert "split-k" in done.algorithm.name
+    assert "split-k" in done.plan.name
 
 
 def test_bounds_stand_beside_errors(granted) -> None:
     plans = [read_plan(x) for x in (FP8, f"{FP8} | promote=128", f"{FP8} | promote=128")]
     drawn = find_distribution("positive")
-    points = list(measure_plans(plans, 512, drawn, rows=8, columns=8, bound_of=ProvedBounds()))
+    points = list(measure(plans, 512, drawn, rows=8, columns=8, bound_of=ProvedBounds()))
     for x in points:
         assert x.largest <= x.bound.value
         assert x.bound.elements.shape == (8, 8)
@@ -114,7 +114,7 @@ def test_bounds_stand_beside_errors(granted) -> None:
 def test_a_plan_without_a_proof_has_no_bound(monkeypatch) -> None:
     monkeypatch.setattr(Tolerance, "proof", LossProof(False, "no solver", undecided=True))
     bounds = ProvedBounds()
-    (point,) = measure_plans([read_plan(FP8)], 64, find_distribution("positive"), rows=2, columns=2, bound_of=bounds)
+    (point,) = measure([read_plan(FP8)], 64, find_distribution("positive"), rows=2, columns=2, bound_of=bounds)
     assert (point.bound.value, point.bound.reason) == (None, "nothing is proved: no solver")
     assert bounds.undecided
 

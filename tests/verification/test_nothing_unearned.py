@@ -7,9 +7,9 @@ from pysmt.environment import get_env
 from support.fake_solvers import HANGS, fake
 from support.in_this_process import InTurn
 
-from mmaproof.algorithms.catalogue import find_algorithm
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.element import Operands
+from mmaproof.designs.plans.algorithms import find_algorithm
 from mmaproof.generators.cover.coverage import cover
 from mmaproof.properties.equivalence import Equivalence
 from mmaproof.properties.library import PROPERTIES
@@ -22,11 +22,11 @@ from mmaproof.smt.solving.attempt import COMMANDS
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Cause, Outcome, Reply, SolverIdentity, Status, Verdict, combine
+from mmaproof.tolerances.check import QUESTIONS, check_algorithm
 from mmaproof.verification.answer import answer
 from mmaproof.verification.classes import groups_of
 from mmaproof.verification.compare import Comparison
 from mmaproof.verification.gemm.bounds import prove_step
-from mmaproof.verification.gemm.check import QUESTIONS, check_algorithm
 from mmaproof.verification.gemm.dropped import check_dropped
 from mmaproof.verification.gemm.exact_operands import check_exact_operands
 from mmaproof.verification.gemm.slices import check_slices

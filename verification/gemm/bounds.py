@@ -1,7 +1,7 @@
-"""A-priori bounds on the error of an algorithm, composed from a proved bound for one step of its unit.
+"""A-priori bounds on the error of a plan, composed from a proved bound for one step of its unit.
 
 The bound of one step is the property ``error-bound`` of the unit. A solver must prove it, or there is no bound.
-Everything else is arithmetic on rationals, with the algorithm's own program (see ``enclosure``). Words differ from
+Everything else is arithmetic on rationals, with the plan's own schedule (see ``enclosure``). Words differ from
 the operand by the rounding to their format. Each step adds its loss to that of the steps before it. An addition outside
 the unit rounds once. Products that the algorithm leaves out are bounded by the bounds of their words. Nothing may
 overflow.
@@ -11,25 +11,23 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from fractions import Fraction
 from math import inf, nextafter
-from typing import Any
 
-from mmaproof.algorithms.algorithm import OPERANDS, Algorithm
-from mmaproof.algorithms.modular_gemm import ModularGemm
-from mmaproof.algorithms.numbers import Number, Span
-from mmaproof.algorithms.slice_gemm import EXPONENT, SliceGemm
+from mmaproof.algorithms.linear import Weights, weights_of
+from mmaproof.algorithms.program import Elements, run
 from mmaproof.designs.conversions import Rounding
 from mmaproof.designs.design import Design
+from mmaproof.designs.plans.algorithm import OPERANDS
+from mmaproof.designs.plans.orders import ASCENDING
+from mmaproof.designs.plans.plan import Plan
 from mmaproof.designs.steps import Guarantee
 from mmaproof.properties.library import find_property
 from mmaproof.properties.library.error_bound import WithinBound
 from mmaproof.properties.property import QuestionVerdict
 from mmaproof.properties.run_question import Scope, of_one_step
-from mmaproof.smt.algebra.integers import IntegerAlgebra
-from mmaproof.smt.algebra.protocol import D
 from mmaproof.smt.semantics.widths import sum_widths
 from mmaproof.smt.solving.backends import DEFAULT_SOLVER
 from mmaproof.smt.solving.limits import Limits
@@ -42,8 +40,6 @@ from mmaproof.verification.gemm.enclosure import (
     Enclosure,
     EnclosureArithmetic,
     NoBoundError,
-    WordArithmetic,
-    floor_log2,
     number,
 )
 from mmaproof.verification.means import Means
@@ -65,11 +61,12 @@ class Reference(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """Bounds on the magnitudes of operands: ``|a[k]| <= a``, ``|b[k]| <= b``, ``|c| <= c``."""
+    """Bounds on magnitudes: ``|a[k]| <= a``, ``|b[k]| <= b``, ``|c| <= c``, and of factors that are operands."""
 
     a: Fraction
     b: Fraction
     c: Fraction = Fraction(0)
+    factor: Fraction = Fraction(1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +103,13 @@ def prove_step(unit: Design, *, solver: str | Solving = DEFAULT_SOLVER, limits: 
     return StepProof(False, f"{STEP} of {unit.name} is not proved: {why}", seconds, found)
 
 
+def joined(steps: Sequence[StepProof]) -> StepProof:
+    """Return whether the bounds of one step of several units are all proved."""
+    first = next((x for x in steps if not x.proved), steps[0])
+    seconds = sum(x.seconds for x in steps)
+    return replace(first, reason="; ".join(x.reason for x in steps), seconds=seconds)
+
+
 def _why_not(unit: Design) -> str | None:
     if not unit.guarantees(Guarantee.SUBNORMAL_OPERANDS, Guarantee.SUBNORMAL_RESULTS):
         return "it flushes subnormal numbers, and its bound is of what is left of them"
@@ -117,70 +121,61 @@ def _why_not(unit: Design) -> str | None:
     return None
 
 
-def error_bound(
-    algorithm: Algorithm, unit: Design, k: int, sizes: Sizes, reference: Reference = Reference.EXACT
-) -> Fraction:
-    """Return a bound on ``|d - reference|``, which holds if ``prove_step(unit).proved``.
+def error_bound(plan: Plan, k: int, sizes: Sizes, reference: Reference = Reference.EXACT) -> Fraction:
+    """Return a bound on ``|d - reference|``, which holds if ``prove_step(plan.unit).proved``.
 
-    Raises NoBoundError if a number may overflow or the reference has no meaning, and DesignError if
-    algorithm, unit and k do not fit together.
+    The operands a and b are numbers of fp32, which are rounded to the formats of the plan. Where they are of these
+    formats, that changes nothing of the bound against ``Reference.ROUNDED``. Raises NoBoundError if a number may
+    overflow or the reference has no meaning, and DesignError if the plan does not run for so many elements.
     """
-    algorithm.require(unit)
-    if isinstance(algorithm, ModularGemm):
-        raise NoBoundError(f"{algorithm.name} computes with residues, of which no bound is composed")
-    unit.padded_length(k)
-    known = {"a": sizes.a, "b": sizes.b, "c": sizes.c}
-    if isinstance(algorithm, SliceGemm):
-        (x, a), (y, b) = (_slices(algorithm, unit, n, k, known) for n in "ab")
-    else:
-        (x, a), (y, b) = (_words(algorithm, unit, n, k, known) for n in "ab")
-    if reference is Reference.ROUNDED:
-        x, y = (first_word(algorithm, words)[0].word.data for words in (a, b))
-    c = Enclosure({("c",): Fraction(1)}, Fraction(0), sizes.c) if sizes.c else ZERO
-    target = x.product(y).times(k).plus(c)
-    arithmetic = EnclosureArithmetic(known)
-    d = algorithm.accumulate(arithmetic, unit, a, b, number(OPERANDS, c)).word.data
-    bound: Fraction = arithmetic.largest(d.plus(target.times(-1)).terms) + d.error
+    found = enclosed(plan, k, sizes)
+    bound = found.error(reference)
+    if plan.has_open_order:  # a partial sum of any order is at most the sum of all magnitudes with all errors
+        whole = found.whole * (1 + Fraction(1, 1 << 10))
+        found = enclosed(plan, k, sizes, whole)
+        if found.whole > whole:
+            raise NoBoundError("its order of additions is not determined, and its sums lose too much for a bound")
+        bound = found.error(reference)
     return bound + (_fp32_bound(k, sizes) if reference is Reference.FP32 else 0)
 
 
-def first_word(algorithm: Algorithm, words: Sequence[Sequence[Number[D]]]) -> Sequence[Number[D]]:
-    """Return the first word of an operand for each k. Raises NoBoundError if it is not the rounded operand."""
-    if isinstance(algorithm, SliceGemm | ModularGemm):
-        raise NoBoundError(f"{algorithm.name} rounds no operands: choose the reference exact or fp32")
-    return words[0]
+@dataclass(frozen=True)
+class Enclosed:
+    """The enclosure of d of a plan for operands of some sizes, and what it was made with."""
+
+    plan: Plan
+    d: Enclosure
+    c: Enclosure
+    weights: Weights
+    arithmetic: EnclosureArithmetic
+
+    @property
+    def whole(self) -> Fraction:
+        """A bound on the magnitudes of all partial sums, whatever their order."""
+        return self.arithmetic.largest(self.d.terms) + self.d.error
+
+    def error(self, reference: Reference) -> Fraction:
+        """Return a bound on the distance of d from the exact result, of the operands or of the rounded operands."""
+        operands = self.arithmetic.operands
+        if reference is Reference.ROUNDED:
+            operands = self.arithmetic.rounded_operands
+            if len(operands) < 2:
+                raise NoBoundError(f"{self.plan.name} rounds no operands: choose the reference exact or fp32")
+        products = sum((abs(x) for x in self.weights.products.values()), Fraction(0))
+        target = operands["a"].product(operands["b"]).times(products).plus(self.c.times(abs(self.weights.c)))
+        return self.arithmetic.largest(self.d.plus(target.times(-1)).terms) + self.d.error
 
 
-def _words(
-    algorithm: Algorithm, unit: Design, operand: str, k: int, sizes: dict[str, Fraction]
-) -> tuple[Enclosure, list[list[Number[Any]]]]:
-    """Return an element of a row, and the words of k such elements."""
-    element = Enclosure({(operand,): Fraction(1)}, Fraction(0), sizes[operand])
-    split = algorithm.words(WordArithmetic(sizes), unit, operand, [number(OPERANDS, element)])
-    return element, [word * k for word in split]
-
-
-def _slices(
-    algorithm: SliceGemm, unit: Design, operand: str, k: int, sizes: dict[str, Fraction]
-) -> tuple[Enclosure, list[list[Number[Any]]]]:
-    """Return an element of a row as the sum of its slices and the loss of the cut, and the slices of k elements.
-
-    Last comes the largest exponent that the row can have. With a smaller exponent every slice weighs less.
-    """
-    largest = sizes[operand]
-    top = floor_log2(largest) if largest else OPERANDS.e_min - OPERANDS.fraction_bits
-    fmt, most = unit.a_format if operand == "a" else unit.b_format, Fraction((1 << algorithm.bits) - 1)
-    terms: dict[tuple[str, ...], Fraction] = {(operand,): Fraction(1)}
-    slices = []
-    for i in range(algorithm.slices):
-        symbol = f"{operand}{i}"
-        sizes[symbol] = most
-        terms[symbol,] = Fraction(2) ** (top + 1 - (i + 1) * algorithm.bits)
-        slices.append([number(fmt, Enclosure({(symbol,): Fraction(1)}, Fraction(0), most))] * k)
-    # the element is the sum of its slices and the rest, and the symbol of the operand stands for the rest
-    sizes[operand] = Fraction(2) ** (top + 1 - algorithm.slices * algorithm.bits)
-    exponent = IntegerAlgebra().unsigned(top & ((1 << EXPONENT.bits) - 1), EXPONENT.bits)
-    return Enclosure(terms, Fraction(0), largest), [*slices, [Number(EXPONENT, exponent, Span(0, 9))]]
+def enclosed(plan: Plan, k: int, sizes: Sizes, whole: Fraction = Fraction(0)) -> Enclosed:
+    """Return the enclosure of d, with sums outside the unit that are taken to be as large as ``whole``. Raises."""
+    schedule = plan.with_open_orders(ASCENDING).schedule(k)
+    arithmetic = EnclosureArithmetic({"a": sizes.a, "b": sizes.b, "c": sizes.c}, whole)
+    c = Enclosure({("c",): Fraction(1)}, Fraction(0), sizes.c) if sizes.c else ZERO
+    a, b = ([arithmetic.operand(side, fmt)] * k for side, fmt in zip("ab", plan.formats, strict=False))
+    factors = [sizes.factor] * schedule.factors
+    by = [number(OPERANDS, Enclosure({(): x}, Fraction(0), x)) for x in factors]
+    d = run(arithmetic, schedule, Elements(a, b, number(plan.formats[2], c), factors=by)).word.data
+    return Enclosed(plan, d, c, weights_of(schedule, factors), arithmetic)
 
 
 def _fp32_bound(k: int, sizes: Sizes) -> Fraction:

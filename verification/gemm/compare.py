@@ -1,4 +1,4 @@
-"""The comparison of two algorithms: operands with a larger error of the first, a proof that none exist, or unknown."""
+"""The comparison of two plans by errors: operands with a larger one of the first, a proof of none, or unknown."""
 
 from __future__ import annotations
 
@@ -6,19 +6,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from mmaproof.algorithms.algorithm import OPERANDS, Algorithm, Program
-from mmaproof.algorithms.catalogue import find_algorithm
-from mmaproof.algorithms.evaluate import check_operands
-from mmaproof.algorithms.numbers import Number, Span
-from mmaproof.algorithms.plans.evaluate import check_operands as check_operands_of_plan
-from mmaproof.algorithms.plans.program import PlanProgram
+from mmaproof.algorithms.arithmetic import Arithmetic
+from mmaproof.algorithms.named import find_gemm, find_programs
+from mmaproof.algorithms.numbers import Number
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.design import Design
 from mmaproof.designs.element import Operands
 from mmaproof.designs.formats import Format
+from mmaproof.designs.plans.algorithm import OPERANDS, Algorithm
+from mmaproof.designs.plans.plan import Plan
 from mmaproof.explain.values import exact
-from mmaproof.properties.gemm.larger_error import LargerError, errors_of
-from mmaproof.properties.gemm.plan_equivalence import shaped_for
+from mmaproof.properties.gemm.fp32_question import operands_of, shaped_for
+from mmaproof.properties.gemm.larger_error import LargerError
 from mmaproof.properties.preconditions import Conditions, preconditions_of
 from mmaproof.properties.property import QuestionVerdict
 from mmaproof.smt.algebra.integers import IntegerAlgebra
@@ -40,18 +39,17 @@ WORDS = {
     Status.VACUOUS: "vacuous",
 }
 SIMPLIFIED = 1
-"""The number of witnesses that are simplified. Every attempt runs both algorithms and the exact sum."""
+"""The number of witnesses that are simplified. Every attempt runs both plans and the exact sum."""
 
 SHAPED_FOR = "cpu/vfmadd231ps"
-"""The design of the random operands: a chain of fp32 operations, which the algorithms imitate."""
+"""The design of the random operands of algorithms: a chain of fp32 operations, which they imitate."""
 
 
 @dataclass(frozen=True, slots=True)
 class Returned:
-    """The pattern ``d`` that an algorithm returned, the exact result, and the error d - exact; None if not finite."""
+    """The pattern ``d`` that a plan returned, the exact result, and the error d - exact; None if not finite."""
 
-    algorithm: Program
-    unit: Design
+    plan: Plan
     d: int
     exact: Fraction
     error: Fraction | None
@@ -59,7 +57,7 @@ class Returned:
     @property
     def ulps(self) -> Fraction | None:
         """The error in units in the last place of the exact result, in the format of d."""
-        return None if self.error is None else self.error / ulp(self.exact, self.algorithm.interface[3])
+        return None if self.error is None else self.error / ulp(self.exact, self.plan.formats[3])
 
     @property
     def error_text(self) -> str:
@@ -67,18 +65,18 @@ class Returned:
         return error_text(self.error, self.ulps)
 
     def __repr__(self) -> str:
-        return f"<{self.algorithm.name}: d = {self.algorithm.interface[3].hex(self.d)}, error {self.error_text}>"
+        return f"<{self.plan.label}: d = {self.plan.formats[3].hex(self.d)}, error {self.error_text}>"
 
 
 @dataclass(frozen=True)
 class ErrorComparison:
-    """The verdict. ``answer.witness`` are operands for which the first algorithm has the larger error."""
+    """The verdict. ``answer.witness`` are operands for which the first plan has the larger error."""
 
     question: LargerError
     answer: QuestionVerdict
 
     def __repr__(self) -> str:
-        runs = " and ".join(f"{program.name} on {unit.name}" for program, unit in self.question.runs)
+        runs = " and ".join(x.title for x in self.question.plans)
         return f"<{self.verdict}: errors of {runs}, k = {self.question.k}>"
 
     @property
@@ -87,16 +85,32 @@ class ErrorComparison:
         return WORDS[self.answer.status]
 
     @property
+    def operands(self) -> Sequence[tuple[Plan, Operands]]:
+        """The operands that each plan gets of the witness, rounded to its formats; none without a witness."""
+        witness, question = self.answer.witness, self.question
+        if witness is None:
+            return ()
+        given, arithmetic = question.numbers(question.integer_words(witness)), Arithmetic(_INTEGERS)
+        found = [(x, operands_of(x, arithmetic, given)) for x in question.plans]
+        return [(x, Operands(_patterns(g.a), _patterns(g.b), g.c.word.data)) for x, g in found]
+
+    @property
     def outcomes(self) -> Sequence[Returned]:
-        """The results of both algorithms for the witness, in their order; none without a witness."""
-        witness = self.answer.witness
-        return () if witness is None else outcomes(self.question.runs, witness)
+        """The results of both plans for the witness, in their order; none without a witness."""
+        witness, question = self.answer.witness, self.question
+        if witness is None:
+            return ()
+        found = question.errors(_INTEGERS, question.integer_words(witness))
+        unit_of_all = Fraction(2) ** found.least
+        exact = found.exact.data * unit_of_all
+        results = zip(question.plans, found.results, found.errors, found.infinite, strict=True)
+        return [Returned(x, d.data, exact, None if inf.data else e.data * unit_of_all) for x, d, e, inf in results]
 
 
 def compare_errors(
-    first: Program | str,
-    second: Program | str,
-    unit: Design | str,
+    first: Algorithm | Plan | str,
+    second: Algorithm | Plan | str,
+    unit: Design | str | None = None,
     *,
     solver: str | Solving = DEFAULT_SOLVER,
     limits: Limits | float = DEFAULT_LIMITS,
@@ -109,40 +123,23 @@ def compare_errors(
 ) -> ErrorComparison:
     """Find out whether ``first`` ever has a larger error than ``second``, or one that is ``by`` times as large.
 
-    Algorithms and units may be given by name, ``limits`` as seconds, and conditions as ``--where`` spells them. Both
-    run on ``unit``, unless the second has a unit of its own. The search comes first. ``budget`` None switches it off.
-    Raises DesignError if an algorithm does not run on its unit or ``k`` does not fit, and what ``answer`` raises.
+    Both are algorithms or plans, or spelled so. An algorithm runs on ``unit``, the second one on ``second_unit`` where
+    that is given, and without a unit on that of the other plan. Operands are of the wider formats of both: a plan of
+    narrower ones gets them rounded to nearest. ``limits`` may be seconds, and conditions are as ``--where`` spells
+    them. The search comes first. ``budget`` None switches it off. Raises DesignError if an algorithm does not run on
+    its unit or ``k`` does not fit, InputError for names that are not known, and what ``answer`` raises.
     """
-    first, second = (find_algorithm(x) if isinstance(x, str) else x for x in (first, second))
-    unit, second_unit = find_design(unit), None if second_unit is None else find_design(second_unit)
-    question = LargerError(first, second, unit, k=k, where=preconditions_of(where), by=by, second_unit=second_unit)
+    if second_unit is not None:
+        second = find_gemm(second, second_unit)
+    left, right = find_programs((first, second), unit)
+    question = LargerError(left, right, k=k, where=preconditions_of(where), by=by)
     means = Means(Solving.of(solver), Limits.of(limits), budget, seed, SIMPLIFIED)
-    shape = shaped_for(first.plan) if isinstance(first, PlanProgram) else find_design(SHAPED_FOR)
+    shape = find_design(SHAPED_FOR) if left.is_algorithm else shaped_for(left, question.formats)
     return ErrorComparison(question, answer(question, shape, means))
 
 
-def outcomes(runs: Sequence[tuple[Program, Design]], operands: Operands) -> Sequence[Returned]:
-    """Return the results of algorithms, each with its unit, for finite fp32 operands, computed on integers.
-
-    Raises DesignError if one of them does not run on its unit, and OperandError for patterns that are not fp32.
-    """
-    for program, unit in runs:
-        if isinstance(program, Algorithm):
-            check_operands(program, unit, operands)
-        elif isinstance(program, PlanProgram):
-            check_operands_of_plan(program.plan, operands)
-    formats = runs[0][0].interface[:3]
-    numbers = [
-        [Number(f, _INTEGERS.unsigned(x, f.bits), Span.of_format(f)) for x in column]
-        for f, column in zip(formats, (operands.a, operands.b, (operands.c,)), strict=True)
-    ]
-    found = errors_of(runs, _INTEGERS, numbers[0], numbers[1], numbers[2][0])
-    unit_of_all = Fraction(2) ** found.least
-    exact = found.exact.data * unit_of_all
-    return [
-        Returned(algorithm, unit, d.data, exact, None if infinite.data else error.data * unit_of_all)
-        for (algorithm, unit), d, error, infinite in zip(runs, found.results, found.errors, found.infinite, strict=True)
-    ]
+def _patterns(numbers: Sequence[Number[int]]) -> tuple[int, ...]:
+    return tuple(x.word.data for x in numbers)
 
 
 def ulp(x: Fraction, fmt: Format = OPERANDS) -> Fraction:

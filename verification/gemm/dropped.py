@@ -8,13 +8,13 @@ from fractions import Fraction
 
 import numpy as np
 
-from mmaproof.algorithms.algorithm import OPERANDS
 from mmaproof.algorithms.exact import exact_value
 from mmaproof.algorithms.numbers import Number, Span
-from mmaproof.algorithms.split_gemm import SplitGemm
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import InputError
 from mmaproof.designs.operands import Patterns
+from mmaproof.designs.plans.algorithm import OPERANDS
+from mmaproof.designs.plans.split_gemm import SplitGemm
 from mmaproof.properties.gemm.split import Part, PartIsBounded, Splitting, Window
 from mmaproof.properties.preconditions import Precondition
 from mmaproof.smt.algebra.arrays import ArrayAlgebra

@@ -1,4 +1,4 @@
-"""Bounds of an algorithm's numbers: its program runs on polynomials in the operands, with an error and a magnitude.
+"""Bounds of a program's numbers: its schedule runs on polynomials in the operands, with an error and a magnitude.
 
 All elements of a row or a column have the same bound, so one element stands for all of them. When an operand is split
 into words, every rounding becomes a symbol with a bound of its own. So the residual ``x - w`` of a word ``w = x + r``
@@ -13,13 +13,15 @@ from fractions import Fraction
 from math import ceil, floor, prod
 from typing import Any, assert_never
 
-from mmaproof.algorithms.algorithm import OPERANDS
-from mmaproof.algorithms.arithmetic import Arithmetic
+from mmaproof.algorithms.arithmetic import Arithmetic, Cutting
+from mmaproof.algorithms.linear import constant
 from mmaproof.algorithms.numbers import Number, Span
 from mmaproof.designs.conversions import Rounding
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import InputError
 from mmaproof.designs.formats import Format
+from mmaproof.designs.plans.algorithm import OPERANDS
+from mmaproof.designs.plans.schedule import EXPONENT, Cut, Residues, Slices, Split
 from mmaproof.designs.steps import Guarantee
 from mmaproof.smt.algebra.integers import IntegerAlgebra
 from mmaproof.smt.algebra.protocol import Word
@@ -61,9 +63,10 @@ class Enclosure:
         return Enclosure(terms, self.error + other.error, self.most + other.most)
 
     def product(self, other: Enclosure) -> Enclosure:
-        """Return the product of two elements, whose errors are symbols only."""
+        """Return the product of two numbers."""
         terms = {(*m, *n): x * y for m, x in self.terms.items() for n, y in other.terms.items()}
-        return Enclosure(terms, Fraction(0), self.most * other.most)
+        error = self.error * other.most + (self.most + self.error) * other.error
+        return Enclosure(terms, error, self.most * other.most)
 
 
 ZERO = Enclosure({}, Fraction(0), Fraction(0))
@@ -72,12 +75,76 @@ ZERO = Enclosure({}, Fraction(0), Fraction(0))
 class EnclosureArithmetic(Arithmetic[Any, Any]):
     """Operations on numbers whose words hold an ``Enclosure``. ``sizes`` are the bounds of the symbols.
 
-    The operations raise NoBoundError if a number might not be finite.
+    The operations raise NoBoundError if a number might not be finite. ``operands`` are the elements of a and b, and
+    ``rounded_operands`` what rounding to the unit's format makes of them, where something does. With ``whole`` every
+    sum outside the unit, and what is converted, is taken to be as large as that at least.
     """
 
-    def __init__(self, sizes: dict[str, Fraction]) -> None:
+    def __init__(self, sizes: dict[str, Fraction], whole: Fraction = Fraction(0)) -> None:
         super().__init__(_INTEGERS)
-        self.sizes = sizes
+        self.sizes, self.whole = sizes, whole
+        self.operands: dict[str, Enclosure] = {}
+        self.rounded_operands: dict[str, Enclosure] = {}
+        self._cut: dict[Cut, Cutting[Any]] = {}
+
+    def operand(self, side: str, fmt: Format) -> Number[Any]:
+        """Return an element of ``a`` or ``b``, a number of fp32 of a known size, rounded to ``fmt``."""
+        element = Enclosure({(side,): Fraction(1)}, Fraction(0), self.sizes[side])
+        found = WordArithmetic(self.sizes).convert(side, number(OPERANDS, element), fmt, Rounding.RNE)
+        self.operands[side], self.rounded_operands[side] = element, found.word.data
+        return found
+
+    def split(self, cut: Split, xs: Sequence[Number[Any]]) -> Cutting[Any]:
+        """Return the words of elements, of which one stands for all."""
+        key = replace(cut, ks=())
+        if key not in self._cut:
+            words = WordArithmetic(self.sizes)._split(cut.side, xs[0], cut)
+            self.rounded_operands[cut.side] = words[0].word.data
+            self._cut[key] = Cutting((), [[x] for x in words])
+        return Cutting(cut.ks, [[*word] * len(xs) for word in self._cut[key].words])
+
+    def slices(self, cut: Slices, xs: Sequence[Number[Any]]) -> Cutting[Any]:
+        """Return the slices of elements, and the largest exponent that the row can have.
+
+        With a smaller exponent every slice weighs less. The element becomes the sum of its slices and the loss of the
+        cut, for which the symbol of the operand stands from then on.
+        """
+        side, key = cut.side, replace(cut, ks=())
+        if key not in self._cut:
+            largest, most = self.sizes[side], Fraction((1 << cut.bits) - 1)
+            top = floor_log2(largest) if largest else OPERANDS.e_min - OPERANDS.fraction_bits
+            terms: dict[Monomial, Fraction] = {(side,): Fraction(1)}
+            slices = []
+            for i in range(cut.count):
+                symbol = f"{side}{i}"
+                self.sizes[symbol] = most
+                terms[symbol,] = Fraction(2) ** (top + 1 - (i + 1) * cut.bits)
+                slices.append([number(cut.fmt, Enclosure({(symbol,): Fraction(1)}, Fraction(0), most))])
+            self.sizes[side] = Fraction(2) ** (top + 1 - cut.count * cut.bits)
+            self.operands[side] = Enclosure(terms, Fraction(0), largest)
+            self.rounded_operands.pop(side, None)
+            exponent = _INTEGERS.unsigned(top & ((1 << EXPONENT.bits) - 1), EXPONENT.bits)
+            self._cut[key] = Cutting((), slices, Number(EXPONENT, exponent, Span(0, 9)))
+        found = self._cut[key]
+        return Cutting(cut.ks, [[*word] * len(xs) for word in found.words], found.exponent)
+
+    def residues(self, cut: Residues, xs: Sequence[Number[Any]]) -> Cutting[Any]:
+        """Raise NoBoundError: nothing is known of them."""
+        raise NoBoundError("it computes with residues, of which no bound is composed")
+
+    def constant(self, fmt: Format, pattern: int) -> Number[Any]:
+        """Return the magnitude of a finite number: which sign a factor has makes no difference to a bound."""
+        size = abs(constant(fmt, pattern))
+        return number(fmt, Enclosure({(): size}, Fraction(0), size))
+
+    def product(self, label: str, x: Number[Any], y: Number[Any]) -> Number[Any]:
+        """Return ``x * y``, rounded to nearest."""
+        return self.rounded(label, x.word.data.product(y.word.data), x.fmt, Rounding.RNE)
+
+    def multiply_add(self, label: str, x: Number[Any], factor: int, y: Number[Any]) -> Number[Any]:
+        """Return ``x * factor + y``, rounded once."""
+        times = x.word.data.product(self.constant(x.fmt, factor).word.data)
+        return self.rounded(label, times.plus(y.word.data), x.fmt, Rounding.RNE)
 
     def largest(self, terms: Mapping[Monomial, Fraction]) -> Fraction:
         """Return a bound on the magnitude of a polynomial."""
@@ -89,7 +156,7 @@ class EnclosureArithmetic(Arithmetic[Any, Any]):
 
     def convert(self, label: str, x: Number[Any], fmt: Format, rounding: Rounding) -> Number[Any]:
         """Return ``x`` rounded to ``fmt``. It is unchanged if ``fmt`` has every number of its format."""
-        return number(fmt, x.word.data) if _holds(fmt, x.fmt) else self.rounded(label, x.word.data, fmt, rounding)
+        return number(fmt, x.word.data) if fmt.holds(x.fmt) else self.rounded(label, x.word.data, fmt, rounding)
 
     def flush(self, label: str, x: Number[Any]) -> Number[Any]:
         """Return ``x``, or a zero where it is below the smallest normal number."""
@@ -158,25 +225,30 @@ class EnclosureArithmetic(Arithmetic[Any, Any]):
             error, most = error + cut + u, most + u
         return number(unit.d_format, Enclosure(total.plus(product.times(len(a))).terms, error, most))
 
-    def from_integer(self, label: str, x: Number[Any], exponent: Word[Any], fmt: Format, span: Span) -> Number[Any]:
+    def weigh(
+        self, label: str, x: Number[Any], a: Cutting[Any], b: Cutting[Any], places: int, fmt: Format
+    ) -> Number[Any]:
+        """Return ``x`` times ``2**places`` and the exponents of both operands, rounded to nearest in ``fmt``."""
+        exponent = self._weight(a, b, places).data
+        if x.fmt.is_integer:
+            return self.from_integer(label, x, exponent, fmt)
+        return self.rounded(label, x.word.data.times(Fraction(2) ** exponent), fmt, Rounding.RNE)
+
+    def from_integer(self, label: str, x: Number[Any], exponent: int, fmt: Format) -> Number[Any]:
         """Return an integer times ``2**exponent``, rounded to nearest.
 
         An integer of at most as many bits as ``fmt`` has digits is exact there if its last bit is at least the least
         number, unless it is beyond the largest: at the largest exponents it is an infinity then.
         """
-        value = x.word.data.times(Fraction(2) ** exponent.data)
-        if x.fmt.bits <= fmt.precision and Fraction(2) ** exponent.data >= least(fmt):
+        value = x.word.data.times(Fraction(2) ** exponent)
+        if x.fmt.bits <= fmt.precision and Fraction(2) ** exponent >= least(fmt):
             _require_finite(label, value.most, fmt)
             return number(fmt, value)
         return self.rounded(label, value, fmt, Rounding.RNE)
 
-    def times_power(self, label: str, x: Number[Any], exponent: Word[Any], fmt: Format, span: Span) -> Number[Any]:
-        """Return a number times ``2**exponent``, rounded to nearest."""
-        return self.rounded(label, x.word.data.times(Fraction(2) ** exponent.data), fmt, Rounding.RNE)
-
     def rounded(self, label: str, value: Enclosure, fmt: Format, rounding: Rounding) -> Number[Any]:
         """Return a number rounded to ``fmt``."""
-        most = min(value.most, self.largest(value.terms) + value.error)
+        most = max(min(value.most, self.largest(value.terms) + value.error), self.whole)
         moved = self._moved(replace(value, most=most), rounding_error(most, fmt, rounding))
         # rounding keeps the order of magnitudes
         rounded = replace(moved, most=rounded_magnitude(most, fmt, rounding))
@@ -285,8 +357,3 @@ def _largest_converted(unit: Design) -> Fraction:
 def _require_finite(label: str, most: Fraction, fmt: Format) -> None:
     if most > fmt.largest:
         raise NoBoundError(f"{label}: may be as large as {float(most):.3g}, beyond {fmt.name}")
-
-
-def _holds(fmt: Format, other: Format) -> bool:
-    """Return whether ``fmt`` has every finite number of ``other``."""
-    return fmt.precision >= other.precision and fmt.e_max >= other.e_max and least(fmt) <= least(other)

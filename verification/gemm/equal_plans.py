@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from mmaproof.algorithms.named import find_programs
+from mmaproof.designs.plans.algorithm import Algorithm
 from mmaproof.designs.plans.lengths import telling_k
 from mmaproof.designs.plans.plan import Plan
-from mmaproof.designs.plans.spelling import read_plan
-from mmaproof.properties.gemm.plan_equivalence import PlanEquivalence, shaped_for
+from mmaproof.properties.gemm.fp32_question import shaped_for
+from mmaproof.properties.gemm.plan_equivalence import PlanEquivalence
 from mmaproof.properties.preconditions import Conditions, Precondition, preconditions_of
 from mmaproof.properties.property import QuestionVerdict
 from mmaproof.smt.algebra.integers import IntegerAlgebra
@@ -54,8 +56,8 @@ class PlanComparison:
 
 
 def compare_plans(
-    first: Plan | str,
-    second: Plan | str,
+    first: Algorithm | Plan | str,
+    second: Algorithm | Plan | str,
     *,
     k: int | None = None,
     where: Conditions = (),
@@ -66,12 +68,14 @@ def compare_plans(
 ) -> PlanComparison:
     """Find out whether two plans, or texts that spell them, return the same bits for all operands of length ``k``.
 
+    An algorithm runs on the unit of the other plan.
+
     Without ``k`` it is ``telling_k``. ``limits`` may be seconds, and ``where`` conditions as ``--where`` spells them.
 
     ``budget`` None switches the search off. Raises DesignError if the plans cannot be compared or ``k`` does not fit,
     and what ``answer`` raises.
     """
-    left, right = (read_plan(x) if isinstance(x, str) else x for x in (first, second))
+    left, right = find_programs((first, second))
     length = telling_k((left, right)) if k is None else k
     return compare_by(
         Means(Solving.of(solver), Limits.of(limits), budget, seed), left, right, k=length, where=preconditions_of(where)
@@ -85,4 +89,4 @@ def compare_by(
     question = PlanEquivalence(first, second, k=k, where=where)
     budget = means.budget and replace(means.budget, seconds=max(means.budget.seconds, SEARCHING))
     means = replace(means, budget=budget, simplified=SIMPLIFIED, simplifying=SIMPLIFYING)
-    return PlanComparison(question, answer(question, shaped_for(first), means))
+    return PlanComparison(question, answer(question, shaped_for(first, first.formats[:3]), means))

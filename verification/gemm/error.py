@@ -1,4 +1,4 @@
-"""Errors of algorithms on random matrices, measured on arrays against exact results and compared with bounds.
+"""Errors of plans on random matrices, measured on arrays against exact results and compared with bounds.
 
 The matrices are N x N, so N is the length of the dot products. Only some rows of A and columns of B are drawn, and the
 elements of C = A B at their crossings are computed. Elements do not depend on each other, so these are the elements
@@ -7,30 +7,32 @@ that the whole matrices would give. The exact result is an integer times a power
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from math import lcm
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from mmaproof.algorithms.algorithm import OPERANDS, Algorithm
 from mmaproof.algorithms.arithmetic import Arithmetic
-from mmaproof.algorithms.evaluate import as_number, multiply
+from mmaproof.algorithms.evaluate import multiply_plan
 from mmaproof.algorithms.exact import exact_value
+from mmaproof.algorithms.linear import Weights, weights_of
 from mmaproof.algorithms.numbers import Number, Span
-from mmaproof.designs.design import Design
+from mmaproof.designs.conversions import Rounding
+from mmaproof.designs.errors import DesignError, InputError
 from mmaproof.designs.formats import Format
-from mmaproof.designs.operands import Patterns
+from mmaproof.designs.operands import Patterns, pattern_dtype
+from mmaproof.designs.plans.algorithm import OPERANDS
 from mmaproof.designs.plans.plan import Plan
-from mmaproof.smt.algebra.arrays import ArrayAlgebra
-from mmaproof.verification.gemm.bounds import Reference, Sizes, error_bound, first_word
+from mmaproof.designs.plans.split_gemm import SplitGemm
+from mmaproof.smt.arrays import ARRAYS
+from mmaproof.verification.gemm.bounds import Reference, Sizes
 from mmaproof.verification.gemm.compare import ulp
 from mmaproof.verification.gemm.enclosure import NoBoundError
-from mmaproof.verification.gemm.matrices import Distribution, find_distribution
-
-_ARRAYS = ArrayAlgebra()
+from mmaproof.verification.gemm.matrices import Distribution
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,14 +51,14 @@ class Bound:
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """Errors ``d - reference`` of an algorithm or a plan over the computed elements of an N x N product.
+    """Errors ``d - reference`` of a plan over the computed elements of an N x N product.
 
     ``relative`` is the largest error relative to ``sum |a||b|``. ``ulps`` is the median error in units in the last
     place of the reference in the format of d. ``bias`` is the mean of the signed errors. Elements whose d or reference
     is not finite are counted and left out of these three. All three are None if no element is finite.
     """
 
-    algorithm: Algorithm | Plan
+    plan: Plan
     n: int
     rows: int
     columns: int
@@ -69,9 +71,29 @@ class Point:
     bound: Bound | None = None
 
 
+BoundOf = Callable[[Plan, Patterns, Patterns], Bound | None]
+"""What bounds the results of a plan on patterns of a (m, k) and b (k, n), with c = 0.
+
+They are of fp32 where an algorithm is among the plans, and else of the plan's formats.
+"""
+
+
+def reference_for(plans: Sequence[Plan], asked: Reference) -> Reference:
+    """Return what results of plans are compared with where ``asked`` is asked for.
+
+    Plans without an algorithm take numbers of their own formats: numbers are drawn in fp32 and rounded to these first,
+    and the exact result is that of the rounded numbers. Beside an algorithm, which takes fp32, it is that of what is
+    drawn. Raises InputError.
+    """
+    if any(x.algorithm is not None for x in plans):
+        return asked
+    if asked is Reference.FP32:
+        raise InputError("plans are compared with the exact product of rounded operands, and with nothing else")
+    return Reference.ROUNDED
+
+
 def measure(
-    algorithms: Sequence[Algorithm],
-    unit: Design,
+    plans: Sequence[Plan],
     n: int,
     distribution: Distribution,
     *,
@@ -79,82 +101,57 @@ def measure(
     rows: int = 32,
     columns: int = 32,
     seed: int = 0,
-    bounded: bool = False,
+    bound_of: BoundOf | None = None,
 ) -> Iterator[Point]:
-    """Yield the errors of each algorithm on the same random matrices, at most ``rows`` x ``columns`` elements of each.
+    """Yield the errors of each plan on the same random matrices, at most ``rows`` x ``columns`` elements of each.
 
-    The matrices depend only on seed, N and the distribution; c is 0. ``bounded`` composes bounds too. They are for the
-    largest operands of the distribution, or for the largest that were drawn if the distribution has no limit.
-    Raises DesignError if an algorithm does not run on ``unit`` or N does not fit, and NoBoundError for a reference that
-    has no meaning.
+    The matrices are of fp32 and depend only on seed, N and the distribution; c is 0. A plan gets them rounded to its
+    formats. ``reference`` is as ``reference_for`` has it. ``bound_of`` bounds the results of what a plan gets. Raises
+    DesignError if a plan cannot be computed for K = ``n`` or has factors that are operands, and for integers, and
+    NoBoundError for a reference that has no meaning.
     """
-    for algorithm in algorithms:
-        algorithm.require(unit)
-    unit.padded_length(n)
+    reference = reference_for(plans, reference)
     rows, columns = min(rows, n), min(columns, n)
     a, b = distribution.draw(rows, n, columns, np.random.default_rng([seed, n]))
-    first, second = (x.view(np.float32).astype(np.float64) for x in (a, b))
-    magnitudes = np.abs(first) @ np.abs(second)
-    sizes = Sizes(*(distribution.sizes or (Fraction(float(np.abs(x).max())) for x in (first, second))))
-    common = None if reference is Reference.ROUNDED else _reference(reference, a, b)
-    for algorithm in algorithms:
-        target = common or _rounded(algorithm, unit, a, b)
-        d = multiply(algorithm, unit, a, b, np.zeros((rows, columns), dtype=np.uint32))
-        bound = _bound(algorithm, unit, n, sizes, reference) if bounded else None
-        yield point(algorithm, n, d, target, magnitudes, bound)
+    in_fp32 = any(x.algorithm is not None for x in plans)
+    product_in_fp32 = _in_fp32(a, b) if reference is Reference.FP32 else None
+    for plan in plans:
+        if any(f.is_integer for f in plan.formats):
+            raise DesignError(f"{plan.name} computes with integers: errors of rounding are measured")
+        if plan.has_factors:
+            raise DesignError(f"{plan.name}: its factors are operands, and none are drawn: state constants")
+        weights = weights_of(plan.schedule(n))
+        x, y = (rounded(f, p) for f, p in zip(plan.formats, (a, b), strict=False))
+        d = multiply_plan(plan, x, y, None, *ones(plan, rows, n, columns))
+        given = [Scaled.of_patterns(f, p) for f, p in zip(plan.formats, (x, y), strict=False)]
+        sizes = [
+            np.abs(s.integers.astype(np.float64)) * 2.0**s.exponent for s in (_weighted(given[0], weights, n), given[1])
+        ]
+        target = product_in_fp32
+        if reference is Reference.EXACT:
+            given = [Scaled.of_patterns(OPERANDS, p) for p in (a, b)]
+        elif plan.algorithm is not None and reference is Reference.ROUNDED:
+            given = [_first_words(plan, side, p) for side, p in (("a", a), ("b", b))]
+        if target is None:
+            target = _weighted(given[0], weights, n).dot(given[1])
+        bound = None if bound_of is None else bound_of(plan, *((a, b) if in_fp32 else (x, y)))
+        yield point(plan, n, d, target, sizes[0] @ sizes[1], bound)
 
 
-@dataclass(frozen=True)
-class Task:
-    """A measurement of algorithms at one size. It is plain data, so that another process can run it."""
-
-    algorithms: tuple[Algorithm, ...]
-    unit: Design
-    n: int
-    distribution: str
-    reference: Reference
-    rows: int
-    columns: int
-    seed: int
-    bounded: bool
+def ones(plan: Plan, rows: int, k: int, columns: int) -> tuple[Patterns | None, Patterns | None]:
+    """Return scales of one for the blocks of a (rows, k) and b (k, columns); None where a plan has no scales."""
+    fmt = plan.scale_format
+    if fmt is None:
+        return None, None
+    shapes = (rows, plan.blocks(k)), (plan.blocks(k), columns)
+    of_a, of_b = (np.full(x, fmt.encode(1), dtype=pattern_dtype(fmt)) for x in shapes)
+    return of_a, of_b
 
 
-def tasks_of(
-    algorithms: Sequence[Algorithm],
-    unit: Design,
-    sizes: Sequence[int],
-    distribution: Distribution,
-    reference: Reference,
-    shape: tuple[int, int],
-    seed: int,
-    bounded: bool,
-    *,
-    apart: bool = False,
-) -> list[Task]:
-    """Return a task for each size, or ``apart`` one for each size and algorithm. ``shape`` is of the drawn elements.
-
-    Algorithms of one task share the matrices and their exact product.
-    """
-    together = [(x,) for x in algorithms] if apart else [tuple(algorithms)]
-    return [
-        Task(some, unit, n, distribution.name, reference, *shape, seed, bounded) for n in sizes for some in together
-    ]
-
-
-def points_of(task: Task) -> list[Point]:
-    """Return the errors that ``task`` describes."""
-    found = measure(
-        task.algorithms,
-        task.unit,
-        task.n,
-        find_distribution(task.distribution),
-        reference=task.reference,
-        rows=task.rows,
-        columns=task.columns,
-        seed=task.seed,
-        bounded=task.bounded,
-    )
-    return list(found)
+def rounded(fmt: Format, patterns: Patterns) -> Patterns:
+    """Return fp32 patterns rounded to a format, to nearest."""
+    word = Arithmetic(ARRAYS).convert("", _numbers(OPERANDS, patterns), fmt, Rounding.RNE).word
+    return np.asarray(word.data).astype(pattern_dtype(fmt))
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,8 +165,8 @@ class Scaled:
     @classmethod
     def of_patterns(cls, fmt: Format, patterns: Patterns) -> Scaled:
         """Return the values of patterns."""
-        x = Number(fmt, _ARRAYS.from_patterns(patterns, fmt.bits), Span.of_format(fmt))
-        word, finite = exact_value(_ARRAYS, x, x.span)
+        x = _numbers(fmt, patterns)
+        word, finite = exact_value(ARRAYS, x, x.span)
         integers = np.asarray(word.data, dtype=object)
         # fewer bits make products faster
         bits = int(np.bitwise_or.reduce(integers, axis=None)) or 1
@@ -187,46 +184,48 @@ class Scaled:
         return moved
 
 
-def _reference(reference: Reference, a: Patterns, b: Patterns) -> Scaled:
-    """Return the exact product of fp32 matrices, or the product of an fp32 GEMM."""
-    if reference is Reference.FP32:
-        first, second = a.view(np.float32), b.view(np.float32)
-        total = np.zeros((len(a), b.shape[1]), dtype=np.float32)
-        for k in range(a.shape[1]):
-            # both operations round to nearest in fp32, and an overflow gives no reference
-            with np.errstate(over="ignore", invalid="ignore"):
-                total = total + first[:, k, np.newaxis] * second[np.newaxis, k, :]
-        return Scaled.of_patterns(OPERANDS, total.view(np.uint32))
-    return Scaled.of_patterns(OPERANDS, a).dot(Scaled.of_patterns(OPERANDS, b))
+def _numbers(fmt: Format, patterns: Patterns) -> Number[Any]:
+    return Number(fmt, ARRAYS.from_patterns(patterns, fmt.bits), Span.of_format(fmt))
 
 
-def _rounded(algorithm: Algorithm, unit: Design, a: Patterns, b: Patterns) -> Scaled:
-    """Return the exact product of the matrices of the algorithm's first words."""
-    rounded = []
-    for operand, fmt, patterns in (("a", unit.a_format, a), ("b", unit.b_format, b)):
-        x = as_number(_ARRAYS.from_patterns(patterns, OPERANDS.bits))
-        (word,) = first_word(algorithm, algorithm.words(Arithmetic(_ARRAYS), unit, operand, [x]))
-        rounded.append(Scaled.of_patterns(fmt, word.word.data))
-    return rounded[0].dot(rounded[1])
+def _in_fp32(a: Patterns, b: Patterns) -> Scaled:
+    """Return the product of an fp32 GEMM."""
+    first, second = a.view(np.float32), b.view(np.float32)
+    total = np.zeros((len(a), b.shape[1]), dtype=np.float32)
+    for k in range(a.shape[1]):
+        # both operations round to nearest in fp32, and an overflow gives no reference
+        with np.errstate(over="ignore", invalid="ignore"):
+            total = total + first[:, k, np.newaxis] * second[np.newaxis, k, :]
+    return Scaled.of_patterns(OPERANDS, total.view(np.uint32))
 
 
-def _bound(algorithm: Algorithm, unit: Design, n: int, sizes: Sizes, reference: Reference) -> Bound:
-    try:
-        return Bound(sizes, error_bound(algorithm, unit, n, sizes, reference))
-    except NoBoundError as reason:
-        return Bound(sizes, None, str(reason))
+def _first_words(plan: Plan, side: str, patterns: Patterns) -> Scaled:
+    """Return the first words of an operand. Raises NoBoundError where they are not the rounded operand."""
+    if not isinstance(plan.algorithm, SplitGemm):
+        raise NoBoundError(f"{plan.label} rounds no operands: choose the reference exact or fp32")
+    cut = plan.algorithm.split(plan.unit, side, (0,))
+    ((first,), *_) = Arithmetic(ARRAYS).split(cut, [_numbers(OPERANDS, patterns)]).words
+    return Scaled.of_patterns(first.fmt, first.word.data)
+
+
+def _weighted(x: Scaled, weights: Weights, n: int) -> Scaled:
+    """Return the rows with each element times the exact weight of its product."""
+    found = [weights.products.get(k, Fraction(0)) for k in range(n)]
+    denominator = lcm(*(w.denominator for w in found))
+    factors = np.array([int(w * denominator) for w in found], dtype=object)
+    return Scaled(x.integers * factors, x.exponent - (denominator.bit_length() - 1), x.finite)
 
 
 def point(
-    program: Algorithm | Plan,
+    plan: Plan,
     n: int,
     d: Patterns,
     target: Scaled,
     magnitudes: npt.NDArray[np.float64],
     bound: Bound | None,
-    fmt: Format = OPERANDS,
 ) -> Point:
-    """Return the statistics of the errors of ``d``, patterns of ``fmt``. ``magnitudes`` are those of ``|A||B|``."""
+    """Return the statistics of the errors of ``d``. ``magnitudes`` are those of ``|A||B|``."""
+    fmt = plan.formats[3]
     result = Scaled.of_patterns(fmt, d)
     finite = result.finite & target.finite
     exponent = min(result.exponent, target.exponent)
@@ -235,11 +234,11 @@ def point(
     rows, columns = d.shape
     nothing = int((~finite).sum())
     if not errors:
-        return Point(program, n, rows, columns, None, None, None, None, None, nothing, bound)
+        return Point(plan, n, rows, columns, None, None, None, None, None, nothing, bound)
     exact = [int(x) * unit for x in target.at(exponent)[finite]]
     sizes = np.array([float(abs(e)) for e in errors])
     return Point(
-        program,
+        plan,
         n,
         rows,
         columns,

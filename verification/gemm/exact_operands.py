@@ -8,13 +8,14 @@ from functools import partial
 
 import numpy as np
 
-from mmaproof.algorithms.algorithm import OPERANDS
-from mmaproof.algorithms.split_gemm import SplitGemm
 from mmaproof.designs.design import Design
 from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import DesignError
 from mmaproof.designs.formats import Format
 from mmaproof.designs.operands import OperandBatch, Patterns, pattern_dtype
+from mmaproof.designs.plans.algorithm import OPERANDS
+from mmaproof.designs.plans.plan import Plan
+from mmaproof.designs.plans.split_gemm import SplitGemm
 from mmaproof.properties.gemm.exact_operands import ComesDownTo, ResidualsVanish, ZeroIsNeutral, ZerosAddNothing
 from mmaproof.properties.gemm.split import EXPONENTS, Splitting, Window
 from mmaproof.smt.evaluate import evaluate_batch
@@ -36,14 +37,15 @@ class CompositionRefutedError(RuntimeError):
     """A statement that follows from proved lemmas is refuted. A lemma or the composition is wrong (internal error)."""
 
 
-def check_exact_operands(algorithm: SplitGemm, unit: Design, k: int | None, asked: Asked) -> AlgorithmVerdict:
-    """Find and prove what ``algorithm`` reduces to on operands of the unit's format, and for which c.
+def check_exact_operands(plan: Plan, algorithm: SplitGemm, k: int | None, asked: Asked) -> AlgorithmVerdict:
+    """Find and prove what a plan of an ``algorithm`` reduces to on operands of the unit's format, and for which c.
 
     There are three kinds of lemmas. Every residual is +0. A step without products returns c, for a range of c that is
     found. Zeros added outside the unit change only signs of zeros. The result follows by substitution, and it is tested
     for ``k`` elements (by default the unit's K). Raises DesignError for a unit whose accumulator is not fp32, and
     CompositionRefutedError.
     """
+    unit = plan.unit
     if unit.c_format is not OPERANDS or unit.d_format is not OPERANDS:
         raise DesignError(f"exact-operands is about units that accumulate in fp32, and {unit.name} does not")
     length = unit.k if k is None else k
@@ -57,7 +59,7 @@ def check_exact_operands(algorithm: SplitGemm, unit: Design, k: int | None, aske
             return asked.verdict(Status.REFUTED, "a residual is not +0", witnesses=(shown,))
         if verdict.status is not Status.PROVED:
             return asked.verdict(Status.UNKNOWN, "whether residuals are +0 is not settled", reason=unknown(verdict))
-    expression, substitution = reduced(algorithm, unit, length)
+    expression, substitution = reduced(plan, length)
     windows = [Window(EXPONENTS[0], EXPONENTS[-1])]
     negative_zero, beyond, passed = True, None, sorted(substitution.passed - {ZERO})
     if ZERO in substitution.passed and not _stays(unit, 0, asked):
@@ -74,8 +76,7 @@ def check_exact_operands(algorithm: SplitGemm, unit: Design, k: int | None, aske
         return asked.verdict(Status.UNKNOWN, "zeros outside the unit are not settled", reason=unknown(verdict))
     suffix = ", but for the sign of a zero" if substitution.signs_lost else ""
     question = ComesDownTo(
-        algorithm,
-        unit,
+        plan,
         expression.value,
         windows,
         k=length,

@@ -18,9 +18,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from mmaproof.algorithms.algorithm import OPERANDS
 from mmaproof.designs.errors import InputError, did_you_mean
 from mmaproof.designs.operands import Patterns
+from mmaproof.designs.plans.algorithm import OPERANDS
 from mmaproof.verification.distributions import assemble, from_float64
 
 Draw = Callable[[tuple[int, int], np.random.Generator], Patterns]

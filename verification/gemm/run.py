@@ -1,4 +1,4 @@
-"""One element of a GEMM as an algorithm or a plan computes it: the result, its error, and every operation."""
+"""One element of a GEMM as a plan computes it: the result, its error, and every operation."""
 
 from __future__ import annotations
 
@@ -9,37 +9,35 @@ from functools import cached_property
 
 import numpy as np
 
-from mmaproof.algorithms import evaluate
-from mmaproof.algorithms.algorithm import OPERANDS, Algorithm
-from mmaproof.algorithms.plans import evaluate as plans
-from mmaproof.algorithms.plans.linear import exact_result
-from mmaproof.algorithms.plans.named import find_gemm
+from mmaproof.algorithms.evaluate import Trace, trace
+from mmaproof.algorithms.linear import exact_result
+from mmaproof.algorithms.named import find_gemm
 from mmaproof.designs.design import Design
 from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import OperandError
 from mmaproof.designs.formats import FORMATS, Format
 from mmaproof.designs.operands import Patterns
 from mmaproof.designs.plans import Plan
+from mmaproof.designs.plans.algorithm import Algorithm
 from mmaproof.explain import Picture, explain, joined
 from mmaproof.explain.html import answer_html
 from mmaproof.explain.values import exact, is_finite, pattern_number, pattern_value
 from mmaproof.smt.open_points import OpenPoints, results_under_readings
-from mmaproof.verification.gemm.compare import error_text, outcomes, ulp
+from mmaproof.verification.gemm.compare import error_text, ulp
 from mmaproof.verification.gemm.explanation import explanation
 
 
 @dataclass(frozen=True)
 class GemmRun:
-    """One element that an algorithm on a unit, or a plan, computed on integers.
+    """One element that a plan, or an algorithm on a unit, computed on integers.
 
     ``exact`` is the exact result, None if an operand is not finite or numbers are integers. ``error`` is d - exact,
     None if d is not finite either.
     """
 
-    program: Algorithm | Plan
-    unit: Design
+    plan: Plan
     operands: Operands
-    traced: evaluate.Trace = field(compare=False)
+    traced: Trace = field(compare=False)
     exact: Fraction | None
     error: Fraction | None
     factors: tuple[int, ...] = ()
@@ -50,19 +48,21 @@ class GemmRun:
         return self.traced.d
 
     @property
+    def unit(self) -> Design:
+        """The unit."""
+        return self.plan.unit
+
+    @property
     def d_format(self) -> Format:
         """The format of the result."""
-        return self.program.formats[3] if isinstance(self.program, Plan) else OPERANDS
+        return self.plan.formats[3]
 
     @cached_property
     def open_points(self) -> OpenPoints:
         """The open points of the unit on which the result rests."""
 
         def computed(unit: Design) -> Patterns:
-            if isinstance(self.program, Plan):
-                d = plans.trace(replace(self.program, unit=unit), self.operands, self.factors).d
-            else:
-                d = evaluate.trace(self.program, unit, self.operands).d
+            d = trace(replace(self.plan, unit=unit), self.operands, self.factors).d
             return np.array([d], dtype=np.uint64)
 
         return results_under_readings(self.unit, computed, self.d_format)
@@ -82,14 +82,13 @@ class GemmRun:
     @property
     def error_text(self) -> str:
         """The error for a person: exact, and in units in the last place of the exact result."""
-        of_format = f" of {self.d_format.name}" if self.error and isinstance(self.program, Plan) else ""
+        of_format = f" of {self.d_format.name}" if self.error and not self.plan.is_algorithm else ""
         return error_text(self.error, self.ulps) + of_format
 
     def __repr__(self) -> str:
-        fmt, name = self.d_format, self.program.name
-        who = name if isinstance(self.program, Plan) else f"{name} on {self.unit.name}"
+        fmt = self.d_format
         tail = "" if self.exact is None else f", exact {exact(self.exact)}, error {self.error_text}"
-        return f"<{who}: d = {fmt.hex(self.d)} = {pattern_value(fmt, self.d)}{tail}>"
+        return f"<{self.plan.title}: d = {fmt.hex(self.d)} = {pattern_value(fmt, self.d)}{tail}>"
 
     def pictures(self) -> list[tuple[str, Picture]]:
         """Return the name and the picture of each call of the unit, in order."""
@@ -130,22 +129,10 @@ def run_gemm(
     whose factors are operands. Raises InputError and DesignError for names that are not known and for what does not fit
     together, OperandError for operands that do not fit.
     """
-    found, design = find_gemm(program, unit)
-    if isinstance(found, Plan):
-        return _run_plan(found, operands, factors)
-    if factors:
-        raise OperandError(f"factors are operands of plans, and {found.name} is an algorithm")
-    traced = evaluate.trace(found, design, operands)
-    if not all(is_finite(OPERANDS, x) for x in (*operands.a, *operands.b, operands.c)):
-        return GemmRun(found, design, operands, traced, None, None)
-    (outcome,) = outcomes([(found, design)], operands)
-    return GemmRun(found, design, operands, traced, outcome.exact, outcome.error)
-
-
-def _run_plan(plan: Plan, operands: Operands, factors: Sequence[int]) -> GemmRun:
+    plan = find_gemm(program, unit)
     if plan.scale_format is None and (operands.scale_a or operands.scale_b):
         raise OperandError(f"{plan.name} has no scales: leave those of a and b out")
-    traced = plans.trace(plan, operands, factors)
+    traced = trace(plan, operands, factors)
     fp32 = FORMATS["fp32"]
     scale = plan.scale_format or fp32
     columns = [
@@ -155,11 +142,11 @@ def _run_plan(plan: Plan, operands: Operands, factors: Sequence[int]) -> GemmRun
     ]
     d_format = plan.formats[3]
     if d_format.is_integer or not all(is_finite(f, x) for f, column in columns for x in column):
-        return GemmRun(plan, plan.unit, operands, traced, None, None, tuple(factors))
+        return GemmRun(plan, operands, traced, None, None, tuple(factors))
     a, b, (c,), scale_a, scale_b, multiplied = [[pattern_number(f, x) for x in column] for f, column in columns]
     if plan.scale_format is not None:
         size = plan.unit.block or 1
         a, b = ([x * of[i // size] for i, x in enumerate(xs)] for xs, of in ((a, scale_a), (b, scale_b)))
     meant = exact_result(plan.schedule(len(operands)), a, b, c, multiplied)
     error = pattern_number(d_format, traced.d) - meant if is_finite(d_format, traced.d) else None
-    return GemmRun(plan, plan.unit, operands, traced, meant, error, tuple(factors))
+    return GemmRun(plan, operands, traced, meant, error, tuple(factors))

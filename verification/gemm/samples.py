@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mmaproof.algorithms.algorithm import OPERANDS
 from mmaproof.designs.operands import Patterns
+from mmaproof.designs.plans.algorithm import OPERANDS
 from mmaproof.properties.gemm.split import EXPONENTS, Splitting, SplitValues
 from mmaproof.smt.algebra.arrays import ArrayAlgebra
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mmaproof.algorithms.algorithm import OPERANDS
-from mmaproof.algorithms.slice_gemm import SliceGemm, Sums
 from mmaproof.designs.design import Design
 from mmaproof.designs.element import Operands
 from mmaproof.designs.operands import Patterns
+from mmaproof.designs.plans.algorithm import OPERANDS
+from mmaproof.designs.plans.slice_gemm import SliceGemm, Sums
 from mmaproof.properties.gemm.slices import SlicesAreBounded, WeightIsBounded, slices_of
 from mmaproof.smt.algebra.arrays import ArrayAlgebra
 from mmaproof.smt.algebra.integers import IntegerAlgebra

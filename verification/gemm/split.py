@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from mmaproof.algorithms.algorithm import OPERANDS
-from mmaproof.algorithms.split_gemm import SplitGemm
 from mmaproof.designs.design import Design
 from mmaproof.designs.operands import Patterns
+from mmaproof.designs.plans.algorithm import OPERANDS
+from mmaproof.designs.plans.split_gemm import SplitGemm
 from mmaproof.properties.gemm.split import EXPONENTS, Part, PartIsBounded, SplitIsExact, Splitting, Window
 from mmaproof.properties.preconditions import Precondition
 from mmaproof.smt.algebra.arrays import ArrayAlgebra

@@ -1,18 +1,21 @@
-"""An algorithm's program runs on expressions. Proved equations simplify the operations on zeros."""
+"""A plan's schedule runs on expressions. Proved equations simplify the operations on zeros."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-from mmaproof.algorithms.algorithm import OPERANDS
-from mmaproof.algorithms.arithmetic import Arithmetic
+from mmaproof.algorithms.arithmetic import Arithmetic, Cutting
 from mmaproof.algorithms.numbers import Number, Span
-from mmaproof.algorithms.split_gemm import SplitGemm
+from mmaproof.algorithms.program import Elements, run
 from mmaproof.designs.conversions import Rounding
 from mmaproof.designs.design import Design
 from mmaproof.designs.formats import Format
+from mmaproof.designs.plans.algorithm import OPERANDS
+from mmaproof.designs.plans.plan import Plan
+from mmaproof.designs.plans.schedule import Split
 from mmaproof.properties.gemm.exact_operands import Numbers
 from mmaproof.smt.algebra.integers import IntegerAlgebra
 from mmaproof.smt.algebra.protocol import Word
@@ -131,22 +134,26 @@ class Substitution(Arithmetic[Any, Any]):
             ),
         )
 
+    def split(self, cut: Split, xs: Sequence[Number[Any]]) -> Cutting[Any]:
+        """Return words of numbers that the format of the words holds: the numbers themselves, and +0."""
+        others = [[self.zero(cut.fmt)] * len(xs) for _ in range(cut.count - 1)]
+        return Cutting(cut.ks, [xs, *others])
 
-def reduced(algorithm: SplitGemm, unit: Design, k: int) -> tuple[Expression, Substitution]:
-    """Return what an algorithm reduces to if its first words are the operands and the others are +0."""
+
+def reduced(plan: Plan, k: int) -> tuple[Expression, Substitution]:
+    """Return what a plan reduces to if the first words are the operands and the others are +0."""
     arithmetic = Substitution()
-
-    def element(name: str, fmt: Format, i: int) -> Number[Any]:
-        side = "ab".index(name)
-        return _number(fmt, f"{name}{i}", lambda _, a, b, c: (a, b)[side][i])
-
-    words = []
-    for name, fmt, count in zip("ab", unit.formats[:2], algorithm.products.words, strict=True):
-        others = [[arithmetic.zero(fmt)] * k for _ in range(count - 1)]
-        words.append([[element(name, fmt, i) for i in range(k)], *others])
+    a, b = (
+        [_number(fmt, f"{name}{i}", partial(_element, side, i)) for i in range(k)]
+        for side, (name, fmt) in enumerate(zip("ab", plan.unit.formats[:2], strict=True))
+    )
     c = _number(OPERANDS, "c", lambda _, a, b, c: c)
-    found: Expression = algorithm.accumulate(arithmetic, unit, words[0], words[1], c).word.data
+    found: Expression = run(arithmetic, plan.schedule(k), Elements(a, b, c)).word.data
     return found, arithmetic
+
+
+def _element(side: int, i: int, _: Arithmetic[Any, Any], a: Numbers, b: Numbers, c: Number[Any]) -> Number[Any]:
+    return (a, b)[side][i]
 
 
 def _number(fmt: Format, text: str, value: Value) -> Number[Any]:

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from mmaproof.algorithms.slice_gemm import widest_slice
 from mmaproof.designs.arithmetic import steps_of_chain
 from mmaproof.designs.design import Design
 from mmaproof.designs.element import Operands
 from mmaproof.designs.formats import Format
+from mmaproof.designs.plans.slice_gemm import widest_slice
 from mmaproof.designs.steps import Guarantee
 from mmaproof.properties.gemm.integer_sums import IntegerIsConverted, IntegerTermIsKept
 from mmaproof.smt.algebra.integers import IntegerAlgebra

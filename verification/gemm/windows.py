@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from mmaproof.algorithms.algorithm import OPERANDS
 from mmaproof.designs.operands import Patterns
+from mmaproof.designs.plans.algorithm import OPERANDS
 from mmaproof.properties.gemm.split import EXPONENTS, OperandLemma, Window
 from mmaproof.smt.solving.verdict import Status
 from mmaproof.verification.gemm.samples import exponents_of, significant_bits

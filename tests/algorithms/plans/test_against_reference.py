@@ -5,7 +5,7 @@ import pytest
 from reference.plans import PLANS, same
 from support.plan_operands import element, matrices
 
-from mmaproof.algorithms.plans.evaluate import multiply, trace
+from mmaproof.algorithms.evaluate import multiply_plan, trace
 from mmaproof.designs.element import Operands
 from mmaproof.designs.plans import read_plan
 
@@ -26,7 +26,7 @@ def test_one_element_is_that_of_the_reference(text: str) -> None:
 def test_matrix_is_made_of_these_elements(text: str, backend: str | None) -> None:
     plan, (k, _) = read_plan(text), PLANS[text]
     a, b, c = matrices(plan, k, (5, 2), seed=2)
-    d = multiply(plan, a, b, c, backend=backend)
+    d = multiply_plan(plan, a, b, c, backend=backend)
     expected = [[trace(plan, element(a, b, c, i, j)).d for j in range(2)] for i in range(5)]
     assert d.tolist() == expected
 
@@ -36,7 +36,7 @@ def test_negative_factor_makes_minus_zero_of_zero(backend: str | None) -> None:
     plan = read_plan("volta/f32.f16.f16.f32 | c=none | alpha=-2")
     zeros = np.zeros((4, 4), np.uint16)
     assert trace(plan, Operands((0,) * 4, (0,) * 4, 0)).d == 1 << 31
-    assert (multiply(plan, zeros, zeros, backend=backend) == 1 << 31).all()
+    assert (multiply_plan(plan, zeros, zeros, backend=backend) == 1 << 31).all()
 
 
 @pytest.mark.parametrize("backend", ["arrays", pytest.param("native", marks=pytest.mark.middle)])
@@ -56,5 +56,5 @@ def test_subnormal_sums_are_flushed_before_they_are_converted(backend: str) -> N
         c = np.full((1, 1), start, np.uint32)
         operands = element(zeros, zeros.T, c, 0, 0)
         assert trace(plan, operands).d == flushed == expected(operands.a, operands.b, operands.c)
-        assert multiply(plan, zeros, zeros.T, c, backend=backend) == flushed
-        assert multiply(kept, zeros, zeros.T, c, backend=backend) == trace(kept, operands).d == rounded
+        assert multiply_plan(plan, zeros, zeros.T, c, backend=backend) == flushed
+        assert multiply_plan(kept, zeros, zeros.T, c, backend=backend) == trace(kept, operands).d == rounded

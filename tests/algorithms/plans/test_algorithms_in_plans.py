@@ -2,16 +2,14 @@
 
 import numpy as np
 import pytest
-from reference.algorithms import add
+from reference.algorithms import add, reference_algorithm
 from support.fp32_operands import random_arrays
 
-from mmaproof.algorithms.catalogue import find_algorithm
-from mmaproof.algorithms.evaluate import multiply as multiply_by_algorithm
-from mmaproof.algorithms.evaluate import trace as trace_of_algorithm
-from mmaproof.algorithms.plans.evaluate import multiply, trace
+from mmaproof.algorithms.evaluate import multiply, multiply_plan, trace
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.element import Operands
 from mmaproof.designs.plans import read_plan
+from mmaproof.designs.plans.algorithms import find_algorithm
 
 UNIT = "volta/f32.f16.f16.f32"
 
@@ -20,9 +18,11 @@ UNIT = "volta/f32.f16.f16.f32"
 def test_plan_of_an_algorithm_alone_is_the_algorithm(name: str) -> None:
     plan, algorithm, unit = read_plan(f"{UNIT} | algorithm={name}"), find_algorithm(name), find_design(UNIT)
     a, b, c = random_arrays("moderate", (3, 8, 2), 5)
-    assert np.array_equal(multiply(plan, a, b, c), multiply_by_algorithm(algorithm, unit, a, b, c))
+    d = multiply_plan(plan, a, b, c)
+    assert np.array_equal(d, multiply(algorithm, unit, a, b, c))
     operands = Operands(tuple(a[0].tolist()), tuple(b[:, 0].tolist()), int(c[0, 0]))
-    assert trace(plan, operands).d == trace_of_algorithm(algorithm, unit, operands).d
+    assert trace(plan, operands).d == d[0, 0] == reference_algorithm(algorithm, unit, operands)
+    assert (plan.label, plan.title) == (name, f"{name} on {unit.name}")
 
 
 def test_parts_are_computed_by_the_algorithm_and_added() -> None:
@@ -32,5 +32,5 @@ def test_parts_are_computed_by_the_algorithm_and_added() -> None:
     total = int(c[0, 0])
     for ks in (slice(0, 4), slice(4, 8)):
         part = Operands(tuple(x[ks]), tuple(y[ks]), 0)
-        total = add(total, trace_of_algorithm(find_algorithm("markidis"), find_design(UNIT), part).d)
+        total = add(total, reference_algorithm(find_algorithm("markidis"), find_design(UNIT), part))
     assert trace(plan, Operands(tuple(x), tuple(y), int(c[0, 0]))).d == total

@@ -10,8 +10,8 @@ from reference.formats import decode
 from reference.plans import times
 from support.plan_operands import moderate
 
-from mmaproof.algorithms.plans.evaluate import multiply, trace
-from mmaproof.algorithms.plans.linear import exact_result
+from mmaproof.algorithms.evaluate import multiply_plan, trace
+from mmaproof.algorithms.linear import exact_result
 from mmaproof.designs.arrays import array_of
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.element import Operands
@@ -69,7 +69,7 @@ def promoted(unit, x: Operands, every: int) -> int:
 def test_a_plan_with_scales_is_that_of_the_reference(name: str, every: int, k: int, backend: str | None) -> None:
     plan, unit = read_plan(f"{name} | promote={every}"), find_design(name)
     given = scaled(plan, k, (3, 2), seed=4)
-    d = multiply(plan, *given, backend=backend)
+    d = multiply_plan(plan, *given, backend=backend)
     for i in range(3):
         for j in range(2):
             element = at(given, i, j)
@@ -133,7 +133,7 @@ def test_factors_that_are_operands_are_those_of_the_reference(backend: str | Non
     rng = np.random.default_rng(6)
     a, b = (moderate(f, rng, s) for f, s in zip(plan.formats, ((4, 64), (64, 3)), strict=False))
     factors = rng.uniform(0.1, 1, (4, 3)).astype(np.float32).view(np.uint32)
-    d = multiply(plan, a, b, factors=factors, backend=backend)
+    d = multiply_plan(plan, a, b, factors=factors, backend=backend)
     for i in range(4):
         for j in range(3):
             row = tuple(a[i].tolist()), tuple(b[:, j].tolist()), tuple(factors[i].tolist())
@@ -147,7 +147,7 @@ def test_constants_are_the_same_as_operands() -> None:
     a, b = (moderate(f, rng, s) for f, s in zip(constants.formats, ((2, 96), (96, 2)), strict=False))
     # both parts of k are multiplied twice
     factors = np.array([[0x3F400000, 0x3DCCCCCD] * 2] * 2, dtype=np.uint32)
-    assert (multiply(constants, a, b) == multiply(operands, a, b, factors=factors)).all()
+    assert (multiply_plan(constants, a, b) == multiply_plan(operands, a, b, factors=factors)).all()
     numbers = [Fraction(3, 4), value(0x3DCCCCCD, "fp32")]
     ones = [Fraction(1)] * 96
     assert exact_result(operands.schedule(96), ones, ones, Fraction(0), numbers * 2) == exact_result(
@@ -173,7 +173,7 @@ def test_factors_that_do_not_fit_are_refused() -> None:
     a, b = np.full((2, 32), 0x3F80, np.uint16), np.full((32, 2), 0x3F80, np.uint16)
     for wrong in (np.zeros((1, 1), np.uint32), np.zeros(2, np.uint32), None, np.zeros((2, 1), np.float32)):
         with pytest.raises(OperandError, match="factors"):
-            multiply(plan, a, b, factors=wrong)
+            multiply_plan(plan, a, b, factors=wrong)
     with pytest.raises(OperandError, match="takes no factors"):
         matmul(BF16, array_of(a, "bf16"), array_of(b, "bf16"), factors=np.ones((2, 1), np.float32))
     with pytest.raises(DesignError, match="factors that are operands|not for factors"):

@@ -7,8 +7,8 @@ import pytest
 from support.plan_operands import element, matrices
 
 from mmaproof.algorithms.arithmetic import Arithmetic
+from mmaproof.algorithms.evaluate import trace
 from mmaproof.algorithms.numbers import Number, Span
-from mmaproof.algorithms.plans.evaluate import trace
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.conversions import Rounding
 from mmaproof.designs.formats import FORMATS

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from support.matrix_functions import Function, Matrix, ascending, black_box, descending, in_parts, product, terms
 
-from mmaproof.algorithms.plans.evaluate import multiply
+from mmaproof.algorithms.evaluate import multiply_plan
 from mmaproof.designs.arrays import array_of, patterns_of
 from mmaproof.designs.plans import Plan, read_plan
 from mmaproof.generators.kernels.asked import Asked
@@ -26,7 +26,9 @@ def of_plan(text: str, m: int = 8, n: int = 8, k: int = 32) -> tuple[Function, P
     """Return a plan as a function of arrays."""
     plan = read_plan(text)
     a, b, _, d = plan.formats
-    return lambda x, y: array_of(multiply(plan, patterns_of(x, a), patterns_of(y, b)), d), Product(m, n, k, a, b, d)
+    return lambda x, y: array_of(multiply_plan(plan, patterns_of(x, a), patterns_of(y, b)), d), Product(
+        m, n, k, a, b, d
+    )
 
 
 def search(function: Function, of: Product, validation: int = 2000, seconds: float = 600) -> Outcome:
@@ -143,7 +145,7 @@ def test_results_that_are_flushed_after_their_conversion_are_said_to_be() -> Non
     plan = read_plan(f"{FMA} | out=fp16")
     a = np.full((2, 4), 2.0**-9, np.float32).view(np.uint32)
     b = np.array([[2.0**-9, -(2.0**-9), 1.0]] * 4, np.float32).view(np.uint32)
-    d = multiply(plan, a, b)
+    d = multiply_plan(plan, a, b)
     assert d.tolist() == [[0x0100, 0x8100, 0x2000]] * 2
     assert is_flushed(plan, Answer("small", a, b, d & np.uint16(0xE000)))
     assert not is_flushed(plan, Answer("small", a, b, d & np.uint16(0x6000)))  # a zero of the other sign
@@ -219,7 +221,7 @@ def recorded_with_scales(text: str, given: tuple[Plan, ...], changed: int = 0, k
     of_a, of_b = (
         ((rng.integers(-most, most + 1, s) + scale.bias) << scale.fraction_bits).astype(np.uint8) for s in shapes
     )
-    d = multiply(plan, a, b, scale_a=of_a, scale_b=of_b)
+    d = multiply_plan(plan, a, b, scale_a=of_a, scale_b=of_b)
     of_a[3, 1] += changed << scale.fraction_bits
     return search_recorded(Answer("recorded", a, b, d, (of_a, of_b)), of, "files:test", seconds=600, given=given)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from support.matrix_functions import black_box
 
-from mmaproof.algorithms.plans.evaluate import multiply
+from mmaproof.algorithms.evaluate import multiply_plan
 from mmaproof.designs.arrays import array_of, patterns_of
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.element import Operands
@@ -46,7 +46,7 @@ def test_on_a_unit_that_returns_minus_zero_it_is_not() -> None:
     assert found.verdict is Verdict.DIFFERENT
     assert found.witness is not None
     a, b = (np.array(x, dtype=np.uint32) for x in (found.witness.a, found.witness.b))
-    d = [multiply(read_plan(x), a[None], b[:, None])[0, 0] for x in (FMA, f"{FMA} | promote=2")]
+    d = [multiply_plan(read_plan(x), a[None], b[:, None])[0, 0] for x in (FMA, f"{FMA} | promote=2")]
     assert d[0] != d[1]
 
 
@@ -88,7 +88,7 @@ def test_a_witness_fills_a_product() -> None:
     assert found.witness is not None
     operands = everywhere(found.witness, product(FMA, 2))
     assert operands is not None
-    assert len(np.unique(multiply(read_plan(FMA), *operands))) == 1
+    assert len(np.unique(multiply_plan(read_plan(FMA), *operands))) == 1
     assert everywhere(found.witness, product(FMA, 1)) is None
 
 
@@ -98,7 +98,7 @@ def test_the_target_is_asked_about_the_witness(monkeypatch: pytest.MonkeyPatch) 
     of = product(FMA, 2)
 
     def target(a, b):
-        return array_of(multiply(wanted, patterns_of(a, of.a), patterns_of(b, of.b)), of.d)
+        return array_of(multiply_plan(wanted, patterns_of(a, of.a), patterns_of(b, of.b)), of.d)
 
     monkeypatch.setattr(identify, "kinds_for", lambda product: ("normal",))
     search = KernelSearch(Asked(black_box(target), of), seconds=120, validation=100, given=(other,))

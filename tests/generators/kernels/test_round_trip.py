@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from support.matrix_functions import Matrix, black_box
 
-from mmaproof.algorithms.plans.evaluate import multiply
+from mmaproof.algorithms.evaluate import multiply_plan
 from mmaproof.designs.arrays import array_of, patterns_of
 from mmaproof.designs.errors import DesignError
 from mmaproof.designs.plans import Plan, read_plan
@@ -64,7 +64,7 @@ def test_round_trip(seed: int) -> None:
     a, b, _, d = plan.formats
 
     def function(x: Matrix, y: Matrix) -> Matrix:
-        return array_of(multiply(plan, patterns_of(x, a), patterns_of(y, b)), d)
+        return array_of(multiply_plan(plan, patterns_of(x, a), patterns_of(y, b)), d)
 
     asked = Asked(black_box(function), Product(12, 12, K, a, b, d))
     outcome = KernelSearch(asked, seconds=3600, validation=5000).search()

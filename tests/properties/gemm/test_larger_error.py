@@ -8,7 +8,7 @@ from reference.algorithms import decode, largest_finite, reference_algorithm, va
 from support.deciding import decide
 from support.fp32_operands import FINITE, random_arrays, random_operands
 
-from mmaproof.algorithms.catalogue import find_algorithm
+from mmaproof.algorithms.named import find_gemm
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.element import Operands
 from mmaproof.designs.operands import OperandBatch
@@ -24,9 +24,8 @@ TF32 = "ampere/mma.m16n8k4.f32.tf32.tf32.f32"
 
 
 def question(first: str, second: str, unit: str, *where: str, k: int | None = None, by: Fraction | int = 1):
-    algorithms = find_algorithm(first), find_algorithm(second)
     meant = [parse_precondition(x) for x in where]
-    return LargerError(*algorithms, find_design(unit), k=k, where=meant, by=Fraction(by))
+    return LargerError(find_gemm(first, unit), find_gemm(second, unit), k=k, where=meant, by=Fraction(by))
 
 
 def expected_claim(asked: LargerError, operands: Operands) -> bool:
@@ -36,8 +35,8 @@ def expected_claim(asked: LargerError, operands: Operands) -> bool:
     if abs(exact) > largest_finite("fp32"):
         return True
     errors: list[Fraction | None] = []  # None: infinite
-    for algorithm, unit in asked.runs:
-        d = reference_algorithm(algorithm, unit, operands)
+    for plan in asked.plans:
+        d = reference_algorithm(plan.algorithm, plan.unit, operands)
         errors.append(None if decode(d, "fp32").kind in ("inf", "nan") else abs(value(d, "fp32") - exact))
     first, second = errors
     if second is None:

@@ -8,17 +8,18 @@ import numpy as np
 import pytest
 
 from mmaproof.algorithms.arithmetic import Arithmetic
-from mmaproof.algorithms.catalogue import find_algorithm
-from mmaproof.algorithms.evaluate import as_number, multiply
+from mmaproof.algorithms.evaluate import as_number, multiply, multiply_plan
 from mmaproof.algorithms.exact import exact_value
-from mmaproof.algorithms.numbers import Span
+from mmaproof.algorithms.named import find_gemm
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.conversions import Rounding
 from mmaproof.designs.design import Design
 from mmaproof.designs.formats import FORMATS
+from mmaproof.designs.plans import Plan
+from mmaproof.designs.plans.algorithms import find_algorithm
 from mmaproof.smt.algebra.integers import IntegerAlgebra
-from mmaproof.smt.algebra.protocol import Word
 from mmaproof.smt.solving.limits import Limits
+from mmaproof.tolerances.errors import ErrorTask
 from mmaproof.verification.distributions import edge_patterns
 from mmaproof.verification.gemm.bounds import Reference, Sizes, error_bound, prove_step, rounded_up
 from mmaproof.verification.gemm.enclosure import (
@@ -31,7 +32,7 @@ from mmaproof.verification.gemm.enclosure import (
     rounded_magnitude,
     rounding_error,
 )
-from mmaproof.verification.gemm.error import Scaled, measure
+from mmaproof.verification.gemm.error import Scaled
 from mmaproof.verification.gemm.matrices import find_distribution
 
 FP32 = FORMATS["fp32"]
@@ -80,11 +81,8 @@ def test_no_error_is_above_the_bound_of_longer_sums(name: str, unit: str, distri
 
 
 def check_bound(name: str, unit: str, k: int, distribution: str, reference: Reference) -> None:
-    drawn = find_distribution(distribution)
-    runs = measure(
-        [find_algorithm(name)], find_design(unit), k, drawn, reference=reference, rows=8, columns=8, bounded=True
-    )
-    (point,) = runs
+    plan = find_gemm(name, unit)
+    (point,) = ErrorTask((plan,), k, distribution, reference, (8, 8), 0, frozenset([plan])).points()
     assert point.bound is not None
     assert point.bound.value is not None, point.bound.reason
     assert point.largest is not None
@@ -95,25 +93,25 @@ def check_bound(name: str, unit: str, k: int, distribution: str, reference: Refe
 @pytest.mark.parametrize("k", [3, 32])
 def test_c_takes_part(name: str, unit: str, k: int) -> None:
     """c is of the largest magnitude that the bound allows, and k may be shorter than the instruction's."""
-    algorithm, design, rng = find_algorithm(name), find_design(unit), np.random.default_rng(0)
+    plan, rng = find_gemm(name, unit), np.random.default_rng(0)
     a, b = find_distribution("uniform").draw(8, k, 8, rng)
     c = rng.choice(np.array([3, -3], dtype=np.float32), (8, 8)).view(np.uint32)
     exact = Scaled.of_patterns(FP32, a).dot(Scaled.of_patterns(FP32, b))
-    d, start = (Scaled.of_patterns(FP32, x) for x in (multiply(algorithm, design, a, b, c), c))
+    d, start = (Scaled.of_patterns(FP32, x) for x in (multiply_plan(plan, a, b, c), c))
     at = min(exact.exponent, d.exponent, start.exponent)
     largest = np.abs(d.at(at) - exact.at(at) - start.at(at)).max() * Fraction(2) ** at
-    bound = error_bound(algorithm, design, k, replace(ONE, c=Fraction(3)))
+    bound = error_bound(plan, k, replace(ONE, c=Fraction(3)))
     assert 0 < largest <= bound
-    assert bound > error_bound(algorithm, design, k, ONE)
+    assert bound > error_bound(plan, k, ONE)
 
 
 def test_one_step_is_as_its_property_says() -> None:
     # e_max = 0 at most, L = 4, F = 23; d is below 8, and rounded towards zero with 23 fraction bits
     expected = 5 * Fraction(1, 1 << 23) + Fraction(1, 1 << 21)
-    assert error_bound(find_algorithm("plain"), find_design(VOLTA), 4, ONE, Reference.ROUNDED) == expected
+    assert error_bound(find_gemm("plain", VOLTA), 4, ONE, Reference.ROUNDED) == expected
     # each operand is off by 2**-12 at most, as numbers below 1 are
     words = 4 * (2 * Fraction(1, 1 << 12) + Fraction(1, 1 << 24))
-    assert error_bound(find_algorithm("plain"), find_design(VOLTA), 4, ONE) == expected + words
+    assert error_bound(find_gemm("plain", VOLTA), 4, ONE) == expected + words
 
 
 @pytest.mark.parametrize(("name", "k", "a", "b"), [(VOLTA, 256, 2047, 1921), (FP8, 512, 13, 11)])
@@ -127,10 +125,10 @@ def test_a_worse_unit_is_beyond_the_bound_and_the_right_one_close_to_it(name: st
         d = multiply(plain, design, row, column.T, np.zeros((1, 1), dtype=np.uint32))
         return abs(Fraction(int(Scaled.of_patterns(FP32, d).at(-149)[0, 0]), 1 << 149) - k * x * y)
 
-    bound = error_bound(plain, unit, k, Sizes(x, y), Reference.ROUNDED)
+    bound = error_bound(Plan(unit, plain), k, Sizes(x, y), Reference.ROUNDED)
     mutant = unit.change(fraction_bits=unit.step.fraction_bits - 3)
     assert bound / 2 < error(unit) <= bound
-    assert bound < error(mutant) <= error_bound(plain, mutant, k, Sizes(x, y), Reference.ROUNDED)
+    assert bound < error(mutant) <= error_bound(Plan(mutant, plain), k, Sizes(x, y), Reference.ROUNDED)
 
 
 def exact(x) -> Fraction:
@@ -141,9 +139,9 @@ def exact(x) -> Fraction:
 
 def words_of(name: str, unit: str, pattern: int) -> list[Fraction]:
     algebra = IntegerAlgebra()
-    x = as_number(algebra.unsigned(pattern, 32))
-    found = find_algorithm(name).words(Arithmetic(algebra), find_design(unit), "a", [x])
-    return [exact(word) for (word,) in found]
+    x = as_number(FP32, algebra.unsigned(pattern, 32))
+    cut = find_algorithm(name).split(find_design(unit), "a", (0,))
+    return [exact(word) for (word,) in Arithmetic(algebra).split(cut, [x]).words]
 
 
 @pytest.mark.parametrize("rounding", Rounding)
@@ -163,8 +161,8 @@ def test_words_are_no_further_off_than_their_enclosure_says(name, unit, size, ro
     name, size = name.format(rounding), Fraction(size)
     algorithm, sizes = find_algorithm(name), {"a": size}
     element = number(FP32, Enclosure({("a",): Fraction(1)}, Fraction(0), size))
-    split = algorithm.words(WordArithmetic(sizes), find_design(unit), "a", [element])
-    enclosures = [word.word.data for (word,) in split]
+    found = EnclosureArithmetic(sizes).split(algorithm.split(find_design(unit), "a", (0,)), [element])
+    enclosures = [word.word.data for (word,) in found.words]
     total, scale = Enclosure({}, Fraction(0), Fraction(0)), Fraction(1, 1 << algorithm.scale)
     for i, e in enumerate(enclosures):
         total = total.plus(e.times(scale**i))
@@ -177,7 +175,7 @@ def test_words_are_no_further_off_than_their_enclosure_says(name, unit, size, ro
     patterns = {*near, *(x for x in edge_patterns(FP32) if x <= top), *rng.integers(0, top + 1, 20).tolist()}
     for pattern in patterns:
         for signed in (pattern, pattern | 1 << 31):
-            x = exact(as_number(IntegerAlgebra().unsigned(signed, 32)))
+            x = exact(as_number(FP32, IntegerAlgebra().unsigned(signed, 32)))
             words = words_of(name, unit, signed)
             assert all(abs(w) <= e.most for w, e in zip(words, enclosures, strict=True))
             assert abs(x - sum(w * scale**i for i, w in enumerate(words))) <= off
@@ -207,7 +205,7 @@ def test_rounding_moves_a_number_by_half_an_ulp_of_the_numbers_below_the_bound()
 )
 def test_what_may_overflow_has_no_bound(name, unit, k, sizes, why) -> None:
     def bound() -> Fraction:
-        return error_bound(find_algorithm(name), find_design(unit), k, sizes)
+        return error_bound(find_gemm(name, unit), k, sizes)
 
     if why is None:
         assert bound() > 0
@@ -218,7 +216,7 @@ def test_what_may_overflow_has_no_bound(name, unit, k, sizes, why) -> None:
 
 def test_slices_have_no_rounded_operands() -> None:
     with pytest.raises(NoBoundError, match="rounds no operands"):
-        error_bound(find_algorithm("slices"), find_design(INT8), 32, ONE, Reference.ROUNDED)
+        error_bound(find_gemm("slices", INT8), 32, ONE, Reference.ROUNDED)
 
 
 def test_the_bound_of_a_step_is_proved_or_there_is_none() -> None:
@@ -245,15 +243,11 @@ def test_the_bound_of_a_step_is_proved_or_there_is_none() -> None:
 @pytest.mark.parametrize("bits", [8, 32])
 def test_an_integer_at_the_largest_exponents_is_bounded_up_to_the_largest_number_and_at_the_least_exactly(bits) -> None:
     """Words of 8 bits are exact in fp32, and those of 32 are rounded; neither may become an infinity."""
-    integers, spans = FORMATS[f"int{bits}"], Span.of_format(FP32)
+    integers = FORMATS[f"int{bits}"]
 
     def product(most: int, exponent: int):
         held = number(integers, Enclosure({("i",): Fraction(most)}, Fraction(0), Fraction(most)))
-        return (
-            EnclosureArithmetic({"i": Fraction(1)})
-            .from_integer("x", held, Word(exponent, 12, True, IntegerAlgebra()), FP32, spans)
-            .word.data
-        )
+        return EnclosureArithmetic({"i": Fraction(1)}).from_integer("x", held, exponent, FP32).word.data
 
     assert product(127, 121).most == Fraction(127) * 2**121 <= FP32.largest
     with pytest.raises(NoBoundError, match="x: may be as large as"):
@@ -274,5 +268,5 @@ def test_a_bound_is_rounded_up() -> None:
 def test_a_unit_whose_terms_are_not_its_aligned_products_has_no_bound(name) -> None:
     unit = find_design(name)
     with pytest.raises(NoBoundError, match=f"no bound of the largest exponent in a step of {name}"):
-        error_bound(find_algorithm("plain"), unit, unit.k, ONE)
+        error_bound(find_gemm("plain", unit), unit.k, ONE)
     assert not prove_step(unit).proved

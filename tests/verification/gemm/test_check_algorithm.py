@@ -1,17 +1,18 @@
 """Overflow, integer sums and exact operands: known answers, witnesses recomputed, and mutants."""
 
-from dataclasses import fields, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from support.deciding import decide
 from support.gemm_asked import asked
 
-from mmaproof.algorithms.catalogue import find_algorithm
-from mmaproof.algorithms.split_gemm import SplitGemm
+from mmaproof.algorithms.arithmetic import Arithmetic
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import DesignError, InputError
+from mmaproof.designs.plans import Plan
+from mmaproof.designs.plans.algorithms import find_algorithm
 from mmaproof.properties.gemm.exact_operands import ComesDownTo, ZerosAddNothing
 from mmaproof.properties.gemm.overflow import NoOverflow
 from mmaproof.properties.gemm.slices import SlicesAreBounded, WeightIsBounded
@@ -19,10 +20,10 @@ from mmaproof.properties.gemm.split import Window
 from mmaproof.properties.preconditions import Exponents
 from mmaproof.smt.solving.verdict import Status
 from mmaproof.smt.trace import evaluate
+from mmaproof.tolerances.check import check_algorithm
+from mmaproof.tolerances.overflow import LONGEST, check_overflow
 from mmaproof.verification.gemm import exact_operands
-from mmaproof.verification.gemm.check import check_algorithm
 from mmaproof.verification.gemm.exact_operands import check_exact_operands
-from mmaproof.verification.gemm.overflow import LONGEST, check_overflow
 from mmaproof.verification.gemm.slices import check_slices
 
 VOLTA = find_design("volta/mma.m8n8k4.f32.f16.f16.f32")
@@ -49,7 +50,7 @@ def float_of(pattern):
 )
 def test_below_the_largest_number_nothing_overflows(algorithm, high):
     """65504 is the largest number of fp16; what is truncated never exceeds it."""
-    found = check_overflow(algorithm, VOLTA, None, [Exponents(-14, high)], asked())
+    found = check_overflow(Plan(VOLTA, algorithm), None, [Exponents(-14, high)], asked())
     assert (found.status, found.values["by"], found.values["largest_k"]) == (Status.PROVED, "bounds", LONGEST)
     assert found.values["words"]["a"][0] == high + 1
 
@@ -68,7 +69,7 @@ def test_what_a_format_without_infinities_clamps_is_an_overflow(high, status):
 def test_rounding_overflows_within_the_last_half_unit(algorithm):
     """Numbers below 2**16, the bound that their exponents give, become infinite from 65520 on."""
     where = [Exponents(15, 15)]
-    found = check_overflow(algorithm, VOLTA, None, where, asked())
+    found = check_overflow(Plan(VOLTA, algorithm), None, where, asked())
     assert found.status is Status.REFUTED
     (witness,) = found.witnesses
     shown = patterns(witness)
@@ -77,12 +78,12 @@ def test_rounding_overflows_within_the_last_half_unit(algorithm):
     assert result & 0x7FFF == 0x7C00
     columns = [tuple(shown[f"{n}[{i}]"] for i in range(4)) for n in "ab"]
     assert max(abs(float_of(x)) for column in columns for x in column) >= 65520
-    assert NoOverflow(algorithm, VOLTA, where=where).is_refuted_by(Operands(*columns, shown["c"]))
+    assert NoOverflow(Plan(VOLTA, algorithm), where=where).is_refuted_by(Operands(*columns, shown["c"]))
 
 
 @pytest.mark.slow
 def test_many_additions_outside_rest_on_the_bound_of_a_step():
-    found = check_overflow(OOTOMO, VOLTA, 8, [Exponents(-14, 14)], asked())
+    found = check_overflow(Plan(VOLTA, OOTOMO), 8, [Exponents(-14, 14)], asked())
     assert (found.status, found.values["largest_k"]) == (Status.PROVED, LONGEST)
     assert any("cutting" in x.name for x in found.lemmas)
 
@@ -143,7 +144,7 @@ def briefly(monkeypatch):
     ],
 )
 def test_only_where_c_is_added_differs(algorithm, k, equals, sign_lost):
-    found = check_exact_operands(algorithm, VOLTA, k, asked())
+    found = check_exact_operands(Plan(VOLTA, algorithm), algorithm, k, asked())
     assert found.status is Status.PROVED
     assert (found.values["equals"], found.values["up_to_zero_sign"]) == (equals, sign_lost)
     if sign_lost:
@@ -176,21 +177,17 @@ def test_an_algorithm_that_comes_down_to_something_else_is_refuted():
     def inside(arithmetic, a, b, c):
         return arithmetic.call("", VOLTA, a, b, c)
 
-    question = ComesDownTo(OOTOMO, VOLTA, inside, [Window(-100, 100)], k=4, negative_zero=False, up_to_zero_sign=True)
+    plan = Plan(VOLTA, OOTOMO)
+    question = ComesDownTo(plan, inside, [Window(-100, 100)], k=4, negative_zero=False, up_to_zero_sign=True)
     # 1 + 3 * 2**-25: inside the unit the product is cut off, outside it the sum is rounded up to 1 + 2**-23
     assert question.is_refuted_by(Operands((0x0600, 0, 0, 0), (0x1400, 0, 0, 0), 0x3F800000))
 
 
 @pytest.mark.usefixtures("briefly")
-def test_residuals_that_do_not_vanish_are_shown():
-    class Doubled(SplitGemm):
-        """Takes no word away before it makes the next."""
-
-        def split(self, arithmetic, label, x, fmt, count):
-            return [arithmetic.convert(label, x, fmt, self.rounding) for _ in range(count)]
-
-    mutant = Doubled(**{f.name: getattr(MARKIDIS, f.name) for f in fields(MARKIDIS)})
-    found = check_exact_operands(mutant, VOLTA, None, asked())
+def test_residuals_that_do_not_vanish_are_shown(monkeypatch):
+    """No word is taken away before the next is made."""
+    monkeypatch.setattr(Arithmetic, "subtract", lambda self, label, x, y: x)
+    found = check_exact_operands(Plan(VOLTA, MARKIDIS), MARKIDIS, None, asked())
     assert found.status is Status.REFUTED
     assert "a word of a is not" in found.witnesses[0].shows
 

@@ -8,10 +8,10 @@ import pytest
 from support.deciding import decide
 from support.gemm_asked import asked
 
-from mmaproof.algorithms.catalogue import find_algorithm
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.conversions import Rounding
 from mmaproof.designs.errors import InputError
+from mmaproof.designs.plans.algorithms import find_algorithm
 from mmaproof.properties.gemm.split import Part, PartIsBounded, SplitIsExact, Splitting, Window
 from mmaproof.properties.preconditions import Exponents, Finite
 from mmaproof.smt.algebra.integers import IntegerAlgebra
@@ -70,7 +70,7 @@ def test_three_words_of_bf16_lose_nothing():
 
 @pytest.mark.middle
 def test_a_scale_of_one_place_less_shortens_the_window():
-    splitting = replace(SPLIT, algorithm=replace(OOTOMO, scale=10))
+    splitting = Splitting.of(replace(OOTOMO, scale=10), FP16, "a")
     assert decide(SplitIsExact(splitting, [Window(-12, -12, 23)])) is Status.PROVED
     assert decide(SplitIsExact(splitting, [Window(-13, -13, 23)])) is Status.REFUTED
     assert decide(SplitIsExact(SPLIT, [Window(-13, -13, 23)])) is Status.PROVED
@@ -87,7 +87,7 @@ def test_a_scale_of_one_place_less_shortens_the_window():
 )
 def test_residuals_that_are_truncated_or_scaled_less_miss_more(changes, places):
     """At 2**-16 the residual ends at 2**-35: to nearest that is half of it, 2**-20 of x; truncated the whole."""
-    splitting = replace(SPLIT, algorithm=replace(OOTOMO, **changes))
+    splitting = Splitting.of(replace(OOTOMO, **changes), FP16, "a")
     bound, problem = relative_bound(splitting, Window(-16, -15), asked())
     assert (problem, bound.places) == ("", places)
 

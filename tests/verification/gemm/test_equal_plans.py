@@ -2,7 +2,7 @@
 
 import pytest
 
-from mmaproof.algorithms.plans.evaluate import trace
+from mmaproof.algorithms.evaluate import trace
 from mmaproof.designs.errors import DesignError
 from mmaproof.designs.plans import read_plan
 from mmaproof.designs.plans.lengths import shortest_k, telling_k

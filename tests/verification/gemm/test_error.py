@@ -6,11 +6,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from mmaproof.algorithms.catalogue import find_algorithm
 from mmaproof.algorithms.evaluate import trace
+from mmaproof.algorithms.named import find_gemm
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import DesignError, InputError
+from mmaproof.tolerances.errors import ErrorTask
 from mmaproof.verification.gemm.bounds import Reference
 from mmaproof.verification.gemm.enclosure import NoBoundError
 from mmaproof.verification.gemm.error import Point, measure
@@ -21,8 +22,8 @@ UNIFORM = find_distribution("uniform")
 
 
 def points(names, unit, n, distribution="uniform", **settings) -> list[Point]:
-    found = [find_algorithm(x) for x in names]
-    return list(measure(found, unit, n, find_distribution(distribution), **settings))
+    found = [find_gemm(x, unit) for x in names]
+    return list(measure(found, n, find_distribution(distribution), **settings))
 
 
 def value(pattern) -> Fraction:
@@ -50,7 +51,7 @@ def test_statistics_are_those_of_each_element(name: str, reference: Reference) -
     errors, relative, ulps = [], [], []
     for row in a:
         for column in b.T:
-            d = trace(find_algorithm("markidis-a"), VOLTA, Operands(tuple(row.tolist()), tuple(column.tolist()), 0)).d
+            d = trace(find_gemm("markidis-a", VOLTA), Operands(tuple(row.tolist()), tuple(column.tolist()), 0)).d
             products = [value(x) * value(y) for x, y in zip(row, column, strict=True)]
             target = sum(products) if reference is Reference.EXACT else single_precision(row, column)
             errors.append(value(d) - target)
@@ -77,7 +78,9 @@ def test_against_rounded_operands_only_the_accumulator_loses() -> None:
 
 def test_what_is_not_finite_is_counted_and_left_out() -> None:
     """Sums of type 1 exceed fp16, the format of the intermediate results."""
-    both = points(["markidis", "markidis@intermediate=fp16"], VOLTA, 64, "ootomo-yokota-1", bounded=True)
+    plans = tuple(find_gemm(x, VOLTA) for x in ("markidis", "markidis@intermediate=fp16"))
+    task = ErrorTask(plans, 64, "ootomo-yokota-1", Reference.EXACT, (32, 32), 0, frozenset(plans))
+    both = task.points()
     assert both[0].not_finite == 0
     assert 0 < both[1].not_finite < 1024
     assert both[1].largest is not None
@@ -90,7 +93,7 @@ def test_what_is_not_finite_is_counted_and_left_out() -> None:
 def test_a_reference_that_overflows_is_left_out() -> None:
     unit = find_design("ampere/mma.m16n8k8.f32.bf16.bf16.f32")
     drawn = find_distribution("exponents=63..63")
-    (point,) = measure([find_algorithm("bf16x9")], unit, 8, drawn, reference=Reference.FP32, rows=8, columns=8)
+    (point,) = measure([find_gemm("bf16x9", unit)], 8, drawn, reference=Reference.FP32, rows=8, columns=8)
     assert 0 < point.not_finite < 64
     # of the others fp32 holds the result: nothing is off by as much as an operand of the sum
     assert point.largest is not None

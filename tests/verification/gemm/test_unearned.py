@@ -2,9 +2,10 @@
 
 import pytest
 
-from mmaproof.algorithms.catalogue import find_algorithm
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.element import Operands
+from mmaproof.designs.plans import Plan
+from mmaproof.designs.plans.algorithms import find_algorithm
 from mmaproof.properties.gemm.exact_operands import ComesDownTo
 from mmaproof.properties.gemm.overflow import NoOverflow
 from mmaproof.properties.gemm.split import Part, SplitIsExact, Splitting, Window
@@ -13,7 +14,8 @@ from mmaproof.properties.property import QuestionVerdict
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Status, Verdict
-from mmaproof.verification.gemm import bounds, dropped, exact_operands, overflow, slices, split, verdict
+from mmaproof.tolerances import overflow
+from mmaproof.verification.gemm import bounds, dropped, exact_operands, slices, split, verdict
 from mmaproof.verification.gemm.verdict import Asked
 from mmaproof.verification.gemm.windows import Precisions
 from mmaproof.verification.means import Means
@@ -23,8 +25,9 @@ MEANS = Means(Solving(), Limits(20, 4 << 30), None)
 UNIT = find_design("volta/f32.f16.f16.f32@L=2")
 INTEGERS = find_design("ampere/mma.m16n8k32.s32.s8.s8.s32")
 SPLIT, SLICES = find_algorithm("markidis"), find_algorithm("slices@sums=weight")
+PLAN = Plan(UNIT, SPLIT)
 SPLITTING = Splitting.of(SPLIT, UNIT, "a")
-NARROW = NoOverflow(SPLIT, UNIT, where=[parse_precondition("exponents=-1..1")])
+NARROW = NoOverflow(PLAN, where=[parse_precondition("exponents=-1..1")])
 WINDOW = Window(0, 1)
 NOTHING_KNOWN = (Status.UNKNOWN, Status.VACUOUS)
 
@@ -44,7 +47,7 @@ class Answers(Asked):
 @pytest.fixture
 def composed():
     """What an algorithm is said to come down to; nobody computes it here."""
-    return ComesDownTo(SPLIT, UNIT, lambda *_: None, [WINDOW], k=2, negative_zero=True, up_to_zero_sign=False)
+    return ComesDownTo(PLAN, lambda *_: None, [WINDOW], k=2, negative_zero=True, up_to_zero_sign=False)
 
 
 @pytest.fixture
@@ -99,7 +102,7 @@ def test_residuals_and_zeros_outside_the_unit_are_asked_of(monkeypatch, status):
     monkeypatch.setattr(exact_operands, "_test", lambda *_: "not tested")
 
     def found(*statuses):
-        return exact_operands.check_exact_operands(SPLIT, UNIT, None, Answers(*statuses)).status
+        return exact_operands.check_exact_operands(PLAN, SPLIT, None, Answers(*statuses)).status
 
     proved = [Status.PROVED] * 8
     assert found(*proved) is Status.PROVED
@@ -133,7 +136,7 @@ def test_a_composition_that_is_refuted_is_an_internal_error(answered, composed):
 def test_whether_something_overflows_is_what_is_answered(monkeypatch, answered, status, conclusion):
     monkeypatch.setattr(overflow, "_by_bounds", lambda *_: None)
     answered(overflow, status)
-    found = overflow.check_overflow(SPLIT, UNIT, 2, (), Answers(Status.PROVED))
+    found = overflow.check_overflow(PLAN, 2, (), Answers(Status.PROVED))
     assert (found.status, found.conclusion) == (status, conclusion)
 
 

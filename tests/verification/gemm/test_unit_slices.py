@@ -10,10 +10,10 @@ from reference.algorithms import rounded, value
 from reference.designs import reference_result
 from support.gemm_asked import asked
 
-from mmaproof.algorithms.slice_gemm import widest_slice
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.element import Operands
 from mmaproof.designs.formats import FORMATS
+from mmaproof.designs.plans.slice_gemm import widest_slice
 from mmaproof.smt.solving.verdict import Status
 from mmaproof.verification.gemm.unit_slices import _lemmas, _symbolic, check_unit_slices
 

@@ -8,18 +8,15 @@ with word j of b) share an accumulator. With ``accumulators=shared`` all product
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Self
 
-from mmaproof.algorithms.algorithm import OPERANDS, Algorithm, Spelled, parameter
-from mmaproof.algorithms.arithmetic import Arithmetic
-from mmaproof.algorithms.numbers import Number
 from mmaproof.designs.conversions import Rounding
 from mmaproof.designs.design import Design
-from mmaproof.designs.formats import FORMATS, Format
-from mmaproof.smt.algebra.protocol import D, T
+from mmaproof.designs.formats import FORMATS
+from mmaproof.designs.plans.algorithm import OPERANDS, Algorithm, Spelled, parameter
+from mmaproof.designs.plans.schedule import Add, Builder, Call, Split, Words, Zero
 
 MOST_WORDS = 4
 
@@ -73,7 +70,7 @@ class Products(Spelled):
 
     pairs: tuple[tuple[int, int], ...]
 
-    ALLOWED = "pairs ij (word i of a, word j of b, from 0) in order, joined by dots, such as 11.01.10.00"
+    ALLOWED = "pairs ij (word i of a, word j of b, from 0) in order, joined by dots, 00 among them, such as 11.01.10.00"
 
     @classmethod
     def parse(cls, text: str) -> Self:
@@ -86,6 +83,8 @@ class Products(Spelled):
             if max(i, j) >= MOST_WORDS or (i, j) in pairs:
                 raise ValueError(text)
             pairs.append((i, j))
+        if (0, 0) not in pairs:
+            raise ValueError(text)
         return cls(tuple(pairs))
 
     def __str__(self) -> str:
@@ -149,23 +148,10 @@ class SplitGemm(Algorithm):
             return "with schedule=block"
         return None
 
-    def words(
-        self, arithmetic: Arithmetic[D, T], unit: Design, operand: str, xs: Sequence[Number[D]]
-    ) -> list[list[Number[D]]]:
-        """Return the words, the first one first."""
-        fmt = unit.a_format if operand == "a" else unit.b_format
-        count = self.products.words["ab".index(operand)]
-        split = [self.split(arithmetic, f"{operand}{k}", x, fmt, count) for k, x in enumerate(xs)]
-        return [list(word) for word in zip(*split, strict=True)]
-
-    def split(self, arithmetic: Arithmetic[D, T], label: str, x: Number[D], fmt: Format, count: int) -> list[Number[D]]:
-        """Return ``count`` words of ``x``; the value of word i is multiplied by ``2**(-scale*i)`` when it is read."""
-        words = [arithmetic.convert(f"{label}[0]", x, fmt, self.rounding)]
-        for i in range(1, count):
-            rest = arithmetic.subtract(f"residual of {label}", x, words[-1])
-            x = arithmetic.scale(f"residual of {label}, scaled", rest, self.scale)
-            words.append(arithmetic.convert(f"{label}[{i}]", x, fmt, self.residual_rounding))
-        return words
+    def split(self, unit: Design, side: str, ks: tuple[int, ...]) -> Split:
+        """Return what splits the elements ``ks`` of operand ``a`` or ``b``."""
+        fmt, count = unit.formats["ab".index(side)], self.products.words["ab".index(side)]
+        return Split(side, ks, fmt, count, self.rounding, self.residual_rounding, self.scale)
 
     def order(self, i: int, j: int) -> int:
         """Return which accumulator the product of word i of a and word j of b goes to; 0 is the main one."""
@@ -175,18 +161,11 @@ class SplitGemm(Algorithm):
         """Return whether the sums of an accumulator are added outside the unit."""
         return self.outside is Outside.ALL or (self.outside is Outside.MAIN and order == 0)
 
-    def accumulate(
-        self,
-        arithmetic: Arithmetic[D, T],
-        unit: Design,
-        a: Sequence[Sequence[Number[D]]],
-        b: Sequence[Sequence[Number[D]]],
-        c: Number[D],
-    ) -> Number[D]:
-        """Return d from the words."""
-        length = len(a[0])
-        first_c = self.c is JoinsC.FIRST
-        sums = {self.order(i, j): arithmetic.zero(OPERANDS) for i, j in self.products.pairs}
+    def lower(self, builder: Builder, unit: Design, ks: tuple[int, ...], c: int) -> int:
+        """Append the splits, the calls of the unit and the sums outside it."""
+        cuts = tuple(builder.add(self.split(unit, side, ks)) for side in "ab")
+        length, first_c = len(ks), self.c is JoinsC.FIRST
+        sums = {self.order(i, j): builder.add(Zero(OPERANDS)) for i, j in self.products.pairs}
         if first_c:
             sums[0] = c
         block = self.interval or unit.k
@@ -195,53 +174,50 @@ class SplitGemm(Algorithm):
             for i, j in self.products.pairs:
                 order = self.order(i, j)
                 if order in begun:
-                    sums[order] = self._stored(arithmetic, sums[order])
+                    sums[order] = self._stored(builder, sums[order])
                 begun.add(order)
                 whole = block if self.is_outside(order) else max(length, unit.k)
                 for at in range(0, length, whole):
-                    sums[order] = self._product(arithmetic, unit, a, b, (i, j), slice(at, at + whole), sums[order])
+                    sums[order] = self._product(builder, unit, cuts, (i, j), ks[at : at + whole], sums[order])
         else:
             for at in range(0, length, block):
                 for i, j in self.products.pairs:
                     order = self.order(i, j)
-                    sums[order] = self._product(arithmetic, unit, a, b, (i, j), slice(at, at + block), sums[order])
-        d = self._combined(arithmetic, sums)
-        return d if first_c else arithmetic.add("d", d, c)
+                    sums[order] = self._product(builder, unit, cuts, (i, j), ks[at : at + block], sums[order])
+        d = self._combined(builder, sums)
+        return d if first_c else builder.add(Add(d, c, OPERANDS, label="d"))
 
     def _product(
         self,
-        arithmetic: Arithmetic[D, T],
+        builder: Builder,
         unit: Design,
-        a: Sequence[Sequence[Number[D]]],
-        b: Sequence[Sequence[Number[D]]],
+        cuts: tuple[int, ...],
         pair: tuple[int, int],
-        ks: slice,
-        total: Number[D],
-    ) -> Number[D]:
+        ks: tuple[int, ...],
+        total: int,
+    ) -> int:
         """Return ``total`` with the products of two words over some k added, inside the unit or outside."""
-        i, j = pair
-        outside = self.is_outside(self.order(i, j))
-        d = arithmetic.zero(unit.c_format) if outside else total
-        x, y = a[i][ks], b[j][ks]
+        a, b = (Words(cut, word) for cut, word in zip(cuts, pair, strict=True))
+        outside = self.is_outside(self.order(*pair))
+        d = builder.add(Zero(unit.c_format)) if outside else total
         # where c is of another format than d, the result of an instruction is rounded before the next one takes it
-        run = len(x) if unit.c_format is unit.d_format else unit.k
-        for at in range(0, len(x), run):
-            d = arithmetic.convert("accumulator", d, unit.c_format, Rounding.RNE)
-            d = arithmetic.call(f"a[{i}]*b[{j}]", unit, x[at : at + run], y[at : at + run], d)
-        if outside:
-            return arithmetic.add("outside", total, d)
-        return arithmetic.convert("accumulator", d, OPERANDS, Rounding.RNE)
+        run = len(ks) if unit.c_format is unit.d_format else unit.k
+        for at in range(0, len(ks), run):
+            d = builder.convert(d, unit.c_format, label="accumulator")
+            d = builder.add(Call(unit, ks[at : at + run], d, a, b, label=f"a[{a.word}]*b[{b.word}]"))
+        d = builder.convert(d, OPERANDS, label="accumulator")
+        return builder.add(Add(total, d, OPERANDS, label="outside")) if outside else d
 
-    def _stored(self, arithmetic: Arithmetic[D, T], total: Number[D]) -> Number[D]:
+    def _stored(self, builder: Builder, total: int) -> int:
         """Return an accumulator as it is kept between two multiplications."""
-        kept = arithmetic.convert("intermediate", total, FORMATS[self.intermediate], Rounding.RNE)
-        return arithmetic.convert("intermediate", kept, OPERANDS, Rounding.RNE)
+        kept = builder.convert(total, FORMATS[self.intermediate], label="intermediate")
+        return builder.convert(kept, OPERANDS, label="intermediate")
 
-    def _combined(self, arithmetic: Arithmetic[D, T], sums: dict[int, Number[D]]) -> Number[D]:
+    def _combined(self, builder: Builder, sums: dict[int, int]) -> int:
         """Return the sum of the accumulators, scaled back, the smallest first."""
-        orders = sorted(sums, reverse=True)
-        scaled = [arithmetic.scale(f"order {n}, scaled back", sums[n], -n * self.scale) for n in orders]
-        total = scaled[0]
-        for x in scaled[1:]:
-            total = arithmetic.add("d", x, total)
-        return total
+        first, *others = (
+            builder.scale(sums[n], -n * self.scale, f"order {n}, scaled back") for n in sorted(sums, reverse=True)
+        )
+        for x in others:
+            first = builder.add(Add(x, first, OPERANDS, label="d"))
+        return first

@@ -38,12 +38,12 @@
 
 from __future__ import annotations
 
-from mmaproof.algorithms.algorithm import Algorithm
-from mmaproof.algorithms.modular_gemm import ModularGemm
-from mmaproof.algorithms.slice_gemm import SliceGemm
-from mmaproof.algorithms.split_gemm import Accumulators, Outside, Products, Schedule, SplitGemm
 from mmaproof.designs.conversions import Rounding
 from mmaproof.designs.errors import DesignError, InputError, did_you_mean
+from mmaproof.designs.plans.algorithm import Algorithm
+from mmaproof.designs.plans.modular_gemm import ModularGemm
+from mmaproof.designs.plans.slice_gemm import SliceGemm
+from mmaproof.designs.plans.split_gemm import Accumulators, Outside, Products, Schedule, SplitGemm
 
 _MARKIDIS = "Markidis et al. 2018"
 _OOTOMO = "Ootomo and Yokota, IJHPCA 36(4), 2022"

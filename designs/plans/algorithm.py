@@ -1,21 +1,21 @@
-"""What an algorithm is: a program that makes ``d = c + sum_k a_k*b_k`` of fp32 numbers with a narrower unit."""
+"""What an algorithm is: it makes ``d = c + sum_k a_k*b_k`` of fp32 numbers with a narrower unit.
+
+An algorithm takes the place of the chain of instructions in a plan: it lowers to operations of the plan's schedule.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, Self
 
-from mmaproof.algorithms.arithmetic import Arithmetic
-from mmaproof.algorithms.numbers import Number
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError
-from mmaproof.designs.formats import FORMATS, Format
-from mmaproof.smt.algebra.protocol import D, T
+from mmaproof.designs.plans.schedule import FP32, Builder
 
-OPERANDS = FORMATS["fp32"]
+OPERANDS = FP32
 """What every algorithm takes and returns."""
 
 
@@ -58,38 +58,6 @@ class Spelled(ABC):
 def parameter(default: Any, values: type[StrEnum] | range | type[Spelled], meaning: str) -> Any:
     """Return the field of a parameter."""
     return field(default=default, metadata={"choice": Choice(meaning, values)})
-
-
-class Program(Protocol):
-    """What computes ``d = c + sum_k a_k*b_k`` with a unit: an algorithm, or a plan."""
-
-    @property
-    def name(self) -> str:
-        """The name, with parameters."""
-
-    @property
-    def interface(self) -> tuple[Format, Format, Format, Format]:
-        """The formats of a, b, c and d."""
-
-    def check_length(self, unit: Design, k: int, /) -> None:
-        """Raise DesignError where so many elements do not fit."""
-
-    def shortest_k(self, unit: Design, /) -> int:
-        """Return the K for which questions are asked unless another one is given."""
-
-    def require(self, unit: Design, /) -> None:
-        """Raise DesignError where the program does not run on ``unit``."""
-
-    def run(
-        self,
-        arithmetic: Arithmetic[D, T],
-        unit: Design,
-        a: Sequence[Number[D]],
-        b: Sequence[Number[D]],
-        c: Number[D],
-        /,
-    ) -> Number[D]:
-        """Return d."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,19 +116,6 @@ class Algorithm(ABC):
         """Return why a parameter has no effect beside the others, or None if it has one."""
         return None
 
-    @property
-    def interface(self) -> tuple[Format, Format, Format, Format]:
-        """The formats of a, b, c and d."""
-        return (OPERANDS,) * 4
-
-    def check_length(self, unit: Design, k: int) -> None:
-        """Raise DesignError where the algorithm does not take so many elements on ``unit``."""
-        unit.padded_length(k)
-
-    def shortest_k(self, unit: Design) -> int:
-        """Return the K for which questions are asked unless another one is given."""
-        return unit.k
-
     def require(self, unit: Design) -> None:
         """Raise DesignError where the algorithm does not run on ``unit``."""
         reason = self.why_not(unit)
@@ -172,29 +127,9 @@ class Algorithm(ABC):
         """Return why the algorithm does not run on ``unit``, or None if it does."""
 
     @abstractmethod
-    def words(
-        self, arithmetic: Arithmetic[D, T], unit: Design, operand: str, xs: Sequence[Number[D]]
-    ) -> list[list[Number[D]]]:
-        """Return what an operand is split into: for each word, its element for each k.
+    def lower(self, builder: Builder, unit: Design, ks: tuple[int, ...], c: int) -> int:
+        """Append the operations that add the products of the elements ``ks`` of both operands to ``c``, with ``unit``.
 
-        ``operand`` is ``a`` or ``b``. ``xs`` is one row of the first matrix or one column of the second. The result
-        depends on nothing else, so it serves for every element of a row or a column of the product.
+        ``c`` is the index of a number of fp32, and so is what is returned. Raises DesignError where so many elements do
+        not fit.
         """
-
-    @abstractmethod
-    def accumulate(
-        self,
-        arithmetic: Arithmetic[D, T],
-        unit: Design,
-        a: Sequence[Sequence[Number[D]]],
-        b: Sequence[Sequence[Number[D]]],
-        c: Number[D],
-    ) -> Number[D]:
-        """Return d, an fp32 number, from the words of a row and of a column."""
-
-    def run(
-        self, arithmetic: Arithmetic[D, T], unit: Design, a: Sequence[Number[D]], b: Sequence[Number[D]], c: Number[D]
-    ) -> Number[D]:
-        """Return ``c + sum_k a[k]*b[k]`` as the algorithm computes it with ``unit``."""
-        first, second = (self.words(arithmetic, unit, n, x) for n, x in (("a", a), ("b", b)))
-        return self.accumulate(arithmetic, unit, first, second, c)

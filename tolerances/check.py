@@ -1,4 +1,4 @@
-"""Questions about an algorithm on a unit with fp32 operands, by name, with limits for the whole answer."""
+"""Questions about a plan, or an algorithm on a unit, by name, with limits for the whole answer."""
 
 from __future__ import annotations
 
@@ -6,25 +6,24 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mmaproof.algorithms.algorithm import Algorithm
-from mmaproof.algorithms.catalogue import find_algorithm
-from mmaproof.algorithms.slice_gemm import SliceGemm
-from mmaproof.algorithms.split_gemm import SplitGemm
-from mmaproof.designs.catalogue import find_design
+from mmaproof.algorithms.named import find_gemm
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError, InputError
-from mmaproof.designs.plans.plan import Plan
+from mmaproof.designs.plans.algorithm import Algorithm
+from mmaproof.designs.plans.plan import JoinsC, Plan
+from mmaproof.designs.plans.slice_gemm import SliceGemm
+from mmaproof.designs.plans.split_gemm import SplitGemm
 from mmaproof.explain.html import answer_html
 from mmaproof.properties.preconditions import Conditions, Precondition, preconditions_of
 from mmaproof.smt.solving.backends import DEFAULT_SOLVER
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
+from mmaproof.tolerances.overflow import check_overflow
 from mmaproof.verification.check import WORDS
 from mmaproof.verification.compare import DEFAULT_BUDGET, DEFAULT_LIMITS
 from mmaproof.verification.gemm.compare import SIMPLIFIED
 from mmaproof.verification.gemm.dropped import check_dropped
 from mmaproof.verification.gemm.exact_operands import check_exact_operands
-from mmaproof.verification.gemm.overflow import check_overflow
 from mmaproof.verification.gemm.slices import check_slices
 from mmaproof.verification.gemm.split import check_split
 from mmaproof.verification.gemm.verdict import AlgorithmVerdict, Asked
@@ -46,11 +45,10 @@ _TAKES = {"k": ("overflow", "exact-operands"), "where": ("split", "overflow", "d
 
 @dataclass(frozen=True)
 class GemmCheck:
-    """A question about an algorithm on a unit, or about a plan, the verdict, and the seconds that it took."""
+    """A question about a plan, the verdict, and the seconds that it took."""
 
     question: str
-    algorithm: Algorithm | Plan
-    unit: Design
+    plan: Plan
     where: tuple[Precondition, ...]
     finding: AlgorithmVerdict
     seconds: float
@@ -61,13 +59,12 @@ class GemmCheck:
         return WORDS[self.finding.status]
 
     @property
-    def subject(self) -> str:
-        """What was asked about, by name: a plan names its unit itself."""
-        name = self.algorithm.name
-        return name if name.startswith(self.unit.name) else f"{name} on {self.unit.name}"
+    def unit(self) -> Design:
+        """The unit."""
+        return self.plan.unit
 
     def __repr__(self) -> str:
-        return f"<{self.verdict}: {self.question} of {self.subject}>"
+        return f"<{self.verdict}: {self.question} of {self.plan.title}>"
 
     def _repr_html_(self) -> str:
         found = self.finding
@@ -76,8 +73,8 @@ class GemmCheck:
 
 def check_algorithm(
     question: str,
-    algorithm: Algorithm | str,
-    unit: Design | str,
+    program: Algorithm | Plan | str,
+    unit: Design | str | None = None,
     *,
     solver: str | Solving = DEFAULT_SOLVER,
     limits: Limits | float = DEFAULT_LIMITS,
@@ -87,7 +84,7 @@ def check_algorithm(
     budget: Budget | None = DEFAULT_BUDGET,
     seed: int = 0,
 ) -> GemmCheck:
-    """Answer a question about an algorithm on a unit, both of which may be given by name.
+    """Answer a question about an algorithm on a unit, or about a plan; all of them may be given by name.
 
     ``question`` is one of ``split``, ``overflow``, ``dropped``, ``slices`` and ``exact-operands``. ``limits``, or a
     number of seconds, are for the whole answer. ``k`` is the length of the dot products and ``where`` restricts the
@@ -95,47 +92,52 @@ def check_algorithm(
     ``budget`` None switches the search off.
 
     Raises InputError for an unknown question, algorithm or precondition, and for an argument that the question does
-    not take, DesignError if the algorithm does not run on ``unit`` or is not of the kind that the question is about,
-    and what ``check`` raises about solvers.
+    not take, DesignError if the algorithm does not run on ``unit`` or the question has no meaning for the plan, and
+    what ``check`` raises about solvers.
     """
-    algorithm, unit = find_algorithm(algorithm) if isinstance(algorithm, str) else algorithm, find_design(unit)
-    meant = preconditions_of(where)
+    plan, meant = find_gemm(program, unit), preconditions_of(where)
     if question not in QUESTIONS:
         raise InputError(f"unknown question {question!r}: one of {', '.join(QUESTIONS)}")
-    require_options(question, k is not None, bool(meant), below is not None)
-    algorithm.require(unit)
-    started = time.monotonic()
-    asked = Asked(Means(Solving.of(solver), Limits.of(limits), budget, seed, SIMPLIFIED))
-    finding = _answer(question, algorithm, unit, k, meant, below, asked)
-    return GemmCheck(question, algorithm, unit, tuple(meant), finding, time.monotonic() - started)
-
-
-def require_options(question: str, k: bool, where: bool, below: bool) -> None:
-    """Raise InputError for an option that is given and that a question does not take."""
-    for name, given in {"k": k, "where": where, "below": below}.items():
+    for name, given in {"k": k is not None, "where": bool(meant), "below": below is not None}.items():
         if given and question not in _TAKES[name]:
             raise InputError(f"--{name} means nothing to {question}: it is for {', '.join(_TAKES[name])}")
+    started = time.monotonic()
+    asked = Asked(Means(Solving.of(solver), Limits.of(limits), budget, seed, SIMPLIFIED))
+    finding = _answer(question, plan, k, meant, below, asked)
+    return GemmCheck(question, plan, tuple(meant), finding, time.monotonic() - started)
 
 
 def _answer(
-    question: str,
-    algorithm: Algorithm,
-    unit: Design,
-    k: int | None,
-    where: Sequence[Precondition],
-    below: int | None,
-    asked: Asked,
+    question: str, plan: Plan, k: int | None, where: Sequence[Precondition], below: int | None, asked: Asked
 ) -> AlgorithmVerdict:
-    match question, algorithm:
+    """Answer a question. What is around an algorithm changes nothing about the words of operands."""
+    match question, plan.algorithm:
         case "overflow", _:
-            return check_overflow(algorithm, unit, k, where, asked)
-        case "slices", SliceGemm():
-            return check_slices(algorithm, unit, asked)
-        case "split", SplitGemm():
-            return check_split(algorithm, unit, where, asked)
-        case "dropped", SplitGemm():
-            return check_dropped(algorithm, unit, where, below, asked)
-        case "exact-operands", SplitGemm():
-            return check_exact_operands(algorithm, unit, k, asked)
-    kind = "slices" if question == "slices" else "words of a floating-point format"
-    raise DesignError(f"{question} cannot be asked of {algorithm.name}: it is about {kind}")
+            return check_overflow(plan, k, where, asked)
+        case "split", SplitGemm() as algorithm:
+            return check_split(algorithm, plan.unit, where, asked)
+        case "dropped", SplitGemm() as algorithm:
+            return check_dropped(algorithm, plan.unit, where, below, asked)
+        case "slices", SliceGemm() as algorithm if plan.is_algorithm:
+            return check_slices(algorithm, plan.unit, asked)
+        case "exact-operands", SplitGemm() as algorithm if plan.is_algorithm:
+            return check_exact_operands(plan, algorithm, k, asked)
+    raise DesignError(f"{question} cannot be asked of {plan.label}: {_why_not(question, plan)}")
+
+
+def _why_not(question: str, plan: Plan) -> str:
+    """Return why a question has no meaning for a plan, and what to ask instead."""
+    if plan.is_algorithm:
+        return f"it is about {'slices' if question == 'slices' else 'words of a floating-point format'}"
+    if question == "slices":
+        return (
+            "sums are exact up to the same K in each chain of the unit, whatever is done around it. Ask of the unit, "
+            f"`mmaproof gemm check slices {plan.unit.name}`, and keep a chain that short with promote=N"
+        )
+    if plan.algorithm is None:
+        return "its operands are in the unit's formats, so nothing is split, dropped or left over"
+    joins = "where c is added" if plan.epilogue.c is not JoinsC.FIRST else "its parts and its epilogue"
+    return (
+        f"the answer is an identity of the algorithm alone, and {joins} would change it. Ask "
+        f"`mmaproof gemm check {question} {plan.algorithm.name} --unit {plan.unit.name}`"
+    )
