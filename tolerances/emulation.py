@@ -7,7 +7,8 @@ from mmaproof.algorithms.evaluate import rows as rows_of_schedule
 from mmaproof.designs.arrays import array_of, patterns_of
 from mmaproof.designs.design import Design
 from mmaproof.designs.operands import OperandBatch, Patterns
-from mmaproof.designs.plans import Multiply, MultiplyAdd, Plan
+from mmaproof.designs.plans import Plan
+from mmaproof.designs.plans.schedule import Multiply, MultiplyAdd
 from mmaproof.hardware_replay.emulation import matmul
 from mmaproof.smt.evaluate import evaluate_batch
 

@@ -3,32 +3,113 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from html import escape
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mmaproof.algorithms.named import find_programs
 from mmaproof.designs.design import Design
-from mmaproof.designs.errors import InputError
+from mmaproof.designs.errors import DesignError, InputError
 from mmaproof.designs.operands import Patterns
 from mmaproof.designs.plans import Plan
 from mmaproof.designs.plans.algorithm import Algorithm
 from mmaproof.smt.solving.backends import DEFAULT_SOLVER
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
-from mmaproof.tolerances.error_picture import draw_errors
-from mmaproof.tolerances.measured import ProvedBounds
+from mmaproof.tolerances.proof import LIMITS
+from mmaproof.tolerances.tolerance import Tolerance
 from mmaproof.verification.compare import DEFAULT_LIMITS
 from mmaproof.verification.gemm.bounds import Reference, Sizes, StepProof, error_bound, joined, prove_step, rounded_up
 from mmaproof.verification.gemm.enclosure import NoBoundError
-from mmaproof.verification.gemm.error import Bound, Point, measure, reference_for
+from mmaproof.verification.gemm.error import Bound, Point, measure, ones, reference_for
 from mmaproof.verification.gemm.matrices import Distribution, find_distribution
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+
+COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#bbbbbb")
+"""Of the plans, in order; people who see no red or green tell them apart too."""
+
+
+def write_picture(path: Path, points: Sequence[Point], title: str) -> None:
+    """Write the picture of ``draw_errors`` as a file. Raises InputError where it cannot be written."""
+    from matplotlib.figure import Figure  # noqa: PLC0415  (an extra)
+
+    figure = Figure(figsize=(7, 5), layout="constrained")
+    axes = figure.add_subplot()
+    draw_errors(axes, points)
+    axes.set_title(title, fontsize=9)
+    try:
+        figure.savefig(path, format=path.suffix.lower()[1:], dpi=150)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written: {error.strerror}") from error
+
+
+def draw_errors(axes: Axes, points: Sequence[Point]) -> None:
+    """Draw the largest error against N, both logarithmic, and bounds as dashed lines.
+
+    One line for each plan; an error of zero is left out, and so is a bound where there is none.
+    """
+    for i, name in enumerate(dict.fromkeys(x.plan.label for x in points)):
+        colour, of_one = COLOURS[i % len(COLOURS)], [x for x in points if x.plan.label == name]
+        errors = [(x.n, float(x.largest)) for x in of_one if x.largest]
+        bounds = [(x.n, float(x.bound.value)) for x in of_one if x.bound is not None and x.bound.value]
+        for line, style, label in ((errors, "o-", name), (bounds, "--", f"{name}, bound")):
+            if line:
+                axes.loglog(*zip(*line, strict=True), style, color=colour, label=label, markersize=4, linewidth=1)
+    axes.set_xscale("log", base=2)
+    axes.set_xlabel("N = K")
+    axes.set_ylabel("largest error")
+    axes.grid(linewidth=0.3)
+    if axes.get_legend_handles_labels()[0]:
+        axes.legend(fontsize=8, loc="upper left", bbox_to_anchor=(1, 1))  # beside the points, not on them
+
+
+@dataclass
+class ProvedBounds:
+    """Bounds the results of plans. ``tolerances`` are those of the plans so far, by plan and K."""
+
+    solving: Solving | None = None
+    limits: Limits = LIMITS
+    tolerances: dict[tuple[Plan, int], Tolerance] = field(default_factory=dict)
+
+    def __call__(self, plan: Plan, a: Patterns, b: Patterns) -> Bound:
+        """Return the largest bound of the results of a (m, k) and b (k, n); its reason says by what it is proved.
+
+        Elements whose operands are not finite are left out, as their errors are.
+        """
+        k = int(a.shape[1])
+        found = self.tolerances.setdefault((plan, k), Tolerance(plan, k, (), self.solving, self.limits))
+        if not found.proved:
+            return Bound(None, None, f"nothing is proved: {found.proof.reason}")
+        bounds = found.bound_of(found.given(a, b, None, *ones(plan, len(a), k, b.shape[1])))
+        known = bounds[~np.isnan(bounds)]
+        beyond = int(np.isinf(known).sum())
+        if beyond or not known.size:
+            return Bound(None, None, f"a number may overflow in {beyond} of {bounds.size} elements", bounds)
+        return Bound(None, Fraction(float(known.max())), found.proof.reason, bounds)
+
+    @property
+    def undecided(self) -> bool:
+        """Whether a solver did not answer in time for some plan."""
+        return any(x.proof.undecided for x in self.tolerances.values())
+
+
+def tighter(first: Point, second: Point) -> tuple[int, int, int]:
+    """Return of how many elements the first bound is the smaller one, the second is, and both are the same.
+
+    Raises DesignError for points that are not of the same matrices, or without bounds.
+    """
+    bounds = [None if x.bound is None else x.bound.elements for x in (first, second)]
+    if bounds[0] is None or bounds[1] is None or bounds[0].shape != bounds[1].shape:
+        raise DesignError("two bounds are compared that are proved, of results of the same matrices")
+    below, above = (int(np.count_nonzero(x < y)) for x, y in ((bounds[0], bounds[1]), (bounds[1], bounds[0])))
+    return below, above, bounds[0].size - below - above
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ from mmaproof.designs.plans.orders import ASCENDING
 from mmaproof.designs.plans.plan import Plan
 from mmaproof.designs.plans.schedule import Split
 from mmaproof.designs.plans.split_gemm import SplitGemm
-from mmaproof.properties.gemm.overflow import NoOverflow
+from mmaproof.properties.gemm.finite_operands import NoOverflow
 from mmaproof.properties.gemm.split import (
     EXPONENTS,
     Splitting,

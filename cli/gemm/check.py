@@ -8,7 +8,7 @@ import typer
 
 from mmaproof.cli.assumed import say_assumed
 from mmaproof.cli.explain import lemma_record, print_lemmas
-from mmaproof.cli.gemm.witnesses import print_witnesses, witness_record
+from mmaproof.cli.gemm.options import print_witnesses, witness_record
 from mmaproof.cli.options import SOLVING, Explained, Json, Length, SolvingOptions, Where, with_backend, with_solving
 from mmaproof.cli.output import (
     EXIT_HOLDS,
@@ -74,7 +74,7 @@ def check(
     from mmaproof.algorithms.named import is_plan
     from mmaproof.cli.gemm.check_plans import check_plan_question
     from mmaproof.cli.gemm.check_slices import check_slices_of_units, is_of_units
-    from mmaproof.cli.gemm.planned import find_plan, require_no_unit
+    from mmaproof.cli.gemm.options import find_plan, require_no_unit
     from mmaproof.designs.errors import InputError, did_you_mean
     from mmaproof.properties.preconditions import parse_precondition
     from mmaproof.tolerances.check import QUESTIONS, check_algorithm

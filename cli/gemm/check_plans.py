@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from mmaproof.cli.assumed import say_assumed
 from mmaproof.cli.gemm.compare_plans import comparison_record, print_witness
-from mmaproof.cli.gemm.planned import find_plan
+from mmaproof.cli.gemm.options import find_plan
 from mmaproof.cli.output import EXIT_HOLDS, EXIT_REFUTED, EXIT_UNKNOWN, print_json, progress, say, say_wrapped
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from mmaproof.cli.assumed import say_assumed
 from mmaproof.cli.explain import lemma_record, print_lemmas
-from mmaproof.cli.gemm.witnesses import print_witnesses, witness_record
+from mmaproof.cli.gemm.options import print_witnesses, witness_record
 from mmaproof.cli.output import EXIT_HOLDS, EXIT_UNKNOWN, print_json, progress, say, say_table, say_wrapped
 
 if TYPE_CHECKING:

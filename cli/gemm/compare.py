@@ -87,7 +87,7 @@ def compare(
     """
     from mmaproof.algorithms.named import is_plan
     from mmaproof.cli.gemm.compare_plans import compare_bits
-    from mmaproof.cli.gemm.planned import find_plan, find_plans, require_no_unit
+    from mmaproof.cli.gemm.options import find_plan, find_plans, require_no_unit
     from mmaproof.designs.errors import InputError
     from mmaproof.designs.files import make_way
     from mmaproof.generators.vectors import write_vectors
@@ -227,7 +227,7 @@ def print_comparison(done: ErrorComparison, explain: bool = False) -> None:
 def print_explanations(done: ErrorComparison) -> None:
     """Print every operation of both plans on the witness."""
     from mmaproof.algorithms.evaluate import trace
-    from mmaproof.verification.gemm.explanation import explanation
+    from mmaproof.verification.gemm.run import explanation
 
     for plan, operands in done.operands:
         say("")

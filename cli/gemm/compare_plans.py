@@ -42,7 +42,7 @@ def compare_bits(
     """Compare two plans bit by bit, print the verdict, and return the exit status."""
     from mmaproof.designs.files import make_way
     from mmaproof.generators.vectors import Vector, write_vectors
-    from mmaproof.properties.gemm.fp32_question import shaped_for
+    from mmaproof.properties.gemm.finite_operands import shaped_for
     from mmaproof.verification.gemm.equal_plans import compare_plans
 
     solving, limits = options.solving, options.limits
@@ -119,7 +119,7 @@ def comparison_record(done: PlanComparison) -> dict[str, Any]:
 def print_comparison(done: PlanComparison, explain: bool) -> None:
     """Print the verdict for a person."""
     from mmaproof.algorithms.evaluate import trace
-    from mmaproof.verification.gemm.explanation import explanation
+    from mmaproof.verification.gemm.run import explanation
 
     question, answer = done.question, done.answer
     first, second = question.plans

@@ -91,12 +91,11 @@ def error(
     the output says which has the smaller one. For some units or sizes there is none: the output says why. Exit status
     3: whether one step of the unit is within its bound was not decided in time.
     """
-    from mmaproof.cli.gemm.planned import find_plans
+    from mmaproof.cli.gemm.options import find_plans
     from mmaproof.cli.matrix_picture import require_pictures
     from mmaproof.designs.errors import InputError
     from mmaproof.designs.files import make_way, write_atomically
-    from mmaproof.tolerances.error_picture import write_picture
-    from mmaproof.tolerances.errors import ErrorTask, errors_of, reference_of
+    from mmaproof.tolerances.errors import ErrorTask, errors_of, reference_of, write_picture
     from mmaproof.verification.gemm.matrices import find_distribution
 
     sizes, drawn, target = parse_sizes(k), find_distribution(distribution), reference_of(reference)
@@ -296,7 +295,7 @@ def print_bound(point: Point, reference: Reference) -> None:
 
 def print_proved_bounds(points: Sequence[Point]) -> None:
     """Print the bounds of plans as multiples of the largest errors, by what they are proved, and which are smaller."""
-    from mmaproof.tolerances.measured import tighter
+    from mmaproof.tolerances.errors import tighter
 
     bounded = [x for x in points if x.bound is not None and x.bound.sizes is None]
     for x in bounded:

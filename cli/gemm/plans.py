@@ -31,7 +31,7 @@ def plans(
     json: Json = False,
 ) -> None:
     """List the presets and the keys of plans, or show one plan and its operations."""
-    from mmaproof.cli.gemm.planned import find_plan
+    from mmaproof.cli.gemm.options import find_plan
 
     if plan is None:
         _print_presets(json)

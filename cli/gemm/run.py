@@ -53,7 +53,7 @@ def run(
     Operands of an algorithm are patterns of fp32, those of a plan are of its own formats.
     """
     from mmaproof.algorithms.named import is_plan
-    from mmaproof.cli.gemm.planned import find_plan, require_no_unit
+    from mmaproof.cli.gemm.options import find_plan, require_no_unit
     from mmaproof.designs.element import Operands
     from mmaproof.designs.errors import InputError, OperandError
     from mmaproof.designs.files import make_way

@@ -1,7 +1,6 @@
 """When two schedules are one computation.
 
-Both are taken apart from their results backwards, and every operation is given a number, the same one for operations
-that are the same. Five differences are none:
+Every operation is given a number, the same one for operations that are the same. Five differences are none:
 
 * A chain that is cut into calls, each of which takes the d of the one before it as its c, is one chain. This needs
   whole instructions, and a chain that reads an infinity of its own as it reads one that was handed in.
@@ -19,21 +18,14 @@ Results that differ only in the codes of NaNs are equal here, as everywhere.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
 
 from mmaproof.designs.arithmetic import Arithmetic
 from mmaproof.designs.conversions import Rounding
 from mmaproof.designs.design import Design
 from mmaproof.designs.formats import Format
-from mmaproof.designs.plans.schedule import (
-    Add,
-    Call,
-    Schedule,
-    Split,
-    Zero,
-    renumbered,
-)
+from mmaproof.designs.plans.schedule import Add, Call, Convert, Operand, Schedule, Split, Zero, arguments, renumbered
 from mmaproof.designs.signature import Signature
 from mmaproof.designs.steps import Guarantee
 
@@ -66,13 +58,24 @@ class _Sum:
 
 
 class Numbering:
-    """Numbers of operations: two operations have the same number if they are the same computation."""
+    """Numbers of operations: two operations have the same number if they are the same computation.
 
-    def __init__(self, any_order_in_steps: bool = False) -> None:
-        self._any_order = any_order_in_steps
+    With ``c_is_zero`` c is +0. ``never_minus_zero`` says of a unit that it returns -0 only if its c is -0.
+    """
+
+    def __init__(
+        self,
+        any_order_in_steps: bool = False,
+        *,
+        c_is_zero: bool = False,
+        never_minus_zero: Callable[[Design], bool] = lambda unit: False,
+    ) -> None:
+        self._any_order, self._c_is_zero = any_order_in_steps, c_is_zero
+        self._unit_never_minus_zero = never_minus_zero
         self._numbers: dict[Hashable, int] = {}
-        self._calls: dict[int, tuple[Call, int]] = {}
-        """for a number, the call that has it, and the number of its c"""
+        self._units: dict[Design, int] = {}
+        self._never_minus_zero: set[int] = set()
+        """numbers that are never -0"""
         self._onto_zero: dict[int, int] = {}
         """for a number that is +0 and another one, the other one"""
         self._sums: dict[int, _Sum] = {}
@@ -84,6 +87,8 @@ class Numbering:
         for operation in schedule.operations:
             renamed = renumbered(operation, found.__getitem__)
             match renamed:
+                case Operand(fmt=fmt) if self._c_is_zero:
+                    number = self._zero(fmt)
                 case Zero(fmt=fmt):
                     number = self._zero(fmt)
                 case Split():  # a word depends on its element alone
@@ -92,36 +97,63 @@ class Numbering:
                     number = self._of_call(renamed, c)
                 case Add(x=x, y=y, fmt=fmt, rounding=rounding):
                     number = self._of_addition(fmt, rounding, x, y)
+                case Convert(x=x, fmt=fmt):
+                    before = schedule.operations[arguments(operation)[0]].fmt
+                    number = self._of_conversion(renamed, x, before, fmt)
                 case _:
                     number = self._number(renamed)
             found.append(number)
         return found
 
-    def _number(self, key: Hashable) -> int:
-        return self._numbers.setdefault(key, len(self._numbers))
+    def _number(self, key: Hashable, *, never_minus_zero: bool = False) -> int:
+        number = self._numbers.setdefault(key, len(self._numbers))
+        if never_minus_zero:
+            self._never_minus_zero.add(number)
+        return number
 
     def _zero(self, fmt: Format) -> int:
-        return self._of_sum(_Sum((), (), None), fmt) if fmt.is_integer else self._number(("zero", fmt.name))
+        if fmt.is_integer:
+            return self._of_sum(_Sum((), (), None), fmt)
+        return self._number(("zero", fmt.name), never_minus_zero=True)
 
     def _of_addition(self, fmt: Format, rounding: Rounding, x: int, y: int) -> int:
-        """Return the number of a sum of two numbers."""
+        """Return the number of a sum of two numbers.
+
+        Rounded to nearest or towards zero, +0 changes nothing but -0. A sum of which one summand is never -0 is never
+        -0 either, so that it makes no difference whether the other one is -0 or +0.
+        """
         if fmt.is_integer:
             total = self._as_sum(x).plus(self._as_sum(y))
             if total is not None:
                 return self._of_sum(total, fmt)
+        zero = self._zero(fmt)
         if rounding is Rounding.RTN:  # +0 and -0 are -0, so that +0 changes no number
-            zero = self._zero(fmt)
             if zero in (x, y):
                 return x if y == zero else y
             return self._number(("add", *sorted((x, y)), fmt.name, rounding))
+        keeps = rounding in (Rounding.RNE, Rounding.RZ)
+        for one, other in ((x, y), (y, x)):
+            if keeps and one == zero and other in self._never_minus_zero:
+                return other
+        never = keeps and not self._never_minus_zero.isdisjoint((x, y))
+        if keeps and x in self._never_minus_zero:
+            y = self._onto_zero.get(y, y)
+        if keeps and y in self._never_minus_zero:
+            x = self._onto_zero.get(x, x)
         inner = [self._onto_zero.get(n, n) for n in (x, y)]
         if inner != [x, y]:
-            return self._number(("add from zero", *sorted(inner), fmt.name, rounding))
-        number = self._number(("add", *sorted((x, y)), fmt.name, rounding))
-        zero = self._zero(fmt)
+            return self._number(("add from zero", *sorted(inner), fmt.name, rounding), never_minus_zero=keeps)
+        number = self._number(("add", *sorted((x, y)), fmt.name, rounding), never_minus_zero=never)
         if zero in (x, y):
             self._onto_zero[number] = x if y == zero else y
         return number
+
+    def _of_conversion(self, renamed: Convert, x: int, before: Format, fmt: Format) -> int:
+        """Return the number of a conversion. One to a wider format keeps that a number is never -0."""
+        if not before.is_integer and not fmt.is_integer and x == self._zero(before):
+            return self._zero(fmt)
+        wider = fmt.fraction_bits >= before.fraction_bits and fmt.exponent_bits >= before.exponent_bits
+        return self._number(renamed, never_minus_zero=wider and x in self._never_minus_zero)
 
     def _as_sum(self, number: int) -> _Sum:
         return self._sums.get(number, _Sum((), (number,), None))
@@ -135,35 +167,31 @@ class Numbering:
         return number
 
     def _of_call(self, call: Call, c: int) -> int:
-        """Return the number of a call, joined with the call that made its c where both are one chain.
+        """Return the number of a call, whose words are given by the numbers of what cuts them.
 
-        The words of the call are given by the numbers of what cuts them.
+        Where d does not depend on where an instruction ends, each step has a number, those of the padding too, and
+        where instructions chain as calls do, each instruction has.
         """
-        unit = call.unit
+        unit, words = call.unit, (call.a, call.b)
         if unit.guarantees(Guarantee.WRAPS_MODULO) and unit.c_format is unit.d_format:
-            words = self._number(call.a), self._number(call.b)
-            products = tuple(sorted((*words, k) for k in call.ks))
+            of_words = self._number(call.a), self._number(call.b)
+            products = tuple(sorted((*of_words, k) for k in call.ks))
             total = self._as_sum(c).plus(_Sum(products, (), unit.signature))
             if total is not None:
                 return self._of_sum(total, unit.d_format)
-        before = self._calls.get(c)
-        if before is not None and _is_one_chain(before[0], call):
-            return self._of_call(replace(before[0], ks=before[0].ks + call.ks), before[1])
-        number = self._number(("call", *self._computation(call), c))
-        self._calls[number] = (call, c)
-        return number
-
-    def _computation(self, call: Call) -> tuple[Hashable, ...]:
-        """Return what decides the result of a call, beside its c."""
-        unit, ks = call.unit, call.ks
-        words = call.a, call.b
-        if len(ks) % unit.k:
-            return (unit.signature, unit.chain, unit.step, unit.k, ks, words)
-        arithmetic = Arithmetic.of(unit)
-        if self._any_order and takes_any_order(unit):
-            length = unit.step.L
-            ks = tuple(k for at in range(0, len(ks), length) for k in sorted(ks[at : at + length]))
-        return (arithmetic.signature, arithmetic.chain, arithmetic.step, arithmetic.k, ks, words)
+        if unit not in self._units:
+            self._units[unit] = self._number(("unit", Arithmetic.of(unit)))
+        never, length = c in self._never_minus_zero, unit.padded_length(len(call.ks))
+        at_once = unit.k if Arithmetic.of(unit).k is not None else unit.step.L
+        if not unit.chain.keeps_infinities:  # an infinity that is handed in is not read as one of the chain's own
+            at_once = length
+        moved = self._any_order and takes_any_order(unit)
+        for first in range(0, length, at_once):
+            ks = call.ks[first : first + at_once]
+            c = self._number(("call", self._units[unit], c, tuple(sorted(ks)) if moved else ks, at_once, words))
+        if never and self._unit_never_minus_zero(unit):
+            self._never_minus_zero.add(c)
+        return c
 
 
 def takes_any_order(unit: Design) -> bool:
@@ -174,15 +202,3 @@ def takes_any_order(unit: Design) -> bool:
     """
     moves_alone = unit.scale_format is None and unit.step.group_size is None
     return moves_alone and Arithmetic.of(unit).k is None and unit.chain.keeps_infinities
-
-
-def _is_one_chain(before: Call, call: Call) -> bool:
-    """Return whether a call goes on with the chain of the call before it, as if both were one."""
-    unit = call.unit
-    return (
-        (before.unit, before.a, before.b) == (unit, call.a, call.b)
-        and len(before.ks) % unit.k == 0
-        and len(call.ks) % unit.k == 0
-        and unit.chain.keeps_infinities
-        and unit.c_format is unit.d_format
-    )

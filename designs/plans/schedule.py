@@ -283,11 +283,6 @@ class Schedule:
         return (x for x in self.operations if isinstance(x, Call))
 
     @property
-    def cuts(self) -> list[Cut]:
-        """What cuts operands into words, in order."""
-        return [x for x in self.operations if isinstance(x, Cut)]
-
-    @property
     def factors(self) -> int:
         """How many factors are operands."""
         return len({x.factor for x in self.operations if isinstance(x, Multiply) and isinstance(x.factor, Factor)})

@@ -10,6 +10,7 @@ import numpy as np
 from mmaproof.designs.errors import DesignError
 from mmaproof.designs.formats import FORMATS
 from mmaproof.designs.plans import Plan
+from mmaproof.designs.plans.normal_form import Numbering
 from mmaproof.generators.kernels.asked import Asked, DiffersEachTime
 from mmaproof.generators.kernels.fit import (
     FIRST_SIDE,
@@ -29,7 +30,6 @@ from mmaproof.generators.kernels.operands import draw_product, kinds_for
 from mmaproof.generators.kernels.outcome import Difference, Finding, Outcome
 from mmaproof.generators.kernels.regions import regions_of
 from mmaproof.generators.kernels.rivals import everywhere, rival
-from mmaproof.generators.kernels.sameness import Forms
 from mmaproof.generators.kernels.schedule_tree import filled_length
 from mmaproof.hardware_replay.matrix_target import Product
 
@@ -62,7 +62,7 @@ class Trial:
         self.agreeing: list[Plan] = []
         self.wrong: list[tuple[tuple[int, int], int, Plan]] = []
         """how far the other plans are from the target, a number in order, and the plan"""
-        self._forms = Forms()
+        self._numbering = Numbering(c_is_zero=True)
         self._plans: dict[tuple[int, int], list[Plan]] = {}
 
     def is_new(self, plan: Plan) -> bool:
@@ -77,7 +77,7 @@ class Trial:
 
     def _form(self, plan: Plan) -> tuple[int, int]:
         length = filled_length(plan, self.product.k)
-        return length, self._forms.form_of(plan.schedule(length))
+        return length, self._numbering.of(plan.schedule(length))[-1]
 
     def same_as(self, plan: Plan) -> list[Plan]:
         """Return the other plans that are the same by identity."""

@@ -15,10 +15,9 @@ from mmaproof.designs.operands import Patterns, pattern_dtype
 from mmaproof.designs.plans import JoinsC, Plan
 from mmaproof.designs.plans.plan import ONE
 from mmaproof.designs.steps import Guarantee
-from mmaproof.generators.kernels.sameness import are_same
-from mmaproof.generators.kernels.schedule_tree import filled_length
+from mmaproof.generators.kernels.schedule_tree import are_same, filled_length
 from mmaproof.hardware_replay.matrix_target import Product
-from mmaproof.properties.gemm.fp32_question import shaped_for
+from mmaproof.properties.gemm.finite_operands import shaped_for
 from mmaproof.properties.gemm.minus_zero import never_minus_zero
 from mmaproof.properties.gemm.plan_equivalence import PlanEquivalence
 from mmaproof.smt.solving.backends import DEFAULT_SOLVER

@@ -1,30 +1,17 @@
-"""The summation tree of a plan, from its schedule: nothing is computed but the trees of single instructions."""
+"""What plans do, from their schedules: their summation trees, and whether two of them are the same.
+
+Nothing is computed but the trees of single instructions.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import assert_never
 
 from mmaproof.designs.design import Design
-from mmaproof.designs.plans import (
-    Add,
-    Call,
-    Combine,
-    Convert,
-    Flush,
-    Multiply,
-    MultiplyAdd,
-    Operand,
-    Plan,
-    Residues,
-    Scale,
-    Schedule,
-    Slices,
-    Split,
-    Weigh,
-    Zero,
-)
+from mmaproof.designs.plans import Plan
+from mmaproof.designs.plans.normal_form import Numbering
+from mmaproof.designs.plans.schedule import Call, Residues, Schedule, Slices, Split, arguments
 from mmaproof.generators.kernels.masks import NotMasked
 from mmaproof.generators.kernels.tree import Tree, add, chain, least, renumbered, restricted
 from mmaproof.generators.kernels.unit_tree import instruction_trees
@@ -48,24 +35,30 @@ def filled_length(plan: Plan, k: int) -> int:
     return -(-k // plan.k_tile) * plan.k_tile
 
 
+def are_same(
+    first: Plan, second: Plan, k: int, never_minus_zero: Callable[[Design], bool] = lambda unit: False
+) -> bool:
+    """Return whether two plans are equal for every a and b of ``k`` elements and a c of +0, by identity.
+
+    ``never_minus_zero`` as in ``Numbering``.
+    """
+    lengths = [filled_length(x, k) for x in (first, second)]
+    numbering = Numbering(c_is_zero=True, never_minus_zero=never_minus_zero)
+    return lengths[0] == lengths[1] and len({numbering.of(x.schedule(lengths[0]))[-1] for x in (first, second)}) == 1
+
+
 def tree_of_schedule(schedule: Schedule) -> Tree:
     """Return the tree of a schedule whose c is zero. Raises NotMasked where its unit's sums show no tree."""
     trees: list[Tree | None] = []
     for operation in schedule.operations:
         match operation:
-            case Operand() | Zero():
-                trees.append(None)
-            case Split() | Slices() | Residues() | Weigh() | Combine():
+            case Split() | Slices() | Residues():
                 raise NotMasked("it multiplies several words of an operand, and adds each k several times")
             case Call(unit=unit, ks=ks, c=c):
                 trees.append(tree_of_call(unit, ks, trees[c]))
-            case Add(x=x, y=y) | MultiplyAdd(x=x, y=y):
-                both = [tree for tree in (trees[x], trees[y]) if tree is not None]
-                trees.append(add(both) if both else None)
-            case Multiply(x=x) | Convert(x=x) | Flush(x=x) | Scale(x=x):
-                trees.append(trees[x])
             case _:
-                assert_never(operation)
+                both = [tree for x in arguments(operation) if (tree := trees[x]) is not None]
+                trees.append(add(both) if both else None)
     found = trees[-1]
     if found is None:
         raise NotMasked("the schedule adds no products")

@@ -21,7 +21,7 @@ from mmaproof.verification.answer import answer
 from mmaproof.verification.check import check
 from mmaproof.verification.compare import compare
 from mmaproof.verification.gemm import exact_operands
-from mmaproof.verification.gemm.substitution import Expression, Substitution, reduced
+from mmaproof.verification.gemm.exact_operands import Expression, Substitution, reduced
 from mmaproof.verification.gemm.verdict import Asked
 from mmaproof.verification.means import Means
 from mmaproof.verification.search import Budget

@@ -18,7 +18,7 @@ from mmaproof.designs.plans import Plan, read_plan
 from mmaproof.designs.plans.normal_form import takes_any_order
 from mmaproof.designs.signature import Signature
 from mmaproof.generators.kernels import rivals
-from mmaproof.generators.kernels.sameness import are_same
+from mmaproof.generators.kernels.schedule_tree import are_same
 from mmaproof.properties.gemm.minus_zero import never_minus_zero
 from mmaproof.properties.gemm.plan_equivalence import PlanEquivalence
 from mmaproof.properties.library import find_property

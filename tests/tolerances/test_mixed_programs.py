@@ -11,7 +11,7 @@ from mmaproof.algorithms.named import find_gemm
 from mmaproof.designs.arrays import values_of
 from mmaproof.designs.errors import DesignError, InputError
 from mmaproof.designs.plans import read_plan
-from mmaproof.properties.gemm.larger_error import LargerError
+from mmaproof.properties.gemm.finite_operands import LargerError
 from mmaproof.smt.algebra.integers import IntegerAlgebra
 from mmaproof.tolerances import errors
 from mmaproof.tolerances.errors import measure_errors

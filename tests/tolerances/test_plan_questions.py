@@ -14,7 +14,7 @@ from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Status
 from mmaproof.tolerances.check import check_algorithm
-from mmaproof.tolerances.measured import ProvedBounds, tighter
+from mmaproof.tolerances.errors import ProvedBounds, tighter
 from mmaproof.tolerances.proof import LossProof
 from mmaproof.tolerances.tolerance import Tolerance
 from mmaproof.verification.gemm.error import measure

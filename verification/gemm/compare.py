@@ -16,8 +16,7 @@ from mmaproof.designs.formats import Format
 from mmaproof.designs.plans.algorithm import OPERANDS, Algorithm
 from mmaproof.designs.plans.plan import Plan
 from mmaproof.explain.values import exact
-from mmaproof.properties.gemm.fp32_question import operands_of, shaped_for
-from mmaproof.properties.gemm.larger_error import LargerError
+from mmaproof.properties.gemm.finite_operands import LargerError, operands_of, shaped_for
 from mmaproof.properties.preconditions import Conditions, preconditions_of
 from mmaproof.properties.property import QuestionVerdict
 from mmaproof.smt.algebra.integers import IntegerAlgebra

@@ -9,7 +9,7 @@ from mmaproof.algorithms.named import find_programs
 from mmaproof.designs.plans.algorithm import Algorithm
 from mmaproof.designs.plans.lengths import telling_k
 from mmaproof.designs.plans.plan import Plan
-from mmaproof.properties.gemm.fp32_question import shaped_for
+from mmaproof.properties.gemm.finite_operands import shaped_for
 from mmaproof.properties.gemm.plan_equivalence import PlanEquivalence
 from mmaproof.properties.preconditions import Conditions, Precondition, preconditions_of
 from mmaproof.properties.property import QuestionVerdict

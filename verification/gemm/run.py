@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
+from math import prod
 
 import numpy as np
 
+from mmaproof.algorithms.arithmetic import Step
 from mmaproof.algorithms.evaluate import Trace, trace
 from mmaproof.algorithms.linear import exact_result
 from mmaproof.algorithms.named import find_gemm
+from mmaproof.algorithms.numbers import Number
 from mmaproof.designs.design import Design
 from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import OperandError
@@ -24,7 +27,6 @@ from mmaproof.explain.html import answer_html
 from mmaproof.explain.values import exact, is_finite, pattern_number, pattern_value
 from mmaproof.smt.open_points import OpenPoints, results_under_readings
 from mmaproof.verification.gemm.compare import error_text, ulp
-from mmaproof.verification.gemm.explanation import explanation
 
 
 @dataclass(frozen=True)
@@ -150,3 +152,84 @@ def run_gemm(
     meant = exact_result(plan.schedule(len(operands)), a, b, c, multiplied)
     error = pattern_number(d_format, traced.d) - meant if is_finite(d_format, traced.d) else None
     return GemmRun(plan, operands, traced, meant, error, tuple(factors))
+
+
+def explanation(done: Trace) -> Iterator[str]:
+    """Yield what happens: words, calls of the unit with the exact sum beside what it returns, sums outside.
+
+    The words of a zero, and sums of zeros, are left out.
+    """
+    heading = None
+    for step in done.steps:
+        if step.unit is not None:
+            yield f"unit  {step.label}"
+            yield from (f"  {line}" for line in _call(step))
+            heading = None
+            continue
+        if all(_value(x) == 0 for column in step.operands for x in column):
+            continue
+        part = "outside" if len(step.operands) > 1 and step.label in _SUMS else "words"
+        if part != heading:
+            heading = part
+            yield part
+        yield f"  {_operation(step)}"
+
+
+_SUMS = ("outside", "d", "c")
+
+
+def _operation(step: Step[int]) -> str:
+    """Return an operation outside the unit as one line: what it is, its operands, its result, what rounding lost."""
+    shown = ", ".join(_short(column) for column in step.operands)
+    lost = _lost(step)
+    tail = "" if lost is None or not lost else f"  (rounded by {exact(lost)})"
+    return f"{step.label}: {shown} -> {_number(step.result)}{tail}"
+
+
+def _lost(step: Step[int]) -> Fraction | None:
+    """Return how far the result of a sum of two numbers is from the exact one, None where that says nothing."""
+    values = [_value(x[0]) for x in step.operands if len(x) == 1]
+    result = _value(step.result)
+    if step.label not in _SUMS or len(values) != 2 or None in values or result is None:
+        return None
+    return result - sum((v for v in values if v is not None), Fraction(0))
+
+
+def _call(step: Step[int]) -> Iterator[str]:
+    """Yield the products of a call of the unit that are not zero, c, the exact sum, and what is returned."""
+    a, b, (c,), *scales = step.operands
+    size = (step.unit.block if step.unit is not None else None) or len(a)
+    total: Fraction | None = _value(c)
+    for k, (x, y) in enumerate(zip(a, b, strict=True)):
+        factors = [x, y, *(of[k // size] for of in scales)]
+        values = [v for v in map(_value, factors) if v is not None]
+        spelled = " * ".join(map(_number, factors))
+        if len(values) < len(factors) or total is None:
+            total = None
+            yield f"p{k}  {spelled}"
+            continue
+        total += prod(values, start=Fraction(1))
+        if all(values):
+            yield f"p{k}  {spelled} = {exact(prod(values, start=Fraction(1)))}"
+    yield f"c   {_number(c)}"
+    d = _value(step.result)
+    if total is not None and d is not None:
+        yield f"sum {exact(total)}"
+        yield f"d   {_number(step.result)}" + (f"  (lost: {exact(total - d)})" if d != total else "")
+    else:
+        yield f"d   {_number(step.result)}"
+
+
+def _short(column: Sequence[Number[int]]) -> str:
+    if len(column) == 1:
+        return _number(column[0])
+    return f"{len(column)} numbers"
+
+
+def _number(x: Number[int]) -> str:
+    return f"{x.fmt.hex(x.word.data)} = {pattern_value(x.fmt, x.word.data)}"
+
+
+def _value(x: Number[int]) -> Fraction | None:
+    """Return the number, None where it is not finite."""
+    return pattern_number(x.fmt, x.word.data) if is_finite(x.fmt, x.word.data) else None

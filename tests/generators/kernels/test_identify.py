@@ -15,7 +15,7 @@ from mmaproof.generators.kernels.identify import DOUBTED, KernelSearch
 from mmaproof.generators.kernels.operands import KINDS, draw_product
 from mmaproof.generators.kernels.outcome import Outcome
 from mmaproof.generators.kernels.recorded import search_recorded
-from mmaproof.generators.kernels.sameness import are_same
+from mmaproof.generators.kernels.schedule_tree import are_same
 from mmaproof.hardware_replay.matrix_target import Product
 
 FMA = "cpu/vfmadd231ps.m1n1k1.f32.f32.f32.f32"

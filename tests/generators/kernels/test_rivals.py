@@ -16,7 +16,7 @@ from mmaproof.generators.kernels.asked import Asked
 from mmaproof.generators.kernels.identify import WITNESS, KernelSearch
 from mmaproof.generators.kernels.outcome import Finding
 from mmaproof.generators.kernels.rivals import Verdict, everywhere, rival
-from mmaproof.generators.kernels.sameness import are_same
+from mmaproof.generators.kernels.schedule_tree import are_same
 from mmaproof.hardware_replay.matrix_target import Product
 from mmaproof.properties.gemm.minus_zero import never_minus_zero
 from mmaproof.smt.trace import evaluate

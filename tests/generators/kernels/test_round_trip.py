@@ -11,7 +11,7 @@ from mmaproof.designs.plans import Plan, read_plan
 from mmaproof.generators.kernels.asked import Asked
 from mmaproof.generators.kernels.identify import KernelSearch
 from mmaproof.generators.kernels.rivals import Verdict, rival
-from mmaproof.generators.kernels.sameness import are_same
+from mmaproof.generators.kernels.schedule_tree import are_same
 from mmaproof.hardware_replay.matrix_target import Product
 
 K = 128

@@ -12,7 +12,7 @@ from mmaproof.algorithms.named import find_gemm
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.element import Operands
 from mmaproof.designs.operands import OperandBatch
-from mmaproof.properties.gemm.larger_error import LargerError
+from mmaproof.properties.gemm.finite_operands import LargerError
 from mmaproof.properties.preconditions import parse_precondition
 from mmaproof.smt.algebra.integers import IntegerAlgebra
 from mmaproof.smt.solving.verdict import Status

@@ -14,7 +14,7 @@ from mmaproof.designs.errors import DesignError, InputError
 from mmaproof.designs.plans import Plan
 from mmaproof.designs.plans.algorithms import find_algorithm
 from mmaproof.properties.gemm.exact_operands import ComesDownTo, ZerosAddNothing
-from mmaproof.properties.gemm.overflow import NoOverflow
+from mmaproof.properties.gemm.finite_operands import NoOverflow
 from mmaproof.properties.gemm.slices import SlicesAreBounded, WeightIsBounded
 from mmaproof.properties.gemm.split import Window
 from mmaproof.properties.preconditions import Exponents

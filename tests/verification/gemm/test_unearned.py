@@ -7,7 +7,7 @@ from mmaproof.designs.element import Operands
 from mmaproof.designs.plans import Plan
 from mmaproof.designs.plans.algorithms import find_algorithm
 from mmaproof.properties.gemm.exact_operands import ComesDownTo
-from mmaproof.properties.gemm.overflow import NoOverflow
+from mmaproof.properties.gemm.finite_operands import NoOverflow
 from mmaproof.properties.gemm.split import Part, SplitIsExact, Splitting, Window
 from mmaproof.properties.preconditions import parse_precondition
 from mmaproof.properties.property import QuestionVerdict
