@@ -24,8 +24,8 @@ from throughput import use_one_core
 
 from mmaproof import find_algorithm, find_design, multiply
 from mmaproof.designs.errors import InputError
-from mmaproof.designs.plans.algorithms import ALGORITHMS
-from mmaproof.verification.gemm.matrices import find_distribution
+from mmaproof.gemm.answers.matrices import find_distribution
+from mmaproof.gemm.programs.algorithms import ALGORITHMS
 
 VOLTA = "volta/mma.m8n8k4.f32.f16.f16.f32"
 AMPERE = "ampere/mma.m16n8k{}.f32.{}.{}.f32"

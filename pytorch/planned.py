@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mmaproof.algorithms.evaluate import multiply_plan
 from mmaproof.designs.design import Design
 from mmaproof.designs.formats import Format
 from mmaproof.designs.operands import Patterns
-from mmaproof.designs.plans import JoinsC, Plan
+from mmaproof.gemm.programs import JoinsC, Plan
+from mmaproof.gemm.programs.evaluate import multiply_plan
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ from pysmt.fnode import FNode
 
 from mmaproof.designs.design import Design
 from mmaproof.designs.files import require_new_folder, write_folder
+from mmaproof.gemm.questions.plan_equivalence import PlanEquivalence
 from mmaproof.properties.equivalence import Equivalence
-from mmaproof.properties.gemm.plan_equivalence import PlanEquivalence
 from mmaproof.properties.library.error_bound import WithinBound
 from mmaproof.properties.library.exactness import WithinSpread
 from mmaproof.properties.library.monotonicity import Monotone

@@ -23,7 +23,7 @@ from mmaproof.cli.output import (
 )
 
 if TYPE_CHECKING:
-    from mmaproof.tolerances.check import GemmCheck
+    from mmaproof.gemm.tolerances.check import GemmCheck
 
 EXIT_STATUS = {
     "holds": EXIT_HOLDS,
@@ -71,14 +71,14 @@ def check(
     an algorithm alone. Exit status 0: found and proved; 1: it does not hold, or
     what was stated (--where, --below) is violated, with a witness; 3: unknown.
     """
-    from mmaproof.algorithms.named import is_plan
     from mmaproof.cli.gemm.check_plans import check_plan_question
     from mmaproof.cli.gemm.check_slices import check_slices_of_units, is_of_units
     from mmaproof.cli.gemm.options import find_plan, require_no_unit
     from mmaproof.designs.errors import InputError, did_you_mean
+    from mmaproof.gemm.answers.plan_questions import PLAN_QUESTIONS
+    from mmaproof.gemm.programs.named import is_plan
+    from mmaproof.gemm.tolerances.check import QUESTIONS, check_algorithm
     from mmaproof.properties.preconditions import parse_precondition
-    from mmaproof.tolerances.check import QUESTIONS, check_algorithm
-    from mmaproof.verification.gemm.plan_questions import PLAN_QUESTIONS
 
     questions = QUESTIONS | PLAN_QUESTIONS
     if question is None:

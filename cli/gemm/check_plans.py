@@ -12,8 +12,8 @@ from mmaproof.cli.output import EXIT_HOLDS, EXIT_REFUTED, EXIT_UNKNOWN, print_js
 
 if TYPE_CHECKING:
     from mmaproof.cli.options import SolvingOptions
+    from mmaproof.gemm.answers.plan_questions import PlanCheck
     from mmaproof.properties.preconditions import Precondition
-    from mmaproof.verification.gemm.plan_questions import PlanCheck
 
 
 def check_plan_question(
@@ -29,10 +29,10 @@ def check_plan_question(
 ) -> int:
     """Answer a question about plans, print the verdict, and return the exit status."""
     from mmaproof.designs.errors import InputError
-    from mmaproof.designs.plans.presets import load_selections
+    from mmaproof.gemm.answers.plan_questions import check_plans
+    from mmaproof.gemm.programs.presets import load_selections
     from mmaproof.smt.solving.solving import Solving
     from mmaproof.smt.solving.verdict import Status
-    from mmaproof.verification.gemm.plan_questions import check_plans
     from mmaproof.verification.means import Means
 
     if below is not None:

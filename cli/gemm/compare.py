@@ -28,8 +28,8 @@ from mmaproof.cli.output import (
 from mmaproof.cli.version import tool_version
 
 if TYPE_CHECKING:
+    from mmaproof.gemm.answers.compare import ErrorComparison
     from mmaproof.generators.vectors import Vector
-    from mmaproof.verification.gemm.compare import ErrorComparison
 
 MOST_DIGITS = 40
 """Characters of a factor."""
@@ -85,14 +85,14 @@ def compare(
     the result's format. Exit status 1: they differ, or the error of the first is larger, on the operands shown; 0:
     equal, or never larger (proved); 3: unknown or vacuous.
     """
-    from mmaproof.algorithms.named import is_plan
     from mmaproof.cli.gemm.compare_plans import compare_bits
     from mmaproof.cli.gemm.options import find_plan, find_plans, require_no_unit
     from mmaproof.designs.errors import InputError
     from mmaproof.designs.files import make_way
+    from mmaproof.gemm.answers.compare import compare_errors
+    from mmaproof.gemm.programs.named import is_plan
     from mmaproof.generators.vectors import write_vectors
     from mmaproof.properties.preconditions import parse_precondition
-    from mmaproof.verification.gemm.compare import compare_errors
 
     factor = parse_factor(by)
     meant = [parse_precondition(w) for w in where or ()]
@@ -226,8 +226,8 @@ def print_comparison(done: ErrorComparison, explain: bool = False) -> None:
 
 def print_explanations(done: ErrorComparison) -> None:
     """Print every operation of both plans on the witness."""
-    from mmaproof.algorithms.evaluate import trace
-    from mmaproof.verification.gemm.run import explanation
+    from mmaproof.gemm.answers.run import explanation
+    from mmaproof.gemm.programs.evaluate import trace
 
     for plan, operands in done.operands:
         say("")

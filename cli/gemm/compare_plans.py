@@ -24,9 +24,9 @@ from mmaproof.cli.version import tool_version
 
 if TYPE_CHECKING:
     from mmaproof.cli.options import SolvingOptions
-    from mmaproof.designs.plans import Plan
+    from mmaproof.gemm.answers.equal_plans import PlanComparison
+    from mmaproof.gemm.programs import Plan
     from mmaproof.properties.preconditions import Precondition
-    from mmaproof.verification.gemm.equal_plans import PlanComparison
 
 
 def compare_bits(
@@ -41,9 +41,9 @@ def compare_bits(
 ) -> int:
     """Compare two plans bit by bit, print the verdict, and return the exit status."""
     from mmaproof.designs.files import make_way
+    from mmaproof.gemm.answers.equal_plans import compare_plans
+    from mmaproof.gemm.questions.finite_operands import shaped_for
     from mmaproof.generators.vectors import Vector, write_vectors
-    from mmaproof.properties.gemm.finite_operands import shaped_for
-    from mmaproof.verification.gemm.equal_plans import compare_plans
 
     solving, limits = options.solving, options.limits
     make_way(output)
@@ -118,8 +118,8 @@ def comparison_record(done: PlanComparison) -> dict[str, Any]:
 
 def print_comparison(done: PlanComparison, explain: bool) -> None:
     """Print the verdict for a person."""
-    from mmaproof.algorithms.evaluate import trace
-    from mmaproof.verification.gemm.run import explanation
+    from mmaproof.gemm.answers.run import explanation
+    from mmaproof.gemm.programs.evaluate import trace
 
     question, answer = done.question, done.answer
     first, second = question.plans

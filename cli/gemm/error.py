@@ -20,9 +20,9 @@ from mmaproof.cli.pictures import moved
 
 if TYPE_CHECKING:
     from mmaproof.designs.design import Design
-    from mmaproof.verification.gemm.bounds import Reference, StepProof
-    from mmaproof.verification.gemm.error import Point
-    from mmaproof.verification.gemm.matrices import Distribution
+    from mmaproof.gemm.answers.bounds import Reference, StepProof
+    from mmaproof.gemm.answers.error import Point
+    from mmaproof.gemm.answers.matrices import Distribution
 
 MEANINGS = {
     "exact": "the exact product",
@@ -95,8 +95,8 @@ def error(
     from mmaproof.cli.matrix_picture import require_pictures
     from mmaproof.designs.errors import InputError
     from mmaproof.designs.files import make_way, write_atomically
-    from mmaproof.tolerances.errors import ErrorTask, errors_of, reference_of, write_picture
-    from mmaproof.verification.gemm.matrices import find_distribution
+    from mmaproof.gemm.answers.matrices import find_distribution
+    from mmaproof.gemm.tolerances.errors import ErrorTask, errors_of, reference_of, write_picture
 
     sizes, drawn, target = parse_sizes(k), find_distribution(distribution), reference_of(reference)
     if figure is not None:
@@ -184,7 +184,7 @@ def error_record(
 
 def point_record(point: Point) -> dict[str, Any]:
     """Return the errors of one algorithm at one size as JSON data; bounds are rounded up."""
-    from mmaproof.verification.gemm.bounds import rounded_up
+    from mmaproof.gemm.answers.bounds import rounded_up
 
     record: dict[str, Any] = {
         "algorithm": point.plan.label,
@@ -295,7 +295,7 @@ def print_bound(point: Point, reference: Reference) -> None:
 
 def print_proved_bounds(points: Sequence[Point]) -> None:
     """Print the bounds of plans as multiples of the largest errors, by what they are proved, and which are smaller."""
-    from mmaproof.tolerances.errors import tighter
+    from mmaproof.gemm.tolerances.errors import tighter
 
     bounded = [x for x in points if x.bound is not None and x.bound.sizes is None]
     for x in bounded:

@@ -12,8 +12,8 @@ from mmaproof.cli.output import say
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mmaproof.designs.plans import Plan
-    from mmaproof.verification.gemm.verdict import Witness
+    from mmaproof.gemm.answers.verdict import Witness
+    from mmaproof.gemm.programs import Plan
 
 
 AlgorithmName = Annotated[
@@ -36,9 +36,9 @@ def find_plan(text: str, unit: str | None) -> Plan:
 
     A note says which constants are rounded.
     """
-    from mmaproof.algorithms.named import find_gemm, is_plan
     from mmaproof.cli.output import complain
-    from mmaproof.designs.plans.spelling import rounded_constants, split_spelling
+    from mmaproof.gemm.programs.named import find_gemm, is_plan
+    from mmaproof.gemm.programs.spelling import rounded_constants, split_spelling
 
     found = find_gemm(text) if is_plan(text) else find_gemm(text, require_unit(text, unit))
     for note in rounded_constants(split_spelling(text)[1]) if "|" in text else ():
@@ -48,7 +48,7 @@ def find_plan(text: str, unit: str | None) -> Plan:
 
 def find_plans(texts: Sequence[str], unit: str | None) -> list[Plan]:
     """Return several plans. Algorithms run on ``unit``, or without one on the unit of the first plan."""
-    from mmaproof.algorithms.named import is_plan
+    from mmaproof.gemm.programs.named import is_plan
 
     plans = {x: find_plan(x, None) for x in texts if is_plan(x)}
     if unit is None and plans:
@@ -59,7 +59,7 @@ def find_plans(texts: Sequence[str], unit: str | None) -> list[Plan]:
 def require_unit(text: str, unit: str | None) -> str:
     """Return the unit of an algorithm. Raises InputError where none is given, or where there is no such algorithm."""
     from mmaproof.designs.errors import InputError
-    from mmaproof.designs.plans.algorithms import find_algorithm
+    from mmaproof.gemm.programs.algorithms import find_algorithm
 
     if unit is None:
         find_algorithm(text)  # an unknown name is the nearer mistake

@@ -14,8 +14,8 @@ from mmaproof.cli.output import print_json, say
 from mmaproof.cli.pictures import Figure, Html, PictureFiles, Svg
 
 if TYPE_CHECKING:
-    from mmaproof.verification.gemm.compare import Returned
-    from mmaproof.verification.gemm.run import GemmRun
+    from mmaproof.gemm.answers.compare import Returned
+    from mmaproof.gemm.answers.run import GemmRun
 
 
 def register(app: typer.Typer) -> None:
@@ -52,13 +52,13 @@ def run(
 
     Operands of an algorithm are patterns of fp32, those of a plan are of its own formats.
     """
-    from mmaproof.algorithms.named import is_plan
     from mmaproof.cli.gemm.options import find_plan, require_no_unit
     from mmaproof.designs.element import Operands
     from mmaproof.designs.errors import InputError, OperandError
     from mmaproof.designs.files import make_way
     from mmaproof.designs.formats import find_format
-    from mmaproof.verification.gemm.run import run_gemm
+    from mmaproof.gemm.answers.run import run_gemm
+    from mmaproof.gemm.programs.named import is_plan
 
     files = PictureFiles(html, svg, figure)
     files.require()

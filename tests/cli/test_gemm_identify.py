@@ -5,14 +5,14 @@ import json
 import numpy as np
 import pytest
 
-from mmaproof.algorithms.evaluate import multiply_plan
-from mmaproof.designs.plans import read_plan
+from mmaproof.gemm.programs import read_plan
+from mmaproof.gemm.programs.evaluate import multiply_plan
 
 FMA = "cpu/vfmadd231ps.m1n1k1.f32.f32.f32.f32"
 MODULE = """
 import numpy as np
 
-from mmaproof.designs.plans import read_plan
+from mmaproof.gemm.programs import read_plan
 
 CALLS = []
 

@@ -6,9 +6,12 @@ from dataclasses import replace
 from unittest.mock import patch
 
 from mmaproof.designs.catalogue import find_design
-from mmaproof.designs.plans import Plan
-from mmaproof.designs.plans.algorithms import find_algorithm
-from mmaproof.designs.plans.split_gemm import SplitGemm
+from mmaproof.gemm.answers import exact_operands
+from mmaproof.gemm.answers.exact_operands import Expression, Substitution, reduced
+from mmaproof.gemm.answers.verdict import Asked
+from mmaproof.gemm.programs import Plan
+from mmaproof.gemm.programs.algorithms import find_algorithm
+from mmaproof.gemm.programs.split_gemm import SplitGemm
 from mmaproof.properties.equivalence import Equivalence
 from mmaproof.properties.library import find_property
 from mmaproof.properties.preconditions import parse_precondition
@@ -20,9 +23,6 @@ from mmaproof.smt.trace import evaluate
 from mmaproof.verification.answer import answer
 from mmaproof.verification.check import check
 from mmaproof.verification.compare import compare
-from mmaproof.verification.gemm import exact_operands
-from mmaproof.verification.gemm.exact_operands import Expression, Substitution, reduced
-from mmaproof.verification.gemm.verdict import Asked
 from mmaproof.verification.means import Means
 from mmaproof.verification.search import Budget
 

@@ -3,9 +3,9 @@
 import pytest
 from support.extras import PYTORCH
 
-from mmaproof.algorithms.evaluate import multiply_plan
 from mmaproof.designs.errors import DesignError
-from mmaproof.designs.plans import read_plan
+from mmaproof.gemm.programs import read_plan
+from mmaproof.gemm.programs.evaluate import multiply_plan
 
 torch = pytest.importorskip("torch", reason=PYTORCH)
 

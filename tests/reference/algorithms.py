@@ -14,7 +14,7 @@ from fractions import Fraction
 
 from mmaproof.designs.design import Design
 from mmaproof.designs.element import Operands
-from mmaproof.designs.plans.algorithm import Algorithm
+from mmaproof.gemm.programs.algorithm import Algorithm
 from reference.designs import reference_result
 from reference.formats import FORMATS, decode, decode_integer
 
