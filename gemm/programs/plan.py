@@ -59,6 +59,8 @@ class PartSum:
     """in which the sum of a part is stored before it is added, as in a workspace; None: it is not rounded for that"""
     kept: Format | None = None
     """in which the running sum is stored after each addition, as in serial split-K; None: in ``fmt``"""
+    flushes: bool = False
+    """whether the sum of a part that is a subnormal number is added as a zero of its sign"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +146,7 @@ class Plan:
         if self.tile is not None and (self.tile < 1 or self.tile % unit.k):
             found.append(f"tile = {self.tile} is no multiple of the instruction's K = {unit.k}")
         if unit.d_format.is_integer:
-            added = [x for x in self.levels if isinstance(x, Rescale) or x.fmt is not unit.d_format]
+            added = [x for x in self.levels if isinstance(x, Rescale) or x.fmt is not unit.d_format or x.flushes]
             scaled = (epilogue.alpha, epilogue.beta) != (ONE, ONE)
             if added or scaled or epilogue.out or epilogue.c_format or epilogue.c is JoinsC.LAST:
                 found.append(f"its sums are {unit.d_format.name}: they are added in that format, and not converted")
@@ -362,7 +364,8 @@ class _Maker:
         part = self.total(level - 1, ks, start)
         if found.stored is not None:
             part = self.builder.convert(part, found.stored)
-        return self.builder.convert(part, found.fmt)
+        part = self.builder.convert(part, found.fmt)
+        return self.builder.add(Flush(part, found.fmt)) if found.flushes else part
 
     def _tree(self, level: int, found: PartSum, parts: Sequence[tuple[int, ...]], start: int | None) -> int:
         sums = [self._part(level, found, ks, None if i else start) for i, ks in enumerate(parts)]

@@ -29,7 +29,7 @@ MOST_DIGITS = 40
 OPERANDS = "operand"
 """How factors that are operands are spelled."""
 FLUSH = "flush"
-"""How an epilogue that flushes subnormal sums is spelled."""
+"""How an epilogue, or a sum of parts, that flushes subnormal numbers is spelled."""
 SHORT_DIGITS = 10
 """Characters of a constant that is spelled as a number."""
 
@@ -46,10 +46,11 @@ class Key:
     """the rule of a key that divides k"""
 
 
-_SUMMED = "[:ORDER[:FORMAT[:ROUNDING]]]"
+_SUMMED = f"[:ORDER[:FORMAT[:ROUNDING[:{FLUSH}]]]]"
 _FORMATS = (
     "ORDER is ascending, onward, descending, tree, any or the parts in order (2.0.1); FORMAT is that of the additions, "
-    "PART>FORMAT where parts are stored in PART first, FORMAT/KEPT where the running sum is stored in KEPT"
+    "PART>FORMAT where parts are stored in PART first, FORMAT/KEPT where the running sum is stored in KEPT; "
+    "with flush, a subnormal sum of a part is added as a zero"
 )
 _CONSTANT = "a number, which is rounded to the nearest one of fp32 (0.5, 1e-3, 2/3), or a pattern of fp32 (0x3dcccccd)"
 KEYS: dict[str, Key] = {
@@ -64,7 +65,7 @@ KEYS: dict[str, Key] = {
     "order": Key("order of k inside a tile", KOrder.ALLOWED, "consecutive", "interleaved layouts of shared memory"),
     "promote": Key(
         "after so many elements of k the sum leaves the unit and is added outside it",
-        f"N[:FORMAT[:ROUNDING]]; {Blocks.ALLOWED}",
+        f"N[:FORMAT[:ROUNDING[:{FLUSH}]]]; {Blocks.ALLOWED}",
         "all of k is summed in the unit",
         "DeepSeek-V3 technical report, section 3.3.2; CUTLASS, GmmaFP8Accumulation",
         Blocks,
@@ -261,11 +262,11 @@ def _level(key: str, value: str, sums: Format) -> Level:
     order = ASCENDING
     if key != "promote" and others:
         order, others = Order.parse(others[0]), others[1:]
-    if len(others) > 2:
+    if others[2:] not in ([], [FLUSH]):
         raise ValueError(value)
     formats = _formats(others[0], sums) if others else {"fmt": sums}
     rounding = _rounding(others[1]) if len(others) > 1 else Rounding.RNE
-    return PartSum(key, rule.parse(first), order=order, rounding=rounding, **formats)
+    return PartSum(key, rule.parse(first), order=order, rounding=rounding, flushes=len(others) > 2, **formats)
 
 
 def _formats(text: str, sums: Format) -> dict[str, Any]:
@@ -385,11 +386,11 @@ def _spelled_level(plan: Plan, level: Level) -> str:
     fmt = level.fmt.name
     fmt = fmt if level.stored is None else f"{level.stored.name}>{fmt}"
     fmt = fmt if level.kept is None else f"{fmt}/{level.kept.name}"
-    texts = [str(level.parts), str(level.order), fmt, str(level.rounding)]
+    texts = [str(level.parts), str(level.order), fmt, str(level.rounding), FLUSH if level.flushes else ""]
     if level.key == "promote":
         del texts[1]
     # what is the default is left out from the end
-    plain = [str(level.parts), "ascending", "fp32" if plan.unit.d_format.bits <= FP32.bits else fmt, "rne"]
+    plain = [str(level.parts), "ascending", "fp32" if plan.unit.d_format.bits <= FP32.bits else fmt, "rne", ""]
     if plan.unit.d_format.is_integer:
         plain[2] = plan.unit.d_format.name
     if level.key == "promote":

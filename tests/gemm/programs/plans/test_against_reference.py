@@ -40,6 +40,25 @@ def test_negative_factor_makes_minus_zero_of_zero(backend: str | None) -> None:
 
 
 @pytest.mark.parametrize("backend", ["arrays", pytest.param("native", marks=pytest.mark.middle)])
+def test_subnormal_sums_of_parts_are_added_as_zeros(backend: str) -> None:
+    text = "ampere/mma.m16n8k8.f32.bf16.bf16.f32 | promote=8:fp32:rne:flush"
+    plan, kept, (k, expected) = read_plan(text), read_plan(text.removesuffix(":fp32:rne:flush")), PLANS[text]
+    assert (plan.name, kept.levels[0].flushes) == (text, False)
+    tiny, one = 0x0040, 0x3F80  # 2**-127 and 1 of bf16
+    a, b = np.zeros((1, k), np.uint16), np.full((k, 1), one, np.uint16)
+    a[0, 0], a[0, 8:10], a[0, 16] = tiny, tiny, tiny | 0x8000  # sums of parts: 2**-127, 2**-126, -2**-127
+    c = np.zeros((1, 1), np.uint32)
+    operands = element(a, b, c, 0, 0)
+    assert trace(plan, operands).d == 0x00800000 == expected(operands.a, operands.b, operands.c)
+    assert multiply_plan(plan, a, b, c, backend=backend) == 0x00800000
+    assert trace(kept, operands).d == 0x00800000  # all parts: the tiny ones cancel
+    a[0, 16] = 0
+    operands = element(a, b, c, 0, 0)
+    assert trace(plan, operands).d == multiply_plan(plan, a, b, c, backend=backend)[0, 0] == 0x00800000
+    assert trace(kept, operands).d == multiply_plan(kept, a, b, c, backend=backend)[0, 0] == 0x00C00000
+
+
+@pytest.mark.parametrize("backend", ["arrays", pytest.param("native", marks=pytest.mark.middle)])
 def test_subnormal_sums_are_flushed_before_they_are_converted(backend: str) -> None:
     text = "ampere/mma.m16n8k8.f32.bf16.bf16.f32 | out=bf16:rne:flush"
     plan, kept, (k, expected) = read_plan(text), read_plan(text.removesuffix(":rne:flush")), PLANS[text]

@@ -24,6 +24,8 @@ WGMMA = "hopper/wgmma.f32.e4m3.e4m3"
         f"{WGMMA} | promote=128 | promote=512:fp64",
         f"{WGMMA} | out=bf16:rne:flush",
         f"{WGMMA} | out=fp16:rz:flush",
+        f"{WGMMA} | promote=128:fp32:rz:flush",
+        f"{WGMMA} | split-k=2:tree:fp32:rne:flush",
         f"{WGMMA} | split-k=4:tree:bf16>fp32 | c=last | alpha=1/2048 | out=e4m3:rne",
         "volta/f32.f16.f16.f32 | algorithm=markidis@scale=0 | tile=16 | order=reversed",
         "ampere/mma.m8n8k4.f64.f64.f64.f64 | split-k=2",
