@@ -24,7 +24,7 @@ from mmaproof.cli.version import tool_version
 
 if TYPE_CHECKING:
     from mmaproof.cli.options import SolvingOptions
-    from mmaproof.gemm.answers.equal_plans import PlanComparison
+    from mmaproof.gemm.answers.compare import PlanComparison
     from mmaproof.gemm.programs import Plan
     from mmaproof.properties.preconditions import Precondition
 
@@ -41,7 +41,7 @@ def compare_bits(
 ) -> int:
     """Compare two plans bit by bit, print the verdict, and return the exit status."""
     from mmaproof.designs.files import make_way
-    from mmaproof.gemm.answers.equal_plans import compare_plans
+    from mmaproof.gemm.answers.compare import compare_plans
     from mmaproof.gemm.questions.finite_operands import shaped_for
     from mmaproof.generators.vectors import Vector, write_vectors
 

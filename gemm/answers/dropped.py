@@ -15,8 +15,7 @@ from mmaproof.gemm.answers.samples import broadcast, dense, split_values
 from mmaproof.gemm.answers.split import NONE, relative_bound, split_witness
 from mmaproof.gemm.answers.verdict import ROUNDS, AlgorithmVerdict, Asked, Shown, Witness, unknown, window_of
 from mmaproof.gemm.programs.algorithm import OPERANDS
-from mmaproof.gemm.programs.exact import exact_value
-from mmaproof.gemm.programs.numbers import Number, Span
+from mmaproof.gemm.programs.numbers import Number, Span, exact_value
 from mmaproof.gemm.programs.split_gemm import SplitGemm
 from mmaproof.gemm.questions.split import Part, PartIsBounded, Splitting, Window
 from mmaproof.properties.preconditions import Precondition

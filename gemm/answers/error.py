@@ -27,9 +27,8 @@ from mmaproof.gemm.answers.matrices import Distribution
 from mmaproof.gemm.programs.algorithm import OPERANDS
 from mmaproof.gemm.programs.arithmetic import Arithmetic
 from mmaproof.gemm.programs.evaluate import multiply_plan
-from mmaproof.gemm.programs.exact import exact_value
 from mmaproof.gemm.programs.linear import Weights, weights_of
-from mmaproof.gemm.programs.numbers import Number, Span
+from mmaproof.gemm.programs.numbers import Number, Span, exact_value
 from mmaproof.gemm.programs.plan import Plan
 from mmaproof.gemm.programs.split_gemm import SplitGemm
 from mmaproof.smt.arrays import ARRAYS

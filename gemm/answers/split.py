@@ -14,6 +14,7 @@ from mmaproof.designs.design import Design
 from mmaproof.designs.operands import Patterns
 from mmaproof.gemm.answers.samples import (
     Integers,
+    Precisions,
     bit_lengths,
     broadcast,
     every_precision,
@@ -30,7 +31,6 @@ from mmaproof.gemm.answers.verdict import (
     unknown,
     window_of,
 )
-from mmaproof.gemm.answers.windows import Precisions
 from mmaproof.gemm.programs.algorithm import OPERANDS
 from mmaproof.gemm.programs.split_gemm import SplitGemm
 from mmaproof.gemm.questions.split import EXPONENTS, Part, PartIsBounded, SplitIsExact, Splitting, Window

@@ -8,9 +8,8 @@ from functools import cached_property, lru_cache
 from typing import TypeAlias
 
 from mmaproof.designs.design import Design
-from mmaproof.gemm.kernels.schedule_tree import tree_of_call
+from mmaproof.gemm.kernels.schedule_tree import instruction_trees, tree_of_call
 from mmaproof.gemm.kernels.tree import Sum, Tree, least, leaves, restricted, size
-from mmaproof.gemm.kernels.unit_tree import instruction_trees
 from mmaproof.gemm.programs import Blocks, EqualParts, HalvedBlocks, Interleaved, Order, Parts, StatedParts
 from mmaproof.gemm.programs.orders import ASCENDING, Kind
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -17,16 +17,15 @@ from mmaproof.gemm.kernels.fit import (
     computed,
     differing,
     is_flushed,
+    listed_plans,
     plans_of_tree,
     same_units,
     with_formats,
 )
 from mmaproof.gemm.kernels.grow import grow
-from mmaproof.gemm.kernels.listed import listed_plans
-from mmaproof.gemm.kernels.masks import Masks, NotMasked
+from mmaproof.gemm.kernels.masks import Masks, Multiplies, NotMasked, Task
 from mmaproof.gemm.kernels.operands import draw_product, kinds_for
 from mmaproof.gemm.kernels.outcome import Difference, Finding, Outcome
-from mmaproof.gemm.kernels.regions import regions_of
 from mmaproof.gemm.kernels.rivals import everywhere, rival
 from mmaproof.gemm.kernels.schedule_tree import filled_length
 from mmaproof.gemm.programs import Plan
@@ -359,3 +358,45 @@ def fits(plan: Plan, product: Product) -> bool:
     except DesignError:
         return False
     return True
+
+
+PAIRS = 12
+"""Pairs that every element is asked about."""
+MOST_REGIONS = 6
+
+Region = tuple[Mask, Sequence[int], Sequence[int]]
+"""The elements of a region, and rows and columns all of whose crossings are in it."""
+
+
+def regions_of(target: Multiplies, seed: int) -> list[Region]:
+    """Return the regions that differ in how many units survive for some pairs; a single one where none differ.
+
+    Elements that no rectangle of rows and columns holds are left to the region that has most of them.
+    """
+    product = target.product
+    rng = np.random.default_rng(seed)
+    everything = np.ones((product.m, product.n), dtype=bool)
+    if product.k < 2:
+        return [(everything, range(product.m), range(product.n))]
+    try:
+        masks = Masks(target)
+    except NotMasked:
+        return [(everything, range(product.m), range(product.n))]
+    answers = []
+    for _ in range(PAIRS):
+        i, j = rng.permutation(product.k)[:2].tolist()
+        answers += masks.depends_on_place(Task(i, (j,)))
+    stacked = np.stack(answers, axis=-1).reshape(-1, PAIRS)
+    _, numbers, counts = np.unique(stacked, axis=0, return_inverse=True, return_counts=True)
+    placed = numbers.reshape(product.m, product.n)
+    if len(counts) > MOST_REGIONS:
+        return [(everything, range(product.m), range(product.n))]
+    return [_region(placed == number) for number in np.argsort(-counts, kind="stable").tolist()]
+
+
+def _region(where: Mask) -> Region:
+    """Return a region with the rows that are like its fullest one."""
+    fullest = int(where.sum(axis=1).argmax())
+    columns = np.flatnonzero(where[fullest])
+    rows = np.flatnonzero(where[:, columns].all(axis=1))
+    return where, rows.tolist(), columns.tolist()

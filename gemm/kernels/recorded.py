@@ -7,9 +7,8 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from mmaproof.gemm.kernels.fit import Answer, differing, same_units, with_formats
+from mmaproof.gemm.kernels.fit import Answer, differing, listed_plans, same_units, with_formats
 from mmaproof.gemm.kernels.identify import COMPARING, EVERYTHING, KEPT, NEAREST, Trial, difference_at, fits
-from mmaproof.gemm.kernels.listed import listed_plans
 from mmaproof.gemm.kernels.outcome import Finding, Outcome
 from mmaproof.gemm.kernels.rivals import rival
 from mmaproof.gemm.programs import Plan

@@ -22,14 +22,19 @@ from mmaproof.gemm.answers.bounds import rounded_up
 from mmaproof.gemm.programs import Plan, Schedule, read_plan
 from mmaproof.gemm.programs.orders import ASCENDING
 from mmaproof.gemm.programs.plan import LONGEST_PLANNED
-from mmaproof.gemm.tolerances.algorithms import composed_error, why_no_bound
 from mmaproof.gemm.tolerances.bound import bound_of, flushed_products
 from mmaproof.gemm.tolerances.emulation import adds_products_alone
 from mmaproof.gemm.tolerances.given import Box, Given
 from mmaproof.gemm.tolerances.magnitudes import Floats
 from mmaproof.gemm.tolerances.proof import LIMITS, LossProof, prove_loss, prove_schedule
 from mmaproof.gemm.tolerances.statistical import Quantile, measured_quantile
-from mmaproof.gemm.tolerances.walk import bound_of_schedule, exact_of_schedule, lost_in_float64
+from mmaproof.gemm.tolerances.walk import (
+    bound_of_schedule,
+    composed_error,
+    exact_of_schedule,
+    lost_in_float64,
+    why_no_bound,
+)
 from mmaproof.hardware_replay.emulation import matmul
 from mmaproof.properties.preconditions import (
     Exponents,

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from mmaproof.designs.operands import OperandBatch
     from mmaproof.explain.blocks import Picture
     from mmaproof.explain.sections import picture
-    from mmaproof.gemm.answers.compare import compare_errors
-    from mmaproof.gemm.answers.equal_plans import compare_plans
+    from mmaproof.gemm.answers.compare import compare_errors, compare_plans
     from mmaproof.gemm.answers.run import GemmRun, run_gemm
     from mmaproof.gemm.programs import Plan, read_plan
     from mmaproof.gemm.programs.algorithm import Algorithm

@@ -28,8 +28,8 @@ from mmaproof.gemm.programs import Plan
 from mmaproof.gemm.programs.algorithms import find_algorithm
 from mmaproof.gemm.programs.arithmetic import Arithmetic
 from mmaproof.gemm.programs.evaluate import as_number, multiply, multiply_plan
-from mmaproof.gemm.programs.exact import exact_value
 from mmaproof.gemm.programs.named import find_gemm
+from mmaproof.gemm.programs.numbers import exact_value
 from mmaproof.gemm.tolerances.errors import ErrorTask
 from mmaproof.smt.algebra.integers import IntegerAlgebra
 from mmaproof.smt.solving.limits import Limits

@@ -11,14 +11,12 @@ from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import DesignError, InputError
 from mmaproof.gemm.answers import exact_operands
-from mmaproof.gemm.answers.exact_operands import check_exact_operands
-from mmaproof.gemm.answers.slices import check_slices
+from mmaproof.gemm.answers.exact_operands import ComesDownTo, ZerosAddNothing, check_exact_operands
+from mmaproof.gemm.answers.slices import SlicesAreBounded, WeightIsBounded, check_slices
 from mmaproof.gemm.programs import Plan
 from mmaproof.gemm.programs.algorithms import find_algorithm
 from mmaproof.gemm.programs.arithmetic import Arithmetic
-from mmaproof.gemm.questions.exact_operands import ComesDownTo, ZerosAddNothing
 from mmaproof.gemm.questions.finite_operands import NoOverflow
-from mmaproof.gemm.questions.slices import SlicesAreBounded, WeightIsBounded
 from mmaproof.gemm.questions.split import Window
 from mmaproof.gemm.tolerances.check import check_algorithm
 from mmaproof.gemm.tolerances.overflow import LONGEST, check_overflow

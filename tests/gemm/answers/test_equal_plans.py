@@ -4,7 +4,7 @@ import pytest
 
 from mmaproof.designs.errors import DesignError
 from mmaproof.gemm.answers import plan_questions
-from mmaproof.gemm.answers.equal_plans import PlanComparison, compare_plans
+from mmaproof.gemm.answers.compare import PlanComparison, compare_plans
 from mmaproof.gemm.answers.plan_questions import PlanCheck, check_plans
 from mmaproof.gemm.programs import read_plan
 from mmaproof.gemm.programs.evaluate import trace

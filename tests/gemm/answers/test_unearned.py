@@ -5,11 +5,11 @@ import pytest
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.element import Operands
 from mmaproof.gemm.answers import bounds, dropped, exact_operands, slices, split, verdict
+from mmaproof.gemm.answers.exact_operands import ComesDownTo
+from mmaproof.gemm.answers.samples import Precisions
 from mmaproof.gemm.answers.verdict import Asked
-from mmaproof.gemm.answers.windows import Precisions
 from mmaproof.gemm.programs import Plan
 from mmaproof.gemm.programs.algorithms import find_algorithm
-from mmaproof.gemm.questions.exact_operands import ComesDownTo
 from mmaproof.gemm.questions.finite_operands import NoOverflow
 from mmaproof.gemm.questions.split import Part, SplitIsExact, Splitting, Window
 from mmaproof.gemm.tolerances import overflow

@@ -9,8 +9,8 @@ from mmaproof.designs.arrays import values_of
 from mmaproof.gemm.answers.bounds import Sizes, error_bound
 from mmaproof.gemm.programs import read_plan
 from mmaproof.gemm.tolerances import tolerance
-from mmaproof.gemm.tolerances.algorithms import _largest, _powers, composed_error
 from mmaproof.gemm.tolerances.tolerance import Tolerance
+from mmaproof.gemm.tolerances.walk import _largest, _powers, composed_error
 
 V = "volta/f32.f16.f16.f32"
 PLANS = (

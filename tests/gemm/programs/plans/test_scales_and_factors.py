@@ -14,7 +14,7 @@ from mmaproof.designs.arrays import array_of
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import DesignError, OperandError
-from mmaproof.gemm.answers.equal_plans import compare_plans
+from mmaproof.gemm.answers.compare import compare_plans
 from mmaproof.gemm.programs import read_plan
 from mmaproof.gemm.programs.evaluate import multiply_plan, trace
 from mmaproof.gemm.programs.linear import exact_result
