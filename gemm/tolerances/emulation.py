@@ -8,9 +8,8 @@ from mmaproof.designs.operands import OperandBatch, Patterns
 from mmaproof.gemm.programs import Plan
 from mmaproof.gemm.programs.evaluate import multiply_plan
 from mmaproof.gemm.programs.evaluate import rows as rows_of_schedule
-from mmaproof.gemm.programs.schedule import Multiply, MultiplyAdd
+from mmaproof.gemm.programs.schedule import Call, Multiply, MultiplyAdd, Operand, Schedule
 from mmaproof.hardware_replay.emulation import matmul
-from mmaproof.smt.evaluate import evaluate_batch
 
 
 def product(
@@ -31,15 +30,18 @@ def product(
     return patterns_of(found, d_format)
 
 
+def schedule_of(plan: Design | Plan, k: int) -> Schedule:
+    """Return the operations of a plan; those of a unit are one chain of its instructions."""
+    if isinstance(plan, Design):
+        return Schedule(k, plan.formats, (Operand(plan.c_format), Call(plan, tuple(range(k)), 0)))
+    return plan.schedule(k)
+
+
 def rows(plan: Design | Plan, batch: OperandBatch) -> Patterns:
     """Return the patterns of d of independent rows."""
-    if isinstance(plan, Design):
-        return evaluate_batch(plan, batch)
-    return rows_of_schedule(plan.schedule(batch.k), batch)
+    return rows_of_schedule(schedule_of(plan, batch.k), batch)
 
 
-def adds_products_alone(plan: Design | Plan, k: int) -> bool:
+def adds_products_alone(schedule: Schedule) -> bool:
     """Return whether the exact result is ``c`` plus the products, none of them multiplied with a constant."""
-    if isinstance(plan, Design):
-        return True
-    return not any(isinstance(x, Multiply | MultiplyAdd) for x in plan.schedule(k).operations)
+    return not any(isinstance(x, Multiply | MultiplyAdd) for x in schedule.operations)

@@ -21,7 +21,7 @@ from mmaproof.designs.formats import Format
 from mmaproof.designs.operands import OperandBatch, Patterns, pattern_dtype
 from mmaproof.gemm.answers.matrices import find_distribution
 from mmaproof.gemm.programs import Plan
-from mmaproof.gemm.tolerances.emulation import adds_products_alone, rows
+from mmaproof.gemm.tolerances.emulation import adds_products_alone, rows, schedule_of
 from mmaproof.gemm.tolerances.magnitudes import Floats
 from mmaproof.verification.distributions import from_float64
 
@@ -103,7 +103,7 @@ def relative_errors(plan: Design | Plan, k: int, distribution: str, samples: int
     a_format, b_format, _, d_format = plan.formats
     if d_format.is_integer or a_format.precision > 24 or b_format.precision > 24:
         raise InputError(f"{plan.name}: statistical tolerances are of units of up to 24 bits of precision")
-    if not adds_products_alone(plan, k):
+    if not adds_products_alone(schedule_of(plan, k)):
         raise InputError(f"{plan.name}: statistical tolerances are of plans that multiply no sum with a factor")
     rng, found = np.random.default_rng([seed, k]), []
     left = samples

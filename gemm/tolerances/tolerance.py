@@ -23,7 +23,7 @@ from mmaproof.gemm.programs import Plan, Schedule, read_plan
 from mmaproof.gemm.programs.orders import ASCENDING
 from mmaproof.gemm.programs.plan import LONGEST_PLANNED
 from mmaproof.gemm.tolerances.bound import bound_of, flushed_products
-from mmaproof.gemm.tolerances.emulation import adds_products_alone
+from mmaproof.gemm.tolerances.emulation import adds_products_alone, schedule_of
 from mmaproof.gemm.tolerances.given import Box, Given
 from mmaproof.gemm.tolerances.magnitudes import Floats
 from mmaproof.gemm.tolerances.proof import LIMITS, LossProof, prove_loss, prove_schedule
@@ -32,7 +32,6 @@ from mmaproof.gemm.tolerances.walk import (
     bound_of_schedule,
     composed_error,
     exact_of_schedule,
-    lost_in_float64,
     why_no_bound,
 )
 from mmaproof.hardware_replay.emulation import matmul
@@ -86,7 +85,7 @@ class Tolerance:
         """Whether the loss of one step is proved, and by what; a solver is asked the first time."""
         if isinstance(self.plan, Design):
             return prove_loss(self.plan, self.solving, self.limits)
-        if self.plan.has_open_order and not adds_products_alone(self.plan.with_open_orders(ASCENDING), self.k):
+        if self.plan.has_open_order and not adds_products_alone(self.schedule):
             return LossProof(False, "its order of additions is not determined, and sums are multiplied with constants")
         if self.plan.algorithm is not None:
             reason = why_no_bound(self.plan, self.k)
@@ -97,13 +96,12 @@ class Tolerance:
 
     @cached_property
     def schedule(self) -> Schedule:
-        """The operations of the plan for this k. ValueError for a unit alone.
+        """The operations for this k.
 
         An order that is not determined is ascending here; the bound is for all of them.
         """
-        if isinstance(self.plan, Design):
-            raise ValueError(f"{self.plan.name} is a unit")
-        return self.plan.with_open_orders(ASCENDING).schedule(self.k)
+        plan = self.plan if isinstance(self.plan, Design) else self.plan.with_open_orders(ASCENDING)
+        return schedule_of(plan, self.k)
 
     @property
     def unit(self) -> Design:
@@ -168,13 +166,7 @@ class Tolerance:
 
         They mean nothing where an operand is an infinity or a NaN.
         """
-        if isinstance(self.plan, Plan):
-            return exact_of_schedule(self.schedule, given)
-        with np.errstate(invalid="ignore", over="ignore"):
-            value, size = given.a.values @ given.b.values, np.abs(given.a.values) @ np.abs(given.b.values)
-            if given.c is not None:
-                value, size = value + given.c, size + np.abs(given.c)
-            return value, lost_in_float64(size, self.k + 4, self.plan.d_format)
+        return exact_of_schedule(self.schedule, given)
 
     def emulate(
         self,

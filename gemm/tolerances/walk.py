@@ -118,9 +118,10 @@ def exact_of_schedule(schedule: Schedule, given: Given) -> tuple[Floats, Floats]
     if any(not isinstance(x, Fraction) or x != 1 for x in weights.products.values()) or len(weights.products) < given.k:
         of_each = [np.atleast_2d(np.asarray(weights.products.get(k, 0), dtype=dtype)) for k in range(given.k)]
         a = a * np.concatenate(np.broadcast_arrays(*of_each), axis=1)
-    value, size = a @ given.b.values, np.abs(a) @ np.abs(given.b.values)
-    if given.c is not None:
-        value, size = value + of_c * given.c, size + np.abs(of_c) * np.abs(given.c)
+    with np.errstate(invalid="ignore", over="ignore"):
+        value, size = a @ given.b.values, np.abs(a) @ np.abs(given.b.values)
+        if given.c is not None:
+            value, size = value + of_c * given.c, size + np.abs(of_c) * np.abs(given.c)
     return value, lost_in_float64(size, schedule.k + 4 * len(schedule.operations), schedule.formats[3])
 
 
