@@ -23,9 +23,9 @@ from machine import machine, print_report
 from throughput import use_one_core
 
 from mmaproof import find_algorithm, find_design, multiply
-from mmaproof.algorithms.catalogue import ALGORITHMS
 from mmaproof.designs.errors import InputError
-from mmaproof.verification.gemm.matrices import find_distribution
+from mmaproof.gemm.answers.matrices import find_distribution
+from mmaproof.gemm.programs.algorithms import ALGORITHMS
 
 VOLTA = "volta/mma.m8n8k4.f32.f16.f16.f32"
 AMPERE = "ampere/mma.m16n8k{}.f32.{}.{}.f32"

@@ -18,8 +18,8 @@ from mmaproof.designs.arrays import values_of
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.design import Design
 from mmaproof.designs.operands import Patterns, pattern_dtype
-from mmaproof.tolerances.faults import Product
-from mmaproof.tolerances.tolerance import Tolerance
+from mmaproof.gemm.tolerances.faults import Product
+from mmaproof.gemm.tolerances.tolerance import Tolerance
 from mmaproof.verification.distributions import from_float64
 
 UNITS = (

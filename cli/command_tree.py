@@ -124,9 +124,9 @@ class Words:
 
 def known_words() -> Words:
     """Return the words that the catalogue, the properties, the algorithms and the solvers give."""
-    from mmaproof.algorithms.catalogue import ALGORITHMS
     from mmaproof.designs.catalogue import load_catalogue
-    from mmaproof.designs.plans.presets import load_presets
+    from mmaproof.gemm.programs.algorithms import ALGORITHMS
+    from mmaproof.gemm.programs.presets import load_presets
     from mmaproof.properties.library import PROPERTIES
     from mmaproof.smt.backends import Backend
     from mmaproof.smt.solving.backends import BACKENDS

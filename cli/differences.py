@@ -39,7 +39,7 @@ class Difference:
 def difference(fmt: Format, results: Sequence[int]) -> Difference | None:
     """Return how far two patterns of ``fmt`` are apart; None if one of them is an infinity or a NaN, or is missing."""
     from mmaproof.explain.values import is_finite, pattern_number
-    from mmaproof.verification.gemm.compare import ulp
+    from mmaproof.gemm.answers.compare import ulp
 
     if len(results) != 2 or not all(is_finite(fmt, x) for x in results):
         return None

@@ -15,10 +15,10 @@ from mmaproof.cli.output import EXIT_HOLDS, EXIT_UNKNOWN, print_json, progress, 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from mmaproof.gemm.tolerances.sharpness import Caught
+    from mmaproof.gemm.tolerances.statistical import Quantile
+    from mmaproof.gemm.tolerances.tolerance import Tolerance, TwoNumbers
     from mmaproof.properties.step_loss import StepLoss
-    from mmaproof.tolerances.sharpness import Caught
-    from mmaproof.tolerances.statistical import Quantile
-    from mmaproof.tolerances.tolerance import Tolerance, TwoNumbers
 
 
 def register(app: typer.Typer) -> None:
@@ -68,10 +68,10 @@ def tolerance(
     With --where exponents=LO..HI two numbers are shown that hold for all operands of these exponents. Exit status 3:
     nothing is proved about the errors of this plan, and the output says why.
     """
-    from mmaproof.tolerances.sharpness import sharpness
-    from mmaproof.tolerances.statistical import require_measurable
-    from mmaproof.tolerances.tolerance import NothingProvedError
-    from mmaproof.tolerances.tolerance import tolerance as tolerance_of
+    from mmaproof.gemm.tolerances.sharpness import sharpness
+    from mmaproof.gemm.tolerances.statistical import require_measurable
+    from mmaproof.gemm.tolerances.tolerance import NothingProvedError
+    from mmaproof.gemm.tolerances.tolerance import tolerance as tolerance_of
 
     require_measurable(0.5 if quantile is None else quantile, distribution, confidence, samples)
     found = tolerance_of(plan, k, where or (), solving=options.solving, limits=options.limits)
@@ -133,7 +133,7 @@ def _print(
 
 def _splits(found: Tolerance) -> bool:
     """Return whether an algorithm of the plan calls the unit, with a bound of its own."""
-    from mmaproof.designs.plans import Plan
+    from mmaproof.gemm.programs import Plan
 
     return isinstance(found.plan, Plan) and found.plan.algorithm is not None
 

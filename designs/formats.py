@@ -89,6 +89,11 @@ class Format:
         """Bits of the significand, the integer bit included."""
         return self.fraction_bits + 1
 
+    def holds(self, other: Format) -> bool:
+        """Return whether this format has every finite number of ``other``; both are of floating-point numbers."""
+        least, others = self.e_min - self.fraction_bits, other.e_min - other.fraction_bits
+        return self.precision >= other.precision and self.e_max >= other.e_max and least <= others
+
     @property
     def bias(self) -> int:
         """The bias of the exponent field; 0 for integers."""

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, Literal, cast, overload
 import numpy as np
 import numpy.typing as npt
 
-from mmaproof.algorithms.plans.evaluate import multiply
 from mmaproof.designs.arrays import array_of, patterns_of
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.design import Design
@@ -24,7 +23,8 @@ from mmaproof.designs.errors import InputError, OperandError
 from mmaproof.designs.foreign import as_numpy
 from mmaproof.designs.formats import FORMATS, Format
 from mmaproof.designs.operands import OperandBatch, Patterns, pattern_dtype
-from mmaproof.designs.plans import Plan, read_plan
+from mmaproof.gemm.programs import Plan, read_plan
+from mmaproof.gemm.programs.evaluate import multiply_plan
 from mmaproof.smt.algebra.protocol import Word
 from mmaproof.smt.arrays import ARRAYS, CHUNK_ROWS
 from mmaproof.smt.backends import Backend, wanted_backend
@@ -258,7 +258,7 @@ def _planned(
     factors = None if others[2] is None else _column("factors", others[2], FORMATS["fp32"])
     x, y = (_column(n, p, f) for n, p, f in zip("ab", (a, b), formats, strict=False))
     start = None if c is None else _column("c", c, formats[2])
-    d = multiply(found, x, y, start, *scales, factors=factors, jobs=jobs, backend=backend)
+    d = multiply_plan(found, x, y, start, *scales, factors=factors, jobs=jobs, backend=backend)
     return array_of(d, formats[3])
 
 

@@ -9,16 +9,16 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from enum import StrEnum
 
-from mmaproof.algorithms.catalogue import ALGORITHMS
 from mmaproof.designs.catalogue import load_catalogue
 from mmaproof.designs.evidence import Level
 from mmaproof.designs.formats import FORMATS, Specials
 from mmaproof.designs.levels import levels_of
 from mmaproof.designs.parameters import DEFINITIONS, format_parameter
-from mmaproof.designs.plans import KEYS
-from mmaproof.designs.plans.presets import load_presets, load_selections
 from mmaproof.designs.profiles import load_disputes
 from mmaproof.designs.steps.record import LETTERS, Definition
+from mmaproof.gemm.programs import KEYS
+from mmaproof.gemm.programs.algorithms import ALGORITHMS
+from mmaproof.gemm.programs.presets import load_presets, load_selections
 from mmaproof.pages.markdown import Page, anchor, anchored, code, escaped, table
 from mmaproof.properties.library import PROPERTIES
 from mmaproof.properties.property import Property

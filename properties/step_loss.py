@@ -24,11 +24,11 @@ from typing import Any
 
 from pysmt.fnode import FNode
 
-from mmaproof.algorithms.arithmetic import rules_of
 from mmaproof.designs.conversions import Rounding
 from mmaproof.designs.design import Design
 from mmaproof.designs.formats import Format
 from mmaproof.designs.steps import Guarantee
+from mmaproof.gemm.programs.arithmetic import rules_of
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.proving.conversions import ConversionError, conversion_errors, one_number

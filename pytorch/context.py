@@ -26,7 +26,7 @@ from torch.utils._pytree import tree_leaves
 
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError
-from mmaproof.designs.plans import Plan
+from mmaproof.gemm.programs import Plan
 from mmaproof.torch.aten import (
     COMPOSED,
     EMULATED,

@@ -14,7 +14,7 @@ from torch.autograd import forward_ad
 
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError
-from mmaproof.designs.plans import Plan
+from mmaproof.gemm.programs import Plan
 from mmaproof.torch.casting import Cast
 from mmaproof.torch.dtypes import check_tensor, dtype_of
 from mmaproof.torch.errors import EmulationError

@@ -6,12 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mmaproof.algorithms.plans.evaluate import multiply
-from mmaproof.algorithms.plans.program import require
 from mmaproof.designs.design import Design
 from mmaproof.designs.formats import Format
 from mmaproof.designs.operands import Patterns
-from mmaproof.designs.plans import JoinsC, Plan
+from mmaproof.gemm.programs import JoinsC, Plan
+from mmaproof.gemm.programs.evaluate import multiply_plan
 
 
 @dataclass(frozen=True)
@@ -21,7 +20,7 @@ class Planned:
     plan: Plan
 
     def __post_init__(self) -> None:
-        require(self.plan)
+        self.plan.require()
 
     @property
     def name(self) -> str:
@@ -76,7 +75,7 @@ class Planned:
         missing = -a.shape[1] % self.k
         if missing:
             a, b = np.pad(a, ((0, 0), (0, missing))), np.pad(b, ((0, missing), (0, 0)))
-        return multiply(self.plan, a, b, c, jobs=jobs)
+        return multiply_plan(self.plan, a, b, c, jobs=jobs)
 
 
 Multiplier = Design | Planned

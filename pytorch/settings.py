@@ -10,8 +10,8 @@ import torch
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import DesignError
-from mmaproof.designs.plans import Plan, read_plan
-from mmaproof.designs.plans.presets import find_preset
+from mmaproof.gemm.programs import Plan, read_plan
+from mmaproof.gemm.programs.presets import find_preset
 from mmaproof.torch.casting import Cast
 from mmaproof.torch.dtypes import HELD_AS_PATTERNS, dtype_of
 from mmaproof.torch.errors import EmulationError

@@ -13,8 +13,8 @@ from pysmt.fnode import FNode
 
 from mmaproof.designs.design import Design
 from mmaproof.designs.files import require_new_folder, write_folder
+from mmaproof.gemm.questions.plan_equivalence import PlanEquivalence
 from mmaproof.properties.equivalence import Equivalence
-from mmaproof.properties.gemm.plan_equivalence import PlanEquivalence
 from mmaproof.properties.question import Question
 from mmaproof.smt.bundles.composer import Composer
 from mmaproof.smt.bundles.net_composer import ColumnValues, NetComposer

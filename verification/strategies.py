@@ -20,8 +20,8 @@ from mmaproof.designs.design import Design
 from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import DesignError
 from mmaproof.designs.operands import OperandBatch
+from mmaproof.gemm.questions.finite_operands import LargerError
 from mmaproof.properties.equivalence import Equivalence
-from mmaproof.properties.gemm.larger_error import LargerError
 from mmaproof.properties.property import LemmaVerdict, QuestionVerdict
 from mmaproof.properties.question import Question
 from mmaproof.properties.same_alignment import alignment_lemmas

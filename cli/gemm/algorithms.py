@@ -10,7 +10,7 @@ from mmaproof.cli.options import Json
 from mmaproof.cli.output import print_json, say, say_table, say_wrapped
 
 if TYPE_CHECKING:
-    from mmaproof.algorithms.algorithm import Algorithm
+    from mmaproof.gemm.programs.algorithm import Algorithm
 
 
 def register(app: typer.Typer) -> None:
@@ -26,7 +26,7 @@ def algorithms(
     json: Json = False,
 ) -> None:
     """List the algorithms, or show the parameters of one."""
-    from mmaproof.algorithms.catalogue import ALGORITHMS, find_algorithm
+    from mmaproof.gemm.programs.algorithms import ALGORITHMS, find_algorithm
 
     found = list(ALGORITHMS.values()) if name is None else [find_algorithm(name)]
     if json:

@@ -8,7 +8,7 @@ import typer
 
 from mmaproof.cli.assumed import say_assumed
 from mmaproof.cli.explain import lemma_record, print_lemmas
-from mmaproof.cli.gemm.witnesses import print_witnesses, witness_record
+from mmaproof.cli.gemm.options import print_witnesses, witness_record
 from mmaproof.cli.options import SOLVING, Explained, Json, Length, SolvingOptions, Where, with_backend, with_solving
 from mmaproof.cli.output import (
     EXIT_HOLDS,
@@ -23,11 +23,7 @@ from mmaproof.cli.output import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from mmaproof.designs.plans import Plan
-    from mmaproof.properties.preconditions import Precondition
-    from mmaproof.verification.gemm.check import GemmCheck
+    from mmaproof.gemm.tolerances.check import GemmCheck
 
 EXIT_STATUS = {
     "holds": EXIT_HOLDS,
@@ -75,16 +71,14 @@ def check(
     an algorithm alone. Exit status 0: found and proved; 1: it does not hold, or
     what was stated (--where, --below) is violated, with a witness; 3: unknown.
     """
-    from mmaproof.algorithms.catalogue import find_algorithm
-    from mmaproof.algorithms.plans.named import is_plan
     from mmaproof.cli.gemm.check_plans import check_plan_question
     from mmaproof.cli.gemm.check_slices import check_slices_of_units, is_of_units
-    from mmaproof.cli.gemm.planned import find_plan, require_no_unit
-    from mmaproof.designs.catalogue import find_design
+    from mmaproof.cli.gemm.options import find_plan, require_no_unit
     from mmaproof.designs.errors import InputError, did_you_mean
+    from mmaproof.gemm.answers.plan_questions import PLAN_QUESTIONS
+    from mmaproof.gemm.programs.named import is_plan
+    from mmaproof.gemm.tolerances.check import QUESTIONS, check_algorithm
     from mmaproof.properties.preconditions import parse_precondition
-    from mmaproof.verification.gemm.check import QUESTIONS, check_algorithm
-    from mmaproof.verification.gemm.plan_questions import PLAN_QUESTIONS
 
     questions = QUESTIONS | PLAN_QUESTIONS
     if question is None:
@@ -104,22 +98,19 @@ def check(
         if k is not None or meant or below is not None:
             raise InputError("slices of units take none of --k, --where and --below")
         return check_slices_of_units(names or [], options, explained, json)
-    algorithm = names[0] if names and len(names) == 1 else None
-    if algorithm is not None and is_plan(algorithm):
-        require_no_unit(algorithm, unit)
-        return check_of_plan(question, find_plan(algorithm, None), k, meant, below, options, explained, json)
-    if algorithm is None or unit is None:
-        missing = "one ALGORITHM" if algorithm is None else "--unit DESIGN"
+    program = names[0] if names and len(names) == 1 else None
+    if program is not None and is_plan(program):
+        require_no_unit(program, unit)
+    elif program is None or unit is None:
+        missing = "one ALGORITHM" if program is None else "--unit DESIGN"
         complain(f"error: {missing} is missing: mmaproof gemm check {question} ALGORITHM --unit DESIGN")
         return EXIT_INPUT
-    found, design = find_algorithm(algorithm), find_design(unit)
-    solving = options.solving
-    with progress(f"checking {question} of {found.name} on {design.name}"):
+    plan = find_plan(program, unit)
+    with progress(f"checking {question} of {plan.title}"):
         done = check_algorithm(
             question,
-            found,
-            design,
-            solver=solving,
+            plan,
+            solver=options.solving,
             limits=options.limits,
             k=k,
             where=meant,
@@ -127,27 +118,6 @@ def check(
             budget=options.budget,
             seed=options.seed,
         )
-    return _shown(done, explained, json)
-
-
-def check_of_plan(
-    question: str,
-    plan: Plan,
-    k: int | None,
-    where: Sequence[Precondition],
-    below: int | None,
-    options: SolvingOptions,
-    explained: bool,
-    json: bool,
-) -> int:
-    """Ask a question about algorithms of a plan, print the answer, and return the exit status."""
-    from mmaproof.smt.solving.solving import Solving
-    from mmaproof.tolerances.plan_check import check_plan
-    from mmaproof.verification.means import Means
-
-    means = Means(Solving.of(options.solving), options.limits, options.budget, options.seed)
-    with progress(f"checking {question} of {plan.name}"):
-        done = check_plan(question, plan, means, k=k, where=where, below=below)
     return _shown(done, explained, json)
 
 
@@ -167,7 +137,7 @@ def check_record(done: GemmCheck) -> dict[str, Any]:
     return {
         "verdict": done.verdict,
         "question": done.question,
-        "algorithm": done.algorithm.name,
+        "algorithm": done.plan.label,
         "unit": done.unit.name,
         "where": [str(p) for p in done.where],
         "seconds": round(done.seconds, 3),
@@ -182,7 +152,7 @@ def check_record(done: GemmCheck) -> dict[str, Any]:
 def print_check(done: GemmCheck, explained: bool) -> None:
     """Print the answer for a person."""
     finding = done.finding
-    say(f"{done.verdict}: {done.question} of {done.subject}")
+    say(f"{done.verdict}: {done.question} of {done.plan.title}")
     say_wrapped(finding.conclusion, "  ")
     where = "".join(f"where {p}; " for p in done.where)
     say(f"  {where}{done.seconds:.2f} s in all")

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from mmaproof.cli.assumed import say_assumed
 from mmaproof.cli.gemm.compare_plans import comparison_record, print_witness
-from mmaproof.cli.gemm.planned import find_plan
+from mmaproof.cli.gemm.options import find_plan
 from mmaproof.cli.output import EXIT_HOLDS, EXIT_REFUTED, EXIT_UNKNOWN, print_json, progress, say, say_wrapped
 
 if TYPE_CHECKING:
     from mmaproof.cli.options import SolvingOptions
+    from mmaproof.gemm.answers.plan_questions import PlanCheck
     from mmaproof.properties.preconditions import Precondition
-    from mmaproof.verification.gemm.plan_questions import PlanCheck
 
 
 def check_plan_question(
@@ -29,10 +29,10 @@ def check_plan_question(
 ) -> int:
     """Answer a question about plans, print the verdict, and return the exit status."""
     from mmaproof.designs.errors import InputError
-    from mmaproof.designs.plans.presets import load_selections
+    from mmaproof.gemm.answers.plan_questions import check_plans
+    from mmaproof.gemm.programs.presets import load_selections
     from mmaproof.smt.solving.solving import Solving
     from mmaproof.smt.solving.verdict import Status
-    from mmaproof.verification.gemm.plan_questions import check_plans
     from mmaproof.verification.means import Means
 
     if below is not None:

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from mmaproof.cli.assumed import say_assumed
 from mmaproof.cli.explain import lemma_record, print_lemmas
-from mmaproof.cli.gemm.witnesses import print_witnesses, witness_record
+from mmaproof.cli.gemm.options import print_witnesses, witness_record
 from mmaproof.cli.output import EXIT_HOLDS, EXIT_UNKNOWN, print_json, progress, say, say_table, say_wrapped
 
 if TYPE_CHECKING:
     from mmaproof.cli.options import SolvingOptions
     from mmaproof.designs.design import Design
-    from mmaproof.verification.gemm.verdict import AlgorithmVerdict
+    from mmaproof.gemm.answers.verdict import AlgorithmVerdict
 
 CATALOGUE = "catalogue"
 """The name of all units of the catalogue."""
@@ -28,10 +28,10 @@ def is_of_units(names: Sequence[str]) -> bool:
 
 def check_slices_of_units(names: Sequence[str], options: SolvingOptions, explained: bool, json: bool) -> int:
     """Find the slices of some units, print them, and return the exit status."""
+    from mmaproof.gemm.answers.unit_slices import check_unit_slices
+    from mmaproof.gemm.answers.verdict import Asked
     from mmaproof.smt.solving.solving import Solving
     from mmaproof.smt.solving.verdict import Status
-    from mmaproof.verification.gemm.unit_slices import check_unit_slices
-    from mmaproof.verification.gemm.verdict import Asked
     from mmaproof.verification.means import Means
 
     units = _units(names)

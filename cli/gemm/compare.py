@@ -28,9 +28,8 @@ from mmaproof.cli.output import (
 from mmaproof.cli.version import tool_version
 
 if TYPE_CHECKING:
-    from mmaproof.algorithms.algorithm import Program
+    from mmaproof.gemm.answers.compare import ErrorComparison
     from mmaproof.generators.vectors import Vector
-    from mmaproof.verification.gemm.compare import ErrorComparison
 
 MOST_DIGITS = 40
 """Characters of a factor."""
@@ -81,63 +80,55 @@ def compare(
     """Ask whether two plans return the same bits, or whether the FIRST ever has a larger error than the SECOND.
 
     Two plans are compared bit for bit; with --errors, and algorithms always, by their absolute errors against the exact
-    result. For errors operands are finite and their exact result is no larger than the largest number of the result's
-    format. Exit status 1: they differ, or the error of the first is larger, on the operands shown; 0: equal, or never
-    larger (proved); 3: unknown or vacuous.
+    result. An algorithm and a plan of narrower operands are compared by their errors, too: the plan gets the operands
+    rounded to nearest. For errors operands are finite and their exact result is no larger than the largest number of
+    the result's format. Exit status 1: they differ, or the error of the first is larger, on the operands shown; 0:
+    equal, or never larger (proved); 3: unknown or vacuous.
     """
-    from mmaproof.algorithms.catalogue import find_algorithm
-    from mmaproof.algorithms.plans.named import is_plan
-    from mmaproof.algorithms.plans.program import PlanProgram
     from mmaproof.cli.gemm.compare_plans import compare_bits
-    from mmaproof.cli.gemm.planned import find_plan, require_no_unit, require_unit
-    from mmaproof.designs.catalogue import find_design
+    from mmaproof.cli.gemm.options import find_plan, find_plans, require_no_unit
     from mmaproof.designs.errors import InputError
     from mmaproof.designs.files import make_way
+    from mmaproof.gemm.answers.compare import compare_errors
+    from mmaproof.gemm.programs.named import is_plan
     from mmaproof.generators.vectors import write_vectors
     from mmaproof.properties.preconditions import parse_precondition
-    from mmaproof.verification.gemm.compare import compare_errors
 
     factor = parse_factor(by)
     meant = [parse_precondition(w) for w in where or ()]
-    if is_plan(first) and is_plan(second):
+    named = [is_plan(x) for x in (first, second)]
+    if all(named):
         require_no_unit(first, unit or second_unit)
-    if (is_plan(first) or is_plan(second)) and not errors and factor == 1:
-        plans = find_plan(first, unit), find_plan(second, second_unit or unit)
+    if second_unit is not None and not named[1]:
+        plans = [*find_plans([first], unit), find_plan(second, second_unit)]
+    else:
+        plans = find_plans([first, second], unit)
+    left, right = plans
+    same_operands = all(named) or left.formats[:2] == right.formats[:2]
+    if any(named) and same_operands and not errors and factor == 1:
         require_bundle(bundle, [output, options.keep_lemmas])
-        return compare_bits(plans, k, meant, options, explain, output, bundle, json)
+        return compare_bits((left, right), k, meant, options, explain, output, bundle, json)
     if bundle is not None:
         raise InputError("--bundle is for plans that are compared bit for bit: a bundle has no proofs about errors")
-    programs: list[Program] = []
-    designs = []
-    for text, name in ((first, unit), (second, second_unit or unit)):
-        if is_plan(text):
-            plan = find_plan(text, name)
-            programs.append(PlanProgram(plan))
-            designs.append(plan.unit)
-        else:
-            programs.append(find_algorithm(text))
-            designs.append(find_design(require_unit(text, name)))
-    solving, limits = options.solving, options.limits
     make_way(output)
-    with progress(f"comparing {programs[0].name} and {programs[1].name}"):
+    with progress(f"comparing {left.label} and {right.label}"):
         done = compare_errors(
-            programs[0],
-            programs[1],
-            designs[0],
-            solver=solving,
-            limits=limits,
+            left,
+            right,
+            solver=options.solving,
+            limits=options.limits,
             k=k,
             where=meant,
             by=factor,
-            second_unit=designs[1],
             budget=options.budget,
             seed=options.seed,
         )
+    units = [x.unit for x in plans]
     if json:
-        print_json(comparison_record(done), designs)
+        print_json(comparison_record(done), units)
     else:
         print_comparison(done, explain)
-        say_assumed(designs)
+        say_assumed(units)
     if output is not None and done.answer.witness is not None:
         write_vectors(output, [witness_vector(done)])
     elif output is not None:
@@ -164,8 +155,8 @@ def comparison_record(done: ErrorComparison) -> dict[str, Any]:
     question, answer = done.question, done.answer
     record: dict[str, Any] = {
         "verdict": done.verdict,
-        "algorithms": [x.name for x, _ in question.runs],
-        "units": [x.name for _, x in question.runs],
+        "algorithms": [x.label for x in question.plans],
+        "units": [x.unit.name for x in question.plans],
         "k": question.k,
         "where": [str(p) for p in question.where],
         "by": str(question.by),
@@ -182,8 +173,8 @@ def comparison_record(done: ErrorComparison) -> dict[str, Any]:
         record["witness"] = {
             **operands_record(question.formats, answer.witness, None),
             "exact": str(outcomes[0].exact),
-            "outputs": {x.algorithm.name: x.algorithm.interface[3].hex(x.d) for x in outcomes},
-            "errors": {x.algorithm.name: error_record(x) for x in outcomes},
+            "outputs": {x.plan.label: x.plan.formats[3].hex(x.d) for x in outcomes},
+            "errors": {x.plan.label: error_record(x) for x in outcomes},
         }
     return record
 
@@ -194,12 +185,12 @@ def witness_vector(done: ErrorComparison) -> Vector:
 
     if done.answer.witness is None:
         raise ValueError("there is no witness to write as a vector")
-    (first, _), (second, _) = done.question.runs
+    first, second = done.question.plans
     return Vector(
         done.answer.witness,
-        first.interface,
-        {f"{x.algorithm.name} on {x.unit.name}": x.d for x in done.outcomes},
-        why=f"{first.name} has a larger error than {second.name}",
+        (*done.question.formats, first.formats[3]),
+        {f"{x.plan.label} on {x.plan.unit.name}": x.d for x in done.outcomes},
+        why=f"{first.label} has a larger error than {second.label}",
         origin=done.answer.origin,
         version=tool_version(),
     )
@@ -210,10 +201,10 @@ def print_comparison(done: ErrorComparison, explain: bool = False) -> None:
     from mmaproof.explain.values import exact, pattern_value
 
     question, answer = done.question, done.answer
-    (first, unit), (second, other) = question.runs
+    first, second = question.plans
     factor = "" if question.by == 1 else f", {question.by} times as large at least"
-    own = "" if unit == other else f" on {unit.name}"
-    say(f"{done.verdict}: the error of {first.name}{own} against that of {second.name} on {other.name}{factor}")
+    own = first.label if first.unit == second.unit else first.title
+    say(f"{done.verdict}: the error of {own} against that of {second.title}{factor}")
     asked = [f"k = {question.k}", *(f"where {p}" for p in question.where)]
     say_asked(asked, answer.origin, answer.seconds)
     if answer.reason is not None:
@@ -227,30 +218,19 @@ def print_comparison(done: ErrorComparison, explain: bool = False) -> None:
     outcomes = done.outcomes
     say(f"  exact = {exact(outcomes[0].exact)}")
     for x in outcomes:
-        fmt = x.algorithm.interface[3]
-        say(f"  d = {fmt.hex(x.d)} = {pattern_value(fmt, x.d)}, error {x.error_text}: {x.algorithm.name}")
+        fmt = x.plan.formats[3]
+        say(f"  d = {fmt.hex(x.d)} = {pattern_value(fmt, x.d)}, error {x.error_text}: {x.plan.label}")
     if explain:
         print_explanations(done)
 
 
 def print_explanations(done: ErrorComparison) -> None:
-    """Print every operation of both algorithms on the witness."""
-    from mmaproof.algorithms.algorithm import Algorithm
-    from mmaproof.algorithms.evaluate import trace
-    from mmaproof.algorithms.plans.evaluate import trace as trace_of_plan
-    from mmaproof.algorithms.plans.program import PlanProgram
-    from mmaproof.verification.gemm.explanation import explanation
+    """Print every operation of both plans on the witness."""
+    from mmaproof.gemm.answers.run import explanation
+    from mmaproof.gemm.programs.evaluate import trace
 
-    if done.answer.witness is None:
-        raise ValueError("there is no witness to explain")
-    for program, unit in done.question.runs:
+    for plan, operands in done.operands:
         say("")
-        say(program.name)
-        if isinstance(program, Algorithm):
-            traced = trace(program, unit, done.answer.witness)
-        elif isinstance(program, PlanProgram):
-            traced = trace_of_plan(program.plan, done.answer.witness)
-        else:
-            raise TypeError(f"{program.name} is neither an algorithm nor a plan")
-        for line in explanation(traced):
+        say(plan.label)
+        for line in explanation(trace(plan, operands)):
             say(f"  {line}")

@@ -24,9 +24,9 @@ from mmaproof.cli.version import tool_version
 
 if TYPE_CHECKING:
     from mmaproof.cli.options import SolvingOptions
-    from mmaproof.designs.plans import Plan
+    from mmaproof.gemm.answers.compare import PlanComparison
+    from mmaproof.gemm.programs import Plan
     from mmaproof.properties.preconditions import Precondition
-    from mmaproof.verification.gemm.equal_plans import PlanComparison
 
 
 def compare_bits(
@@ -41,9 +41,9 @@ def compare_bits(
 ) -> int:
     """Compare two plans bit by bit, print the verdict, and return the exit status."""
     from mmaproof.designs.files import make_way
+    from mmaproof.gemm.answers.compare import compare_plans
+    from mmaproof.gemm.questions.finite_operands import shaped_for
     from mmaproof.generators.vectors import Vector, write_vectors
-    from mmaproof.properties.gemm.plan_equivalence import shaped_for
-    from mmaproof.verification.gemm.equal_plans import compare_plans
 
     solving, limits = options.solving, options.limits
     make_way(output)
@@ -60,7 +60,13 @@ def compare_bits(
     units = [x.unit for x in plans]
     claim = f"{plans[0].name} and {plans[1].name} return the same bits"
     status, written = bundled(
-        bundle, {claim: done.answer}, claim, units, options, EXIT_STATUS[done.verdict], sampled=shaped_for(plans[0])
+        bundle,
+        {claim: done.answer},
+        claim,
+        units,
+        options,
+        EXIT_STATUS[done.verdict],
+        sampled=shaped_for(plans[0], plans[0].formats[:3]),
     )
     if json:
         print_json(comparison_record(done) | written, units)
@@ -112,8 +118,8 @@ def comparison_record(done: PlanComparison) -> dict[str, Any]:
 
 def print_comparison(done: PlanComparison, explain: bool) -> None:
     """Print the verdict for a person."""
-    from mmaproof.algorithms.plans.evaluate import trace
-    from mmaproof.verification.gemm.explanation import explanation
+    from mmaproof.gemm.answers.run import explanation
+    from mmaproof.gemm.programs.evaluate import trace
 
     question, answer = done.question, done.answer
     first, second = question.plans

@@ -20,9 +20,9 @@ from mmaproof.cli.pictures import moved
 
 if TYPE_CHECKING:
     from mmaproof.designs.design import Design
-    from mmaproof.verification.gemm.bounds import Reference, StepProof
-    from mmaproof.verification.gemm.error import Point
-    from mmaproof.verification.gemm.matrices import Distribution
+    from mmaproof.gemm.answers.bounds import Reference, StepProof
+    from mmaproof.gemm.answers.error import Point
+    from mmaproof.gemm.answers.matrices import Distribution
 
 MEANINGS = {
     "exact": "the exact product",
@@ -86,62 +86,49 @@ def error(
     """Measure the errors of algorithms or of plans on random matrices, beside a bound that is proved.
 
     Rows of A and columns of B are drawn, and their elements of C = A B computed as the algorithm does on the unit. The
-    bound of an algorithm holds for all operands of the sizes that are said. That of a plan is the largest one of the
-    elements that are computed, as `mmaproof tolerance` has it; with two plans or more, the output says which has the
-    smaller one. For some units or sizes there is none: the output says why. Exit status 3: whether one step of the unit
-    is within its bound was not decided in time.
+    bound of an algorithm, and of a plan beside one, holds for all operands of the sizes that are said. That of plans
+    alone is the largest one of the elements that are computed, as `mmaproof tolerance` has it; with two plans or more,
+    the output says which has the smaller one. For some units or sizes there is none: the output says why. Exit status
+    3: whether one step of the unit is within its bound was not decided in time.
     """
-    from mmaproof.algorithms.catalogue import find_algorithm
-    from mmaproof.algorithms.plans.named import is_plan
-    from mmaproof.cli.gemm.planned import find_plan, require_unit
+    from mmaproof.cli.gemm.options import find_plans
     from mmaproof.cli.matrix_picture import require_pictures
-    from mmaproof.designs.catalogue import find_design
     from mmaproof.designs.errors import InputError
     from mmaproof.designs.files import make_way, write_atomically
-    from mmaproof.tolerances.error_picture import write_picture
-    from mmaproof.tolerances.errors import errors_of_plans, reference_of
-    from mmaproof.verification.gemm.bounds import prove_step
-    from mmaproof.verification.gemm.error import points_of, tasks_of
-    from mmaproof.verification.gemm.matrices import find_distribution
+    from mmaproof.gemm.answers.matrices import find_distribution
+    from mmaproof.gemm.tolerances.errors import ErrorTask, errors_of, reference_of, write_picture
 
     sizes, drawn, target = parse_sizes(k), find_distribution(distribution), reference_of(reference)
     if figure is not None:
         require_pictures(figure)
-    if any(map(is_plan, names)):
-        if target.value != "exact":
-            raise InputError(f"--reference {reference}: plans are compared with the exact product of rounded operands")
-        plans = [find_plan(x, unit) for x in names]
-        make_way(figure, as_csv)
-        proving = (options.solving, options.limits) if bound else None
-        with progress("measuring errors, and proving what steps lose"):
-            found = errors_of_plans(plans, sizes, drawn, (rows, columns), seed, proving)
-        _show("plans", drawn, found.reference, seed, None, found.points, [x.unit for x in plans], json)
-        if as_csv is not None:
-            write_atomically(as_csv, csv_text("plans", drawn, found.reference, seed, found.points))
-        if figure is not None:
-            write_picture(figure, found.points, f"{drawn.what}, against the exact product")
-        return EXIT_UNKNOWN if found.undecided else EXIT_HOLDS
-    algorithms, design = [find_algorithm(x) for x in names], find_design(require_unit(names[0], unit))
-    for algorithm in algorithms:
-        algorithm.require(design)
-    for n in sizes:
-        design.padded_length(n)
+    plans = find_plans(names, unit)
+    units = list(dict.fromkeys(x.unit for x in plans))
+    of_plans = not any(x.algorithm for x in plans)
+    if of_plans and target.value != "exact":
+        raise InputError(f"--reference {reference}: plans are compared with the exact product of rounded operands")
+    name = units[0].name if len(units) == 1 and all(x.is_algorithm for x in plans) else "plans"
     make_way(figure, as_csv)
-    step = None
-    if bound:
-        solving = options.solving
-        with progress(f"proving the bound of one step of {design.name}"):
-            step = prove_step(design, solver=solving, limits=options.limits)
-    bounded = step is not None and step.proved
-    tasks = tasks_of(algorithms, design, sizes, drawn, target, (rows, columns), seed, bounded, apart=dask is not None)
-    with runner(dask) as run:
-        points = [point for some in counted(run(points_of, tasks), "sizes", len(tasks)) for point in some]
-    _show(design.name, drawn, target, seed, step, points, [design], json)
+    proving = (options.solving, options.limits) if bound else None
+    with progress("measuring errors, and proving what steps lose"), runner(dask) as run:
+        found = errors_of(
+            plans,
+            sizes,
+            drawn,
+            target,
+            (rows, columns),
+            seed,
+            proving,
+            apart=dask is not None,
+            run=lambda tasks: counted(run(ErrorTask.points, tasks), "sizes", len(tasks)),
+        )
+    _show(name, drawn, found.reference, seed, found.step, found.points, units, json)
     if as_csv is not None:
-        write_atomically(as_csv, csv_text(design.name, drawn, target, seed, points))
+        write_atomically(as_csv, csv_text(name, drawn, found.reference, seed, found.points))
     if figure is not None:
-        write_picture(figure, points, f"{design.name}, {drawn.what}, against {target.value}")
-    return EXIT_UNKNOWN if step is not None and step.undecided else EXIT_HOLDS
+        against = "the exact product" if of_plans else found.reference.value
+        title = f"{drawn.what}, against {against}"
+        write_picture(figure, found.points, title if name == "plans" else f"{name}, {title}")
+    return EXIT_UNKNOWN if found.undecided else EXIT_HOLDS
 
 
 def _show(
@@ -197,10 +184,10 @@ def error_record(
 
 def point_record(point: Point) -> dict[str, Any]:
     """Return the errors of one algorithm at one size as JSON data; bounds are rounded up."""
-    from mmaproof.verification.gemm.bounds import rounded_up
+    from mmaproof.gemm.answers.bounds import rounded_up
 
     record: dict[str, Any] = {
-        "algorithm": point.algorithm.name,
+        "algorithm": point.plan.label,
         "n": point.n,
         "rows": point.rows,
         "columns": point.columns,
@@ -275,7 +262,7 @@ def print_errors(
         bound = None if x.bound is None else x.bound.value
         numbers = [None if x.largest is None else float(x.largest), x.mean, x.relative, x.ulps, x.bias]
         cells = ["-" if v is None else f"{v:.2g}" for v in numbers]
-        table.add_row(*map(Text, (x.algorithm.name, str(x.n), *cells, "-" if bound is None else up(bound))))
+        table.add_row(*map(Text, (x.plan.label, str(x.n), *cells, "-" if bound is None else up(bound))))
     say_table(table)
     say_wrapped(
         "largest, mean: of |d - reference|; relative: largest part of sum |a||b|; ulps: median, of the reference in "
@@ -285,7 +272,7 @@ def print_errors(
     for x in points:
         if x.not_finite:
             left_out = f"{x.not_finite} elements left out: they or their references are not finite"
-            say(f"  {x.algorithm.name}, N = {x.n}: {left_out}")
+            say(f"  {x.plan.label}, N = {x.n}: {left_out}")
     if step is not None:
         say_wrapped(f"{step.reason}, {step.seconds:.2f} s" if step.answer is not None else step.reason, "  ")
         for x in points:
@@ -297,7 +284,7 @@ def print_bound(point: Point, reference: Reference) -> None:
     """Print the bound of an algorithm at one size as a tolerance, rounded up, or why there is none."""
     if point.bound is None or point.bound.sizes is None:
         return
-    name, sizes, value = point.algorithm.name, point.bound.sizes, point.bound.value
+    name, sizes, value = point.plan.label, point.bound.sizes, point.bound.value
     if value is None:
         say_wrapped(f"no bound for {name}, K = {point.n}: {point.bound.reason}", "  ")
         return
@@ -308,11 +295,11 @@ def print_bound(point: Point, reference: Reference) -> None:
 
 def print_proved_bounds(points: Sequence[Point]) -> None:
     """Print the bounds of plans as multiples of the largest errors, by what they are proved, and which are smaller."""
-    from mmaproof.tolerances.measured import tighter
+    from mmaproof.gemm.tolerances.errors import tighter
 
     bounded = [x for x in points if x.bound is not None and x.bound.sizes is None]
     for x in bounded:
-        bound, name = x.bound, f"{x.algorithm.name}, N = {x.n}"
+        bound, name = x.bound, f"{x.plan.label}, N = {x.n}"
         if bound is None or bound.value is None:
             say_wrapped(f"no bound for {name}: {None if bound is None else bound.reason}", "  ")
         elif x.largest:
@@ -327,7 +314,7 @@ def print_proved_bounds(points: Sequence[Point]) -> None:
                 continue
             below, above, same = tighter(first, other)
             text = f"smaller for {below} elements, larger for {above}, the same for {same}"
-            say_wrapped(f"N = {n}: the bound of {first.algorithm.name} against {other.algorithm.name}: {text}", "  ")
+            say_wrapped(f"N = {n}: the bound of {first.plan.label} against {other.plan.label}: {text}", "  ")
 
 
 def up(x: Fraction) -> str:

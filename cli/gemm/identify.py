@@ -11,8 +11,8 @@ from mmaproof.cli.output import EXIT_HOLDS, EXIT_REFUTED, EXIT_UNKNOWN, complain
 
 if TYPE_CHECKING:
     from mmaproof.designs.formats import Format
-    from mmaproof.designs.plans import Plan
-    from mmaproof.generators.kernels.outcome import Difference, Finding, Outcome
+    from mmaproof.gemm.kernels.outcome import Difference, Finding, Outcome
+    from mmaproof.gemm.programs import Plan
     from mmaproof.hardware_replay.matrix_target import Product
     from mmaproof.hardware_replay.matrix_targets import RecordedProduct
 
@@ -77,7 +77,7 @@ def identify(
     a list are compared with it. Exit status 0: a plan was found that agrees with everything; 1: none was found;
     3: time ran out, the kernel did not answer or answers differently each time, or the product is recorded.
     """
-    from mmaproof.designs.plans import read_plan
+    from mmaproof.gemm.programs import read_plan
     from mmaproof.hardware_replay.matrix_targets import RecordedProduct, find_matrix_target
     from mmaproof.smt.solving.limits import parse_seconds
 
@@ -89,8 +89,8 @@ def identify(
         if isinstance(found, RecordedProduct):
             outcome = _recorded(found, formats, (m, n, k), seconds, given, seed)
         else:
-            from mmaproof.generators.kernels.asked import Asked
-            from mmaproof.generators.kernels.identify import KernelSearch
+            from mmaproof.gemm.kernels.asked import Asked
+            from mmaproof.gemm.kernels.identify import KernelSearch
 
             asked = Asked(found, _product(formats, m, n, k))
             outcome = KernelSearch(asked, seconds=seconds, seed=seed, validation=validate, given=given).search()
@@ -149,8 +149,8 @@ def _recorded(
     seed: int,
 ) -> Outcome:
     from mmaproof.designs.errors import InputError
-    from mmaproof.generators.kernels.fit import Answer
-    from mmaproof.generators.kernels.recorded import search_recorded
+    from mmaproof.gemm.kernels.fit import Answer
+    from mmaproof.gemm.kernels.recorded import search_recorded
 
     product = recorded.product(*formats)
     for name, size, held in zip("mnk", sizes, (product.m, product.n, product.k), strict=True):
@@ -179,7 +179,7 @@ def kernel_record(outcome: Outcome) -> dict[str, Any]:
 
 
 def _finding_record(finding: Finding, product: Product) -> dict[str, Any]:
-    from mmaproof.generators.kernels.tree_text import text_of
+    from mmaproof.gemm.kernels.tree_text import text_of
 
     difference = finding.difference
     return {
@@ -237,7 +237,7 @@ def _place(finding: Finding) -> str:
 
 
 def _print_tree(finding: Finding, outcome: Outcome) -> None:
-    from mmaproof.generators.kernels.tree_text import text_of
+    from mmaproof.gemm.kernels.tree_text import text_of
 
     if finding.tree is None:
         say_wrapped(f"{finding.no_tree}", "  no tree: ")

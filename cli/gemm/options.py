@@ -1,10 +1,20 @@
-"""Options that the commands of `mmaproof gemm` share."""
+"""What the commands of `mmaproof gemm` share: options, the plans that are named, and witnesses."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from mmaproof.cli.output import say
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mmaproof.gemm.answers.verdict import Witness
+    from mmaproof.gemm.programs import Plan
+
 
 AlgorithmName = Annotated[
     str,
@@ -19,3 +29,66 @@ Unit = Annotated[
     str | None,
     typer.Option("--unit", metavar="DESIGN", help="The unit that an algorithm calls.", show_default=False),
 ]
+
+
+def find_plan(text: str, unit: str | None) -> Plan:
+    """Return the plan that ``text`` spells; an algorithm is one with ``unit``. Raises InputError where it is none.
+
+    A note says which constants are rounded.
+    """
+    from mmaproof.cli.output import complain
+    from mmaproof.gemm.programs.named import find_gemm, is_plan
+    from mmaproof.gemm.programs.spelling import rounded_constants, split_spelling
+
+    found = find_gemm(text) if is_plan(text) else find_gemm(text, require_unit(text, unit))
+    for note in rounded_constants(split_spelling(text)[1]) if "|" in text else ():
+        complain(f"note: {note}")
+    return found
+
+
+def find_plans(texts: Sequence[str], unit: str | None) -> list[Plan]:
+    """Return several plans. Algorithms run on ``unit``, or without one on the unit of the first plan."""
+    from mmaproof.gemm.programs.named import is_plan
+
+    plans = {x: find_plan(x, None) for x in texts if is_plan(x)}
+    if unit is None and plans:
+        unit = next(iter(plans.values())).unit.name
+    return [plans[x] if x in plans else find_plan(x, unit) for x in texts]
+
+
+def require_unit(text: str, unit: str | None) -> str:
+    """Return the unit of an algorithm. Raises InputError where none is given, or where there is no such algorithm."""
+    from mmaproof.designs.errors import InputError
+    from mmaproof.gemm.programs.algorithms import find_algorithm
+
+    if unit is None:
+        find_algorithm(text)  # an unknown name is the nearer mistake
+        raise InputError(f"{text} is an algorithm, and the unit that it calls is missing: --unit DESIGN")
+    return unit
+
+
+def require_no_unit(text: str, unit: str | None) -> None:
+    """Raise InputError where a unit is given beside a plan, which names its own."""
+    from mmaproof.designs.errors import InputError
+
+    if unit is not None:
+        raise InputError(f"{text} is a plan, which names its unit: leave out --unit, or give `unit=...` as a setting")
+
+
+def witness_record(witness: Witness) -> dict[str, Any]:
+    """Return a witness as JSON data."""
+    return {
+        "shows": witness.shows,
+        "numbers": [{"name": n.name, "format": n.fmt.name, "pattern": n.fmt.hex(n.pattern)} for n in witness.numbers],
+    }
+
+
+def print_witnesses(witnesses: Sequence[Witness]) -> None:
+    """Print what each witness shows, and its numbers."""
+    from mmaproof.explain.values import pattern_value
+
+    for witness in witnesses:
+        say(f"  {witness.shows}:")
+        width = max(len(n.name) for n in witness.numbers)
+        for n in witness.numbers:
+            say(f"    {n.name:<{width}} = {n.fmt.hex(n.pattern)} = {pattern_value(n.fmt, n.pattern)}")

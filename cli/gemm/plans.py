@@ -10,7 +10,7 @@ from mmaproof.cli.options import Json, Length
 from mmaproof.cli.output import print_json, say, say_table, say_wrapped
 
 if TYPE_CHECKING:
-    from mmaproof.designs.plans import Plan
+    from mmaproof.gemm.programs import Plan
 
 
 def register(app: typer.Typer) -> None:
@@ -31,7 +31,7 @@ def plans(
     json: Json = False,
 ) -> None:
     """List the presets and the keys of plans, or show one plan and its operations."""
-    from mmaproof.cli.gemm.planned import find_plan
+    from mmaproof.cli.gemm.options import find_plan
 
     if plan is None:
         _print_presets(json)
@@ -43,8 +43,8 @@ def _print_presets(json: bool) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from mmaproof.designs.plans import KEYS, read_plan
-    from mmaproof.designs.plans.presets import load_presets
+    from mmaproof.gemm.programs import KEYS, read_plan
+    from mmaproof.gemm.programs.presets import load_presets
 
     presets = load_presets()
     if json:
@@ -79,9 +79,9 @@ def _print_presets(json: bool) -> None:
 
 
 def _print_plan(plan: Plan, k: int | None, json: bool) -> None:
-    from mmaproof.designs.plans.lengths import shortest_k
-    from mmaproof.designs.plans.orders import ASCENDING
-    from mmaproof.designs.plans.schedule import described
+    from mmaproof.gemm.programs.lengths import shortest_k
+    from mmaproof.gemm.programs.orders import ASCENDING
+    from mmaproof.gemm.programs.schedule import described
 
     length = shortest_k((plan,)) if k is None else k
     schedule = plan.with_open_orders(ASCENDING).schedule(length)

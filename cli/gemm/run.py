@@ -14,8 +14,8 @@ from mmaproof.cli.output import print_json, say
 from mmaproof.cli.pictures import Figure, Html, PictureFiles, Svg
 
 if TYPE_CHECKING:
-    from mmaproof.verification.gemm.compare import Returned
-    from mmaproof.verification.gemm.run import GemmRun
+    from mmaproof.gemm.answers.compare import Returned
+    from mmaproof.gemm.answers.run import GemmRun
 
 
 def register(app: typer.Typer) -> None:
@@ -52,82 +52,44 @@ def run(
 
     Operands of an algorithm are patterns of fp32, those of a plan are of its own formats.
     """
-    from mmaproof.algorithms.plans.named import is_plan
-    from mmaproof.cli.gemm.planned import require_no_unit, require_unit
+    from mmaproof.cli.gemm.options import find_plan, require_no_unit
+    from mmaproof.designs.element import Operands
+    from mmaproof.designs.errors import InputError, OperandError
+    from mmaproof.designs.files import make_way
+    from mmaproof.designs.formats import find_format
+    from mmaproof.gemm.answers.run import run_gemm
+    from mmaproof.gemm.programs.named import is_plan
 
     files = PictureFiles(html, svg, figure)
     files.require()
-    if is_plan(algorithm):
+    named = is_plan(algorithm)
+    if named:
         require_no_unit(algorithm, unit)
-        run_plan(algorithm, (a, b, c), (scale_a, scale_b, factors), explain, files, json)
-        return
-    unit = require_unit(algorithm, unit)
-    if scale_a is not None or scale_b is not None or factors is not None:
-        from mmaproof.designs.errors import InputError
-
+    plan = find_plan(algorithm, unit)
+    scales, others = (scale_a, scale_b), (scale_a or "", scale_b or "", factors or "")
+    if not named and (scales != (None, None) or factors is not None):
         raise InputError(f"--scale-a, --scale-b and --factors are operands of plans, and {algorithm} is an algorithm")
-    from mmaproof.algorithms.algorithm import OPERANDS
-    from mmaproof.algorithms.catalogue import find_algorithm
-    from mmaproof.designs.catalogue import find_design
-    from mmaproof.designs.element import Operands
-    from mmaproof.designs.files import make_way
-    from mmaproof.verification.gemm.run import run_gemm
-
-    found, design = find_algorithm(algorithm), find_design(unit)
-    columns = [parse_patterns(*x) for x in (("a", a, OPERANDS), ("b", b, OPERANDS), ("c", c, OPERANDS))]
-    operands = Operands(columns[0], columns[1], only_c(columns[2]))
-    make_way(*files.paths)
-    done = run_gemm(found, operands, design)
-    record: dict[str, Any] = {
-        "algorithm": found.name,
-        "unit": design.name,
-        "k": len(operands),
-        **operands_record((OPERANDS,) * 3, operands, None),
-        "d": OPERANDS.hex(done.d),
-    }
-    if done.exact is None:
-        record |= {"exact": None, "error": None, "ulps": None}
-    else:
-        record |= {"exact": str(done.exact), **error_record(done)}
-    show(done, record, explain, files, json)
-
-
-def run_plan(
-    text: str,
-    abc: tuple[str, str, str],
-    others: tuple[str | None, str | None, str | None],
-    explain: bool,
-    files: PictureFiles,
-    json: bool,
-) -> None:
-    """Compute one element as a plan does, and print it. ``others`` are the scales of a and of b, and factors."""
-    from mmaproof.cli.gemm.planned import find_plan
-    from mmaproof.designs.element import Operands
-    from mmaproof.designs.errors import OperandError
-    from mmaproof.designs.files import make_way
-    from mmaproof.designs.formats import find_format
-    from mmaproof.verification.gemm.run import run_gemm
-
-    plan = find_plan(text, None)
     scale, fp32 = plan.scale_format, find_format("fp32")
-    if scale is None and (others[0] is not None or others[1] is not None):
+    if scale is None and scales != (None, None):
         raise OperandError(f"{plan.name} has no scales: leave --scale-a and --scale-b out")
     of_columns = *plan.formats[:3], scale or fp32, scale or fp32, fp32
     names = "a", "b", "c", "scale-a", "scale-b", "factors"
-    given = zip(names, (*abc, *(x or "" for x in others)), of_columns, strict=True)
-    columns = [parse_patterns(name, column, fmt) for name, column, fmt in given]
+    columns = [parse_patterns(*x) for x in zip(names, (a, b, c, *others), of_columns, strict=True)]
     operands = Operands(columns[0], columns[1], only_c(columns[2]), columns[3], columns[4])
     make_way(*files.paths)
     done = run_gemm(plan, operands, factors=columns[5])
     record: dict[str, Any] = {
-        "plan": plan.name,
+        **({"plan": plan.name} if named else {"algorithm": plan.label, "unit": plan.unit.name}),
         "k": len(operands),
         **operands_record(plan.formats[:3], operands, scale),
         **({"factors": [fp32.hex(x) for x in columns[5]]} if plan.has_factors else {}),
         "d": done.d_format.hex(done.d),
         "exact": None if done.exact is None else str(done.exact),
-        "error": None if done.error is None else str(done.error),
     }
+    if named:
+        record["error"] = None if done.error is None else str(done.error)
+    else:
+        record |= {"error": None, "ulps": None} if done.exact is None else error_record(done)
     show(done, record, explain, files, json)
 
 

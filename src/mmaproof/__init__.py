@@ -10,9 +10,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from mmaproof.algorithms.algorithm import Algorithm
-    from mmaproof.algorithms.catalogue import find_algorithm
-    from mmaproof.algorithms.evaluate import multiply
     from mmaproof.designs.arrays import array_of, pack_fp4, patterns_of, unpack_fp4
     from mmaproof.designs.catalogue import find_design, load_catalogue
     from mmaproof.designs.design import Design
@@ -20,9 +17,19 @@ if TYPE_CHECKING:
     from mmaproof.designs.errors import DesignError, InputError, MmaproofError, OperandError, TargetUnavailable
     from mmaproof.designs.formats import FORMATS, Format, find_format
     from mmaproof.designs.operands import OperandBatch
-    from mmaproof.designs.plans import Plan, read_plan
     from mmaproof.explain.blocks import Picture
     from mmaproof.explain.sections import picture
+    from mmaproof.gemm.answers.compare import compare_errors, compare_plans
+    from mmaproof.gemm.answers.run import GemmRun, run_gemm
+    from mmaproof.gemm.programs import Plan, read_plan
+    from mmaproof.gemm.programs.algorithm import Algorithm
+    from mmaproof.gemm.programs.algorithms import find_algorithm
+    from mmaproof.gemm.programs.evaluate import multiply
+    from mmaproof.gemm.tolerances.assertion import assert_gemm
+    from mmaproof.gemm.tolerances.check import GemmCheck, check_algorithm
+    from mmaproof.gemm.tolerances.errors import MeasuredErrors, measure_errors
+    from mmaproof.gemm.tolerances.sharpness import sharpness
+    from mmaproof.gemm.tolerances.tolerance import Tolerance, tolerance
     from mmaproof.generators.identify.identification import identify
     from mmaproof.generators.identify.outcome import Identification
     from mmaproof.hardware_replay.emulation import dot, matmul
@@ -40,26 +47,18 @@ if TYPE_CHECKING:
     from mmaproof.smt.solving.limits import Limits
     from mmaproof.smt.solving.solving import Solving
     from mmaproof.smt.trace import evaluate, trace
-    from mmaproof.tolerances.assertion import assert_gemm
-    from mmaproof.tolerances.errors import MeasuredErrors, measure_errors
-    from mmaproof.tolerances.sharpness import sharpness
-    from mmaproof.tolerances.tolerance import Tolerance, tolerance
     from mmaproof.verification.check import Check, check
     from mmaproof.verification.compare import Comparison, compare
     from mmaproof.verification.differing_nets import differing_nets
     from mmaproof.verification.distributions import random_operands
     from mmaproof.verification.fingerprint import Feature, designs_differ, fingerprint
-    from mmaproof.verification.gemm.check import GemmCheck, check_algorithm
-    from mmaproof.verification.gemm.compare import compare_errors
-    from mmaproof.verification.gemm.equal_plans import compare_plans
-    from mmaproof.verification.gemm.run import GemmRun, run_gemm
     from mmaproof.verification.native import prove_native
     from mmaproof.verification.search import Budget
 
     __version__: str
 
 _HOME = {
-    "Algorithm": "algorithms.algorithm",
+    "Algorithm": "gemm.programs.algorithm",
     "Budget": "verification.search",
     "Certify": "smt.solving.certify",
     "Check": "verification.check",
@@ -69,37 +68,37 @@ _HOME = {
     "FORMATS": "designs.formats",
     "Feature": "verification.fingerprint",
     "Format": "designs.formats",
-    "GemmCheck": "verification.gemm.check",
-    "GemmRun": "verification.gemm.run",
+    "GemmCheck": "gemm.tolerances.check",
+    "GemmRun": "gemm.answers.run",
     "Identification": "generators.identify.outcome",
     "InputError": "designs.errors",
     "Limits": "smt.solving.limits",
-    "MeasuredErrors": "tolerances.errors",
+    "MeasuredErrors": "gemm.tolerances.errors",
     "MmaproofError": "designs.errors",
     "OpenPoints": "smt.open_points",
     "OperandBatch": "designs.operands",
     "OperandError": "designs.errors",
     "Operands": "designs.element",
     "Picture": "explain.blocks",
-    "Plan": "designs.plans",
+    "Plan": "gemm.programs",
     "RtlUnit": "rtl.unit",
     "Solving": "smt.solving.solving",
     "TargetUnavailable": "designs.errors",
-    "Tolerance": "tolerances.tolerance",
+    "Tolerance": "gemm.tolerances.tolerance",
     "array_of": "designs.arrays",
-    "assert_gemm": "tolerances.assertion",
+    "assert_gemm": "gemm.tolerances.assertion",
     "check": "verification.check",
-    "check_algorithm": "verification.gemm.check",
+    "check_algorithm": "gemm.tolerances.check",
     "compare": "verification.compare",
-    "compare_errors": "verification.gemm.compare",
-    "compare_plans": "verification.gemm.equal_plans",
+    "compare_errors": "gemm.answers.compare",
+    "compare_plans": "gemm.answers.equal_plans",
     "designs_differ": "verification.fingerprint",
     "differing_nets": "verification.differing_nets",
     "dot": "hardware_replay.emulation",
     "equal_patterns": "smt.evaluate",
     "evaluate": "smt.trace",
     "evaluate_batch": "smt.evaluate",
-    "find_algorithm": "algorithms.catalogue",
+    "find_algorithm": "gemm.programs.algorithms",
     "find_design": "designs.catalogue",
     "find_format": "designs.formats",
     "find_property": "properties.library",
@@ -108,8 +107,8 @@ _HOME = {
     "identify": "generators.identify.identification",
     "load_catalogue": "designs.catalogue",
     "matmul": "hardware_replay.emulation",
-    "measure_errors": "tolerances.errors",
-    "multiply": "algorithms.evaluate",
+    "measure_errors": "gemm.tolerances.errors",
+    "multiply": "gemm.programs.evaluate",
     "open_points": "smt.open_points",
     "pack_fp4": "designs.arrays",
     "parse_precondition": "properties.preconditions",
@@ -117,14 +116,14 @@ _HOME = {
     "picture": "explain.sections",
     "prove_native": "verification.native",
     "random_operands": "verification.distributions",
-    "read_plan": "designs.plans",
+    "read_plan": "gemm.programs",
     "read_recording": "hardware_replay.recordings",
     "read_rtl": "rtl.meant",
     "replay": "hardware_replay.replay",
-    "run_gemm": "verification.gemm.run",
+    "run_gemm": "gemm.answers.run",
     "run_sources": "hardware_replay.rtl_simulator",
-    "sharpness": "tolerances.sharpness",
-    "tolerance": "tolerances.tolerance",
+    "sharpness": "gemm.tolerances.sharpness",
+    "tolerance": "gemm.tolerances.tolerance",
     "trace": "smt.trace",
     "unpack_fp4": "designs.arrays",
 }

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from support.native import needs_native
 
-from mmaproof.algorithms.catalogue import ALGORITHMS
+from mmaproof.gemm.programs.algorithms import ALGORITHMS
 
 pytestmark = pytest.mark.middle
 

@@ -12,12 +12,12 @@ import pytest
 from reference.formats import decode
 from support.bundles import load_checker
 
-from mmaproof.algorithms.plans.evaluate import trace as trace_of_plan
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.element import Operands
-from mmaproof.designs.plans import read_plan
+from mmaproof.gemm.programs import read_plan
+from mmaproof.gemm.programs.evaluate import trace as trace_of_plan
+from mmaproof.gemm.questions.plan_equivalence import PlanEquivalence
 from mmaproof.properties.equivalence import Equivalence
-from mmaproof.properties.gemm.plan_equivalence import PlanEquivalence
 from mmaproof.properties.library.error_bound import WithinBound
 from mmaproof.properties.library.exactness import WithinSpread
 from mmaproof.properties.run_question import Scope

@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from support.commands import only_json
 
 from mmaproof.designs.formats import FORMATS
 
@@ -151,3 +152,15 @@ def test_little_that_a_floor_makes_much_of_is_not_bounded_by_its_terms(run):
     options = ("--unit", unit, "--k", 1, "--where", "exponents=0..1", "--no-search")
     status, record = compare(run, "markidis", "plain", *options)
     assert (status, record["verdict"]) == (1, "larger")
+
+
+TF32_UNIT = "ampere/mma.m16n8k8.f32.tf32.tf32.f32"
+
+
+def test_the_command_compares_them_by_errors_and_says_so(run) -> None:
+    status, out, _ = run("gemm", "compare", "3xtf32", f"{TF32_UNIT} | split-k=2", "--json")
+    found = only_json(out)
+    assert (status, found["verdict"]) == (1, "larger")
+    assert (found["algorithms"], found["units"]) == (["3xtf32", f"{TF32_UNIT} | split-k=2"], [TF32_UNIT] * 2)
+    status, out, _ = run("gemm", "compare", f"{TF32_UNIT} | algorithm=3xtf32", "3xtf32", "--json")
+    assert (status, only_json(out)["verdict"]) == (0, "equivalent")

@@ -4,8 +4,8 @@ import pytest
 from support.commands import only_json
 
 from mmaproof.designs.catalogue import find_design
-from mmaproof.verification.gemm.check import QUESTIONS
-from mmaproof.verification.gemm.plan_questions import PLAN_QUESTIONS
+from mmaproof.gemm.answers.plan_questions import PLAN_QUESTIONS
+from mmaproof.gemm.tolerances.check import QUESTIONS
 
 UNIT = "volta/mma.m8n8k4.f32.f16.f16.f32"
 INTEGERS = "turing/mma.m8n8k16.s32.s8.s8.s32"

@@ -8,8 +8,8 @@ import pytest
 from support.commands import only_json
 
 from mmaproof.cli.gemm.error import CSV_FIELDS, up
-from mmaproof.verification.gemm import bounds
-from mmaproof.verification.gemm.bounds import StepProof
+from mmaproof.gemm.answers.bounds import StepProof
+from mmaproof.gemm.tolerances import errors
 
 VOLTA, FP8 = "volta/mma.m8n8k4.f32.f16.f16.f32", "hopper/wgmma.m64n8k32.f32.e4m3.e4m3"
 BOTH = ("gemm", "error", "plain", "promoted", "--unit", FP8, "--k", "256,32", "--distribution", "positive")
@@ -18,7 +18,7 @@ BOTH = ("gemm", "error", "plain", "promoted", "--unit", FP8, "--k", "256,32", "-
 @pytest.fixture
 def proved(monkeypatch):
     """Take the proof of one step for granted, which is tested elsewhere."""
-    monkeypatch.setattr(bounds, "prove_step", lambda unit, **_: StepProof(True, f"{unit.name}: granted"))
+    monkeypatch.setattr(errors, "prove_step", lambda unit, **_: StepProof(True, f"{unit.name}: granted"))
 
 
 @pytest.mark.middle

@@ -5,22 +5,21 @@ import json
 import numpy as np
 import pytest
 
-from mmaproof.algorithms.plans.evaluate import multiply
-from mmaproof.designs.plans import read_plan
+from mmaproof.gemm.programs import read_plan
+from mmaproof.gemm.programs.evaluate import multiply_plan
 
 FMA = "cpu/vfmadd231ps.m1n1k1.f32.f32.f32.f32"
 MODULE = """
 import numpy as np
 
-from mmaproof.algorithms.plans.evaluate import multiply
-from mmaproof.designs.plans import read_plan
+from mmaproof.gemm.programs import read_plan
 
 CALLS = []
 
 
 def of(text):
     plan = read_plan(text)
-    return lambda a, b: multiply(plan, a.view(np.uint32), b.view(np.uint32)).view(np.float32)
+    return lambda a, b: multiply_plan(plan, a.view(np.uint32), b.view(np.uint32)).view(np.float32)
 
 
 promoted = of("cpu/vfmadd231ps | promote=8")
@@ -119,7 +118,7 @@ def test_a_recorded_product_with_scales(run, tmp_path):
     plan, rng = read_plan("blackwell/tcgen05.mma.block32.f32.e4m3.e4m3.ue8m0"), np.random.default_rng(0)
     a, b = (rng.integers(0, 64, shape).astype(np.uint8) for shape in ((4, 64), (64, 6)))
     scales = [rng.integers(124, 130, shape).astype(np.uint8) for shape in ((4, 2), (2, 6))]
-    d = multiply(plan, a, b, scale_a=scales[0], scale_b=scales[1]).view(np.float32)
+    d = multiply_plan(plan, a, b, scale_a=scales[0], scale_b=scales[1]).view(np.float32)
     names = [str(tmp_path / f"{x}.npy") for x in ("a", "b", "d", "scale_a", "scale_b")]
     for name, x in zip(names, (a, b, d, *scales), strict=True):
         np.save(name, x)

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from support.commands import only_json
 
-from mmaproof.designs.plans import KEYS, read_plan
-from mmaproof.designs.plans.presets import load_presets, load_selections
+from mmaproof.gemm.programs import KEYS, read_plan
+from mmaproof.gemm.programs.presets import load_presets, load_selections
 
 V = "volta/f32.f16.f16.f32"
 

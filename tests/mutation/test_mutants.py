@@ -20,7 +20,7 @@ COVERED = (
     "smt/bundles",
     "smt/open_points.py",
     "properties",
-    "tolerances",
+    "gemm",
     "verification",
     "hardware_replay",
     "checker",

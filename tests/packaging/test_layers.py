@@ -9,25 +9,32 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE_ROOT = "src/mmaproof"
 
-# Folder -> the other folders it may import.
+# Folder -> the other folders it may import. The folders of gemm/ are rooms of their own.
 MAY_IMPORT: dict[str, set[str]] = {
     "designs": set(),
     "rtl": {"designs", "smt"},
     "smt": {"designs"},
-    "algorithms": {"designs", "smt"},
-    "properties": {"designs", "smt", "algorithms"},
-    "hardware_replay": {"designs", "rtl", "smt", "algorithms"},
-    "verification": {"designs", "smt", "properties", "algorithms", "explain"},
+    "gemm": set(),
+    "gemm/programs": {"designs", "smt"},
+    "properties": {"designs", "smt", "gemm/programs"},
+    "gemm/questions": {"designs", "smt", "gemm/programs", "properties"},
+    "hardware_replay": {"designs", "rtl", "smt", "gemm/programs"},
+    "verification": {"designs", "smt", "properties", "gemm/questions", "explain"},
+    "gemm/answers": {"designs", "smt", "properties", "gemm/programs", "gemm/questions", "verification", "explain"},
     "explain": {"designs", "smt"},
     "explorer": {"designs", "smt", "explain"},
-    "generators": {"designs", "smt", "properties", "algorithms", "verification", "hardware_replay", "explain"},
-    "tolerances": {"designs", "smt", "properties", "algorithms", "verification", "hardware_replay"},
-    "pytorch": {"designs", "algorithms", "hardware_replay"},
-    "cli": {
-        *("designs", "rtl", "smt", "properties", "algorithms"),
-        *("verification", "hardware_replay", "explain", "explorer", "generators", "tolerances"),
+    "generators": {"designs", "smt", "properties", "verification", "hardware_replay", "explain"},
+    "gemm/tolerances": {
+        *("designs", "smt", "properties", "verification", "hardware_replay", "explain"),
+        *("gemm/programs", "gemm/questions", "gemm/answers"),
     },
+    "gemm/kernels": {
+        *("designs", "smt", "properties", "verification", "hardware_replay", "generators"),
+        *("gemm/programs", "gemm/questions", "gemm/answers"),
+    },
+    "pytorch": {"designs", "gemm/programs", "hardware_replay"},
 }
+MAY_IMPORT["cli"] = set(MAY_IMPORT) - {"pytorch"}
 # The pages of the documentation are made from everything.
 MAY_IMPORT["pages"] = set(MAY_IMPORT) - {"pytorch"}
 # The package root holds the public API, which is everything but the command line; only the command line may
@@ -87,14 +94,20 @@ def _is_banned_form(node: ast.AST) -> str | None:
     return None
 
 
+def _room(parts: list[str]) -> str:
+    """The room of a folder, or of a name below the package, that these parts spell."""
+    inner = "/".join(parts[:2])
+    return inner if inner in MAY_IMPORT else parts[0]
+
+
 def _complaint(folder: str, name: str) -> str | None:
     """What is wrong with a file in `folder` importing `name`, or None."""
-    layer = folder if folder == PACKAGE_ROOT else folder.partition("/")[0]
+    layer = _room(folder.split("/"))
     top, *rest = name.split(".")
     if top in MAY_IMPORT:
         return f"{name}: folders are imported as mmaproof.{PACKAGE_NAMES.get(top, top)}"
     if top == "mmaproof":
-        named = FOLDERS.get(rest[0], rest[0]) if rest else None
+        named = _room([FOLDERS.get(rest[0], rest[0]), *rest[1:]]) if rest else None
         target = named if named in MAY_IMPORT else None
         if target is None and layer not in MAY_IMPORT_ROOT:
             return f"{name}: {layer}/ may not import the package root"
@@ -154,10 +167,14 @@ def test_folder_imports_only_what_it_may(folder: str) -> None:
         ("smt/semantics", "from mmaproof.smt import solving"),
         ("smt/semantics", "import mmaproof.smt.proving.lemmas"),
         ("smt/proving", "from mmaproof.generators import suite"),
-        ("properties", "from mmaproof.verification import gemm"),
+        ("properties", "from mmaproof.gemm import answers"),
+        ("gemm/programs", "from mmaproof.gemm.answers import bounds"),
+        ("gemm/questions", "from mmaproof.verification.answer import answer"),
+        ("verification", "from mmaproof.gemm.answers import compare"),
+        ("hardware_replay", "from mmaproof.gemm.questions import split"),
         ("properties", "from mmaproof.hardware_replay import targets"),
-        ("algorithms", "from mmaproof.properties import symmetry"),
-        ("algorithms", "import mmaproof.cli.main as main"),
+        ("gemm/programs", "from mmaproof.properties import symmetry"),
+        ("gemm/programs", "import mmaproof.cli.main as main"),
         ("hardware_replay", "from mmaproof.smt.solving import Verdict"),
         ("hardware_replay", "from mmaproof.smt.solving.verdict import Verdict"),
         ("hardware_replay", "from mmaproof.smt import solving"),
@@ -170,7 +187,7 @@ def test_folder_imports_only_what_it_may(folder: str) -> None:
         ("hardware_replay", "from mmaproof.explain import explain"),
         ("properties", "from mmaproof.verification import search"),
         ("verification", "from mmaproof.generators import suite"),
-        ("verification/gemm", "from mmaproof.hardware_replay import targets"),
+        ("gemm/answers", "from mmaproof.hardware_replay import targets"),
         ("src/mmaproof", "from mmaproof.cli.main import main"),
         ("src/mmaproof", "import mmaproof.torch"),
         ("pytorch", "from mmaproof.verification import search"),
@@ -214,10 +231,10 @@ def test_planted_violation_is_found(folder: str, source: str) -> None:
         ("smt/solving/bitwuzla", "import bitwuzla"),
         ("smt/proving", "from mmaproof.smt.solving import Verdict"),
         ("properties", "from mmaproof.smt.solving import Verdict\nfrom mmaproof.designs import formats"),
-        ("algorithms", "from mmaproof.smt import semantics"),
+        ("gemm/programs", "from mmaproof.smt import semantics"),
         ("hardware_replay", "from mmaproof.smt.semantics import dot_product_accumulate"),
-        ("verification", "from mmaproof import properties, algorithms"),
-        ("generators", "from mmaproof import hardware_replay, verification, properties, algorithms"),
+        ("verification", "from mmaproof import properties, explain"),
+        ("generators", "from mmaproof import hardware_replay, verification, properties"),
         ("generators", "import z3_like_name"),
         ("cli", "from mmaproof import __version__\nfrom mmaproof.generators import suite"),
         ("src/mmaproof", "from mmaproof.smt.solving import Verdict"),

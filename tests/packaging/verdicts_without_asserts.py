@@ -5,10 +5,13 @@ from collections.abc import Callable
 from dataclasses import replace
 from unittest.mock import patch
 
-from mmaproof.algorithms.catalogue import find_algorithm
-from mmaproof.algorithms.split_gemm import SplitGemm
 from mmaproof.designs.catalogue import find_design
-from mmaproof.designs.design import Design
+from mmaproof.gemm.answers import exact_operands
+from mmaproof.gemm.answers.exact_operands import Expression, Substitution, reduced
+from mmaproof.gemm.answers.verdict import Asked
+from mmaproof.gemm.programs import Plan
+from mmaproof.gemm.programs.algorithms import find_algorithm
+from mmaproof.gemm.programs.split_gemm import SplitGemm
 from mmaproof.properties.equivalence import Equivalence
 from mmaproof.properties.library import find_property
 from mmaproof.properties.preconditions import parse_precondition
@@ -20,9 +23,6 @@ from mmaproof.smt.trace import evaluate
 from mmaproof.verification.answer import answer
 from mmaproof.verification.check import check
 from mmaproof.verification.compare import compare
-from mmaproof.verification.gemm import exact_operands
-from mmaproof.verification.gemm.substitution import Expression, Substitution, reduced
-from mmaproof.verification.gemm.verdict import Asked
 from mmaproof.verification.means import Means
 from mmaproof.verification.search import Budget
 
@@ -79,9 +79,9 @@ class Denying(Equivalence):
         return False
 
 
-def reduced_to_c(algorithm: SplitGemm, unit: Design, k: int) -> tuple[Expression, Substitution]:
+def reduced_to_c(plan: Plan, k: int) -> tuple[Expression, Substitution]:
     """Return what the algorithm comes down to with a value that is not its own: c."""
-    found, arithmetic = reduced(algorithm, unit, k)
+    found, arithmetic = reduced(plan, k)
     return replace(found, value=lambda _, a, b, c: c), arithmetic
 
 
@@ -100,7 +100,7 @@ def soundness_checks() -> None:
         return
     with patch.object(exact_operands, "reduced", reduced_to_c):
         asked = Asked(Means(Solving(), LIMITS, Budget()))
-        wrong = raised(lambda: exact_operands.check_exact_operands(algorithm, unit, 4, asked))
+        wrong = raised(lambda: exact_operands.check_exact_operands(Plan(unit, algorithm), algorithm, 4, asked))
     expect("a wrong composition", wrong, "CompositionRefutedError")
 
 

@@ -5,13 +5,13 @@ from functools import cache
 import pytest
 
 import mmaproof
-from mmaproof.algorithms.catalogue import ALGORITHMS
 from mmaproof.cli import output
 from mmaproof.designs.formats import FORMATS
 from mmaproof.designs.parameters import DEFINITIONS
-from mmaproof.designs.plans import KEYS
-from mmaproof.designs.plans.presets import load_presets
 from mmaproof.designs.readings import ZeroC
+from mmaproof.gemm.programs import KEYS
+from mmaproof.gemm.programs.algorithms import ALGORITHMS
+from mmaproof.gemm.programs.presets import load_presets
 from mmaproof.pages import commands, definitions, python
 from mmaproof.pages.markdown import Page, escaped, fenced, slug, table
 from mmaproof.properties.library import PROPERTIES

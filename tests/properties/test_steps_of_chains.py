@@ -14,13 +14,14 @@ from mmaproof.designs.catalogue import find_design, load_catalogue
 from mmaproof.designs.element import Operands
 from mmaproof.designs.formats import FORMATS
 from mmaproof.designs.k_order import KOrder
-from mmaproof.designs.plans import Plan, read_plan
-from mmaproof.designs.plans.normal_form import takes_any_order
 from mmaproof.designs.signature import Signature
-from mmaproof.generators.kernels import rivals
-from mmaproof.generators.kernels.sameness import are_same
-from mmaproof.properties.gemm.minus_zero import never_minus_zero
-from mmaproof.properties.gemm.plan_equivalence import PlanEquivalence
+from mmaproof.gemm.answers.unit_slices import exact_sums, value_of
+from mmaproof.gemm.kernels import rivals
+from mmaproof.gemm.kernels.schedule_tree import are_same
+from mmaproof.gemm.programs import Plan, read_plan
+from mmaproof.gemm.programs.normal_form import takes_any_order
+from mmaproof.gemm.questions.minus_zero import never_minus_zero
+from mmaproof.gemm.questions.plan_equivalence import PlanEquivalence
 from mmaproof.properties.library import find_property
 from mmaproof.properties.run_question import Scope
 from mmaproof.properties.same_alignment import alignment_lemmas
@@ -29,7 +30,6 @@ from mmaproof.smt.evaluate import evaluate
 from mmaproof.smt.semantics import OperandWords, dot_product_accumulate
 from mmaproof.smt.semantics.datapath import datapath
 from mmaproof.verification.distributions import draw
-from mmaproof.verification.gemm.unit_slices import exact_sums, value_of
 from mmaproof.verification.search import Budget, search
 
 VOLTA, NARROW_C = "volta/f32.f16.f16.f32", "volta/mma.m8n8k4.f32.f16.f16.f16"

@@ -3,9 +3,9 @@
 import pytest
 from support.extras import PYTORCH
 
-from mmaproof.algorithms.plans.evaluate import multiply
 from mmaproof.designs.errors import DesignError
-from mmaproof.designs.plans import read_plan
+from mmaproof.gemm.programs import read_plan
+from mmaproof.gemm.programs.evaluate import multiply_plan
 
 torch = pytest.importorskip("torch", reason=PYTORCH)
 
@@ -21,7 +21,7 @@ A, B = drawn(5, 32), drawn(32, 7)
 def computed(text, a, b, c=None):
     """Return what a plan makes of tensors."""
     plan = read_plan(text)
-    return tensor_of(multiply(plan, *(None if x is None else patterns_in(x) for x in (a, b, c))), plan.formats[3])
+    return tensor_of(multiply_plan(plan, *(None if x is None else patterns_in(x) for x in (a, b, c))), plan.formats[3])
 
 
 @pytest.mark.parametrize("plan", [SPLIT, read_plan(SPLIT)])

@@ -8,8 +8,8 @@ torch = pytest.importorskip("torch", reason=PYTORCH)
 
 from mmaproof.designs.errors import OperandError  # noqa: E402
 from mmaproof.designs.foreign import as_numpy  # noqa: E402
+from mmaproof.gemm.tolerances.assertion import assert_gemm  # noqa: E402
 from mmaproof.hardware_replay.emulation import matmul  # noqa: E402
-from mmaproof.tolerances.assertion import assert_gemm  # noqa: E402
 
 UNITS = {
     "hopper/wgmma.f32.e4m3.e4m3": "float8_e4m3fn",

@@ -12,9 +12,9 @@ import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
-from mmaproof.algorithms.algorithm import Algorithm
 from mmaproof.designs.design import Design
 from mmaproof.designs.element import Operands
+from mmaproof.gemm.programs.algorithm import Algorithm
 from reference.designs import reference_result
 from reference.formats import FORMATS, decode, decode_integer
 

@@ -165,6 +165,16 @@ def flushing(a: Elements, b: Elements, c: int) -> int:
     return negative << 15 if magnitude < 0x0080_0000 else convert(total, "fp32", "bf16")
 
 
+def flushed(x: int) -> int:
+    return x & 0x8000_0000 if x & 0x7FFF_FFFF < 0x0080_0000 else x
+
+
+def flushed_parts(a: Elements, b: Elements, c: int) -> int:
+    for ks in (range(8), range(8, 16), range(16, 24)):
+        c = add(c, flushed(chain(AMPERE, a, b, ks, 0)))
+    return c
+
+
 PLANS: dict[str, tuple[int, Callable[[Elements, Elements, int], int]]] = {
     "hopper/wgmma.f32.e4m3.e4m3 | promote=64 | split-k=2:tree:fp32 | out=bf16": (256, promoted_and_split),
     "ampere/mma.m16n8k8.f32.bf16.bf16.f32 | split-k=3 | c=last:bf16 | out=bf16": (40, split_with_c_last),
@@ -182,6 +192,7 @@ PLANS: dict[str, tuple[int, Callable[[Elements, Elements, int], int]]] = {
     "cpu/vfmadd231ps | blocks=16x4": (40, in_blocks),
     "volta/f32.f16.f16.f32 | c=last:fp16 | out=fp16": (12, single),
     "ampere/mma.m16n8k8.f32.bf16.bf16.f32 | out=bf16:rne:flush": (16, flushing),
+    "ampere/mma.m16n8k8.f32.bf16.bf16.f32 | promote=8:fp32:rne:flush": (24, flushed_parts),
 }
 """Plans by their text: K, and what they compute."""
 

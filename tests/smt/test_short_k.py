@@ -14,8 +14,9 @@ from mmaproof.designs.disclosure import disclose, read_disclosure
 from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import DesignError
 from mmaproof.designs.operands import OperandBatch
-from mmaproof.designs.plans import read_plan
-from mmaproof.designs.plans.normal_form import same_computation
+from mmaproof.gemm.programs import read_plan
+from mmaproof.gemm.programs.normal_form import same_computation
+from mmaproof.gemm.tolerances.tolerance import tolerance
 from mmaproof.generators.models.model import make_model
 from mmaproof.hardware_replay.amx import tile_source
 from mmaproof.hardware_replay.emulation import dot, matmul
@@ -28,7 +29,6 @@ from mmaproof.smt.evaluate import evaluate_batch
 from mmaproof.smt.semantics import OperandWords, dot_product_accumulate
 from mmaproof.smt.semantics.datapath import datapath
 from mmaproof.smt.trace import evaluate
-from mmaproof.tolerances.tolerance import tolerance
 from mmaproof.verification.compare import compare
 from mmaproof.verification.distributions import DISTRIBUTIONS, draw
 

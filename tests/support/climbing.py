@@ -18,11 +18,11 @@ from mmaproof.designs.arrays import values_of
 from mmaproof.designs.design import Design
 from mmaproof.designs.formats import Format
 from mmaproof.designs.operands import OperandBatch, Patterns, pattern_dtype
-from mmaproof.designs.plans import Plan
-from mmaproof.tolerances.emulation import rows as computed
-from mmaproof.tolerances.given import Given
-from mmaproof.tolerances.tolerance import Tolerance
-from mmaproof.verification.gemm.bounds import rounded_up
+from mmaproof.gemm.answers.bounds import rounded_up
+from mmaproof.gemm.programs import Plan
+from mmaproof.gemm.tolerances.emulation import rows as computed
+from mmaproof.gemm.tolerances.given import Given
+from mmaproof.gemm.tolerances.tolerance import Tolerance
 from support.adversarial import exact_sums
 
 KINDS = 3

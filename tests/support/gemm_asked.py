@@ -1,9 +1,9 @@
 """How tests ask questions about algorithms: no store, limits that are not the point of any test."""
 
+from mmaproof.gemm.answers.verdict import Asked
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.verification.compare import DEFAULT_BUDGET
-from mmaproof.verification.gemm.verdict import Asked
 from mmaproof.verification.means import Means
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from mmaproof.designs.element import Operands
 from mmaproof.designs.formats import Format
 from mmaproof.designs.operands import Patterns, pattern_dtype
-from mmaproof.designs.plans import Plan
+from mmaproof.gemm.programs import Plan
 
 
 def moderate(fmt: Format, rng: np.random.Generator, shape: tuple[int, ...]) -> Patterns:

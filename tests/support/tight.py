@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from mmaproof.designs.design import Design
-from mmaproof.designs.plans.schedule import Flush
+from mmaproof.gemm.programs.schedule import Flush
+from mmaproof.gemm.tolerances import bound, tolerance, walk
+from mmaproof.gemm.tolerances.given import Box, Side
 from mmaproof.properties import step_loss
 from mmaproof.properties.step_loss import StepLoss
-from mmaproof.tolerances import bound, tolerance, walk
-from mmaproof.tolerances.given import Box, Side
 
 PART = Fraction(9, 10)
 """What is left of a term: a witness exceeds a bound with less of it."""

@@ -7,9 +7,16 @@ from pysmt.environment import get_env
 from support.fake_solvers import HANGS, fake
 from support.in_this_process import InTurn
 
-from mmaproof.algorithms.catalogue import find_algorithm
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.element import Operands
+from mmaproof.gemm.answers.bounds import prove_step
+from mmaproof.gemm.answers.dropped import check_dropped
+from mmaproof.gemm.answers.exact_operands import check_exact_operands
+from mmaproof.gemm.answers.slices import check_slices
+from mmaproof.gemm.answers.split import check_split
+from mmaproof.gemm.answers.verdict import Asked
+from mmaproof.gemm.programs.algorithms import find_algorithm
+from mmaproof.gemm.tolerances.check import QUESTIONS, check_algorithm
 from mmaproof.generators.cover.coverage import cover
 from mmaproof.properties.equivalence import Equivalence
 from mmaproof.properties.library import PROPERTIES
@@ -25,13 +32,6 @@ from mmaproof.smt.solving.verdict import Cause, Outcome, Reply, SolverIdentity, 
 from mmaproof.verification.answer import answer
 from mmaproof.verification.classes import groups_of
 from mmaproof.verification.compare import Comparison
-from mmaproof.verification.gemm.bounds import prove_step
-from mmaproof.verification.gemm.check import QUESTIONS, check_algorithm
-from mmaproof.verification.gemm.dropped import check_dropped
-from mmaproof.verification.gemm.exact_operands import check_exact_operands
-from mmaproof.verification.gemm.slices import check_slices
-from mmaproof.verification.gemm.split import check_split
-from mmaproof.verification.gemm.verdict import Asked
 from mmaproof.verification.matrix import PairVerdict
 from mmaproof.verification.means import Means
 from mmaproof.verification.strategies import BY_IDENTITY

@@ -80,7 +80,7 @@ def test_measured_errors_are_those_of_the_bound():
     assert found.step.proved
     assert 0 < point.largest <= point.bound.value
     assert repr(found) == "<errors of plain: k = 16, uniform in (-1, 1), against exact>"
-    assert f"<td>{point.algorithm.name}</td><td>16</td>" in found._repr_html_()
+    assert f"<td>{point.plan.label}</td><td>16</td>" in found._repr_html_()
     without = mmaproof.measure_errors(
         [find_algorithm("plain")], [16], find_design(VOLTA), rows=4, columns=4, bound=False
     )
@@ -177,11 +177,11 @@ BAD = {
     "run plan": (lambda: mmaproof.run_gemm(PLAN, ONE, VOLTA), "is a plan, which names its unit"),
     "run name": (lambda: mmaproof.run_gemm("markids", ONE_FP32, VOLTA), "unknown algorithm 'markids'"),
     "run what": (lambda: mmaproof.run_gemm(3, ONE_FP32, VOLTA), "3: an algorithm, a plan, or the name"),
-    "run factors": (lambda: mmaproof.run_gemm("plain", ONE_FP32, VOLTA, factors=[1]), "factors are operands of plans"),
+    "run factors": (lambda: mmaproof.run_gemm("plain", ONE_FP32, VOLTA, factors=[1]), "takes no factors"),
     "run scales": (lambda: mmaproof.run_gemm(PLAN, Operands((0,), (0,), 0, (1,))), "has no scales"),
     "errors name": (lambda: mmaproof.measure_errors("markids", 16, VOLTA), "unknown algorithm"),
     "errors none": (lambda: mmaproof.measure_errors([], 16, VOLTA), "at least one algorithm or plan"),
-    "errors both": (lambda: mmaproof.measure_errors([PLAN, "plain"], 16), "the unit that it calls is missing"),
+    "errors both": (lambda: mmaproof.measure_errors(["plain"], 16), "the unit that it calls is missing"),
     "errors size": (lambda: mmaproof.measure_errors("plain", 0, VOLTA), "sizes = [0]: integers from 1 on"),
     "errors rows": (lambda: mmaproof.measure_errors("plain", 16, VOLTA, rows=1.5), "rows = [1.5]"),
     "errors reference": (lambda: mmaproof.measure_errors("plain", 16, VOLTA, reference="x"), "one of exact, fp32"),

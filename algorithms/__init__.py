@@ -1,1 +1,0 @@
-"""Error-corrected GEMM algorithms, as programs over the units that designs describe."""

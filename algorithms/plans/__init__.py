@@ -1,1 +1,0 @@
-"""Plans as programs: the schedule of a plan runs over any arithmetic."""

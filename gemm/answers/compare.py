@@ -1,0 +1,229 @@
+"""The comparison of two plans, by their bits or by their errors: operands that tell, a proof of none, or unknown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from mmaproof.designs.catalogue import find_design
+from mmaproof.designs.design import Design
+from mmaproof.designs.element import Operands
+from mmaproof.designs.formats import Format
+from mmaproof.explain.values import exact
+from mmaproof.gemm.programs.algorithm import OPERANDS, Algorithm
+from mmaproof.gemm.programs.arithmetic import Arithmetic
+from mmaproof.gemm.programs.lengths import telling_k
+from mmaproof.gemm.programs.named import find_gemm, find_programs
+from mmaproof.gemm.programs.numbers import Number
+from mmaproof.gemm.programs.plan import Plan
+from mmaproof.gemm.questions.finite_operands import LargerError, operands_of, shaped_for
+from mmaproof.gemm.questions.plan_equivalence import PlanEquivalence
+from mmaproof.properties.preconditions import Conditions, Precondition, preconditions_of
+from mmaproof.properties.property import QuestionVerdict
+from mmaproof.smt.algebra.integers import IntegerAlgebra
+from mmaproof.smt.solving.backends import DEFAULT_SOLVER
+from mmaproof.smt.solving.limits import Limits
+from mmaproof.smt.solving.solving import Solving
+from mmaproof.smt.solving.verdict import Status
+from mmaproof.verification.answer import answer
+from mmaproof.verification.compare import DEFAULT_BUDGET, DEFAULT_LIMITS, WORDS
+from mmaproof.verification.means import Means
+from mmaproof.verification.search import Budget
+
+_INTEGERS = IntegerAlgebra()
+
+ERROR_WORDS = {
+    Status.PROVED: "never larger",
+    Status.REFUTED: "larger",
+    Status.UNKNOWN: "unknown",
+    Status.VACUOUS: "vacuous",
+}
+SIMPLIFIED = 1
+"""The number of witnesses that are simplified. Every attempt runs both plans and the exact sum."""
+
+SHAPED_FOR = "cpu/vfmadd231ps"
+"""The design of the random operands of algorithms: a chain of fp32 operations, which they imitate."""
+
+
+@dataclass(frozen=True, slots=True)
+class Returned:
+    """The pattern ``d`` that a plan returned, the exact result, and the error d - exact; None if not finite."""
+
+    plan: Plan
+    d: int
+    exact: Fraction
+    error: Fraction | None
+
+    @property
+    def ulps(self) -> Fraction | None:
+        """The error in units in the last place of the exact result, in the format of d."""
+        return None if self.error is None else self.error / ulp(self.exact, self.plan.formats[3])
+
+    @property
+    def error_text(self) -> str:
+        """The error for a person."""
+        return error_text(self.error, self.ulps)
+
+    def __repr__(self) -> str:
+        return f"<{self.plan.label}: d = {self.plan.formats[3].hex(self.d)}, error {self.error_text}>"
+
+
+@dataclass(frozen=True)
+class ErrorComparison:
+    """The verdict. ``answer.witness`` are operands for which the first plan has the larger error."""
+
+    question: LargerError
+    answer: QuestionVerdict
+
+    def __repr__(self) -> str:
+        runs = " and ".join(x.title for x in self.question.plans)
+        return f"<{self.verdict}: errors of {runs}, k = {self.question.k}>"
+
+    @property
+    def verdict(self) -> str:
+        """The verdict as the command line prints it."""
+        return ERROR_WORDS[self.answer.status]
+
+    @property
+    def operands(self) -> Sequence[tuple[Plan, Operands]]:
+        """The operands that each plan gets of the witness, rounded to its formats; none without a witness."""
+        witness, question = self.answer.witness, self.question
+        if witness is None:
+            return ()
+        given, arithmetic = question.numbers(question.integer_words(witness)), Arithmetic(_INTEGERS)
+        found = [(x, operands_of(x, arithmetic, given)) for x in question.plans]
+        return [(x, Operands(_patterns(g.a), _patterns(g.b), g.c.word.data)) for x, g in found]
+
+    @property
+    def outcomes(self) -> Sequence[Returned]:
+        """The results of both plans for the witness, in their order; none without a witness."""
+        witness, question = self.answer.witness, self.question
+        if witness is None:
+            return ()
+        found = question.errors(_INTEGERS, question.integer_words(witness))
+        unit_of_all = Fraction(2) ** found.least
+        exact = found.exact.data * unit_of_all
+        results = zip(question.plans, found.results, found.errors, found.infinite, strict=True)
+        return [Returned(x, d.data, exact, None if inf.data else e.data * unit_of_all) for x, d, e, inf in results]
+
+
+def compare_errors(
+    first: Algorithm | Plan | str,
+    second: Algorithm | Plan | str,
+    unit: Design | str | None = None,
+    *,
+    solver: str | Solving = DEFAULT_SOLVER,
+    limits: Limits | float = DEFAULT_LIMITS,
+    k: int | None = None,
+    where: Conditions = (),
+    by: Fraction = Fraction(1),
+    second_unit: Design | str | None = None,
+    budget: Budget | None = DEFAULT_BUDGET,
+    seed: int = 0,
+) -> ErrorComparison:
+    """Find out whether ``first`` ever has a larger error than ``second``, or one that is ``by`` times as large.
+
+    Both are algorithms or plans, or spelled so. An algorithm runs on ``unit``, the second one on ``second_unit`` where
+    that is given, and without a unit on that of the other plan. Operands are of the wider formats of both: a plan of
+    narrower ones gets them rounded to nearest. ``limits`` may be seconds, and conditions are as ``--where`` spells
+    them. The search comes first. ``budget`` None switches it off. Raises DesignError if an algorithm does not run on
+    its unit or ``k`` does not fit, InputError for names that are not known, and what ``answer`` raises.
+    """
+    if second_unit is not None:
+        second = find_gemm(second, second_unit)
+    left, right = find_programs((first, second), unit)
+    question = LargerError(left, right, k=k, where=preconditions_of(where), by=by)
+    means = Means(Solving.of(solver), Limits.of(limits), budget, seed, SIMPLIFIED)
+    shape = find_design(SHAPED_FOR) if left.is_algorithm else shaped_for(left, question.formats)
+    return ErrorComparison(question, answer(question, shape, means))
+
+
+def _patterns(numbers: Sequence[Number[int]]) -> tuple[int, ...]:
+    return tuple(x.word.data for x in numbers)
+
+
+def ulp(x: Fraction, fmt: Format = OPERANDS) -> Fraction:
+    """Return the distance of numbers of a format at the magnitude of ``x``, at least that of subnormals."""
+    exponent = fmt.e_min
+    magnitude = abs(x)
+    if magnitude >= Fraction(2) ** fmt.e_min:
+        exponent = magnitude.numerator.bit_length() - magnitude.denominator.bit_length()
+        if Fraction(2) ** exponent > magnitude:
+            exponent -= 1
+    return Fraction(2) ** (exponent - fmt.fraction_bits)
+
+
+def error_text(error: Fraction | None, ulps: Fraction | None) -> str:
+    """Return an error for a person: exact, and in units in the last place of the exact result."""
+    if error is None or ulps is None:
+        return "infinite"
+    return f"{exact(error)} = {float(ulps):+.4g} ulp" if error else "0"
+
+
+SEARCHING = 12.0
+"""Seconds of the search at least: solvers seldom decide a question about many calls of a unit, and units are slow."""
+SIMPLIFYING = 5.0
+"""Seconds for that: an attempt on a long chain takes as long as the chain."""
+
+
+@dataclass(frozen=True)
+class PlanComparison:
+    """The verdict. ``answer.witness`` are operands for which the plans return different bits."""
+
+    question: PlanEquivalence
+    answer: QuestionVerdict
+
+    def __repr__(self) -> str:
+        return f"<{self.verdict}: {' and '.join(x.name for x in self.question.plans)}, k = {self.question.k}>"
+
+    @property
+    def verdict(self) -> str:
+        """The verdict as the command line prints it."""
+        return WORDS[self.answer.status]
+
+    @property
+    def outputs(self) -> Sequence[tuple[Plan, int]]:
+        """Each plan with the d that it returns for the witness, computed on integers; none without a witness."""
+        witness, question = self.answer.witness, self.question
+        if witness is None:
+            return ()
+        found = question.results(IntegerAlgebra(), question.integer_words(witness))
+        return [(plan, d.data) for plan, d in zip(question.plans, found, strict=True)]
+
+
+def compare_plans(
+    first: Algorithm | Plan | str,
+    second: Algorithm | Plan | str,
+    *,
+    k: int | None = None,
+    where: Conditions = (),
+    solver: str | Solving = DEFAULT_SOLVER,
+    limits: Limits | float = DEFAULT_LIMITS,
+    budget: Budget | None = DEFAULT_BUDGET,
+    seed: int = 0,
+) -> PlanComparison:
+    """Find out whether two plans, or texts that spell them, return the same bits for all operands of length ``k``.
+
+    An algorithm runs on the unit of the other plan.
+
+    Without ``k`` it is ``telling_k``. ``limits`` may be seconds, and ``where`` conditions as ``--where`` spells them.
+
+    ``budget`` None switches the search off. Raises DesignError if the plans cannot be compared or ``k`` does not fit,
+    and what ``answer`` raises.
+    """
+    left, right = find_programs((first, second))
+    length = telling_k((left, right)) if k is None else k
+    return compare_by(
+        Means(Solving.of(solver), Limits.of(limits), budget, seed), left, right, k=length, where=preconditions_of(where)
+    )
+
+
+def compare_by(
+    means: Means, first: Plan, second: Plan, *, k: int, where: Sequence[Precondition] = ()
+) -> PlanComparison:
+    """Find out whether two plans return the same bits for operands of length ``k``. Raises as ``compare_plans``."""
+    question = PlanEquivalence(first, second, k=k, where=where)
+    budget = means.budget and replace(means.budget, seconds=max(means.budget.seconds, SEARCHING))
+    means = replace(means, budget=budget, simplified=SIMPLIFIED, simplifying=SIMPLIFYING)
+    return PlanComparison(question, answer(question, shaped_for(first, first.formats[:3]), means))

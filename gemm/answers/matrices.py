@@ -1,0 +1,95 @@
+"""Random fp32 matrices, by the distributions that papers on error-corrected GEMM measure with.
+
+* ``uniform``: uniform in (-1, 1) (Markidis et al. 2018, section V); ``uniform-16``: in (-16, 16), their other range.
+* ``positive``: uniform in (0, 1), so that the sum grows with its length and an accumulator's loss is seen.
+* ``normal``: standard normal.
+* ``ootomo-yokota-1``: a sign, an exponent and a fraction that are each uniform, exponents from -15 to 14: the type 1 of
+  Ootomo and Yokota (IJHPCA 36(4), 2022; as Valpey et al. 2025 restate it). Their types 2 to 4 have other ranges, which
+  no source that this project holds states: they are spelled, ``exponents=LO..HI`` for both matrices or
+  ``exponents=LO..HI,LO..HI`` for A and for B.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from mmaproof.designs.errors import InputError, did_you_mean
+from mmaproof.designs.operands import Patterns
+from mmaproof.gemm.programs.algorithm import OPERANDS
+from mmaproof.verification.distributions import assemble, from_float64
+
+Draw = Callable[[tuple[int, int], np.random.Generator], Patterns]
+"""shape, generator -> patterns of fp32"""
+
+
+@dataclass(frozen=True, slots=True)
+class Distribution:
+    """How the elements of A and B are drawn, independently; ``sizes`` bound their magnitudes, None for no bound."""
+
+    name: str
+    what: str
+    of_a: Draw
+    of_b: Draw
+    sizes: tuple[Fraction, Fraction] | None
+
+    def draw(self, rows: int, k: int, columns: int, rng: np.random.Generator) -> tuple[Patterns, Patterns]:
+        """Return A, of shape (rows, k), and B, of shape (k, columns)."""
+        return self.of_a((rows, k), rng), self.of_b((k, columns), rng)
+
+
+def _uniform(low: int, high: int) -> Draw:
+    return lambda shape, rng: from_float64(OPERANDS, rng.uniform(low, high, shape))
+
+
+def _exponents(low: int, high: int) -> Draw:
+    def draw(shape: tuple[int, int], rng: np.random.Generator) -> Patterns:
+        fields = rng.integers(low + OPERANDS.bias, high + OPERANDS.bias + 1, shape)
+        fractions = rng.integers(0, 1 << OPERANDS.fraction_bits, shape)
+        return assemble(OPERANDS, rng.integers(0, 2, shape), fields, fractions)
+
+    return draw
+
+
+def _both(name: str, what: str, draw: Draw, size: int | None) -> Distribution:
+    return Distribution(name, what, draw, draw, None if size is None else (Fraction(size), Fraction(size)))
+
+
+DISTRIBUTIONS: dict[str, Distribution] = {
+    x.name: x
+    for x in (
+        _both("uniform", "uniform in (-1, 1)", _uniform(-1, 1), 1),
+        _both("uniform-16", "uniform in (-16, 16)", _uniform(-16, 16), 16),
+        _both("positive", "uniform in (0, 1)", _uniform(0, 1), 1),
+        _both("normal", "standard normal", lambda shape, rng: from_float64(OPERANDS, rng.standard_normal(shape)), None),
+        _both("ootomo-yokota-1", "uniform exponents -15..14", _exponents(-15, 14), 1 << 15),
+    )
+}
+
+_RANGES = re.compile(r"exponents=(-?\d+)\.\.(-?\d+)(?:,(-?\d+)\.\.(-?\d+))?")
+
+
+def find_distribution(text: str) -> Distribution:
+    """Return the distribution of a name, or of ``exponents=LO..HI[,LO..HI]``. Raises InputError."""
+    if text in DISTRIBUTIONS:
+        return DISTRIBUTIONS[text]
+    found = _RANGES.fullmatch(text)
+    if found is None:
+        known = [*DISTRIBUTIONS, "exponents=LO..HI", "exponents=LO..HI,LO..HI (for A, for B)"]
+        raise InputError(
+            f"unknown distribution {text!r}: one of {', '.join(known)}{did_you_mean(text, list(DISTRIBUTIONS))}"
+        )
+    low, high = int(found[1]), int(found[2])
+    other = (low, high) if found[3] is None else (int(found[3]), int(found[4]))
+    for first, last in ((low, high), other):
+        if not OPERANDS.e_min <= first <= last <= OPERANDS.e_max:
+            raise InputError(
+                f"{text!r}: exponents {first}..{last} are none of {OPERANDS.name}: "
+                f"LO <= HI within {OPERANDS.e_min}..{OPERANDS.e_max}"
+            )
+    sizes = Fraction(2) ** (high + 1), Fraction(2) ** (other[1] + 1)
+    return Distribution(text, f"uniform {text}", _exponents(low, high), _exponents(*other), sizes)

@@ -1,0 +1,318 @@
+"""Plans that have a summation tree, and whether they return what a target returned."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from mmaproof.designs.arithmetic import Arithmetic
+from mmaproof.designs.arrays import values_of
+from mmaproof.designs.catalogue import load_catalogue
+from mmaproof.designs.conversions import Rounding
+from mmaproof.designs.design import Design
+from mmaproof.designs.errors import DesignError
+from mmaproof.designs.formats import FORMATS, Format
+from mmaproof.designs.k_order import CONSECUTIVE, KOrder
+from mmaproof.designs.operands import Patterns
+from mmaproof.gemm.kernels.asked import equal_elements
+from mmaproof.gemm.kernels.decompose import Level, decompose, shapes_of
+from mmaproof.gemm.kernels.masks import NotMasked
+from mmaproof.gemm.kernels.schedule_tree import filled_length, tree_of_plan
+from mmaproof.gemm.kernels.tree import Tree
+from mmaproof.gemm.programs import Blocks, Epilogue, EqualParts, HalvedBlocks, Interleaved, Order, Parts, PartSum, Plan
+from mmaproof.gemm.programs.algorithms import ALGORITHMS
+from mmaproof.gemm.programs.evaluate import multiply_plan
+from mmaproof.gemm.programs.orders import ASCENDING, Kind
+from mmaproof.generators.identify.space import ORDERS
+from mmaproof.hardware_replay.matrix_target import Product
+
+MOST_SHAPES = 24
+"""Ways to divide k that are compared with the tree, for one unit."""
+FIRST_SIDE = 9
+"""Rows and columns of the corner of a product that a plan is compared on first."""
+Mask = npt.NDArray[np.bool_]
+Index = slice | npt.NDArray[np.intp]
+"""Some rows or columns."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A product of a target: operands of a kind, and what it returned."""
+
+    kind: str
+    a: Patterns
+    b: Patterns
+    d: Patterns
+    scales: tuple[Patterns, Patterns] | None = None
+    """of blocks of a, (m, blocks), and of b, (blocks, n)"""
+
+    def part(self, rows: Index, columns: Index) -> Answer:
+        """Return the answer of some rows and columns."""
+        a, b, d = self.a[rows], np.ascontiguousarray(self.b[:, columns]), self.d[rows][:, columns]
+        if self.scales is None:
+            return Answer(self.kind, a, b, d)
+        return Answer(self.kind, a, b, d, (self.scales[0][rows], np.ascontiguousarray(self.scales[1][:, columns])))
+
+
+def units_for(product: Product) -> list[Design]:
+    """Return units of the catalogue that multiply these formats and whose sums convert to d's: each arithmetic once.
+
+    Those that return d's format come first. Of instructions that differ in K alone the shortest is taken.
+    """
+    found: dict[Arithmetic, Design] = {}
+    # of equal units one of this machine's kind is named
+    for design in sorted(load_catalogue().designs.values(), key=lambda x: x.architecture != "cpu"):
+        if (design.scale_format, design.block) != (product.scale, product.block):
+            continue
+        if (design.a_format, design.b_format) != (product.a, product.b):
+            continue
+        if design.d_format.is_integer and design.d_format is not product.d:
+            continue
+        arithmetic = Arithmetic.of(design)
+        if arithmetic not in found or design.k < found[arithmetic].k:
+            found[arithmetic] = design
+    return sorted(found.values(), key=lambda x: (x.d_format is not product.d, x.k, x.is_assumed))
+
+
+def same_units(unit: Design) -> list[str]:
+    """Return the names of the designs of the catalogue whose arithmetic is that of ``unit``, its own first."""
+    arithmetic = Arithmetic.of(unit)
+    others = (x.name for x in load_catalogue().designs.values() if Arithmetic.of(x) == arithmetic)
+    return [unit.name, *(x for x in others if x != unit.name)]
+
+
+def plans_of_tree(
+    tree: Tree, product: Product, *, reordered: bool = False, is_late: Callable[[], bool] = lambda: False
+) -> list[Plan]:
+    """Return the plans that have this tree, with the usual formats of sums, those with the fewest levels first.
+
+    With ``reordered`` they are those that take k within a tile in another order than it is in. None is added once
+    ``is_late``.
+    """
+    found = [plan for unit in units_for(product) for plan in _plans_on(unit, tree, product, reordered, is_late)]
+    return sorted(found, key=lambda x: len(x.levels))
+
+
+def _plans_on(
+    unit: Design, tree: Tree, product: Product, reordered: bool, is_late: Callable[[], bool]
+) -> Iterator[Plan]:
+    try:
+        expression = decompose(tree, unit, reordered=reordered)
+    except NotMasked:
+        return
+    if expression is None:
+        return
+    shapes = shapes_of(expression)[:MOST_SHAPES]
+    for order, tile in _reorders(unit, product.k) if reordered else [(CONSECUTIVE, None)]:
+        for levels in shapes:
+            if is_late():
+                return
+            plan = _plan(unit, product, levels, order, tile)
+            if plan is not None and _has_tree(plan, tree, product.k):
+                yield plan
+
+
+def _reorders(unit: Design, k: int) -> Iterator[tuple[KOrder, int | None]]:
+    """Yield orders of k in a tile, and tiles."""
+    tiles = [unit.k << i for i in range(12) if 1 < unit.k << i <= k]
+    yield from itertools.product(map(KOrder, ORDERS[1:]), tiles)
+
+
+def _plan(unit: Design, product: Product, levels: Sequence[Level], order: KOrder, tile: int | None) -> Plan | None:
+    """Return a plan with the usual formats; None where the parts do not fit together."""
+    sums = unit.d_format if unit.d_format.is_integer else FORMATS["fp64" if unit.d_format.bits > 32 else "fp32"]
+    try:
+        plan = Plan(
+            unit,
+            tile=tile,
+            order=order,
+            levels=tuple(PartSum(x.key, x.parts, sums, x.order) for x in levels),
+        )
+        return converted(plan, product.d)
+    except DesignError:
+        return None
+
+
+def converted(plan: Plan, d: Format) -> Plan:
+    """Return the plan with d in this format. Raises DesignError where its sums do not convert."""
+    out = None if plan.sum_format is d else d
+    return replace(plan, epilogue=replace(plan.epilogue, out=out))
+
+
+def _has_tree(plan: Plan, tree: Tree, k: int) -> bool:
+    try:
+        return tree_of_plan(plan, k) == tree
+    except (DesignError, NotMasked):
+        return False
+
+
+def with_formats(plan: Plan, product: Product) -> Iterator[Plan]:
+    """Yield the plan with the other formats in which sums may be added and stored, and the other roundings of d."""
+    if product.d.is_integer:
+        return
+    levels = [x for x in plan.levels if isinstance(x, PartSum)]
+    for changed in itertools.product(*(list(_formats_of(x, plan.unit, product.d)) for x in levels)):
+        try:
+            found = converted(replace(plan, levels=changed, epilogue=Epilogue()), product.d)
+        except DesignError:
+            continue
+        if found != plan:
+            yield found
+        if _may_flush(found):
+            yield replace(found, epilogue=replace(found.epilogue, out=product.d, flushes=True))
+        if found.epilogue.out is not None:
+            for rounding in (Rounding.RZ, Rounding.RNA):
+                yield replace(found, epilogue=replace(found.epilogue, rounding=rounding))
+
+
+def _may_flush(plan: Plan) -> bool:
+    """Return whether it can make a difference that subnormal sums are flushed before they are converted.
+
+    A unit that flushes its results returns none, and no sum of two numbers of fp32 is subnormal in fp64.
+    """
+    if plan.levels:
+        return plan.sum_format.bits <= FORMATS["fp32"].bits or plan.unit.d_format is plan.sum_format
+    return not plan.unit.step.subnormals.of_results
+
+
+def _formats_of(level: PartSum, unit: Design, d: Format) -> Iterator[PartSum]:
+    """Yield a level with its formats: sums in the usual format, stored in that of d, or added in a narrower one."""
+    yield level
+    narrow = [f for f in dict.fromkeys((d, unit.d_format, FORMATS["fp16"], FORMATS["bf16"])) if f.bits < level.fmt.bits]
+    for fmt in narrow:
+        yield replace(level, stored=fmt)
+        yield replace(level, kept=fmt)
+        yield replace(level, stored=fmt, kept=fmt)
+        yield replace(level, fmt=fmt)
+    yield replace(level, rounding=Rounding.RZ)
+    if level.fmt.bits < 64:
+        yield replace(level, fmt=FORMATS["fp64"])
+
+
+def filled(plan: Plan, a: Patterns, b: Patterns) -> tuple[Patterns, Patterns]:
+    """Return operands filled up with +0 along k to whole tiles of the plan."""
+    missing = filled_length(plan, a.shape[1]) - a.shape[1]
+    if not missing:
+        return a, b
+    return np.pad(a, ((0, 0), (0, missing))), np.pad(b, ((0, missing), (0, 0)))
+
+
+def computed(plan: Plan, answer: Answer) -> Patterns:
+    """Return the patterns of d as the plan computes them of the operands of an answer."""
+    a, b = filled(plan, answer.a, answer.b)
+    if answer.scales is None or plan.scale_format is None:
+        return multiply_plan(plan, a, b)
+    fmt, (of_a, of_b) = plan.scale_format, answer.scales
+    missing = plan.blocks(a.shape[1]) - of_a.shape[1]
+    one = fmt.bias << fmt.fraction_bits
+    return multiply_plan(
+        plan,
+        a,
+        b,
+        scale_a=np.pad(of_a, ((0, 0), (0, missing)), constant_values=one),
+        scale_b=np.pad(of_b, ((0, missing), (0, 0)), constant_values=one),
+    )
+
+
+def differing(plan: Plan, answer: Answer, rows: slice, columns: slice) -> Mask:
+    """Return which elements of a corner of the answer the plan does not return."""
+    part = answer.part(rows, columns)
+    return ~equal_elements(plan.formats[3], computed(plan, part), np.ascontiguousarray(part.d))
+
+
+def is_flushed(plan: Plan, answer: Answer) -> bool:
+    """Return whether an answer is what the plan returns but for its subnormal numbers, some of which are zeros."""
+    fmt = plan.formats[3]
+    if fmt.is_integer:
+        return False
+    d = computed(plan, answer)
+    wrong = ~equal_elements(fmt, d, answer.d)
+    expected, returned = (values_of(x[wrong], fmt) for x in (d, answer.d))
+    subnormal = (expected != 0) & (np.abs(expected) < 2.0**fmt.e_min)
+    return bool((subnormal & (returned == 0) & (np.signbit(expected) == np.signbit(returned))).all())
+
+
+INTERVALS = (16, 32, 64, 128, 256, 512, 1024)
+"""Elements of k between two additions outside the unit."""
+PARTS = (2, 3, 4, 5, 6, 7, 8, 12, 16, 32)
+"""Parts of split-K."""
+BLOCKS = (128, 192, 240, 256, 320, 336, 352, 384, 448, 512, 640, 768, 1024)
+"""Blocks of k that CPU libraries compute at once."""
+UNROLLS = (32, 8, 4)
+LANES = (2, 4, 8, 16, 32)
+"""Accumulators that take turns along k."""
+_ORDERS = (ASCENDING, Order(Kind.TREE), Order(Kind.DESCENDING))
+
+
+def listed_plans(product: Product) -> Iterator[Plan]:
+    """Yield plans for these formats and this K: units alone first, then one way to divide k, then two."""
+    units = units_for(product)
+    single = [(unit, level) for unit in units for level in _levels(unit, product.k)]
+    for unit in units:
+        yield from _plans(unit, (), product)
+    for unit, level in single:
+        yield from _plans(unit, (level,), product)
+    for unit, inner in single:
+        if inner.key == "promote":
+            for outer in _levels(unit, product.k):
+                if outer.key == "split-k":
+                    yield from _plans(unit, (inner, outer), product)
+    yield from _error_corrected(product)
+
+
+def _levels(unit: Design, k: int) -> Iterator[PartSum]:
+    """Yield the ways to divide k once, those that make more than one part."""
+    sums = unit.d_format if unit.d_format.is_integer else FORMATS["fp64" if unit.d_format.bits > 32 else "fp32"]
+
+    def level(key: str, parts: Parts, order: Order = ASCENDING) -> PartSum:
+        return PartSum(key, parts, sums, order)
+
+    yield from (level("promote", Blocks(n)) for n in INTERVALS if n < k and n % unit.k == 0)
+    yield from (level("split-k", EqualParts(n), order) for n in PARTS if n * unit.k <= k for order in _ORDERS)
+    yield from (level("blocks", HalvedBlocks(n, u)) for n in BLOCKS if n < k for u in UNROLLS)
+    yield from (level("promote", Blocks(n)) for n in BLOCKS if n < k and n not in INTERVALS and n % unit.k == 0)
+    steps = (unit.k,) if unit.k > 1 else (1, 4, 8)
+    yield from (
+        level("sliced-k", Interleaved(n, step), order)
+        for n in LANES
+        for step in steps
+        if n * step <= k
+        for order in _ORDERS
+    )
+
+
+def _plans(unit: Design, levels: Sequence[PartSum], product: Product) -> Iterator[Plan]:
+    """Yield a plan with the usual formats of sums, if it fits k."""
+    try:
+        plan = converted(Plan(unit, levels=tuple(levels)), product.d)
+        plan.schedule(filled_length(plan, product.k))
+    except DesignError:
+        return
+    yield plan
+
+
+def _error_corrected(product: Product) -> Iterator[Plan]:
+    """Yield the error-corrected algorithms on each unit that they run on, for operands of fp32."""
+    fp32 = FORMATS["fp32"]
+    if (product.a, product.b, product.d) != (fp32, fp32, fp32):
+        return
+    for algorithm in ALGORITHMS.values():
+        for unit in units_of_words():
+            if algorithm.why_not(unit) is None:
+                plan = Plan(unit, algorithm)
+                try:
+                    plan.schedule(filled_length(plan, product.k))
+                except DesignError:
+                    continue
+                yield plan
+
+
+def units_of_words() -> list[Design]:
+    """Return the units that error-corrected algorithms may split fp32 operands for."""
+    fp32 = FORMATS["fp32"]
+    narrow = [FORMATS[x] for x in ("tf32", "bf16", "fp16")]
+    return [x for fmt in narrow for x in units_for(Product(1, 1, 1, fmt, fmt, fp32))]

@@ -1,0 +1,152 @@
+"""A schedule as a program over ``Arithmetic``: it runs on integers, arrays, terms, enclosures and expressions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Generic, assert_never
+
+from mmaproof.gemm.programs.arithmetic import Arithmetic, Cutting
+from mmaproof.gemm.programs.numbers import Number
+from mmaproof.gemm.programs.schedule import (
+    Add,
+    Call,
+    Combine,
+    Convert,
+    Cut,
+    Factor,
+    Flush,
+    Multiply,
+    MultiplyAdd,
+    Operand,
+    Operation,
+    Residues,
+    Scale,
+    Schedule,
+    Slices,
+    Split,
+    Weigh,
+    Words,
+    Zero,
+    spelled_ks,
+)
+from mmaproof.smt.algebra.protocol import D, T
+
+
+@dataclass(frozen=True, slots=True)
+class Elements(Generic[D]):
+    """The elements of a and b, one for each k, c, the scales of blocks of a and of b, and factors that are operands."""
+
+    a: Sequence[Number[D]]
+    b: Sequence[Number[D]]
+    c: Number[D]
+    scales: tuple[Sequence[Number[D]], Sequence[Number[D]]] = ((), ())
+    factors: Sequence[Number[D]] = ()
+
+    def of(self, side: str) -> Sequence[Number[D]]:
+        """Return the elements of ``a`` or ``b``."""
+        return self.a if side == "a" else self.b
+
+
+@dataclass(frozen=True, slots=True)
+class Values(Generic[D]):
+    """What operations made, by their indices: numbers, and the words of operands."""
+
+    numbers: dict[int, Number[D]]
+    cuttings: dict[int, Cutting[D]]
+
+
+def run(arithmetic: Arithmetic[D, T], schedule: Schedule, elements: Elements[D]) -> Number[D]:
+    """Return d as the schedule computes it from operands."""
+    values: Values[D] = Values({}, {})
+    for i, operation in enumerate(schedule.operations):
+        if isinstance(operation, Cut):
+            values.cuttings[i] = cut(arithmetic, operation, elements)
+        else:
+            values.numbers[i] = perform(arithmetic, operation, label_of(operation, i), values, elements)
+    return values.numbers[len(schedule.operations) - 1]
+
+
+def label_of(operation: Operation, index: int) -> str:
+    """Return what an operation is called where all of them are shown."""
+    match operation:
+        case Call(label="", ks=ks):
+            return f"v{index}, k = {spelled_ks(ks)}"
+        case Add(label=""):
+            return "outside"
+        case Call(label=label) | Add(label=label) | Scale(label=label) | Weigh(label=label) | Combine(label=label):
+            return label
+        case Convert(label=label):
+            return label or f"v{index}"
+        case _:
+            return f"v{index}"
+
+
+def cut(arithmetic: Arithmetic[D, T], operation: Cut, operands: Elements[D]) -> Cutting[D]:
+    """Return the words of the elements that an operation cuts."""
+    elements = operands.of(operation.side)
+    xs = [elements[k] for k in operation.ks]
+    match operation:
+        case Split():
+            return arithmetic.split(operation, xs)
+        case Slices():
+            return arithmetic.slices(operation, xs)
+        case Residues():
+            return arithmetic.residues(operation, xs)
+        case _:
+            assert_never(operation)
+
+
+def perform(
+    arithmetic: Arithmetic[D, T], operation: Operation, label: str, values: Values[D], operands: Elements[D]
+) -> Number[D]:
+    """Return the number that an operation makes from what the operations before it made."""
+    numbers = values.numbers
+    match operation:
+        case Operand():
+            found = operands.c
+        case Zero(fmt=fmt):
+            found = arithmetic.zero(fmt)
+        case Call(unit=unit, ks=ks, c=start):
+            sides = zip((operands.a, operands.b), (operation.a, operation.b), strict=True)
+            a, b = (_taken(xs, words, ks, values.cuttings) for xs, words in sides)
+            first, second = ([side[i] for i in operation.blocks] for side in operands.scales)
+            found = arithmetic.call(label, unit, a, b, numbers[start], (first, second))
+        case Multiply(x=x, factor=Factor(index=index)):
+            found = arithmetic.product(label, numbers[x], operands.factors[index])
+        case Scale(x=x, places=places):
+            found = arithmetic.scale(label, numbers[x], places)
+        case Weigh(x=x, a=of_a, b=of_b, places=places, fmt=fmt):
+            found = arithmetic.weigh(label, numbers[x], values.cuttings[of_a], values.cuttings[of_b], places, fmt)
+        case Combine(xs=xs, moduli=moduli, a=of_a, b=of_b, places=places, fmt=fmt):
+            cuttings = values.cuttings[of_a], values.cuttings[of_b]
+            found = arithmetic.combine(label, [numbers[x] for x in xs], moduli, *cuttings, places, fmt)
+        case _:
+            found = _outside(arithmetic, operation, label, numbers)
+    return found
+
+
+def _outside(
+    arithmetic: Arithmetic[D, T], operation: Operation, label: str, numbers: Mapping[int, Number[D]]
+) -> Number[D]:
+    """Return the number that an operation of IEEE 754 makes."""
+    match operation:
+        case Add(x=x, y=y, rounding=rounding):
+            return arithmetic.add(label, numbers[x], numbers[y], rounding)
+        case Multiply(x=x, factor=int(factor)):
+            return arithmetic.multiply(label, numbers[x], factor)
+        case MultiplyAdd(x=x, factor=factor, y=y):
+            return arithmetic.multiply_add(label, numbers[x], factor, numbers[y])
+        case Convert(x=x, fmt=fmt, rounding=rounding):
+            return arithmetic.convert(label, numbers[x], fmt, rounding)
+        case Flush(x=x):
+            return arithmetic.flush(label, numbers[x])
+        case _:
+            raise TypeError(f"{operation} makes no number")
+
+
+def _taken(
+    elements: Sequence[Number[D]], words: Words | None, ks: Sequence[int], cuttings: Mapping[int, Cutting[D]]
+) -> list[Number[D]]:
+    """Return the numbers that a call multiplies: elements, or words of them."""
+    return [elements[k] for k in ks] if words is None else cuttings[words.cut].at(words.word, ks)

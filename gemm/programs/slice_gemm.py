@@ -1,0 +1,123 @@
+"""Fixed-point slices: the scheme of Ozaki (scheme I) as Ootomo, Ozaki and Yokota run it on INT8 units, and on FP8.
+
+A row of A (a column of B) shares one exponent, that of its largest element. Every element becomes a fixed-point number
+below it, cut to ``slices * bits`` bits of magnitude. This number becomes ``slices`` integers of ``bits`` bits, all with
+the sign of the element. A floating-point unit gets these integers as numbers of its format. The unit adds products of
+slices exactly as long as its register, or the bits that it keeps, hold the sum. The sums are added outside, each times
+its power of two, those of the least weight first (Ootomo, Ozaki and Yokota, IJHPCA 2024). c is added last. Operands are
+finite. No integer stands for an infinity or a NaN, so with these the result means nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
+from typing import ClassVar
+
+from mmaproof.designs.design import Design
+from mmaproof.designs.formats import FORMATS, Format
+from mmaproof.gemm.programs.algorithm import OPERANDS, Algorithm, parameter
+from mmaproof.gemm.programs.schedule import Add, Builder, Call, Slices, Weigh, Words, Zero
+
+
+class Kept(StrEnum):
+    """Which products of slices are computed."""
+
+    TRIANGLE = "triangle"
+    """those of slices i and j with i + j below the number of slices: the others are about as large as what the cut
+    of the operands loses"""
+    ALL = "all"
+
+
+class Sums(StrEnum):
+    """What the integer unit adds up."""
+
+    PRODUCT = "product"
+    """one product of slices over k"""
+    WEIGHT = "weight"
+    """all products of slices of one weight i + j"""
+
+
+class Outside(StrEnum):
+    """Format in which the integer sums are added."""
+
+    FP64 = "fp64"
+    FP32 = "fp32"
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class SliceGemm(Algorithm):
+    """The algorithm that the module describes; what the source leaves open is a parameter."""
+
+    finite_only: ClassVar[bool] = True
+
+    slices: int = parameter(4, range(1, 10), "slices of an element")
+    bits: int = parameter(7, range(1, 13), "bits of a slice beside its sign")
+    kept: Kept = parameter(Kept.TRIANGLE, Kept, "products of slices that are computed")
+    sums: Sums = parameter(Sums.PRODUCT, Sums, "what is added up in one register of the unit")
+    interval: int = parameter(
+        0, range(0, 1 << 16), "elements of k from one addition outside the unit to the next; 0: all of k"
+    )
+    outside: Outside = parameter(Outside.FP64, Outside, "format of the sum outside the unit, rounded to nearest")
+
+    def why_not(self, unit: Design) -> str | None:
+        """Return why the unit does not fit: its formats must hold a slice with its sign."""
+        problems: dict[str, bool] = {}
+        for fmt in (unit.a_format, unit.b_format):
+            unsigned = fmt.is_integer and not fmt.signed
+            problems[f"its operands are {fmt.name}, and signed integers are meant"] = unsigned
+            problems[f"a slice of {self.bits} bits and a sign does not fit {fmt.name}"] = widest_slice(fmt) < self.bits
+        c, d = unit.c_format, unit.d_format
+        problems |= {
+            "its operands have scales": unit.scale_format is not None,
+            f"its c is {c.name}, and d is {d.name}": c is not d,
+            f"its sums are {d.name}, which is wider than {self.outside}": d.bits > FORMATS[self.outside].bits,
+            f"interval = {self.interval} is no multiple of the instruction's K = {unit.k}": bool(
+                self.interval % unit.k
+            ),
+        }
+        return next((problem for problem, found in problems.items() if found), None)
+
+    @property
+    def pairs(self) -> list[tuple[int, int]]:
+        """The products of slices that are computed, those of the least weight first."""
+        everything = [(i, j) for i in range(self.slices) for j in range(self.slices)]
+        kept = [x for x in everything if self.kept is Kept.ALL or sum(x) < self.slices]
+        return sorted(kept, key=lambda x: (-sum(x), x))
+
+    def cut(self, unit: Design, side: str, ks: tuple[int, ...]) -> Slices:
+        """Return what cuts the elements ``ks`` of operand ``a`` or ``b``, the slice of the largest weight first."""
+        return Slices(side, ks, unit.formats["ab".index(side)], self.slices, self.bits)
+
+    def lower(self, builder: Builder, unit: Design, ks: tuple[int, ...], c: int) -> int:
+        """Append the slices, the calls of the unit and the sums of their weighed results."""
+        a, b = (builder.add(self.cut(unit, side, ks)) for side in "ab")
+        fmt, nothing = FORMATS[self.outside], builder.add(Zero(unit.c_format))
+        total = builder.add(Zero(fmt))
+        whole = self.interval or len(ks)
+        for at in range(0, len(ks), whole):
+            register = nothing
+            for n, (i, j) in enumerate(self.pairs):
+                start = register if self.sums is Sums.WEIGHT else nothing
+                part = ks[at : at + whole]
+                register = builder.add(Call(unit, part, start, Words(a, i), Words(b, j), label=f"a[{i}]*b[{j}]"))
+                if self.sums is Sums.WEIGHT and n + 1 < len(self.pairs) and sum(self.pairs[n + 1]) == i + j:
+                    continue
+                # the top bits of row and column weigh 2**exponent
+                value = builder.add(Weigh(register, a, b, 2 - (i + j + 2) * self.bits, fmt, label="integer sum"))
+                total = builder.add(Add(value, total, fmt, label="outside"))
+                register = nothing
+        total = builder.add(Add(total, builder.convert(c, fmt), fmt, label="c"))
+        return builder.convert(total, OPERANDS, label="d")
+
+
+def widest_slice(fmt: Format) -> int:
+    """Return the most bits s such that a format has every integer up to ``2**s - 1``."""
+    if fmt.is_integer:
+        return fmt.bits - fmt.signed
+    bits = 0
+    # an integer of as many bits as the significand has is in the format, if its exponent is
+    while bits < fmt.precision and Fraction((1 << (bits + 1)) - 1) <= fmt.largest:
+        bits += 1
+    return bits

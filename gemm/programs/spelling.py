@@ -1,0 +1,400 @@
+"""How plans are spelled: ``UNIT | key=value | key=value``, and the same keys in a TOML file.
+
+The keys are in the order of the data: those nearer to the unit come first. ``KEYS`` has the definition of each.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from mmaproof.designs.catalogue import find_design
+from mmaproof.designs.conversions import Rounding
+from mmaproof.designs.design import Design
+from mmaproof.designs.errors import DesignError, InputError, did_you_mean
+from mmaproof.designs.formats import FORMATS, Format, find_format
+from mmaproof.designs.k_order import CONSECUTIVE, KOrder
+from mmaproof.gemm.programs.algorithms import find_algorithm
+from mmaproof.gemm.programs.orders import ASCENDING, Order
+from mmaproof.gemm.programs.parts import Blocks, EqualParts, HalvedBlocks, Interleaved, Parts, StatedParts
+from mmaproof.gemm.programs.plan import FP32, ONE, Epilogue, JoinsC, Level, PartSum, Plan, Rescale
+
+MOST_DIGITS = 40
+"""Characters of a constant."""
+OPERANDS = "operand"
+"""How factors that are operands are spelled."""
+FLUSH = "flush"
+"""How an epilogue, or a sum of parts, that flushes subnormal numbers is spelled."""
+SHORT_DIGITS = 10
+"""Characters of a constant that is spelled as a number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A key of a plan: what it means, how its values are spelled, what holds without it, and where it is from."""
+
+    meaning: str
+    values: str
+    default: str
+    source: str
+    parts: type[Parts] | None = None
+    """the rule of a key that divides k"""
+
+
+_SUMMED = f"[:ORDER[:FORMAT[:ROUNDING[:{FLUSH}]]]]"
+_FORMATS = (
+    "ORDER is ascending, onward, descending, tree, any or the parts in order (2.0.1); FORMAT is that of the additions, "
+    "PART>FORMAT where parts are stored in PART first, FORMAT/KEPT where the running sum is stored in KEPT; "
+    "with flush, a subnormal sum of a part is added as a zero"
+)
+_CONSTANT = "a number, which is rounded to the nearest one of fp32 (0.5, 1e-3, 2/3), or a pattern of fp32 (0x3dcccccd)"
+KEYS: dict[str, Key] = {
+    "unit": Key("the instruction", "a design of the catalogue", "must be given", "PTX, CDNA and others"),
+    "algorithm": Key(
+        "splits fp32 operands into words of the unit",
+        "a name that `mmaproof gemm algorithms` lists, with @parameter=value,...",
+        "operands are in the unit's formats",
+        "see `mmaproof gemm algorithms`",
+    ),
+    "tile": Key("K of a tile", "a multiple of the instruction's K", "the instruction's K", "CUTLASS, ThreadblockShape"),
+    "order": Key("order of k inside a tile", KOrder.ALLOWED, "consecutive", "interleaved layouts of shared memory"),
+    "promote": Key(
+        "after so many elements of k the sum leaves the unit and is added outside it",
+        f"N[:FORMAT[:ROUNDING[:{FLUSH}]]]; {Blocks.ALLOWED}",
+        "all of k is summed in the unit",
+        "DeepSeek-V3 technical report, section 3.3.2; CUTLASS, GmmaFP8Accumulation",
+        Blocks,
+    ),
+    "split-k": Key(
+        "parts of k that are summed apart",
+        f"COUNT{_SUMMED}; {_FORMATS}",
+        "one part",
+        "CUTLASS, GemmSplitKParallel and serial split-K; cuBLASLt, SPLITK_NUM and REDUCTION_SCHEME",
+        EqualParts,
+    ),
+    "stream-k": Key(
+        "the parts of k that different workers compute for this tile of the result",
+        f"SIZE.SIZE...{_SUMMED}; sizes in elements of k, in order",
+        "one part",
+        "Osama et al., Stream-K, PPoPP 2023; CUTLASS, ThreadblockSwizzleStreamK",
+        StatedParts,
+    ),
+    "sliced-k": Key(
+        "workers that take turns along k",
+        f"COUNTxSTEP{_SUMMED}",
+        "one worker",
+        "CUTLASS, sliced-K (warps of one threadblock); several accumulators in a CPU kernel",
+        Interleaved,
+    ),
+    "blocks": Key(
+        "blocks of k of a CPU library, the last two halved",
+        f"SIZExUNROLL{_SUMMED}",
+        "one block",
+        "OpenBLAS, driver/level3/level3.c (GEMM_Q)",
+        HalvedBlocks,
+    ),
+    "rescale": Key(
+        "after so many elements of k the accumulator is multiplied by a factor, and goes on in the unit",
+        f"N:FACTOR[,FACTOR...], used in turn, the last one for the rest; each is {_CONSTANT}; N:{OPERANDS}: factors "
+        "are operands, one for each row and each multiplication",
+        "no rescaling",
+        "FlashAttention-2 (Dao 2023, algorithm 1, line 10) and FlashAttention-3",
+    ),
+    "c": Key(
+        "where c is added, and its format",
+        "first, last or none; first:FORMAT, last:FORMAT",
+        "first, in the format of what it is added to",
+        "BLAS: C may be an operand; CUTLASS, LinearCombination: last",
+    ),
+    "alpha": Key("factor of the sum", _CONSTANT, "1", "BLAS; CUTLASS, LinearCombination"),
+    "beta": Key("factor of c", _CONSTANT, "1", "BLAS; CUTLASS, LinearCombination"),
+    "out": Key(
+        "format of the result; with flush, a subnormal sum is converted as a zero of its sign",
+        f"FORMAT[:ROUNDING[:{FLUSH}]]",
+        "that of the sum",
+        "CUTLASS, NumericConverter; Intel SDM, VCVTNEPS2BF16: flush",
+    ),
+}
+"""The keys of plans by name."""
+
+LEVEL_KEYS = tuple(name for name, key in KEYS.items() if key.parts is not None or name == "rescale")
+
+
+def read_plan(text: str | Path) -> Plan:
+    """Return the plan that ``text`` spells, the preset that it names, or that of a TOML file (a path, or *.toml).
+
+    Raises InputError for what no key or value is, and DesignError for what does not fit together.
+    """
+    if not isinstance(text, str | Path):
+        raise InputError(f"plan = {text!r}: the text that spells a plan, or the path of a file, is needed")
+    if isinstance(text, Path) or text.strip().endswith(".toml"):
+        return plan_of_file(Path(text))
+    return plan_of(*split_spelling(text))
+
+
+def split_spelling(text: str) -> tuple[str, list[tuple[str, str]]]:
+    """Return the unit or preset of a spelled plan, and its settings. Raises InputError for what no setting is."""
+    first, *others = (x.strip() for x in text.split("|"))
+    key, equals, _ = first.partition("=")
+    if equals and key.strip() in KEYS:
+        raise InputError(f"{text!r} names no unit: a plan begins with a unit or a preset, UNIT | {first}")
+    settings: list[tuple[str, str]] = []
+    for setting in others:
+        key, equals, value = (x.strip() for x in setting.partition("="))
+        if not equals:
+            raise InputError(f"{setting!r} is no setting of a plan: write key=value, keys are {', '.join(KEYS)}")
+        settings.append((key, value))
+    return first, settings
+
+
+def plan_of_file(path: Path) -> Plan:
+    """Return the plan of a TOML file: ``unit`` or ``preset``, and the keys of plans."""
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: {error}") from error
+    try:
+        return plan_of_table(table)
+    except DesignError as error:
+        raise DesignError(f"{path}: {error}") from error
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from error
+
+
+def plan_of_table(table: dict[str, Any]) -> Plan:
+    """Return the plan of a table of keys, in the order of the data. A list of values is a key given several times."""
+    settings: list[tuple[str, str]] = []
+    for key, value in table.items():
+        values = value if isinstance(value, list) else [value]
+        for x in values:
+            if isinstance(x, bool) or not isinstance(x, str | int | float):
+                raise InputError(f"{key} = {x!r}: a value of a plan is a text or a number")
+            settings.append((key, str(x)))
+    named = dict(settings)
+    first = named.get("preset") or named.get("unit")
+    if first is None:
+        raise InputError("a plan names a unit: unit = 'ARCHITECTURE/INSTRUCTION', or preset = 'NAME'")
+    name = "preset" if "preset" in named else "unit"
+    return plan_of(first, [x for x in settings if x[0] != name])
+
+
+def plan_of(first: str, settings: Sequence[tuple[str, str]]) -> Plan:
+    """Return the plan of a unit or a preset with settings, each a key and a value."""
+    from mmaproof.gemm.programs.presets import find_preset  # noqa: PLC0415  (presets are spelled plans)
+
+    for key, _ in settings:
+        if key not in KEYS:
+            raise InputError(f"unknown key {key!r} of a plan: one of {', '.join(KEYS)}{did_you_mean(key, list(KEYS))}")
+    for key in {k for k, _ in settings if k not in LEVEL_KEYS}:
+        if sum(k == key for k, _ in settings) > 1:
+            raise InputError(f"{key} is given twice")
+    preset = find_preset(first)
+    if preset is None:
+        if "unit" in dict(settings):
+            raise InputError(f"the unit is given twice: {first} and {dict(settings)['unit']}")
+        return _composed(find_design(first), settings)
+    given = {key for key, _ in settings}
+    kept = [x for x in preset.settings if x[0] not in given]
+    # a setting takes the place of the preset's with the same key, so that the order of the data is the preset's
+    places = [key for key, _ in preset.settings]
+    changed = sorted([*kept, *settings], key=lambda x: places.index(x[0]) if x[0] in places else len(places))
+    unit = dict(changed)["unit"]
+    plan = _composed(find_design(unit), [x for x in changed if x[0] != "unit"])
+    return replace(plan, preset=preset.name)
+
+
+def _composed(unit: Design, settings: Iterable[tuple[str, str]]) -> Plan:
+    """Return the plan of a unit and settings."""
+    levels: list[Level] = []
+    fields: dict[str, Any] = {}
+    epilogue: dict[str, Any] = {}
+    sums = FORMATS["fp32"] if unit.d_format.bits <= FP32.bits and not unit.d_format.is_integer else unit.d_format
+    for key, value in settings:
+        try:
+            match key:
+                case "algorithm":
+                    fields["algorithm"] = find_algorithm(value)
+                case "tile":
+                    fields["tile"] = Blocks.parse(value).size
+                case "order":
+                    fields["order"] = KOrder(value)
+                case "alpha" | "beta":
+                    epilogue[key] = _constant(value)
+                case "c":
+                    epilogue |= _joins(value)
+                case "out":
+                    epilogue |= _converted(value)
+                case _:
+                    levels.append(_level(key, value, sums))
+        except InputError as error:
+            raise type(error)(f"{key}={value}: {error}") from error
+        except ValueError:
+            raise InputError(f"{key}={value} is not allowed: {KEYS[key].values}") from None
+    return Plan(unit, levels=tuple(levels), epilogue=Epilogue(**epilogue), **fields)
+
+
+def _converted(value: str) -> dict[str, Any]:
+    """Return what ``out`` sets; ValueError where its value spells nothing."""
+    name, *others = value.split(":")
+    rounding, *flush = others or [""]
+    if flush not in ([], [FLUSH]):
+        raise ValueError(value)
+    return {"out": find_format(name), "rounding": _rounding(rounding), "flushes": bool(flush)}
+
+
+def _level(key: str, value: str, sums: Format) -> Level:
+    """Return the level that a key and its value spell; ValueError where they spell none."""
+    first, *others = value.split(":")
+    if key == "rescale":
+        (factors,) = others
+        constants = () if factors.strip() == OPERANDS else tuple(map(_constant, factors.split(",")))
+        return Rescale(Blocks.parse(first), constants)
+    rule = KEYS[key].parts
+    if rule is None:
+        raise ValueError(key)
+    order = ASCENDING
+    if key != "promote" and others:
+        order, others = Order.parse(others[0]), others[1:]
+    if others[2:] not in ([], [FLUSH]):
+        raise ValueError(value)
+    formats = _formats(others[0], sums) if others else {"fmt": sums}
+    rounding = _rounding(others[1]) if len(others) > 1 else Rounding.RNE
+    return PartSum(key, rule.parse(first), order=order, rounding=rounding, flushes=len(others) > 2, **formats)
+
+
+def _formats(text: str, sums: Format) -> dict[str, Any]:
+    """Return the formats of ``[PART>]FORMAT[/KEPT]``."""
+    stored, arrow, rest = text.rpartition(">")
+    name, slash, kept = rest.partition("/")
+    found: dict[str, Any] = {"fmt": find_format(name)}
+    if arrow:
+        found["stored"] = find_format(stored)
+    if slash:
+        found["kept"] = find_format(kept)
+    return found
+
+
+def _joins(value: str) -> dict[str, Any]:
+    name, colon, fmt = value.partition(":")
+    joins = JoinsC(name)
+    if joins is JoinsC.NONE and colon:
+        raise ValueError(value)
+    return {"c": joins, "c_format": find_format(fmt) if colon else None}
+
+
+def _rounding(text: str) -> Rounding:
+    return Rounding(text) if text else Rounding.RNE
+
+
+def _constant(text: str) -> Fraction:
+    """Return the number of fp32 that a text spells: a pattern of fp32, or a decimal or a quotient, rounded to nearest.
+
+    ValueError for other texts and for numbers beyond the largest one.
+    """
+    text = text.strip()
+    if re.fullmatch(r"0x[0-9a-fA-F]{1,8}", text):
+        return _finite(int(text, 16))
+    # an exponent of many digits would be a number of gigabytes
+    if len(text) > MOST_DIGITS or not re.fullmatch(r"-?[0-9]+(\.[0-9]*)?(/[0-9]+|e-?[0-9]{1,2})?", text):
+        raise ValueError(text)
+    try:
+        value = Fraction(text)
+    except ZeroDivisionError:
+        raise ValueError(text) from None
+    return _nearest(value)
+
+
+def _finite(pattern: int) -> Fraction:
+    """Return the number of a pattern of fp32; ValueError where it is an infinity or a NaN. -0 counts as 0."""
+    if pattern & 0x7FFFFFFF > FP32.max_finite:
+        raise ValueError(FP32.hex(pattern))
+    field, fraction = pattern >> FP32.fraction_bits & 0xFF, pattern & 0x7FFFFF
+    significand = fraction | (bool(field) << FP32.fraction_bits)
+    size = significand * Fraction(2) ** (max(field - FP32.bias, FP32.e_min) - FP32.fraction_bits)
+    return -size if pattern >> FP32.sign_position else size
+
+
+def _nearest(value: Fraction) -> Fraction:
+    """Return the number of fp32 nearest to ``value``, of two the even one; ValueError beyond the largest number."""
+    size = abs(value)
+    exponent = max(size.numerator.bit_length() - size.denominator.bit_length() - 1, FP32.e_min)
+    if size >= Fraction(2) ** (exponent + 1):
+        exponent += 1
+    unit = Fraction(2) ** (exponent - FP32.fraction_bits)
+    rounded = round(size / unit) * unit
+    if rounded > FP32.largest:
+        raise ValueError(str(value))
+    return -rounded if value < 0 else rounded
+
+
+def rounded_constants(settings: Iterable[tuple[str, str]]) -> list[str]:
+    """Return a sentence for each constant of settings that is no number of fp32, and what stands for it."""
+    found = []
+    for key, value in settings:
+        texts = value.partition(":")[2].split(",") if key == "rescale" else [value] if key in ("alpha", "beta") else []
+        for text in (x.strip() for x in texts if not x.strip().startswith("0x") and x.strip() != OPERANDS):
+            number = _constant(text)
+            if number != Fraction(text):
+                found.append(f"{key}={text}: {FP32.hex(FP32.encode(number))} is meant, the nearest number of fp32")
+    return found
+
+
+def _spelled_constant(value: Fraction) -> str:
+    """Return a short number as a quotient, and others as patterns of fp32."""
+    text = str(value)
+    return text if len(text) <= SHORT_DIGITS else FP32.hex(FP32.encode(value))
+
+
+def spelled(plan: Plan) -> str:
+    """Return the text that ``read_plan`` reads. It names every setting that is not the default."""
+    return " | ".join([plan.unit.name, *(f"{key}={value}" for key, value in settings_of(plan))])
+
+
+def settings_of(plan: Plan) -> list[tuple[str, str]]:
+    """Return the settings of a plan, without its unit, in the order of the data."""
+    found: list[tuple[str, str]] = []
+    if plan.algorithm is not None:
+        found.append(("algorithm", plan.algorithm.name))
+    if plan.tile is not None:
+        found.append(("tile", str(plan.tile)))
+    if plan.order != CONSECUTIVE:
+        found.append(("order", str(plan.order)))
+    found += [(x.key, _spelled_level(plan, x)) for x in plan.levels]
+    epilogue = plan.epilogue
+    if epilogue.c is not JoinsC.FIRST or epilogue.c_format is not None:
+        fmt = "" if epilogue.c_format is None else f":{epilogue.c_format.name}"
+        found.append(("c", f"{epilogue.c}{fmt}"))
+    found += [(n, _spelled_constant(x)) for n, x in (("alpha", epilogue.alpha), ("beta", epilogue.beta)) if x != ONE]
+    if epilogue.out is not None:
+        texts = [epilogue.out.name, str(epilogue.rounding), FLUSH]
+        if not epilogue.flushes:
+            del texts[1 if epilogue.rounding is Rounding.RNE else 2 :]
+        found.append(("out", ":".join(texts)))
+    return found
+
+
+def _spelled_level(plan: Plan, level: Level) -> str:
+    if isinstance(level, Rescale):
+        return f"{level.parts}:{','.join(map(_spelled_constant, level.factors)) or OPERANDS}"
+    fmt = level.fmt.name
+    fmt = fmt if level.stored is None else f"{level.stored.name}>{fmt}"
+    fmt = fmt if level.kept is None else f"{fmt}/{level.kept.name}"
+    texts = [str(level.parts), str(level.order), fmt, str(level.rounding), FLUSH if level.flushes else ""]
+    if level.key == "promote":
+        del texts[1]
+    # what is the default is left out from the end
+    plain = [str(level.parts), "ascending", "fp32" if plan.unit.d_format.bits <= FP32.bits else fmt, "rne", ""]
+    if plan.unit.d_format.is_integer:
+        plain[2] = plan.unit.d_format.name
+    if level.key == "promote":
+        del plain[1]
+    while len(texts) > 1 and texts[-1] == plain[len(texts) - 1]:
+        texts.pop()
+    return ":".join(texts)

@@ -1,0 +1,331 @@
+"""``assert_gemm``: a matrix product is what its plan computes, bit for bit, within a proved bound, or statistically."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from functools import lru_cache
+from math import ceil, sqrt
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mmaproof.designs.arrays import patterns_of, values_of
+from mmaproof.designs.design import Design
+from mmaproof.designs.errors import InputError, OperandError, did_you_mean
+from mmaproof.designs.foreign import as_numpy
+from mmaproof.designs.formats import FORMATS, Format
+from mmaproof.designs.operands import Patterns
+from mmaproof.gemm.programs import Plan
+from mmaproof.gemm.tolerances.diagnosis import diagnose
+from mmaproof.gemm.tolerances.faults import Product
+from mmaproof.gemm.tolerances.given import Given
+from mmaproof.gemm.tolerances.magnitudes import Floats
+from mmaproof.gemm.tolerances.statistical import Quantile
+from mmaproof.gemm.tolerances.tolerance import Tolerance, find_plan, tolerance
+from mmaproof.gemm.tolerances.within import Truths, errors_of, is_within
+from mmaproof.smt.evaluate import equal_patterns
+
+
+class Strength(StrEnum):
+    """What a result is compared with."""
+
+    BITS = "bits"
+    """equal to the emulation of the plan"""
+    PROVED = "proved"
+    """within the proved bound"""
+    STATISTICAL = "statistical"
+    """errors as large as those of random operands, measured on the emulated unit; nothing is proved"""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What an assertion found, for reports: errors and bounds of some elements, and the text of a failure."""
+
+    plan: str
+    k: int
+    shape: tuple[int, int]
+    strength: Strength
+    errors: Floats
+    bounds: Floats
+    failing: Truths
+    """of the same elements"""
+    count: int
+    """failing elements of all"""
+    unchecked: int
+    """elements that have no bound and were left out"""
+    text: str
+
+
+class GemmMismatchError(AssertionError):
+    """A matrix product is not as asserted."""
+
+
+observers: list[Callable[[Outcome], None]] = []
+"""What is called with the outcome of each assertion: the report of the pytest plugin is."""
+
+MOST_DRAWN = 400
+"""Elements of each assertion that a report draws."""
+QUANTILE, SAMPLES = 0.999, 20_000
+"""The quantile and the samples of statistical assertions."""
+
+
+def assert_gemm(
+    actual: Any,
+    a: Any,
+    b: Any,
+    c: Any = None,
+    *,
+    plan: Design | Plan | str,
+    strength: Strength | str = Strength.PROVED,
+    scale_a: Any = None,
+    scale_b: Any = None,
+    factors: Any = None,
+    distribution: str = "normal",
+    unchecked: str = "fail",
+) -> None:
+    """Raise AssertionError unless ``actual`` is ``c + a @ b`` as ``plan`` computes it.
+
+    Arrays are of NumPy, ml_dtypes, PyTorch or JAX: ``actual`` (M, N) in the plan's format of d, ``a`` (M, K), ``b``
+    (K, N) and ``c`` (M, N) in its formats of operands, c None for zeros. Scales of blocks have the shapes (M, blocks)
+    and (blocks, N), and ``factors``, of a plan whose factors are operands, (M, count) in fp32.
+    ``strength`` says what is compared:
+
+    * ``bits``: the bits of the emulated plan; NaNs are equal to each other;
+    * ``proved``: ``|actual - exact|`` against the proved bound, on fractions where float64 does not tell; infinities
+      and NaNs are outside. Elements for which nothing is proved (operands that are infinities or NaNs, numbers that
+      may overflow) fail, unless ``unchecked`` is ``"allow"``;
+    * ``statistical``: errors against their 0.999-quantile for random operands of ``distribution``. It fails where
+      clearly more elements are above it than one in a thousand, and for each error above ``|c| + sum |a||b|``.
+
+    A failure says what would fit. Raises OperandError for arrays that do not fit, InputError for other arguments, and
+    NothingProvedError where no bound of the plan is proved.
+    """
+    chosen = _strength(strength)
+    if unchecked not in ("fail", "allow"):
+        raise InputError(f"unchecked = {unchecked!r}: fail and allow are allowed")
+    left = _read("a", a)
+    if left.ndim != 2:
+        raise OperandError(f"a has the shape {left.shape}: (M, K) is needed")
+    found = _tolerance(plan, int(left.shape[1]))
+    if _is_empty(found, left, _read("b", b), _read("actual", actual)):
+        return
+    product = _product(found, left, b, c, scale_a, scale_b)
+    if factors is not None:
+        product = replace(product, factors=_patterns("factors", _read("factors", factors), FORMATS["fp32"]))
+    result = _result(found, product, actual)
+    given = found.given(product.a, product.b, product.c, *product.scales, product.factors)
+    values, (exact, _) = values_of(result, found.plan.formats[3]), found.exact_of(given)
+    errors = errors_of(values, exact)
+    match chosen:
+        case Strength.BITS:
+            expected = product.d()
+            fmt = found.plan.formats[3]
+            same = equal_patterns(fmt, result.ravel(), expected.ravel()).reshape(result.shape)
+            failing, bounds = ~same, np.zeros(result.shape)
+            what = "do not have the bits of the emulation"
+        case Strength.PROVED:
+            found.require_proof()
+            bounds = found.bound_of(given)
+            failing, what = _outside(is_within(found, given, values, bounds), bounds, unchecked)
+        case _:
+            quantile = _quantile(found, distribution)
+            sizes = _sizes(given)
+            with np.errstate(invalid="ignore"):
+                bounds = np.where(sizes > 0, quantile.upper * sizes, sizes)
+            fmt = found.plan.formats[3]
+            least = 2.0 ** (fmt.e_min - fmt.fraction_bits)
+            failing, what = _above(errors, bounds, sizes, least, quantile, unchecked)
+    text = ""
+    if failing.any():
+        text = _described(found, product, result, errors, bounds, failing, what)
+    _observe(found, chosen, errors, bounds, failing, text)
+    if text:
+        raise GemmMismatchError(text)
+
+
+def _is_empty(found: Tolerance, a: npt.NDArray[Any], b: npt.NDArray[Any], actual: npt.NDArray[Any]) -> bool:
+    """Return whether the product has no elements, so that any result of its shape is right.
+
+    Raises OperandError where the shapes of an empty product do not fit.
+    """
+    if b.ndim != 2 or (a.shape[0] and b.shape[1]):
+        return False
+    shape = a.shape[0], b.shape[1]
+    if a.shape[1] != b.shape[0] or actual.shape != shape:
+        raise OperandError(f"shapes a {a.shape}, b {b.shape}, actual {actual.shape}: (M, K), (K, N), (M, N) needed")
+    for name, array, fmt in zip(
+        ("a", "b", "actual"), (a, b, actual), (*found.plan.formats[:2], found.plan.formats[3]), strict=True
+    ):
+        try:
+            patterns_of(array, fmt)
+        except OperandError as problem:
+            raise OperandError(f"{name}: {problem}") from problem
+    return True
+
+
+def _strength(text: Strength | str) -> Strength:
+    if text not in list(Strength):
+        names = [str(x) for x in Strength]
+        raise InputError(f"strength = {text!r}: one of {', '.join(names)}{did_you_mean(str(text), names)}")
+    return Strength(text)
+
+
+def _tolerance(plan: Design | Plan | str, k: int) -> Tolerance:
+    """Return the tolerance of a plan. A name is read each time: it may be that of a file, which may change."""
+    if not isinstance(plan, Design | Plan | str):
+        raise InputError(f"plan = {plan!r}: a design, a plan, or the text that spells one is needed")
+    return _of_plan(find_plan(plan) if isinstance(plan, str) else plan, k)
+
+
+@lru_cache(maxsize=64)
+def _of_plan(plan: Design | Plan, k: int) -> Tolerance:
+    return tolerance(plan, k)
+
+
+@lru_cache(maxsize=64)
+def _measured(plan: Design | Plan, k: int, distribution: str) -> Quantile:
+    return tolerance(plan, k).quantile(QUANTILE, distribution, samples=SAMPLES)
+
+
+def _quantile(found: Tolerance, distribution: str) -> Quantile:
+    return _measured(found.plan, found.k, distribution)
+
+
+def _read(name: str, array: Any) -> npt.NDArray[Any]:
+    """Return an array of any library as one of NumPy; OperandError names it."""
+    try:
+        return as_numpy(array)
+    except OperandError as problem:
+        raise OperandError(f"{name}: {problem}") from problem
+
+
+def _patterns(name: str, array: npt.NDArray[Any], fmt: Format) -> Patterns:
+    """Return an array as patterns of a format; OperandError names it."""
+    try:
+        return patterns_of(array, fmt)
+    except OperandError as problem:
+        raise OperandError(f"{name}: {problem}") from problem
+
+
+def _product(found: Tolerance, a: npt.NDArray[Any], b: Any, c: Any, scale_a: Any, scale_b: Any) -> Product:
+    """Return the operands as patterns. Raises OperandError where types or shapes do not fit."""
+    formats = found.plan.formats
+    right = _read("b", b)
+    if right.ndim != 2:
+        raise OperandError(f"b has the shape {right.shape}: (K, N) is needed")
+    named = {"a": a, "b": right} | ({} if c is None else {"c": _read("c", c)})
+    patterns = {}
+    for (name, array), fmt in zip(named.items(), formats, strict=False):
+        patterns[name] = _patterns(name, array, fmt)
+    scales = tuple(None if x is None else _read(n, x) for n, x in (("scale_a", scale_a), ("scale_b", scale_b)))
+    scale = found.unit.scale_format
+    if scale is not None:
+        scales = tuple(
+            None if x is None else _patterns(n, x, scale) for n, x in zip(("scale_a", "scale_b"), scales, strict=True)
+        )
+    return Product(found.plan, patterns["a"], patterns["b"], patterns.get("c"), (scales[0], scales[1]))
+
+
+def _result(found: Tolerance, product: Product, actual: Any) -> Patterns:
+    array, fmt = _read("actual", actual), found.plan.formats[3]
+    shape = product.a.shape[0], product.b.shape[1]
+    if array.shape != shape:
+        raise OperandError(f"actual has the shape {array.shape}, and a @ b has {shape}")
+    return _patterns("actual", array, fmt)
+
+
+def _outside(inside: Truths, bounds: Floats, unchecked: str) -> tuple[Truths, str]:
+    """Return the elements that are outside the bound or have none, and what they are."""
+    nothing = ~np.isfinite(bounds)
+    if nothing.any() and unchecked == "fail":
+        return ~inside, (
+            f"are outside the proved bound, or ({int(nothing.sum())} of them) nothing is proved about them: operands "
+            "that are infinities or NaNs, or numbers that may overflow; unchecked='allow' leaves these out"
+        )
+    return ~inside & ~nothing, "are outside the proved bound"
+
+
+def _sizes(given: Given) -> Floats:
+    """Return ``|c| + sum |a||b|``."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        size: Floats = np.abs(given.a.values) @ np.abs(given.b.values)
+        return size if given.c is None else size + np.abs(given.c)
+
+
+def _above(
+    errors: Floats, bounds: Floats, sizes: Floats, least: float, quantile: Quantile, unchecked: str
+) -> tuple[Truths, str]:
+    """Return the elements above the quantile where they are too many, or those that have nothing of the result.
+
+    An error above the sum of all magnitudes and the ``least`` number, or one that is no number, is no rounding. With
+    operands that are no numbers nothing is known about an element, so it fails unless ``unchecked`` is "allow".
+    """
+    nothing = ~np.isfinite(sizes)
+    with np.errstate(invalid="ignore"):
+        above, lost = ~nothing & ~(errors <= bounds), ~nothing & ~(errors <= sizes + least)
+    if nothing.any() and unchecked == "fail":
+        return lost | nothing, (
+            f"are off by more than the sum of all magnitudes, or ({int(nothing.sum())} of them) have an infinity or a "
+            "NaN among their operands; unchecked='allow' leaves these out"
+        )
+    if lost.any():
+        return lost, "are off by more than the sum of all magnitudes"
+    expected = (1 - quantile.p) * above.size
+    most = ceil(expected + 5 * sqrt(expected) + 1)
+    what = f"are above the statistical tolerance, and at most {most} are expected to be ({quantile})"
+    return above if above.sum() > most else np.zeros_like(above), what
+
+
+def _described(
+    found: Tolerance,
+    product: Product,
+    result: Patterns,
+    errors: Floats,
+    bounds: Floats,
+    failing: Truths,
+    what: str,
+) -> str:
+    """Return the text of a failure: how many elements, the worst one, and what would fit."""
+    fmt = found.plan.formats[3]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        worst = np.where(failing, np.where(bounds > 0, errors / bounds, errors), -1.0)
+    worst[np.isnan(worst) & failing] = np.inf
+    at = np.unravel_index(int(np.argmax(worst)), failing.shape)
+    value = float(values_of(result[at], fmt))
+    bound = "" if not bounds[at] > 0 else f", the bound is {bounds[at]:.6g}"
+    lines = [
+        f"{int(failing.sum())} of {failing.size} elements {what}.",
+        f"plan: {found.plan.name}, k = {found.k}",
+        f"worst: [{int(at[0])}, {int(at[1])}] is {value:.9g} = {fmt.hex(int(result[at]))}, "
+        f"off by {errors[at]:.6g}{bound}",
+    ]
+    # elements about which nothing is proved need no explanation
+    explained = failing & ~(np.isnan(bounds) | np.isinf(bounds))
+    if product.factors is None:  # variants of a plan have other factors
+        lines += [f"what fits: {x}" for x in diagnose(found, product, result, explained)]
+    return "\n".join(lines)
+
+
+def _observe(
+    found: Tolerance,
+    strength: Strength,
+    errors: Floats,
+    bounds: Floats,
+    failing: Truths,
+    text: str,
+) -> None:
+    """Tell observers about an assertion: its failing elements, and others in equal distances."""
+    if not observers:
+        return
+    flat = np.concatenate(
+        [np.flatnonzero(failing)[:MOST_DRAWN], np.arange(errors.size)[:: max(errors.size // MOST_DRAWN, 1)]]
+    )
+    drawn = [x.ravel()[flat] for x in (errors, bounds, failing)]
+    shape = (int(errors.shape[0]), int(errors.shape[1]))
+    counts = int(failing.sum()), int((~np.isfinite(bounds) & ~failing).sum())
+    outcome = Outcome(found.plan.name, found.k, shape, strength, drawn[0], drawn[1], drawn[2], *counts, text)
+    for observer in observers:
+        observer(outcome)

@@ -1,0 +1,344 @@
+"""The bound of whole products: what each step loses (``StepLoss``), added up along k, elementwise and rounded outwards.
+
+With c, and after each addition to the accumulator, ``|accumulator| <= |c| + sum |a||b| + errors so far``. K is cut in
+parts. Within one part, G bounds the accumulator for all of its steps, so each of them loses at most the same amount. G
+includes the errors of the part itself. These are at most ``n * (x + y * G)`` for n steps and numbers x and y that are
+known, so ``G = (start + n x) / (1 - n y)`` is large enough. It is not assumed. It follows by induction over the steps:
+the accumulator that enters a step is below G, so the step loses at most what was added for it, so its result is below G
+as well. A second pass adds what the steps lose with the exponent of G.
+
+No number is negative. They are float32 where all of them lie well within its range, and float64 elsewhere. An operation
+is off by one part in 2**24 or 2**53 at most. Results of some operations are multiplied with one plus 2**8 times that or
+more, which covers so many operations. That is so of normal numbers alone. What is lost below them is less than
+2**-1070, and no bound is so small: terms are aligned at ``2**least_exponent`` at least, and cut 2**-F below it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import pairwise
+from math import ceil, inf
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mmaproof.designs.design import Design
+from mmaproof.designs.steps import Guarantee
+from mmaproof.gemm.tolerances.given import Given
+from mmaproof.gemm.tolerances.magnitudes import LONGEST, Floats, Scaled, power_below, product_from_above
+from mmaproof.properties.step_loss import StepLoss, loss_of
+
+_FEWEST_PARTS, _MANY_PARTS, _MOST_PARTS = 4, 32, 32
+_FEW_ELEMENTS = 1 << 20
+"""Products of fewer elements are bounded in _MANY_PARTS parts along k, which takes less than the rest of it."""
+_MOST_GROWTH = 0.25
+"""The accumulator is bounded by one number for so many steps that their roundings add at most this part of it."""
+_AT_ONCE = 1 << 16
+"""Elements that are computed together: their arrays stay in the second-level cache."""
+_OUTWARDS = {np.dtype(np.float32): 1 + 2.0**-16, np.dtype(np.float64): 1 + 2.0**-44}
+_SINGLE_RANGE = 2.0**60
+"""Magnitudes between this and one over it are computed with in float32, where they make no number out of its range."""
+
+
+@dataclass(frozen=True)
+class _Numbers:
+    """A ``StepLoss`` as float64."""
+
+    of_products: float
+    of_sums: float
+    of_c: float
+    rounded_sums: float
+    rounded_c: float
+    flushed: float
+    least: float
+    """2**least_exponent"""
+    smallest: float
+    """2**e_min of the output format"""
+    largest: float
+    cut: float
+    """2**-F, what one product is cut by at most, where not all of them are cut; else 0"""
+
+    @classmethod
+    def of(cls, design: Design, loss: StepLoss) -> _Numbers:
+        names = ("of_products", "of_sums", "of_c", "rounded_sums", "rounded_c", "flushed")
+        lost: dict[str, float] = {name: float(getattr(loss, name)) for name in names}
+        least, smallest = 2.0**loss.least_exponent, 2.0**design.d_format.e_min
+        cut = 0.0 if loss.cut_bits is None else 2.0**-loss.cut_bits
+        return cls(least=least, smallest=smallest, largest=float(loss.largest), cut=cut, **lost)
+
+
+def bound_of(design: Design, given: Given, jobs: int = 1) -> Floats:
+    """Return ``bound`` with ``|d - exact| <= bound`` for each element, if the loss of a step is proved.
+
+    It is infinite where a number may overflow, or a product is an infinity for this unit, and NaN where an infinity or
+    a NaN is among the operands of the element.
+    """
+    bound = chain_error(design, given, None if given.c is None else np.abs(given.c), jobs)
+    if given.special is not None:
+        bound[given.special] = np.nan
+    return bound
+
+
+def chain_error(design: Design, given: Given, start: Floats | None, jobs: int = 1, calls: int = 1) -> Floats:
+    """Return how far a chain of instructions is from the sum of its products and the number that it starts from.
+
+    That number is at most ``start`` in magnitude, and zero where this is None. ``calls`` is the number of chains that
+    are bounded for one result; each of them is cut in fewer parts where there are many.
+    """
+    if design.d_format.is_integer:
+        return _of_integers(design, given, start)
+    with np.errstate(over="ignore", invalid="ignore"):  # what overflows is an infinite bound
+        return _of_steps(design, given, start, jobs, calls)
+
+
+def _of_integers(design: Design, given: Given, start: Floats | None) -> Floats:
+    a, b = Scaled.rows(given.a.magnitudes), Scaled.columns(given.b.magnitudes)
+    total = np.zeros(given.shape) if start is None else start.copy()
+    for part in _cut(given.k, 1, _FEWEST_PARTS):
+        total += product_from_above(a, b, part) * (a.scale * b.scale)
+    beyond = total * (1 + 2.0**-40) > float(design.d_format.largest)
+    if not design.d_format.signed:
+        beyond |= bool((given.a.values < 0).any() or (given.b.values < 0).any())
+    return np.where(beyond, inf, 0.0)
+
+
+def _of_steps(design: Design, given: Given, start: Floats | None, jobs: int, calls: int) -> Floats:
+    design = design.configured(given.k)
+    loss = loss_of(design)
+    numbers = _Numbers.of(design, loss)
+    a, b = Scaled.rows(given.a.magnitudes), Scaled.columns(given.b.magnitudes)
+    limit = 2.0 ** (design.step.infinite_from or 0)
+    joins = ceil(design.padded_length(given.k) / loss.products)
+    growth = ceil(joins * (numbers.of_c + numbers.rounded_c) / _MOST_GROWTH)
+    fewest = (_MANY_PARTS if given.shape[0] * given.shape[1] <= _FEW_ELEMENTS else _FEWEST_PARTS) // calls
+    parts = [_Part.of(design, given, loss, part) for part in _cut(given.k, design.k, max(growth, fewest, 1))]
+    dtype = _dtype(numbers, start, a, b, parts)
+    outwards = dtype.type(_OUTWARDS[dtype])
+    bound, found = np.zeros(given.shape, dtype=dtype), np.zeros(given.shape, dtype=np.float32)
+    fine = _Fine.of(given) if numbers.cut else None
+    with ThreadPoolExecutor(jobs) as pool:
+        for part in parts:
+            new = product_from_above(a, b, part.ks)
+            last_bits = None if fine is None else fine.over(part.ks)
+
+            @np.errstate(over="ignore", invalid="ignore")  # of each thread
+            def add(
+                rows: slice,
+                part: _Part = part,
+                new: npt.NDArray[np.float32] = new,
+                last_bits: Floats | None = last_bits,
+            ) -> None:
+                found[rows] += new[rows]
+                total, own = (_scaled_back(x[rows], a.scale[rows], b.scale, dtype) for x in (found, new))
+                if start is not None:
+                    total = total + start[rows].astype(dtype)
+                total *= outwards
+                total += bound[rows]
+                some = None if last_bits is None else last_bits[rows].astype(dtype)
+                magnitudes = own * outwards if loss.sums_matter else None
+                bound[rows] += _lost_in_part(numbers, part, rows, total, magnitudes, some)
+                if part.elements is not None:
+                    # a product of elements is an infinity for its own size, whatever the scales are
+                    bound[rows][part.elements[0][rows] * part.elements[1] >= limit] = inf
+
+            list(pool.map(add, _blocks(given.shape)))
+    result = bound.astype(np.float64, copy=False)
+    result *= _OUTWARDS[dtype]
+    return result + flushed_products(design, given)
+
+
+def flushed_products(design: Design, given: Given) -> Floats:
+    """Return at most how much the products change where subnormal elements are read as zeros; shape (m, n)."""
+    total, flushed = np.zeros(given.shape), design.step.subnormals
+    pairs = []
+    if flushed.of_a:
+        pairs.append((given.a.flushed(), given.b.magnitudes))
+    if flushed.of_b:
+        pairs.append((given.a.magnitudes, given.b.flushed()))
+    for x, y in pairs:
+        if x.any() and y.any():
+            rows, columns = Scaled.rows(x), Scaled.columns(y)
+            for part in _cut(given.k, 1, 1):
+                total += product_from_above(rows, columns, part) * (rows.scale * columns.scale)
+    return total * _OUTWARDS[total.dtype]
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Some k, with the steps that take them, and what limits their products by row and by column.
+
+    ``powers`` are powers of two of the largest exponents; (m, 1) and (1, n).
+    """
+
+    ks: slice
+    steps: int
+    products: int
+    """products of a step"""
+    powers: tuple[Floats, Floats]
+    sizes: tuple[Floats, Floats] | None
+    """the largest magnitudes, where sums without c matter"""
+    elements: tuple[Floats, Floats] | None
+    """the largest magnitudes without scales, where some products are infinities"""
+
+    @classmethod
+    def of(cls, design: Design, given: Given, loss: StepLoss, ks: slice) -> _Part:
+        length = design.padded_length(given.k) if given.k < design.k else ks.stop - ks.start
+        alone = design.step.has_scaled_groups
+        powers = given.a.largest_power(ks, alone) * 2.0**loss.excess, given.b.largest_power(ks, alone)
+        if alone and given.k < design.k:  # the scales of missing blocks are 1, and terms are aligned at them, too
+            powers = np.maximum(powers[0], 2.0**loss.excess), np.maximum(powers[1], 1.0)
+        sizes = (given.a.largest(ks), given.b.largest(ks)) if loss.sums_matter else None
+        limited = not design.guarantees(Guarantee.FINITE_PRODUCTS)
+        elements = (given.a.largest_element(ks), given.b.largest_element(ks)) if limited else None
+        return cls(ks, length // loss.products, loss.products, powers, sizes, elements)
+
+
+def _dtype(numbers: _Numbers, start: Floats | None, a: Scaled, b: Scaled, parts: Sequence[_Part]) -> np.dtype[Any]:
+    """Return float32 if every number that is computed with lies well within its range, else float64.
+
+    What is computed lies above the least powers, times what a step loses of them, and below the sum of c and all
+    magnitudes, times that. Zeros are exact. A c that is tiny and not zero loses digits below these powers alone.
+    """
+    powers = [x for part in parts for x in part.powers]
+    least = min(float(x.min()) for x in powers)
+    most = max(*(float(x.max()) for x in powers), a.largest, b.largest)
+    of_c = 0.0 if start is None else float(np.nan_to_num(start, nan=0.0, posinf=inf).max())
+    scaled = a.is_scaled or b.is_scaled
+    near = (
+        most * most * a.magnitudes.shape[1] < _SINGLE_RANGE
+        and of_c < _SINGLE_RANGE
+        and least > 0
+        and least**2 > 1 / _SINGLE_RANGE
+    )
+    known = numbers.smallest >= 2.0**-126 and numbers.least <= least * least
+    return np.dtype(np.float32 if near and known and not scaled else np.float64)
+
+
+def _scaled_back(
+    x: npt.NDArray[np.float32], rows: Floats, columns: Floats, dtype: np.dtype[Any]
+) -> npt.NDArray[np.floating[Any]]:
+    """Return what was divided by scales; float32 is used where there are none."""
+    if dtype == np.float32:
+        return x.copy()
+    return x * (rows * columns)
+
+
+def _lost_in_part(
+    numbers: _Numbers,
+    part: _Part,
+    rows: slice,
+    start: npt.NDArray[np.floating[Any]],
+    own: npt.NDArray[np.floating[Any]] | None,
+    last_bits: npt.NDArray[np.floating[Any]] | None,
+) -> npt.NDArray[np.floating[Any]]:
+    """Return what the steps of a part lose that end at ``start`` plus what they lose at most.
+
+    ``own`` are the magnitudes of the products of the part, where sums without c matter. ``last_bits`` are the sums of
+    one over their last bits (``_Fine``), where not all products are cut.
+    """
+    steps, dtype = part.steps, start.dtype
+    slope = steps * (numbers.of_c + numbers.rounded_c) + 4 * numbers.rounded_c
+    if slope >= 1:
+        return np.full(start.shape, inf, dtype=dtype)
+    powers = part.powers[0][rows].astype(dtype) * part.powers[1].astype(dtype)
+    np.maximum(powers, dtype.type(numbers.least), out=powers)
+    fixed: Any = dtype.type(numbers.flushed)
+    if numbers.of_products:
+        fixed = fixed + powers * dtype.type(numbers.of_products)
+    if own is not None:
+        if part.sizes is not None:
+            one = (part.sizes[0][rows] * part.products).astype(dtype) * part.sizes[1].astype(dtype)
+            own = np.minimum(one * dtype.type(_OUTWARDS[dtype]), own)
+        fixed = fixed + _lost_in_sums(numbers, own, powers)
+    most = powers * dtype.type(steps * numbers.of_c)
+    most += start
+    most += fixed * dtype.type(steps) + dtype.type((steps + 2) * numbers.rounded_c * numbers.smallest)
+    most *= dtype.type(_OUTWARDS[dtype] / (1 - slope))
+    power = power_below(most)
+    np.maximum(power, dtype.type(numbers.smallest), out=power)
+    np.maximum(powers, power, out=powers)
+    if last_bits is None:
+        powers *= dtype.type(steps * numbers.of_c)
+    else:
+        powers *= _cut_products(numbers, steps, part.products, powers, last_bits)
+    power *= dtype.type(steps * numbers.rounded_c)
+    powers += power
+    powers += fixed * dtype.type(steps)
+    inside = most <= dtype.type(numbers.largest) if numbers.largest < np.finfo(dtype).max else most < inf
+    # the comparison is false for a NaN as well
+    return powers if inside.all() else np.where(inside, powers, dtype.type(inf))
+
+
+def _cut_products(
+    numbers: _Numbers,
+    steps: int,
+    products: int,
+    powers: npt.NDArray[np.floating[Any]],
+    last_bits: npt.NDArray[np.floating[Any]],
+) -> npt.NDArray[np.floating[Any]]:
+    """Return what the cuts of all steps take, as a part of ``powers``.
+
+    A product is cut by less than one unit, and only if its last bit weighs half a unit or less: then half a unit over
+    that weight is at least one. So the sum of these quotients is at least the number of products that are cut.
+    """
+    dtype = powers.dtype
+    most = dtype.type(steps * products)
+    count = powers * dtype.type(numbers.cut / 2)
+    count *= last_bits
+    count *= dtype.type(_OUTWARDS[dtype])
+    count = np.minimum(count, most)  # a NaN stays one, and infinite bounds come of it
+    count *= dtype.type(numbers.cut)
+    count += dtype.type(steps * max(numbers.of_c - products * numbers.cut, 0.0))
+    return count
+
+
+@dataclass(frozen=True)
+class _Fine:
+    """One over the last bits of the elements of a and of b, as a product sums them up."""
+
+    a: Scaled
+    b: Scaled
+
+    @classmethod
+    def of(cls, given: Given) -> _Fine:
+        return cls(Scaled.rows(given.a.reciprocal_last_bits), Scaled.columns(given.b.reciprocal_last_bits))
+
+    def over(self, ks: slice) -> Floats:
+        """Return at least the sum over some k of one over the last bits of the products."""
+        return product_from_above(self.a, self.b, ks).astype(np.float64) * (self.a.scale * self.b.scale)
+
+
+def _lost_in_sums(
+    numbers: _Numbers, own: npt.NDArray[np.floating[Any]], powers: npt.NDArray[np.floating[Any]]
+) -> npt.NDArray[np.floating[Any]]:
+    """Return what sums without c lose, of products whose magnitudes add up to at most ``own``."""
+    dtype = own.dtype
+    slope = numbers.of_sums + numbers.rounded_sums + 4 * numbers.rounded_c
+    if slope >= 1:
+        return np.full(own.shape, inf, dtype=dtype)
+    others = powers * dtype.type(numbers.of_products + numbers.of_sums)
+    others += dtype.type(numbers.flushed + (numbers.rounded_sums + 2 * numbers.rounded_c) * numbers.smallest)
+    most = (own + others) * dtype.type(_OUTWARDS[dtype] / (1 - slope))
+    power = np.maximum(power_below(most), dtype.type(numbers.smallest))
+    lost = dtype.type(numbers.of_sums) * np.maximum(power, powers) + dtype.type(numbers.rounded_sums) * power
+    inside = most <= dtype.type(numbers.largest) if numbers.largest < np.finfo(dtype).max else most < inf
+    return lost if inside.all() else np.where(inside, lost, dtype.type(inf))
+
+
+def _cut(k: int, unit: int, wanted: int) -> Iterator[slice]:
+    """Yield about ``wanted`` parts of k, which are multiples of ``unit``."""
+    units, least = ceil(k / unit), ceil(k / LONGEST)
+    parts = min(max(wanted, least), units, max(_MOST_PARTS, least))
+    edges = [units * i // parts * unit for i in range(parts + 1)]
+    for first, last in pairwise(edges):
+        yield slice(first, min(last, k))
+
+
+def _blocks(shape: tuple[int, int]) -> Iterator[slice]:
+    rows, columns = shape
+    height = max(_AT_ONCE // max(columns, 1), 1)
+    for top in range(0, rows, height):
+        yield slice(top, top + height)

@@ -1,0 +1,224 @@
+"""What fits a result that is not as it should be: the bits of another parameter, something missing, or nothing."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from mmaproof.designs.arrays import values_of
+from mmaproof.designs.errors import MmaproofError
+from mmaproof.designs.operands import Patterns
+from mmaproof.gemm.tolerances.faults import Fault, Product, hypotheses
+from mmaproof.gemm.tolerances.given import Given
+from mmaproof.gemm.tolerances.magnitudes import Floats
+from mmaproof.gemm.tolerances.places import Change, changes
+from mmaproof.gemm.tolerances.tolerance import Tolerance
+from mmaproof.gemm.tolerances.within import Truths, errors_of, is_within
+from mmaproof.smt.evaluate import equal_patterns
+
+MOST_ROWS = 4
+"""Rows and columns of the elements that hypotheses are tried on."""
+MOST_CONFIRMED = 32
+"""Rows and columns of the elements whose bits must be those of an explanation before it is said."""
+LEAST_ROUNDED = 4
+"""Elements that must have other bits than the plan's before another rounding is said to explain them."""
+CANDIDATES = 2
+MOST_SECONDS = 20.0
+"""After these no further hypothesis is tried."""
+FEW = 0.01
+Rows = npt.NDArray[np.intp]
+Bits = Callable[[Rows, Rows], Patterns]
+
+
+@dataclass(frozen=True)
+class Looked:
+    """A few rows and columns of a result with failing elements: what it is, what it should be, and what fails."""
+
+    product: Product
+    given: Given
+    actual: Patterns
+    failing: npt.NDArray[np.bool_]
+    rows: Rows
+    columns: Rows
+
+    @classmethod
+    def at(
+        cls, tolerance: Tolerance, product: Product, actual: Patterns, failing: npt.NDArray[np.bool_], most: int
+    ) -> Looked:
+        """Return rows and columns of failing elements, and none besides: what fits need not fit elsewhere."""
+        rows = _some(failing.sum(axis=1), most)
+        columns = _some(failing[rows].sum(axis=0), most)
+        part = product.part(rows, columns)
+        given = tolerance.given(part.a, part.b, part.c, *part.scales)
+        at = np.ix_(rows, columns)
+        return cls(part, given, actual[at], failing[at], rows, columns)
+
+
+def diagnose(tolerance: Tolerance, product: Product, actual: Patterns, failing: npt.NDArray[np.bool_]) -> list[str]:
+    """Return what fits the failing elements, the best explanation first; each is a line of text.
+
+    It is said that bits fit only if the elements that were looked at have them, right ones and wrong ones, in the
+    rows and columns with failing elements. Otherwise it is said what the bound allows.
+    """
+    if not failing.any():
+        return []
+    looked, wider = (Looked.at(tolerance, product, actual, failing, most) for most in (MOST_ROWS, MOST_CONFIRMED))
+    found = _where(failing)
+    blocks, products, values = _missing(tolerance, looked)
+    exact, _ = tolerance.exact_of(tolerance.given(product.a, product.b, product.c, *product.scales))
+    changed = list(changes(product, actual, exact, wider.rows, wider.columns))
+    until = time.monotonic() + MOST_SECONDS
+    for text, is_rounding, bits in _hypotheses(product, changed, hypotheses(looked.product, blocks, products)):
+        if time.monotonic() > until:
+            break
+        if _have(looked, bits) and _have(wider, bits) and not (is_rounding and _few(wider, tolerance)):
+            return [f"{found}: {text}; all {wider.actual.size} elements that were looked at have these bits"]
+    values = values or _within_bound(tolerance, product, changed, looked, wider)
+    if values:
+        return [f"{found}: {text}" for text in values]
+    lines = [f"{found}: {_by_bound(tolerance, looked)}"]
+    if failing.mean() < FEW:
+        lines.append(f"all other elements ({int((~failing).sum())}) are as asserted: single values were overwritten?")
+    return lines
+
+
+def _hypotheses(
+    product: Product, changed: Sequence[Change], faults: Iterator[Fault]
+) -> Iterator[tuple[str, bool, Bits]]:
+    """Yield texts, whether roundings alone differ, and what computes some rows and columns; the likeliest first."""
+
+    def of_fault(fault: Fault) -> Bits:
+        return lambda rows, columns: fault.run(product.part(rows, columns))
+
+    def of_change(change: Change) -> Bits:
+        return lambda rows, columns: change.bits(product, rows, columns)
+
+    later = []
+    for fault in faults:
+        if fault.is_rounding:
+            later.append(fault)
+        else:
+            yield fault.text, False, of_fault(fault)
+    for change in changed:
+        yield change.text, False, of_change(change)
+    for fault in later:
+        yield fault.text, True, of_fault(fault)
+
+
+def _have(looked: Looked, bits: Bits) -> bool:
+    """Return whether the elements have the bits of a hypothesis."""
+    try:
+        d = bits(looked.rows, looked.columns)
+    except MmaproofError:
+        return False
+    fmt = looked.product.plan.formats[3]
+    return bool(equal_patterns(fmt, d.ravel(), looked.actual.ravel()).all())
+
+
+def _few(looked: Looked, tolerance: Tolerance) -> bool:
+    """Return whether so few elements have other bits than the plan's that another rounding may have them by chance."""
+    fmt = tolerance.plan.formats[3]
+    same = equal_patterns(fmt, looked.product.d().ravel(), looked.actual.ravel())
+    return int((~same).sum()) < LEAST_ROUNDED
+
+
+def _within_bound(
+    tolerance: Tolerance, product: Product, changed: Sequence[Change], looked: Looked, wider: Looked
+) -> list[str]:
+    """Return the change that explains the size of the errors, if it is the only one, and they need an explanation."""
+    if not tolerance.proved or _is_inside(tolerance, looked).all():
+        return []
+    fitting = []
+    for change in changed:
+        if all(_is_within(*change.bounded(tolerance, product, x.rows, x.columns), x) for x in (looked, wider)):
+            fitting.append(change.text)
+    return [f"within the bound of {fitting[0]}"] if len(fitting) == 1 else []
+
+
+def _is_within(exact: Floats, bound: Floats, looked: Looked) -> bool:
+    """Return whether every element is as near to ``exact`` as a proved bound allows."""
+    values = values_of(looked.actual, looked.product.plan.formats[3])
+    return bool((np.isfinite(bound) & (errors_of(values, exact) <= np.where(np.isfinite(bound), bound, 0.0))).all())
+
+
+def _is_inside(tolerance: Tolerance, looked: Looked) -> Truths:
+    """Return which elements are within the proved bound of their own operands."""
+    values = values_of(looked.actual, tolerance.plan.formats[3])
+    return is_within(tolerance, looked.given, values, tolerance.bound_of(looked.given))
+
+
+def _some(counts: npt.NDArray[np.int_], most: int) -> Rows:
+    """Return up to ``most`` places, in order: those with the most of what is counted, of equals the first."""
+    order = np.argsort(-counts, kind="stable")[:most]
+    return np.sort(order[counts[order] > 0])
+
+
+def _where(failing: npt.NDArray[np.bool_]) -> str:
+    """Return where elements fail, in words."""
+    rows, columns = np.flatnonzero(failing.any(axis=1)), np.flatnonzero(failing.any(axis=0))
+    if len(rows) == 1:
+        return f"row {rows[0]}"
+    if len(columns) == 1:
+        return f"column {columns[0]}"
+    if failing.all():
+        return "all elements"
+    return f"rows {rows[0]}..{rows[-1]}, columns {columns[0]}..{columns[-1]}"
+
+
+def _missing(tolerance: Tolerance, looked: Looked) -> tuple[list[int], list[int], list[str]]:
+    """Return the k-blocks and the products that are the likeliest to be missing, and what is so within the bound."""
+    exact, _ = tolerance.exact_of(looked.given)
+    actual = values_of(looked.actual, tolerance.plan.formats[3])
+    with np.errstate(invalid="ignore", over="ignore"):
+        off = np.where(looked.failing, actual - exact, 0.0)
+        terms = looked.given.a.values[:, :, None] * looked.given.b.values[None, :, :]  # (rows, k, columns)
+    if not (np.isfinite(off).all() and np.isfinite(terms).all()):
+        return [], [], []
+    size = tolerance.unit.k
+    blocks = np.add.reduceat(terms, np.arange(0, tolerance.k, size), axis=1) if tolerance.k > size else terms[:, :0]
+    bound = tolerance.bound_of(looked.given) if tolerance.proved else np.zeros_like(off)
+    likely_blocks, likely_products = (_nearest(-x, off, looked.failing) for x in (blocks, terms))
+    texts: list[str] = []
+    of_block = f"within the bound as if k-block {{}} (of {size}) were missing"
+    for candidates, x, text in (
+        (likely_blocks, blocks, of_block),
+        (_nearest(blocks, off, looked.failing), -blocks, of_block.replace("were missing", "were added twice")),
+        (likely_products, terms, "within the bound as if the product at k = {} were missing"),
+    ):
+        if texts:
+            break
+        near = [i for i in candidates if _within(off, -x[:, i], bound, looked.failing)]
+        if len(near) == 1:
+            texts.append(text.format(near[0]))
+    return likely_blocks, likely_products, texts if tolerance.proved and not _inside(off, bound, looked) else []
+
+
+def _nearest(x: Floats, off: Floats, failing: npt.NDArray[np.bool_]) -> list[int]:
+    """Return the places along k whose terms are the nearest to what the failing elements are off by."""
+    if not x.shape[1]:
+        return []
+    distance = np.where(failing[:, None, :], np.abs(x - off[:, None, :]), 0.0).max(axis=(0, 2))
+    return [int(i) for i in np.argsort(distance, kind="stable")[:CANDIDATES]]
+
+
+def _within(off: Floats, changed: Floats, bound: Floats, failing: npt.NDArray[np.bool_]) -> bool:
+    return bool((np.abs(off - changed) <= bound)[failing].all())
+
+
+def _inside(off: Floats, bound: Floats, looked: Looked) -> bool:
+    """Return whether every failing element is within the bound."""
+    return bool((np.abs(off) <= bound)[looked.failing].all())
+
+
+def _by_bound(tolerance: Tolerance, looked: Looked) -> str:
+    """Return what the proved bound says about elements that nothing explains."""
+    if not tolerance.proved:
+        return f"none of the faults that were tried; no bound is proved: {tolerance.proof.reason}"
+    outside = looked.failing & np.isfinite(tolerance.bound_of(looked.given)) & ~_is_inside(tolerance, looked)
+    if outside.any():
+        return "outside every bound: not rounding"
+    return "within the proved bound, but not the bits of this plan or of its neighbours: another order or another unit"

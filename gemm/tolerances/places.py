@@ -1,0 +1,169 @@
+"""Results whose elements belong to another place or to other operands: transposed, shifted, doubled, another c."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mmaproof.designs.arrays import values_of
+from mmaproof.designs.operands import Patterns
+from mmaproof.gemm.tolerances.faults import Product, rounded
+from mmaproof.gemm.tolerances.magnitudes import Floats
+from mmaproof.gemm.tolerances.tolerance import Tolerance
+
+Places = npt.NDArray[np.intp]
+"""Rows, or columns, of a result."""
+COMPARED = 64
+"""Elements by which a row or column is recognised at another place."""
+SHOWN = 4
+"""Places that a text names."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """A result whose elements come from other operands than theirs, the text that says so, and how they are computed.
+
+    ``part`` returns the product of some rows and columns of the result; with ``transposed`` the transpose of it. Each
+    element is multiplied with ``factor``.
+    """
+
+    text: str
+    part: Callable[[Product, Places, Places], Product]
+    transposed: bool = False
+    factor: float = 1.0
+
+    def bits(self, whole: Product, rows: Places, columns: Places) -> Patterns:
+        """Return the patterns of these rows and columns."""
+        d = self._turned(self.part(whole, rows, columns).d())
+        if self.factor == 1.0:
+            return d
+        fmt = whole.plan.formats[3]
+        with np.errstate(over="ignore", invalid="ignore"):
+            return rounded(fmt, values_of(d, fmt) * self.factor)
+
+    def bounded(self, tolerance: Tolerance, whole: Product, rows: Places, columns: Places) -> tuple[Floats, Floats]:
+        """Return the exact results of these rows and columns, and the bounds on the errors of the plan's."""
+        part = self.part(whole, rows, columns)
+        given = tolerance.given(part.a, part.b, part.c, *part.scales)
+        exact, beyond = tolerance.exact_of(given)
+        bound = tolerance.bound_of(given) + beyond
+        return self._turned(exact) * self.factor, self._turned(bound) * abs(self.factor)
+
+    def _turned(self, x: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        return np.ascontiguousarray(x.T) if self.transposed else x
+
+
+def changes(whole: Product, actual: Patterns, exact: Floats, rows: Places, columns: Places) -> Iterator[Change]:
+    """Yield changes that may explain a result; ``exact`` is what it should be about, all of it.
+
+    Shifts and permutations are those that the looked-at ``rows`` and ``columns`` suggest.
+    """
+    for factor, word in ((2.0, "twice"), (0.5, "half"), (-1.0, "minus")):
+        yield Change(f"{word} the result", _same, factor=factor)
+    if whole.c is not None:
+        yield from _of_c(whole)
+    if whole.has_scales:
+        return
+    yield from _transposed(whole)
+    values = values_of(actual, whole.plan.formats[3])
+    yield from _moved_rows(values, exact, rows)
+    yield from _moved_columns(values, exact, columns)
+    yield from _along_k(whole)
+
+
+def _same(whole: Product, rows: Places, columns: Places) -> Product:
+    return whole.part(rows, columns)
+
+
+def _changed(**operands: Patterns | None) -> Callable[[Product, Places, Places], Product]:
+    """Return the part of a product with other operands."""
+    return lambda whole, rows, columns: replace(whole, **operands).part(rows, columns)  # type: ignore[arg-type]
+
+
+def _of_c(whole: Product) -> Iterator[Change]:
+    c, fmt = whole.c, whole.plan.formats[2]
+    if c is None:
+        return
+    yield Change("as if c were not added", _changed(c=None))
+    with np.errstate(over="ignore", invalid="ignore"):
+        doubled, negative = (rounded(fmt, values_of(c, fmt) * x) for x in (2, -1))
+    yield Change("as if c were added twice, at the start: bits of a chain that starts from 2 c", _changed(c=doubled))
+    yield Change("as if c were subtracted", _changed(c=negative))
+    if c.shape[0] == c.shape[1]:
+        yield Change("as if c were transposed", _changed(c=np.ascontiguousarray(c.T)))
+
+
+def _transposed(whole: Product) -> Iterator[Change]:
+    """Yield transposes, of operands also where they are no squares: read in the other order of memory."""
+    if whole.a.shape[0] == whole.b.shape[1]:
+        yield Change("the transpose of the result", lambda x, rows, columns: x.part(columns, rows), transposed=True)
+    a, b = _turned(whole.a), _turned(whole.b)
+    for text, operands in (("a", {"a": a}), ("b", {"b": b}), ("a and b", {"a": a, "b": b})):
+        yield Change(f"as if {text} were transposed (rows and columns exchanged in memory)", _changed(**operands))
+
+
+def _turned(x: Patterns) -> Patterns:
+    """Return a matrix of the same shape, whose memory is read column by column."""
+    return np.ascontiguousarray(np.reshape(x, x.shape[::-1]).T)
+
+
+def _moved_rows(values: Floats, exact: Floats, rows: Places) -> Iterator[Change]:
+    found = _nearest(values[rows], exact)
+    if (found != rows).any():
+        sources = _sources(rows, found, len(exact))
+        text = _moved("row", rows, found, len(exact))
+        yield Change(text, lambda whole, some, columns: whole.part(sources(some), columns))
+
+
+def _moved_columns(values: Floats, exact: Floats, columns: Places) -> Iterator[Change]:
+    count = exact.shape[1]
+    found = _nearest(values.T[columns], exact.T)
+    if (found != columns).any():
+        sources = _sources(columns, found, count)
+        text = _moved("column", columns, found, count)
+        yield Change(text, lambda whole, rows, some: whole.part(rows, sources(some)))
+
+
+def _sources(places: Places, found: Places, size: int) -> Callable[[Places], Places]:
+    """Return where elements come from: by the shift that the places have in common, or as found for each."""
+    shift = _shift(places, found, size)
+    if shift is not None:
+        return lambda wanted: (wanted + shift) % size
+    held = np.arange(size)
+    held[places] = found
+    return lambda wanted: held[wanted]
+
+
+def _shift(places: Places, found: Places, size: int) -> int | None:
+    shifts = set(((found - places) % size).tolist())
+    return shifts.pop() if len(shifts) == 1 and len(places) > 1 else None
+
+
+def _moved(what: str, places: Places, found: Places, size: int) -> str:
+    shift = _shift(places, found, size)
+    if shift is not None:
+        return f"{what}s shifted: {what} i is {what} i + {shift} (modulo {size}) of the right result"
+    pairs = [f"{what} {x} is {what} {y}" for x, y in zip(places.tolist(), found.tolist(), strict=True) if x != y]
+    more = f" and {len(pairs) - SHOWN} more" if len(pairs) > SHOWN else ""
+    return f"{what}s exchanged: {', '.join(pairs[:SHOWN])} of the right result{more}"
+
+
+def _nearest(vectors: Floats, exact: Floats) -> Places:
+    """Return for each vector the row of ``exact`` that is nearest to it, in some places of both."""
+    some = np.unique(np.linspace(0, exact.shape[1] - 1, COMPARED).astype(np.intp))
+    among = exact[:, some]
+    with np.errstate(invalid="ignore", over="ignore"):
+        distances = [np.nan_to_num(np.abs(among - x[some]), nan=np.inf).max(axis=1) for x in vectors]
+    return np.array([int(np.argmin(x)) for x in distances], dtype=np.intp)
+
+
+def _along_k(whole: Product) -> Iterator[Change]:
+    """Yield factors that do not meet: b begins later or earlier than a."""
+    for by in (1, -1, whole.unit.k, -whole.unit.k):
+        if abs(by) < whole.k:
+            text = f"as if a[:, k] met b[k {'+' if by > 0 else '-'} {abs(by)}], around the end"
+            yield Change(text, _changed(b=np.roll(whole.b, -by, axis=0)))

@@ -1,0 +1,272 @@
+"""Bounds hold for whatever is drawn, are reached within a small factor, and tell a worse unit."""
+
+import itertools
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from mmaproof.designs.catalogue import find_design
+from mmaproof.designs.conversions import Rounding
+from mmaproof.designs.design import Design
+from mmaproof.designs.formats import FORMATS
+from mmaproof.gemm.answers.bounds import Reference, Sizes, error_bound, prove_step, rounded_up
+from mmaproof.gemm.answers.enclosure import (
+    Enclosure,
+    EnclosureArithmetic,
+    NoBoundError,
+    WordArithmetic,
+    least,
+    number,
+    rounded_magnitude,
+    rounding_error,
+)
+from mmaproof.gemm.answers.error import Scaled
+from mmaproof.gemm.answers.matrices import find_distribution
+from mmaproof.gemm.programs import Plan
+from mmaproof.gemm.programs.algorithms import find_algorithm
+from mmaproof.gemm.programs.arithmetic import Arithmetic
+from mmaproof.gemm.programs.evaluate import as_number, multiply, multiply_plan
+from mmaproof.gemm.programs.named import find_gemm
+from mmaproof.gemm.programs.numbers import exact_value
+from mmaproof.gemm.tolerances.errors import ErrorTask
+from mmaproof.smt.algebra.integers import IntegerAlgebra
+from mmaproof.smt.solving.limits import Limits
+from mmaproof.verification.distributions import edge_patterns
+
+FP32 = FORMATS["fp32"]
+VOLTA, VOLTA16 = "volta/mma.m8n8k4.f32.f16.f16.f32", "volta/mma.m8n8k4.f16.f16.f16.f16"
+TF32, BF16 = "ampere/mma.m16n8k8.f32.tf32.tf32.f32", "ampere/mma.m16n8k16.f32.bf16.bf16.f32"
+FP8, INT8 = "hopper/wgmma.m64n8k32.f32.e4m3.e4m3", "ampere/mma.m16n8k32.s32.s8.s8.s32"
+ONE = Sizes(Fraction(1), Fraction(1))
+
+RUNS = [
+    ("plain", VOLTA),
+    ("plain", VOLTA16),
+    ("plain@rounding=rtp", "turing/f32.f16.f16.f32"),
+    ("markidis-a", VOLTA),
+    ("markidis", VOLTA),
+    ("markidis@intermediate=fp16", VOLTA),
+    ("ootomo-yokota", "ampere/mma.m16n8k16.f32.f16.f16.f32"),
+    ("ootomo-yokota@products=00.10.01.11,c=last", VOLTA),
+    ("ootomo-yokota-tf32", TF32),
+    ("3xtf32", TF32),
+    ("bf16x3", BF16),
+    ("bf16x9@schedule=block", BF16),
+    ("promoted", FP8),
+    ("promoted@products=01.10.00", "hopper/wgmma.m64n8k32.f32.e5m2.e5m2"),
+    ("slices", INT8),
+    ("slices@slices=3,kept=all,sums=weight,outside=fp32", INT8),
+]
+
+
+DRAWN = itertools.cycle(itertools.product(("positive", "normal", "exponents=-8..2,-3..3", "uniform"), Reference))
+
+
+@pytest.mark.parametrize(("name", "unit", "drawn"), [(*run, next(DRAWN)) for run in RUNS for _ in range(2)])
+def test_no_error_is_above_the_bound(name: str, unit: str, drawn: tuple[str, Reference]) -> None:
+    distribution, reference = drawn
+    if name.startswith("slices") and reference is Reference.ROUNDED:
+        reference = Reference.EXACT
+    check_bound(name, unit, 32, distribution, reference)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "unit"), RUNS)
+@pytest.mark.parametrize("distribution", ["uniform", "positive", "normal"])
+def test_no_error_is_above_the_bound_of_longer_sums(name: str, unit: str, distribution: str) -> None:
+    for k in (256, 1024):
+        check_bound(name, unit, k, distribution, Reference.EXACT)
+
+
+def check_bound(name: str, unit: str, k: int, distribution: str, reference: Reference) -> None:
+    plan = find_gemm(name, unit)
+    (point,) = ErrorTask((plan,), k, distribution, reference, (8, 8), 0, frozenset([plan])).points()
+    assert point.bound is not None
+    assert point.bound.value is not None, point.bound.reason
+    assert point.largest is not None
+    assert 0 < point.largest <= point.bound.value
+
+
+@pytest.mark.parametrize(("name", "unit"), [RUNS[0], RUNS[4], RUNS[7], RUNS[9], RUNS[14]])
+@pytest.mark.parametrize("k", [3, 32])
+def test_c_takes_part(name: str, unit: str, k: int) -> None:
+    """c is of the largest magnitude that the bound allows, and k may be shorter than the instruction's."""
+    plan, rng = find_gemm(name, unit), np.random.default_rng(0)
+    a, b = find_distribution("uniform").draw(8, k, 8, rng)
+    c = rng.choice(np.array([3, -3], dtype=np.float32), (8, 8)).view(np.uint32)
+    exact = Scaled.of_patterns(FP32, a).dot(Scaled.of_patterns(FP32, b))
+    d, start = (Scaled.of_patterns(FP32, x) for x in (multiply_plan(plan, a, b, c), c))
+    at = min(exact.exponent, d.exponent, start.exponent)
+    largest = np.abs(d.at(at) - exact.at(at) - start.at(at)).max() * Fraction(2) ** at
+    bound = error_bound(plan, k, replace(ONE, c=Fraction(3)))
+    assert 0 < largest <= bound
+    assert bound > error_bound(plan, k, ONE)
+
+
+def test_one_step_is_as_its_property_says() -> None:
+    # e_max = 0 at most, L = 4, F = 23; d is below 8, and rounded towards zero with 23 fraction bits
+    expected = 5 * Fraction(1, 1 << 23) + Fraction(1, 1 << 21)
+    assert error_bound(find_gemm("plain", VOLTA), 4, ONE, Reference.ROUNDED) == expected
+    # each operand is off by 2**-12 at most, as numbers below 1 are
+    words = 4 * (2 * Fraction(1, 1 << 12) + Fraction(1, 1 << 24))
+    assert error_bound(find_gemm("plain", VOLTA), 4, ONE) == expected + words
+
+
+@pytest.mark.parametrize(("name", "k", "a", "b"), [(VOLTA, 256, 2047, 1921), (FP8, 512, 13, 11)])
+def test_a_worse_unit_is_beyond_the_bound_and_the_right_one_close_to_it(name: str, k: int, a: int, b: int) -> None:
+    """All products are the same, with low bits that are ones: every step loses nearly as much as it can."""
+    plain, unit = find_algorithm("plain"), find_design(name)
+    x, y = (Fraction(n, 1 << unit.a_format.fraction_bits) for n in (a, b))
+    row, column = (np.full((1, k), FP32.encode(n), dtype=np.uint32) for n in (x, y))
+
+    def error(design: Design) -> Fraction:
+        d = multiply(plain, design, row, column.T, np.zeros((1, 1), dtype=np.uint32))
+        return abs(Fraction(int(Scaled.of_patterns(FP32, d).at(-149)[0, 0]), 1 << 149) - k * x * y)
+
+    bound = error_bound(Plan(unit, plain), k, Sizes(x, y), Reference.ROUNDED)
+    mutant = unit.change(fraction_bits=unit.step.fraction_bits - 3)
+    assert bound / 2 < error(unit) <= bound
+    assert bound < error(mutant) <= error_bound(Plan(mutant, plain), k, Sizes(x, y), Reference.ROUNDED)
+
+
+def exact(x) -> Fraction:
+    value, finite = exact_value(IntegerAlgebra(), x, x.span)
+    assert finite.data
+    return value.data * Fraction(2) ** x.span.least
+
+
+def words_of(name: str, unit: str, pattern: int) -> list[Fraction]:
+    algebra = IntegerAlgebra()
+    x = as_number(FP32, algebra.unsigned(pattern, 32))
+    cut = find_algorithm(name).split(find_design(unit), "a", (0,))
+    return [exact(word) for (word,) in Arithmetic(algebra).split(cut, [x]).words]
+
+
+@pytest.mark.parametrize("rounding", Rounding)
+@pytest.mark.parametrize(
+    ("name", "unit", "size"),
+    [
+        ("ootomo-yokota@rounding={0},residual_rounding={0}", VOLTA, 100),
+        ("markidis@rounding={0},residual_rounding={0}", VOLTA, Fraction(1, 1 << 10)),
+        ("ootomo-yokota-tf32@rounding={0},residual_rounding={0}", TF32, 1 << 30),
+        ("bf16x6@rounding={0},residual_rounding={0}", BF16, 1),
+        ("promoted@rounding={0},residual_rounding={0},products=10.00", FP8, 300),
+        ("promoted@rounding={0}", FP8, Fraction(3, 1 << 11)),
+    ],
+)
+def test_words_are_no_further_off_than_their_enclosure_says(name, unit, size, rounding) -> None:
+    """Random and edge numbers up to the size, down to the least; what words are off is one symbol."""
+    name, size = name.format(rounding), Fraction(size)
+    algorithm, sizes = find_algorithm(name), {"a": size}
+    element = number(FP32, Enclosure({("a",): Fraction(1)}, Fraction(0), size))
+    found = EnclosureArithmetic(sizes).split(algorithm.split(find_design(unit), "a", (0,)), [element])
+    enclosures = [word.word.data for (word,) in found.words]
+    total, scale = Enclosure({}, Fraction(0), Fraction(0)), Fraction(1, 1 << algorithm.scale)
+    for i, e in enumerate(enclosures):
+        total = total.plus(e.times(scale**i))
+    off = WordArithmetic(sizes).largest({m: x for m, x in total.terms.items() if m != ("a",)})
+    assert total.terms["a",] == 1
+
+    rng = np.random.default_rng(1)
+    top = FP32.encode(size)
+    near = [max(top - i, 0) for i in range(20)]
+    patterns = {*near, *(x for x in edge_patterns(FP32) if x <= top), *rng.integers(0, top + 1, 20).tolist()}
+    for pattern in patterns:
+        for signed in (pattern, pattern | 1 << 31):
+            x = exact(as_number(FP32, IntegerAlgebra().unsigned(signed, 32)))
+            words = words_of(name, unit, signed)
+            assert all(abs(w) <= e.most for w, e in zip(words, enclosures, strict=True))
+            assert abs(x - sum(w * scale**i for i, w in enumerate(words))) <= off
+
+
+def test_rounding_moves_a_number_by_half_an_ulp_of_the_numbers_below_the_bound() -> None:
+    fp16 = FORMATS["fp16"]
+    assert rounding_error(Fraction(1), fp16, Rounding.RNE) == Fraction(1, 1 << 12)
+    assert rounding_error(Fraction(1) + Fraction(1, 1 << 30), fp16, Rounding.RNE) == Fraction(1, 1 << 11)
+    assert rounding_error(Fraction(1), fp16, Rounding.RZ) == Fraction(1, 1 << 11)
+    assert rounding_error(Fraction(1, 1 << 20), fp16, Rounding.RNA) == least(fp16) / 2
+    assert rounding_error(Fraction(1, 1 << 40), fp16, Rounding.RNE) == Fraction(1, 1 << 40)
+    assert rounding_error(Fraction(1, 1 << 40), fp16, Rounding.RTP) == least(fp16)
+    third = Fraction(1, 3)
+    assert rounded_magnitude(third, fp16, Rounding.RZ) < third < rounded_magnitude(third, fp16, Rounding.RTN)
+
+
+@pytest.mark.parametrize(
+    ("name", "unit", "k", "sizes", "why"),
+    [
+        ("plain", VOLTA, 4, Sizes(Fraction(65520), Fraction(1)), "beyond fp16"),
+        ("plain", VOLTA16, 4096, Sizes(Fraction(4), Fraction(4)), "beyond fp16"),
+        ("plain", VOLTA, 4, Sizes(Fraction(1), Fraction(1), FP32.largest), "beyond fp32"),
+        ("slices", INT8, 1 << 16, ONE, None),
+        ("slices@sums=weight", INT8, 1 << 16, ONE, "may exceed int32"),
+    ],
+)
+def test_what_may_overflow_has_no_bound(name, unit, k, sizes, why) -> None:
+    def bound() -> Fraction:
+        return error_bound(find_gemm(name, unit), k, sizes)
+
+    if why is None:
+        assert bound() > 0
+        return
+    with pytest.raises(NoBoundError, match=why):
+        bound()
+
+
+def test_slices_have_no_rounded_operands() -> None:
+    with pytest.raises(NoBoundError, match="rounds no operands"):
+        error_bound(find_gemm("slices", INT8), 32, ONE, Reference.ROUNDED)
+
+
+def test_the_bound_of_a_step_is_proved_or_there_is_none() -> None:
+    fp8 = find_design(FP8)
+    assert prove_step(fp8).proved
+    late = prove_step(fp8, limits=Limits(0.01, 1 << 30))
+    assert not late.proved
+    assert "not proved: timeout" in late.reason
+    for unit, why in (
+        (fp8.change(carry_bits=0), "may wrap"),
+        (find_design("cdna3/v_mfma_f32_16x16x16_f16"), "not aligned in one fused sum"),
+        (fp8.change(product_shift=3), "does not state how it adds its terms"),
+        (
+            find_design(VOLTA).change(subnormals=find_design("cdna2/v_mfma_f32_16x16x16f16").step.subnormals),
+            "flush",
+        ),
+    ):
+        found = prove_step(unit)
+        assert not found.proved
+        assert why in found.reason
+    assert prove_step(find_design(INT8)).proved
+
+
+@pytest.mark.parametrize("bits", [8, 32])
+def test_an_integer_at_the_largest_exponents_is_bounded_up_to_the_largest_number_and_at_the_least_exactly(bits) -> None:
+    """Words of 8 bits are exact in fp32, and those of 32 are rounded; neither may become an infinity."""
+    integers = FORMATS[f"int{bits}"]
+
+    def product(most: int, exponent: int):
+        held = number(integers, Enclosure({("i",): Fraction(most)}, Fraction(0), Fraction(most)))
+        return EnclosureArithmetic({"i": Fraction(1)}).from_integer("x", held, exponent, FP32).word.data
+
+    assert product(127, 121).most == Fraction(127) * 2**121 <= FP32.largest
+    with pytest.raises(NoBoundError, match="x: may be as large as"):
+        product(127, 122)
+    with pytest.raises(NoBoundError, match="x: may be as large as"):
+        product(1, 128)
+    assert product(1, -149).error == (0 if bits == 8 else Fraction(2) ** -150)
+    assert product(1, -150).error == Fraction(2) ** -150
+
+
+def test_a_bound_is_rounded_up() -> None:
+    third = Fraction(1, 3)
+    assert Fraction(rounded_up(third)) >= third > Fraction(np.nextafter(rounded_up(third), 0))
+    assert rounded_up(Fraction(1, 4)) == 0.25
+
+
+@pytest.mark.parametrize("name", ["cpu/tdpbf16ps.m16n16k32.f32.bf16.bf16.f32", f"{VOLTA}@product_shift=3"])
+def test_a_unit_whose_terms_are_not_its_aligned_products_has_no_bound(name) -> None:
+    unit = find_design(name)
+    with pytest.raises(NoBoundError, match=f"no bound of the largest exponent in a step of {name}"):
+        error_bound(find_gemm("plain", unit), unit.k, ONE)
+    assert not prove_step(unit).proved

@@ -1,0 +1,79 @@
+"""Plans computed from their schedules return what the step-by-step references return."""
+
+import numpy as np
+import pytest
+from reference.plans import PLANS, same
+from support.plan_operands import element, matrices
+
+from mmaproof.designs.element import Operands
+from mmaproof.gemm.programs import read_plan
+from mmaproof.gemm.programs.evaluate import multiply_plan, trace
+
+
+@pytest.mark.parametrize("text", PLANS)
+def test_one_element_is_that_of_the_reference(text: str) -> None:
+    plan, (k, expected) = read_plan(text), PLANS[text]
+    a, b, c = matrices(plan, k, (6, 2), seed=1)
+    d_format = plan.formats[3].name
+    for i in range(5):
+        operands = element(a, b, c, i, i % 2)
+        d = trace(plan, operands).d
+        assert same(d_format, d, expected(operands.a, operands.b, operands.c)), operands
+
+
+@pytest.mark.parametrize("text", PLANS)
+@pytest.mark.parametrize("backend", ["arrays", pytest.param("native", marks=pytest.mark.middle)])
+def test_matrix_is_made_of_these_elements(text: str, backend: str | None) -> None:
+    plan, (k, _) = read_plan(text), PLANS[text]
+    a, b, c = matrices(plan, k, (5, 2), seed=2)
+    d = multiply_plan(plan, a, b, c, backend=backend)
+    expected = [[trace(plan, element(a, b, c, i, j)).d for j in range(2)] for i in range(5)]
+    assert d.tolist() == expected
+
+
+@pytest.mark.parametrize("backend", ["integers", "arrays", None])
+def test_negative_factor_makes_minus_zero_of_zero(backend: str | None) -> None:
+    plan = read_plan("volta/f32.f16.f16.f32 | c=none | alpha=-2")
+    zeros = np.zeros((4, 4), np.uint16)
+    assert trace(plan, Operands((0,) * 4, (0,) * 4, 0)).d == 1 << 31
+    assert (multiply_plan(plan, zeros, zeros, backend=backend) == 1 << 31).all()
+
+
+@pytest.mark.parametrize("backend", ["arrays", pytest.param("native", marks=pytest.mark.middle)])
+def test_subnormal_sums_of_parts_are_added_as_zeros(backend: str) -> None:
+    text = "ampere/mma.m16n8k8.f32.bf16.bf16.f32 | promote=8:fp32:rne:flush"
+    plan, kept, (k, expected) = read_plan(text), read_plan(text.removesuffix(":fp32:rne:flush")), PLANS[text]
+    assert (plan.name, kept.levels[0].flushes) == (text, False)
+    tiny, one = 0x0040, 0x3F80  # 2**-127 and 1 of bf16
+    a, b = np.zeros((1, k), np.uint16), np.full((k, 1), one, np.uint16)
+    a[0, 0], a[0, 8:10], a[0, 16] = tiny, tiny, tiny | 0x8000  # sums of parts: 2**-127, 2**-126, -2**-127
+    c = np.zeros((1, 1), np.uint32)
+    operands = element(a, b, c, 0, 0)
+    assert trace(plan, operands).d == 0x00800000 == expected(operands.a, operands.b, operands.c)
+    assert multiply_plan(plan, a, b, c, backend=backend) == 0x00800000
+    assert trace(kept, operands).d == 0x00800000  # all parts: the tiny ones cancel
+    a[0, 16] = 0
+    operands = element(a, b, c, 0, 0)
+    assert trace(plan, operands).d == multiply_plan(plan, a, b, c, backend=backend)[0, 0] == 0x00800000
+    assert trace(kept, operands).d == multiply_plan(kept, a, b, c, backend=backend)[0, 0] == 0x00C00000
+
+
+@pytest.mark.parametrize("backend", ["arrays", pytest.param("native", marks=pytest.mark.middle)])
+def test_subnormal_sums_are_flushed_before_they_are_converted(backend: str) -> None:
+    text = "ampere/mma.m16n8k8.f32.bf16.bf16.f32 | out=bf16:rne:flush"
+    plan, kept, (k, expected) = read_plan(text), read_plan(text.removesuffix(":rne:flush")), PLANS[text]
+    zeros = np.zeros((1, k), np.uint16)
+    # the largest subnormal number is rounded to the smallest normal one where it is not flushed
+    for start, flushed, rounded in (
+        (0x007FFFFF, 0, 0x0080),
+        (0x807FFFFF, 0x8000, 0x8080),
+        (0x00010000, 0, 0x0001),
+        (0x80000001, 0x8000, 0x8000),
+        (0x00800000, 0x0080, 0x0080),
+        (0x807F0000, 0x8000, 0x807F),
+    ):
+        c = np.full((1, 1), start, np.uint32)
+        operands = element(zeros, zeros.T, c, 0, 0)
+        assert trace(plan, operands).d == flushed == expected(operands.a, operands.b, operands.c)
+        assert multiply_plan(plan, zeros, zeros.T, c, backend=backend) == flushed
+        assert multiply_plan(kept, zeros, zeros.T, c, backend=backend) == trace(kept, operands).d == rounded
