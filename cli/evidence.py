@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from mmaproof.cli.assumed import MARK
 from mmaproof.cli.executors import Dask, runner
-from mmaproof.cli.options import SOLVING, Json, SolvingOptions, with_backend, with_solving
-from mmaproof.cli.output import EXIT_HOLDS, complain, counted, print_json, say, say_wrapped
+from mmaproof.cli.options import SOLVING, Json, SolvingOptions, with_backend, with_options
+from mmaproof.cli.output import EXIT_HOLDS, assumed_names, complain, counted, print_json, say, say_wrapped
 from mmaproof.cli.version import tool_version
 
 if TYPE_CHECKING:
     from mmaproof.designs.levels import RecordedRow
-    from mmaproof.generators.open_values import OpenParameter, OpenRow, OpenValue
+    from mmaproof.explain.answers.listings import EvidenceRow
+    from mmaproof.generators.open_values import OpenParameter, OpenRow
     from mmaproof.generators.vectors import Vector
 
 
@@ -25,7 +26,7 @@ def register(app: typer.Typer) -> None:
     app.command("evidence")(with_backend(evidence))
 
 
-@with_solving(without=("search",), timeout="10s", timeout_of="Limit for the questions about each row: 10s, 2m.")
+@with_options(without="search", timeout="10s", timeout_of="Limit for the questions about each row: 10s, 2m.")
 def evidence(
     architecture: Annotated[
         str | None, typer.Argument(metavar="[ARCHITECTURE]", help="One architecture only.", show_default=False)
@@ -89,8 +90,11 @@ def evidence(
     elif output is not None:
         complain(f"note: {output} is not written: no vector was found")
     if json:
-        record = {"rows": list(_records(found)), "vectors": len(held), "file": str(output) if held else None}
-        print_json(record, [x.task.design for x in found])
+        from mmaproof.explain.answers.listings import EvidenceAnswer
+
+        assumed = assumed_names(x.task.design for x in found)
+        file = str(output) if held else None
+        print_json(EvidenceAnswer(rows=list(_rows(found)), vectors=len(held), file=file, assumed=assumed))
     elif held:
         print_advice(held, output)
     return EXIT_HOLDS
@@ -118,38 +122,34 @@ def _recorded(recordings: list[Path], architecture: str | None) -> Mapping[str, 
     return known
 
 
-def _records(found: list[OpenRow]) -> Iterator[dict[str, Any]]:
-    """Yield the rows as JSON data. Vectors are numbered from 1, as the lines of the file are."""
+def _rows(found: list[OpenRow]) -> Iterator[EvidenceRow]:
+    """Yield the rows as parts of an answer. Vectors are numbered from 1, as the lines of the file are."""
+    from mmaproof.explain.answers.listings import EvidenceRow, OpenParameter, OpenValue
+
     before = 0
     for row in found:
         design = row.task.design
-        yield {
-            "row": design.evidence.row,
-            "designs": list(row.task.names),
-            "design": design.name,
-            "assumed": design.is_assumed,
-            "recorded": {name: x.source for name, x in row.recorded.items()},
-            "open": {
-                x.name: {
-                    "value": x.value,
-                    "level": x.evidence.level.value,
-                    "source": x.evidence.source,
-                    "others": [_value_record(v, before) for v in x.values],
-                }
+        yield EvidenceRow(
+            row=str(design.evidence.row),
+            designs=list(row.task.names),
+            design=design.name,
+            assumed=design.is_assumed,
+            recorded={name: x.source for name, x in row.recorded.items()},
+            open={
+                x.name: OpenParameter.taken(
+                    x,
+                    x.evidence,
+                    others=[
+                        OpenValue.taken(
+                            v, value=v.text, under=v.under or None, vectors=[before + n + 1 for n in v.vectors]
+                        )
+                        for v in x.values
+                    ],
+                )
                 for x in row.parameters
             },
-        }
+        )
         before += len(row.vectors)
-
-
-def _value_record(value: OpenValue, before: int) -> dict[str, Any]:
-    return {
-        "value": value.text,
-        "under": value.under or None,
-        "vectors": [before + x + 1 for x in value.vectors],
-        "same": value.same,
-        "reason": value.reason,
-    }
 
 
 def print_row(row: OpenRow, before: int) -> None:

@@ -3,32 +3,29 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mmaproof.cli.assumed import say_assumed
-from mmaproof.cli.bundle import BundleFolder, require_bundle
-from mmaproof.cli.explain import lemma_record
 from mmaproof.cli.gemm.options import AlgorithmName, Unit
-from mmaproof.cli.gemm.run import error_record
-from mmaproof.cli.operands import operand_lines, operands_record
-from mmaproof.cli.options import SOLVING, Json, Length, Output, SolvingOptions, Where, with_backend, with_solving
+from mmaproof.cli.gemm.run import error_fields
+from mmaproof.cli.operands import operand_lines
+from mmaproof.cli.options import QUESTION, SOLVING, QuestionOptions, SolvingOptions, with_backend, with_options
 from mmaproof.cli.output import (
     EXIT_HOLDS,
     EXIT_REFUTED,
     EXIT_UNKNOWN,
-    complain,
-    print_json,
+    assumed_names,
     progress,
     say,
-    say_asked,
-    solver_record,
 )
+from mmaproof.cli.showing import SHOWING, ShowingOptions
+from mmaproof.cli.verdicts import asked, decided, say_decided, witness_fields
 from mmaproof.cli.version import tool_version
 
 if TYPE_CHECKING:
     from mmaproof.algorithms.algorithm import Program
+    from mmaproof.explain.answers.products import ErrorsCompared
     from mmaproof.generators.vectors import Vector
     from mmaproof.verification.gemm.compare import ErrorComparison
 
@@ -48,7 +45,11 @@ def register(app: typer.Typer) -> None:
     app.command("compare")(with_backend(compare))
 
 
-@with_solving(keeps=True)
+@with_options(
+    without="nan_codes ignore_zero_signs simplify picture html svg figure junit",
+    keeps=True,
+    helps={"explain": "Show the splits, each call of the unit, each addition outside it."},
+)
 def compare(
     first: AlgorithmName,
     second: AlgorithmName,
@@ -62,8 +63,7 @@ def compare(
             show_default=False,
         ),
     ] = None,
-    k: Length = None,
-    where: Where = None,
+    question: QuestionOptions = QUESTION,
     by: Annotated[
         str, typer.Option("--by", metavar="FACTOR", help="Ask for an error at least so many times as large: 8, 3/2.")
     ] = "1",
@@ -71,12 +71,7 @@ def compare(
         bool, typer.Option("--errors", help="Of plans: ask for the larger error, not whether their bits are equal.")
     ] = False,
     options: SolvingOptions = SOLVING,
-    explain: Annotated[
-        bool, typer.Option("--explain", help="Show the splits, each call of the unit, each addition outside it.")
-    ] = False,
-    output: Output = None,
-    bundle: BundleFolder = None,
-    json: Json = False,
+    showing: ShowingOptions = SHOWING,
 ) -> int:
     """Ask whether two plans return the same bits, or whether the FIRST ever has a larger error than the SECOND.
 
@@ -92,20 +87,16 @@ def compare(
     from mmaproof.cli.gemm.planned import find_plan, require_no_unit, require_unit
     from mmaproof.designs.catalogue import find_design
     from mmaproof.designs.errors import InputError
-    from mmaproof.designs.files import make_way
-    from mmaproof.generators.vectors import write_vectors
-    from mmaproof.properties.preconditions import parse_precondition
     from mmaproof.verification.gemm.compare import compare_errors
 
     factor = parse_factor(by)
-    meant = [parse_precondition(w) for w in where or ()]
+    where = question.preconditions()
     if is_plan(first) and is_plan(second):
         require_no_unit(first, unit or second_unit)
     if (is_plan(first) or is_plan(second)) and not errors and factor == 1:
         plans = find_plan(first, unit), find_plan(second, second_unit or unit)
-        require_bundle(bundle, [output, options.keep_lemmas])
-        return compare_bits(plans, k, meant, options, explain, output, bundle, json)
-    if bundle is not None:
+        return compare_bits(plans, question, options, showing)
+    if showing.bundle is not None:
         raise InputError("--bundle is for plans that are compared bit for bit: a bundle has no proofs about errors")
     programs: list[Program] = []
     designs = []
@@ -117,31 +108,18 @@ def compare(
         else:
             programs.append(find_algorithm(text))
             designs.append(find_design(require_unit(text, name)))
-    solving, limits = options.solving, options.limits
-    make_way(output)
+    given = options.means
+    showing.ready(options.keep_lemmas)
     with progress(f"comparing {programs[0].name} and {programs[1].name}"):
         done = compare_errors(
-            programs[0],
-            programs[1],
-            designs[0],
-            solver=solving,
-            limits=limits,
-            k=k,
-            where=meant,
-            by=factor,
-            second_unit=designs[1],
-            budget=options.budget,
-            seed=options.seed,
+            programs[0], programs[1], designs[0], k=question.k, where=where, by=factor, second_unit=designs[1], **given
         )
-    if json:
-        print_json(comparison_record(done), designs)
-    else:
-        print_comparison(done, explain)
-        say_assumed(designs)
-    if output is not None and done.answer.witness is not None:
-        write_vectors(output, [witness_vector(done)])
-    elif output is not None:
-        complain(f"note: {output} is not written: no vector was found")
+    answer = compared(done)
+    showing.show(
+        answer,
+        lambda: print_comparison(done, answer, showing.explain),
+        vectors=lambda: [] if done.answer.witness is None else [witness_vector(done)],
+    )
     return EXIT_STATUS[done.verdict]
 
 
@@ -159,33 +137,30 @@ def parse_factor(text: str) -> Fraction:
     return factor
 
 
-def comparison_record(done: ErrorComparison) -> dict[str, Any]:
-    """Return the answer as a JSON object."""
-    question, answer = done.question, done.answer
-    record: dict[str, Any] = {
-        "verdict": done.verdict,
-        "algorithms": [x.name for x, _ in question.runs],
-        "units": [x.name for _, x in question.runs],
-        "k": question.k,
-        "where": [str(p) for p in question.where],
-        "by": str(question.by),
-        "seconds": round(answer.seconds, 3),
-        "solver": solver_record(answer.solver),
-        "certified_by": solver_record(answer.certified_by),
-        "certificate_covers": answer.certificate_covers,
-        "reason": answer.reason,
-        "origin": answer.origin,
-        "lemmas": [lemma_record(x) for x in answer.lemmas],
-    }
-    if answer.witness is not None:
-        outcomes = done.outcomes
-        record["witness"] = {
-            **operands_record(question.formats, answer.witness, None),
-            "exact": str(outcomes[0].exact),
-            "outputs": {x.algorithm.name: x.algorithm.interface[3].hex(x.d) for x in outcomes},
-            "errors": {x.algorithm.name: error_record(x) for x in outcomes},
-        }
-    return record
+def compared(done: ErrorComparison) -> ErrorsCompared:
+    """Return the answer."""
+    from mmaproof.explain.answers.answer import ABSENT
+    from mmaproof.explain.answers.products import ErrorOf, ErrorsCompared, ErrorsWitness
+
+    question, witness = done.question, None
+    if done.answer.witness is not None:
+        outputs = {x.algorithm.name: x.d for x in done.outcomes}
+        witness = ErrorsWitness(
+            **witness_fields(question, done.answer.witness, outputs, done.outcomes[0].algorithm.interface[3]),
+            exact=str(done.outcomes[0].exact),
+            errors={x.algorithm.name: ErrorOf(**error_fields(x)) for x in done.outcomes},
+        )
+    units = [unit for _, unit in question.runs]
+    return ErrorsCompared.taken(
+        done,
+        algorithms=[x.name for x, _ in question.runs],
+        units=[x.name for x in units],
+        **asked(question),
+        by=str(question.by),
+        **decided(done.answer),
+        witness=witness or ABSENT,
+        assumed=assumed_names(units),
+    )
 
 
 def witness_vector(done: ErrorComparison) -> Vector:
@@ -205,28 +180,21 @@ def witness_vector(done: ErrorComparison) -> Vector:
     )
 
 
-def print_comparison(done: ErrorComparison, explain: bool = False) -> None:
+def print_comparison(done: ErrorComparison, answer: ErrorsCompared, explain: bool) -> None:
     """Print the answer for a person."""
     from mmaproof.explain.values import exact, pattern_value
 
-    question, answer = done.question, done.answer
-    (first, unit), (second, other) = question.runs
-    factor = "" if question.by == 1 else f", {question.by} times as large at least"
+    (first, unit), (second, other) = done.question.runs
+    factor = "" if done.question.by == 1 else f", {done.question.by} times as large at least"
     own = "" if unit == other else f" on {unit.name}"
     say(f"{done.verdict}: the error of {first.name}{own} against that of {second.name} on {other.name}{factor}")
-    asked = [f"k = {question.k}", *(f"where {p}" for p in question.where)]
-    say_asked(asked, answer.origin, answer.seconds)
-    if answer.reason is not None:
-        say(f"  reason: {answer.reason}")
-    if done.verdict == "vacuous":
-        say("  no operands satisfy the preconditions")
-    if answer.witness is None:
+    say_decided(answer, [unit, other], f"the error of {first.name} is no larger", whole=explain)
+    if not answer.witness:
         return
-    for line in operand_lines(operands_record(question.formats, answer.witness, None)):
+    for line in operand_lines(answer.witness):
         say(f"  {line}")
-    outcomes = done.outcomes
-    say(f"  exact = {exact(outcomes[0].exact)}")
-    for x in outcomes:
+    say(f"  exact = {exact(done.outcomes[0].exact)}")
+    for x in done.outcomes:
         fmt = x.algorithm.interface[3]
         say(f"  d = {fmt.hex(x.d)} = {pattern_value(fmt, x.d)}, error {x.error_text}: {x.algorithm.name}")
     if explain:

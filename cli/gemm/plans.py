@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mmaproof.cli.options import Json, Length
-from mmaproof.cli.output import print_json, say, say_table, say_wrapped
+from mmaproof.cli.output import assumed_names, print_json, say, say_table, say_wrapped
 
 if TYPE_CHECKING:
     from mmaproof.designs.plans import Plan
@@ -45,26 +45,19 @@ def _print_presets(json: bool) -> None:
 
     from mmaproof.designs.plans import KEYS, read_plan
     from mmaproof.designs.plans.presets import load_presets
+    from mmaproof.explain.answers.listings import Key, Preset, Presets
 
     presets = load_presets()
     if json:
-        rows = [
-            {
-                "name": x.name,
-                "what": x.what,
-                "library": x.library,
-                "version": x.version or None,
-                "file": x.file or None,
-                "source": x.source,
-                "plan": read_plan(x.name).name,
-            }
-            for x in presets.values()
-        ]
-        keys = {
-            name: {"meaning": x.meaning, "values": x.values, "default": x.default, "source": x.source}
-            for name, x in KEYS.items()
-        }
-        print_json({"presets": rows, "keys": keys})
+        print_json(
+            Presets(
+                presets=[
+                    Preset.taken(x, version=x.version or None, file=x.file or None, plan=read_plan(x.name).name)
+                    for x in presets.values()
+                ],
+                keys={name: Key.taken(x) for name, x in KEYS.items()},
+            )
+        )
         return
     table = Table(box=None, pad_edge=False)
     for column in ("preset", "what it is", "source"):
@@ -82,13 +75,15 @@ def _print_plan(plan: Plan, k: int | None, json: bool) -> None:
     from mmaproof.designs.plans.lengths import shortest_k
     from mmaproof.designs.plans.orders import ASCENDING
     from mmaproof.designs.plans.schedule import described
+    from mmaproof.explain.answers.listings import PlanAnswer
 
     length = shortest_k((plan,)) if k is None else k
     schedule = plan.with_open_orders(ASCENDING).schedule(length)
     formats: dict[str, Any] = {n: f.name for n, f in zip("abcd", plan.formats, strict=True)}
     if json:
         operations = [described(x) for x in schedule.operations]
-        print_json({"plan": plan.name, "formats": formats, "k": length, "operations": operations}, [plan.unit])
+        assumed = assumed_names([plan.unit])
+        print_json(PlanAnswer(plan=plan.name, formats=formats, k=length, operations=operations, assumed=assumed))
         return
     say(plan.name)
     say("  " + ", ".join(f"{n} {f}" for n, f in formats.items()))

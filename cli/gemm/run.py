@@ -9,11 +9,12 @@ import typer
 from mmaproof.cli.assumed import say_assumed, say_open_points
 from mmaproof.cli.gemm.options import AlgorithmName, Unit
 from mmaproof.cli.operands import operands_record, parse_patterns
-from mmaproof.cli.options import Json
-from mmaproof.cli.output import print_json, say
-from mmaproof.cli.pictures import Figure, Html, PictureFiles, Svg
+from mmaproof.cli.options import with_options
+from mmaproof.cli.output import EXIT_HOLDS, assumed_names, say
+from mmaproof.cli.showing import SHOWING, ShowingOptions
 
 if TYPE_CHECKING:
+    from mmaproof.explain.answers.products import AlgorithmRun, PlanRun
     from mmaproof.verification.gemm.compare import Returned
     from mmaproof.verification.gemm.run import GemmRun
 
@@ -26,6 +27,10 @@ def register(app: typer.Typer) -> None:
 _PATTERNS = "numbers or bit patterns, separated by commas: 1.5,2^-3,0x3f800000,..."
 
 
+@with_options(
+    without="picture output junit bundle",
+    helps={"explain": "Show the splits, each call of the unit, each addition outside it."},
+)
 def run(
     algorithm: AlgorithmName,
     a: Annotated[str, typer.Option("--a", metavar="LIST", help=f"Elements of a, {_PATTERNS}")],
@@ -40,14 +45,8 @@ def run(
         typer.Option("--factors", metavar="LIST", help="Of a plan with rescale=N:operand: patterns of fp32, in order."),
     ] = None,
     unit: Unit = None,
-    explain: Annotated[
-        bool, typer.Option("--explain", help="Show the splits, each call of the unit, each addition outside it.")
-    ] = False,
-    html: Html = None,
-    svg: Svg = None,
-    figure: Figure = None,
-    json: Json = False,
-) -> None:
+    showing: ShowingOptions = SHOWING,
+) -> int:
     """Compute d = c + sum a[k]*b[k] as an algorithm does with fp32 numbers on a unit, or as a plan does; and its error.
 
     Operands of an algorithm are patterns of fp32, those of a plan are of its own formats.
@@ -55,12 +54,9 @@ def run(
     from mmaproof.algorithms.plans.named import is_plan
     from mmaproof.cli.gemm.planned import require_no_unit, require_unit
 
-    files = PictureFiles(html, svg, figure)
-    files.require()
     if is_plan(algorithm):
         require_no_unit(algorithm, unit)
-        run_plan(algorithm, (a, b, c), (scale_a, scale_b, factors), explain, files, json)
-        return
+        return run_plan(algorithm, (a, b, c), (scale_a, scale_b, factors), showing)
     unit = require_unit(algorithm, unit)
     if scale_a is not None or scale_b is not None or factors is not None:
         from mmaproof.designs.errors import InputError
@@ -70,42 +66,36 @@ def run(
     from mmaproof.algorithms.catalogue import find_algorithm
     from mmaproof.designs.catalogue import find_design
     from mmaproof.designs.element import Operands
-    from mmaproof.designs.files import make_way
+    from mmaproof.explain.answers.products import AlgorithmRun
     from mmaproof.verification.gemm.run import run_gemm
 
     found, design = find_algorithm(algorithm), find_design(unit)
     columns = [parse_patterns(*x) for x in (("a", a, OPERANDS), ("b", b, OPERANDS), ("c", c, OPERANDS))]
     operands = Operands(columns[0], columns[1], only_c(columns[2]))
-    make_way(*files.paths)
+    showing.ready()
     done = run_gemm(found, operands, design)
-    record: dict[str, Any] = {
-        "algorithm": found.name,
-        "unit": design.name,
-        "k": len(operands),
-        **operands_record((OPERANDS,) * 3, operands, None),
-        "d": OPERANDS.hex(done.d),
-    }
-    if done.exact is None:
-        record |= {"exact": None, "error": None, "ulps": None}
-    else:
-        record |= {"exact": str(done.exact), **error_record(done)}
-    show(done, record, explain, files, json)
+    answer = AlgorithmRun(
+        algorithm=found.name,
+        unit=design.name,
+        **element_fields(done, operands_record((OPERANDS,) * 3, operands, None)),
+        ulps=None if done.ulps is None else float(done.ulps),
+    )
+    return show(done, answer, showing)
 
 
 def run_plan(
     text: str,
     abc: tuple[str, str, str],
     others: tuple[str | None, str | None, str | None],
-    explain: bool,
-    files: PictureFiles,
-    json: bool,
-) -> None:
+    showing: ShowingOptions,
+) -> int:
     """Compute one element as a plan does, and print it. ``others`` are the scales of a and of b, and factors."""
     from mmaproof.cli.gemm.planned import find_plan
     from mmaproof.designs.element import Operands
     from mmaproof.designs.errors import OperandError
-    from mmaproof.designs.files import make_way
     from mmaproof.designs.formats import find_format
+    from mmaproof.explain.answers.answer import ABSENT
+    from mmaproof.explain.answers.products import PlanRun
     from mmaproof.verification.gemm.run import run_gemm
 
     plan = find_plan(text, None)
@@ -117,18 +107,14 @@ def run_plan(
     given = zip(names, (*abc, *(x or "" for x in others)), of_columns, strict=True)
     columns = [parse_patterns(name, column, fmt) for name, column, fmt in given]
     operands = Operands(columns[0], columns[1], only_c(columns[2]), columns[3], columns[4])
-    make_way(*files.paths)
+    showing.ready()
     done = run_gemm(plan, operands, factors=columns[5])
-    record: dict[str, Any] = {
-        "plan": plan.name,
-        "k": len(operands),
-        **operands_record(plan.formats[:3], operands, scale),
-        **({"factors": [fp32.hex(x) for x in columns[5]]} if plan.has_factors else {}),
-        "d": done.d_format.hex(done.d),
-        "exact": None if done.exact is None else str(done.exact),
-        "error": None if done.error is None else str(done.error),
-    }
-    show(done, record, explain, files, json)
+    answer = PlanRun(
+        plan=plan.name,
+        **element_fields(done, operands_record(plan.formats[:3], operands, scale)),
+        factors=[fp32.hex(x) for x in columns[5]] if plan.has_factors else ABSENT,
+    )
+    return show(done, answer, showing)
 
 
 def only_c(patterns: tuple[int, ...]) -> int:
@@ -140,18 +126,33 @@ def only_c(patterns: tuple[int, ...]) -> int:
     return patterns[0]
 
 
-def show(done: GemmRun, record: dict[str, Any], explain: bool, files: PictureFiles, json: bool) -> None:
-    """Write the pictures of a run, and print it."""
-    record["open_points"] = done.open_points.record()
-    files.write(record, done.pictures)
-    if json:
-        print_json(record, [done.unit])
-        return
-    if explain:
-        for line in done.operations:
-            say(line)
+def element_fields(done: GemmRun, operands: dict[str, Any]) -> dict[str, Any]:
+    """Return what an algorithm or a plan computes as fields."""
+    from mmaproof.explain.answers.parts import RestsOn
+
+    return {
+        **operands,
+        "k": len(operands["a"]),
+        "d": done.d_format.hex(done.d),
+        "exact": None if done.exact is None else str(done.exact),
+        "error": None if done.exact is None else error_fields(done)["error"],
+        "open_points": RestsOn.of(done.open_points),
+        "assumed": assumed_names([done.unit]),
+    }
+
+
+def show(done: GemmRun, answer: AlgorithmRun | PlanRun, showing: ShowingOptions) -> int:
+    """Write the pictures of a run, print it, and return the exit status."""
+    showing.show(answer, lambda: print_run(done, showing.explain), done.pictures)
+    return EXIT_HOLDS
+
+
+def print_run(done: GemmRun, explain: bool) -> None:
+    """Print a run for a person."""
     from mmaproof.explain.values import exact, pattern_value
 
+    for line in done.operations if explain else ():
+        say(line)
     say(f"d = {done.d_format.hex(done.d)} = {pattern_value(done.d_format, done.d)}")
     if done.exact is not None:
         say(f"exact {exact(done.exact)}, error {done.error_text}")
@@ -159,8 +160,8 @@ def show(done: GemmRun, record: dict[str, Any], explain: bool, files: PictureFil
     say_open_points(done.open_points)
 
 
-def error_record(outcome: Returned | GemmRun) -> dict[str, Any]:
-    """Return the error of a result as JSON data: a rational number, and about how many ulps it is."""
+def error_fields(outcome: Returned | GemmRun) -> dict[str, Any]:
+    """Return the error of a result as fields: a rational number, and about how many ulps it is."""
     infinite = outcome.error is None
     return {
         "error": "infinite" if infinite else str(outcome.error),

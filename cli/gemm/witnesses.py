@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mmaproof.cli.output import say
 
 if TYPE_CHECKING:
+    from mmaproof.explain.answers.products import Numbers
     from mmaproof.verification.gemm.verdict import Witness
 
 
-def witness_record(witness: Witness) -> dict[str, Any]:
-    """Return a witness as JSON data."""
-    return {
-        "shows": witness.shows,
-        "numbers": [{"name": n.name, "format": n.fmt.name, "pattern": n.fmt.hex(n.pattern)} for n in witness.numbers],
-    }
+def numbers_of(witness: Witness) -> Numbers:
+    """Return a witness as a part of an answer."""
+    from mmaproof.explain.answers.products import Number, Numbers
+
+    numbers = [Number(name=n.name, format=n.fmt.name, pattern=n.fmt.hex(n.pattern)) for n in witness.numbers]
+    return Numbers(shows=witness.shows, numbers=numbers)
 
 
 def print_witnesses(witnesses: Sequence[Witness]) -> None:
