@@ -9,8 +9,8 @@ import typer
 from mmaproof.cli.assumed import say_assumed, say_open_points
 from mmaproof.cli.operands import operands_record, parse_operands
 from mmaproof.cli.options import DesignName, Length, with_options
-from mmaproof.cli.output import EXIT_HOLDS, assumed_names, say
-from mmaproof.cli.showing import SHOWING, ShowingOptions, draw
+from mmaproof.cli.output import EXIT_HOLDS, assumed_names, results, say
+from mmaproof.cli.showing import SHOWING, ShowingOptions
 
 if TYPE_CHECKING:
     from mmaproof.explain import Picture
@@ -42,6 +42,7 @@ def run(
     from mmaproof.explain import explain
     from mmaproof.explain.answers.parts import RestsOn
     from mmaproof.explain.answers.verdicts import RunAnswer
+    from mmaproof.explain.text import Drawing
     from mmaproof.explain.values import pattern_value
     from mmaproof.rtl.meant import named_design
     from mmaproof.smt.open_points import open_points
@@ -65,7 +66,7 @@ def run(
 
     def text() -> None:
         if showing.explain:
-            draw(pictures())
+            results().print(Drawing(explain([found], operands)))
         else:
             say(f"{answer.d} = {pattern_value(found.d_format, result)}")
         say_assumed([found])

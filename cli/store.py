@@ -69,7 +69,7 @@ def _contents(store: Store) -> StoreContents:
     kept, witnesses, proofs = store.contents() if store.path.exists() else ([], 0, 0)
     return StoreContents(
         store=str(store.path),
-        answers=[StoredAnswers.taken(x, solver=solver_of(x.solver)) for x in kept],
+        answers=[StoredAnswers.taken(x, outcome=x.outcome.value, solver=solver_of(x.solver)) for x in kept],
         witnesses=witnesses,
         proofs=proofs,
         bytes=store.path.stat().st_size if store.path.exists() else 0,
@@ -87,5 +87,5 @@ def _print(found: StoreContents) -> None:
         table.add_column(heading, justify="right" if heading in ("answers", "solver seconds") else "left")
     for x in found.answers:
         name, version = ("", "") if x.solver is None else (x.solver.name, x.solver.version)
-        table.add_row(name, version, str(x.outcome), str(x.answers), f"{x.seconds:.2f}")
+        table.add_row(name, version, x.outcome, str(x.answers), f"{x.seconds:.2f}")
     say_table(table)
