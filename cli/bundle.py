@@ -13,6 +13,8 @@ from mmaproof.cli.output import EXIT_HOLDS, EXIT_UNKNOWN, complain, note, progre
 
 if TYPE_CHECKING:
     from mmaproof.designs.design import Design
+    from mmaproof.explain.answers.answer import Absent
+    from mmaproof.explain.answers.parts import Bundle, NoBundle
     from mmaproof.properties.property import QuestionVerdict
     from mmaproof.properties.question import Question
 
@@ -54,22 +56,24 @@ def bundled(
     status: int,
     *,
     sampled: Design | None = None,
-) -> tuple[int, dict[str, Any]]:
-    """Write the bundle of a proved answer. Return the exit status and what the JSON object says of the bundle.
+) -> tuple[int, Bundle | NoBundle | Absent | None]:
+    """Write the bundle of a proved answer. Return the exit status and what the answer says of the bundle.
 
     The status is that of the answer, or 3 where a proved answer cannot be put into a bundle. ``answers`` are the
     verdicts on the questions behind it, by what they ask. Each that is proved is written; the others are refuted by
     witnesses. ``claim`` says in words what is proved, and ``designs`` are those that it is about. Samples
     are operands of ``sampled``, by default of the first one.
     """
+    from mmaproof.explain.answers.answer import ABSENT
+    from mmaproof.explain.answers.parts import Bundle, NoBundle
     from mmaproof.smt.solving.verdict import Status
     from mmaproof.verification.bundle import NoBundleError, write_bundles
 
     if folder is None:
-        return status, {}
+        return status, ABSENT
     if status != EXIT_HOLDS:
         complain(f"note: {folder} is not written: a bundle is of a proved answer")
-        return status, {"bundle": None}
+        return status, None
     try:
         # lemmas that prove a special case are those of the whole question, which is asked by itself where they fail
         asked = {what: _whole(x.question) for what, x in answers.items()}
@@ -96,16 +100,9 @@ def bundled(
             done = write_bundles(questions, of, folder, options.solving, options.limits, options.seed)
     except NoBundleError as problem:
         note(f"no bundle is written to {folder}, though the answer is proved: {problem}")
-        return EXIT_UNKNOWN, {"bundle": {"refused": str(problem)}}
-    record = {
-        "folder": str(folder),
-        "folders": [str(x) for x in done.folders],
-        "lemmas": done.lemmas,
-        "steps": done.steps,
-        "bytes": done.size,
-        "seconds": round(done.seconds, 3),
-    }
-    return status, {"bundle": record}
+        return EXIT_UNKNOWN, NoBundle(refused=str(problem))
+    folders = [str(x) for x in done.folders]
+    return status, Bundle.taken(done, folder=str(folder), folders=folders, bytes=done.size)
 
 
 def _whole(question: Question) -> Question:
@@ -114,11 +111,10 @@ def _whole(question: Question) -> Question:
     return question.general if isinstance(question, SpecialCase) else question
 
 
-def say_bundle(record: Mapping[str, Any]) -> None:
-    """Say where a bundle was written."""
-    bundle = record.get("bundle")
-    if bundle and "folder" in bundle:
-        size = f"{bundle['lemmas']} lemmas, {bundle['steps']} steps, {size_of(bundle['bytes'])}"
-        what, it = ("bundle", "it") if len(bundle["folders"]) == 1 else ("bundles", "each")
-        folders = ", ".join(bundle["folders"])
-        say(f"  {what}: {folders}, {size}, {bundle['seconds']:.1f} s; check {it} with mmaproof-check")
+def say_bundle(bundle: Any) -> None:
+    """Say where a bundle was written, if one was."""
+    folders = getattr(bundle, "folders", None)
+    if folders:
+        size = f"{bundle.lemmas} lemmas, {bundle.steps} steps, {size_of(bundle.bytes)}"
+        what, it = ("bundle", "it") if len(folders) == 1 else ("bundles", "each")
+        say(f"  {what}: {', '.join(folders)}, {size}, {bundle.seconds:.1f} s; check {it} with mmaproof-check")

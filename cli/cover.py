@@ -11,23 +11,26 @@ import typer
 from mmaproof.cli.assumed import say_assumed
 from mmaproof.cli.executors import Dask, runner
 from mmaproof.cli.operands import operand_lines, operands_record
-from mmaproof.cli.options import SOLVING, DesignName, Json, SolvingOptions, with_backend, with_solving
+from mmaproof.cli.options import SOLVING, DesignName, Json, SolvingOptions, with_backend, with_options
 from mmaproof.cli.output import (
     EXIT_HOLDS,
     EXIT_REFUTED,
     EXIT_UNKNOWN,
+    assumed_names,
     complain,
     print_json,
     progress,
     say,
     say_table,
     say_wrapped,
-    solver_record,
 )
+from mmaproof.cli.verdicts import solvers_of
 from mmaproof.cli.version import tool_version
 
 if TYPE_CHECKING:
     from mmaproof.designs.design import Design
+    from mmaproof.explain.answers.surveys import Bin
+    from mmaproof.explain.answers.surveys import Covered as CoverAnswer
     from mmaproof.generators.cover.coverage import Coverage, Covered
     from mmaproof.generators.vectors import Vector
 
@@ -43,7 +46,7 @@ def register(app: typer.Typer) -> None:
     app.command("cover")(with_backend(cover))
 
 
-@with_solving(without=("search",), timeout="10s", timeout_of="Limit for each question to a solver: 30s, 2m, 1h.")
+@with_options(without="search", timeout="10s", timeout_of="Limit for each question to a solver: 30s, 2m, 1h.")
 def cover(
     design: DesignName,
     n: Annotated[int, typer.Option("-n", metavar="N", min=1, max=10_000, help="Vectors to choose.")] = 200,
@@ -88,8 +91,7 @@ def cover(
         complain(f"note: not asked: {done.unasked}")
     wrong = [] if netlist is None else wrong_vectors(netlist, done)
     if json:
-        of_unit = {} if netlist is None else {"unit": netlist.name, "wrong": len(wrong)}
-        print_json(coverage_record(done) | of_unit, [unit])
+        print_json(coverage_of(done, {} if netlist is None else {"unit": netlist.name, "wrong": len(wrong)}))
     else:
         print_coverage(done)
         say_assumed([unit], indent="")
@@ -130,35 +132,30 @@ def wrong_vectors(netlist: Design, done: Coverage) -> list[Vector]:
     return [x for x, is_equal in zip(done.vectors, equal.tolist(), strict=True) if not is_equal]
 
 
-def coverage_record(done: Coverage) -> dict[str, Any]:
-    """Return the coverage as the JSON object of the command-line contract."""
+def coverage_of(done: Coverage, of_unit: dict[str, Any]) -> CoverAnswer:
+    """Return the coverage as an answer."""
+    from mmaproof.explain.answers.surveys import Covered as CoverAnswer
     from mmaproof.generators.cover.coverage import BASELINE
 
-    return {
-        "design": done.design.name,
-        "complete": done.is_complete,
-        "vectors": len(done.vectors),
-        "wanted_hits": done.wanted_hits,
-        "baseline": BASELINE,
-        "seed": done.seed,
-        "seconds": round(done.seconds, 3),
+    return CoverAnswer.taken(
+        done,
+        design=done.design.name,
+        complete=done.is_complete,
+        vectors=len(done.vectors),
+        baseline=BASELINE,
         **{name: done.count(status) for name, status in STATUSES.items()},
-        "bins": [_bin_record(x) for x in done.bins],
-    }
+        bins=[_bin_of(x) for x in done.bins],
+        **of_unit,
+        assumed=assumed_names([done.design]),
+    )
 
 
-def _bin_record(x: Covered) -> dict[str, Any]:
-    verdict = x.verdict
-    return {
-        "event": x.bin.event,
-        "value": x.bin.value,
-        "status": x.status,
-        "hits": x.hits,
-        "baseline_hits": x.baseline,
-        "solver": None if verdict is None else solver_record(verdict.solver),
-        "certified_by": None if verdict is None else solver_record(verdict.certified_by),
-        "reason": None if verdict is None else verdict.reason,
-    }
+def _bin_of(x: Covered) -> Bin:
+    from mmaproof.explain.answers.surveys import Bin
+
+    solvers = {"solver": None, "certified_by": None} if x.verdict is None else solvers_of(x.verdict)
+    reason = None if x.verdict is None else x.verdict.reason
+    return Bin.taken(x, x.bin, baseline_hits=x.baseline, reason=reason, **solvers)
 
 
 def print_coverage(done: Coverage) -> None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from mmaproof.cli.compare import print_comparison
+from mmaproof.cli.compare import compared, print_comparison
 from mmaproof.cli.doctor import RECORDINGS_VARIABLE
 from mmaproof.cli.output import say
+from mmaproof.cli.showing import ShowingOptions
 from mmaproof.designs.catalogue import find_design, load_catalogue
 from mmaproof.designs.operands import OperandBatch
+from mmaproof.explain.answers.answer import ABSENT
 from mmaproof.hardware_replay.recordings import design_of_recording, read_index, read_recording
 from mmaproof.hardware_replay.replay import replay
 from mmaproof.hardware_replay.targets import ModelTarget
@@ -26,7 +28,7 @@ def _ask(first: str, second: str) -> Comparison:
 def show_difference() -> bool:
     """Print a vector on which Volta and Turing differ, with the picture, and replay it on both interpretations."""
     answer = _ask("volta/f32.f16.f16.f32", "turing/f32.f16.f16.f32")
-    print_comparison(answer, picture=True)
+    print_comparison(answer, compared(answer, ABSENT))
     if answer.witness is None:
         return False
     say("\nThe same vector, replayed:")
@@ -43,7 +45,7 @@ def show_difference() -> bool:
 def show_proof() -> bool:
     """Print the proof that Hopper's and Blackwell's fp16 units are the same function."""
     answer = _ask("hopper/wgmma.f32.f16.f16", "blackwell/tcgen05.mma.f32.f16.f16")
-    print_comparison(answer, picture=False)
+    print_comparison(answer, compared(answer, ABSENT), ShowingOptions(picture=False))
     return answer.status is Status.PROVED
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.measure import Measurement
@@ -15,6 +15,7 @@ from mmaproof.cli.output import print_json, results, say, say_table, say_wrapped
 if TYPE_CHECKING:
     from mmaproof.designs.design import Design
     from mmaproof.designs.evidence import Evidence
+    from mmaproof.explain.answers.listings import DesignAnswer
 
 ALWAYS_SHOWN = ("widening",)
 """Parameters that are shown of every design, of those too whose steps do not have them."""
@@ -45,7 +46,9 @@ def list_designs(
         architecture = catalogue.architecture(architecture)
     chosen = [d for d in catalogue.designs.values() if architecture in (None, d.architecture)]
     if json:
-        print_json({"designs": [design_record(d) for d in chosen]})
+        from mmaproof.explain.answers.listings import Designs
+
+        print_json(Designs(designs=[design_of(d) for d in chosen]))
         return
     table = Table(box=None, pad_edge=False, header_style="bold")
     for heading in ("design", "K", "L", "F", "rho", "family", "evidence"):
@@ -82,7 +85,7 @@ def show(
 
     found = find_design(design)
     if json:
-        print_json(design_record(found))
+        print_json(design_of(found))
         return
     if disclosure:
         print_json(disclose(found))
@@ -123,13 +126,13 @@ def show(
     print_evidence(levels)
 
 
-def design_record(design: Design) -> dict[str, Any]:
-    """Return a design as JSON data, with the evidence for each parameter and whether its row is assumed."""
+def design_of(design: Design) -> DesignAnswer:
+    """Return a design as an answer, with the evidence for each parameter and whether its row is assumed."""
     from mmaproof.designs.levels import levels_of
+    from mmaproof.explain.answers.listings import DesignAnswer, Stated
 
-    levels = levels_of(design)
-    evidence = {name: {"level": x.level.value, "source": x.source} for name, x in levels.items()}
-    return {**design.record(), "assumed": design.is_assumed, "evidence": evidence}
+    evidence = {name: Stated.taken(x) for name, x in levels_of(design).items()}
+    return DesignAnswer(**design.record(), assumed=design.is_assumed, evidence=evidence)
 
 
 def evidence_word(design: Design) -> str:

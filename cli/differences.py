@@ -4,40 +4,16 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from mmaproof.designs.formats import Format
-
-
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """How far two results are apart: exactly, and in ulps of the larger one. Integers have no ulp."""
-
-    absolute: Fraction
-    ulps: Fraction | None
-
-    @property
-    def words(self) -> str:
-        """How the two results differ, for a person."""
-        return f"differ by {self}" if self.absolute else "differ only in the sign of zero"
-
-    def record(self) -> dict[str, Any]:
-        """Return it as JSON data: a rational number, and about how many ulps it is."""
-        return {"absolute": str(self.absolute), "ulps": None if self.ulps is None else float(self.ulps)}
-
-    def __str__(self) -> str:
-        """Return it for a person."""
-        from mmaproof.explain.values import magnitude
-
-        ulps = "" if self.ulps is None else f" = {float(self.ulps):.4g} ulp"
-        return f"{magnitude(self.absolute)}{ulps}"
+    from mmaproof.explain.answers.parts import Difference
 
 
 def difference(fmt: Format, results: Sequence[int]) -> Difference | None:
     """Return how far two patterns of ``fmt`` are apart; None if one of them is an infinity or a NaN, or is missing."""
+    from mmaproof.explain.answers.parts import Difference
     from mmaproof.explain.values import is_finite, pattern_number
     from mmaproof.gemm.answers.compare import ulp
 
@@ -45,7 +21,8 @@ def difference(fmt: Format, results: Sequence[int]) -> Difference | None:
         return None
     first, second = (pattern_number(fmt, x) for x in results)
     apart = abs(first - second)
-    return Difference(apart, None if fmt.is_integer else apart / ulp(max(abs(first), abs(second)), fmt))
+    ulps = None if fmt.is_integer else float(apart / ulp(max(abs(first), abs(second)), fmt))
+    return Difference(absolute=str(apart), ulps=ulps)
 
 
 def bit_lines(fmt: Format, results: Mapping[str, int]) -> list[str]:

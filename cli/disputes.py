@@ -10,11 +10,12 @@ import typer
 from mmaproof.cli.assumed import say_assumed
 from mmaproof.cli.executors import Dask, Processes, executors
 from mmaproof.cli.operands import operand_lines, operands_record
-from mmaproof.cli.options import SOLVING, Json, SolvingOptions, with_backend, with_solving
-from mmaproof.cli.output import EXIT_HOLDS, EXIT_UNKNOWN, complain, counted, print_json, say
+from mmaproof.cli.options import SOLVING, Json, SolvingOptions, with_backend, with_options
+from mmaproof.cli.output import EXIT_HOLDS, EXIT_UNKNOWN, assumed_names, complain, counted, print_json, say
 from mmaproof.cli.version import tool_version
 
 if TYPE_CHECKING:
+    from mmaproof.explain.answers.surveys import DisputeAnswer
     from mmaproof.generators.disputes import Dispute
     from mmaproof.generators.vectors import Vector
 
@@ -26,9 +27,7 @@ def register(app: typer.Typer) -> None:
     app.command("disputes")(with_backend(disputes))
 
 
-@with_solving(
-    without=("search", "seed", "jobs"), timeout="20s", timeout_of="Limit for each question that is asked: 20s, 2m."
-)
+@with_options(without="search seed jobs", timeout="20s", timeout_of="Limit for each question that is asked: 20s, 2m.")
 def disputes(
     architecture: Annotated[
         str | None, typer.Argument(metavar="[ARCHITECTURE]", help="One architecture only.", show_default=False)
@@ -75,35 +74,44 @@ def disputes(
     elif output is not None:
         complain(f"note: {output} is not written: no vector was found")
     if json:
-        print_json({"disputes": [dispute_record(d) for d in found]}, [d.design for d in found])
+        from mmaproof.explain.answers.surveys import DisputesAnswer
+
+        answers = [dispute_answer(d) for d in found]
+        print_json(DisputesAnswer(disputes=answers, assumed=assumed_names(d.design for d in found)))
     elif not found:
         say(f"no open point applies to {'the designs' if architecture is None else architecture}")
     return EXIT_UNKNOWN if any(STATUS[d.status.value] == "unknown" for d in found) else EXIT_HOLDS
 
 
-def dispute_record(dispute: Dispute) -> dict[str, Any]:
-    """Return a dispute as JSON data."""
+def dispute_answer(dispute: Dispute) -> DisputeAnswer:
+    """Return a dispute as a part of an answer."""
+    from mmaproof.explain.answers.parts import Witness
+    from mmaproof.explain.answers.surveys import DisputeAnswer
+
     design = dispute.design
-    record: dict[str, Any] = {
-        "design": design.name,
-        "designs": list(dispute.designs),
-        "point": dispute.point.number,
-        "title": dispute.point.title,
-        "readings": dict(dispute.readings),
-        "pair": list(dispute.pair),
-        "status": STATUS[dispute.status.value],
-        "contexts": list(dispute.contexts),
-        "reason": dispute.reason,
-    }
+    shown: dict[str, Any] = {"status": STATUS[dispute.status.value]}
     if dispute.witness is not None:
         d = design.d_format
-        record["context"] = dispute.context
-        record["witness"] = {
-            **operands_record(design.formats, dispute.witness, design.scale_format),
-            "outputs": {n: d.hex(x) for n, x in (dispute.separated or {}).items()},
+        outputs, predictions = (
+            {n: d.hex(x) for n, x in (held or {}).items()} for held in (dispute.separated, dispute.predictions)
+        )
+        operands = operands_record(design.formats, dispute.witness, design.scale_format)
+        shown |= {
+            "context": dispute.context,
+            "witness": Witness(**operands, outputs=outputs),
+            "predictions": predictions,
         }
-        record["predictions"] = {n: d.hex(x) for n, x in (dispute.predictions or {}).items()}
-    return record
+    return DisputeAnswer(
+        design=design.name,
+        designs=list(dispute.designs),
+        point=dispute.point.number,
+        title=dispute.point.title,
+        readings=dict(dispute.readings),
+        pair=list(dispute.pair),
+        contexts=list(dispute.contexts),
+        reason=dispute.reason,
+        **shown,
+    )
 
 
 def print_dispute(dispute: Dispute, before: Dispute | None) -> None:
@@ -119,20 +127,20 @@ def print_dispute(dispute: Dispute, before: Dispute | None) -> None:
             held.setdefault(text, []).append(profile)
         for text, profiles in held.items():
             say(f"       {text}: {', '.join(profiles)}")
-    record = dispute_record(dispute)
+    answer = dispute_answer(dispute)
     pair = " against ".join(dispute.pair)
-    if dispute.witness is None:
+    if not answer.witness or not answer.predictions:
         reason = (
             f": {dispute.reason}" if dispute.reason else f" in {len(dispute.contexts)} settings of the other points"
         )
-        say(f"     {pair}: {record['status']}{reason}")
+        say(f"     {pair}: {answer.status}{reason}")
         return
     say(f"     {pair}: separated with the other points at {dispute.context}")
-    for line in operand_lines({n: x for n, x in record["witness"].items() if n != "outputs"}):
+    for line in operand_lines(answer.witness):
         say(f"       {line}")
-    for name, d in record["witness"]["outputs"].items():
+    for name, d in answer.witness.outputs.items():
         say(f"       d = {d} on {name}")
-    say("       predicted by " + ", ".join(f"{p} {d}" for p, d in record["predictions"].items()))
+    say("       predicted by " + ", ".join(f"{p} {d}" for p, d in answer.predictions.items()))
 
 
 def dispute_vector(dispute: Dispute) -> Vector:

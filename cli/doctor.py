@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import platform
 import shutil
+from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import typer
 from rich.table import Table
@@ -16,6 +17,9 @@ from rich.text import Text
 from mmaproof.cli.options import Json
 from mmaproof.cli.output import EXIT_HOLDS, EXIT_UNKNOWN, print_json, say, say_table, say_wrapped
 from mmaproof.cli.version import tool_version
+
+if TYPE_CHECKING:
+    from mmaproof.explain.answers.listings import DoctorAnswer, SolverState
 
 RECORDINGS_VARIABLE = "MMAPROOF_RECORDINGS"
 _PACKAGES = ("pysmt", "numpy", "ml_dtypes", "typer", "rich")
@@ -58,64 +62,68 @@ def doctor(json: Json = False) -> int:
 
     Exit status 3 where a solver is missing or does not work.
     """
+    from mmaproof.explain.answers.listings import DoctorAnswer, SolverState
     from mmaproof.smt.solving.backends import available_solvers
     from mmaproof.smt.solving.self_test import self_test
 
-    solvers: dict[str, dict[str, str | None]] = {
-        n: {"version": s.version, "missing": s.missing, "fault": self_test(n) if s.version else None}
+    solvers = {
+        n: SolverState(version=s.version, missing=s.missing, fault=self_test(n) if s.version else None)
         for n, s in available_solvers().items()
     }
-    report: dict[str, Any] = {
-        "version": tool_version(),
-        "python": platform.python_version(),
-        "platform": platform.platform(),
-        "solvers": solvers,
-        "packages": {name: _version(name) for name in _PACKAGES},
-        "extras": {extra: {name: _version(name) for name in names} for extra, names in _EXTRAS.items()},
-        "backends": _backends(),
-        "targets": _targets(),
-        "tools": {name: shutil.which(name) for name in _TOOLS},
-    }
-    report["needed"], report["optional"] = _needed(report), _optional(report)
+    extras = {extra: {name: _version(name) for name in names} for extra, names in _EXTRAS.items()}
+    tools = {name: shutil.which(name) for name in _TOOLS}
+    answer = DoctorAnswer(
+        version=tool_version(),
+        python=platform.python_version(),
+        platform=platform.platform(),
+        solvers=solvers,
+        packages={name: _version(name) for name in _PACKAGES},
+        extras=extras,
+        backends=_backends(),
+        targets=_targets(),
+        tools=tools,
+        needed=_needed(solvers),
+        optional=_optional(extras, tools),
+    )
     if json:
-        print_json(report)
+        print_json(answer)
     else:
-        _print(report)
-        _advise(report)
-    return EXIT_UNKNOWN if report["needed"] else EXIT_HOLDS
+        _print(answer)
+        _advise(answer)
+    return EXIT_UNKNOWN if answer.needed else EXIT_HOLDS
 
 
-def _needed(report: dict[str, Any]) -> list[str]:
+def _needed(solvers: Mapping[str, SolverState]) -> list[str]:
     """Return what to do before mmaproof can be relied on."""
     found = []
-    for name, solver in report["solvers"].items():
-        if solver["missing"]:
-            found.append(f"solver {name}: {solver['missing']}")
-        elif solver["fault"]:
-            found.append(f"solver {name} does not work here ({solver['fault']}): install it again, or report a defect")
+    for name, solver in solvers.items():
+        if solver.missing:
+            found.append(f"solver {name}: {solver.missing}")
+        elif solver.fault:
+            found.append(f"solver {name} does not work here ({solver.fault}): install it again, or report a defect")
     return found
 
 
-def _optional(report: dict[str, Any]) -> list[str]:
+def _optional(held: Mapping[str, Mapping[str, str | None]], programs: Mapping[str, str | None]) -> list[str]:
     """Return what to install for what is missing, each a command and what it is for."""
-    extras = [x for x in _FOR if not all(report["extras"][x].values())]
+    extras = [x for x in _FOR if not all(held[x].values())]
     found = [f"pip install 'mmaproof[{x}]'  # {_FOR[x]}" for x in extras]
-    tools = [x for x in _TOOLS if report["tools"][x] is None]
+    tools = [x for x in _TOOLS if programs[x] is None]
     return found + [f"apt install {x}  # {_TOOLS[x]}" for x in tools]
 
 
-def _advise(report: dict[str, Any]) -> None:
+def _advise(report: DoctorAnswer) -> None:
     """Say at the end what to do, the necessary first."""
     say("")
-    if report["needed"]:
+    if report.needed:
         say("To do:")
-        for text in report["needed"]:
+        for text in report.needed:
             say_wrapped(text, "  ")
     else:
-        say(f"mmaproof is ready: {', '.join(report['solvers'])} work. First steps: mmaproof demo")
-    if report["optional"]:
+        say(f"mmaproof is ready: {', '.join(report.solvers)} work. First steps: mmaproof demo")
+    if report.optional:
         say("If you want more:")
-        for text in report["optional"]:
+        for text in report.optional:
             say(f"  {text}")
 
 
@@ -185,22 +193,22 @@ def _recordings() -> str:
     return f"{found} files in {folder} ({RECORDINGS_VARIABLE})"
 
 
-def _print(report: dict[str, Any]) -> None:
-    say(f"mmaproof {report['version']}, Python {report['python']}, {report['platform']}")
+def _print(report: DoctorAnswer) -> None:
+    say(f"mmaproof {report.version}, Python {report.python}, {report.platform}")
     rows: list[tuple[str, str, str]] = []
-    for name, solver in report["solvers"].items():
-        fault = f"{solver['version']}, which does not work: {solver['fault']}" if solver["fault"] else solver["version"]
-        rows.append(("solver", name, fault or f"missing: {solver['missing']}"))
-    for name, found in report["packages"].items():
+    for name, solver in report.solvers.items():
+        fault = f"{solver.version}, which does not work: {solver.fault}" if solver.fault else solver.version
+        rows.append(("solver", name, fault or f"missing: {solver.missing}"))
+    for name, found in report.packages.items():
         rows.append(("package", name, found or "missing"))
-    for extra, packages in report["extras"].items():
+    for extra, packages in report.extras.items():
         for name, found in packages.items():
             rows.append((f"extra [{extra}]", name, found or f"missing: pip install 'mmaproof[{extra}]'"))
-    for name, text in report["backends"].items():
+    for name, text in report.backends.items():
         rows.append(("backend", name, text))
-    for name, text in report["targets"].items():
+    for name, text in report.targets.items():
         rows.append(("target", name, text))
-    for name, place in report["tools"].items():
+    for name, place in report.tools.items():
         rows.append(("tool", name, f"{place}: {_TOOLS[name]}" if place else f"missing: {_TOOLS[name]}"))
     table = Table(box=None, pad_edge=False, show_header=False)
     for row in rows:

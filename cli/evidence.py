@@ -10,12 +10,13 @@ import typer
 
 from mmaproof.cli.assumed import MARK
 from mmaproof.cli.executors import Dask, runner
-from mmaproof.cli.options import SOLVING, Json, SolvingOptions, with_backend, with_solving
-from mmaproof.cli.output import EXIT_HOLDS, complain, counted, print_json, say, say_wrapped
+from mmaproof.cli.options import SOLVING, Json, SolvingOptions, with_backend, with_options
+from mmaproof.cli.output import EXIT_HOLDS, assumed_names, complain, counted, print_json, say, say_wrapped
 from mmaproof.cli.version import tool_version
 
 if TYPE_CHECKING:
     from mmaproof.designs.levels import RecordedRow
+    from mmaproof.explain.answers.listings import EvidenceRow
     from mmaproof.generators.open_values import OpenRow, OpenValue
     from mmaproof.generators.vectors import Vector
 
@@ -25,7 +26,7 @@ def register(app: typer.Typer) -> None:
     app.command("evidence")(with_backend(evidence))
 
 
-@with_solving(without=("search",), timeout="2m", timeout_of="Limit for the questions about each row: 10s, 2m.")
+@with_options(without="search", timeout="2m", timeout_of="Limit for the questions about each row: 10s, 2m.")
 def evidence(
     architecture: Annotated[
         str | None, typer.Argument(metavar="[ARCHITECTURE]", help="One architecture only.", show_default=False)
@@ -89,8 +90,11 @@ def evidence(
     elif output is not None:
         complain(f"note: {output} is not written: no vector was found")
     if json:
-        record = {"rows": list(_records(found)), "vectors": len(held), "file": str(output) if held else None}
-        print_json(record, [x.task.design for x in found])
+        from mmaproof.explain.answers.listings import EvidenceAnswer
+
+        assumed = assumed_names(x.task.design for x in found)
+        file = str(output) if held else None
+        print_json(EvidenceAnswer(rows=list(_rows(found)), vectors=len(held), file=file, assumed=assumed))
     elif held:
         print_advice(held, output)
     return EXIT_HOLDS
@@ -118,40 +122,41 @@ def _recorded(recordings: list[Path], architecture: str | None) -> Mapping[str, 
     return known
 
 
-def _records(found: list[OpenRow]) -> Iterator[dict[str, Any]]:
-    """Yield the rows as JSON data. Vectors are numbered from 1, as the lines of the file are."""
+def _rows(found: list[OpenRow]) -> Iterator[EvidenceRow]:
+    """Yield the rows as parts of an answer. Vectors are numbered from 1, as the lines of the file are."""
+    from mmaproof.explain.answers.listings import EvidenceRow, OpenParameter, OpenReading, OpenValue
+
     before = 0
     for row in found:
         design = row.task.design
-        yield {
-            "row": design.evidence.row,
-            "designs": list(row.task.names),
-            "design": design.name,
-            "assumed": design.is_assumed,
-            "recorded": {name: x.source for name, x in row.recorded.items()},
-            "open": {
-                x.name: {
-                    "value": x.value,
-                    "level": x.evidence.level.value,
-                    "source": x.evidence.source,
-                    "others": [_value_record(v, before) for v in x.values],
-                }
+        yield EvidenceRow(
+            row=str(design.evidence.row),
+            designs=list(row.task.names),
+            design=design.name,
+            assumed=design.is_assumed,
+            recorded={name: x.source for name, x in row.recorded.items()},
+            open={
+                x.name: OpenParameter.taken(
+                    x,
+                    x.evidence,
+                    others=[OpenValue.taken(v, **_shown(v, before)) for v in x.values],
+                )
                 for x in row.parameters
             },
-            "readings": [
-                {"points": list(x.points), "settings": x.texts, **_value_record(y, before)} for x, y in row.readings
+            readings=[
+                OpenReading.taken(y, points=list(x.points), settings=x.texts, **_shown(y, before))
+                for x, y in row.readings
             ],
-        }
+        )
         before += len(row.vectors)
 
 
-def _value_record(value: OpenValue, before: int) -> dict[str, Any]:
+def _shown(value: OpenValue, before: int) -> dict[str, Any]:
+    """Return what is shown of a value or of a reading, with the numbers of its vectors."""
     return {
         "value": value.text,
         "under": value.under or None,
-        "vectors": [before + x + 1 for x in value.vectors],
-        "same": value.same,
-        "reason": value.reason,
+        "vectors": [before + n + 1 for n in value.vectors],
     }
 
 

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, assert_never
+from typing import TYPE_CHECKING, Annotated, assert_never
 
 import typer
 
 from mmaproof.cli.assumed import say_assumed
 from mmaproof.cli.options import Json, NanCodes, Seed, Where, ZeroSigns, askable, with_backend
-from mmaproof.cli.output import EXIT_HOLDS, complain, print_json, say
+from mmaproof.cli.output import EXIT_HOLDS, assumed_names, complain, print_json, say
+from mmaproof.cli.verdicts import asked
 from mmaproof.cli.version import tool_version
 
 if TYPE_CHECKING:
     from mmaproof.designs.design import Design
+    from mmaproof.explain.answers.answer import Answer
 
 
 class ExportFormat(StrEnum):
@@ -121,21 +125,21 @@ def export(
     if form in MODELS:
         if designs:
             raise InputError(f"{form} is of the design that is named first: leave --design out")
-        record, text = _model(sources, form, output, k, rows, seed)
+        answer, text = _model(sources, form, output, k, rows, seed)
     elif form is ExportFormat.SMT2:
         if designs or rows is not None:
             raise InputError("smt2 is a question about all operands of two designs: leave --design and --rows out")
         settings = {"nan_codes": nan_codes, "zero_signs": not ignore_zero_signs}
-        record, text = _query(sources, output, k, where or [], settings)
+        answer, text = _query(sources, output, k, where or [], settings)
     elif len(sources) != 1:
         raise InputError(f"{len(sources)} sources: {form} is of one")
     else:
         chosen = [find_design(x) for x in designs or []]
         write = _program if form in PROGRAMS else _vectors
-        record, text = write(sources[0], form, output, chosen, (k, rows, seed))
+        answer, text = write(sources[0], form, output, chosen, (k, rows, seed))
     about = [find_design(x) for x in ([*sources] if form in (ExportFormat.SMT2, *MODELS) else designs or [])]
     if json:
-        print_json({"file": str(output), "format": form.value, **record}, about)
+        print_json(answer(file=str(output), format=form.value, assumed=assumed_names(about)))
     else:
         say(f"{output}: {text}")
         say_assumed(about, "what is written")
@@ -144,9 +148,10 @@ def export(
 
 def _vectors(
     source: str, form: ExportFormat, output: Path, designs: list[Design], drawn: tuple[int | None, int | None, int]
-) -> tuple[dict[str, Any], str]:
-    """Write the selected rows of a source; return what was written, as JSON data and in words."""
+) -> tuple[Callable[..., Answer], str]:
+    """Write the selected rows of a source; return what was written, as an answer without its file and in words."""
     from mmaproof.designs.files import write_atomically
+    from mmaproof.explain.answers.listings import ExportedVectors
     from mmaproof.generators.formats.c_header import c_header
     from mmaproof.generators.formats.npz import write_npz
     from mmaproof.generators.formats.selection import select
@@ -176,18 +181,19 @@ def _vectors(
     if selection.left_out:
         complain(f"note: {selection.left_out} vectors are left out: formats or length do not fit --design and --k")
     computed, count = {x: selection.computed.get(x, 0) for x in selection.designs}, len(selection.vectors)
-    record = {"rows": count, "left_out": selection.left_out, "designs": selection.designs, "computed": computed}
+    answer = partial(ExportedVectors.taken, selection, rows=count, computed=computed)
     by_model = ", ".join(f"{x} ({n} computed by the model)" if n else x for x, n in computed.items())
-    return record, f"{count} operand sets with d of {by_model}"
+    return answer, f"{count} operand sets with d of {by_model}"
 
 
 def _program(
     source: str, form: ExportFormat, output: Path, designs: list[Design], drawn: tuple[int | None, int | None, int]
-) -> tuple[dict[str, Any], str]:
+) -> tuple[Callable[..., Answer], str]:
     """Write a program that runs the operands of a source; return likewise."""
     from mmaproof.designs.catalogue import find_design, load_catalogue
     from mmaproof.designs.errors import InputError
     from mmaproof.designs.files import write_atomically
+    from mmaproof.explain.answers.listings import ExportedProgram
     from mmaproof.generators.formats.programs import CUDA, HIP, MOST_ROWS, program
     from mmaproof.generators.sources import read_rows
     from mmaproof.hardware_replay.cuda import instructions
@@ -215,17 +221,18 @@ def _program(
     write_atomically(output, program(groups, dialect, file=output.name, version=tool_version()))
     names = list(dict.fromkeys(kernel.design.name for _, kernel in groups))
     count = sum(len(held.batch) for held, _ in groups)
-    return {"rows": count, "designs": names}, f"{count} operand sets for {', '.join(names)}"
+    return partial(ExportedProgram, rows=count, designs=names), f"{count} operand sets for {', '.join(names)}"
 
 
 def _query(
     sources: list[str], output: Path, k: int | None, where: list[str], settings: dict[str, bool]
-) -> tuple[dict[str, Any], str]:
+) -> tuple[Callable[..., Answer], str]:
     """Write the question whether two designs are equivalent; return likewise."""
     from mmaproof.designs.catalogue import find_design
     from mmaproof.designs.design import check_askable
     from mmaproof.designs.errors import InputError
     from mmaproof.designs.files import write_atomically
+    from mmaproof.explain.answers.listings import ExportedQuestion
     from mmaproof.generators.formats.smt_query import equivalence_script
     from mmaproof.properties.equivalence import Equivalence
     from mmaproof.properties.preconditions import parse_precondition
@@ -237,16 +244,17 @@ def _query(
     check_askable(question.k)
     write_atomically(output, equivalence_script(question, tool_version()))
     names = [first.name, second.name]
-    record = {"designs": names, "k": question.k, "where": [str(x) for x in question.where]}
-    return record, f"are {' and '.join(names)} different? (k = {question.k})"
+    answer = partial(ExportedQuestion, designs=names, **asked(question))
+    return answer, f"are {' and '.join(names)} different? (k = {question.k})"
 
 
 def _model(
     sources: list[str], form: ExportFormat, output: Path, k: int | None, rows: int | None, seed: int
-) -> tuple[dict[str, Any], str]:
+) -> tuple[Callable[..., Answer], str]:
     """Write a design as a program; return likewise."""
     from mmaproof.designs.catalogue import find_design
     from mmaproof.designs.errors import InputError
+    from mmaproof.explain.answers.listings import ExportedModel
     from mmaproof.generators.formats.verilog import write_texts
     from mmaproof.generators.models.c_model import c_files
     from mmaproof.generators.models.cuda_model import cuda_files
@@ -262,6 +270,6 @@ def _model(
     files = write(model, test)
     write_texts(output, files)
     count = len(test.selection.vectors)
-    record = {"design": model.design.name, "k": model.k, "name": model.name, "rows": count, "files": sorted(files)}
+    answer = partial(ExportedModel.taken, model, design=model.design.name, rows=count, files=sorted(files))
     listed = "".join(f"\n  {x}" for x in sorted(files))
-    return record, f"{model.design.name}, k = {model.k}, with {count} rows to test it{listed}"
+    return answer, f"{model.design.name}, k = {model.k}, with {count} rows to test it{listed}"

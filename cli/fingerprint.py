@@ -4,21 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
 from rich.text import Text
 
 from mmaproof.cli.assumed import say_assumed
-from mmaproof.cli.check import run_record, value_text
+from mmaproof.cli.check import value_text
 from mmaproof.cli.executors import Dask, runner
-from mmaproof.cli.options import SOLVING, Json, SolvingOptions, with_backend, with_solving
-from mmaproof.cli.output import EXIT_HOLDS, EXIT_UNKNOWN, complain, counted, print_json, results, say, say_table
+from mmaproof.cli.options import SOLVING, Json, SolvingOptions, with_backend, with_options
+from mmaproof.cli.output import (
+    EXIT_HOLDS,
+    EXIT_UNKNOWN,
+    assumed_names,
+    complain,
+    counted,
+    print_json,
+    results,
+    say,
+    say_table,
+)
+from mmaproof.cli.verdicts import run_of
 from mmaproof.cli.version import tool_version
 
 if TYPE_CHECKING:
     from mmaproof.designs.design import Design
+    from mmaproof.explain.answers.surveys import FeatureOf, FingerprintAnswer
     from mmaproof.verification.fingerprint import Feature
 
 Rows = dict[str, list["Feature"]]
@@ -36,7 +48,7 @@ def register(app: typer.Typer) -> None:
     app.command("fingerprint")(with_backend(fingerprint))
 
 
-@with_solving(without=("search",), timeout="20s", timeout_of="Limit for each property of each design: 20s, 2m.")
+@with_options(without="search", timeout="20s", timeout_of="Limit for each property of each design: 20s, 2m.")
 def fingerprint(
     names: Annotated[
         list[str],
@@ -102,7 +114,7 @@ def fingerprint(
             rows.setdefault(feature.asked.name, []).append(feature)
     features = [f for row in rows.values() for f in row]
     if json:
-        print_json(fingerprint_record(rows, designs), designs)
+        print_json(fingerprint_of(rows, designs))
     else:
         print_fingerprint(rows, designs)
         say_assumed(designs, indent="")
@@ -116,30 +128,26 @@ def fingerprint(
     return EXIT_UNKNOWN if any(f.is_unknown for f in features) else EXIT_HOLDS
 
 
-def fingerprint_record(rows: Rows, designs: Sequence[Design]) -> dict[str, Any]:
-    """Return the answers as the JSON object of the command-line contract."""
-    return {
-        "designs": [d.name for d in designs],
-        "features": [
-            {
-                "property": name,
-                "feature": row[0].asked.feature,
-                "results": {f.design.name: feature_record(f) for f in row},
-            }
+def fingerprint_of(rows: Rows, designs: Sequence[Design]) -> FingerprintAnswer:
+    """Return the answers of all properties as one answer."""
+    from mmaproof.explain.answers.surveys import FeatureRow, FingerprintAnswer
+
+    return FingerprintAnswer(
+        designs=[d.name for d in designs],
+        features=[
+            FeatureRow(property=name, feature=row[0].asked.feature, results={f.design.name: feature_of(f) for f in row})
             for name, row in rows.items()
         ],
-    }
+        assumed=assumed_names(designs),
+    )
 
 
-def feature_record(feature: Feature) -> dict[str, Any]:
-    """Return what a property says of a design as JSON data."""
-    return {
-        "verdict": feature.verdict,
-        "value": feature.value,
-        "reason": feature.reason,
-        "seconds": 0.0 if feature.done is None else round(feature.done.seconds, 3),
-        "runs": [run_record(r) for r in feature.runs],
-    }
+def feature_of(feature: Feature) -> FeatureOf:
+    """Return what a property says of a design as a part of an answer."""
+    from mmaproof.explain.answers.surveys import FeatureOf
+
+    seconds = 0.0 if feature.done is None else round(feature.done.seconds, 3)
+    return FeatureOf.taken(feature, seconds=seconds, runs=[run_of(x) for x in feature.runs])
 
 
 def cell(feature: Feature) -> str:

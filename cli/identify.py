@@ -9,8 +9,7 @@ import typer
 
 from mmaproof.cli.assumed import say_assumed
 from mmaproof.cli.compare import EXIT_STATUS
-from mmaproof.cli.conditions import conditional, conditions_of, with_conditions
-from mmaproof.cli.neighbours import disagreements_record, disagreements_text, neighbour_record, print_neighbour
+from mmaproof.cli.neighbours import disagreements_of, disagreements_text, neighbour_of, print_neighbour
 from mmaproof.cli.operands import operand_lines, operands_record
 from mmaproof.cli.options import (
     SOLVING,
@@ -21,11 +20,23 @@ from mmaproof.cli.options import (
     TargetName,
     target_of,
     with_backend,
-    with_solving,
+    with_options,
 )
-from mmaproof.cli.output import EXIT_HOLDS, EXIT_REFUTED, EXIT_UNKNOWN, complain, print_json, progress, say, say_wrapped
+from mmaproof.cli.output import (
+    EXIT_HOLDS,
+    EXIT_REFUTED,
+    EXIT_UNKNOWN,
+    assumed_names,
+    complain,
+    print_json,
+    progress,
+    say,
+    say_wrapped,
+)
+from mmaproof.cli.verdicts import conditional, conditions_of, with_conditions, witness_fields
 
 if TYPE_CHECKING:
+    from mmaproof.explain.answers.surveys import EqualityProof, Identified, Returned
     from mmaproof.generators.identify.outcome import Identification, ParameterVerdict
     from mmaproof.hardware_replay.target import Target
     from mmaproof.smt.solving.solving import Solving
@@ -37,7 +48,7 @@ def register(app: typer.Typer) -> None:
     app.command("identify")(with_backend(identify))
 
 
-@with_solving(without=("search", "jobs", "certify", "timeout", "memory", "seed"))
+@with_options(without="search jobs certify timeout memory seed")
 def identify(
     target: TargetName,
     interface: Annotated[
@@ -112,7 +123,7 @@ def identify(
     if outcome.oracle.problem is not None:
         complain(f"error: {outcome.oracle.problem}")
     if json:
-        print_json(identification_record(outcome) | _proved(proof), (*outcome.matches, *outcome.fitting))
+        print_json(identified_of(outcome, proof))
     else:
         print_identification(outcome)
         if proof is not None:
@@ -139,21 +150,19 @@ def _proof(target: Target, outcome: Identification, solving: Solving, timeout: s
         return compare(target.read.design, outcome.design, solver=solving, limits=limits)
 
 
-def _proved(proof: Comparison | None) -> dict[str, Any]:
-    """Return the proof as JSON data."""
-    if proof is None:
-        return {"proof": None}
-    fmt = proof.question.designs[0].d_format
-    record: dict[str, Any] = {
+def _proved(proof: Comparison) -> EqualityProof:
+    """Return the proof as a part of an answer."""
+    from mmaproof.explain.answers.answer import ABSENT
+    from mmaproof.explain.answers.parts import Witness
+    from mmaproof.explain.answers.surveys import EqualityProof
+
+    fmt, witness = proof.question.designs[0].d_format, proof.witness
+    shown = None if witness is None else witness_fields(proof.question, witness, proof.outputs, fmt)
+    return EqualityProof.taken(
+        proof,
         **conditional(proof.verdict, conditions_of(proof.question.designs)),
-        "seconds": round(proof.seconds, 3),
-        "origin": proof.origin,
-        "reason": proof.reason,
-    }
-    if proof.witness is not None:
-        operands = operands_record(proof.question.formats, proof.witness, proof.question.scale_format)
-        record["witness"] = {**operands, "outputs": {name: fmt.hex(x) for name, x in proof.outputs.items()}}
-    return {"proof": record}
+        witness=ABSENT if shown is None else Witness(**shown),
+    )
 
 
 def _print_proof(proof: Comparison) -> None:
@@ -172,53 +181,49 @@ def _print_proof(proof: Comparison) -> None:
         say(f"    d = {fmt.hex(d)} on {name}")
 
 
-def identification_record(outcome: Identification) -> dict[str, Any]:
-    """Return the outcome as the JSON object of the command-line contract."""
+def identified_of(outcome: Identification, proof: Comparison | None) -> Identified:
+    """Return the outcome as an answer."""
     from mmaproof.designs.parameters import format_parameter
+    from mmaproof.explain.answers.surveys import Identified
     from mmaproof.generators.identify.neighbour import disagreements, neighbour
 
-    found = outcome.findings
-    fmt = outcome.evidence.interface.signature.d
+    found, evidence = outcome.findings, outcome.evidence
+    near = None if outcome.matches or outcome.fitting else neighbour(outcome)
 
-    def text(name: str, values: tuple[Any, ...]) -> list[str]:
-        return [format_parameter(name, x) for x in values]
+    def texts(kind: str) -> dict[str, list[str]]:
+        held = {n: getattr(f, kind) for n, f in found.items()}
+        return {n: [format_parameter(n, x) for x in values] for n, values in held.items() if values}
 
-    return {
-        "target": outcome.oracle.target.name,
-        "interface": str(outcome.evidence.interface),
-        "k": outcome.evidence.interface.k,
-        "identified": bool(outcome.validated),
-        "late": outcome.late,
-        "matches": [x.name for x in outcome.matches],
-        "fitting": [x.name for x in outcome.fitting],
-        "parameters": {n: format_parameter(n, f.value) for n, f in found.items()},
-        "unobservable": {n: text(n, f.unobservable) for n, f in found.items() if f.unobservable},
-        "undecided": {n: text(n, f.undecided) for n, f in found.items() if f.undecided},
-        "decided_by": {n: _row(outcome, f.row) for n, f in found.items() if f.row is not None},
-        "other_interfaces": {n: [x.name for x in designs] for n, designs in outcome.other_interfaces.items()},
-        "nan_codes": [fmt.hex(x) for x in outcome.nan_codes],
-        "contradiction": None if outcome.contradiction is None else _row(outcome, outcome.contradiction),
-        "nearest": None if outcome.behaviour is not None else outcome.nearest.as_text(),
-        "neighbour": None if outcome.matches or outcome.fitting else neighbour_record(neighbour(outcome)),
-        "disagreements": disagreements_record(disagreements(outcome.evidence, outcome.behaviour or outcome.nearest)),
-        "batches": outcome.oracle.batches,
-        "operands": outcome.oracle.operands,
-        "validated": outcome.validated,
-        "space": outcome.space,
-        "tried": outcome.tried,
-        "seconds": outcome.seconds,
-        "unanswered": outcome.oracle.unanswered,
-        "problem": outcome.oracle.problem,
-    }
+    return Identified.taken(
+        outcome,
+        outcome.oracle,
+        target=outcome.oracle.target.name,
+        interface=str(evidence.interface),
+        k=evidence.interface.k,
+        identified=bool(outcome.validated),
+        matches=[x.name for x in outcome.matches],
+        fitting=[x.name for x in outcome.fitting],
+        parameters={n: format_parameter(n, f.value) for n, f in found.items()},
+        unobservable=texts("unobservable"),
+        undecided=texts("undecided"),
+        decided_by={n: _row(outcome, f.row) for n, f in found.items() if f.row is not None},
+        other_interfaces={n: [x.name for x in designs] for n, designs in outcome.other_interfaces.items()},
+        nan_codes=[evidence.interface.signature.d.hex(x) for x in outcome.nan_codes],
+        contradiction=None if outcome.contradiction is None else _row(outcome, outcome.contradiction),
+        nearest=None if outcome.behaviour is not None else outcome.nearest.as_text(),
+        neighbour=None if near is None else neighbour_of(near),
+        disagreements=disagreements_of(disagreements(evidence, outcome.behaviour or outcome.nearest)),
+        proof=None if proof is None else _proved(proof),
+        assumed=assumed_names((*outcome.matches, *outcome.fitting)),
+    )
 
 
-def _row(outcome: Identification, row: int) -> dict[str, Any]:
-    interface = outcome.evidence.interface
+def _row(outcome: Identification, row: int) -> Returned:
+    from mmaproof.explain.answers.surveys import Returned
+
+    signature = outcome.evidence.interface.signature
     operands, d = outcome.evidence.row(row)
-    return {
-        **operands_record(interface.signature.formats, operands, interface.signature.scale),
-        "d": interface.signature.d.hex(d),
-    }
+    return Returned(**operands_record(signature.formats, operands, signature.scale), d=signature.d.hex(d))
 
 
 def print_identification(outcome: Identification) -> None:
@@ -286,9 +291,8 @@ def _print_nothing(outcome: Identification) -> None:
         say("  which agrees with every answer: it was not validated")
         return
     say(f"  {disagreements_text(disagreements(outcome.evidence, outcome.nearest))}")
-    shown = _row(outcome, outcome.contradiction)
     say("  the unit returned something else for")
-    for line in operand_lines({n: x for n, x in shown.items() if n != "d"}):
+    for line in operand_lines(_row(outcome, outcome.contradiction)):
         say(f"    {line}")
     operands, d = outcome.evidence.row(outcome.contradiction)
     from mmaproof.smt.trace import evaluate

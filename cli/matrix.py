@@ -7,20 +7,22 @@ from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from mmaproof.cli.assumed import say_assumed
-from mmaproof.cli.compare import comparison_record, witness_vector
+from mmaproof.cli.compare import differing_fields, witness_vector
 from mmaproof.cli.executors import Dask, Processes, executors
-from mmaproof.cli.options import SOLVING, Json, Output, SolvingOptions, with_backend, with_solving
-from mmaproof.cli.output import EXIT_HOLDS, EXIT_UNKNOWN, complain, counted, print_json
-from mmaproof.cli.pictures import moved
+from mmaproof.cli.options import SOLVING, Json, Output, SolvingOptions, with_backend, with_options
+from mmaproof.cli.output import EXIT_HOLDS, EXIT_UNKNOWN, assumed_names, complain, counted, print_json
+from mmaproof.cli.showing import moved
+from mmaproof.cli.verdicts import conditional, conditions_of, decided
 
 if TYPE_CHECKING:
     from mmaproof.cli.matrix_text import Matrix
     from mmaproof.designs.design import Design
+    from mmaproof.explain.answers.surveys import MatrixAnswer, Pair
     from mmaproof.generators.vectors import Vector
     from mmaproof.verification.executors import Pool
     from mmaproof.verification.matrix import PairVerdict
@@ -31,7 +33,7 @@ def register(app: typer.Typer) -> None:
     app.command("matrix")(with_backend(matrix))
 
 
-@with_solving(without=("search", "jobs"), timeout_of="Limit for each question that is asked: 30s, 2m.")
+@with_options(without="search jobs", timeout_of="Limit for each question that is asked: 30s, 2m.")
 def matrix(
     names: Annotated[
         list[str] | None,
@@ -77,12 +79,12 @@ def matrix(
     make_way(output, figure)
     pairs = pairs_of(designs)
     with executors(dask, jobs) as (pool, at_once):
-        found = decided(designs, pool, at_once, options, replays=dask is not None)
+        found = verdicts(designs, pool, at_once, options, replays=dask is not None)
     place = {(x.name, y.name): i for i, (x, y) in enumerate(pairs)}
     found.sort(key=lambda a: place[a.names])
     done = Matrix(designs, found, groups_of(designs, found), not_comparable(designs), time.monotonic() - started)
     if json:
-        print_json(matrix_record(done), designs)
+        print_json(matrix_of(done))
     else:
         print_matrix(done)
         say_assumed(designs, indent="")
@@ -90,7 +92,7 @@ def matrix(
     return EXIT_UNKNOWN if done.counts["unknown"] else EXIT_HOLDS
 
 
-def decided(
+def verdicts(
     designs: Sequence[Design], pool: Pool, at_once: int, options: SolvingOptions, *, replays: bool
 ) -> list[PairVerdict]:
     """Return the verdict on every comparable pair, in the order in which verdicts come, and say how many there are."""
@@ -155,29 +157,41 @@ def vectors_of(done: Matrix) -> list[Vector]:
     return list(found.values())
 
 
-def matrix_record(done: Matrix) -> dict[str, Any]:
-    """Return the matrix as the JSON object of the command-line contract."""
-    return {
-        "designs": [d.name for d in done.designs],
-        "classes": [
-            {
-                "formats": str(g.signature),
-                "classes": [[d.name for d in c] for c in g.classes],
-                "transitive": not any(g.not_transitive()),
-            }
+def matrix_of(done: Matrix) -> MatrixAnswer:
+    """Return the matrix as an answer."""
+    from mmaproof.explain.answers.surveys import Group, MatrixAnswer
+
+    return MatrixAnswer.taken(
+        done,
+        designs=[d.name for d in done.designs],
+        classes=[
+            Group(
+                formats=str(g.signature),
+                classes=[[d.name for d in c] for c in g.classes],
+                transitive=not any(g.not_transitive()),
+            )
             for g in done.groups
         ],
-        "pairs": [pair_record(a) for a in done.answers],
-        "not_comparable": dict(done.not_comparable),
-        "questions": done.questions,
-        "seconds": round(done.seconds, 3),
-    }
+        pairs=[pair_of(x) for x in done.answers],
+        assumed=assumed_names(done.designs),
+    )
 
 
-def pair_record(answer: PairVerdict) -> dict[str, Any]:
-    """Return the answer of a pair as JSON data: that of `compare`, with the number of the question, shared or not."""
-    record = comparison_record(answer.comparison)
-    first, second = record.pop("designs")
-    del record["where"]
-    # pairs are counted by verdict, so conditions stand beside it
-    return {"first": first, "second": second, "question": answer.number, **record, "verdict": answer.comparison.verdict}
+def pair_of(answer: PairVerdict) -> Pair:
+    """Return the answer of a pair: that of `compare`, with the number of the question, shared or not."""
+    from mmaproof.explain.answers.answer import ABSENT
+    from mmaproof.explain.answers.parts import DifferingWitness
+    from mmaproof.explain.answers.surveys import Pair
+
+    done = answer.comparison
+    first, second = done.question.designs
+    return Pair(
+        first=first.name,
+        second=second.name,
+        question=answer.number,
+        # pairs are counted by verdict, so conditions stand beside it
+        **{**conditional(done.verdict, conditions_of([first, second])), "verdict": done.verdict},
+        k=done.question.k,
+        **decided(done),
+        witness=ABSENT if done.witness is None else DifferingWitness(**differing_fields(done)),
+    )

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 from rich.text import Text
 
-from mmaproof.cli.conditions import say_conditions
 from mmaproof.cli.operands import runs
 from mmaproof.cli.output import say, say_table, say_wrapped
+from mmaproof.cli.verdicts import say_conditions
 
 if TYPE_CHECKING:
     from mmaproof.designs.design import Design

@@ -3,30 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mmaproof.cli.operands import operand_lines, operands_record
 from mmaproof.cli.output import results, say, say_wrapped
 
 if TYPE_CHECKING:
+    from mmaproof.explain.answers.surveys import Disagreements, Nearest
     from mmaproof.generators.identify.neighbour import Disagreement, Neighbour
     from mmaproof.generators.identify.outcome import Identification
 
 
-def neighbour_record(found: Neighbour | None) -> dict[str, Any] | None:
-    """Return the nearest design as JSON data."""
-    if found is None:
-        return None
-    return {
-        "design": found.design.name,
-        "changes": dict(found.changes),
-        "disagreements": disagreements_record(found.disagreements),
-    }
+def neighbour_of(found: Neighbour) -> Nearest:
+    """Return the nearest design as a part of an answer."""
+    from mmaproof.explain.answers.surveys import Nearest
+
+    disagreements = disagreements_of(found.disagreements)
+    return Nearest.taken(found, design=found.design.name, disagreements=disagreements)
 
 
-def disagreements_record(held: Mapping[str, Disagreement]) -> dict[str, Any]:
-    """Return how many rows disagree as JSON data, by class of operands."""
-    return {name: {"rows": x.rows, "wrong": x.wrong} for name, x in held.items()}
+def disagreements_of(held: Mapping[str, Disagreement]) -> dict[str, Disagreements]:
+    """Return how many rows disagree as a part of an answer, by class of operands."""
+    from mmaproof.explain.answers.surveys import Disagreements
+
+    return {name: Disagreements.taken(x) for name, x in held.items()}
 
 
 def disagreements_text(held: Mapping[str, Disagreement]) -> str:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from mmaproof.designs.design import Design
     from mmaproof.designs.element import Operands
     from mmaproof.designs.formats import Format
+    from mmaproof.explain.answers.parts import OperandSet
 
 X = TypeVar("X")
 
@@ -99,11 +100,17 @@ def operands_record(
     return record
 
 
-def operand_lines(record: Mapping[str, Any], *, whole: bool = False) -> list[str]:
-    """Return a record of operands as lines that the options of `mmaproof run` take.
+NAMES = ("a", "b", "c", "scale_a", "scale_b")
+"""The operands, as the options of `mmaproof run` and the fields of answers call them."""
+
+
+def operand_lines(given: Mapping[str, Any] | OperandSet, *, whole: bool = False) -> list[str]:
+    """Return operands as lines that the options of `mmaproof run` take.
 
     Of more than ``MOST_WHOLE`` elements, only the first products that are not 0*0 are shown, unless ``whole``.
     """
+    held = given if isinstance(given, Mapping) else {n: getattr(given, n) for n in NAMES}
+    record: dict[str, Any] = {name: x for name, x in held.items() if x}
     if whole or len(record["a"]) <= MOST_WHOLE:
         return [f"{n} = {x if isinstance(x, str) else ','.join(x)}" for n, x in record.items()]
     products = [(name, x, y) for name, x, y in runs(record["a"], record["b"]) if int(x, 16) or int(y, 16)]
@@ -116,8 +123,8 @@ def operand_lines(record: Mapping[str, Any], *, whole: bool = False) -> list[str
         if len(scales) <= MOST_WHOLE:
             lines += [f"{name} = {','.join(scales)}"] * bool(scales)
         else:
-            held = [f"{x} ({place})" for place, x, _ in runs(scales, scales, prefix="")]
-            lines.append(f"{name} = {', '.join(held[:MOST_WHOLE])}{', ...' * (len(held) > MOST_WHOLE)}")
+            some = [f"{x} ({place})" for place, x, _ in runs(scales, scales, prefix="")]
+            lines.append(f"{name} = {', '.join(some[:MOST_WHOLE])}{', ...' * (len(some) > MOST_WHOLE)}")
     return lines
 
 

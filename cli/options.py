@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from copy import copy
+from dataclasses import dataclass, fields
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
@@ -17,6 +18,7 @@ from mmaproof.cli.output import EXIT_UNKNOWN, complain, note
 
 if TYPE_CHECKING:
     from mmaproof.hardware_replay.target import Target
+    from mmaproof.properties.preconditions import Precondition
     from mmaproof.smt.solving.limits import Limits
     from mmaproof.smt.solving.solving import Solving
     from mmaproof.verification.search import Budget
@@ -145,19 +147,48 @@ Silence = Annotated[
 
 
 @dataclass(frozen=True)
-class SolvingOptions:
-    """How a command has its questions answered: the options that ``with_solving`` gives it, as they were typed."""
+class QuestionOptions:
+    """What is asked: the options that ``with_options`` gives a command, as they were typed."""
 
-    search: bool = True
-    solver: str = "bitwuzla"
-    jobs: int = 1
-    certify: str | None = None
-    store: Path | None = None
-    no_store: bool = False
-    timeout: str = "60s"
-    memory: str = "4G"
-    seed: int = 0
-    keep_lemmas: Path | None = None
+    k: Length = None
+    where: Where = None
+    nan_codes: NanCodes = False
+    ignore_zero_signs: ZeroSigns = False
+    simplify: Simplify = "5s"
+
+    def preconditions(self, others: Sequence[str] = ()) -> list[Precondition]:
+        """Return ``others``, such as those of a unit, and the preconditions. Raises InputError for what is none."""
+        from mmaproof.properties.preconditions import parse_precondition
+
+        return [parse_precondition(x) for x in (*others, *(self.where or ()))]
+
+    def of_comparison(self, others: Sequence[str] = ()) -> dict[str, Any]:
+        """Return the arguments that functions which compare take; see ``preconditions``."""
+        signs = {"nan_codes": self.nan_codes, "zero_signs": not self.ignore_zero_signs}
+        return {"k": self.k, "where": self.preconditions(others), **signs, "simplifying": self.simplifying}
+
+    @property
+    def simplifying(self) -> float:
+        """The seconds for which a witness is simplified at most. Raises LimitError for what cannot be read."""
+        from mmaproof.smt.solving.limits import parse_seconds
+
+        return parse_seconds(self.simplify)
+
+
+@dataclass(frozen=True)
+class SolvingOptions:
+    """How a command has its questions answered: the options that ``with_options`` gives it, as they were typed."""
+
+    search: Search = True
+    solver: Solver = "bitwuzla"
+    jobs: Jobs = 1
+    certify: Certificate = None
+    store: StoreFile = None
+    no_store: NoStore = False
+    timeout: Timeout = "60s"
+    memory: Memory = "4G"
+    seed: Seed = 0
+    keep_lemmas: KeptLemmas = None
 
     @property
     def solving(self) -> Solving:
@@ -178,62 +209,65 @@ class SolvingOptions:
 
         return DEFAULT_BUDGET if self.search else None
 
+    @property
+    def means(self) -> dict[str, Any]:
+        """The arguments that functions which decide take: solver, limits, budget, seed. Raises as these do."""
+        return {"solver": self.solving, "limits": self.limits, "budget": self.budget, "seed": self.seed}
+
 
 NO_LEMMAS = "lemmas: no solver was asked; --no-store and --no-search leave a question to solvers"
 
+QUESTION = QuestionOptions()
 SOLVING = SolvingOptions()
 """What a command has without options."""
 
-_SOLVING: dict[str, Any] = {
-    "search": Search,
-    "solver": Solver,
-    "jobs": Jobs,
-    "certify": Certificate,
-    "store": StoreFile,
-    "no_store": NoStore,
-    "timeout": Timeout,
-    "memory": Memory,
-    "seed": Seed,
-}
 
-
-def with_solving(
-    *, without: Sequence[str] = (), timeout: str = "60s", timeout_of: str | None = None, keeps: bool = False
+def with_options(
+    *,
+    without: str = "",
+    keeps: bool = False,
+    timeout_of: str | None = None,
+    helps: Mapping[str, str] | None = None,
+    **defaults: Any,
 ) -> Callable[[Callable[..., int]], Callable[..., int]]:
-    """Give a command the options of ``SolvingOptions``, at the place of its parameter of this type, as one record.
+    """Give a command the fields of records of options, at the place of its parameters of these types, as options.
 
-    It has no option for what is named in ``without``. ``timeout`` is the default of that option, ``timeout_of`` its
-    help where the limit is not for the whole answer. A command that itself computes beyond its limit is ended. One that
-    ``keeps`` has an option that writes lemmas; its questions are asked in this process.
+    It has no option for the fields that ``without`` names, with blanks between. ``helps`` has other words for some, and
+    ``defaults`` other values; ``timeout_of`` is the help of a limit that is not for the whole answer. A
+    command that itself computes beyond its limit is ended. One that ``keeps`` has an option that writes lemmas; its
+    questions are asked in this process.
     """
-    shown = {name: kind for name, kind in _SOLVING.items() if name not in without}
-    if keeps:
-        shown["keep_lemmas"] = KeptLemmas
-    if timeout_of is not None and "timeout" in shown:
-        shown["timeout"] = Annotated[str, typer.Option("--timeout", metavar="TIME", help=timeout_of)]
-    defaults = replace(SolvingOptions(), timeout=timeout)
+    left_out, texts = [*without.split(), *["keep_lemmas"][keeps:]], dict(helps or {})
+    if timeout_of is not None:
+        texts["timeout"] = timeout_of
 
     def decorate(command: Callable[..., int]) -> Callable[..., int]:
         parameters: list[Parameter] = []
-        record = ""
+        records: dict[str, tuple[Any, dict[str, str]]] = {}
         for given in signature(command, eval_str=True).parameters.values():
-            if given.annotation is SolvingOptions:
-                record = given.name
-                parameters += [
-                    Parameter(n, given.kind, default=getattr(defaults, n), annotation=kind) for n, kind in shown.items()
-                ]
-            else:
+            kind = given.annotation
+            if not hasattr(kind, "__dataclass_fields__"):
                 parameters.append(given)
-        if not record:
-            raise TypeError(f"{command.__name__} has no parameter for the options of solving")
+                continue
+            hints = get_type_hints(kind, include_extras=True)
+            shown = {x.name: x.default for x in fields(kind) if x.name not in left_out}
+            shown |= {name: x for name, x in defaults.items() if name in shown}
+            records[given.name] = kind, dict.fromkeys(shown, "")
+            parameters += [
+                Parameter(n, given.kind, default=default, annotation=_said(hints[n], texts.get(n)))
+                for n, default in shown.items()
+            ]
 
         def called(**given: Any) -> int:
-            options = replace(defaults, **{name: given.pop(name) for name in shown if name in given})
-            if timeout_of is not None or "timeout" not in shown:
-                return command(**given, **{record: options})
+            held = {}
+            for record, (kind, names) in records.items():
+                held[record] = kind(**{name: given.pop(name) for name in names if name in given})
+            options = next((x for x in held.values() if isinstance(x, SolvingOptions)), None)
+            if options is None or timeout_of is not None or "timeout" in left_out:
+                return command(**given, **held)
             try:
                 with kept_in(options.keep_lemmas), within(options.limits.seconds):
-                    return command(**given, **{record: options})
+                    return command(**given, **held)
             except OutOfTime:
                 complain(f"unknown: not answered within {options.timeout}, and there is no part of an answer")
                 return EXIT_UNKNOWN
@@ -241,6 +275,15 @@ def with_solving(
         return _in_place_of(command, called, parameters)
 
     return decorate
+
+
+def _said(hint: Any, text: str | None) -> Any:
+    """Return the annotation of an option with another help."""
+    if text is None:
+        return hint
+    option = copy(hint.__metadata__[0])
+    option.help = text
+    return Annotated[hint.__origin__, option]
 
 
 @contextmanager

@@ -10,7 +10,7 @@ import textwrap
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any, TextIO, TypeVar
+from typing import TYPE_CHECKING, TextIO, TypeVar
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from mmaproof.designs.design import Design
-    from mmaproof.smt.solving.verdict import SolverIdentity
 
 X = TypeVar("X")
 
@@ -75,7 +74,7 @@ def say_wrapped(text: str, label: str) -> None:
 
 def say_asked(asked: Sequence[str], by: str | None, seconds: float) -> None:
     """Print what was asked for, what answered (if anything had to be asked), and how long all of it took."""
-    answered = "" if by is None else f"answered by {by}, "
+    answered = f"answered by {by}, " if by else ""
     say_wrapped(f"asked for {', '.join(asked)}; {answered}{seconds:.2f} s in all", "  ")
 
 
@@ -124,23 +123,16 @@ def discard(stream: TextIO) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
-def print_json(record: dict[str, Any], of: Iterable[Design] | None = None) -> None:
-    """Print exactly one JSON object.
+def print_json(answer: object) -> None:
+    """Print an answer as exactly one JSON object."""
+    from mmaproof.explain.answers.answer import plain
 
-    If it is an answer about designs (``of``), it names those of them that are assumed.
-    """
-    assumed = {} if of is None else {"assumed": assumed_names(of)}
-    print(json.dumps({**record, **assumed}, indent=2))
+    print(json.dumps(plain(answer), indent=2))
 
 
 def assumed_names(designs: Iterable[Design]) -> list[str]:
     """Return the names of the designs whose row of the catalogue is assumed, each once."""
     return list(dict.fromkeys(x.name for x in designs if x.is_assumed))
-
-
-def solver_record(solver: SolverIdentity | None) -> dict[str, str] | None:
-    """Return a solver as JSON data."""
-    return None if solver is None else {"name": solver.name, "version": solver.version}
 
 
 def counted(items: Iterable[X], what: str, total: int | None = None) -> Iterator[X]:

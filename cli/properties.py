@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
@@ -14,6 +14,7 @@ from mmaproof.cli.options import Json
 from mmaproof.cli.output import print_json, results, say, say_table, say_wrapped
 
 if TYPE_CHECKING:
+    from mmaproof.explain.answers.listings import PropertyAnswer
     from mmaproof.properties.property import Property
 
 
@@ -41,7 +42,9 @@ def properties(
 
     chosen = list(PROPERTIES.values()) if name is None else [find_property(name)]
     if json:
-        print_json({"properties": [property_record(p) for p in chosen]})
+        from mmaproof.explain.answers.listings import Properties
+
+        print_json(Properties(properties=[property_of(p) for p in chosen]))
     elif name is None:
         print_table(chosen)
     else:
@@ -60,25 +63,21 @@ def print_table(chosen: Sequence[Property]) -> None:
     say_table(table, name + 4 + rest)
 
 
-def property_record(asked: Property) -> dict[str, Any]:
-    """Return a property as JSON data."""
+def property_of(asked: Property) -> PropertyAnswer:
+    """Return a property as a part of an answer."""
     from mmaproof.designs.catalogue import find_design
+    from mmaproof.explain.answers.listings import PropertyAnswer
 
     specimen = find_design(asked.specimen)
-    return {
-        "name": asked.name,
-        "feature": asked.feature,
-        "statement": asked.claimed(),
-        "witness": asked.witness,
-        "source": asked.source,
-        "specimen": specimen.name,
-        "mutant": asked.mutant(specimen).name,
-    }
+    names = {"specimen": specimen.name, "mutant": asked.mutant(specimen).name}
+    return PropertyAnswer.taken(asked, statement=asked.claimed(), **names)
 
 
 def print_property(asked: Property) -> None:
     """Print everything about a property for a person."""
-    record = property_record(asked)
+    from mmaproof.explain.answers.answer import plain
+
+    record = plain(property_of(asked))
     say(record.pop("name"))
     for label, text in [*record.items(), *(("asked of", text) for text in _asked_of(asked))]:
         say_wrapped(text, f"  {label:<9}  ")

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
 from mmaproof.cli.assumed import say_assumed
-from mmaproof.cli.explain import lemma_record, print_lemmas
 from mmaproof.cli.operands import operand_lines, operands_record
-from mmaproof.cli.options import SOLVING, DesignName, Explained, Json, Length, SolvingOptions, with_solving
+from mmaproof.cli.options import SOLVING, DesignName, Explained, Json, Length, SolvingOptions, with_options
 from mmaproof.cli.output import (
     EXIT_HOLDS,
     EXIT_REFUTED,
     EXIT_UNKNOWN,
+    assumed_names,
     print_json,
     progress,
     say,
     say_asked,
-    solver_record,
 )
+from mmaproof.cli.verdicts import decided, print_lemmas, say_reason
 
 if TYPE_CHECKING:
+    from mmaproof.explain.answers.netlists import Graph, NativeProved
     from mmaproof.verification.native import GraphVerdict, NativeVerdict
 
 EXIT_STATUS = {"proved": EXIT_HOLDS, "refuted": EXIT_REFUTED, "unknown": EXIT_UNKNOWN, "vacuous": EXIT_UNKNOWN}
@@ -33,7 +34,7 @@ def register(app: typer.Typer) -> None:
     app.command("prove-native")(prove_native)
 
 
-@with_solving(timeout="300s")
+@with_options(timeout="300s")
 def prove_native(
     design: DesignName,
     k: Length = None,
@@ -63,7 +64,7 @@ def prove_native(
             seed=options.seed,
         )
     if json:
-        print_json(native_record(answer), [unit])
+        print_json(proved_of(answer))
     else:
         for graph in answer.graphs:
             _print_graph(graph, explained)
@@ -71,59 +72,55 @@ def prove_native(
     return EXIT_STATUS[answer.status.value]
 
 
-def native_record(answer: NativeVerdict) -> dict[str, Any]:
-    """Return the answer as JSON data."""
+def proved_of(answer: NativeVerdict) -> NativeProved:
+    """Return the answer."""
+    from mmaproof.explain.answers.netlists import NativeProved
+
     first = answer.graphs[0]
-    return {
-        "verdict": answer.status.value,
-        "design": first.design.name,
-        "k": first.k,
-        "seconds": round(answer.seconds, 3),
-        "graphs": [_graph_record(x) for x in answer.graphs],
-    }
+    return NativeProved.taken(
+        answer,
+        verdict=answer.status.value,
+        design=first.design.name,
+        k=first.k,
+        graphs=[_graph_of(x) for x in answer.graphs],
+        assumed=assumed_names([first.design]),
+    )
 
 
-def _graph_record(graph: GraphVerdict) -> dict[str, Any]:
-    record: dict[str, Any] = {
-        "operands": FINITE if graph.finite else ALL,
-        "c_format": graph.design.c_format.name,
-        "operations": graph.operations,
-        "verdict": graph.status.value,
-        "seconds": round(graph.seconds, 3),
-        "solver": solver_record(graph.solver),
-        "certified_by": solver_record(graph.certified_by),
-        "certificate_covers": graph.certificate_covers,
-        "reason": graph.reason,
-        "origin": graph.origin,
-        "lemmas": [lemma_record(x) for x in graph.lemmas],
-    }
+def _graph_of(graph: GraphVerdict) -> Graph:
+    from mmaproof.explain.answers.answer import ABSENT
+    from mmaproof.explain.answers.netlists import Graph, GraphWitness
+
+    d, witness = graph.design.d_format, None
     if graph.witness is not None and graph.of_design is not None:
-        d = graph.design.d_format
-        record["witness"] = {
+        of_graph = None if graph.of_graph is None else f"{graph.of_graph:#0{2 + d.bits // 4}x}"
+        witness = GraphWitness(
             **operands_record(graph.design.formats, graph.witness, graph.design.scale_format),
-            "outputs": {
-                "graph": None if graph.of_graph is None else f"{graph.of_graph:#0{2 + d.bits // 4}x}",
-                "design": d.hex(graph.of_design),
-            },
-            "undefined": graph.undefined,
-        }
-    return record
+            outputs={"graph": of_graph, "design": d.hex(graph.of_design)},
+            undefined=graph.undefined,
+        )
+    return Graph.taken(
+        graph,
+        operands=FINITE if graph.finite else ALL,
+        c_format=graph.design.c_format.name,
+        verdict=graph.status.value,
+        **decided(graph),
+        witness=witness or ABSENT,
+    )
 
 
 def _print_graph(graph: GraphVerdict, explained: bool) -> None:
     """Print the verdict on a graph for a person."""
-    operands = "operands without infinities and NaNs" if graph.finite else "all operands"
-    say(f"{graph.status.value}: the {graph.operations} operations compiled for {graph.design.name}, for {operands}")
-    say_asked([f"k = {graph.k} and c of {graph.design.c_format.name}"], graph.origin, graph.seconds)
-    print_lemmas(graph.lemmas, f"the operations return d of {graph.design.name}", whole=explained)
-    if graph.reason is not None:
-        say(f"  reason: {graph.reason}")
-    if graph.witness is None:
+    operands, answer = "operands without infinities and NaNs" if graph.finite else "all operands", _graph_of(graph)
+    say(f"{answer.verdict}: the {graph.operations} operations compiled for {graph.design.name}, for {operands}")
+    say_asked([f"k = {graph.k} and c of {answer.c_format}"], graph.origin, graph.seconds)
+    print_lemmas(answer.lemmas, f"the operations return d of {graph.design.name}", whole=explained)
+    say_reason(answer)
+    if not answer.witness:
         return
-    record = _graph_record(graph)["witness"]
-    outputs, undefined = record.pop("outputs"), record.pop("undefined")
-    for line in operand_lines(record):
+    for line in operand_lines(answer.witness):
         say(f"  {line}")
+    outputs, undefined = answer.witness.outputs, answer.witness.undefined
     say(f"  d = {outputs['design']} of the design")
     say(
         f"  d = {outputs['graph']} of the operations" if undefined is None else f"  no d of the operations: {undefined}"

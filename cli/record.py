@@ -10,7 +10,7 @@ import typer
 
 from mmaproof.cli.assumed import say_assumed
 from mmaproof.cli.options import Instruction, Json, Length, Seed, Silence, TargetName, target_of, with_backend
-from mmaproof.cli.output import EXIT_HOLDS, EXIT_UNKNOWN, complain, print_json, say
+from mmaproof.cli.output import EXIT_HOLDS, EXIT_UNKNOWN, assumed_names, complain, print_json, say
 from mmaproof.cli.standard import record_standard
 
 if TYPE_CHECKING:
@@ -114,6 +114,7 @@ def _target(text: str, timeout: str, design: str | None) -> _Runner:
 
 
 def _record_source(runner: _Runner, rows: Rows, output: Path, json: bool) -> int:
+    from mmaproof.explain.answers.listings import Recorded, UnitOfTarget
     from mmaproof.hardware_replay.recorder import answered, provenance
     from mmaproof.hardware_replay.recordings import write_recording
 
@@ -131,16 +132,16 @@ def _record_source(runner: _Runner, rows: Rows, output: Path, json: bool) -> int
         complain(f"note: {output} is not written: no row was answered")
     if json:
         print_json(
-            {
-                "target": target.name,
-                "unit": dataclasses.asdict(target.unit),
-                "design": None if found is None else found.name,
-                "file": str(output) if held else None,
-                "rows": held,
-                "unanswered": len(rows.batch) - held,
-                "problem": ran.problem,
-            },
-            [] if found is None else [found],
+            Recorded(
+                target=target.name,
+                unit=UnitOfTarget.taken(target.unit),
+                design=None if found is None else found.name,
+                file=str(output) if held else None,
+                rows=held,
+                unanswered=len(rows.batch) - held,
+                problem=ran.problem,
+                assumed=assumed_names([] if found is None else [found]),
+            )
         )
     else:
         say(f"{target.name}: {held} rows of {rows.whence} recorded" + (f" in {output}" if held else ""))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json as json_text
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -12,6 +12,7 @@ from mmaproof.cli.options import Json
 from mmaproof.cli.output import EXIT_HOLDS, EXIT_REFUTED, print_json, say, say_wrapped
 
 if TYPE_CHECKING:
+    from mmaproof.explain.answers.listings import RecordingAnswer
     from mmaproof.hardware_replay.decided import RowDecision
     from mmaproof.hardware_replay.provenance import Provenance
 
@@ -43,7 +44,9 @@ def show(
         read_recording(file)
         found.append((file, read_provenance(file)))
     if json:
-        print_json({"recordings": [{"file": str(file), **about.record()} for file, about in found]})
+        from mmaproof.explain.answers.listings import Recordings
+
+        print_json(Recordings(recordings=[_recording_of(file, about) for file, about in found]))
     else:
         for file, about in found:
             _print(file, about)
@@ -79,6 +82,7 @@ def decide(
     left are listed. Exit status 1 if a row of the catalogue is not what was recorded.
     """
     from mmaproof.designs.files import require_writable, write_atomically
+    from mmaproof.explain.answers.listings import Decision, Decisions
     from mmaproof.hardware_replay.decided import decide as decided_by
     from mmaproof.hardware_replay.decided import recorded_text, recordings_in, recordings_of_the_project
     from mmaproof.hardware_replay.npz import open_npz
@@ -96,23 +100,15 @@ def decide(
         concerned = decided_by(named)
         found = {row: decision for row, decision in found.items() if row in concerned}
     if json:
-        print_json({"rows": [decision_record(x) for x in found.values()]})
+        print_json(Decisions(rows=[Decision.taken(x, left=_left(x)) for x in found.values()]))
     else:
         for decision in found.values():
             print_decision(decision)
     return EXIT_REFUTED if any(x.wrong for x in found.values()) else EXIT_HOLDS
 
 
-def decision_record(decision: RowDecision) -> dict[str, Any]:
-    """Return what recordings say of a row of the catalogue as JSON data."""
-    return {
-        "row": decision.row,
-        "recordings": decision.recordings,
-        "rows": decision.rows,
-        "wrong": decision.wrong,
-        "decided": decision.decided,
-        "left": {name: left for name in decision.refuting if (left := decision.left(name))},
-    }
+def _left(decision: RowDecision) -> dict[str, list[str]]:
+    return {name: list(left) for name in decision.refuting if (left := decision.left(name))}
 
 
 def print_decision(decision: RowDecision) -> None:
@@ -123,10 +119,8 @@ def print_decision(decision: RowDecision) -> None:
         return
     decided = ", ".join(f"{name} ({count})" for name, count in decision.decided.items())
     say_wrapped(f"{decided or 'nothing'} (fewest rows against another value)", "  decided: ")
-    for name in decision.refuting:
-        left = decision.left(name)
-        if left:
-            say_wrapped(", ".join(left), f"  {name} may also be: ")
+    for name, left in _left(decision).items():
+        say_wrapped(", ".join(left), f"  {name} may also be: ")
 
 
 @commands.command("import")
@@ -178,10 +172,14 @@ def import_text_files(
     about = provenance_of_text_files(found, answers, device=device, zero_c=zero_c)
     write_recording(output, answers, about)
     if json:
-        print_json({"file": str(output), **about.record()})
+        print_json(_recording_of(output, about))
     else:
         _print(output, about)
     return EXIT_HOLDS
+
+
+def _recording_of(file: Path, about: Provenance) -> RecordingAnswer:
+    return cast("RecordingAnswer", {"file": str(file), **about.record()})
 
 
 def _print(file: Path, about: Provenance) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,10 +14,20 @@ from mmaproof.cli.assumed import say_assumed, say_open_points
 from mmaproof.cli.differences import bit_lines
 from mmaproof.cli.operands import operand_lines, operands_record
 from mmaproof.cli.options import Instruction, Json, NanCodes, Silence, TargetName, Where, target_of, with_backend
-from mmaproof.cli.output import EXIT_HOLDS, EXIT_REFUTED, EXIT_UNKNOWN, complain, print_json, results, say
+from mmaproof.cli.output import (
+    EXIT_HOLDS,
+    EXIT_REFUTED,
+    EXIT_UNKNOWN,
+    assumed_names,
+    complain,
+    print_json,
+    results,
+    say,
+)
 
 if TYPE_CHECKING:
     from mmaproof.designs.design import Design
+    from mmaproof.explain.answers.listings import MismatchAnswer, Replayed
     from mmaproof.hardware_replay.answers import Answers
     from mmaproof.hardware_replay.replay import Mismatch, Replay
     from mmaproof.hardware_replay.target import Target
@@ -71,7 +81,7 @@ def replay(
         complain(f"error: {problem}")
     about = _designs(rows.answers, runner)
     if json:
-        print_json(replay_record(source, runner, report, rows), about)
+        print_json(replayed(source, runner, report, rows, about))
     else:
         print_replay(source, runner, report)
         say_assumed(about, "the model that was run or expected")
@@ -137,31 +147,28 @@ def read_source(source: Path, expect: str | None, target: Target) -> Rows:
     return Rows(found.answers, file.problems, found.left_out)
 
 
-def replay_record(source: Path, target: Target, report: Replay, rows: Rows) -> dict[str, Any]:
-    """Return the report as the JSON object of the command-line contract."""
-    return {
-        "source": str(source),
-        "target": target.name,
-        "rows": report.rows,
-        "mismatches": report.mismatches,
-        "other_nan_codes": report.other_nan_codes,
-        "unanswered": report.unanswered,
-        "problems": list(report.problems),
-        "expectations": {name: {"rows": n, "mismatches": m} for name, (n, m) in report.expectations.items()},
-        "left_out": rows.left_out,
-        "examples": [_example(x) for x in report.examples],
-        "open_points": [{"design": design.name, **found.record()} for design, found in report.open_points],
-    }
+def replayed(source: Path, target: Target, report: Replay, rows: Rows, about: Sequence[Design]) -> Replayed:
+    """Return the report as an answer."""
+    from mmaproof.explain.answers.listings import Counts, Replayed, RestsOnOf
+
+    return Replayed.taken(
+        report,
+        rows,
+        source=str(source),
+        target=target.name,
+        expectations={name: Counts(rows=n, mismatches=m) for name, (n, m) in report.expectations.items()},
+        examples=[_example(x) for x in report.examples],
+        open_points=[RestsOnOf(design=x.name, **RestsOnOf.fields_of(found)) for x, found in report.open_points],
+        assumed=assumed_names(about),
+    )
 
 
-def _example(x: Mismatch) -> dict[str, Any]:
-    d = x.formats[3]
-    return {
-        "row": x.label,
-        **operands_record(x.formats, x.operands, x.scale_format),
-        "expected": d.hex(x.expected),
-        "returned": d.hex(x.returned),
-    }
+def _example(x: Mismatch) -> MismatchAnswer:
+    from mmaproof.explain.answers.listings import MismatchAnswer
+
+    expected, returned = (x.formats[3].hex(d) for d in (x.expected, x.returned))
+    operands = operands_record(x.formats, x.operands, x.scale_format)
+    return MismatchAnswer(row=x.label, **operands, expected=expected, returned=returned)
 
 
 def print_replay(source: Path, target: Target, report: Replay) -> None:
@@ -179,10 +186,10 @@ def print_replay(source: Path, target: Target, report: Replay) -> None:
         say_open_points(found, design.name)
     for x in report.examples:
         shown = _example(x)
-        say(f"  {x.label}: expected {shown['expected']}, returned {shown['returned']}")
+        say(f"  {x.label}: expected {shown.expected}, returned {shown.returned}")
         for line in bit_lines(x.formats[3], {"expected": x.expected, "returned": x.returned}):
             say(f"    {line}")
-        for line in operand_lines(operands_record(x.formats, x.operands, x.scale_format)):
+        for line in operand_lines(shown):
             say(f"    {line}")
     if report.mismatches > len(report.examples):
         say(f"  these are the simplest of {report.mismatches} rows")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from importlib.metadata import version
 from json import dumps
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mmaproof.cli.assumed import say_assumed
 from mmaproof.cli.output import EXIT_HOLDS, EXIT_UNKNOWN, assumed_names, complain, counted, print_json, say
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mmaproof.designs.design import Design
+    from mmaproof.explain.answers.listings import InstructionAnswer, ProbeAnswer, StandardRecorded
     from mmaproof.generators.standard import Probed, Sampled
     from mmaproof.hardware_replay.target import Target
 
@@ -59,7 +60,7 @@ def record_standard(
         raise
     made.write()
     if json:
-        print_json(made.record())
+        print_json(made.answer())
     else:
         made.print()
         say_assumed([x.design for x in made.sampled], "the model", indent="")
@@ -114,29 +115,30 @@ class _Made:
             else:
                 self.probed.append(answer)
 
-    def record(self) -> dict[str, Any]:
-        """Return everything as JSON data."""
-        return {
-            "version": tool_version(),
-            "numpy": version("numpy"),
-            "date": self.date,
-            "target": self.target.name,
-            "unit": dataclasses.asdict(self.target.unit),
-            "seed": self.seed,
-            "instructions": [_instruction_record(x) for x in self.sampled],
-            "questions": [_probed_record(x) for x in self.probed],
-            "problems": self.problems,
-            "assumed": assumed_names(x.design for x in self.sampled),
-        }
+    def answer(self) -> StandardRecorded:
+        """Return everything as an answer."""
+        from mmaproof.explain.answers.listings import StandardRecorded, UnitOfTarget
+
+        return StandardRecorded.taken(
+            self,
+            version=tool_version(),
+            numpy=version("numpy"),
+            target=self.target.name,
+            unit=UnitOfTarget.taken(self.target.unit),
+            instructions=[_instruction_of(x) for x in self.sampled],
+            questions=[_probe_of(x) for x in self.probed],
+            assumed=assumed_names(x.design for x in self.sampled),
+        )
 
     def write(self) -> None:
         """Write the summary, and the vectors of questions if there are any."""
         from mmaproof.designs.files import write_atomically
+        from mmaproof.explain.answers.answer import plain
         from mmaproof.generators.vectors import write_vectors
 
         if self.probed:
             write_vectors(self.folder / "questions.jsonl", [x.vector(tool_version()) for x in self.probed])
-        write_atomically(self.folder / "summary.json", dumps(self.record(), indent=2) + "\n")
+        write_atomically(self.folder / "summary.json", dumps(plain(self.answer()), indent=2) + "\n")
 
     def print(self) -> None:
         """Print a table of the instructions, and who predicted what was returned for disputes."""
@@ -170,18 +172,16 @@ def _of(sampled: Sampled, count: str) -> int:
     return sum(getattr(tally, count) for tally in sampled.tallies)
 
 
-def _instruction_record(sampled: Sampled) -> dict[str, Any]:
-    tallies = [dataclasses.asdict(tally) for tally in sampled.tallies]
-    return {"design": sampled.design.name, "file": _file_of(sampled.design), "distributions": tallies}
+def _instruction_of(sampled: Sampled) -> InstructionAnswer:
+    from mmaproof.explain.answers.listings import InstructionAnswer, TallyAnswer
+
+    tallies = [TallyAnswer.taken(x) for x in sampled.tallies]
+    return InstructionAnswer(design=sampled.design.name, file=_file_of(sampled.design), distributions=tallies)
 
 
-def _probed_record(x: Probed) -> dict[str, Any]:
+def _probe_of(x: Probed) -> ProbeAnswer:
+    from mmaproof.explain.answers.listings import ProbeAnswer
+
     fmt = x.probe.design.d_format
-    return {
-        "design": x.probe.design.name,
-        "why": x.probe.why,
-        "d": fmt.hex(x.d),
-        "predictions": {who: fmt.hex(d) for who, d in x.probe.predictions.items()},
-        "right": x.right,
-        "wrong": x.wrong,
-    }
+    predictions = {who: fmt.hex(d) for who, d in x.probe.predictions.items()}
+    return ProbeAnswer.taken(x, x.probe, design=x.probe.design.name, d=fmt.hex(x.d), predictions=predictions)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
 
 from mmaproof.cli.options import STORE_VARIABLE, Json, default_store
-from mmaproof.cli.output import EXIT_HOLDS, print_json, say, say_table, solver_record
+from mmaproof.cli.output import EXIT_HOLDS, print_json, say, say_table
+from mmaproof.cli.verdicts import solver_of
 
 if TYPE_CHECKING:
+    from mmaproof.explain.answers.listings import StoreContents
     from mmaproof.smt.solving.store import Store
 
 
@@ -37,6 +39,7 @@ def store(
     --no-store.
     """
     from mmaproof.designs.errors import InputError
+    from mmaproof.explain.answers.listings import Removed, StoreCleared
     from mmaproof.smt.solving.store import Store
 
     path = default_store() if file is None else file
@@ -48,49 +51,41 @@ def store(
     if clear:
         counts = found.clear() if path.exists() else (0, 0, 0)
         removed = dict(zip(("answers", "witnesses", "proofs"), counts, strict=True))
-        record: dict[str, Any] = {"store": str(path), "removed": removed}
-        if not json:
+        if json:
+            print_json(StoreCleared(store=str(path), removed=Removed(**removed)))
+        else:
             say(f"{path}: {', '.join(f'{count} {what}' for what, count in removed.items())} removed")
+    elif json:
+        print_json(_contents(found))
     else:
-        record = _contents(found)
-        if not json:
-            _print(record)
-    if json:
-        print_json(record)
+        _print(_contents(found))
     return EXIT_HOLDS
 
 
-def _contents(store: Store) -> dict[str, Any]:
-    """Return what a store holds as JSON data; nothing where there is no file yet."""
+def _contents(store: Store) -> StoreContents:
+    """Return what a store holds; nothing where there is no file yet."""
+    from mmaproof.explain.answers.listings import StoreContents, StoredAnswers
+
     kept, witnesses, proofs = store.contents() if store.path.exists() else ([], 0, 0)
-    return {
-        "store": str(store.path),
-        "answers": [
-            {
-                "solver": solver_record(x.solver),
-                "outcome": x.outcome.value,
-                "answers": x.answers,
-                "seconds": round(x.seconds, 3),
-            }
-            for x in kept
-        ],
-        "witnesses": witnesses,
-        "proofs": proofs,
-        "bytes": store.path.stat().st_size if store.path.exists() else 0,
-    }
+    return StoreContents(
+        store=str(store.path),
+        answers=[StoredAnswers.taken(x, outcome=x.outcome.value, solver=solver_of(x.solver)) for x in kept],
+        witnesses=witnesses,
+        proofs=proofs,
+        bytes=store.path.stat().st_size if store.path.exists() else 0,
+    )
 
 
-def _print(record: dict[str, Any]) -> None:
+def _print(found: StoreContents) -> None:
     """Print the contents for a person."""
-    questions = f"{record['witnesses']} witnesses and {record['proofs']} proofs of questions"
-    say(f"{record['store']}: {record['bytes']} bytes, {questions}")
-    if not record["answers"]:
+    say(f"{found.store}: {found.bytes} bytes, {found.witnesses} witnesses and {found.proofs} proofs of questions")
+    if not found.answers:
         say("no answers of solvers")
         return
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
     for heading in ("solver", "version", "outcome", "answers", "solver seconds"):
         table.add_column(heading, justify="right" if heading in ("answers", "solver seconds") else "left")
-    for x in record["answers"]:
-        solver = x["solver"]
-        table.add_row(solver["name"], solver["version"], x["outcome"], str(x["answers"]), f"{x['seconds']:.2f}")
+    for x in found.answers:
+        name, version = ("", "") if x.solver is None else (x.solver.name, x.solver.version)
+        table.add_row(name, version, x.outcome, str(x.answers), f"{x.seconds:.2f}")
     say_table(table)

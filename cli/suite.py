@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import time
 from contextlib import closing
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from mmaproof.cli.assumed import say_assumed
 from mmaproof.cli.executors import Dask, Processes, executors
-from mmaproof.cli.matrix import chosen, decided
+from mmaproof.cli.matrix import chosen, verdicts
 from mmaproof.cli.operands import operands_record
-from mmaproof.cli.options import SOLVING, Json, Output, SolvingOptions, with_backend, with_solving
-from mmaproof.cli.output import EXIT_HOLDS, EXIT_UNKNOWN, complain, counted, print_json
+from mmaproof.cli.options import SOLVING, Json, Output, SolvingOptions, with_backend, with_options
+from mmaproof.cli.output import EXIT_HOLDS, EXIT_UNKNOWN, assumed_names, complain, counted, print_json
 from mmaproof.cli.version import tool_version
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from mmaproof.designs.design import Design
+    from mmaproof.explain.answers.surveys import Kind, SuiteAnswer
     from mmaproof.generators.suite import Suite, SuiteVector
     from mmaproof.generators.vectors import Vector
 
@@ -28,7 +30,7 @@ def register(app: typer.Typer) -> None:
     app.command("suite")(with_backend(suite))
 
 
-@with_solving(without=("search", "jobs"), timeout_of="Limit for each question that is asked: 30s, 2m.")
+@with_options(without="search jobs", timeout_of="Limit for each question that is asked: 30s, 2m.")
 def suite(
     names: Annotated[
         list[str] | None,
@@ -72,7 +74,7 @@ def suite(
     limits = options.limits
     make_way(output)
     with executors(dask, jobs) as (pool, at_once):
-        groups = groups_of(designs, decided(designs, pool, at_once, options, replays=dask is not None))
+        groups = groups_of(designs, verdicts(designs, pool, at_once, options, replays=dask is not None))
         making = suites(
             groups, executors=pool, at_once=at_once, solving=solving, limits=limits, seed=options.seed, simple=simple
         )
@@ -80,7 +82,7 @@ def suite(
             found = list(counted(making, "kinds", len(groups)))
     found.sort(key=lambda x: groups.index(x.group))
     if json:
-        print_json(suites_record(found, time.monotonic() - started), designs)
+        print_json(suites_of(found, designs, time.monotonic() - started))
     else:
         from mmaproof.cli.suite_text import print_suites
 
@@ -122,42 +124,48 @@ def same_results(found: Suite, vector: SuiteVector) -> dict[int, list[str]]:
     return results
 
 
-def suites_record(found: Sequence[Suite], seconds: float) -> dict[str, Any]:
-    """Return the suites as the JSON object of the command-line contract."""
-    return {
-        "designs": [d.name for x in found for d in x.group.designs],
-        "kinds": [suite_record(x) for x in found],
-        "vectors": sum(len(x.vectors) for x in found),
-        "left": sum(len(x.left) for x in found),
-        "seconds": round(seconds, 3),
-    }
+def suites_of(found: Sequence[Suite], designs: Sequence[Design], seconds: float) -> SuiteAnswer:
+    """Return the suites as an answer."""
+    from mmaproof.explain.answers.surveys import SuiteAnswer
+
+    return SuiteAnswer(
+        designs=[d.name for x in found for d in x.group.designs],
+        kinds=[kind_of(x) for x in found],
+        vectors=sum(len(x.vectors) for x in found),
+        left=sum(len(x.left) for x in found),
+        seconds=round(seconds, 3),
+        assumed=assumed_names(designs),
+    )
 
 
-def suite_record(found: Suite) -> dict[str, Any]:
-    """Return the suite of designs of one kind as JSON data."""
+def kind_of(found: Suite) -> Kind:
+    """Return the suite of designs of one kind as a part of an answer."""
+    from mmaproof.explain.answers.surveys import Kind, Left
+    from mmaproof.explain.answers.surveys import SuiteVector as Shown
+
     first = found.group.designs[0]
-    return {
-        "formats": str(found.group.signature),
-        "classes": [[d.name for d in members] for members in found.group.classes],
-        "vectors": [
-            {
-                "k": len(v.chosen.operands),
+    return Kind(
+        formats=str(found.group.signature),
+        classes=[[d.name for d in members] for members in found.group.classes],
+        vectors=[
+            Shown(
+                k=len(v.chosen.operands),
                 **operands_record(first.formats, v.chosen.operands, first.scale_format),
-                "outputs": {name: first.d_format.hex(d) for name, d in v.outputs.items()},
-                "origin": v.chosen.origin,
-            }
+                outputs={name: first.d_format.hex(d) for name, d in v.outputs.items()},
+                origin=v.chosen.origin,
+            )
             for v in found.vectors
         ],
-        "fewest": found.fewest.value,
-        "reason": found.reason,
-        "left": [
-            {
-                "first": x.names[0],
-                "second": x.names[1],
-                "k": x.comparison.question.k,
-                "verdict": x.comparison.verdict,
-                "reason": x.comparison.reason or found.reason,
-            }
+        fewest=found.fewest.value,
+        reason=found.reason,
+        left=[
+            Left.taken(
+                x.comparison,
+                x.comparison.question,
+                first=x.names[0],
+                second=x.names[1],
+                reason=x.comparison.reason or found.reason,
+            )
             for x in found.left
         ],
-    }
+    )

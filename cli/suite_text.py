@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from mmaproof.cli.conditions import say_conditions
 from mmaproof.cli.matrix_text import count, letters, shortened, vector_text
 from mmaproof.cli.output import say, say_wrapped
+from mmaproof.cli.verdicts import say_conditions
 
 if TYPE_CHECKING:
     from mmaproof.generators.suite import Suite, SuiteVector

@@ -9,12 +9,22 @@ import typer
 from rich.table import Table
 
 from mmaproof.cli.assumed import say_assumed
-from mmaproof.cli.options import SOLVING, Json, SolvingOptions, Where, with_backend, with_solving
-from mmaproof.cli.output import EXIT_HOLDS, EXIT_UNKNOWN, print_json, progress, say, say_table, say_wrapped
+from mmaproof.cli.options import SOLVING, Json, SolvingOptions, Where, with_backend, with_options
+from mmaproof.cli.output import (
+    EXIT_HOLDS,
+    EXIT_UNKNOWN,
+    assumed_names,
+    print_json,
+    progress,
+    say,
+    say_table,
+    say_wrapped,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from mmaproof.explain.answers.listings import ToleranceAnswer
     from mmaproof.gemm.tolerances.sharpness import Caught
     from mmaproof.gemm.tolerances.statistical import Quantile
     from mmaproof.gemm.tolerances.tolerance import Tolerance, TwoNumbers
@@ -26,7 +36,7 @@ def register(app: typer.Typer) -> None:
     app.command("tolerance")(with_backend(tolerance))
 
 
-@with_solving(without=("search", "jobs", "certify"), timeout="120s")
+@with_options(without="search jobs certify", timeout="120s")
 def tolerance(
     plan: Annotated[
         str,
@@ -91,7 +101,7 @@ def tolerance(
         with progress("seeding faults"):
             caught = sharpness(found, distribution, quantile=measured, seed=options.seed)
     if json:
-        print_json(_record(found, two, measured, caught, distribution), [found.unit])
+        print_json(_answer(found, two, measured, caught, distribution))
     else:
         _print(found, two, measured, caught, distribution)
         say_assumed([found.unit], indent="")
@@ -169,52 +179,44 @@ def _table(caught: Sequence[Caught], distribution: str) -> Table:
     return table
 
 
-def _record(
+def _answer(
     found: Tolerance,
     two: TwoNumbers | str | None,
     measured: Quantile | None,
     caught: Sequence[Caught] | None,
     distribution: str,
-) -> dict[str, Any]:
+) -> ToleranceAnswer:
+    from mmaproof.explain.answers import listings
+    from mmaproof.explain.answers.answer import ABSENT
+    from mmaproof.explain.answers.parts import Reading
     from mmaproof.properties.step_loss import loss_of
 
-    record: dict[str, Any] = {
-        "plan": found.plan.name,
-        "k": found.k,
-        "where": [str(x) for x in found.where],
-        "proved": found.proved,
-        "reason": found.proof.reason,
-        "lemmas": [{"name": x.name, "status": x.status.value, "seconds": x.seconds} for x in found.proof.lemmas],
-    }
-    record["open_points"] = [
-        {"points": list(x.points), "settings": x.texts, "words": x.words} for x in found.open_points
-    ]
+    given: dict[str, Any] = {}
     if found.proved and not found.unit.d_format.is_integer and not _splits(found):
-        record["step"] = _spelled(loss_of(found.unit))
-    if isinstance(two, str):
-        record["two_numbers"] = {"reason": two}
-    elif two is not None:
-        record["two_numbers"] = {"rtol": two.rtol, "atol": two.atol}
+        given["step"] = _spelled(loss_of(found.unit))
+    if two is not None:
+        reason = listings.NoTwoNumbers(reason=two) if isinstance(two, str) else None
+        given["two_numbers"] = reason or listings.TwoNumbers.taken(two)
     if measured is not None:
-        record["statistical"] = {
-            "p": measured.p,
-            "value": measured.value,
-            "lower": measured.lower,
-            "upper": measured.upper if isfinite(measured.upper) else None,
-            "confidence": measured.confidence,
-            "samples": measured.samples,
-            "not_finite": measured.not_finite,
-            "distribution": measured.distribution,
-        }
+        upper = measured.upper if isfinite(measured.upper) else None
+        given["statistical"] = listings.Statistical.taken(measured, upper=upper)
     if caught is not None:
-        record["mutants"] = [
-            {
-                "fault": x.fault,
-                "strength": str(x.strength),
-                "chance": x.chance,
-                "elements": x.elements if isfinite(x.elements) else None,
-                "distribution": distribution,
-            }
+        given["mutants"] = [
+            listings.CaughtFault.taken(
+                x,
+                strength=str(x.strength),
+                elements=x.elements if isfinite(x.elements) else None,
+                distribution=distribution,
+            )
             for x in caught
         ]
-    return record
+    return listings.ToleranceAnswer.taken(
+        found,
+        plan=found.plan.name,
+        where=[str(x) for x in found.where],
+        reason=found.proof.reason,
+        lemmas=[listings.BoundLemma.taken(x) for x in found.proof.lemmas],
+        open_points=[Reading.taken(x, settings=x.texts) for x in found.open_points],
+        assumed=assumed_names([found.unit]),
+        **{name: given.get(name, ABSENT) for name in ("step", "two_numbers", "statistical", "mutants")},
+    )

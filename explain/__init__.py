@@ -5,12 +5,26 @@ design. ``values`` writes numbers; ``sums`` and ``steps`` read the datapath and 
 ``list_blocks`` say what there is to draw of a step, ``words`` what there is to say; ``differences`` compares steps of
 two designs and ``sections`` puts everything together. ``layout`` says in which columns, without any styling, and
 ``lines`` makes lines of characters of it, each with a role. Writers give the roles their styles: ``text`` for a
-terminal, ``svg`` for a vector graphic, ``html`` for a page, ``figure`` for a file; ``reports`` writes whole answers.
-Values are exact everywhere: sign, odd significand and power of two, or a bit pattern in hexadecimal; integers are
-decimal. Neither NumPy nor pySMT is needed, and only ``text`` imports rich.
+terminal, ``svg`` for a vector graphic, ``html`` for a page, ``figure`` for a file. ``answers`` are the answers of
+commands as data, and ``reports`` writes them as pages. Values are exact everywhere: sign, odd significand and power of
+two, or a bit pattern in hexadecimal; integers are decimal. Neither NumPy nor pySMT is needed, and only ``text`` imports
+rich.
 """
 
-from mmaproof.explain.blocks import Picture, joined
-from mmaproof.explain.sections import explain
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mmaproof.explain.blocks import Picture, joined
+    from mmaproof.explain.sections import explain
 
 __all__ = ["Picture", "explain", "joined"]
+
+_HOME = {"Picture": "blocks", "joined": "blocks", "explain": "sections"}
+
+
+def __getattr__(name: str) -> Any:
+    """Import what draws when it is asked for: most commands draw nothing."""
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)

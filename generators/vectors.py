@@ -23,8 +23,8 @@ from mmaproof.designs.errors import InputError
 from mmaproof.designs.files import why_unreadable, write_atomically
 from mmaproof.designs.formats import Format, find_format
 from mmaproof.designs.operands import OperandBatch, pattern_dtype
+from mmaproof.explain.answers.parts import OperandSet
 from mmaproof.explain.html import standalone
-from mmaproof.explain.reports.record import Record
 from mmaproof.explain.reports.witnesses import witness_html
 from mmaproof.hardware_replay.answers import Answers, Rows
 
@@ -48,7 +48,8 @@ class Vector:
     seed: int | None = None
 
     def _repr_html_(self) -> str:
-        held = Record(json.loads(vector_line(self)), "the vector")
+        record = json.loads(vector_line(self))
+        held = OperandSet(**{n: x for n, x in record.items() if n in ("a", "b", "c", "scale_a", "scale_b")})
         drawn = witness_html(held, {name: self.formats[3].hex(d) for name, d in self.outputs.items()}, find_design)
         return standalone((f"<p>{escape(self.why)}</p>" if self.why else "") + drawn)
 

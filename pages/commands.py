@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from importlib.resources import files
 from typing import Any
 
 from mmaproof.cli import output
 from mmaproof.cli.command_tree import Command, Parameter, command_tree
+from mmaproof.explain.answers.answer import schema_of
+from mmaproof.explain.answers.commands import ANSWERS
 from mmaproof.pages.markdown import Page, code, escaped, fenced, slug, table
-from mmaproof.pages.schemas import schema_rows
+from mmaproof.pages.schemas import alternatives, schema_rows
 
 STATUSES = {
     output.EXIT_HOLDS: "proved, equal, all passed",
@@ -21,10 +24,6 @@ STATUSES = {
     output.EXIT_INTERNAL: "an internal error: a defect of mmaproof, and no result",
     output.EXIT_INTERRUPTED: "interrupted (Ctrl-C, SIGTERM)",
 }
-
-
-SAME_OBJECT = {"rtl identify": "identify"}
-"""Commands that print the object of another one."""
 
 
 @dataclass(frozen=True)
@@ -51,8 +50,19 @@ class Described:
     @property
     def schema(self) -> dict[str, Any] | None:
         """The schema of the JSON object; None if there is none."""
-        found = files("mmaproof.cli") / "schemas" / f"{slug(SAME_OBJECT.get(self.words, self.words))}.json"
-        return json.loads(found.read_text(encoding="utf-8")) if self.has_json else None
+        return schema_of(ANSWERS[self.words], f"mmaproof {self.words} --json") if self.has_json else None
+
+    @property
+    def example(self) -> dict[str, Any]:
+        """A recorded answer, and the calls with which a test holds the command to its schema; the first one gave it."""
+        return recorded_answers()[self.words]
+
+
+@cache
+def recorded_answers() -> dict[str, dict[str, Any]]:
+    """Return what is recorded of each command: ``calls`` (``slow: `` stands before long ones), and an ``answer``."""
+    text = (files("mmaproof.pages") / "data" / "answers.json").read_text(encoding="utf-8")
+    return dict(json.loads(text))
 
 
 def commands() -> list[Described]:
@@ -95,15 +105,19 @@ def _page(command: Described) -> Page:
     parts += ["## Options\n", table(("option", "meaning", "default"), rows)]
     schema = command.schema
     if schema is not None:
-        (example,) = schema["examples"]
-        call = " ".join(["mmaproof", schema["x-commands"][0]["line"], "--json"])
+        kinds, definitions = alternatives(schema, schema.get("$defs", {})), schema.get("$defs", {})
         parts += [
             "## The JSON object\n",
             f"What `{command.words} --json` prints. [The schema]({slug(command.words)}.json) is JSON Schema"
             " (2020-12), and a test holds the program to it.\n",
-            table(("field", "type", "meaning"), schema_rows(schema)),
+        ]
+        for kind in kinds:
+            parts += [f"{escaped(kind['description'])}\n"] if len(kinds) > 1 else []
+            parts.append(table(("field", "type", "meaning"), schema_rows(kind, definitions)))
+        call = " ".join(["mmaproof", command.example["calls"][0].removeprefix("slow: "), "--json"])
+        parts += [
             f"\nAn example, shortened where `...` stands: `{escaped(call)}`\n",
-            fenced(json.dumps(shortened(example), indent=2, ensure_ascii=False), "json"),
+            fenced(json.dumps(shortened(command.example["answer"]), indent=2, ensure_ascii=False), "json"),
         ]
     return Page(command.path, command.words, "\n".join(parts))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -30,21 +30,13 @@ def algorithms(
 
     found = list(ALGORITHMS.values()) if name is None else [find_algorithm(name)]
     if json:
-        print_json({"algorithms": [algorithm_record(x) for x in found]})
+        from mmaproof.explain.answers.listings import AlgorithmAnswer, Algorithms
+
+        print_json(Algorithms(algorithms=[AlgorithmAnswer.taken(x, parameters=x.parameters()) for x in found]))
     elif name is None:
         _print_table(found)
     else:
         _print_algorithm(found[0])
-
-
-def algorithm_record(algorithm: Algorithm) -> dict[str, Any]:
-    """Return an algorithm as JSON data."""
-    return {
-        "name": algorithm.name,
-        "what": algorithm.what,
-        "source": algorithm.source,
-        "parameters": dict(algorithm.parameters()),
-    }
 
 
 def _print_table(found: list[Algorithm]) -> None:

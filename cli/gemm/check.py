@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from mmaproof.cli.assumed import say_assumed
-from mmaproof.cli.explain import lemma_record, print_lemmas
-from mmaproof.cli.gemm.options import print_witnesses, witness_record
-from mmaproof.cli.options import SOLVING, Explained, Json, Length, SolvingOptions, Where, with_backend, with_solving
+from mmaproof.cli.gemm.options import numbers_of, print_witnesses
+from mmaproof.cli.options import SOLVING, Explained, Json, Length, SolvingOptions, Where, with_backend, with_options
 from mmaproof.cli.output import (
     EXIT_HOLDS,
     EXIT_INPUT,
     EXIT_REFUTED,
     EXIT_UNKNOWN,
+    assumed_names,
     complain,
     print_json,
     progress,
     say,
     say_wrapped,
 )
+from mmaproof.cli.verdicts import lemma_of, print_lemmas, say_reason
 
 if TYPE_CHECKING:
+    from mmaproof.explain.answers.products import GemmChecked
     from mmaproof.gemm.tolerances.check import GemmCheck
 
 EXIT_STATUS = {
@@ -38,7 +40,7 @@ def register(app: typer.Typer) -> None:
     app.command("check")(with_backend(check))
 
 
-@with_solving(timeout="2m", keeps=True)
+@with_options(keeps=True, timeout="2m")
 def check(
     question: Annotated[
         str | None,
@@ -75,6 +77,7 @@ def check(
     from mmaproof.cli.gemm.check_slices import check_slices_of_units, is_of_units
     from mmaproof.cli.gemm.options import find_plan, require_no_unit
     from mmaproof.designs.errors import InputError, did_you_mean
+    from mmaproof.explain.answers.products import Questions
     from mmaproof.gemm.answers.plan_questions import PLAN_QUESTIONS
     from mmaproof.gemm.programs.named import is_plan
     from mmaproof.gemm.tolerances.check import QUESTIONS, check_algorithm
@@ -83,7 +86,7 @@ def check(
     questions = QUESTIONS | PLAN_QUESTIONS
     if question is None:
         if json:
-            print_json({"questions": questions})
+            print_json(Questions(questions=questions))
         else:
             for name, what in questions.items():
                 say_wrapped(what, f"{name:<16}  ")
@@ -123,33 +126,32 @@ def check(
 
 def _shown(done: GemmCheck, explained: bool, json: bool) -> int:
     """Print an answer and return the exit status."""
+    answer = checked(done)
     if json:
-        print_json(check_record(done), [done.unit])
+        print_json(answer)
     else:
-        print_check(done, explained)
+        print_check(done, answer, explained)
         say_assumed([done.unit])
     return EXIT_STATUS[done.verdict]
 
 
-def check_record(done: GemmCheck) -> dict[str, Any]:
-    """Return the answer as the JSON object of the command-line contract."""
-    finding = done.finding
-    return {
-        "verdict": done.verdict,
-        "question": done.question,
-        "algorithm": done.plan.label,
-        "unit": done.unit.name,
-        "where": [str(p) for p in done.where],
-        "seconds": round(done.seconds, 3),
-        "conclusion": finding.conclusion,
-        "values": dict(finding.values),
-        "witnesses": [witness_record(w) for w in finding.witnesses],
-        "reason": finding.reason,
-        "lemmas": [lemma_record(x) for x in finding.lemmas],
-    }
+def checked(done: GemmCheck) -> GemmChecked:
+    """Return the answer."""
+    from mmaproof.explain.answers.products import GemmChecked
+
+    return GemmChecked.taken(
+        done,
+        done.finding,
+        algorithm=done.plan.label,
+        unit=done.unit.name,
+        where=[str(p) for p in done.where],
+        witnesses=[numbers_of(w) for w in done.finding.witnesses],
+        lemmas=[lemma_of(x) for x in done.finding.lemmas],
+        assumed=assumed_names([done.unit]),
+    )
 
 
-def print_check(done: GemmCheck, explained: bool) -> None:
+def print_check(done: GemmCheck, answer: GemmChecked, explained: bool) -> None:
     """Print the answer for a person."""
     finding = done.finding
     say(f"{done.verdict}: {done.question} of {done.plan.title}")
@@ -158,7 +160,6 @@ def print_check(done: GemmCheck, explained: bool) -> None:
     say(f"  {where}{done.seconds:.2f} s in all")
     for line in finding.details:
         say(f"  {line}")
-    print_lemmas(finding.lemmas, finding.conclusion, whole=explained)
-    if finding.reason is not None:
-        say(f"  reason: {finding.reason}")
+    print_lemmas(answer.lemmas, finding.conclusion, whole=explained)
+    say_reason(answer)
     print_witnesses(finding.witnesses)

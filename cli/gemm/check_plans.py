@@ -6,12 +6,23 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from mmaproof.cli.assumed import say_assumed
-from mmaproof.cli.gemm.compare_plans import comparison_record, print_witness
+from mmaproof.cli.gemm.compare_plans import pair_fields
 from mmaproof.cli.gemm.options import find_plan
-from mmaproof.cli.output import EXIT_HOLDS, EXIT_REFUTED, EXIT_UNKNOWN, print_json, progress, say, say_wrapped
+from mmaproof.cli.output import (
+    EXIT_HOLDS,
+    EXIT_REFUTED,
+    EXIT_UNKNOWN,
+    assumed_names,
+    print_json,
+    progress,
+    say,
+    say_wrapped,
+)
+from mmaproof.cli.verdicts import say_reason, say_witness
 
 if TYPE_CHECKING:
     from mmaproof.cli.options import SolvingOptions
+    from mmaproof.explain.answers.products import PlansChecked
     from mmaproof.gemm.answers.plan_questions import PlanCheck
     from mmaproof.properties.preconditions import Precondition
 
@@ -45,10 +56,11 @@ def check_plan_question(
     means = Means(Solving.of(options.solving), options.limits, options.budget, options.seed)
     with progress(f"checking {question}"):
         done = check_plans(question, plans, means, k=k, where=where)
+    answer = _checked(done)
     if json:
-        print_json(_record(done), [x.unit for x in plans])
+        print_json(answer)
     else:
-        _print(done, explained)
+        _print(done, answer, explained)
         say_assumed([x.unit for x in plans])
     return {Status.PROVED: EXIT_HOLDS, Status.REFUTED: EXIT_REFUTED}.get(done.status, EXIT_UNKNOWN)
 
@@ -63,27 +75,25 @@ def _word(done: PlanCheck) -> str:
     return WORDS[done.status]
 
 
-def _record(done: PlanCheck) -> dict[str, Any]:
-    return {
-        "verdict": _word(done),
-        "question": done.question,
-        "plans": [x.name for x in done.plans],
-        "k": done.k,
-        "seconds": round(done.seconds, 3),
-        "conclusion": done.conclusion,
-        "reason": done.reason,
-        "comparisons": [comparison_record(x) for x in done.comparisons],
-    }
+def _checked(done: PlanCheck) -> PlansChecked:
+    from mmaproof.explain.answers.products import PlansChecked, PlansPair
+
+    return PlansChecked.taken(
+        done,
+        verdict=_word(done),
+        plans=[x.name for x in done.plans],
+        comparisons=[PlansPair(**pair_fields(x)) for x in done.comparisons],
+        assumed=assumed_names(x.unit for x in done.plans),
+    )
 
 
-def _print(done: PlanCheck, explained: bool) -> None:
-    say(f"{_word(done)}: {done.question}")
-    for plan in done.plans:
-        say(f"  {plan.name}")
+def _print(done: PlanCheck, answer: PlansChecked, explained: bool) -> None:
+    say(f"{answer.verdict}: {done.question}")
+    for name in answer.plans:
+        say(f"  {name}")
     say_wrapped(f"{done.conclusion} (k = {done.k}, {done.seconds:.2f} s in all)", "  ")
     for x in done.comparisons if explained else ():
         say_wrapped(f"{x.verdict}: {x.question.plans[1].name}, by {x.answer.origin}", "    ")
-    if done.reason is not None:
-        say(f"  reason: {done.reason}")
+    say_reason(answer)
     if done.comparison is not None:
-        print_witness(done.comparison)
+        say_witness(pair_fields(done.comparison)["witness"], done.comparison.question.d_format)

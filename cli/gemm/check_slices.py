@@ -6,13 +6,23 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from mmaproof.cli.assumed import say_assumed
-from mmaproof.cli.explain import lemma_record, print_lemmas
-from mmaproof.cli.gemm.options import print_witnesses, witness_record
-from mmaproof.cli.output import EXIT_HOLDS, EXIT_UNKNOWN, print_json, progress, say, say_table, say_wrapped
+from mmaproof.cli.gemm.options import numbers_of, print_witnesses
+from mmaproof.cli.output import (
+    EXIT_HOLDS,
+    EXIT_UNKNOWN,
+    assumed_names,
+    print_json,
+    progress,
+    say,
+    say_table,
+    say_wrapped,
+)
+from mmaproof.cli.verdicts import lemma_of, print_lemmas, say_reason
 
 if TYPE_CHECKING:
     from mmaproof.cli.options import SolvingOptions
     from mmaproof.designs.design import Design
+    from mmaproof.explain.answers.products import Found
     from mmaproof.gemm.answers.verdict import AlgorithmVerdict
 
 CATALOGUE = "catalogue"
@@ -47,7 +57,10 @@ def check_slices_of_units(names: Sequence[str], options: SolvingOptions, explain
                 known[alike] = check_unit_slices(unit, Asked(means))
         found.append((unit, known[alike]))
     if json:
-        print_json({"question": "slices", "units": [_record(*x) for x in found]}, units)
+        from mmaproof.explain.answers.products import SlicesChecked
+
+        answers = [_found(*x) for x in found]
+        print_json(SlicesChecked(question="slices", units=answers, assumed=assumed_names(units)))
     elif len(found) == 1:
         _print(*found[0], explained)
     else:
@@ -75,26 +88,26 @@ def _word(verdict: AlgorithmVerdict) -> str:
     return WORDS[verdict.status]
 
 
-def _record(unit: Design, verdict: AlgorithmVerdict) -> dict[str, Any]:
-    return {
-        "unit": unit.name,
-        "verdict": _word(verdict),
-        "conclusion": verdict.conclusion,
-        "values": dict(verdict.values),
-        "witnesses": [witness_record(w) for w in verdict.witnesses],
-        "reason": verdict.reason,
-        "lemmas": [lemma_record(x) for x in verdict.lemmas],
-    }
+def _found(unit: Design, verdict: AlgorithmVerdict) -> Found:
+    from mmaproof.explain.answers.products import Found
+
+    return Found.taken(
+        verdict,
+        unit=unit.name,
+        verdict=_word(verdict),
+        witnesses=[numbers_of(w) for w in verdict.witnesses],
+        lemmas=[lemma_of(x) for x in verdict.lemmas],
+    )
 
 
 def _print(unit: Design, verdict: AlgorithmVerdict, explained: bool) -> None:
-    say(f"{_word(verdict)}: slices of {unit.name}")
+    answer = _found(unit, verdict)
+    say(f"{answer.verdict}: slices of {unit.name}")
     say_wrapped(verdict.conclusion, "  ")
     for line in verdict.details:
         say_wrapped(line, "  ")
-    print_lemmas(verdict.lemmas, verdict.conclusion, whole=explained)
-    if verdict.reason is not None:
-        say_wrapped(f"reason: {verdict.reason}", "  ")
+    print_lemmas(answer.lemmas, verdict.conclusion, whole=explained)
+    say_reason(answer)
     print_witnesses(verdict.witnesses)
 
 

@@ -3,31 +3,28 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mmaproof.cli.assumed import say_assumed
-from mmaproof.cli.bundle import BundleFolder, require_bundle
-from mmaproof.cli.explain import lemma_record
 from mmaproof.cli.gemm.options import AlgorithmName, Unit
-from mmaproof.cli.gemm.run import error_record
-from mmaproof.cli.operands import operand_lines, operands_record
-from mmaproof.cli.options import SOLVING, Json, Length, Output, SolvingOptions, Where, with_backend, with_solving
+from mmaproof.cli.gemm.run import error_fields
+from mmaproof.cli.operands import operand_lines
+from mmaproof.cli.options import QUESTION, SOLVING, QuestionOptions, SolvingOptions, with_backend, with_options
 from mmaproof.cli.output import (
     EXIT_HOLDS,
     EXIT_REFUTED,
     EXIT_UNKNOWN,
-    complain,
-    print_json,
+    assumed_names,
     progress,
     say,
-    say_asked,
-    solver_record,
 )
+from mmaproof.cli.showing import SHOWING, ShowingOptions
+from mmaproof.cli.verdicts import asked, decided, say_decided, witness_fields
 from mmaproof.cli.version import tool_version
 
 if TYPE_CHECKING:
+    from mmaproof.explain.answers.products import ErrorsCompared
     from mmaproof.gemm.answers.compare import ErrorComparison
     from mmaproof.generators.vectors import Vector
 
@@ -47,7 +44,11 @@ def register(app: typer.Typer) -> None:
     app.command("compare")(with_backend(compare))
 
 
-@with_solving(keeps=True)
+@with_options(
+    without="nan_codes ignore_zero_signs simplify picture html svg figure junit",
+    keeps=True,
+    helps={"explain": "Show the splits, each call of the unit, each addition outside it."},
+)
 def compare(
     first: AlgorithmName,
     second: AlgorithmName,
@@ -61,8 +62,7 @@ def compare(
             show_default=False,
         ),
     ] = None,
-    k: Length = None,
-    where: Where = None,
+    question: QuestionOptions = QUESTION,
     by: Annotated[
         str, typer.Option("--by", metavar="FACTOR", help="Ask for an error at least so many times as large: 8, 3/2.")
     ] = "1",
@@ -70,12 +70,7 @@ def compare(
         bool, typer.Option("--errors", help="Of plans: ask for the larger error, not whether their bits are equal.")
     ] = False,
     options: SolvingOptions = SOLVING,
-    explain: Annotated[
-        bool, typer.Option("--explain", help="Show the splits, each call of the unit, each addition outside it.")
-    ] = False,
-    output: Output = None,
-    bundle: BundleFolder = None,
-    json: Json = False,
+    showing: ShowingOptions = SHOWING,
 ) -> int:
     """Ask whether two plans return the same bits, or whether the FIRST ever has a larger error than the SECOND.
 
@@ -88,14 +83,11 @@ def compare(
     from mmaproof.cli.gemm.compare_plans import compare_bits
     from mmaproof.cli.gemm.options import find_plan, find_plans, require_no_unit
     from mmaproof.designs.errors import InputError
-    from mmaproof.designs.files import make_way
     from mmaproof.gemm.answers.compare import compare_errors
     from mmaproof.gemm.programs.named import is_plan
-    from mmaproof.generators.vectors import write_vectors
-    from mmaproof.properties.preconditions import parse_precondition
 
     factor = parse_factor(by)
-    meant = [parse_precondition(w) for w in where or ()]
+    where = question.preconditions()
     named = [is_plan(x) for x in (first, second)]
     if all(named):
         require_no_unit(first, unit or second_unit)
@@ -106,33 +98,19 @@ def compare(
     left, right = plans
     same_operands = all(named) or left.formats[:2] == right.formats[:2]
     if any(named) and same_operands and not errors and factor == 1:
-        require_bundle(bundle, [output, options.keep_lemmas])
-        return compare_bits((left, right), k, meant, options, explain, output, bundle, json)
-    if bundle is not None:
+        return compare_bits((left, right), question, options, showing)
+    if showing.bundle is not None:
         raise InputError("--bundle is for plans that are compared bit for bit: a bundle has no proofs about errors")
-    make_way(output)
+    given = options.means
+    showing.ready(options.keep_lemmas)
     with progress(f"comparing {left.label} and {right.label}"):
-        done = compare_errors(
-            left,
-            right,
-            solver=options.solving,
-            limits=options.limits,
-            k=k,
-            where=meant,
-            by=factor,
-            budget=options.budget,
-            seed=options.seed,
-        )
-    units = [x.unit for x in plans]
-    if json:
-        print_json(comparison_record(done), units)
-    else:
-        print_comparison(done, explain)
-        say_assumed(units)
-    if output is not None and done.answer.witness is not None:
-        write_vectors(output, [witness_vector(done)])
-    elif output is not None:
-        complain(f"note: {output} is not written: no vector was found")
+        done = compare_errors(left, right, k=question.k, where=where, by=factor, **given)
+    answer = compared(done)
+    showing.show(
+        answer,
+        lambda: print_comparison(done, answer, showing.explain),
+        vectors=lambda: [] if done.answer.witness is None else [witness_vector(done)],
+    )
     return EXIT_STATUS[done.verdict]
 
 
@@ -150,33 +128,30 @@ def parse_factor(text: str) -> Fraction:
     return factor
 
 
-def comparison_record(done: ErrorComparison) -> dict[str, Any]:
-    """Return the answer as a JSON object."""
-    question, answer = done.question, done.answer
-    record: dict[str, Any] = {
-        "verdict": done.verdict,
-        "algorithms": [x.label for x in question.plans],
-        "units": [x.unit.name for x in question.plans],
-        "k": question.k,
-        "where": [str(p) for p in question.where],
-        "by": str(question.by),
-        "seconds": round(answer.seconds, 3),
-        "solver": solver_record(answer.solver),
-        "certified_by": solver_record(answer.certified_by),
-        "certificate_covers": answer.certificate_covers,
-        "reason": answer.reason,
-        "origin": answer.origin,
-        "lemmas": [lemma_record(x) for x in answer.lemmas],
-    }
-    if answer.witness is not None:
-        outcomes = done.outcomes
-        record["witness"] = {
-            **operands_record(question.formats, answer.witness, None),
-            "exact": str(outcomes[0].exact),
-            "outputs": {x.plan.label: x.plan.formats[3].hex(x.d) for x in outcomes},
-            "errors": {x.plan.label: error_record(x) for x in outcomes},
-        }
-    return record
+def compared(done: ErrorComparison) -> ErrorsCompared:
+    """Return the answer."""
+    from mmaproof.explain.answers.answer import ABSENT
+    from mmaproof.explain.answers.products import ErrorOf, ErrorsCompared, ErrorsWitness
+
+    question, witness = done.question, None
+    if done.answer.witness is not None:
+        outputs = {x.plan.label: x.d for x in done.outcomes}
+        witness = ErrorsWitness(
+            **witness_fields(question, done.answer.witness, outputs, done.outcomes[0].plan.formats[3]),
+            exact=str(done.outcomes[0].exact),
+            errors={x.plan.label: ErrorOf(**error_fields(x)) for x in done.outcomes},
+        )
+    units = [x.unit for x in question.plans]
+    return ErrorsCompared.taken(
+        done,
+        algorithms=[x.label for x in question.plans],
+        units=[x.name for x in units],
+        **asked(question),
+        by=str(question.by),
+        **decided(done.answer),
+        witness=witness or ABSENT,
+        assumed=assumed_names(units),
+    )
 
 
 def witness_vector(done: ErrorComparison) -> Vector:
@@ -196,28 +171,21 @@ def witness_vector(done: ErrorComparison) -> Vector:
     )
 
 
-def print_comparison(done: ErrorComparison, explain: bool = False) -> None:
+def print_comparison(done: ErrorComparison, answer: ErrorsCompared, explain: bool) -> None:
     """Print the answer for a person."""
     from mmaproof.explain.values import exact, pattern_value
 
-    question, answer = done.question, done.answer
-    first, second = question.plans
-    factor = "" if question.by == 1 else f", {question.by} times as large at least"
+    first, second = done.question.plans
+    factor = "" if done.question.by == 1 else f", {done.question.by} times as large at least"
     own = first.label if first.unit == second.unit else first.title
     say(f"{done.verdict}: the error of {own} against that of {second.title}{factor}")
-    asked = [f"k = {question.k}", *(f"where {p}" for p in question.where)]
-    say_asked(asked, answer.origin, answer.seconds)
-    if answer.reason is not None:
-        say(f"  reason: {answer.reason}")
-    if done.verdict == "vacuous":
-        say("  no operands satisfy the preconditions")
-    if answer.witness is None:
+    say_decided(answer, [first.unit, second.unit], f"the error of {first.label} is no larger", whole=explain)
+    if not answer.witness:
         return
-    for line in operand_lines(operands_record(question.formats, answer.witness, None)):
+    for line in operand_lines(answer.witness):
         say(f"  {line}")
-    outcomes = done.outcomes
-    say(f"  exact = {exact(outcomes[0].exact)}")
-    for x in outcomes:
+    say(f"  exact = {exact(done.outcomes[0].exact)}")
+    for x in done.outcomes:
         fmt = x.plan.formats[3]
         say(f"  d = {fmt.hex(x.d)} = {pattern_value(fmt, x.d)}, error {x.error_text}: {x.plan.label}")
     if explain:

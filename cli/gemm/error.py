@@ -7,19 +7,30 @@ import io
 from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from mmaproof.cli.assumed import say_assumed
 from mmaproof.cli.executors import Dask, runner
 from mmaproof.cli.gemm.options import Unit
-from mmaproof.cli.options import SOLVING, Json, SolvingOptions, askable, with_backend, with_solving
-from mmaproof.cli.output import EXIT_HOLDS, EXIT_UNKNOWN, counted, print_json, progress, say, say_table, say_wrapped
-from mmaproof.cli.pictures import moved
+from mmaproof.cli.options import SOLVING, Json, SolvingOptions, askable, with_backend, with_options
+from mmaproof.cli.output import (
+    EXIT_HOLDS,
+    EXIT_UNKNOWN,
+    assumed_names,
+    counted,
+    print_json,
+    progress,
+    say,
+    say_table,
+    say_wrapped,
+)
+from mmaproof.cli.showing import moved
 
 if TYPE_CHECKING:
     from mmaproof.designs.design import Design
+    from mmaproof.explain.answers.listings import PointAnswer
     from mmaproof.gemm.answers.bounds import Reference, StepProof
     from mmaproof.gemm.answers.error import Point
     from mmaproof.gemm.answers.matrices import Distribution
@@ -36,7 +47,7 @@ def register(app: typer.Typer) -> None:
     app.command("error")(with_backend(error))
 
 
-@with_solving(without=("search", "jobs", "certify", "seed"))
+@with_options(without="search jobs certify seed")
 def error(
     names: Annotated[
         list[str],
@@ -143,7 +154,19 @@ def _show(
 ) -> None:
     """Print the errors in the form that was asked for; ``name`` is the unit of algorithms, or "plans"."""
     if json:
-        print_json(error_record(name, distribution, reference, seed, step, points), units)
+        from mmaproof.explain.answers.listings import ErrorsAnswer, StepAnswer
+
+        print_json(
+            ErrorsAnswer(
+                unit=name,
+                distribution=distribution.name,
+                reference=reference.value,
+                seed=seed,
+                step=None if step is None else StepAnswer.taken(step),
+                points=[point_of(x) for x in points],
+                assumed=assumed_names(units),
+            )
+        )
     else:
         print_errors(name, distribution, reference, seed, step, points)
         say_assumed(units, indent="")
@@ -161,53 +184,24 @@ def parse_sizes(text: str) -> list[int]:
     return sizes
 
 
-def error_record(
-    name: str,
-    distribution: Distribution,
-    reference: Reference,
-    seed: int,
-    step: StepProof | None,
-    points: Sequence[Point],
-) -> dict[str, Any]:
-    """Return the errors as one JSON object."""
-    return {
-        "unit": name,
-        "distribution": distribution.name,
-        "reference": reference.value,
-        "seed": seed,
-        "step": None
-        if step is None
-        else {"proved": step.proved, "reason": step.reason, "seconds": round(step.seconds, 3)},
-        "points": [point_record(x) for x in points],
-    }
-
-
-def point_record(point: Point) -> dict[str, Any]:
-    """Return the errors of one algorithm at one size as JSON data; bounds are rounded up."""
+def point_of(point: Point) -> PointAnswer:
+    """Return the errors of one algorithm at one size as a part of an answer; bounds are rounded up."""
+    from mmaproof.explain.answers.listings import PointAnswer
     from mmaproof.gemm.answers.bounds import rounded_up
 
-    record: dict[str, Any] = {
-        "algorithm": point.plan.label,
-        "n": point.n,
-        "rows": point.rows,
-        "columns": point.columns,
-        "largest": None if point.largest is None else rounded_up(point.largest),
-        "mean": point.mean,
-        "relative": point.relative,
-        "ulps": point.ulps,
-        "bias": point.bias,
-        "not_finite": point.not_finite,
-        "bound": None,
-        "a": None,
-        "b": None,
-        "reason": None,
-    }
-    if point.bound is not None:
-        sizes, value = point.bound.sizes, point.bound.value
-        record |= {"bound": None if value is None else rounded_up(value), "reason": point.bound.reason}
-        if sizes is not None:
-            record |= {"a": rounded_up(sizes.a), "b": rounded_up(sizes.b)}
-    return record
+    def up(x: Fraction | None) -> float | None:
+        return None if x is None else rounded_up(x)
+
+    bound, sizes = point.bound, None if point.bound is None else point.bound.sizes
+    return PointAnswer.taken(
+        point,
+        algorithm=point.plan.label,
+        largest=up(point.largest),
+        bound=None if bound is None else up(bound.value),
+        a=None if sizes is None else up(sizes.a),
+        b=None if sizes is None else up(sizes.b),
+        reason=None if bound is None else bound.reason,
+    )
 
 
 CSV_FIELDS = (
@@ -231,11 +225,13 @@ CSV_FIELDS = (
 
 def csv_text(name: str, distribution: Distribution, reference: Reference, seed: int, points: Sequence[Point]) -> str:
     """Return the errors as comma-separated values, with a line of names."""
+    from mmaproof.explain.answers.answer import plain
+
     run = {"unit": name, "distribution": distribution.name, "reference": reference.value, "seed": seed}
     text = io.StringIO()
     writer = csv.DictWriter(text, CSV_FIELDS, extrasaction="ignore", lineterminator="\n")
     writer.writeheader()
-    writer.writerows({**run, **point_record(x)} for x in points)
+    writer.writerows({**run, **plain(point_of(x))} for x in points)
     return text.getvalue()
 
 

@@ -7,10 +7,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mmaproof.cli.options import Json, Seed, with_backend
-from mmaproof.cli.output import EXIT_HOLDS, EXIT_REFUTED, EXIT_UNKNOWN, complain, print_json, progress, say, say_wrapped
+from mmaproof.cli.output import (
+    EXIT_HOLDS,
+    EXIT_REFUTED,
+    EXIT_UNKNOWN,
+    assumed_names,
+    complain,
+    print_json,
+    progress,
+    say,
+    say_wrapped,
+)
 
 if TYPE_CHECKING:
     from mmaproof.designs.formats import Format
+    from mmaproof.explain.answers.listings import KernelAnswer, KernelFinding
     from mmaproof.gemm.kernels.outcome import Difference, Finding, Outcome
     from mmaproof.gemm.programs import Plan
     from mmaproof.hardware_replay.matrix_target import Product
@@ -95,7 +106,7 @@ def identify(
             asked = Asked(found, _product(formats, m, n, k))
             outcome = KernelSearch(asked, seconds=seconds, seed=seed, validation=validate, given=given).search()
     if json:
-        print_json(kernel_record(outcome), [x.plan.unit for x in outcome.findings if x.plan is not None])
+        print_json(kernel_of(outcome))
     else:
         print_kernel(outcome)
     if outcome.problem is not None:
@@ -160,53 +171,44 @@ def _recorded(
     return search_recorded(answer, product, recorded.name, seconds=seconds, given=given, seed=seed)
 
 
-def kernel_record(outcome: Outcome) -> dict[str, Any]:
-    """Return the outcome as the JSON object of the command-line contract."""
-    product = outcome.product
-    return {
-        "target": outcome.target,
-        "interface": product.formats,
-        "m": product.m,
-        "n": product.n,
-        "k": product.k,
-        "identified": outcome.found and not outcome.recorded,
-        "late": outcome.late,
-        "calls": outcome.calls,
-        "seconds": outcome.seconds,
-        "problem": outcome.problem,
-        "findings": [_finding_record(x, product) for x in outcome.findings],
-    }
+def kernel_of(outcome: Outcome) -> KernelAnswer:
+    """Return the outcome as an answer."""
+    from mmaproof.explain.answers.listings import KernelAnswer
+
+    return KernelAnswer.taken(
+        outcome,
+        outcome.product,
+        interface=outcome.product.formats,
+        identified=outcome.found and not outcome.recorded,
+        findings=[_finding_of(x, outcome.product) for x in outcome.findings],
+        assumed=assumed_names(x.plan.unit for x in outcome.findings if x.plan is not None),
+    )
 
 
-def _finding_record(finding: Finding, product: Product) -> dict[str, Any]:
+def _finding_of(finding: Finding, product: Product) -> KernelFinding:
+    from mmaproof.explain.answers.listings import FirstDifference, KernelFinding, Rival
     from mmaproof.gemm.kernels.tree_text import text_of
 
-    difference = finding.difference
-    return {
-        "elements": product.m * product.n if finding.where is None else int(finding.where.sum()),
-        "tree": None if finding.tree is None else text_of(finding.tree),
-        "no_tree": finding.no_tree,
-        "pairs": finding.pairs,
-        "plan": None if finding.plan is None else finding.plan.name,
-        "units": finding.units,
-        "same": [x.name for x in finding.same],
-        "rivals": [{"plan": x.plan.name, "verdict": str(x.verdict), "how": x.how} for x in finding.rivals],
-        "validated": finding.validated if finding.plan is not None else 0,
-        "tried": finding.tried,
-        "nearest": None if finding.plan is not None or finding.nearest is None else finding.nearest.name,
-        "flushes": finding.flushes,
-        "difference": None
+    plan, nearest, difference = finding.plan, finding.nearest, finding.difference
+    return KernelFinding.taken(
+        finding,
+        elements=product.m * product.n if finding.where is None else int(finding.where.sum()),
+        tree=None if finding.tree is None else text_of(finding.tree),
+        plan=None if plan is None else plan.name,
+        same=[x.name for x in finding.same],
+        rivals=[Rival(plan=x.plan.name, verdict=str(x.verdict), how=x.how) for x in finding.rivals],
+        validated=finding.validated if plan is not None else 0,
+        nearest=None if plan is not None or nearest is None else nearest.name,
+        difference=None
         if difference is None
-        else {
-            "operands": difference.answer.kind,
-            "row": difference.row,
-            "column": difference.column,
-            "returned": product.d.hex(difference.returned),
-            "expected": product.d.hex(difference.expected),
-            "differing": difference.count,
-            "of": difference.of,
-        },
-    }
+        else FirstDifference.taken(
+            difference,
+            operands=difference.answer.kind,
+            returned=product.d.hex(difference.returned),
+            expected=product.d.hex(difference.expected),
+            differing=difference.count,
+        ),
+    )
 
 
 def print_kernel(outcome: Outcome) -> None:

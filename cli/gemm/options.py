@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,6 +12,7 @@ from mmaproof.cli.output import say
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from mmaproof.explain.answers.products import Numbers
     from mmaproof.gemm.answers.verdict import Witness
     from mmaproof.gemm.programs import Plan
 
@@ -75,12 +76,12 @@ def require_no_unit(text: str, unit: str | None) -> None:
         raise InputError(f"{text} is a plan, which names its unit: leave out --unit, or give `unit=...` as a setting")
 
 
-def witness_record(witness: Witness) -> dict[str, Any]:
-    """Return a witness as JSON data."""
-    return {
-        "shows": witness.shows,
-        "numbers": [{"name": n.name, "format": n.fmt.name, "pattern": n.fmt.hex(n.pattern)} for n in witness.numbers],
-    }
+def numbers_of(witness: Witness) -> Numbers:
+    """Return a witness as a part of an answer."""
+    from mmaproof.explain.answers.products import Number, Numbers
+
+    numbers = [Number(name=n.name, format=n.fmt.name, pattern=n.fmt.hex(n.pattern)) for n in witness.numbers]
+    return Numbers(shows=witness.shows, numbers=numbers)
 
 
 def print_witnesses(witnesses: Sequence[Witness]) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mmaproof.cli.options import Json, Length
-from mmaproof.cli.output import print_json, say, say_table, say_wrapped
+from mmaproof.cli.output import assumed_names, print_json, say, say_table, say_wrapped
 
 if TYPE_CHECKING:
     from mmaproof.gemm.programs import Plan
@@ -43,28 +43,21 @@ def _print_presets(json: bool) -> None:
     from rich.table import Table
     from rich.text import Text
 
+    from mmaproof.explain.answers.listings import Key, Preset, Presets
     from mmaproof.gemm.programs import KEYS, read_plan
     from mmaproof.gemm.programs.presets import load_presets
 
     presets = load_presets()
     if json:
-        rows = [
-            {
-                "name": x.name,
-                "what": x.what,
-                "library": x.library,
-                "version": x.version or None,
-                "file": x.file or None,
-                "source": x.source,
-                "plan": read_plan(x.name).name,
-            }
-            for x in presets.values()
-        ]
-        keys = {
-            name: {"meaning": x.meaning, "values": x.values, "default": x.default, "source": x.source}
-            for name, x in KEYS.items()
-        }
-        print_json({"presets": rows, "keys": keys})
+        print_json(
+            Presets(
+                presets=[
+                    Preset.taken(x, version=x.version or None, file=x.file or None, plan=read_plan(x.name).name)
+                    for x in presets.values()
+                ],
+                keys={name: Key.taken(x) for name, x in KEYS.items()},
+            )
+        )
         return
     table = Table(box=None, pad_edge=False)
     for column in ("preset", "what it is", "source"):
@@ -79,6 +72,7 @@ def _print_presets(json: bool) -> None:
 
 
 def _print_plan(plan: Plan, k: int | None, json: bool) -> None:
+    from mmaproof.explain.answers.listings import PlanAnswer
     from mmaproof.gemm.programs.lengths import shortest_k
     from mmaproof.gemm.programs.orders import ASCENDING
     from mmaproof.gemm.programs.schedule import described
@@ -88,7 +82,8 @@ def _print_plan(plan: Plan, k: int | None, json: bool) -> None:
     formats: dict[str, Any] = {n: f.name for n, f in zip("abcd", plan.formats, strict=True)}
     if json:
         operations = [described(x) for x in schedule.operations]
-        print_json({"plan": plan.name, "formats": formats, "k": length, "operations": operations}, [plan.unit])
+        assumed = assumed_names([plan.unit])
+        print_json(PlanAnswer(plan=plan.name, formats=formats, k=length, operations=operations, assumed=assumed))
         return
     say(plan.name)
     say("  " + ", ".join(f"{n} {f}" for n, f in formats.items()))

@@ -9,9 +9,9 @@ import typer
 from mmaproof.cli.assumed import say_assumed, say_open_points
 from mmaproof.cli.gemm.options import AlgorithmName, Unit
 from mmaproof.cli.operands import operands_record, parse_patterns
-from mmaproof.cli.options import Json
-from mmaproof.cli.output import print_json, say
-from mmaproof.cli.pictures import Figure, Html, PictureFiles, Svg
+from mmaproof.cli.options import with_options
+from mmaproof.cli.output import EXIT_HOLDS, assumed_names, say
+from mmaproof.cli.showing import SHOWING, ShowingOptions
 
 if TYPE_CHECKING:
     from mmaproof.gemm.answers.compare import Returned
@@ -26,6 +26,10 @@ def register(app: typer.Typer) -> None:
 _PATTERNS = "numbers or bit patterns, separated by commas: 1.5,2^-3,0x3f800000,..."
 
 
+@with_options(
+    without="picture output junit bundle",
+    helps={"explain": "Show the splits, each call of the unit, each addition outside it."},
+)
 def run(
     algorithm: AlgorithmName,
     a: Annotated[str, typer.Option("--a", metavar="LIST", help=f"Elements of a, {_PATTERNS}")],
@@ -40,14 +44,8 @@ def run(
         typer.Option("--factors", metavar="LIST", help="Of a plan with rescale=N:operand: patterns of fp32, in order."),
     ] = None,
     unit: Unit = None,
-    explain: Annotated[
-        bool, typer.Option("--explain", help="Show the splits, each call of the unit, each addition outside it.")
-    ] = False,
-    html: Html = None,
-    svg: Svg = None,
-    figure: Figure = None,
-    json: Json = False,
-) -> None:
+    showing: ShowingOptions = SHOWING,
+) -> int:
     """Compute d = c + sum a[k]*b[k] as an algorithm does with fp32 numbers on a unit, or as a plan does; and its error.
 
     Operands of an algorithm are patterns of fp32, those of a plan are of its own formats.
@@ -55,13 +53,12 @@ def run(
     from mmaproof.cli.gemm.options import find_plan, require_no_unit
     from mmaproof.designs.element import Operands
     from mmaproof.designs.errors import InputError, OperandError
-    from mmaproof.designs.files import make_way
     from mmaproof.designs.formats import find_format
+    from mmaproof.explain.answers.answer import ABSENT
+    from mmaproof.explain.answers.products import AlgorithmRun, PlanRun
     from mmaproof.gemm.answers.run import run_gemm
     from mmaproof.gemm.programs.named import is_plan
 
-    files = PictureFiles(html, svg, figure)
-    files.require()
     named = is_plan(algorithm)
     if named:
         require_no_unit(algorithm, unit)
@@ -76,21 +73,18 @@ def run(
     names = "a", "b", "c", "scale-a", "scale-b", "factors"
     columns = [parse_patterns(*x) for x in zip(names, (a, b, c, *others), of_columns, strict=True)]
     operands = Operands(columns[0], columns[1], only_c(columns[2]), columns[3], columns[4])
-    make_way(*files.paths)
+    showing.ready()
     done = run_gemm(plan, operands, factors=columns[5])
-    record: dict[str, Any] = {
-        **({"plan": plan.name} if named else {"algorithm": plan.label, "unit": plan.unit.name}),
-        "k": len(operands),
-        **operands_record(plan.formats[:3], operands, scale),
-        **({"factors": [fp32.hex(x) for x in columns[5]]} if plan.has_factors else {}),
-        "d": done.d_format.hex(done.d),
-        "exact": None if done.exact is None else str(done.exact),
-    }
+    element = element_fields(done, operands_record(plan.formats[:3], operands, scale))
+    answer: AlgorithmRun | PlanRun
     if named:
-        record["error"] = None if done.error is None else str(done.error)
+        factors_read = [fp32.hex(x) for x in columns[5]] if plan.has_factors else ABSENT
+        answer = PlanRun(plan=plan.name, **element, factors=factors_read)
     else:
-        record |= {"error": None, "ulps": None} if done.exact is None else error_record(done)
-    show(done, record, explain, files, json)
+        ulps = None if done.ulps is None else float(done.ulps)
+        answer = AlgorithmRun(algorithm=plan.label, unit=plan.unit.name, **element, ulps=ulps)
+    showing.show(answer, lambda: print_run(done, showing.explain), done.pictures)
+    return EXIT_HOLDS
 
 
 def only_c(patterns: tuple[int, ...]) -> int:
@@ -102,18 +96,27 @@ def only_c(patterns: tuple[int, ...]) -> int:
     return patterns[0]
 
 
-def show(done: GemmRun, record: dict[str, Any], explain: bool, files: PictureFiles, json: bool) -> None:
-    """Write the pictures of a run, and print it."""
-    record["open_points"] = done.open_points.record()
-    files.write(record, done.pictures)
-    if json:
-        print_json(record, [done.unit])
-        return
-    if explain:
-        for line in done.operations:
-            say(line)
+def element_fields(done: GemmRun, operands: dict[str, Any]) -> dict[str, Any]:
+    """Return what an algorithm or a plan computes as fields."""
+    from mmaproof.explain.answers.parts import RestsOn
+
+    return {
+        **operands,
+        "k": len(operands["a"]),
+        "d": done.d_format.hex(done.d),
+        "exact": None if done.exact is None else str(done.exact),
+        "error": None if done.exact is None else error_fields(done)["error"],
+        "open_points": RestsOn.of(done.open_points),
+        "assumed": assumed_names([done.unit]),
+    }
+
+
+def print_run(done: GemmRun, explain: bool) -> None:
+    """Print a run for a person."""
     from mmaproof.explain.values import exact, pattern_value
 
+    for line in done.operations if explain else ():
+        say(line)
     say(f"d = {done.d_format.hex(done.d)} = {pattern_value(done.d_format, done.d)}")
     if done.exact is not None:
         say(f"exact {exact(done.exact)}, error {done.error_text}")
@@ -121,8 +124,8 @@ def show(done: GemmRun, record: dict[str, Any], explain: bool, files: PictureFil
     say_open_points(done.open_points)
 
 
-def error_record(outcome: Returned | GemmRun) -> dict[str, Any]:
-    """Return the error of a result as JSON data: a rational number, and about how many ulps it is."""
+def error_fields(outcome: Returned | GemmRun) -> dict[str, Any]:
+    """Return the error of a result as fields: a rational number, and about how many ulps it is."""
     infinite = outcome.error is None
     return {
         "error": "infinite" if infinite else str(outcome.error),

@@ -1,29 +1,19 @@
-"""`mmaproof rtl check`: does a unit have a property, whatever design it is meant to be."""
+"""`mmaproof rtl check`: does a unit have a property, for all operands."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
-from mmaproof.cli.check import EXIT_STATUS, report
-from mmaproof.cli.conditions import conditions_of, with_conditions
-from mmaproof.cli.operands import operand_lines, operands_record
-from mmaproof.cli.options import (
-    SOLVING,
-    Explained,
-    Json,
-    Length,
-    Output,
-    SolvingOptions,
-    Where,
-    with_backend,
-    with_solving,
-)
+from mmaproof.cli.check import EXIT_STATUS, PropertyName, report
+from mmaproof.cli.operands import operand_lines
+from mmaproof.cli.options import QUESTION, SOLVING, QuestionOptions, SolvingOptions, with_backend, with_options
 from mmaproof.cli.output import progress
-from mmaproof.cli.pictures import Figure, Html, PictureFiles, Svg
 from mmaproof.cli.rtl.junit import Case, write_junit
-from mmaproof.cli.rtl.options import Junit, UnitPath
+from mmaproof.cli.rtl.options import UnitPath
+from mmaproof.cli.showing import SHOWING, ShowingOptions
+from mmaproof.cli.verdicts import conditions_of, run_of, with_conditions
 
 if TYPE_CHECKING:
     from mmaproof.verification.check import Check
@@ -34,24 +24,19 @@ def register(app: typer.Typer) -> None:
     app.command("check")(with_backend(check))
 
 
-@with_solving(timeout="10m", keeps=True)
+@with_options(
+    without="nan_codes ignore_zero_signs simplify bundle",
+    keeps=True,
+    helps={"picture": "Draw the runs."},
+    timeout="10m",
+    picture=False,
+)
 def check(
     path: UnitPath,
-    asked: Annotated[
-        str,
-        typer.Argument(metavar="PROPERTY", help="A name that `mmaproof properties` lists.", show_default=False),
-    ],
-    k: Length = None,
-    where: Where = None,
+    asked: PropertyName,
+    question: QuestionOptions = QUESTION,
     options: SolvingOptions = SOLVING,
-    picture: Annotated[bool, typer.Option("--picture/--no-picture", help="Draw the runs.")] = False,
-    explained: Explained = False,
-    output: Output = None,
-    html: Html = None,
-    svg: Svg = None,
-    figure: Figure = None,
-    junit: Junit = None,
-    json: Json = False,
+    showing: ShowingOptions = SHOWING,
 ) -> int:
     """Decide whether a unit has a property, for all operands.
 
@@ -60,17 +45,13 @@ def check(
 
     Exit status 0: it holds (proved); 1: it is violated (the runs that show it are printed); 3: unknown or vacuous.
     """
-    from mmaproof.designs.files import make_way
+    from mmaproof.explain.answers.answer import ABSENT
     from mmaproof.properties.library import find_property
-    from mmaproof.properties.preconditions import parse_precondition
     from mmaproof.rtl.meant import in_one_pass, read_rtl
     from mmaproof.verification.netlist_properties import check_netlist
 
-    found = find_property(asked)
-    files = PictureFiles(html, svg, figure)
-    files.require()
-    solving, limits = options.solving, options.limits
-    make_way(output, junit, *files.paths, read=[path])
+    found, given = find_property(asked), options.means
+    showing.ready(read=[path])
     with progress(f"elaborating {path}"):
         unit, meant = read_rtl(path)
     with progress(f"checking {found.name} on {unit.design.name}"):
@@ -78,24 +59,19 @@ def check(
             found,
             unit.design,
             None if meant is None else in_one_pass(unit.design, meant),
-            solver=solving,
-            limits=limits,
-            k=k,
-            where=[parse_precondition(w) for w in (*unit.where, *(where or ()))],
-            budget=options.budget,
-            seed=options.seed,
+            k=question.k,
+            where=question.preconditions(unit.where),
+            **given,
         )
-    report(done, picture=picture, explained=explained, output=output, files=files, json=json)
-    if junit is not None:
-        write_junit(junit, [_case(done)])
+    report(done, showing, ABSENT)
+    if showing.junit is not None:
+        write_junit(showing.junit, [_case(done)])
     return EXIT_STATUS[done.verdict]
 
 
 def _case(done: Check) -> Case:
     lines = [] if done.finding.reason is None else [done.finding.reason]
-    for number, run in enumerate(done.finding.runs, start=1):
-        lines.append(f"run {number} of {run.design.name}")
-        lines += operand_lines(operands_record(run.design.formats, run.operands, run.design.scale_format), whole=True)
-        lines.append(f"d = {run.design.d_format.hex(run.d)}")
+    for number, run in enumerate(map(run_of, done.finding.runs), start=1):
+        lines += [f"run {number} of {run.design}", *operand_lines(run, whole=True), f"d = {run.d}"]
     name = with_conditions(f"{done.asked.name} of {done.design.name}", conditions_of([done.design]))
     return Case("mmaproof.rtl.check", name, done.seconds, done.verdict, done.verdict == "holds", tuple(lines))

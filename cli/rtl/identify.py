@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from mmaproof.cli.identify import identify as decide
-from mmaproof.cli.options import SOLVING, Json, Seed, SolvingOptions, with_backend, with_solving
+from mmaproof.cli.options import SOLVING, Json, Seed, SolvingOptions, with_backend, with_options
 from mmaproof.cli.rtl.options import UnitPath
 
 
@@ -16,7 +16,7 @@ def register(app: typer.Typer) -> None:
     app.command("identify")(with_backend(identify))
 
 
-@with_solving(without=("search", "jobs", "certify", "timeout", "memory", "seed"))
+@with_options(without="search jobs certify timeout memory seed")
 def identify(
     path: UnitPath,
     options: SolvingOptions = SOLVING,

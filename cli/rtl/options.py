@@ -15,7 +15,3 @@ UnitPath = Annotated[
         show_default=False,
     ),
 ]
-Junit = Annotated[
-    Path | None,
-    typer.Option("--junit", metavar="FILE", help="Write the verdict as a test case of JUnit.", show_default=False),
-]

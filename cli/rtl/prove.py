@@ -9,46 +9,26 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mmaproof.cli.assumed import say_assumed
-from mmaproof.cli.bundle import BundleFolder, bundled, require_bundle, say_bundle
-from mmaproof.cli.compare import pictures_of, witness_vector
-from mmaproof.cli.conditions import conditional, in_words, with_conditions
-from mmaproof.cli.differences import difference
-from mmaproof.cli.explain import lemma_record, print_lemmas
-from mmaproof.cli.operands import operand_lines, operands_record
-from mmaproof.cli.options import (
-    SOLVING,
-    Explained,
-    Json,
-    Length,
-    NanCodes,
-    Output,
-    Simplify,
-    SolvingOptions,
-    Where,
-    ZeroSigns,
-    with_backend,
-    with_solving,
-)
+from mmaproof.cli.compare import differing_fields, pictures_of, witness_vector
+from mmaproof.cli.operands import operand_lines
+from mmaproof.cli.options import QUESTION, SOLVING, QuestionOptions, SolvingOptions, with_backend, with_options
 from mmaproof.cli.output import (
     EXIT_HOLDS,
     EXIT_REFUTED,
     EXIT_UNKNOWN,
-    complain,
-    print_json,
+    assumed_names,
     progress,
-    results,
     say,
-    say_asked,
     say_wrapped,
-    solver_record,
 )
-from mmaproof.cli.pictures import Figure, Html, PictureFiles, Svg
 from mmaproof.cli.rtl.junit import Case, write_junit
-from mmaproof.cli.rtl.options import Junit, UnitPath
+from mmaproof.cli.rtl.options import UnitPath
+from mmaproof.cli.showing import SHOWING, ShowingOptions, draw
+from mmaproof.cli.verdicts import asked, conditional, decided, in_words, say_decided, say_witness, with_conditions
 
 if TYPE_CHECKING:
     from mmaproof.designs.design import Design
+    from mmaproof.explain.answers.netlists import Net, NetlistProved, Simulated
     from mmaproof.hardware_replay.rtl_simulator import SourceRun
     from mmaproof.rtl import RtlUnit
     from mmaproof.verification.compare import Comparison
@@ -95,7 +75,7 @@ def register(app: typer.Typer) -> None:
     app.command("prove")(with_backend(prove))
 
 
-@with_solving(timeout=TIMEOUT, keeps=True)
+@with_options(keeps=True, timeout=TIMEOUT)
 def prove(
     path: UnitPath,
     design: Annotated[
@@ -104,24 +84,12 @@ def prove(
             metavar="[DESIGN]", help="What it is meant to be; default what UNIT.toml says.", show_default=False
         ),
     ] = None,
-    k: Length = None,
-    where: Where = None,
-    nan_codes: NanCodes = False,
-    ignore_zero_signs: ZeroSigns = False,
+    question: QuestionOptions = QUESTION,
     options: SolvingOptions = SOLVING,
-    simplify: Simplify = "5s",
     simulate: Annotated[
         bool, typer.Option("--simulate/--no-simulate", help="Replay a witness on the sources in a simulator.")
     ] = True,
-    picture: Annotated[bool, typer.Option("--picture/--no-picture", help="Draw the witness bit by bit.")] = True,
-    explained: Explained = False,
-    output: Output = None,
-    html: Html = None,
-    svg: Svg = None,
-    figure: Figure = None,
-    junit: Junit = None,
-    bundle: BundleFolder = None,
-    json: Json = False,
+    showing: ShowingOptions = SHOWING,
 ) -> int:
     """Decide whether a unit returns what a design returns, for all operands.
 
@@ -131,56 +99,34 @@ def prove(
     simulator where one is installed); 3: unknown or vacuous, or proved in a way that --bundle cannot write.
     """
     from mmaproof.designs.errors import InputError
-    from mmaproof.designs.files import make_way
-    from mmaproof.generators.vectors import write_vectors
-    from mmaproof.properties.preconditions import parse_precondition
     from mmaproof.rtl.meant import in_one_pass, read_rtl
-    from mmaproof.smt.solving.limits import parse_seconds
     from mmaproof.verification.compare import compare
 
-    files = PictureFiles(html, svg, figure)
-    require_bundle(bundle, [output, junit, options.keep_lemmas, *files.paths])
-    files.require()
-    solving, limits, simplifying = options.solving, options.limits, parse_seconds(simplify)
+    given = {**options.means, **question.of_comparison()}
+    showing.ready(options.keep_lemmas, read=[path])
     began = time.monotonic()
-    make_way(output, junit, *files.paths, read=[path])
     with progress(f"elaborating {path}"):
         unit, meant = read_rtl(path, design)
     if meant is None:
         raise InputError(f"{path}: what is it meant to be? Name a design, here or in the file: design = ...")
-    asked = in_one_pass(unit.design, meant) if k is None else meant
+    model = in_one_pass(unit.design, meant) if question.k is None else meant
+    given["where"] = question.preconditions(unit.where)
+    given["limits"] = options.limits.after(time.monotonic() - began, "elaborating")
     with progress(f"proving {unit.design.name} equal to {meant.name}") as told:
-        answer = compare(
-            unit.design,
-            asked,
-            solver=solving,
-            limits=limits.after(time.monotonic() - began, "elaborating"),
-            k=k,
-            where=[parse_precondition(w) for w in (*unit.where, *(where or ()))],
-            nan_codes=nan_codes,
-            zero_signs=not ignore_zero_signs,
-            budget=options.budget,
-            seed=options.seed,
-            simplifying=simplifying,
-            told=told,
-        )
-    proof = Proof(unit, meant, answer, _on_sources(unit, answer) if simulate else None, _nets(unit, answer))
-    record = proof_record(proof)
+        done = compare(unit.design, model, **given, told=told)
+    proof = Proof(unit, meant, done, _on_sources(unit, done) if simulate else None, _nets(unit, done))
     claim = with_conditions(f"{unit.design.name} returns the d of {meant.name} for all operands", proof.when)
-    status, written = bundled(bundle, {claim: answer}, claim, [asked, unit.design], options, EXIT_STATUS[proof.verdict])
-    record |= written
-    files.write(record, lambda: pictures_of(answer))
-    if json:
-        print_json(record, answer.question.designs)
-    else:
-        print_proof(proof, picture, explained)
-        say_bundle(written)
-    if output is not None and answer.witness is not None:
-        write_vectors(output, [witness_vector(answer)])
-    elif output is not None:
-        complain(f"note: {output} is not written: no vector was found")
-    if junit is not None:
-        write_junit(junit, [_test_case(proof, record)])
+    designs = [model, unit.design]
+    status, bundle = showing.bundled({claim: done}, claim, designs, options, EXIT_STATUS[proof.verdict])
+    answer = proved(proof, bundle)
+    showing.show(
+        answer,
+        lambda: print_proof(proof, answer, showing),
+        lambda: pictures_of(done),
+        lambda: [] if done.witness is None else [witness_vector(done)],
+    )
+    if showing.junit is not None:
+        write_junit(showing.junit, [_test_case(answer)])
     return status
 
 
@@ -215,128 +161,83 @@ def _nets(unit: RtlUnit, answer: Comparison) -> tuple[DifferingNet, ...]:
         return differing_nets(unit.design, answer.question.designs[1], answer.witness)
 
 
-def proof_record(proof: Proof) -> dict[str, Any]:
-    """Return the answer as the JSON object of the command-line contract."""
-    unit, answer, ran = proof.unit, proof.answer, proof.ran
-    question = answer.question
-    fmt = unit.design.d_format
-    record: dict[str, Any] = {
+def proved(proof: Proof, bundle: Any) -> NetlistProved:
+    """Return the answer."""
+    from mmaproof.explain.answers.answer import ABSENT
+    from mmaproof.explain.answers.netlists import NetlistProved, NetlistWitness
+
+    unit, done, witness = proof.unit, proof.answer, None
+    if done.witness is not None:
+        unknown = {name: f"{value:x}" for name, value in _values_of_unknown(unit, done).items()}
+        witness = NetlistWitness(
+            **{**differing_fields(done), "unknown_bits": unknown if done.unknown else ABSENT},
+            simulator=None if proof.ran is None else _simulated(unit, proof.ran),
+            nets=[_net(x) for x in proof.nets],
+        )
+    return NetlistProved.taken(
+        unit.report,
         **conditional(proof.verdict, proof.when),
-        "unit": unit.design.name,
-        "design": question.designs[1].name,
-        "k": question.k,
-        "where": [str(p) for p in question.where],
-        "seconds": round(answer.seconds, 3),
-        "solver": solver_record(answer.solver),
-        "certified_by": solver_record(answer.certified_by),
-        "certificate_covers": answer.certificate_covers,
-        "reason": answer.reason,
-        "origin": answer.origin,
-        "cells": unit.report.cells,
-        "registers": unit.report.registers,
-        "latency": unit.report.latency,
-        "unknown_bits": dict(unit.report.unknown),
-        "assumptions": list(unit.report.assumptions),
-        "lemmas": [lemma_record(x) for x in answer.lemmas],
-    }
-    if answer.witness is not None:
-        apart = difference(fmt, list(answer.outputs.values()))
-        record["witness"] = {
-            **operands_record(question.formats, answer.witness, question.scale_format),
-            "outputs": {name: fmt.hex(x) for name, x in answer.outputs.items()},
-            "difference": None if apart is None else apart.record(),
-            "simulator": None if ran is None else _run_record(unit, ran),
-            "nets": [_net_record(x) for x in proof.nets],
-        }
-        if answer.unknown:
-            held = _values_of_unknown(unit, answer)
-            record["witness"]["unknown_bits"] = {name: f"{value:x}" for name, value in held.items()}
-    return record
+        unit=unit.design.name,
+        design=done.question.designs[1].name,
+        **asked(done.question),
+        **decided(done),
+        unknown_bits=unit.report.unknown,
+        witness=witness or ABSENT,
+        assumed=assumed_names(done.question.designs),
+        bundle=bundle,
+    )
 
 
-def _run_record(unit: RtlUnit, ran: SourceRun) -> dict[str, Any]:
+def _simulated(unit: RtlUnit, ran: SourceRun) -> Simulated:
+    from mmaproof.explain.answers.netlists import Simulated
+
     fmt = unit.design.d_format
-    return {
-        "name": ran.simulator or None,
-        "d": None if ran.d is None else fmt.hex(ran.d),
-        "undefined": fmt.hex(ran.undefined),
-        "reason": ran.reason,
-    }
+    d = None if ran.d is None else fmt.hex(ran.d)
+    return Simulated.taken(ran, name=ran.simulator or None, d=d, undefined=fmt.hex(ran.undefined))
 
 
-def _net_record(x: DifferingNet) -> dict[str, Any]:
-    digits = (x.width + 3) // 4
-    return {
-        "net": x.net,
-        "place": x.place or None,
-        "cone": list(x.cone),
-        "signal": x.signal,
-        "relation": x.relation or None,
-        "share": round(x.share, 4),
-        "width": x.width,
-        "model": f"0x{x.expected:0{digits}x}",
-        "rtl": f"0x{x.returned:0{digits}x}",
-    }
+def _net(x: DifferingNet) -> Net:
+    from mmaproof.explain.answers.netlists import Net
+
+    model, rtl = (f"0x{value:0{(x.width + 3) // 4}x}" for value in (x.expected, x.returned))
+    shown = {"place": x.place or None, "relation": x.relation or None, "share": round(x.share, 4)}
+    return Net.taken(x, **shown, model=model, rtl=rtl)
 
 
-def print_proof(proof: Proof, picture: bool, explained: bool) -> None:
+def print_proof(proof: Proof, answer: NetlistProved, showing: ShowingOptions) -> None:
     """Print the answer for a person."""
-    unit, answer = proof.unit, proof.answer
-    question, report = answer.question, unit.report
-    design = question.designs[1]
-    step = "" if design.k == proof.meant.k else "one step of "
-    say(f"{in_words(proof.verdict, proof.when)}: {unit.design.name} and {step}{design.name}")
-    asked = [f"k = {question.k}", *(f"where {p}" for p in question.where)]
-    say_asked(asked, answer.origin, answer.seconds)
+    done, report = proof.answer, proof.unit.report
+    model = done.question.designs[1]
+    step = "" if model.k == proof.meant.k else "one step of "
+    say(f"{in_words(answer)}: {answer.unit} and {step}{answer.design}")
     latency = f", latency {report.latency}" if report.registers and report.latency else ""
-    say(f"  {report.cells} cells, {report.registers} register bits{latency}")
-    for text in report.assumptions:
-        say_wrapped(text, "  assumed: ")
+    about = [f"{report.cells} cells, {report.registers} register bits{latency}"]
+    about += [f"assumed: {text}" for text in report.assumptions]
     if report.unknown:
-        say(f"  {sum(report.unknown.values())} bits may have any value; `mmaproof rtl show` lists them")
-    say_assumed([design])
-    print_lemmas(answer.lemmas, f"d of {unit.design.name} = d of {design.name}", whole=explained)
-    if answer.reason is not None:
-        say_wrapped(answer.reason, "  reason: ")
-    if answer.verdict == "vacuous":
-        say("  no operands satisfy the preconditions")
-    if answer.witness is not None:
-        _print_witness(proof, picture, explained)
-
-
-def _print_witness(proof: Proof, picture: bool, explained: bool) -> None:
-    from mmaproof.explain import explain
-    from mmaproof.explain.text import Drawing
-    from mmaproof.explain.values import pattern_value
-
-    unit, answer = proof.unit, proof.answer
-    question = answer.question
-    if answer.witness is None:
-        raise ValueError("there is no witness to print")
-    for line in operand_lines(operands_record(question.formats, answer.witness, question.scale_format)):
-        say(f"  {line}")
-    if unit.report.unknown:
-        held = [f"{name} = {value:x}" for name, value in _values_of_unknown(unit, answer).items()]
+        about += [f"{sum(report.unknown.values())} bits may have any value; `mmaproof rtl show` lists them"]
+    claim = f"d of {answer.unit} = d of {answer.design}"
+    say_decided(answer, [model], claim, whole=showing.explain, between=about)
+    if done.witness is None or not answer.witness:
+        return
+    between = []
+    if report.unknown:
+        held = [f"{name} = {value:x}" for name, value in _values_of_unknown(proof.unit, done).items()]
         others = f"all {'other ' * bool(held)}bits that may have any value = 0"
-        say_wrapped(", ".join([*held, others]), "  where ")
-    fmt = unit.design.d_format
-    for name, d in answer.outputs.items():
-        say(f"  d = {fmt.hex(d)} = {pattern_value(fmt, d)} on {name}")
-    apart = difference(fmt, list(answer.outputs.values()))
-    if apart is not None:
-        say(f"  they {apart.words}")
+        between = [f"where {', '.join([*held, others])}"]
+    say_witness(answer.witness, proof.unit.design.d_format, between)
     if proof.ran is not None:
-        say_wrapped(_replayed(unit, answer, proof.ran), "  ")
-    shown = proof.nets[:-1] if explained else proof.nets[:-1][:NETS]
+        say_wrapped(_replayed(proof.unit, done, proof.ran), "  ")
+    shown = proof.nets[:-1] if showing.explain else proof.nets[:-1][:NETS]
     for net in shown or proof.nets:
         say_wrapped(str(net), "  ")
         if net.cone:
             say_wrapped(", ".join(net.cone), "    what leads to it, from nets that are right: ")
     if len(shown) < len(proof.nets) - 1:
         say(f"  and {len(proof.nets) - 1 - len(shown)} nets after it; --explain lists them")
-    if picture:
-        say("")
-        results().print(Drawing(explain(question.designs[1:], answer.witness)))
+    if showing.picture:
+        from mmaproof.explain import explain
+
+        draw([("", explain([model], done.witness))])
 
 
 def _replayed(unit: RtlUnit, answer: Comparison, ran: SourceRun) -> str:
@@ -352,14 +253,12 @@ def _replayed(unit: RtlUnit, answer: Comparison, ran: SourceRun) -> str:
     return text
 
 
-def _test_case(proof: Proof, record: dict[str, Any]) -> Case:
-    verdict = proof.verdict
-    name = with_conditions(f"{record['unit']} is {record['design']}", proof.when)
-    lines = [] if record["reason"] is None else [record["reason"]]
-    if "witness" in record:
-        witness = record["witness"]
-        others = ("outputs", "difference", "unknown_bits", "simulator", "nets")
-        lines += operand_lines({n: x for n, x in witness.items() if n not in others}, whole=True)
-        lines += [f"d = {d} on {who}" for who, d in witness["outputs"].items()]
-        lines += [f"net {x['net']} differs: model {x['model']}, RTL {x['rtl']}" for x in witness["nets"][:1]]
-    return Case("mmaproof.rtl.prove", name, record["seconds"], verdict, verdict == "equal", tuple(lines))
+def _test_case(answer: NetlistProved) -> Case:
+    verdict = answer.verdict.removesuffix("-when")
+    lines = [] if answer.reason is None else [answer.reason]
+    if answer.witness:
+        lines += operand_lines(answer.witness, whole=True)
+        lines += [f"d = {d} on {who}" for who, d in answer.witness.outputs.items()]
+        lines += [f"net {x.net} differs: model {x.model}, RTL {x.rtl}" for x in answer.witness.nets[:1]]
+    name = with_conditions(f"{answer.unit} is {answer.design}", answer.when)
+    return Case("mmaproof.rtl.prove", name, answer.seconds, verdict, verdict == "equal", tuple(lines))

@@ -33,6 +33,7 @@ def run(
 ) -> None:
     """Compute d = c + sum a[k]*b[k] as the netlist of a unit does."""
     from mmaproof.designs.errors import InputError
+    from mmaproof.explain.answers.netlists import NetlistRun
     from mmaproof.explain.values import pattern_value
     from mmaproof.rtl.meant import in_one_pass, read_rtl
     from mmaproof.smt.trace import evaluate
@@ -56,13 +57,15 @@ def run(
         d["simulated"] = ran.d
     fmt = design.d_format
     if json:
-        record: dict[str, Any] = {
-            "unit": design.name,
-            "k": len(operands),
-            **operands_record(design.formats, operands, design.scale_format),
-            **{name: fmt.hex(x) for name, x in d.items()},
-        }
-        print_json(record)
+        results: dict[str, Any] = {name: fmt.hex(x) for name, x in d.items()}
+        print_json(
+            NetlistRun(
+                unit=design.name,
+                k=len(operands),
+                **operands_record(design.formats, operands, design.scale_format),
+                **results,
+            )
+        )
         return
     who = {"d": design.name, "model": "" if meant is None else meant.name, "simulated": "the sources in the simulator"}
     for name, x in d.items():

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
-from mmaproof.cli.conditions import say_conditions
 from mmaproof.cli.options import Json
 from mmaproof.cli.output import print_json, progress, say, say_wrapped
 from mmaproof.cli.rtl.options import UnitPath
+from mmaproof.cli.verdicts import say_conditions
 
 if TYPE_CHECKING:
     from mmaproof.designs.design import Design
+    from mmaproof.explain.answers.listings import UnitAnswer
     from mmaproof.rtl import RtlUnit
 
 MOST_KINDS = 12
@@ -33,34 +34,27 @@ def show(path: UnitPath, json: Json = False) -> None:
     with progress(f"elaborating {path}"):
         unit, meant = read_rtl(path)
     if json:
-        print_json(unit_record(unit, meant))
+        print_json(unit_of(unit, meant))
     else:
         print_unit(unit, meant)
 
 
-def unit_record(unit: RtlUnit, meant: Design | None) -> dict[str, Any]:
-    """Return a unit as JSON data."""
-    report, design = unit.report, unit.design
-    return {
-        "unit": design.name,
-        "top": report.top,
-        "elaborator": report.elaborator,
-        "design": None if meant is None else meant.name,
+def unit_of(unit: RtlUnit, meant: Design | None) -> UnitAnswer:
+    """Return a unit as an answer."""
+    from mmaproof.explain.answers.listings import Port, UnitAnswer
+
+    design = unit.design
+    return UnitAnswer.taken(
+        unit.report,
+        unit=design.name,
+        design=None if meant is None else meant.name,
         **{f"{x}_format": fmt.name for x, fmt in zip("abcd", design.formats, strict=True)},
-        "scale_format": None if design.scale_format is None else design.scale_format.name,
-        "block": design.block,
-        "k": design.k,
-        "ports": {n: {"direction": direction, "bits": bits} for n, (direction, bits) in report.ports.items()},
-        "mapped": dict(report.mapped),
-        "cells": report.cells,
-        "kinds": dict(report.kinds),
-        "registers": report.registers,
-        "latency": report.latency,
-        "unknown": dict(report.unknown),
-        "when": list(design.conditions),
-        "assumptions": list(report.assumptions),
-        "warnings": list(report.warnings),
-    }
+        scale_format=None if design.scale_format is None else design.scale_format.name,
+        block=design.block,
+        k=design.k,
+        ports={n: Port(direction=direction, bits=bits) for n, (direction, bits) in unit.report.ports.items()},
+        when=design.conditions,
+    )
 
 
 def print_unit(unit: RtlUnit, meant: Design | None) -> None:

@@ -1,52 +1,163 @@
-"""The outputs of `matrix`, `suite`, `fingerprint`, `disputes`, `identify` and `cover` as parts of a page."""
+"""Each kind of answer as a part of a page, and the answers that files hold."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import json
+from collections.abc import Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
 
 from mmaproof.designs.errors import InputError
-from mmaproof.explain.reports.answers import answer_html, answer_title, is_answer, runs_html
+from mmaproof.designs.files import why_unreadable
+from mmaproof.explain import Picture
+from mmaproof.explain.answers.answer import ABSENT, read_as
+from mmaproof.explain.answers.netlists import Net, NetlistProved, Simulated
+from mmaproof.explain.answers.parts import Lemma, Run
+from mmaproof.explain.answers.products import AlgorithmRun, ErrorsCompared, PlanRun, PlansCompared
+from mmaproof.explain.answers.surveys import (
+    Covered,
+    DisputesAnswer,
+    FingerprintAnswer,
+    Identified,
+    MatrixAnswer,
+    Pair,
+    Returned,
+    SuiteAnswer,
+)
+from mmaproof.explain.answers.verdicts import Checked, Compared, RunAnswer
 from mmaproof.explain.reports.page import Cell, Markup, code, document, facts, fold, heading, paragraph, table
-from mmaproof.explain.reports.record import Record
-from mmaproof.explain.reports.witnesses import Find, witness_html
+from mmaproof.explain.reports.witnesses import Find, pictures_html, witness_html
 
-COMMANDS = "matrix, suite, fingerprint, disputes, identify, cover, compare, check, run, gemm run and rtl prove"
+COMMANDS = (
+    "matrix, suite, fingerprint, disputes, identify, cover, compare, check, run, gemm run, gemm compare and rtl prove"
+)
+
+_FACTS = (
+    *("verdict", "when", "property", "design", "designs", "unit", "units", "algorithm", "algorithms", "plan", "plans"),
+    *("k", "where", "by", "value", "reason", "origin", "seconds", "cells", "registers", "latency"),
+    *("a", "b", "c", "scale_a", "scale_b", "d", "exact", "error", "ulps", "assumptions"),
+    *("solver", "certified_by", "certificate_covers"),
+)
+_PATTERNS = ("c", "d", "design", "designs", "unit", "units", "plan", "plans")
 
 
-def report(records: Sequence[Record], find: Find, title: str = "") -> str:
-    """Return one document about the outputs of one or more commands. Raises InputError for what is none of them."""
-    parts = [_part(record, find) for record in records]
+def read_answer(path: Path) -> Any:
+    """Return the answer that a command printed into a file. Raises InputError for what is none."""
+    try:
+        text = path.read_text(encoding="utf-8")
+        held = json.loads(text)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {why_unreadable(error)}") from error
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path}: not JSON; give what a command printed with --json") from error
+    if not isinstance(held, dict):
+        raise InputError(f"{path}: not a JSON object; give what a command printed with --json")
+    for kind in (*_SURVEYS, *_ANSWERS):
+        known = {x.name: x.default is not ABSENT for x in fields(kind)}
+        if held.keys() <= known.keys() and {name for name, needed in known.items() if needed} <= held.keys():
+            return read_as(kind, text, str(path))
+    raise InputError(f"{path}: not what a command prints with --json; a report is made of {COMMANDS}")
+
+
+def report(
+    answers: Sequence[Any], find: Find, title: str = "", pictures: Sequence[tuple[str, Picture]] | None = None
+) -> str:
+    """Return one document about one or more answers. The pictures are those given, or drawn from the operands."""
+    parts = [(title_of(x), _body(x, find, pictures)) for x in answers]
     if len(parts) == 1:
         name, body = parts[0]
         return document(title or name, body)
     return document(title or "mmaproof", "".join(f"<section>{heading(name)}{body}</section>" for name, body in parts))
 
 
-def _part(record: Record, find: Find) -> tuple[str, Markup]:
-    for names, name, write in _KINDS:
-        if record.has(*names):
-            return name, write(record, find)
-    if is_answer(record):
-        return answer_title(record), answer_html(record, find)
-    raise InputError(f"{record.where}: not what a command prints with --json; a report is made of {COMMANDS}")
+def title_of(answer: Any) -> str:
+    """Return an answer in a line."""
+    if type(answer) in _SURVEYS:
+        return _SURVEYS[type(answer)][0]
+    named = [getattr(answer, x, None) for x in ("unit", "algorithm", "plan", "property", "design")]
+    names = [x for x in named if x] or getattr(answer, "designs", None) or getattr(answer, "plans", None)
+    names = names or answer.algorithms
+    verdict = getattr(answer, "verdict", "")
+    if getattr(answer, "when", ()):
+        verdict = f"{verdict.removesuffix('-when')} when {' and '.join(answer.when)}"
+    of = f"{names[0]} on {names[1]}" if hasattr(answer, "property") else " and ".join(names)
+    return f"{verdict}: {of}" if verdict else of
 
 
-def _outputs(record: Record) -> dict[str, str]:
-    outputs = record.record("outputs")
-    return {name: outputs.text(name) for name in outputs}
+def _body(answer: Any, find: Find, pictures: Sequence[tuple[str, Picture]] | None) -> Markup:
+    if type(answer) in _SURVEYS:
+        written: Markup = _SURVEYS[type(answer)][1](answer, find)
+        return written
+    parts: list[str] = [facts({x.replace("_", " "): _fact(x, getattr(answer, x, None)) for x in _FACTS})]
+    witness = getattr(answer, "witness", None)
+    if pictures is not None:
+        parts += [heading("Picture"), pictures_html(pictures)] if pictures else []
+    elif witness:
+        of_runs = hasattr(witness, "runs")
+        shown = runs_html(witness.runs, find) if of_runs else witness_html(witness, witness.outputs, find)
+        parts += [heading("Witness"), shown]
+    elif isinstance(answer, RunAnswer):
+        parts += [heading("Picture"), witness_html(answer, {answer.design: answer.d}, find)]
+    if isinstance(answer, NetlistProved) and answer.witness:
+        parts.append(_nets(answer.witness.nets, answer.witness.simulator))
+    if getattr(answer, "lemmas", ()):
+        parts.append(lemmas_html(answer.lemmas))
+    return Markup("".join(parts))
+
+
+def _fact(name: str, value: Any) -> Cell:
+    if not value and value != 0:
+        return ""
+    if name in ("a", "b", "scale_a", "scale_b"):
+        return code(",".join(value))
+    text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    return code(text) if name in _PATTERNS else text
+
+
+def runs_html(runs: Sequence[Run], find: Find) -> Markup:
+    """Return the runs that show what a property says."""
+    parts = []
+    for number, run in enumerate(runs, start=1):
+        of_step = ", one step of the instruction" if run.step else ""
+        parts.append(paragraph(f"run {number}{of_step}"))
+        parts.append(witness_html(run, {run.design: run.d}, find))
+    return Markup("".join(parts))
+
+
+def _nets(nets: Sequence[Net], simulated: Simulated | None) -> Markup:
+    """Return the nets of RTL that differ from the model, and what a simulator returned."""
+    rows: list[list[Cell]] = [[x.net, x.signal, code(x.model), code(x.rtl), x.share] for x in nets]
+    heads = ["net", "signal of the model", "model", "RTL", "share of samples that agree"]
+    parts: list[str] = [heading("Nets that differ"), table("nets that differ", heads, rows)] if rows else []
+    if simulated is not None:
+        result = simulated.reason if simulated.d is None else f"{simulated.name}: d = {simulated.d}"
+        parts.append(paragraph(f"replayed on the sources: {result}"))
+    return Markup("".join(parts))
+
+
+def lemmas_html(lemmas: Sequence[Lemma]) -> Markup:
+    """Return the lemmas behind an answer, folded."""
+    rows: list[list[Cell]] = [
+        [x.name, x.stage or "", x.status, x.seconds, "" if x.solver is None else str(x.solver)] for x in lemmas
+    ]
+    caption = f"{len(lemmas)} lemmas, {sum(x.status == 'proved' for x in lemmas)} proved"
+    return fold(caption, table(caption, ["lemma", "stage", "status", "seconds", "solver"], rows))
 
 
 def _letters(number: int) -> str:
     return chr(ord("A") + number % 26) * (number // 26 + 1)
 
 
-def _matrix(record: Record, find: Find) -> Markup:
+def _matrix(answer: MatrixAnswer, find: Find) -> Markup:
     """Return the classes of each kind of designs, and how each two classes differ."""
-    pairs = {(x.text("first"), x.text("second")): x for x in record.records("pairs")}
-    parts: list[str] = [_counted(list(pairs.values()))]
-    for group in record.records("classes"):
-        classes = _classes(group)
-        parts += [heading(f"{group.text('formats')}: {len(classes)} classes"), _members(classes)]
+    pairs = {(x.first, x.second): x for x in answer.pairs}
+    counts = {word: sum(x.verdict == word for x in answer.pairs) for word in ("equivalent", "different", "unknown")}
+    counted = ", ".join(f"{n} {word}" for word, n in counts.items())
+    parts: list[str] = [paragraph(f"{len(pairs)} comparable pairs: {counted}")]
+    for group in answer.classes:
+        classes = group.classes
+        parts += [heading(f"{group.formats}: {len(classes)} classes"), _members(classes)]
         rows: list[list[Cell]] = []
         for i, first in enumerate(classes):
             for j, second in enumerate(classes[i + 1 :], start=i + 1):
@@ -55,37 +166,20 @@ def _matrix(record: Record, find: Find) -> Markup:
                     rows.append([f"{_letters(i)}, {_letters(j)}", *_between(found, find)])
         if rows:
             parts.append(table("pairs of classes", ["classes", "verdict", "k", "witness"], rows))
-    undecided = [x for x in pairs.values() if x.text("verdict") == "unknown"]
+    undecided = [[x.first, x.second, x.reason or ""] for x in answer.pairs if x.verdict == "unknown"]
     if undecided:
-        rows = [[x.text("first"), x.text("second"), x.text("reason", "")] for x in undecided]
-        parts += [heading("Unknown"), table("pairs that are not decided", ["first", "second", "reason"], rows)]
+        parts += [heading("Unknown"), table("pairs that are not decided", ["first", "second", "reason"], undecided)]
     return Markup("".join(parts))
 
 
-def _counted(pairs: Sequence[Record]) -> Markup:
-    words = ("equivalent", "different", "unknown")
-    counts = {word: sum(x.text("verdict") == word for x in pairs) for word in words}
-    return paragraph(f"{len(pairs)} comparable pairs: " + ", ".join(f"{n} {word}" for word, n in counts.items()))
-
-
-def _between(found: Sequence[Record], find: Find) -> list[Cell]:
+def _between(found: Sequence[Pair], find: Find) -> list[Cell]:
     """Return the verdict on two classes, and a witness where they differ: that of the shortest dot product."""
-    verdicts = sorted({x.text("verdict") for x in found})
-    different = [x for x in found if "witness" in x]
-    if not different:
-        return [", ".join(verdicts), "", ""]
-    pair = min(different, key=lambda x: x.number("k"))
-    witness = pair.record("witness")
-    first, second = pair.text("first"), pair.text("second")
-    body = witness_html(witness, _outputs(witness), find)
-    return [", ".join(verdicts), pair.number("k"), fold(f"{first} and {second}", body)]
-
-
-def _classes(group: Record) -> list[list[str]]:
-    classes = group.held.get("classes")
-    if not isinstance(classes, list) or not all(isinstance(c, list) for c in classes):
-        raise InputError(f"{group.where}: 'classes' is something else: lists of names were expected")
-    return [[str(name) for name in c] for c in classes]
+    verdicts = ", ".join(sorted({x.verdict for x in found}))
+    shown = [(x.k, i, x, x.witness) for i, x in enumerate(found) if x.witness]
+    if not shown:
+        return [verdicts, "", ""]
+    k, _, pair, witness = min(shown, key=lambda x: x[:2])
+    return [verdicts, k, fold(f"{pair.first} and {pair.second}", witness_html(witness, witness.outputs, find))]
 
 
 def _members(classes: Sequence[Sequence[str]]) -> Markup:
@@ -93,120 +187,102 @@ def _members(classes: Sequence[Sequence[str]]) -> Markup:
     return table("classes", ["class", "design"], rows)
 
 
-def _suite(record: Record, find: Find) -> Markup:
-    parts: list[str] = [facts({"vectors": record.number("vectors"), "seconds": record.text("seconds")})]
-    for kind in record.records("kinds"):
-        classes = _classes(kind)
-        parts += [heading(f"{kind.text('formats')}: {len(classes)} classes"), _members(classes)]
+def _suite(answer: SuiteAnswer, find: Find) -> Markup:
+    parts: list[str] = [facts({"vectors": answer.vectors, "seconds": answer.seconds})]
+    for kind in answer.kinds:
+        parts += [heading(f"{kind.formats}: {len(kind.classes)} classes"), _members(kind.classes)]
         rows: list[list[Cell]] = []
-        for number, vector in enumerate(kind.records("vectors"), start=1):
-            outputs = _outputs(vector)
-            shown = f"{len(set(outputs.values()))} results"
-            body = witness_html(vector, outputs, find)
-            rows.append([number, vector.number("k"), vector.text("origin"), fold(shown, body)])
+        for number, x in enumerate(kind.vectors, start=1):
+            shown = fold(f"{len(set(x.outputs.values()))} results", witness_html(x, x.outputs, find))
+            rows.append([number, x.k, x.origin, shown])
         if rows:
             parts.append(table("vectors", ["vector", "k", "origin", "results"], rows))
-        left = [[x.text("first"), x.text("second"), x.text("reason", "")] for x in kind.records("left")]
+        left = [[x.first, x.second, x.reason or ""] for x in kind.left]
         if left:
             parts.append(table("pairs that no vector separates", ["first", "second", "reason"], left))
     return Markup("".join(parts))
 
 
-_ANSWERS = {"holds": "yes", "violated": "no"}
-
-
-def _fingerprint(record: Record, find: Find) -> Markup:
-    designs = record.texts("designs")
-    letters = [_letters(i) for i in range(len(designs))]
+def _fingerprint(answer: FingerprintAnswer, find: Find) -> Markup:
+    letters = [_letters(i) for i in range(len(answer.designs))]
     rows: list[list[Cell]] = []
-    for feature in record.records("features"):
-        results = feature.record("results")
+    for feature in answer.features:
         cells: list[Cell] = []
-        for name in designs:
-            found = results.record(name)
-            word = _ANSWERS.get(found.text("verdict"), found.text("verdict"))
-            text = f"{word}: {found.text('value')}" if "value" in found else word
-            runs = found.records("runs")
-            cells.append(fold(text, runs_html(runs, find)) if runs else text)
-        rows.append([feature.text("property"), feature.text("feature"), *cells])
-    named = table("designs", ["column", "design"], list(zip(letters, designs, strict=True)))
+        for found in (feature.results[name] for name in answer.designs):
+            word = {"holds": "yes", "violated": "no"}.get(found.verdict, found.verdict)
+            text = word if found.value is None else f"{word}: {found.value}"
+            cells.append(fold(text, runs_html(found.runs, find)) if found.runs else text)
+        rows.append([feature.property, feature.feature, *cells])
+    named = table("designs", ["column", "design"], list(zip(letters, answer.designs, strict=True)))
     return Markup(named + table("features", ["property", "feature", *letters], rows))
 
 
-def _disputes(record: Record, find: Find) -> Markup:
+def _disputes(answer: DisputesAnswer, find: Find) -> Markup:
     rows: list[list[Cell]] = []
-    for x in record.records("disputes"):
-        witness: Cell = x.text("reason", "")
-        if "witness" in x:
-            held = x.record("witness")
-            predicted = x.record("predictions")
-            said = facts({f"predicted by {name}": code(predicted.text(name)) for name in predicted})
-            with_others = facts({"other points": x.text("context")})
-            witness = fold("operands", said + with_others + witness_html(held, _outputs(held), find))
-        readings = x.record("readings")
-        held_by = facts({name: readings.text(name) for name in readings})
-        point = f"{x.text('point')}. {x.text('title')}"
-        pair = " against ".join(x.texts("pair"))
-        rows.append([x.text("design"), fold(point, held_by), pair, x.text("status"), witness])
+    for x in answer.disputes:
+        witness: Cell = x.reason or ""
+        if x.witness and x.predictions:
+            said = facts({f"predicted by {name}": code(d) for name, d in x.predictions.items()})
+            with_others = facts({"other points": str(x.context)})
+            witness = fold("operands", said + with_others + witness_html(x.witness, x.witness.outputs, find))
+        point = fold(f"{x.point}. {x.title}", facts(x.readings))
+        rows.append([x.design, point, " against ".join(x.pair), x.status, witness])
     return table("disputes", ["design", "open point", "readings", "status", "witness"], rows)
 
 
-def _identify(record: Record, find: Find) -> Markup:
+def _identify(answer: Identified, find: Find) -> Markup:
     named: dict[str, Cell] = {
-        "interface": record.text("interface"),
-        "k": record.number("k"),
-        "identified": "yes" if record.held.get("identified") else "no",
-        "matches": ", ".join(record.texts("matches")),
-        "asked": f"{record.text('operands')} operand sets in {record.text('batches')} batches",
-        "validated with": record.text("validated", ""),
-        "nearest": record.text("nearest", ""),
-        "problem": record.text("problem", ""),
+        "interface": answer.interface,
+        "k": answer.k,
+        "identified": "yes" if answer.identified else "no",
+        "matches": ", ".join(answer.matches),
+        "asked": f"{answer.operands} operand sets in {answer.batches} batches",
+        "validated with": answer.validated,
+        "nearest": ", ".join(f"{name} = {value}" for name, value in (answer.nearest or {}).items()),
+        "problem": answer.problem or "",
     }
     parts: list[str] = [facts(named)]
-    values, by = record.record("parameters"), record.record("decided_by")
     rows: list[list[Cell]] = []
-    for name in values:
-        decided: Cell = ""
-        if name in by:
-            row = by.record(name)
-            decided = fold("operands", _asked(row, record, find))
-        others = [(kind, record.record(kind)) for kind in ("unobservable", "undecided")]
-        open_values = "; ".join(f"{kind}: {', '.join(held.texts(name))}" for kind, held in others if name in held)
-        rows.append([name, values.text(name), open_values, decided])
+    for name, value in answer.parameters.items():
+        row = answer.decided_by.get(name)
+        decided = "" if row is None else fold("operands", _asked(row, answer, find))
+        others = (("unobservable", answer.unobservable), ("undecided", answer.undecided))
+        open_values = "; ".join(f"{kind}: {', '.join(held[name])}" for kind, held in others if name in held)
+        rows.append([name, value, open_values, decided])
     if rows:
-        parts += [
-            heading("Parameters"),
-            table("parameters", ["parameter", "value", "other values", "decided by"], rows),
-        ]
-    if "contradiction" in record:
-        parts += [heading("Contradiction"), _asked(record.record("contradiction"), record, find)]
+        heads = ["parameter", "value", "other values", "decided by"]
+        parts += [heading("Parameters"), table("parameters", heads, rows)]
+    if answer.contradiction is not None:
+        parts += [heading("Contradiction"), _asked(answer.contradiction, answer, find)]
     return Markup("".join(parts))
 
 
-def _asked(row: Record, record: Record, find: Find) -> Markup:
+def _asked(row: Returned, answer: Identified, find: Find) -> Markup:
     """Return operands that were asked; drawn on the first design that was found."""
-    names = record.texts("matches")[:1] or record.texts("fitting")[:1]
+    names = (answer.matches or answer.fitting)[:1]
     if names:
-        return witness_html(row, {names[0]: row.text("d")}, find)
-    return facts({name: code(",".join(row.texts(name)) if name in "ab" else row.text(name)) for name in "abcd"})
+        return witness_html(row, {names[0]: row.d}, find)
+    return facts({"a": code(",".join(row.a)), "b": code(",".join(row.b)), "c": code(row.c), "d": code(row.d)})
 
 
-def _cover(record: Record, find: Find) -> Markup:
+def _cover(answer: Covered, _: Find) -> Markup:
     words = ("design", "vectors", "complete", "seed", "seconds", "unit", "wrong")
-    rows: list[list[Cell]] = [
-        [x.text("event"), x.text("value"), x.text("status"), x.number("hits"), x.number("baseline_hits")]
-        for x in record.records("bins")
-    ]
-    heads = ["event", "value", "status", "hits", f"hits of {record.text('baseline')}"]
-    return Markup(facts({name: record.text(name) for name in words if name in record}) + table("bins", heads, rows))
+    named = {name: getattr(answer, name) for name in words}
+    rows: list[list[Cell]] = [[x.event, x.value, x.status, x.hits, x.baseline_hits] for x in answer.bins]
+    heads = ["event", "value", "status", "hits", f"hits of {answer.baseline}"]
+    return Markup(facts({n: str(x) for n, x in named.items() if x is not ABSENT}) + table("bins", heads, rows))
 
 
-_KINDS: tuple[tuple[tuple[str, ...], str, Callable[[Record, Find], Markup]], ...] = (
-    (("pairs", "classes", "designs"), "Which units are the same", _matrix),
-    (("kinds", "vectors", "left"), "Vectors that tell units apart", _suite),
-    (("features", "designs"), "Features of units", _fingerprint),
-    (("disputes",), "Points on which publications disagree", _disputes),
-    (("target", "parameters", "interface"), "What unit this is", _identify),
-    (("bins", "baseline"), "Events that vectors cross", _cover),
+_SURVEYS: dict[Any, tuple[str, Any]] = {
+    MatrixAnswer: ("Which units are the same", _matrix),
+    SuiteAnswer: ("Vectors that tell units apart", _suite),
+    FingerprintAnswer: ("Features of units", _fingerprint),
+    DisputesAnswer: ("Points on which publications disagree", _disputes),
+    Identified: ("What unit this is", _identify),
+    Covered: ("Events that vectors cross", _cover),
+}
+"""Kinds with pages of their own: the title of each, and what writes it."""
+_ANSWERS: tuple[Any, ...] = (
+    *(Compared, Checked, NetlistProved, RunAnswer, AlgorithmRun, PlanRun, ErrorsCompared, PlansCompared),
 )
-"""By which names a record is recognised, the title of its part, and what writes it."""
+"""Answers to one question."""

@@ -1,4 +1,4 @@
-"""The operands of a record, and their picture where this version of the model returns what the record says."""
+"""The operands of an answer, and their picture where this version of the model returns what the answer says."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from mmaproof.designs.design import Design
 from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import InputError, MmaproofError
 from mmaproof.explain import Picture, explain
+from mmaproof.explain.answers.parts import OperandSet
 from mmaproof.explain.html import picture_html
 from mmaproof.explain.reports.page import Markup, code, facts, paragraph
-from mmaproof.explain.reports.record import Record
 from mmaproof.smt.trace import evaluate
 
 Find = Callable[[str], Design]
@@ -22,12 +22,13 @@ MOST = 2
 """Designs in one picture."""
 
 
-def witness_html(record: Record, outputs: Mapping[str, str], find: Find) -> Markup:
+def witness_html(held: OperandSet, outputs: Mapping[str, str], find: Find) -> Markup:
     """Return operands, what each design returns for them, and the picture of the first two designs."""
-    named = {name: code(_listed(record, name)) for name in ("a", "b", "c", "scale_a", "scale_b") if name in record}
+    names = [name for name in ("a", "b", "c", "scale_a", "scale_b") if getattr(held, name)]
+    named = {name: code(_listed(name, getattr(held, name))) for name in names}
     results = {f"d on {name}": code(d) for name, d in outputs.items()}
     parts: list[str] = [facts({**named, **results})]
-    designs, operands, problems = _drawn(record, outputs, find)
+    designs, operands, problems = _drawn(held, outputs, find)
     if designs and operands is not None:
         parts.append(picture_html(explain(_apart(designs, operands), operands)))
     parts += [paragraph(f"no picture: {x}") for x in problems]
@@ -42,7 +43,7 @@ def _apart(designs: Sequence[Design], operands: Operands) -> list[Design]:
     return [first, *([other] if other is not None else designs[1:MOST])]
 
 
-def _drawn(record: Record, outputs: Mapping[str, str], find: Find) -> tuple[list[Design], Operands | None, list[str]]:
+def _drawn(held: OperandSet, outputs: Mapping[str, str], find: Find) -> tuple[list[Design], Operands | None, list[str]]:
     """Return the designs that can be drawn, the operands, and why others cannot be drawn."""
     designs: list[Design] = []
     operands: Operands | None = None
@@ -50,23 +51,21 @@ def _drawn(record: Record, outputs: Mapping[str, str], find: Find) -> tuple[list
     for name, d in outputs.items():
         try:
             design = find(name)
-            operands = operands_of(record, design)
+            operands = operands_of(held, design)
             designs.append(replayed(design, operands, d))
         except MmaproofError as problem:
             problems.append(f"{name}: {problem}")
     return designs, operands, problems
 
 
-def operands_of(record: Record, design: Design) -> Operands:
-    """Return the operands that a record spells, for a design. Raises InputError."""
+def operands_of(held: OperandSet, design: Design) -> Operands:
+    """Return the operands that an answer spells, for a design. Raises InputError."""
     a, b, c, _ = design.formats
     scale = design.scale_format
     scales: list[tuple[int, ...]] = [
-        () if scale is None or name not in record else tuple(map(scale.parse, record.texts(name)))
-        for name in ("scale_a", "scale_b")
+        () if scale is None else tuple(map(scale.parse, patterns or ())) for patterns in (held.scale_a, held.scale_b)
     ]
-    first, second = (tuple(map(f.parse, record.texts(name))) for name, f in (("a", a), ("b", b)))
-    return Operands(first, second, c.parse(record.text("c")), *scales)
+    return Operands(tuple(map(a.parse, held.a)), tuple(map(b.parse, held.b)), c.parse(held.c), *scales)
 
 
 def replayed(design: Design, operands: Operands, d: str) -> Design:
@@ -86,11 +85,10 @@ def pictures_html(pictures: Sequence[tuple[str, Picture]]) -> Markup:
     return Markup("".join((paragraph(name) if name else "") + picture_html(picture) for name, picture in pictures))
 
 
-def _listed(record: Record, name: str) -> str:
+def _listed(name: str, patterns: str | list[str]) -> str:
     """Return patterns; of many only those that are not zero, with their places."""
-    if name == "c":
-        return record.text(name)
-    patterns = record.texts(name)
+    if isinstance(patterns, str):
+        return patterns
     if len(patterns) <= LONGEST:
         return ",".join(patterns)
     set_bits = [f"{name}[{i}] = {x}" for i, x in enumerate(patterns) if x.strip("0x")]

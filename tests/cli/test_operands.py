@@ -56,7 +56,7 @@ def test_long_scales_are_shown_in_runs():
 )
 def test_how_far_results_are_apart(fmt, results, absolute, ulps):
     found = difference(fmt, results)
-    assert (found.absolute, found.ulps) == (absolute, ulps)
+    assert (Fraction(found.absolute), found.ulps) == (absolute, ulps)
 
 
 @pytest.mark.parametrize("results", [(0x7F800000, 0), (0, 0x7FC00000), (0,)])

@@ -1,5 +1,6 @@
 """What ``--json`` prints is what the schemas say: every command has one, and its commands are run and held to it."""
 
+import json
 import re
 import shlex
 
@@ -7,14 +8,23 @@ import jsonschema
 import pytest
 from support.commands import only_json
 
-from mmaproof.pages.commands import SAME_OBJECT, commands
+from mmaproof.explain.answers.answer import plain, read_as
+from mmaproof.explain.answers.commands import ANSWERS
+from mmaproof.pages.commands import commands
+from mmaproof.pages.schemas import alternatives
 
+OPEN = ("RecordingAnswer",)
+"""Objects that may have other fields: whoever records says what there is to say."""
 WITH_JSON = [x for x in commands() if x.has_json]
 CALLS = [
-    pytest.param(command, x["line"], id=x["line"], marks=getattr(pytest.mark, "slow" if "slow" in x else "middle"))
+    pytest.param(
+        command,
+        line.removeprefix("slow: "),
+        id=line.removeprefix("slow: "),
+        marks=pytest.mark.slow if line.startswith("slow: ") else pytest.mark.middle,
+    )
     for command in WITH_JSON
-    if command.words not in SAME_OBJECT
-    for x in (command.schema or {})["x-commands"]
+    for line in command.example["calls"]
 ]
 
 
@@ -26,31 +36,41 @@ def is_valid(record, schema):
     return jsonschema.Draft202012Validator(schema).is_valid(record)
 
 
+def test_every_command_that_prints_json_has_an_answer():
+    assert {x.words for x in WITH_JSON} == ANSWERS.keys()
+
+
 @pytest.mark.parametrize("command", WITH_JSON, ids=ids)
-def test_every_command_has_a_schema_and_an_example_of_it(command):
-    schema = command.schema
+def test_the_recorded_answer_is_valid_and_nothing_else_is(command):
+    schema, example = command.schema, command.example["answer"]
     jsonschema.Draft202012Validator.check_schema(schema)
-    (example,) = schema["examples"]
     jsonschema.validate(example, schema)
     assert not is_valid({**example, "another": 0}, schema)
-    for name in schema["required"]:
+    definitions = schema.get("$defs", {})
+    (kind,) = (x for x in alternatives(schema, definitions) if is_valid(example, {"$defs": definitions, **x}))
+    for name in kind["required"]:
         assert not is_valid({n: x for n, x in example.items() if n != name}, schema), name
-        if "type" in schema["properties"][name] or "enum" in schema["properties"][name]:
-            assert not all(is_valid({**example, name: x}, schema) for x in ([], 0.5, {}, "text", None, True)), name
-
-
-def described(schema):
-    for name, field in schema.get("properties", {}).items():
-        yield name, field
-        yield from described(field)
-        yield from described(field.get("items", {}))
-    if isinstance(schema.get("additionalProperties"), dict):
-        yield from described(schema["additionalProperties"])
+    for name in kind["properties"]:
+        assert not all(is_valid({**example, name: x}, schema) for x in ([], 0.5, {}, "text", None, True)), name
 
 
 @pytest.mark.parametrize("command", WITH_JSON, ids=ids)
-def test_every_field_has_a_meaning(command):
-    assert not [name for name, field in described(command.schema) if not field.get("description")]
+def test_an_answer_that_is_read_is_what_was_written(command):
+    example = command.example["answer"]
+    assert plain(read_as(ANSWERS[command.words], json.dumps(example), "a file")) == example
+
+
+def objects(schema):
+    """Every object that a schema describes with fields of its own."""
+    yield from (x for x in (schema, *schema.get("$defs", {}).values()) if "properties" in x)
+
+
+@pytest.mark.parametrize("command", WITH_JSON, ids=ids)
+def test_every_object_has_the_fields_that_are_described_and_no_others(command):
+    for found in objects(command.schema):
+        assert found["title"] in OPEN or found["additionalProperties"] is False, found["title"]
+        assert found["description"], found["title"]
+        assert not [name for name, field in found["properties"].items() if not field.get("description")]
 
 
 @pytest.fixture

@@ -12,8 +12,7 @@ from support.pictures import TURING, VOLTA
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.design import Design
 from mmaproof.designs.errors import InputError, TargetUnavailable
-from mmaproof.explain.reports.kinds import report
-from mmaproof.explain.reports.record import Record, read_record
+from mmaproof.explain.reports.kinds import read_answer, report
 
 WITNESS = {
     "a": ["0x0000", "0x38ab", *["0x0000"] * 6],
@@ -25,38 +24,58 @@ SOLVER = {"name": "bitwuzla", "version": "0.9.1"}
 LEMMA = {"name": "x & <y>", "stage": None, "status": "proved", "seconds": 0.1, "solver": SOLVER, "certified_by": None}
 COMPARED: dict[str, Any] = {
     "verdict": "different",
+    "when": [],
     "designs": [VOLTA.name, TURING.name],
     "k": 8,
     "where": ["finite"],
     "seconds": 0.5,
     "solver": SOLVER,
     "certified_by": None,
+    "certificate_covers": None,
     "reason": None,
     "origin": "search",
     "lemmas": [LEMMA],
-    "witness": WITNESS,
+    "witness": {
+        **WITNESS,
+        "difference": {"absolute": "1/8388608", "ulps": 1.0},
+        "open_points": {},
+        "holds_under_every_reading": True,
+    },
+    "assumed": [],
 }
 RUN = {"design": VOLTA.name, **{x: WITNESS[x] for x in "abc"}, "d": "0xbfeaf080"}
-PAIR = {**{k: v for k, v in COMPARED.items() if k != "designs"}, "first": VOLTA.name, "second": TURING.name}
+DIFFERING = {**WITNESS, "difference": None}
+PAIR = {
+    **{k: v for k, v in COMPARED.items() if k not in ("designs", "where", "assumed")},
+    **{"first": VOLTA.name, "second": TURING.name, "question": 1, "witness": DIFFERING},
+}
+RESTS_ON: dict[str, Any] = {"results": 1, "looked_at": 1, "changed": 0, "readings": []}
+NET = {
+    **{"net": "u.sum", "place": None, "cone": [], "signal": "sum", "relation": None},
+    **{"share": 0.9, "width": 2, "model": "0x1", "rtl": "0x2"},
+}
 KINDS: dict[str, dict[str, Any]] = {
     "compare": COMPARED,
-    "run": {**RUN, "k": 8},
+    "run": {**RUN, "k": 8, "open_points": RESTS_ON, "assumed": []},
     "check": {
         **{k: v for k, v in COMPARED.items() if k not in ("designs", "witness")},
+        "verdict": "violated",
         "property": "monotone-in-c",
         "design": VOLTA.name,
         "value": None,
+        "questions": [],
         "witness": {"runs": [RUN, RUN], "value": None},
     },
     "rtl prove": {
         **{k: v for k, v in COMPARED.items() if k != "designs"},
         "unit": "rtl:gone.toml",
         "design": TURING.name,
+        **{"cells": 1, "registers": 0, "latency": 0, "unknown_bits": {}, "assumptions": []},
         "witness": {
-            **WITNESS,
+            **DIFFERING,
             "outputs": {"rtl:gone.toml": "0xbfeaf080", TURING.name: "0xbfeaf07f"},
             "simulator": {"name": "Icarus Verilog", "d": "0xbfeaf080", "undefined": "0x00000000", "reason": None},
-            "nets": [{"net": "u.sum", "signal": "sum", "share": 0.9, "model": "0x1", "rtl": "0x2"}],
+            "nets": [NET],
         },
     },
     "matrix": {
@@ -66,6 +85,7 @@ KINDS: dict[str, dict[str, Any]] = {
         "not_comparable": {},
         "questions": 1,
         "seconds": 1.0,
+        "assumed": [],
     },
     "suite": {
         "designs": [VOLTA.name, TURING.name],
@@ -74,12 +94,15 @@ KINDS: dict[str, dict[str, Any]] = {
                 "formats": "fp16",
                 "classes": [[VOLTA.name], [TURING.name]],
                 "vectors": [{"k": 8, **WITNESS, "origin": "search"}],
-                "left": [{"first": VOLTA.name, "second": TURING.name, "reason": None}],
+                "fewest": "fewest",
+                "reason": "one vector",
+                "left": [{"first": VOLTA.name, "second": TURING.name, "k": 8, "verdict": "unknown", "reason": None}],
             }
         ],
         "vectors": 1,
         "left": 0,
         "seconds": 1.0,
+        "assumed": [],
     },
     "fingerprint": {
         "designs": [VOLTA.name],
@@ -92,6 +115,7 @@ KINDS: dict[str, dict[str, Any]] = {
                 },
             }
         ],
+        "assumed": [],
     },
     "disputes": {
         "disputes": [
@@ -109,13 +133,15 @@ KINDS: dict[str, dict[str, Any]] = {
                 "witness": WITNESS,
                 "predictions": {"default": "0xbfeaf080", "A": "0xbfeaf07f"},
             }
-        ]
+        ],
+        "assumed": [],
     },
     "identify": {
         "target": "process:x",
         "interface": "f32.f16.f16.f32",
         "k": 8,
         "identified": True,
+        "late": False,
         "matches": [TURING.name],
         "fitting": [],
         "parameters": {"fraction_bits": "24"},
@@ -128,6 +154,8 @@ KINDS: dict[str, dict[str, Any]] = {
         "nearest": None,
         "problem": None,
         "contradiction": None,
+        **{"other_interfaces": {}, "nan_codes": [], "neighbour": None, "disagreements": {}, "space": 1, "tried": 1},
+        **{"seconds": 1.0, "unanswered": 0, "proof": None, "assumed": []},
     },
     "cover": {
         "design": VOLTA.name,
@@ -136,17 +164,36 @@ KINDS: dict[str, dict[str, Any]] = {
         "baseline": "uniform",
         "seed": 0,
         "seconds": 1.0,
-        "bins": [{"event": "shift", "value": "3", "status": "hit", "hits": 2, "baseline_hits": 0}],
+        **{"wanted_hits": 1, "hit": 1, "not_hit": 0, "unreachable": 0, "unknown": 0, "assumed": []},
+        "bins": [
+            {
+                **{"event": "shift", "value": "3", "status": "hit", "hits": 2, "baseline_hits": 0},
+                **{"solver": None, "certified_by": None, "reason": None},
+            }
+        ],
     },
 }
 
 
-def page(record: dict[str, Any]) -> str:
-    return report([Record(record, "file.json")], find_design)
+@pytest.fixture
+def read(tmp_path: Path) -> Callable[[Any], Any]:
+    """What is read of a file that holds an answer."""
+
+    def answer(record: Any) -> Any:
+        path = tmp_path / "file.json"
+        path.write_text(json.dumps(record), encoding="utf-8")
+        return read_answer(path)
+
+    return answer
+
+
+@pytest.fixture
+def page(read: Callable[[Any], Any]) -> Callable[[Any], str]:
+    return lambda record: report([read(record)], find_design)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_page_needs_nothing_else_and_draws_what_it_can(kind: str) -> None:
+def test_a_page_needs_nothing_else_and_draws_what_it_can(page: Callable[[Any], str], kind: str) -> None:
     found = page(KINDS[kind])
     assert not re.search(r"<(link|img|iframe|object)|src=|href=|url\(|@import", found)
     assert "default-src 'none'" in found
@@ -155,38 +202,38 @@ def test_a_page_needs_nothing_else_and_draws_what_it_can(kind: str) -> None:
     assert found.count("<details") == found.count("</details>")
 
 
-def test_witness_and_lemmas_of_a_comparison() -> None:
+def test_witness_and_lemmas_of_a_comparison(page: Callable[[Any], str]) -> None:
     found = page(COMPARED)
     assert "0x38ab * 0x3483" in found
     assert "first difference: step 1, p1 keeps bit 2^-23 in B and loses it in A" in found
     assert "x &amp; &lt;y&gt;" in found and "<y>" not in found
 
 
-def test_a_unit_whose_file_is_gone_is_said_and_the_design_is_drawn() -> None:
+def test_a_unit_whose_file_is_gone_is_said_and_the_design_is_drawn(page: Callable[[Any], str]) -> None:
     found = page(KINDS["rtl prove"])
     assert "no picture: rtl:gone.toml" in found
     assert "u.sum" in found and "Icarus Verilog: d = 0xbfeaf080" in found
 
 
-def test_a_unit_that_cannot_be_read_here_is_said() -> None:
+def test_a_unit_that_cannot_be_read_here_is_said(read: Callable[[Any], Any]) -> None:
     def find(name: str) -> Design:
         if name.startswith("rtl:"):
             raise TargetUnavailable("Yosys is not installed")
         return find_design(name)
 
-    found = report([Record(KINDS["rtl prove"], "file.json")], find)
+    found = report([read(KINDS["rtl prove"])], find)
     assert "no picture: rtl:gone.toml: Yosys is not installed" in found
 
 
-def test_a_result_that_the_model_does_not_return_is_not_drawn() -> None:
+def test_a_result_that_the_model_does_not_return_is_not_drawn(page: Callable[[Any], str]) -> None:
     wrong = {**WITNESS, "outputs": {VOLTA.name: "0x00000000", TURING.name: "0xbfeaf07f"}}
-    found = page({**COMPARED, "witness": wrong})
+    found = page({**COMPARED, "witness": {**COMPARED["witness"], **wrong}})
     assert "this version of the model returns 0xbfeaf080, not 0x00000000" in found
     assert "<h4" in found and f"{VOLTA.name}</h4>" not in found
 
 
-def test_several_answers_make_one_page() -> None:
-    records = [Record(x, "f") for x in KINDS.values()]
+def test_several_answers_make_one_page(read: Callable[[Any], Any]) -> None:
+    records = [read(x) for x in KINDS.values()]
     found = report(records, find_design, "all of them")
     assert "<title>all of them</title>" in found
     assert found.count("<section><h2") == len(KINDS)
@@ -210,12 +257,17 @@ DAMAGES: list[Callable[[Any], Any]] = [
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_damaged_records_are_named_or_drawn_without_what_is_missing(kind: str) -> None:
+def test_damaged_answers_are_refused_with_the_name_of_their_file(page: Callable[[Any], str], kind: str) -> None:
     for damage in DAMAGES:
-        try:
-            page(damage(KINDS[kind]))
-        except InputError as problem:
-            assert "file.json" in str(problem)
+        damaged = damage(KINDS[kind])
+        if damaged != KINDS[kind]:
+            with pytest.raises(InputError, match=r"file\.json: "):
+                page(damaged)
+
+
+def test_what_is_wrong_in_an_answer_is_said_with_its_place(page: Callable[[Any], str]) -> None:
+    with pytest.raises(InputError, match=r"file\.json: lemmas\[0\]\.seconds: input should be a valid number"):
+        page({**COMPARED, "lemmas": [{**LEMMA, "seconds": "long"}]})
 
 
 @pytest.mark.parametrize(
@@ -224,7 +276,7 @@ def test_damaged_records_are_named_or_drawn_without_what_is_missing(kind: str) -
         ("{", "not JSON"),
         ("[]", "not a JSON object"),
         ("{}", "not what a command prints with --json"),
-        ('{"pairs": [], "classes": 3, "designs": []}', "'classes' is something else"),
+        ('{"pairs": [], "classes": 3, "designs": []}', "not what a command prints with --json"),
         ("\ud800", "not JSON"),
     ],
 )
@@ -232,11 +284,11 @@ def test_other_files_are_refused(tmp_path: Path, text: str, problem: str) -> Non
     path = tmp_path / "x.json"
     path.write_bytes(text.encode("utf-8", "surrogatepass"))
     with pytest.raises(InputError, match=re.escape(str(path))) as raised:
-        report([read_record(path)], find_design)
+        read_answer(path)
     assert problem in str(raised.value)
 
 
 def test_records_are_what_commands_print(tmp_path: Path) -> None:
     path = tmp_path / "x.json"
     path.write_text(json.dumps(COMPARED), encoding="utf-8")
-    assert read_record(path).texts("designs") == [VOLTA.name, TURING.name]
+    assert read_answer(path).designs == [VOLTA.name, TURING.name]

@@ -1,0 +1,158 @@
+"""Where an answer goes: text or JSON, a page, pictures, vectors, a bundle. Each option for it is defined once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from mmaproof.cli.bundle import BundleFolder, bundled, require_bundle, say_bundle
+from mmaproof.cli.options import Explained, Json, Output, SolvingOptions
+from mmaproof.cli.output import complain, print_json, results, say
+
+if TYPE_CHECKING:
+    from mmaproof.designs.design import Design
+    from mmaproof.explain import Picture
+    from mmaproof.explain.answers.answer import Answer
+    from mmaproof.generators.vectors import Vector
+    from mmaproof.properties.property import QuestionVerdict
+
+Pictures = Callable[[], Sequence[tuple[str, "Picture"]]]
+"""Draws the pictures of an answer, each with a name."""
+
+Picturing = Annotated[bool, typer.Option("--picture/--no-picture", help="Draw the witness bit by bit.")]
+Html = Annotated[
+    Path | None,
+    typer.Option("--html", metavar="FILE", help="Write the answer with its picture as one HTML file."),
+]
+Svg = Annotated[Path | None, typer.Option("--svg", metavar="FILE", help="Write the picture as a vector graphic (SVG).")]
+Figure = Annotated[
+    Path | None,
+    typer.Option("--figure", metavar="FILE", help="Write the picture as a .svg, .pdf or .png file."),
+]
+Junit = Annotated[
+    Path | None,
+    typer.Option("--junit", metavar="FILE", help="Write the verdict as a test case of JUnit.", show_default=False),
+]
+
+
+@dataclass(frozen=True)
+class ShowingOptions:
+    """Where an answer goes: the options that ``with_options`` gives a command, as they were typed."""
+
+    picture: Picturing = True
+    explain: Explained = False
+    output: Output = None
+    html: Html = None
+    svg: Svg = None
+    figure: Figure = None
+    junit: Junit = None
+    bundle: BundleFolder = None
+    json: Json = False
+
+    def ready(self, *others: Path | None, read: Sequence[Path] = ()) -> None:
+        """Refuse what cannot be written, and remove the files of an earlier run, before anything is decided.
+
+        ``others`` are files that the command writes beside, and ``read`` those that it reads. Raises InputError,
+        SolverNotInstalledError where a bundle is wanted and there is no SAT solver that writes proofs.
+        """
+        from mmaproof.designs.errors import InputError
+        from mmaproof.designs.files import make_way, require_writable
+        from mmaproof.explain.figure import require_figure
+
+        drawn = [x for x in (self.html, self.svg, self.figure) if x is not None]
+        require_bundle(self.bundle, [self.output, self.junit, *others, *drawn])
+        if self.figure is not None:
+            require_figure(self.figure)
+        if self.svg is not None and self.svg.suffix.lower() != ".svg":
+            raise InputError(f"--svg {self.svg}: the name of the file ends in .svg; --figure writes .pdf and .png, too")
+        for path in drawn:
+            require_writable(path)
+        make_way(self.output, self.junit, *drawn, read=read)
+
+    def bundled(
+        self,
+        answers: Mapping[str, QuestionVerdict],
+        claim: str,
+        designs: Sequence[Design],
+        options: SolvingOptions,
+        status: int,
+        sampled: Design | None = None,
+    ) -> tuple[int, Any]:
+        """Write the bundle of a proved answer if one is wanted; see ``mmaproof.cli.bundle.bundled``."""
+        return bundled(self.bundle, answers, claim, designs, options, status, sampled=sampled)
+
+    def show(
+        self,
+        answer: Answer,
+        text: Callable[[], None],
+        pictures: Pictures = tuple,
+        vectors: Callable[[], list[Vector]] = list,
+        left_out: tuple[str, str] | None = None,
+        what: str = "no vector was found",
+    ) -> None:
+        """Give the answer out as the options say: ``text`` prints it for a person, ``pictures`` draws it.
+
+        ``vectors`` are what goes to the vector file. A note says what is ``left_out`` of it, or ``what`` was not found.
+        """
+        self._draw(answer, pictures)
+        if self.json:
+            print_json(answer)
+        else:
+            text()
+            say_bundle(getattr(answer, "bundle", None))
+        if self.output is not None:
+            from mmaproof.generators.vectors import write_vectors
+
+            found = vectors()
+            if found:
+                write_vectors(self.output, found)
+            if left_out:
+                complain(f"note: {left_out[0]} not written to {self.output}: {left_out[1]}")
+            elif not found:
+                complain(f"note: {self.output} is not written: {what}")
+
+    def _draw(self, answer: Answer, pictures: Pictures) -> None:
+        """Write the page and the pictures. Every file is written: where nothing is drawn, it says the answer."""
+        if self.html is None and self.svg is None and self.figure is None:
+            return
+        from mmaproof.designs.files import write_atomically
+        from mmaproof.explain import Picture, joined
+        from mmaproof.explain.figure import write_figure
+        from mmaproof.explain.reports.kinds import report, title_of
+        from mmaproof.rtl.meant import named_design
+
+        drawn, title = pictures(), title_of(answer)
+        if self.html is not None:
+            write_atomically(self.html, report([answer], named_design, pictures=drawn))
+        for path in (self.svg, self.figure):
+            if path is not None:
+                write_figure(path, joined(drawn) if drawn else Picture((), (title,)), title)
+
+
+SHOWING = ShowingOptions()
+"""What a command has without options."""
+
+
+def draw(pictures: Sequence[tuple[str, Picture]]) -> None:
+    """Draw pictures on the terminal."""
+    from mmaproof.explain.text import Drawing
+
+    for name, drawn in pictures:
+        say(f"\n{name}" if name else "")
+        results().print(Drawing(drawn))
+
+
+def moved(old: str, new: str) -> Callable[[Path | bool | None], None]:
+    """Return what refuses an option that has another name here."""
+
+    def refuse(given: Path | bool | None) -> None:
+        if given:
+            from mmaproof.designs.errors import InputError
+
+            raise InputError(f"{old}: the figure of this command is written with {new} FILE now")
+
+    return refuse
