@@ -237,7 +237,7 @@ class Tolerance:
         """Return a statistical tolerance: the p-quantile of errors of random operands, with its confidence interval.
 
         Nothing is proved by it. It is measured on the emulated unit with independent dot products of random operands
-        (``verification.gemm.matrices`` lists the distributions). Raises InputError for numbers out of range, and for
+        (``gemm.answers.matrices`` lists the distributions). Raises InputError for numbers out of range, and for
         units of fp64 and of integers.
         """
         return measured_quantile(self.plan, self.k, p, distribution, confidence, samples, seed)

@@ -274,7 +274,7 @@ def composed_error(plan: Plan, given: Given) -> Floats:
     """Return how far d of a plan is from its exact result, for the sizes of each element; shape (m, n).
 
     The bound is infinite where a number may overflow. It holds if the bound of one step of the unit is proved
-    (``verification.gemm.bounds.prove_step``).
+    (``gemm.answers.bounds.prove_step``).
     """
     rows, columns = (_powers(x.largest(slice(None))) for x in (given.a, given.b))
     starts = np.full((1, 1), _NOTHING) if given.c is None else _powers(np.abs(given.c))

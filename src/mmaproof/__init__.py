@@ -91,7 +91,7 @@ _HOME = {
     "check_algorithm": "gemm.tolerances.check",
     "compare": "verification.compare",
     "compare_errors": "gemm.answers.compare",
-    "compare_plans": "gemm.answers.equal_plans",
+    "compare_plans": "gemm.answers.compare",
     "designs_differ": "verification.fingerprint",
     "differing_nets": "verification.differing_nets",
     "dot": "hardware_replay.emulation",

@@ -95,7 +95,7 @@ def test_what_is_allowed_is_still_needed():
         "import mmaproof.smt.evaluate",
         "import mmaproof.explain as e",
         "import mmaproof as m\nm.designs.errors.DesignError",
-        "import mmaproof\nmmaproof.tolerances.sharpness",
+        "import mmaproof\nmmaproof.gemm.tolerances.sharpness",
         "from mmaproof import smt",
         "def late():\n    from mmaproof.cli.main import main",
     ],

@@ -3,13 +3,13 @@
 from dataclasses import replace
 
 import pytest
-from mmaproof.algorithms.plans.program import schedule_of
 
 from mmaproof.designs.catalogue import find_design, load_catalogue
 from mmaproof.designs.conversions import Rounding
 from mmaproof.designs.formats import FORMATS
-from mmaproof.designs.plans import read_plan
 from mmaproof.designs.steps import Guarantee
+from mmaproof.gemm.programs import read_plan
+from mmaproof.gemm.programs.schedule import schedule_of
 from mmaproof.gemm.tolerances import proof
 from mmaproof.gemm.tolerances.proof import prove_loss, prove_operation
 from mmaproof.properties import step_loss
