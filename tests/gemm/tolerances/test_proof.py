@@ -9,8 +9,8 @@ from mmaproof.designs.conversions import Rounding
 from mmaproof.designs.formats import FORMATS
 from mmaproof.designs.steps import Guarantee
 from mmaproof.gemm.programs import read_plan
-from mmaproof.gemm.programs.schedule import schedule_of
 from mmaproof.gemm.tolerances import proof
+from mmaproof.gemm.tolerances.emulation import schedule_of
 from mmaproof.gemm.tolerances.proof import prove_loss, prove_operation
 from mmaproof.properties import step_loss
 from mmaproof.properties.step_loss import (
