@@ -48,7 +48,8 @@ CertifiedBy = Annotated[Solver | None, Means("what confirmed the answer of the s
 CertificateCovers = Annotated[
     str | None,
     Means(
-        "what was certified: the claim in one piece, or its lemmas, joined by an argument that no certificate covers; "
+        "what was certified: the claim in one piece, or its lemmas, joined by an argument that no certificate covers "
+        "or by a kernel, step by step; "
         "null if nothing was"
     ),
 ]
