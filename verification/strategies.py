@@ -313,7 +313,7 @@ def own_argument(case: Case) -> QuestionVerdict | None:
         return None
     leaves, began = _Leaves(case), time.monotonic()
     whole = case.question.formula
-    kernel = Kernel(whole.environment, whole.violation, leaves.refute)
+    kernel = Kernel(whole.environment, whole.violation, leaves.refute, leaves.go_on)
     try:
         argument(kernel)
         theorem = kernel.theorem()
@@ -333,11 +333,17 @@ class _Leaves:
         self._ask = small_ones_first(case.means.solving, case.ask)
         self.found: list[LemmaVerdict] = []
 
+    def go_on(self) -> None:
+        """Raise NotComposedError if no time is left."""
+        if self._left().seconds <= LEAST_SECONDS:
+            raise NotComposedError(f"no time is left of {self._case.limits}")
+
+    def _left(self) -> Limits:
+        return self._case.limits.after(time.monotonic() - self._started, "earlier lemmas")
+
     def refute(self, stated: Stated, seconds: float | None) -> str:
         """Refute a leaf, as the kernel asks for it. Raises NotRefutedError."""
-        left = self._case.limits.after(time.monotonic() - self._started, "earlier lemmas")
-        if left.seconds <= LEAST_SECONDS:
-            raise NotRefutedError(f"no time is left of {self._case.limits}")
+        left = self._left()
         limits = left if seconds is None else replace(left, seconds=min(left.seconds, seconds))
         environment = self._case.question.formula.environment
         formula = environment.formula_manager.And(stated.all)

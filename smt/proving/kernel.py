@@ -97,13 +97,18 @@ def is_theorem(x: object) -> bool:
 
 @final
 class Kernel:
-    """A proof on its way: that nothing satisfies ``root``. Leaves are refuted by ``refute``."""
+    """A proof on its way: that nothing satisfies ``root``. Leaves are refuted by ``refute``.
+
+    ``go_on`` is called before each step. It raises NotComposedError where the proof has no time left.
+    """
 
     def __init_subclass__(cls) -> NoReturn:
         raise TypeError("a kernel has no subclasses: they could say of anything that it is proved")
 
-    def __init__(self, environment: Environment, root: FNode, refute: Refute) -> None:
-        self.environment, self._root, self._refute = environment, root, refute
+    def __init__(
+        self, environment: Environment, root: FNode, refute: Refute, go_on: Callable[[], None] = lambda: None
+    ) -> None:
+        self.environment, self._root, self._refute, self._go_on = environment, root, refute, go_on
         self._leaves: list[Leaf] = []
         self._steps: list[Step] = []
         self._definitions: dict[FNode, FNode] = {}
@@ -171,6 +176,7 @@ class Kernel:
         Raises NotComposedError if the leaf is not refuted (within so many ``seconds``), terms do not fit in the place
         of its symbols, or an assumption is not known to hold.
         """
+        self._go_on()
         stated = self._as_stated(claim, assumptions, why)
         number = self._numbered(stated, seconds)
         symbols = {name: self.environment.formula_manager.get_symbol(name) for name in stated.query.symbols}

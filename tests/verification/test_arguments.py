@@ -1,11 +1,15 @@
 """Questions that are decided by steps of their own: what a solver does not refute is no proof."""
 
+import time
+from dataclasses import replace
+
 import pytest
 from support.bundles import LIMITS, checked
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.design import Design
 from mmaproof.properties.equivalence import Equivalence
+from mmaproof.smt.solving.limits import LEAST_SECONDS
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Cause, Outcome, Reply, SolverIdentity, Status
 from mmaproof.verification.bundle import NoBundleError, write_bundles
@@ -35,6 +39,13 @@ def test_a_leaf_without_an_answer_gives_no_proof(monkeypatch, outcome):
     monkeypatch.setattr("mmaproof.verification.strategies.small_ones_first", lambda solving, of_solvers: ask)
     assert own_argument(case) is None
     assert {x.status for x in case.tried} == {Status.UNKNOWN if outcome is Outcome.UNKNOWN else Status.REFUTED}
+
+
+def test_steps_end_where_no_time_is_left():
+    question, design = question_of(4)
+    no_time = replace(LIMITS, seconds=LEAST_SECONDS)
+    case = Case(question, design, Means(Solving(), no_time, None, 0), time.monotonic(), no_time)
+    assert own_argument(case) is None
 
 
 @pytest.mark.middle
