@@ -330,7 +330,6 @@ class _Leaves:
 
     def __init__(self, case: Case) -> None:
         self._case, self._started = case, time.monotonic()
-        self._ask = small_ones_first(case.means.solving, case.ask)
         self.found: list[LemmaVerdict] = []
 
     def go_on(self) -> None:
@@ -347,7 +346,7 @@ class _Leaves:
         limits = left if seconds is None else replace(left, seconds=min(left.seconds, seconds))
         environment = self._case.question.formula.environment
         formula = environment.formula_manager.And(stated.all)
-        reply = self._ask(formula, (), limits=limits)
+        reply = self._case.ask(formula, (), limits=limits)
         keep(stated.why, formula, reply)
         status = {Outcome.UNSAT: Status.PROVED, Outcome.SAT: Status.REFUTED}.get(reply.outcome, Status.UNKNOWN)
         self.found.append(

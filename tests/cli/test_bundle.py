@@ -172,7 +172,7 @@ def test_the_bundle_of_a_case_that_lemmas_prove_is_of_the_whole_question(run, tm
     asked = []
 
     def refuse(questions, *_):
-        asked.extend(question for question, _ in questions)
+        asked.extend(question for question, _, _ in questions)
         raise NoBundleError("the reason")
 
     monkeypatch.setattr(bundle, "write_bundles", refuse)

@@ -155,7 +155,9 @@ def test_the_store_is_counted_and_cleared(run, path):
         run(*arguments)
     record = only_json(run("store", "--stats", "--json")[1])
     (answers,) = record["answers"]
-    assert (answers["solver"], answers["outcome"], answers["answers"]) == (identity("bitwuzla"), "unsat", 2)
+    assert (answers["solver"], answers["outcome"]) == (identity("bitwuzla"), "unsat")
+    count = answers["answers"]
+    assert count >= 2
     assert answers["seconds"] >= 0
     assert (record["witnesses"], record["proofs"], record["bytes"]) == (1, 1, path.stat().st_size)
     status, out, _ = run("store")
@@ -163,7 +165,7 @@ def test_the_store_is_counted_and_cleared(run, path):
         0,
         f"{path}: {path.stat().st_size} bytes, 1 witnesses and 1 proofs of questions",
     )
-    assert out.splitlines()[-1].split()[:4] == ["bitwuzla", identity("bitwuzla")["version"], "unsat", "2"]
+    assert out.splitlines()[-1].split()[:4] == ["bitwuzla", identity("bitwuzla")["version"], "unsat", str(count)]
     cleared = only_json(run("store", "--clear", "--store", path, "--json")[1])
-    assert cleared == {"store": str(path), "removed": {"answers": 2, "witnesses": 1, "proofs": 1}}
+    assert cleared == {"store": str(path), "removed": {"answers": count, "witnesses": 1, "proofs": 1}}
     assert run("store")[1].endswith("no answers of solvers\n")

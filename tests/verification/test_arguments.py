@@ -36,7 +36,7 @@ def test_a_leaf_without_an_answer_gives_no_proof(monkeypatch, outcome):
         reason = Cause.TIMEOUT.reason("never") if outcome is Outcome.UNKNOWN else None
         return Reply(outcome, NOBODY, 0.0, {} if outcome is Outcome.SAT else None, reason)
 
-    monkeypatch.setattr("mmaproof.verification.strategies.small_ones_first", lambda solving, of_solvers: ask)
+    monkeypatch.setattr(case, "ask", ask)
     assert own_argument(case) is None
     assert {x.status for x in case.tried} == {Status.UNKNOWN if outcome is Outcome.UNKNOWN else Status.REFUTED}
 
