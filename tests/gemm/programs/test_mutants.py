@@ -108,6 +108,10 @@ def two_slices_exchanged(algorithm: Algorithm) -> Algorithm:
     return with_operations(algorithm, change)
 
 
+def residuals_to_nearest(algorithm: SplitGemm) -> Algorithm:
+    return splits_as(algorithm, residual_rounding=Rounding.RNA)
+
+
 ONE_WORD = (first_words_truncated, added_in_the_wrong_place)
 WORDS = (residuals_scaled_by_one_place_more, residuals_truncated, added_in_the_wrong_place)
 SEPARATE = (*WORDS, scaled_back_by_places(-1), scaled_back_by_places(1))
@@ -118,7 +122,8 @@ MUTANTS: dict[str, tuple[Callable[[Any], Algorithm], ...]] = {
     **dict.fromkeys(("ootomo-yokota-tf32", "ootomo-yokota-bf16"), (*WORDS, scaled_back_by_places(1))),
     "residues": (exponent_off_by_one, last_slice_lost, two_slices_exchanged),
     **dict.fromkeys(("slices", "slices-fp8"), (exponent_off_by_one, last_slice_lost, two_slices_exchanged)),
-    **dict.fromkeys(("markidis-a", "markidis", "3xtf32", "3xtf32-staged", "bf16x3", "bf16x6", "bf16x9"), WORDS),
+    "3xtf32": (residuals_scaled_by_one_place_more, residuals_to_nearest, added_in_the_wrong_place),
+    **dict.fromkeys(("markidis-a", "markidis", "3xtf32-staged", "bf16x3", "bf16x6", "bf16x9"), WORDS),
 }
 
 
