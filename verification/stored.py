@@ -20,7 +20,7 @@ from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.store import KeptProof, Store
 from mmaproof.smt.solving.verdict import Status
 
-SOURCES = ("designs", "smt", "rtl", "gemm", "properties", "verification")
+SOURCES = ("designs", "smt", "rtl", "gemm", "generators", "hardware_replay", "properties", "verification")
 """The folders whose sources decide what is proved."""
 
 

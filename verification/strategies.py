@@ -345,8 +345,9 @@ class _Leaves:
         left = self._left()
         limits = left if seconds is None else replace(left, seconds=min(left.seconds, seconds))
         environment = self._case.question.formula.environment
-        formula = environment.formula_manager.And(stated.all)
-        reply = self._case.ask(formula, (), limits=limits)
+        terms = environment.formula_manager
+        formula, symbols = terms.And(stated.all), [terms.get_symbol(x) for x in stated.query.symbols]
+        reply = self._case.ask(formula, symbols, limits=limits)
         keep(stated.why, formula, reply)
         status = {Outcome.UNSAT: Status.PROVED, Outcome.SAT: Status.REFUTED}.get(reply.outcome, Status.UNKNOWN)
         self.found.append(

@@ -49,10 +49,12 @@ class AlignedAlikeSteps:
             raise NotComposedError("terms that pass through several sums")
         self._sums = (first.sums[0], second.sums[0])
         labels = self._sums[0].labels
-        if any(not (is_of_products(x) or x is Addend.C) for x in labels):
-            raise NotComposedError("terms that are neither products nor c")
+        if Addend.C not in labels or any(not (is_of_products(x) or x is Addend.C) for x in labels):
+            raise NotComposedError("terms that are not those of products and c")
+        if any(cut.inverts for x in self._sums for cut in x.path.cuts):
+            raise NotComposedError("terms that are inverted where they oppose c")
         self._products = [i for i, x in enumerate(labels) if is_of_products(x)]
-        self._c = next(i for i, x in enumerate(labels) if x is Addend.C)
+        self._c = labels.index(Addend.C)
         self._significands = [self._same_product(i) for i in self._products]
         self._nothing = self._algebra.all_of([x.is_value(0) for x in self._significands])
 
@@ -142,12 +144,13 @@ class AlignedAlikeSteps:
         x, y = self._signals
         totals = [(self._sums[0].total, self._sums[1].total), (self._sums[0].e_max, self._sums[1].e_max)]
         negatives = [(s.negative, t.negative) for s, t in zip(*(z.terms for z in self._sums), strict=True)]
-        if any(s.data is not t.data for s, t in negatives):
-            raise NotComposedError("a term has another sign")
+        own = [(s, t) for s, t in negatives if s.data is not t.data]
+        for s, t in own:
+            self._of_operands(self._nothing | (s == t), "where a product is not zero, the signs agree")
         leaves = Leaves(self._algebra).parts(
-            self._nothing, *(w for pair in totals for w in pair), *(s for s, _ in negatives)
+            self._nothing, *(w for pair in totals for w in pair), *(w for pair in negatives for w in pair)
         )
-        known = [self._nothing | (p == q) for p, q in totals]
+        known = [*(self._nothing | (p == q) for p, q in totals), *(self._nothing | (s == t) for s, t in own)]
         claim = self._nothing | (x.converted == y.converted)
         leaves.use_of(self._laws, claim, known, "the same sum is converted to the same")
         leaves = Leaves(self._algebra).parts(self._nothing, x.converted, y.converted, *self._given)

@@ -8,6 +8,7 @@ from mmaproof.properties.library.exactness import WithinSpread
 from mmaproof.properties.run_question import Scope
 from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.bundles.close_terms_steps import CloseTermsSteps
+from mmaproof.smt.bundles.leaves import use_equal_results
 from mmaproof.smt.bundles.refutations import Refutations
 from mmaproof.smt.proving.cuts import kind_of
 from mmaproof.smt.proving.kernel import Kernel, NotComposedError
@@ -102,5 +103,5 @@ def test_that_a_result_is_equal_to_itself_says_nothing_of_others():
         refute = Refutations(refuter, LIMITS).refute
         for root, proved in ((~(x == y), False), ((x == y) & ~(x == y), True)):
             kernel = Kernel(algebra.environment, root.data, refute)
-            bundle._use_equal_results(kernel, x, algebra.equal)
+            use_equal_results(kernel, x, algebra.equal)
             assert kernel.complete == proved

@@ -26,9 +26,9 @@ def composed(asked, design, k=None):
     """The steps for a design."""
     with Refuter(LIMITS.memory_bytes) as refuter:
         question = asked().question(design, Scope(k=k))
-        root = bundle._counterexamples(question)
-        kernel = Kernel(question.formula.environment, root, Refutations(refuter, LIMITS).refute)
-        bundle._of_order(kernel, question)
+        whole = question.formula
+        kernel = Kernel(whole.environment, whole.violation, Refutations(refuter, LIMITS).refute)
+        question.argument()(kernel)
         return kernel
 
 
