@@ -133,8 +133,6 @@ class AlignedAlikeSteps:
 
     def _alike(self, known: Sequence[tuple[_Word, _Word]], claim: tuple[_Word, _Word]) -> None:
         """Prove that words are the same where some product is not zero, from the words that they are made of."""
-        if claim[0].data is claim[1].data:
-            return
         leaves = Leaves(self._algebra).parts(self._nothing, *(w for pair in known for w in pair))
         same = [self._nothing | (x == y) for x, y in known]
         leaves.use_of(self._laws, self._nothing | (claim[0] == claim[1]), same, "sums of the same words")
