@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from mmaproof.designs.arithmetic import differing_parameters, repeats_one_step, same_arithmetic, same_chain
+from mmaproof.designs.arithmetic import repeats_one_step, same_arithmetic
 from mmaproof.designs.design import Design
 from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import DesignError
@@ -17,7 +17,7 @@ from mmaproof.properties.question import Argument, Question
 from mmaproof.smt.algebra.integers import IntegerAlgebra
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.algebra.terms import TermAlgebra
-from mmaproof.smt.bundles.aligned_alike_steps import DECIDE_ALIGNMENT, AlignedAlikeSteps
+from mmaproof.smt.bundles.aligned_alike_steps import AlignedAlikeSteps, differ_in_alignment
 from mmaproof.smt.bundles.in_turn_steps import InTurnSteps
 from mmaproof.smt.bundles.leaves import use_equal_results
 from mmaproof.smt.bundles.regrouped_steps import RegroupedSteps, is_regrouping
@@ -114,14 +114,9 @@ class Equivalence(Question):
     @property
     def decides_by_argument(self) -> bool:
         """Whether integer units group their products otherwise, or readings differ that decide alignment."""
-        return type(self) is Equivalence and (is_regrouping(*self.designs) or self._aligns_alike())
-
-    def _aligns_alike(self) -> bool:
-        """Return whether both designs chain alike, and differ only in what decides alignment."""
-        first, second = self.designs
-        if not all(x.step.is_parametric for x in self.designs) or not same_chain(first, second, self.k):
-            return False
-        return differing_parameters(first, second) <= set(DECIDE_ALIGNMENT)
+        return type(self) is Equivalence and (
+            is_regrouping(*self.designs) or differ_in_alignment(*self.designs, self.k)
+        )
 
     def _aligned_alike(self, kernel: Kernel) -> None:
         algebra = TermAlgebra(kernel.environment)
@@ -140,15 +135,15 @@ class Equivalence(Question):
             return None
         if is_regrouping(*self.designs):
             return self._regrouped
-        if self._aligns_alike():
+        if differ_in_alignment(*self.designs, self.k):
             return self._aligned_alike
         return None if self.in_turn() is None else self._added_in_turn
 
     def _regrouped(self, kernel: Kernel) -> None:
         algebra = TermAlgebra(kernel.environment)
         operands = self.symbols(algebra)
-        RegroupedSteps(kernel, self.designs).prove(operands)
-        use_equal_results(kernel, self.results(algebra, operands)[0], partial(self.are_equal, algebra))
+        d = RegroupedSteps(kernel, self.designs).prove(operands)
+        use_equal_results(kernel, d, partial(self.are_equal, algebra))
 
     def _added_in_turn(self, kernel: Kernel) -> None:
         pair = self.in_turn()

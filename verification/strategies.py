@@ -15,7 +15,6 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from pysmt.fnode import FNode
 
-from mmaproof.designs.arithmetic import differing_parameters, same_chain
 from mmaproof.designs.design import Design
 from mmaproof.designs.element import Operands
 from mmaproof.designs.errors import DesignError
@@ -25,7 +24,7 @@ from mmaproof.properties.equivalence import Equivalence
 from mmaproof.properties.property import LemmaVerdict, QuestionVerdict
 from mmaproof.properties.question import Question
 from mmaproof.properties.same_alignment import alignment_lemmas
-from mmaproof.smt.bundles.aligned_alike_steps import DECIDE_ALIGNMENT
+from mmaproof.smt.bundles.aligned_alike_steps import differ_in_alignment
 from mmaproof.smt.proving.decide import Statement, decide
 from mmaproof.smt.proving.exhaustion import small_ones_first
 from mmaproof.smt.proving.kept_lemmas import keep
@@ -271,7 +270,7 @@ def extremes(case: Case) -> QuestionVerdict | None:
     pair = _compared(case.question)
     if netlist_and_model(case.question) is not None:
         batch = extreme_operands(case.question)
-    elif case.means.budget is not None and pair is not None and _differ_in_alignment(pair, case.question.k):
+    elif case.means.budget is not None and pair is not None and differ_in_alignment(*pair, case.question.k):
         d = case.design.d_format
         batch = small_products(case.question, d.e_min - d.fraction_bits)
     if batch is None:
@@ -292,7 +291,7 @@ def alignment(case: Case) -> QuestionVerdict | None:
     pair = _compared(case.question)
     if pair is None or not isinstance(case.question, Equivalence) or case.question.nan_codes:
         return None
-    if not _differ_in_alignment(pair, case.question.k):
+    if not differ_in_alignment(*pair, case.question.k):
         return None
     try:
         lemmas = alignment_lemmas(*pair, case.question.k)
@@ -535,13 +534,6 @@ def first_verdict(case: Case) -> QuestionVerdict:
 def _compared(question: Question) -> tuple[Design, Design] | None:
     """Return the designs of an equivalence question; None for other questions. Subclasses claim something else."""
     return question.designs if type(question) is Equivalence else None
-
-
-def _differ_in_alignment(pair: tuple[Design, Design], k: int) -> bool:
-    """Return whether two designs differ only in what decides alignment."""
-    if not all(x.step.is_parametric for x in pair):
-        return False
-    return same_chain(*pair, k) and differing_parameters(*pair) <= set(DECIDE_ALIGNMENT)
 
 
 def _by_lemmas(case: Case, lemmas: Sequence[tuple[str, Statement]], limits: Limits) -> QuestionVerdict | None:

@@ -13,6 +13,8 @@ from dataclasses import replace
 
 from pysmt.fnode import FNode
 
+from mmaproof.designs.arithmetic import differing_parameters, same_chain
+from mmaproof.designs.design import Design
 from mmaproof.smt.algebra.protocol import Truth, Word
 from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.bundles.laws_in_use import LawsInUse
@@ -30,6 +32,13 @@ STEP_SECONDS = 120.0
 _Word = Word[FNode]
 _Truth = Truth[FNode]
 _Signals = StepSignals[FNode, FNode]
+
+
+def differ_in_alignment(first: Design, second: Design, k: int) -> bool:
+    """Return whether two designs chain alike, and differ only in what decides alignment."""
+    if not all(x.step.is_parametric for x in (first, second)):
+        return False
+    return same_chain(first, second, k) and differing_parameters(first, second) <= set(DECIDE_ALIGNMENT)
 
 
 class AlignedAlikeSteps:

@@ -46,12 +46,14 @@ class RegroupedSteps:
         self._bits, self._sums = first.d_format.bits, self._laws.sums(first.d_format.bits)
         self._bound = max(map(abs, product_range(first.a_format, first.b_format)))
 
-    def prove(self, operands: OperandWords[FNode]) -> None:
-        """Add the steps."""
-        self._sums.prove(*(self._words_of(x, operands) for x in self._designs))
+    def prove(self, operands: OperandWords[FNode]) -> _Word:
+        """Add the steps. Return the d of both."""
+        (d, words), (_, others) = (self._words_of(x, operands) for x in self._designs)
+        self._sums.prove(words, others)
+        return d
 
-    def _words_of(self, design: Design, operands: OperandWords[FNode]) -> list[FNode]:
-        """Prove that a design returns the fold of c and its products as words of the register, and return these."""
+    def _words_of(self, design: Design, operands: OperandWords[FNode]) -> tuple[_Word, list[FNode]]:
+        """Prove that a design returns the fold of c and its products as words of the register; return d and these."""
         entries = self._algebra.recording.entries
         entries.clear()
         found = dot_product_accumulate(design, self._algebra, operands)
@@ -65,7 +67,7 @@ class RegroupedSteps:
             self._products(words, exact, register)
             held = register.term
         self._read(found.d.data, held)
-        return words
+        return found.d, words
 
     def _read(self, x: FNode, held: FNode) -> None:
         """Prove that a word is what a register holds, whatever that is."""
