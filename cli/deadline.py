@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-_GRACE = 1.25
+_GRACE = 1.0
 """Seconds above the limit that remain for an answer of what was found by then."""
 _AGAIN = 0.1
 """Seconds of computing after which it is looked at the time."""
