@@ -39,7 +39,7 @@ class OwnUnit:
 
 
 _ZEROS = "@zero_c=minus-126,zero_product=operand-minus-126"
-"""Exponents of zeros that the units' sources have; those of the catalogue's NVIDIA units are smaller."""
+"""Exponents of zeros that the units' sources have; those of the catalogue are smaller, or absent."""
 _VOLTA = f"volta/mma.m8n8k4.f32.f16.f16.f32{_ZEROS}"
 _AMPERE = f"ampere/mma.m16n8k8.f32.f16.f16.f32{_ZEROS}"
 _HOPPER = f"hopper/mma.m16n8k16.f32.f16.f16.f32{_ZEROS}"
@@ -49,8 +49,8 @@ _ADA_E5M2 = f"ada/mma.m16n8k16.f32.e5m2.e5m2.f32{_ZEROS}"
 _HOPPER_E4M3 = f"hopper/wgmma.m64n8k32.f32.e4m3.e4m3{_ZEROS}"
 _INT8 = "ampere/mma.m16n8k16.s32.s8.s8.s32"
 _SCALED = f"blackwell/tcgen05.mma.m128n8k32.block32.f32.e4m3.e4m3.ue8m0{_ZEROS}"
-_LATE_FOUR = "cdna3/v_mfma_f32_32x32x4_2b_f16"
-_LATE_EIGHT = "cdna3/v_mfma_f32_32x32x8_f16"
+_LATE_FOUR = "cdna3/v_mfma_f32_32x32x4_2b_f16@zero_product=operand-minus-126"
+_LATE_EIGHT = "cdna3/v_mfma_f32_32x32x8_f16@zero_product=operand-minus-126"
 _TWO_STEPS = f"ampere/mma.m16n8k16.f32.f16.f16.f32{_ZEROS}"
 _INT8_SATURATED = "ampere/mma.m16n8k16.satfinite.s32.s8.s8.s32"
 
