@@ -23,7 +23,7 @@ IS_SUPPORTED := import sys; sys.exit(sys.version_info < (3, 11))
 
 .DEFAULT_GOAL := help
 .PHONY: help venv demo test test-all test-slow test-torch lint types format notebooks bench site site-data site-notebooks explorer \
-    explorer-data smtlib wheel clean
+    explorer-data smtlib check-native wheel clean
 # Two targets at once would run two pips in one environment.
 .NOTPARALLEL:
 # Every process of the tests would compile all modules again.
@@ -102,7 +102,10 @@ explorer-data: $(INSTALLED) ## compute the examples of the explorer anew (minute
 	$(BIN)/python -m mmaproof.generators.examples explorer/data/examples.json
 
 smtlib: $(INSTALLED) ## write 200 questions as benchmarks of SMT solvers, with their status, into build/smtlib
-	@$(BIN)/python -m mmaproof.generators.smtlib.write build/smtlib
+	@$(BIN)/python benchmarks/smtlib/write.py build/smtlib
+
+check-native: $(INSTALLED_DEV) ## prove that compiled operations compute their designs, for a unit of each kind of step
+	@$(BIN)/python benchmarks/check_native.py
 
 clean: ## remove what was built and cached (the environments .venv and .venv-torch stay)
 	rm -rf build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from mmaproof.cli import completion
 from mmaproof.cli.assumed import say_assumed
+from mmaproof.cli.operands import operand_lines
 from mmaproof.cli.options import (
     QUESTION,
     SOLVING,
@@ -27,6 +31,7 @@ from mmaproof.cli.output import (
     say_asked,
     say_wrapped,
 )
+from mmaproof.cli.rtl.junit import Case, write_junit
 from mmaproof.cli.showing import SHOWING, ShowingOptions, draw
 from mmaproof.cli.verdicts import (
     STEP,
@@ -47,7 +52,7 @@ from mmaproof.cli.version import tool_version
 if TYPE_CHECKING:
     from mmaproof.explain.answers.verdicts import Checked
     from mmaproof.generators.vectors import Vector
-    from mmaproof.properties.property import QuestionVerdict
+    from mmaproof.properties.property import Property, QuestionVerdict
     from mmaproof.verification.check import Check
 
 EXIT_STATUS = {
@@ -58,17 +63,19 @@ EXIT_STATUS = {
 }
 
 PropertyName = Annotated[
-    str, typer.Argument(metavar="PROPERTY", help="A name that `mmaproof properties` lists.", show_default=False)
+    str,
+    typer.Argument(
+        metavar="PROPERTY",
+        help="A name that `mmaproof list properties` lists.",
+        show_default=False,
+        autocompletion=completion.properties,
+    ),
 ]
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command to ``app``."""
-    app.command("check")(with_backend(check))
-
-
+@with_backend
 @with_options(
-    without="nan_codes ignore_zero_signs junit",
+    without="nan_codes ignore_zero_signs",
     keeps=True,
     helps={
         "k": "Length of the dot product; default one step of the design, for properties of chains the instruction's K.",
@@ -84,23 +91,68 @@ def check(
 ) -> int:
     """Decide whether a design has a property, for all operands.
 
+    Of user RTL (rtl:UNIT.toml) the netlist is asked. If that gives no answer, and the unit is proved to be the design
+    that its file names, bit for bit, the design is asked.
+
     Exit status 0: it holds (proved); 1: it is violated (the runs that show it are printed); 3: unknown or vacuous, or
     proved in a way that --bundle cannot write.
     """
     from mmaproof.properties.library import find_property
-    from mmaproof.rtl.meant import named_design
-    from mmaproof.verification.check import check as decide
 
-    found, unit = find_property(asked), named_design(design)
-    given = {**options.means, "where": question.preconditions(), "simplifying": question.simplifying}
-    showing.ready(options.keep_lemmas)
-    with progress(f"checking {found.name} on {unit.name}") as told:
-        done = decide(found, unit, k=question.k, **given, told=told)
+    found = find_property(asked)
+    given = {**options.means, "simplifying": question.simplifying}
+    showing.ready(options.keep_lemmas, read=read_by(design))
+    done = decided_about(found, design, question, given, alone=showing.bundle is not None)
+    unit = done.design
     claim = with_conditions(f"{unit.name}: {done.claimed}", conditions_of([unit]))
     answers, status = done.finding.answers or {}, EXIT_STATUS[done.verdict]
     status, bundle = showing.bundled(answers, claim, [unit], options, status)
     report(done, showing, bundle)
+    if showing.junit is not None:
+        write_junit(showing.junit, [_case(done)])
     return status
+
+
+def read_by(name: str) -> list[Path]:
+    """Return the files that the name of a design is read from."""
+    from mmaproof.rtl.meant import RTL
+
+    return [Path(name.removeprefix(RTL))] if name.startswith(RTL) else []
+
+
+def decided_about(
+    asked: Property, name: str, question: QuestionOptions, given: dict[str, Any], *, alone: bool
+) -> Check:
+    """Ask whether the design called ``name`` has a property; ``given`` is how it is decided. Raises as ``check``.
+
+    A netlist that is asked ``alone`` is not compared with the design that its file names: a bundle has no such step.
+    """
+    from mmaproof.designs.catalogue import find_design
+    from mmaproof.rtl.meant import in_one_pass, read_rtl
+    from mmaproof.verification.check import check as decide
+    from mmaproof.verification.netlist_properties import check_netlist
+
+    files = read_by(name)
+    if not files:
+        design, where = find_design(name), question.preconditions()
+        with progress(f"checking {asked.name} on {design.name}") as told:
+            return decide(asked, design, k=question.k, where=where, **given, told=told)
+    began = time.monotonic()
+    with progress(f"elaborating {files[0]}"):
+        unit, meant = read_rtl(files[0])
+    given["limits"] = given["limits"].after(time.monotonic() - began, "elaborating")
+    model = None if meant is None or alone else in_one_pass(unit.design, meant)
+    where = question.preconditions(unit.where)
+    with progress(f"checking {asked.name} on {unit.design.name}") as told:
+        return check_netlist(asked, unit.design, model, k=question.k, where=where, **given, told=told)
+
+
+def _case(done: Check) -> Case:
+    lines = [] if done.finding.reason is None else [done.finding.reason]
+    for number, run in enumerate(map(run_of, done.finding.runs), start=1):
+        lines += [f"run {number} of {run.design}", *operand_lines(run, whole=True), f"d = {run.d}"]
+    name = with_conditions(f"{done.asked.name} of {done.design.name}", conditions_of([done.design]))
+    return Case("mmaproof.check", name, done.seconds, done.verdict, done.verdict == "holds", tuple(lines))
 
 
 def report(done: Check, showing: ShowingOptions, bundle: Any) -> None:

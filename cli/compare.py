@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from mmaproof.cli.assumed import say_open_points
 from mmaproof.cli.differences import difference
-from mmaproof.cli.options import QUESTION, SOLVING, QuestionOptions, SolvingOptions, with_backend, with_options
+from mmaproof.cli.options import (
+    QUESTION,
+    SOLVING,
+    DesignName,
+    QuestionOptions,
+    SolvingOptions,
+    with_backend,
+    with_options,
+)
 from mmaproof.cli.output import (
     EXIT_HOLDS,
     EXIT_REFUTED,
@@ -46,15 +52,11 @@ EXIT_STATUS = {
 }
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command to ``app``."""
-    app.command("compare")(with_backend(compare))
-
-
+@with_backend
 @with_options(without="junit", keeps=True)
 def compare(
-    first: Annotated[str, typer.Argument(metavar="DESIGN", show_default=False)],
-    second: Annotated[str, typer.Argument(metavar="DESIGN", show_default=False)],
+    first: DesignName,
+    second: DesignName,
     question: QuestionOptions = QUESTION,
     options: SolvingOptions = SOLVING,
     showing: ShowingOptions = SHOWING,

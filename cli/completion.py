@@ -1,47 +1,47 @@
-"""`mmaproof completion SHELL` and `mmaproof manual`: what a system installs beside a program."""
+"""What shells complete, beside commands and options: names of designs, properties, architectures and plans.
+
+`mmaproof --install-completion` installs the completion of typer, which asks these functions at each press of the key.
+"""
 
 from __future__ import annotations
 
-import sys
-from enum import StrEnum
-from typing import Annotated
 
-import typer
+def designs(incomplete: str) -> list[str]:
+    """Return the names of designs that begin with a text."""
+    from mmaproof.designs.catalogue import load_catalogue
 
-
-class Shell(StrEnum):
-    """The shells that there are scripts for."""
-
-    BASH = "bash"
-    ZSH = "zsh"
-    FISH = "fish"
+    return [x for x in load_catalogue().designs if x.startswith(incomplete)]
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands to ``app``."""
-    app.command("completion")(completion)
-    app.command("manual")(manual)
+def architectures(incomplete: str) -> list[str]:
+    """Return the architectures that begin with a text."""
+    from mmaproof.designs.catalogue import load_catalogue
+
+    return [x for x in load_catalogue().architectures if x.startswith(incomplete)]
 
 
-def completion(
-    shell: Annotated[Shell, typer.Argument(help="The shell that reads the script.", show_default=False)],
-) -> None:
-    """Print a script with which a shell completes commands, options and names of designs.
+def properties(incomplete: str) -> list[str]:
+    """Return the properties that begin with a text."""
+    from mmaproof.properties.library import PROPERTIES
 
-    bash and zsh read it by: eval "$(mmaproof completion bash)" (zsh: after compinit); fish from a file:
-    mmaproof completion fish > ~/.config/fish/completions/mmaproof.fish. After an upgrade it is to be printed anew.
-    """
-    from mmaproof.cli.command_tree import command_tree, known_words
-    from mmaproof.cli.completion_scripts import bash_script, fish_script, zsh_script
-
-    write = {Shell.BASH: bash_script, Shell.ZSH: zsh_script, Shell.FISH: fish_script}[shell]
-    sys.stdout.write(write(command_tree(), known_words()))
+    return [x for x in PROPERTIES if x.startswith(incomplete)]
 
 
-def manual() -> None:
-    """Print the manual page, for man: mmaproof manual > mmaproof.1."""
-    from mmaproof.cli.command_tree import command_tree
-    from mmaproof.cli.manual import manual_page
-    from mmaproof.cli.version import tool_version
+def programs(incomplete: str) -> list[str]:
+    """Return the algorithms, presets of plans and designs that begin with a text."""
+    from mmaproof.gemm.programs.algorithms import ALGORITHMS
+    from mmaproof.gemm.programs.presets import load_presets
 
-    sys.stdout.write(manual_page(command_tree(), tool_version()))
+    return [x for x in (*ALGORITHMS, *load_presets()) if x.startswith(incomplete)] + designs(incomplete)
+
+
+def everything(incomplete: str) -> list[str]:
+    """Return all names that begin with a text, of properties, algorithms, presets and designs."""
+    return properties(incomplete) + programs(incomplete)
+
+
+def kinds(incomplete: str) -> list[str]:
+    """Return what is listed that begins with a text: kinds of things, and architectures."""
+    from mmaproof.cli.listing import DESIGNS, KINDS
+
+    return [x for x in (DESIGNS, *KINDS) if x.startswith(incomplete)] + architectures(incomplete)

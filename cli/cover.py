@@ -41,11 +41,7 @@ LISTED = 12
 """Values of an event that are listed if they are unreachable, unknown or left out; of more, only the number is."""
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command to ``app``."""
-    app.command("cover")(with_backend(cover))
-
-
+@with_backend
 @with_options(without="search", timeout="10s", timeout_of="Limit for each question to a solver: 30s, 2m, 1h.")
 def cover(
     design: DesignName,

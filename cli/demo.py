@@ -2,14 +2,7 @@
 
 from __future__ import annotations
 
-import typer
-
 from mmaproof.cli.output import EXIT_HOLDS, EXIT_REFUTED
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to ``app``."""
-    app.command("demo")(demo)
 
 
 def demo() -> int:

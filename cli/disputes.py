@@ -10,7 +10,7 @@ import typer
 from mmaproof.cli.assumed import say_assumed
 from mmaproof.cli.executors import Dask, Processes, executors
 from mmaproof.cli.operands import operand_lines, operands_record
-from mmaproof.cli.options import SOLVING, Json, SolvingOptions, with_backend, with_options
+from mmaproof.cli.options import SOLVING, Architecture, Json, SolvingOptions, with_backend, with_options
 from mmaproof.cli.output import EXIT_HOLDS, EXIT_UNKNOWN, assumed_names, complain, counted, print_json, say
 from mmaproof.cli.version import tool_version
 
@@ -22,16 +22,10 @@ if TYPE_CHECKING:
 STATUS = {"refuted": "separated", "proved": "unobservable", "unknown": "unknown", "vacuous": "unknown"}
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command to ``app``."""
-    app.command("disputes")(with_backend(disputes))
-
-
+@with_backend
 @with_options(without="search seed jobs", timeout="20s", timeout_of="Limit for each question that is asked: 20s, 2m.")
 def disputes(
-    architecture: Annotated[
-        str | None, typer.Argument(metavar="[ARCHITECTURE]", help="One architecture only.", show_default=False)
-    ] = None,
+    architecture: Architecture = None,
     options: SolvingOptions = SOLVING,
     jobs: Processes = None,
     dask: Dask = None,

@@ -10,7 +10,6 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import typer
 from rich.table import Table
 from rich.text import Text
 
@@ -50,11 +49,6 @@ _TOOLS = {
     "verilator": "runs the sources of units that Icarus does not read",
 }
 """Programs that commands for RTL call, if they are there. Debian and Ubuntu call their packages so too."""
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to ``app``."""
-    app.command("doctor")(doctor)
 
 
 def doctor(json: Json = False) -> int:

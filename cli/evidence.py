@@ -10,7 +10,7 @@ import typer
 
 from mmaproof.cli.assumed import MARK
 from mmaproof.cli.executors import Dask, runner
-from mmaproof.cli.options import SOLVING, Json, SolvingOptions, with_backend, with_options
+from mmaproof.cli.options import SOLVING, Architecture, Json, SolvingOptions, with_backend, with_options
 from mmaproof.cli.output import EXIT_HOLDS, assumed_names, complain, counted, print_json, say, say_wrapped
 from mmaproof.cli.version import tool_version
 
@@ -21,16 +21,10 @@ if TYPE_CHECKING:
     from mmaproof.generators.vectors import Vector
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command to ``app``."""
-    app.command("evidence")(with_backend(evidence))
-
-
+@with_backend
 @with_options(without="search", timeout="2m", timeout_of="Limit for the questions about each row: 10s, 2m.")
 def evidence(
-    architecture: Annotated[
-        str | None, typer.Argument(metavar="[ARCHITECTURE]", help="One architecture only.", show_default=False)
-    ] = None,
+    architecture: Architecture = None,
     recordings: Annotated[
         list[Path] | None,
         typer.Option(
@@ -42,6 +36,12 @@ def evidence(
     ] = None,
     options: SolvingOptions = SOLVING,
     dask: Dask = None,
+    decided: Annotated[
+        bool,
+        typer.Option(
+            "--decided", help="List what recordings decide instead; -o writes it as the catalogue's TOML file."
+        ),
+    ] = False,
     vectors: Annotated[
         bool, typer.Option("--vectors/--no-vectors", help="Find the vectors, or only list what is not decided.")
     ] = True,
@@ -57,7 +57,12 @@ def evidence(
     designs in which one parameter has another value, or from other readings of open points. Run the file on a unit with
     `mmaproof record`, and name the recording with --recording. Vectors are looked for among random operands first, and
     what cannot be told apart is proved so, as far as --timeout allows. Exit status 0, whatever is left open.
+
+    With --decided: which parameters of which rows recordings decide; with --recording, of the rows that those are of. A
+    parameter is decided if every other value of it, with the other parameters as they are, contradicts some recorded
+    row. Exit status 1 if a row of the catalogue is not what was recorded.
     """
+    from mmaproof.cli.recordings import show_decided
     from mmaproof.designs.catalogue import load_catalogue
     from mmaproof.designs.errors import InputError
     from mmaproof.designs.files import make_way
@@ -66,6 +71,8 @@ def evidence(
 
     if architecture is not None:
         architecture = load_catalogue().architecture(architecture)
+    if decided:
+        return show_decided(recordings or [], architecture, output, json)
     if output is not None and not vectors:
         raise InputError(f"--no-vectors leaves nothing to write to {output}: leave one of them out")
     asked = tasks(
@@ -208,4 +215,4 @@ def print_advice(held: list[Vector], output: Path | None) -> None:
     else:
         say(f"{len(held)} vectors written to {where}")
     say(f"run them with: mmaproof record TARGET {where} --design DESIGN -o RECORDING.npz")
-    say("and see what they decide with: mmaproof recordings decide RECORDING.npz")
+    say("and see what they decide with: mmaproof evidence --decided --recording RECORDING.npz")

@@ -17,11 +17,6 @@ if TYPE_CHECKING:
 KINDS = {".mjs": "text/javascript", ".js": "text/javascript", ".wasm": "application/wasm"}
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command to ``app``."""
-    app.command("explore")(explore)
-
-
 def explore(
     folder: Annotated[
         Path | None,

@@ -41,11 +41,7 @@ PROGRAMS = (ExportFormat.CUDA, ExportFormat.HIP)
 MODELS = (ExportFormat.C_MODEL, ExportFormat.CUDA_MODEL, ExportFormat.SV_MODEL)
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command to ``app``."""
-    app.command("export")(with_backend(export))
-
-
+@with_backend
 def export(
     sources: Annotated[
         list[str],

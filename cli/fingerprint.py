@@ -43,11 +43,7 @@ LEAST_FEATURE = 20
 """Columns for the words of a feature on a narrow terminal."""
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command to ``app``."""
-    app.command("fingerprint")(with_backend(fingerprint))
-
-
+@with_backend
 @with_options(without="search", timeout="20s", timeout_of="Limit for each property of each design: 20s, 2m.")
 def fingerprint(
     names: Annotated[

@@ -43,11 +43,7 @@ if TYPE_CHECKING:
     from mmaproof.verification.compare import Comparison
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command to ``app``."""
-    app.command("identify")(with_backend(identify))
-
-
+@with_backend
 @with_options(without="search jobs certify timeout memory seed")
 def identify(
     target: TargetName,

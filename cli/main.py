@@ -26,6 +26,9 @@ from mmaproof.cli.output import (
     notes,
 )
 
+COMPLETING = "_MMAPROOF_COMPLETE"
+"""The variable by which a shell asks the parser for completions."""
+
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line on ``arguments`` (default: the process's) and return the exit status."""
@@ -45,11 +48,15 @@ def _run(arguments: list[str] | None) -> int:
     given = sys.argv[1:] if arguments is None else arguments
     try:
         from mmaproof.cli.application import app
+        from mmaproof.cli.renamed import renamed
 
+        given = renamed(given)
         with notes():
             status = app(args=_with_values(given), prog_name="mmaproof", standalone_mode=False)
         sys.stdout.flush()
     except (BrokenPipeError, SystemExit):
+        if COMPLETING in os.environ:  # the parser ends so when a shell has asked it for completions
+            return EXIT_HOLDS
         # the reader of our output went away (the parser ends with SystemExit then, nothing else does): nothing is
         # left to say, not even at interpreter exit
         discard(sys.stdout)

@@ -28,11 +28,7 @@ if TYPE_CHECKING:
     from mmaproof.verification.matrix import PairVerdict
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command to ``app``."""
-    app.command("matrix")(with_backend(matrix))
-
-
+@with_backend
 @with_options(without="search jobs", timeout_of="Limit for each question that is asked: 30s, 2m.")
 def matrix(
     names: Annotated[

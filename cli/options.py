@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
+from mmaproof.cli import completion
 from mmaproof.cli.deadline import OutOfTime, within
 from mmaproof.cli.output import EXIT_UNKNOWN, complain, note
 
@@ -42,6 +43,16 @@ DesignName = Annotated[
         help="ARCHITECTURE/INSTRUCTION, may be shortened to whole parts, with @parameter=value,... to change it; or "
         "rtl:UNIT.toml, disclosure:FILE.json.",
         show_default=False,
+        autocompletion=completion.designs,
+    ),
+]
+Architecture = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[ARCHITECTURE]",
+        help="One architecture only.",
+        show_default=False,
+        autocompletion=completion.architectures,
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print exactly one JSON object.")]

@@ -19,11 +19,7 @@ if TYPE_CHECKING:
     from mmaproof.hardware_replay.target import Target
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command to ``app``."""
-    app.command("record")(with_backend(record))
-
-
+@with_backend
 def record(
     target: TargetName,
     source: Annotated[

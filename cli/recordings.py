@@ -1,14 +1,12 @@
-"""`mmaproof recordings`: what recordings say of themselves, and recordings made from the files of others."""
+"""What recordings say of themselves (`mmaproof show`), and what they decide (`mmaproof evidence --decided`)."""
 
 from __future__ import annotations
 
 import json as json_text
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
-import typer
-
-from mmaproof.cli.options import Json
 from mmaproof.cli.output import EXIT_HOLDS, EXIT_REFUTED, print_json, say, say_wrapped
 
 if TYPE_CHECKING:
@@ -16,24 +14,9 @@ if TYPE_CHECKING:
     from mmaproof.hardware_replay.decided import RowDecision
     from mmaproof.hardware_replay.provenance import Provenance
 
-commands = typer.Typer(rich_markup_mode=None, context_settings={"help_option_names": ["-h", "--help"]})
 
-
-def register(app: typer.Typer) -> None:
-    """Add the commands to ``app``."""
-    app.add_typer(
-        commands,
-        name="recordings",
-        help="Show recordings, say what they decide, and make them out of text files of others.",
-    )
-
-
-@commands.command()
-def show(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Recordings (.npz).", show_default=False)],
-    json: Json = False,
-) -> int:
-    """Say what each recording holds: formats, length, rows, what returned its d, and whence its operands are.
+def show_recordings(files: Sequence[Path], json: bool) -> None:
+    """Print what each recording holds: formats, length, rows, what returned its d, and whence its operands are.
 
     Each is read in full and checked. What an index.json beside a file says is taken where the file itself says nothing.
     """
@@ -50,55 +33,33 @@ def show(
     else:
         for file, about in found:
             _print(file, about)
-    return EXIT_HOLDS
 
 
-@commands.command()
-def decide(
-    files: Annotated[
-        list[Path] | None,
-        typer.Argument(
-            metavar="[FILE]...",
-            help="Recordings (.npz), or folders of them; those of the project itself count always.",
-            show_default=False,
-        ),
-    ] = None,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "-o",
-            "--output",
-            metavar="FILE.toml",
-            help="Write it as the catalogue's file of evidence.",
-            show_default=False,
-        ),
-    ] = None,
-    json: Json = False,
-) -> int:
-    """Say which parameters of which rows of the catalogue recordings decide.
+def show_decided(named: Sequence[Path], architecture: str | None, output: Path | None, json: bool) -> int:
+    """Print which parameters recordings decide, those of the project and ``named`` ones; return the exit status.
 
-    Where recordings are named, the rows that these are of are printed. A parameter is decided if every other value of
-    it, with the other parameters as they are, contradicts some recorded row. Of other parameters the values that are
-    left are listed. Exit status 1 if a row of the catalogue is not what was recorded.
+    Where some are named, the rows that these are of are printed. A parameter is decided if every other value of it,
+    with the other parameters as they are, contradicts some recorded row. Of other parameters the values that are left
+    are listed. All of it is written to ``output``, as the catalogue's file of evidence.
     """
     from mmaproof.designs.files import require_writable, write_atomically
     from mmaproof.explain.answers.listings import Decision, Decisions
-    from mmaproof.hardware_replay.decided import decide as decided_by
-    from mmaproof.hardware_replay.decided import recorded_text, recordings_in, recordings_of_the_project
+    from mmaproof.hardware_replay.decided import decide, recorded_text, recordings_in, recordings_of_the_project
     from mmaproof.hardware_replay.npz import open_npz
 
     if output is not None:
         require_writable(output)
-    named = [y for x in files or [] for y in (recordings_in(x) if x.is_dir() else [x])]
-    for file in named:  # a wrong name is said before work starts
+    files = [y for x in named for y in (recordings_in(x) if x.is_dir() else [x])]
+    for file in files:  # a wrong name is said before work starts
         with open_npz(file):
             pass
-    found = decided_by([*recordings_of_the_project(), *named])
+    found = decide([*recordings_of_the_project(), *files])
     if output is not None:
         write_atomically(output, recorded_text(found))
-    if named:
-        concerned = decided_by(named)
+    if files:
+        concerned = decide(files)
         found = {row: decision for row, decision in found.items() if row in concerned}
+    found = {row: x for row, x in found.items() if architecture in (None, row.partition("/")[0])}
     if json:
         print_json(Decisions(rows=[Decision.taken(x, left=_left(x)) for x in found.values()]))
     else:
@@ -121,61 +82,6 @@ def print_decision(decision: RowDecision) -> None:
     say_wrapped(f"{decided or 'nothing'} (fewest rows against another value)", "  decided: ")
     for name, left in _left(decision).items():
         say_wrapped(", ".join(left), f"  {name} may also be: ")
-
-
-@commands.command("import")
-def import_text_files(
-    sources: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="FOLDER_OR_FILES...",
-            help="A folder GPU/FORMAT of the validation data, or its files a_GPU_FORMAT.txt, b_..., c_..., d_....",
-            show_default=False,
-        ),
-    ],
-    output: Annotated[
-        Path, typer.Option("-o", "--output", metavar="FILE.npz", help="The recording to write.", show_default=False)
-    ],
-    output_format: Annotated[
-        str | None,
-        typer.Option("--output-format", metavar="FORMAT", help="Which d is meant, where a folder has fp16 and fp32."),
-    ] = None,
-    design: Annotated[
-        str | None,
-        typer.Option("--design", metavar="DESIGN", help="The design that was run; the rows must be rows of it."),
-    ] = None,
-    device: Annotated[
-        str | None, typer.Option("--device", metavar="TEXT", help="What ran it; default the GPU in the file names.")
-    ] = None,
-    zero_c: Annotated[
-        bool | None,
-        typer.Option("--zero-c/--read-c", help="c was zero, whatever its file says; or as it says (the default)."),
-    ] = None,
-    json: Json = False,
-) -> int:
-    """Make a recording out of the text files of MATLAB-tensor-core (Khattak and Mikaitis, model_validation).
-
-    Formats are those of the file names, k is the number of words in a line. c is rounded to nearest even where d is
-    fp16, as the program that made the data did.
-    """
-    from mmaproof.designs.catalogue import find_design
-    from mmaproof.designs.errors import InputError
-    from mmaproof.designs.files import make_way
-    from mmaproof.hardware_replay.khattak_mikaitis import find_text_files, provenance_of_text_files, read_text_files
-    from mmaproof.hardware_replay.recordings import write_recording
-
-    if output.suffix != ".npz":
-        raise InputError(f"{output}: a recording ends in .npz")
-    make_way(output)
-    found = find_text_files(sources, output_format)
-    answers = read_text_files(found, zero_c=zero_c, design=None if design is None else find_design(design))
-    about = provenance_of_text_files(found, answers, device=device, zero_c=zero_c)
-    write_recording(output, answers, about)
-    if json:
-        print_json(_recording_of(output, about))
-    else:
-        _print(output, about)
-    return EXIT_HOLDS
 
 
 def _recording_of(file: Path, about: Provenance) -> RecordingAnswer:

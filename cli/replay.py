@@ -34,11 +34,7 @@ if TYPE_CHECKING:
     from mmaproof.properties.preconditions import Precondition
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command to ``app``."""
-    app.command("replay")(with_backend(replay))
-
-
+@with_backend
 def replay(
     source: Annotated[
         Path,

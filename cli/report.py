@@ -10,11 +10,6 @@ import typer
 from mmaproof.cli.output import progress, say, size_of
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command to ``app``."""
-    app.command("report")(report)
-
-
 def report(
     files: Annotated[
         list[Path], typer.Argument(metavar="FILE...", help="What commands printed with --json.", show_default=False)

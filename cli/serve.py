@@ -4,17 +4,11 @@ from __future__ import annotations
 
 import sys
 
-import typer
-
 from mmaproof.cli.options import DesignName, with_backend
 from mmaproof.cli.output import EXIT_BROKEN_PIPE, EXIT_HOLDS
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command to ``app``."""
-    app.command("serve")(with_backend(serve))
-
-
+@with_backend
 def serve(design: DesignName) -> int:
     """Answer operands on stdin with d on stdout, one JSON object a line.
 

@@ -17,11 +17,6 @@ if TYPE_CHECKING:
     from mmaproof.smt.solving.store import Store
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command to ``app``."""
-    app.command("store")(store)
-
-
 def store(
     clear: Annotated[
         bool, typer.Option("--clear/--stats", help="Remove everything, or count what is there (the default).")

@@ -25,11 +25,7 @@ if TYPE_CHECKING:
     from mmaproof.generators.vectors import Vector
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command to ``app``."""
-    app.command("suite")(with_backend(suite))
-
-
+@with_backend
 @with_options(without="search jobs", timeout_of="Limit for each question that is asked: 30s, 2m.")
 def suite(
     names: Annotated[

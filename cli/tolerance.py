@@ -31,11 +31,7 @@ if TYPE_CHECKING:
     from mmaproof.properties.step_loss import StepLoss
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command to ``app``."""
-    app.command("tolerance")(with_backend(tolerance))
-
-
+@with_backend
 @with_options(without="search jobs certify", timeout="120s")
 def tolerance(
     plan: Annotated[

@@ -123,7 +123,7 @@ class Catalogue:
         if not slash or not wanted or not architecture:
             raise DesignError(
                 f"{shortened(name)!r} is no design name: write ARCHITECTURE/INSTRUCTION",
-                advice="list them with: mmaproof designs",
+                advice="list them with: mmaproof list designs",
             )
         if architecture not in self.architectures:
             return self._find_base(f"{self.architecture(architecture)}/{wanted}")
@@ -133,7 +133,7 @@ class Catalogue:
             raise DesignError(
                 f"{architecture} has no instruction {shortened(wanted)!r}"
                 + did_you_mean(wanted, [d.instruction for d in here]),
-                advice=f"list them with: mmaproof designs {architecture}",
+                advice=f"list them with: mmaproof list {architecture}",
             )
         if len({_without_shape(d.instruction) for d in matches}) > 1:
             candidates = ", ".join(sorted(d.base_name for d in matches))

@@ -1,6 +1,6 @@
 """The level of every parameter of a design: what its row states, what recordings decide, what is left assumed.
 
-The recorded part is data that ``mmaproof recordings decide`` writes and a test computes anew from the recordings.
+The recorded part is data that ``mmaproof evidence --decided`` writes and a test computes anew from the recordings.
 """
 
 from __future__ import annotations

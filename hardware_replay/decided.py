@@ -129,7 +129,7 @@ def _add_values_of_siblings(decision: RowDecision) -> None:
 def recorded_text(decisions: Mapping[str, RowDecision]) -> str:
     """Return what is decided as the text of the project's data file."""
     lines = [
-        "# What recordings decide of the rows of the catalogue, computed by `mmaproof recordings decide`.",
+        "# What recordings decide of the rows of the catalogue, computed by `mmaproof evidence --decided`.",
         "# A row is named by its first design. A parameter is listed if every other value of it that was tried",
         "# contradicts some recorded row, with the fewest rows that contradict one of these values. Of parameters that",
         "# are not decided, [row.left] has the values that no row contradicts, if rows contradict others.",

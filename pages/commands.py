@@ -10,9 +10,9 @@ from importlib.resources import files
 from typing import Any
 
 from mmaproof.cli import output
-from mmaproof.cli.command_tree import Command, Parameter, command_tree
 from mmaproof.explain.answers.answer import schema_of
 from mmaproof.explain.answers.commands import ANSWERS
+from mmaproof.pages.command_tree import Command, Parameter, command_tree
 from mmaproof.pages.markdown import Page, code, escaped, fenced, slug, table
 from mmaproof.pages.schemas import alternatives, schema_rows
 

@@ -135,7 +135,7 @@ def _property_rows(asked: Property) -> Iterator[tuple[str, str]]:
 
 
 def _algorithms() -> str:
-    parts = ["## Algorithms\n", "`mmaproof gemm algorithms NAME` prints one. [How they work](../gemm.md).\n"]
+    parts = ["## Algorithms\n", "`mmaproof show NAME` prints one. [How they work](../gemm.md).\n"]
     for x in ALGORITHMS.values():
         values = x.parameters()
         rows = (

@@ -158,7 +158,7 @@ class emulating:  # noqa: N801 - read as a word in a with statement, like torch.
         native: Iterable[torch.dtype] = (),
     ) -> None:
         if not designs:
-            raise DesignError("emulating() needs the name of a design: mmaproof designs lists them")
+            raise DesignError("emulating() needs the name of a design: mmaproof list designs lists them")
         found = [named(x) for x in designs]
         check_designs(found)
         of_gradients = [] if backward is None else [named(backward)]

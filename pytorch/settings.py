@@ -41,8 +41,8 @@ def named(design: Design | Plan | str) -> Multiplier:
         return _found_again(Planned(design))
     if not isinstance(design, Design):
         raise DesignError(
-            f"{design!r} is no design: give the name of one, as `mmaproof designs` lists them, or what find_design "
-            "returns, or a plan"
+            f"{design!r} is no design: give the name of one, as `mmaproof list designs` lists them, or what "
+            "find_design returns, or a plan"
         )
     if find(design.name) != design:
         raise DesignError(

@@ -218,7 +218,7 @@ def _lines(unit: UnitFile, module: Module, found: _Map, design: str | None) -> l
     if design is not None:
         lines.append(f'design = "{design}"')
     else:
-        lines.append('# design = "ARCHITECTURE/INSTRUCTION"  # what it is meant to be: see `mmaproof designs`')
+        lines.append('# design = "ARCHITECTURE/INSTRUCTION"  # what it is meant to be: see `mmaproof list designs`')
     if found.free:
         lines.append(f"free = {listed(found.free)}  # CHECK: inputs that must not matter")
     scaled = "scale_a" in found.ports

@@ -35,11 +35,7 @@ EXIT_STATUS = {
 }
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command to ``app``."""
-    app.command("check")(with_backend(check))
-
-
+@with_backend
 @with_options(keeps=True, timeout="2m")
 def check(
     question: Annotated[
@@ -50,7 +46,7 @@ def check(
         list[str] | None,
         typer.Argument(
             metavar="[ALGORITHM|PLAN...]",
-            help="A name that `mmaproof gemm algorithms` lists, with @parameter=value,... to change it; or plans.",
+            help="A name that `mmaproof list algorithms` lists, with @parameter=value,... to change it; or plans.",
         ),
     ] = None,
     unit: Annotated[

@@ -39,11 +39,7 @@ EXIT_STATUS = {
 }
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command to ``app``."""
-    app.command("compare")(with_backend(compare))
-
-
+@with_backend
 @with_options(
     without="nan_codes ignore_zero_signs simplify picture html svg figure junit",
     keeps=True,

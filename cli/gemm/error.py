@@ -42,18 +42,14 @@ MEANINGS = {
 }
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command to ``app``."""
-    app.command("error")(with_backend(error))
-
-
+@with_backend
 @with_options(without="search jobs certify seed")
 def error(
     names: Annotated[
         list[str],
         typer.Argument(
             metavar="ALGORITHM|PLAN...",
-            help="Names that `mmaproof gemm algorithms` lists, with @parameter=value,... to change one; or plans.",
+            help="Names that `mmaproof list algorithms` lists, with @parameter=value,... to change one; or plans.",
             show_default=False,
         ),
     ],

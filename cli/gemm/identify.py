@@ -36,15 +36,11 @@ _LEADS = {
 }
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command to ``app``."""
-    app.command("identify")(with_backend(identify))
-
-
 def _size(name: str, what: str) -> Any:
     return typer.Option(name, metavar="N", min=1, help=what, show_default=False)
 
 
+@with_backend
 def identify(
     target: Annotated[
         str,

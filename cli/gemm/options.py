@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from mmaproof.cli import completion
 from mmaproof.cli.output import say
 
 if TYPE_CHECKING:
@@ -21,9 +22,10 @@ AlgorithmName = Annotated[
     str,
     typer.Argument(
         metavar="ALGORITHM|PLAN",
-        help="A name that `mmaproof gemm algorithms` lists, with @parameter=value,... to change it; or a plan: "
-        "a preset of `mmaproof gemm plans`, a unit and settings ('UNIT | split-k=4'), or a TOML file.",
+        help="A name that `mmaproof list algorithms` lists, with @parameter=value,... to change it; or a plan: "
+        "a preset of `mmaproof list plans`, a unit and settings ('UNIT | split-k=4'), or a TOML file.",
         show_default=False,
+        autocompletion=completion.programs,
     ),
 ]
 Unit = Annotated[

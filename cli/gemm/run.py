@@ -18,11 +18,6 @@ if TYPE_CHECKING:
     from mmaproof.gemm.answers.run import GemmRun
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command to ``app``."""
-    app.command("run")(run)
-
-
 _PATTERNS = "numbers or bit patterns, separated by commas: 1.5,2^-3,0x3f800000,..."
 
 

@@ -10,11 +10,6 @@ import typer
 from mmaproof.cli.output import complain, progress
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command to ``app``."""
-    app.command("init")(init)
-
-
 def init(
     sources: Annotated[
         list[Path], typer.Argument(metavar="FILE...", help="Sources: .v, .sv, .vhd, .vhdl.", show_default=False)
@@ -60,7 +55,7 @@ def init(
         print(text, end="")
         return
     output.write_text(text, encoding="utf-8")
-    complain(f"note: {output} is a first guess: check it, and then try `mmaproof rtl show {output}`")
+    complain(f"note: {output} is a first guess: check it, and then try `mmaproof show rtl:{output}`")
 
 
 def _values(texts: list[str] | None, option: str) -> dict[str, str]:

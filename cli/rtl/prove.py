@@ -70,11 +70,7 @@ class Proof:
         return conditions + ([] if question.zero_signs else ["signs of zeros do not count"])
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command to ``app``."""
-    app.command("prove")(with_backend(prove))
-
-
+@with_backend
 @with_options(keeps=True, timeout=TIMEOUT)
 def prove(
     path: UnitPath,
@@ -214,7 +210,7 @@ def print_proof(proof: Proof, answer: NetlistProved, showing: ShowingOptions) ->
     about = [f"{report.cells} cells, {report.registers} register bits{latency}"]
     about += [f"assumed: {text}" for text in report.assumptions]
     if report.unknown:
-        about += [f"{sum(report.unknown.values())} bits may have any value; `mmaproof rtl show` lists them"]
+        about += [f"{sum(report.unknown.values())} bits may have any value; `mmaproof show {answer.unit}` lists them"]
     claim = f"d of {answer.unit} = d of {answer.design}"
     say_decided(answer, [model], claim, whole=showing.explain, between=about)
     if done.witness is None or not answer.witness:

@@ -12,11 +12,6 @@ from mmaproof.cli.output import print_json, progress, say
 from mmaproof.cli.rtl.options import UnitPath
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command to ``app``."""
-    app.command("run")(run)
-
-
 def run(
     path: UnitPath,
     a: Annotated[str, typer.Option("--a", metavar="LIST", help="Elements of a in hexadecimal: 0x3c00,0x0000,...")],

@@ -1,14 +1,10 @@
-"""`mmaproof rtl show`: what was elaborated of a unit, how its ports are mapped, and what was assumed."""
+"""`mmaproof show rtl:UNIT.toml`: what was elaborated of a unit, how its ports are mapped, and what was assumed."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import typer
-
-from mmaproof.cli.options import Json
 from mmaproof.cli.output import print_json, progress, say, say_wrapped
-from mmaproof.cli.rtl.options import UnitPath
 from mmaproof.cli.verdicts import say_conditions
 
 if TYPE_CHECKING:
@@ -22,13 +18,8 @@ MOST_UNKNOWN = 20
 """Nets with undefined bits that the text lists."""
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command to ``app``."""
-    app.command("show")(show)
-
-
-def show(path: UnitPath, json: Json = False) -> None:
-    """Elaborate a unit, and say what came out: ports, cells, registers, latency, and what was assumed."""
+def show_unit(path: str, json: bool) -> None:
+    """Elaborate a unit, and print what came out: ports, cells, registers, latency, and what was assumed."""
     from mmaproof.rtl.meant import read_rtl
 
     with progress(f"elaborating {path}"):

@@ -442,13 +442,6 @@ class RecordingAnswer(TypedDict):
     imported: NotRequired[Annotated[dict[str, Any], Means("what it was imported from: layout, and sums of files")]]
 
 
-class ImportedRecording(RecordingAnswer):
-    """What a recording says of itself that was made out of files of others."""
-
-
-ImportedRecording.__pydantic_config__ = {"extra": "forbid"}  # type: ignore[attr-defined]
-
-
 class Recordings(Answer):
     """What recordings say of themselves."""
 

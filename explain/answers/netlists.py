@@ -1,4 +1,4 @@
-"""The answers about RTL and compiled code: what `rtl prove`, `rtl run` and `prove-native` return."""
+"""The answers about RTL: what `rtl prove` and `rtl run` return."""
 
 from __future__ import annotations
 
@@ -12,10 +12,8 @@ from mmaproof.explain.answers.parts import (
     Decided,
     DesignName,
     DifferingWitness,
-    FormatName,
     Length,
     OperandSet,
-    Seconds,
     When,
     Where,
 )
@@ -82,32 +80,3 @@ class NetlistRun(OperandSet):
     d: Annotated[str, Means("pattern of d")]
     model: Annotated[str | Absent, Means("pattern of d that the model returns, if a design is named")] = ABSENT
     simulated: Annotated[str | Absent, Means("pattern of d that the sources return in a simulator")] = ABSENT
-
-
-class GraphWitness(OperandSet):
-    """Operands for which compiled operations are not the design."""
-
-    outputs: Annotated[
-        dict[str, str | None], Means("d of the graph of operations, null if there is none, and of the design")
-    ]
-    undefined: Annotated[str | None, Means("why the operations return no d; null if they do")]
-
-
-class Graph(Decided):
-    """Whether a graph of compiled operations returns the d of its design."""
-
-    operands: Annotated[str, Means("which operands it is for")]
-    c_format: FormatName
-    operations: Annotated[int, Means("machine operations")]
-    witness: Annotated[GraphWitness | Absent, SHOWN] = ABSENT
-
-
-class NativeProved(Answer):
-    """Whether compiled code returns the d of a design for all operands."""
-
-    verdict: Annotated[Literal["proved", "refuted", "unknown", "vacuous"], Means("the answer")]
-    design: DesignName
-    k: Length
-    seconds: Seconds
-    graphs: Annotated[list[Graph], Means("one for each accumulator that compiled code may have")]
-    assumed: Assumed

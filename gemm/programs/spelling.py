@@ -57,9 +57,9 @@ KEYS: dict[str, Key] = {
     "unit": Key("the instruction", "a design of the catalogue", "must be given", "PTX, CDNA and others"),
     "algorithm": Key(
         "splits fp32 operands into words of the unit",
-        "a name that `mmaproof gemm algorithms` lists, with @parameter=value,...",
+        "a name that `mmaproof list algorithms` lists, with @parameter=value,...",
         "operands are in the unit's formats",
-        "see `mmaproof gemm algorithms`",
+        "see `mmaproof list algorithms`",
     ),
     "tile": Key("K of a tile", "a multiple of the instruction's K", "the instruction's K", "CUTLASS, ThreadblockShape"),
     "order": Key("order of k inside a tile", KOrder.ALLOWED, "consecutive", "interleaved layouts of shared memory"),

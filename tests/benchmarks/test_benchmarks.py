@@ -30,6 +30,7 @@ def report(script: str, *arguments: str) -> Any:
 
 def test_every_benchmark_is_tried_here() -> None:
     assert sorted(path.name for path in FOLDER.glob("*.py")) == [
+        "check_native.py",
         "exported_models.py",
         "gemm.py",
         "identification.py",
@@ -40,6 +41,7 @@ def test_every_benchmark_is_tried_here() -> None:
         "separation.py",
         "staged_proofs.py",
         "strategies.py",
+        "text_recordings.py",
         "throughput.py",
         "tolerances.py",
         "unknowns.py",

@@ -65,7 +65,7 @@ def rows():
     found, seen = [], Counter()
     for command, line in re.findall(r"^\$ mmaproof (.*)\n(.*)$", text, re.MULTILINE):
         typed, _, status = command.partition(" # status ")
-        name = " ".join(typed.split()[: 2 if typed.startswith(("gemm", "rtl", "recordings")) else 1])
+        name = " ".join(typed.split()[: 2 if typed.startswith(("gemm", "rtl")) else 1])
         seen[name] += 1
         marks = [pytest.mark.middle] if seen[name] > OF_EACH else []
         found.append(pytest.param(typed, int(status or 2), line, id=typed, marks=marks))

@@ -123,13 +123,13 @@ def test_run_with_scales(run):
 
 
 def test_designs_and_show(run):
-    status, out, _ = run("designs", "--json")
+    status, out, _ = run("list", "--json")
     designs = only_json(out)["designs"]
     assert status == 0
     assert len(designs) > 100
     for field in ("name", "architecture", "instruction", "a_format", "d_format", "k", "parameters", "source"):
         assert all(field in d for d in designs)
-    status, out, _ = run("designs", "volta")
+    status, out, _ = run("list", "volta")
     assert status == 0
     assert "volta/mma.m8n8k4.f32.f16.f16.f32" in out
     assert "turing" not in out
@@ -190,7 +190,7 @@ BAD_INPUT = [
     (["compare", NVFP4, "blackwell/block16.f32.e2m1.e2m1.ue8m0"], "not comparable"),
     (["disputes", "nothing"], "unknown architecture"),
     (["show", "nothing"], "ARCHITECTURE/INSTRUCTION"),
-    (["designs", "nothing"], "unknown architecture"),
+    (["list", "nothing"], "unknown architecture"),
     (["replay", "none.npz", f"model:{VOLTA}"], "no such file"),
     (["replay", "none.txt", f"model:{VOLTA}"], ".npz"),
     (["replay", "none.jsonl", f"model:{VOLTA}"], "No such file"),

@@ -1,4 +1,4 @@
-"""`mmaproof evidence` and `recordings decide`, and the mark of assumed rows in every answer."""
+"""`mmaproof evidence` and `evidence --decided`, and the mark of assumed rows in every answer."""
 
 import json
 
@@ -57,7 +57,9 @@ def test_a_person_is_told_how_to_run_them(run, no_questions, tmp_path):
     assert "cannot be told apart (proved): reversed" in out
     status, out, _ = run("record", "model:volta/f16.f16.f16.f16", path, "-o", tmp_path / "volta.npz")
     assert status == 0
-    status, out, _ = run("recordings", "decide", tmp_path / "volta.npz", "-o", tmp_path / "evidence.toml")
+    status, out, _ = run(
+        "evidence", "--decided", "--recording", tmp_path / "volta.npz", "-o", tmp_path / "evidence.toml"
+    )
     assert (status, "decided: " in out) == (0, True)
     assert 'row = "volta/mma.m8n8k4.f16.f16.f16.f16"' in (tmp_path / "evidence.toml").read_text()
     status, out, _ = run("evidence", "volta", "--no-vectors", "--recording", tmp_path / "volta.npz", "--json")
@@ -70,7 +72,7 @@ def test_a_recording_that_contradicts_the_row_is_noted(run, no_questions, tmp_pa
     path = tmp_path / "volta.jsonl"
     run("evidence", "volta", "-o", path)
     run("record", "model:volta/f16.f16.f16.f16@fraction_bits=22", path, "-o", tmp_path / "other.npz")
-    status, out, _ = run("recordings", "decide", tmp_path / "other.npz")
+    status, out, _ = run("evidence", "--decided", "--recording", tmp_path / "other.npz")
     assert (status, "are not what the catalogue has" in out) == (1, True)
     assert {line.partition("/")[0] for line in out.splitlines() if line[:1] not in " "} == {"volta"}
     _, _, err = run("evidence", "volta", "--no-vectors", "--recording", tmp_path / "other.npz")
@@ -128,11 +130,11 @@ def test_a_replay_on_an_assumed_model_says_so(run, tmp_path):
 
 
 def test_lists_mark_assumed_rows(run):
-    _, out, _ = run("designs", "rubin")
+    _, out, _ = run("list", "rubin")
     assert all(line.split()[-1] == "assumed" for line in out.splitlines()[1:])
-    _, out, _ = run("designs", "ampere")
+    _, out, _ = run("list", "ampere")
     assert {line.split()[-1] for line in out.splitlines()[1:]} >= {"published+recorded", "published", "vendor"}
-    _, out, _ = run("designs", "rubin", "--json")
+    _, out, _ = run("list", "rubin", "--json")
     design = json.loads(out)["designs"][0]
     assert design["assumed"] is True
     assert {x["level"] for x in design["evidence"].values()} == {"assumed"}

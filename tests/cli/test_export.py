@@ -55,7 +55,7 @@ def test_a_recording_of_the_model(run, tmp_path):
     about = read_provenance(path)
     assert (about.target, about.design, about.operands["seed"]) == (f"model:{NVFP4.name}", NVFP4.name, 5)
     assert run("replay", path, f"model:{NVFP4.name}")[0] == 0
-    assert f"target: model:{NVFP4.name}" in run("recordings", "show", path)[1]
+    assert f"target: model:{NVFP4.name}" in run("show", path)[1]
 
 
 def test_a_recording_of_what_somebody_else_returned_names_no_target(run, tmp_path):

@@ -1,4 +1,4 @@
-"""`mmaproof gemm algorithms`, `run` and `compare`: what they print, and how they end."""
+"""`mmaproof list algorithms`, `run` and `compare`: what they print, and how they end."""
 
 import json
 from fractions import Fraction
@@ -29,13 +29,13 @@ TABLE_5 = (
 
 
 def test_every_algorithm_is_listed_with_its_source(run):
-    status, out, _ = run("gemm", "algorithms", "--json")
+    status, out, _ = run("list", "algorithms", "--json")
     found = {x["name"]: x for x in json.loads(out)["algorithms"]}
     assert status == 0
     assert {"plain", "markidis-a", "markidis", "ootomo-yokota", "3xtf32", "bf16x9", "promoted", "slices"} <= set(found)
     assert found["ootomo-yokota"]["parameters"]["scale"] == "11"
     assert all(x["source"] and x["what"] for x in found.values())
-    status, out, _ = run("gemm", "algorithms", "ootomo-yokota@scale=12")
+    status, out, _ = run("show", "ootomo-yokota@scale=12")
     assert status == 0
     assert "scale = 12" in out
     assert "an integer 0..24" in " ".join(out.split())

@@ -27,7 +27,10 @@ REFUSED = [
     (["gemm", "run", "plain"], "(see: mmaproof gemm run --help)"),
     (["rtl", "shoow"], "(see: mmaproof rtl --help)"),
     (["no-such"], "(see: mmaproof --help)"),
-    (["serve", "nope"], "'nope' is no design name: write ARCHITECTURE/INSTRUCTION; list them with: mmaproof designs"),
+    (
+        ["serve", "nope"],
+        "no design name: write ARCHITECTURE/INSTRUCTION; list them with: mmaproof list designs",
+    ),
     (["serve", "/tmp"], "'/tmp' is no design name"),
     (["matrix", "--architecture", "hoper"], "(did you mean hopper?)"),
     (["compare", VOLTA, VOLTA, "--simplify", "long"], "time limit 'long' cannot be read"),
@@ -44,7 +47,7 @@ def test_one_line_says_what_is_wrong(run, arguments, text):
 
 @pytest.mark.parametrize(
     "arguments",
-    [["recordings", "show"], ["rtl", "show"], ["rtl", "prove", "--no-store"], ["report", "--html", "x.html"]],
+    [["rtl", "prove", "--no-store"], ["report", "--html", "x.html"]],
 )
 def test_a_folder_is_no_file(run, tmp_path, monkeypatch, arguments):
     monkeypatch.chdir(tmp_path)
@@ -83,7 +86,7 @@ def test_names_that_people_use_are_resolved_aloud(run, named, meant):
 
 
 def test_architectures_are_resolved_too(run):
-    status, out, err = run("designs", "mi300x")
+    status, out, err = run("list", "mi300x")
     assert (status, err) == (0, "note: mi300x is read as cdna3\n")
     assert "cdna3/" in out
 
@@ -106,12 +109,12 @@ def test_a_matrix_of_different_designs_gives_0(run):
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["designs", "volta"],
+        ["list", "volta"],
         ["show", VOLTA],
-        ["properties"],
+        ["list", "properties"],
         ["matrix", VOLTA, "turing/f32.f16.f16.f32", "--no-store"],
-        ["gemm", "algorithms"],
-        ["gemm", "plans"],
+        ["list", "algorithms"],
+        ["list", "plans"],
         ["doctor"],
     ],
 )

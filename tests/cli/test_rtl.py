@@ -31,14 +31,14 @@ def wrong(tmp_path_factory):
 
 
 def test_what_was_elaborated_is_shown(run, unit):
-    status, out, err = run("rtl", "show", str(unit))
+    status, out, err = run("show", f"rtl:{unit}")
     assert (status, err) == (0, "")
     lines = out.splitlines()
     assert lines[0] == f"rtl:{unit}: module dot"
     assert "  d = c + 2 products: a int4, b int4, c int32, d int32" in lines
     assert "    input  a, 8 bits" in lines
     assert "  0 register bits" in lines
-    record = only_json(run("rtl", "show", str(unit), "--json")[1])
+    record = only_json(run("show", f"rtl:{unit}", "--json")[1])
     assert (record["top"], record["k"], record["kinds"]["$mul"], record["latency"]) == ("dot", 2, 2, 0)
     assert record["ports"]["d"] == {"direction": "output", "bits": 32}
 
@@ -107,9 +107,9 @@ def test_the_file_may_say_it(run, tmp_path):
 
 
 def test_properties_are_asked_of_the_netlist(run, unit, wrong, tmp_path):
-    assert run("rtl", "check", str(unit), "exchange-symmetric")[0] == 0
+    assert run("check", "exchange-symmetric", f"rtl:{unit}")[0] == 0
     junit = tmp_path / "result.xml"
-    status, out, _ = run("rtl", "check", str(wrong), "exchange-symmetric", "--json", "--junit", str(junit))
+    status, out, _ = run("check", "exchange-symmetric", f"rtl:{wrong}", "--json", "--junit", str(junit))
     assert (status, only_json(out)["verdict"]) == (1, "violated")
     assert ElementTree.parse(junit).getroot().attrib["failures"] == "1"
 
@@ -190,7 +190,7 @@ def test_a_ctrl_c_during_elaboration_leaves_nothing_running(tmp_path):
     path = write_unit(tmp_path, COMBINATIONAL.replace("[31:0] d);", '[31:0] d);\n  `include "slow.svh"\n'))
     os.mkfifo(tmp_path / "slow.svh")
     process = subprocess.Popen(
-        [*MAIN, "rtl", "show", str(path)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [*MAIN, "show", f"rtl:{path}"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     try:
         children = wait_until(lambda: children_of(process.pid))
@@ -204,7 +204,7 @@ def test_a_ctrl_c_during_elaboration_leaves_nothing_running(tmp_path):
 
 def test_without_yosys_it_says_what_to_install(run, unit, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "pyosys", None)
-    status, out, err = run("rtl", "show", str(unit))
+    status, out, err = run("show", f"rtl:{unit}")
     assert (status, out) == (3, "")
     assert "mmaproof[rtl]" in err
 
@@ -229,7 +229,7 @@ def test_units_are_designs_of_other_commands(run, unit, wrong):
 
 @pytest.mark.middle
 def test_what_design_a_unit_is(run, unit):
-    status, out, _ = run("rtl", "identify", str(unit), "--json", "--timeout", "120s")
+    status, out, _ = run("identify", f"rtl:{unit}", "--json", "--timeout", "120s")
     record = only_json(out)
     assert (status, record["identified"], record["interface"], record["k"]) == (0, True, "s32.s4.s4.s32", 2)
     assert record["proof"]["verdict"] == "equivalent"
@@ -277,7 +277,7 @@ def test_a_result_that_no_known_design_has_is_refused_with_those_that_are_possib
     source = f"module dot(input [7:0] a, b, input [{bits - 1}:0] c, output [{bits - 1}:0] d); assign d = c + a * b;\n"
     formats = {"a": "e4m3", "b": "e4m3"} if floats else {"a": "uint8", "b": "uint8"}
     path = write_unit(tmp_path, f"{source}endmodule\n", formats={**formats, "c": fmt, "d": fmt})
-    status, out, err = run("rtl", "identify", str(path))
+    status, out, err = run("identify", f"rtl:{path}")
     assert (status, out, err.count("\n")) == (2, "", 1)
     assert f"d is {fmt}, and designs are known with a d of fp32, fp16, bf16, fp64, int32, uint32 only" in err
 
@@ -289,12 +289,12 @@ def test_undefined_bits_are_shown_net_by_net(run, tmp_path):
         "  assign first", f"{parts}  assign first"
     )
     path = write_unit(tmp_path, source)
-    status, out, _ = run("rtl", "show", str(path))
+    status, out, _ = run("show", f"rtl:{path}")
     lines = out.splitlines()
     start = lines.index("  360 bits may have any value")
     shown = lines[start + 1 : start + 22]
     assert (status, len(shown)) == (0, 21)
     assert all(x.endswith("[15:8,3:0], 12 bits") for x in shown[:-1]), shown
     assert "more nets; --json lists them" in shown[-1]
-    unknown = only_json(run("rtl", "show", str(path), "--json")[1])["unknown"]
+    unknown = only_json(run("show", f"rtl:{path}", "--json")[1])["unknown"]
     assert sum(unknown.values()) == 360 and len(unknown) == 20 + int(shown[-1].split()[1])

@@ -78,7 +78,6 @@ def test_a_unit_without_conditions_is_equal_and_nothing_else(run, tmp_path):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("rtl", "check", "{}", "exchange-symmetric"), "holds when {}: exchange-symmetric on "),
         (("check", "exchange-symmetric", "rtl:{}"), "holds when {}: exchange-symmetric on "),
         (("compare", "rtl:{}", DESIGN, "--k", "2"), "equivalent when {}: "),
         (("matrix", "rtl:{}", f"{DESIGN}@L=2"), "  what is said of rtl:"),

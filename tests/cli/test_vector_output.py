@@ -95,10 +95,8 @@ CALLS = {
     "export": ["export", "v.jsonl", "--format", "npz"],
     "gemm error": ["gemm", "error", "plain", "--unit", VOLTA, "--k", "8", "--no-bound"],
     "record": ["record", f"model:{VOLTA}", "normal", "--rows", "1"],
-    "recordings import": ["recordings", "import", "rows"],
     "report": ["report", "v.json"],
     "rtl init": ["rtl", "init", UNIT.with_name("dot_int8.sv"), "--top", "dot_int8"],
-    "rtl check": ["rtl", "check", UNIT, "exchange-symmetric"],
     "rtl prove": ["rtl", "prove", UNIT],
 }
 """Calls of the commands whose schema names none that does without files of its own."""
@@ -118,12 +116,11 @@ def test_every_option_that_writes_takes_a_file_and_refuses_a_folder_before_the_w
     assert option.metavar, "its value is the file, in every command"
     call = CALLS.get(command.words) or shlex.split(command.example["calls"][0].removeprefix("slow: "))
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "rows").mkdir()
     if "v.jsonl" in call:
         assert run("compare", VOLTA, TURING, "-o", "v.jsonl")[0] == 1
     if "v.json" in call:
         Path("v.json").write_text(run("run", VOLTA, "--k", 1, "--a", 1, "--b", 1, "--c", 0, "--json")[1])
-    folder = tmp_path / f"folder{'.npz' if command.words in ('record', 'recordings import') else SUFFIXES[name]}"
+    folder = tmp_path / f"folder{'.npz' if command.words == 'record' else SUFFIXES[name]}"
     folder.mkdir()
     status, out, err = run(*call, name, folder)
     assert (status, out) == (2, ""), err

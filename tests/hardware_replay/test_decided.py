@@ -21,7 +21,7 @@ from mmaproof.smt.evaluate import evaluate_batch
 VOLTA = "volta/mma.m8n8k4.f32.f16.f16.f32"
 DRIFT = (
     "write the file anew: python tests/support/fingerprints.py FINGERPRINTS, then "
-    "mmaproof recordings decide FINGERPRINTS FOLDER... -o designs/data/evidence.toml"
+    "mmaproof evidence --decided --recording FINGERPRINTS --recording FOLDER -o designs/data/evidence.toml"
 )
 
 

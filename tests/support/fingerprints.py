@@ -1,7 +1,7 @@
 """Results of GPUs that others published: those that are part of the project, and those without a licence.
 
 The latter are fingerprints, kept as numbers. They are facts of tests and no part of the project.
-``python tests/support/fingerprints.py FOLDER`` writes them as files that ``mmaproof recordings decide`` reads.
+``python tests/support/fingerprints.py FOLDER`` writes them as files that ``mmaproof evidence --decided`` reads.
 """
 
 import sys

@@ -9,10 +9,10 @@ from itertools import islice
 import cvc5
 import pytest
 import z3
+from smtlib.questions import COUNTS, benchmarks, of_equivalences, of_lemmas, of_properties, units
+from smtlib.status import Known, digest, earn, read_statuses, statuses_text
+from smtlib.write import FOLDER, script, write
 
-from mmaproof.generators.smtlib.questions import COUNTS, benchmarks, of_equivalences, of_lemmas, of_properties, units
-from mmaproof.generators.smtlib.status import Known, digest, earn, read_statuses, statuses_text
-from mmaproof.generators.smtlib.write import FOLDER, script, write
 from mmaproof.smt.solving.limits import Limits
 
 LIMITS = Limits(600, 2 << 30)
@@ -60,7 +60,7 @@ def test_a_status_is_of_one_query(tmp_path, monkeypatch):
     first, second, *_ = few()
     with pytest.raises(ValueError, match="the status is of another query"):
         script(first, Known(digest(second), "unsat", "for another one"))
-    monkeypatch.setattr("mmaproof.generators.smtlib.write.benchmarks", lambda: [first, second])
+    monkeypatch.setattr("smtlib.write.benchmarks", lambda: [first, second])
     known = {x.path: Known(digest(first), "unsat", "for a test") for x in (first, second)}
     assert write(tmp_path, known) == {"unsat": 1, "unknown": 1}
     texts = [(tmp_path / FOLDER / x.path).read_text(encoding="utf-8") for x in (first, second)]
@@ -104,8 +104,8 @@ def test_there_are_200_of_several_kinds_and_they_are_the_same_everywhere(tmp_pat
     assert {kind: sum(x.kind == kind for x in chosen) for kind in COUNTS} == COUNTS
     assert sum(COUNTS.values()) == len({x.path for x in chosen}) == len({digest(x) for x in chosen}) == 200
     program = (
-        "from mmaproof.generators.smtlib.questions import benchmarks\n"
-        "from mmaproof.generators.smtlib.status import digest\n"
+        "from smtlib.questions import benchmarks\n"
+        "from smtlib.status import digest\n"
         "print(*(f'{x.path} {digest(x)}' for x in benchmarks()), sep='\\n')"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -1,20 +1,24 @@
 """Write the benchmarks as files, as the SMT-LIB collection takes them.
 
-``python -m mmaproof.generators.smtlib.write FOLDER`` writes them (``make smtlib``). With ``--earn FILE`` it finds out
-their statuses anew instead, in an hour, and writes them to FILE, which is ``statuses.json`` of this package.
+``python benchmarks/smtlib/write.py FOLDER`` writes them (``make smtlib``). With ``--earn FILE`` it finds out
+their statuses anew instead, in an hour, and writes them to FILE, which is ``statuses.json`` of this folder.
 """
 
 from __future__ import annotations
 
 import argparse
+import sys
 import textwrap
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from smtlib.questions import Benchmark, benchmarks
+from smtlib.status import Known, digest, earn, read_statuses, statuses_text
+
 from mmaproof.designs.files import write_atomically
-from mmaproof.generators.smtlib.questions import Benchmark, benchmarks
-from mmaproof.generators.smtlib.status import Known, digest, earn, read_statuses, statuses_text
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.smtlib import asserted
 
@@ -84,7 +88,7 @@ def write(folder: Path, known: Mapping[str, Known]) -> Counter[str]:
 
 def main() -> None:
     """Write the benchmarks to the folder that is named, or their statuses to a file."""
-    parser = argparse.ArgumentParser(prog="mmaproof.generators.smtlib.write")
+    parser = argparse.ArgumentParser(prog="write.py")
     parser.add_argument("folder", type=Path, nargs="?", help="where non-incremental/QF_BV/... is written")
     parser.add_argument("--earn", type=Path, metavar="FILE", help="find out the statuses anew, and write them here")
     parser.add_argument("--timeout", type=float, default=20.0, metavar="SECONDS", help="for each attempt")

@@ -4,10 +4,16 @@ The folder model_validation of MATLAB-tensor-core holds GPU/FORMAT/x_GPU_FORMAT.
 a or b is one row: k words of 8 hexadecimal digits. A line of c or d is one element: 32 binary digits. Each word is the
 fp32 word of a value, whatever the format. c is always in fp32. If the unit takes a narrower c, the authors' program
 rounds it to nearest even. Sources: readHexFloatFile.m, Validate_TC_models.m and CUDA/*.cu of that folder.
+
+    python benchmarks/text_recordings.py FOLDER_OR_FILES... -o FILE.npz [--output-format FORMAT] [--design DESIGN]
+        [--device TEXT] [--zero-c | --read-c]
+
+makes a recording out of them, which `mmaproof show`, `replay` and `evidence` read.
 """
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import re
 from collections.abc import Sequence
@@ -18,12 +24,15 @@ import numpy as np
 import numpy.typing as npt
 
 from mmaproof.designs.arrays import array_dtype
+from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.design import Design
-from mmaproof.designs.errors import InputError
+from mmaproof.designs.errors import InputError, MmaproofError
+from mmaproof.designs.files import make_way
 from mmaproof.designs.formats import FORMATS, Format
 from mmaproof.designs.operands import OperandBatch, Patterns, pattern_dtype
 from mmaproof.hardware_replay.answers import Answers
 from mmaproof.hardware_replay.provenance import Provenance
+from mmaproof.hardware_replay.recordings import write_recording
 
 Words = npt.NDArray[np.uint32]
 
@@ -209,3 +218,32 @@ def _rounded(words: Words, fmt: Format) -> tuple[Patterns, npt.NDArray[np.bool_]
     nans = np.isnan(values)
     patterns[nans] = fmt.quiet_nan or 0
     return patterns, exact | nans
+
+
+def main() -> None:
+    """Write the recording of the files that are named."""
+    parser = argparse.ArgumentParser(description="Make a recording out of text files of MATLAB-tensor-core.")
+    parser.add_argument("sources", nargs="+", type=Path, metavar="FOLDER_OR_FILES", help="GPU/FORMAT, or its files")
+    parser.add_argument("-o", "--output", type=Path, required=True, metavar="FILE.npz", help="the recording to write")
+    parser.add_argument("--output-format", metavar="FORMAT", help="which d is meant, where there are fp16 and fp32")
+    parser.add_argument("--design", help="the design that was run; the rows must be rows of it")
+    parser.add_argument("--device", metavar="TEXT", help="what ran it; default the GPU in the file names")
+    parser.add_argument("--zero-c", action="store_true", default=None, help="c was zero, whatever its file says")
+    parser.add_argument("--read-c", action="store_false", dest="zero_c", help="c is as its file says (the default)")
+    given = parser.parse_args()
+    try:
+        if given.output.suffix != ".npz":
+            raise InputError(f"{given.output}: a recording ends in .npz")
+        make_way(given.output)
+        found = find_text_files(given.sources, given.output_format)
+        design = None if given.design is None else find_design(given.design)
+        answers = read_text_files(found, zero_c=given.zero_c, design=design)
+        about = provenance_of_text_files(found, answers, device=given.device, zero_c=given.zero_c)
+        write_recording(given.output, answers, about)
+    except MmaproofError as error:
+        parser.error(str(error))
+    print(f"{given.output}: {about.rows} rows of k = {about.k}")
+
+
+if __name__ == "__main__":
+    main()

@@ -11,10 +11,11 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from importlib.resources import files
+from pathlib import Path
 from typing import assert_never
 
-from mmaproof.generators.smtlib.questions import Benchmark
+from smtlib.questions import Benchmark
+
 from mmaproof.properties.question import Question
 from mmaproof.smt.proving.decide import decide
 from mmaproof.smt.solving.backends import BACKENDS, DEFAULT_SOLVER
@@ -29,7 +30,7 @@ from mmaproof.verification.answer import answer
 from mmaproof.verification.means import Means
 from mmaproof.verification.search import Budget
 
-FILE = "statuses.json"
+FILE = Path(__file__).with_name("statuses.json")
 SEARCHED = Budget(20_000, float("inf"))
 """Operand sets that are tried before a solver is asked."""
 
@@ -99,7 +100,7 @@ def _called(solver: SolverIdentity) -> str:
 
 def read_statuses() -> dict[str, Known]:
     """Return the statuses that were earned, by the path of the benchmark."""
-    text = (files(__package__) / FILE).read_text(encoding="utf-8")
+    text = FILE.read_text(encoding="utf-8")
     return {path: Known(**held) for path, held in json.loads(text).items()}
 
 

@@ -1,16 +1,15 @@
-"""The command line as data: commands with options and arguments, for completions, the manual and pages of the site."""
+"""The command line as data: commands with options and arguments, for the pages of the site."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-FILES = "files"
-"""What a word may be beside those that are listed: a file or a folder."""
-_OF_FILES = ("FILE", "FILE.npz", "FILE.toml", "UNIT.toml", "DIR", "FOLDER", "FOLDER_OR_FILES", "SOURCE", "TARGET")
+import typer
+
+from mmaproof.cli.application import app
 
 
 @dataclass(frozen=True)
@@ -24,16 +23,6 @@ class Parameter:
     metavar: str | None
     help: str
     default: str = ""
-
-    @property
-    def wanted(self) -> str:
-        """What its value is: the metavar without signs of how often."""
-        return (self.metavar or "").removesuffix("...").strip("[]").removesuffix("...")
-
-    @property
-    def choices(self) -> tuple[str, ...]:
-        """The values that the metavar lists, if it does: ``jsonl|npz``."""
-        return tuple(self.wanted.split("|")) if re.fullmatch(r"[a-z0-9-]+(\|[a-z0-9-]+)+", self.wanted) else ()
 
 
 @dataclass(frozen=True)
@@ -70,10 +59,6 @@ class Command:
 
 def command_tree() -> Command:
     """Return the whole command line."""
-    import typer
-
-    from mmaproof.cli.application import app
-
     return _command((), typer.main.get_command(app), None)
 
 
@@ -104,44 +89,3 @@ def _choices(found: Any) -> str:
         return "|".join(x.value for x in kind)
     choices = getattr(getattr(found, "type", None), "choices", ())  # of typer before 0.20
     return "|".join(str(x) for x in choices) or str(found.name).upper()
-
-
-@dataclass(frozen=True)
-class Words:
-    """What the words of a command line may be: a list for each kind of value."""
-
-    of_kinds: Mapping[str, Sequence[str]]
-    """the kind of value -> its words; kinds are what metavars say, and names of options whose metavar is NAME"""
-
-    def kind(self, parameter: Parameter) -> str | None:
-        """Return the kind of a parameter's value: one of the lists, files, or None if nothing is known of it."""
-        option = parameter.names[-1].lstrip("-") if parameter.names else ""
-        for kind in (parameter.wanted, option):
-            if kind in self.of_kinds:
-                return kind
-        return FILES if parameter.wanted in _OF_FILES else None
-
-
-def known_words() -> Words:
-    """Return the words that the catalogue, the properties, the algorithms and the solvers give."""
-    from mmaproof.designs.catalogue import load_catalogue
-    from mmaproof.gemm.programs.algorithms import ALGORITHMS
-    from mmaproof.gemm.programs.presets import load_presets
-    from mmaproof.properties.library import PROPERTIES
-    from mmaproof.smt.backends import Backend
-    from mmaproof.smt.solving.backends import BACKENDS
-
-    catalogue = load_catalogue()
-    plans = [*ALGORITHMS, *load_presets(), *catalogue.designs]
-    return Words(
-        {
-            "DESIGN": list(catalogue.designs),
-            "ARCHITECTURE": list(catalogue.architectures),
-            "PROPERTY": list(PROPERTIES),
-            "ALGORITHM": list(ALGORITHMS),
-            "ALGORITHM|PLAN": plans,
-            "PLAN": plans,
-            "solver": list(BACKENDS),
-            "backend": [x.value for x in Backend],
-        }
-    )

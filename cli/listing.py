@@ -1,0 +1,174 @@
+"""`mmaproof list`: what there is by name: designs, properties, algorithms and plans."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.measure import Measurement
+from rich.table import Table
+from rich.text import Text
+
+from mmaproof.cli import completion
+from mmaproof.cli.assumed import MARK
+from mmaproof.cli.options import Architecture, Json
+from mmaproof.cli.output import print_json, results, say, say_table, say_wrapped
+from mmaproof.cli.show import algorithm_of, design_of, property_of
+
+if TYPE_CHECKING:
+    from mmaproof.designs.design import Design
+    from mmaproof.explain.answers.listings import Algorithms, Designs, Presets, Properties
+    from mmaproof.properties.property import Property
+
+NARROWEST, WIDEST = 60, 1000
+"""Columns that a list of designs takes: on a terminal at least, elsewhere at most."""
+LEAST_TEXT = 40
+"""Columns for statement and source together."""
+
+
+def listing(
+    kind: Annotated[
+        str,
+        typer.Argument(
+            metavar="[KIND]",
+            help="designs, properties, algorithms or plans; the name of an architecture lists its designs.",
+            autocompletion=completion.kinds,
+        ),
+    ] = "designs",
+    architecture: Architecture = None,
+    json: Json = False,
+) -> None:
+    """List what can be named: designs of the catalogue, properties, algorithms, or presets and keys of plans.
+
+    Of each design its K, its main parameters, and what its row rests on: vendor, published or assumed, with +recorded
+    where recordings decide parameters of the row. `mmaproof show NAME` shows everything about one.
+    """
+    from mmaproof.designs.errors import InputError
+
+    if kind in KINDS and architecture is not None:
+        raise InputError(f"{kind} are of no architecture: leave {architecture} out")
+    if kind in KINDS:
+        answer, text = KINDS[kind]()
+    elif kind == DESIGNS or architecture is None:
+        answer, text = designs(architecture if kind == DESIGNS else kind)
+    else:
+        raise InputError(f"unknown kind {kind!r}: one of {', '.join((DESIGNS, *KINDS))}")
+    if json:
+        print_json(answer)
+    else:
+        text()
+
+
+def designs(architecture: str | None) -> tuple[Designs, Callable[[], None]]:
+    """Return the designs as an answer, and what prints them. Raises DesignError for an unknown architecture."""
+    from mmaproof.designs.catalogue import load_catalogue
+    from mmaproof.explain.answers.listings import Designs
+
+    catalogue = load_catalogue()
+    if architecture is not None:
+        architecture = catalogue.architecture(architecture)
+    chosen = [d for d in catalogue.designs.values() if architecture in (None, d.architecture)]
+    return Designs(designs=[design_of(d) for d in chosen]), lambda: print_designs(chosen)
+
+
+def properties() -> tuple[Properties, Callable[[], None]]:
+    """Return the properties as an answer, and what prints them."""
+    from mmaproof.explain.answers.listings import Properties
+    from mmaproof.properties.library import PROPERTIES
+
+    chosen = list(PROPERTIES.values())
+    return Properties(properties=[property_of(x) for x in chosen]), lambda: print_properties(chosen)
+
+
+def algorithms() -> tuple[Algorithms, Callable[[], None]]:
+    """Return the algorithms as an answer, and what prints them."""
+    from mmaproof.explain.answers.listings import Algorithms
+    from mmaproof.gemm.programs.algorithms import ALGORITHMS
+
+    found = ALGORITHMS.values()
+    answer = Algorithms(algorithms=[algorithm_of(x) for x in found])
+    return answer, lambda: print_table(
+        ("algorithm", "what it is", "source"), [(x.name, x.what, x.source) for x in found]
+    )
+
+
+def plans() -> tuple[Presets, Callable[[], None]]:
+    """Return the presets and keys of plans as an answer, and what prints them."""
+    from mmaproof.explain.answers.listings import Key, Preset, Presets
+    from mmaproof.gemm.programs import KEYS, read_plan
+    from mmaproof.gemm.programs.presets import load_presets
+
+    found = load_presets().values()
+    answer = Presets(
+        presets=[
+            Preset.taken(x, version=x.version or None, file=x.file or None, plan=read_plan(x.name).name) for x in found
+        ],
+        keys={name: Key.taken(x) for name, x in KEYS.items()},
+    )
+
+    def text() -> None:
+        print_table(("preset", "what it is", "source"), [(x.name, x.what, x.rests_on) for x in found])
+        say("\nKeys of a plan, in the order of the data: UNIT | key=value | key=value")
+        for name, key in KEYS.items():
+            say_wrapped(f"{key.meaning}: {key.values} (without it: {key.default})", f"  {name:<10} ")
+
+    return answer, text
+
+
+DESIGNS = "designs"
+KINDS: dict[str, Callable[[], tuple[Any, Callable[[], None]]]] = {
+    "properties": properties,
+    "algorithms": algorithms,
+    "plans": plans,
+}
+"""What is listed, beside designs."""
+
+
+def print_designs(chosen: Sequence[Design]) -> None:
+    """Print designs for a person. On a narrow terminal their names are folded, and nothing is left out."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in ("design", "K", "L", "F", "rho", "family", "evidence"):
+        table.add_column(
+            heading, justify="right" if heading in "KLF" else "left", no_wrap=heading != "design", overflow="fold"
+        )
+    for d in chosen:
+        fraction_bits = str(d.settings.get("fraction_bits", "-"))
+        table.add_row(d.name, str(d.k), str(d.step.L), fraction_bits, d.step.rho, d.family, evidence_word(d))
+    console = results()
+    width = max(console.width, NARROWEST)
+    if not console.is_terminal:
+        width = Measurement.get(console, console.options.update(max_width=WIDEST), table).maximum
+    say_table(table, width)
+
+
+def evidence_word(design: Design) -> str:
+    """Return in a word what the row of a design rests on: its level, and whether recordings decide some of it."""
+    from mmaproof.designs.levels import load_recorded
+
+    stated = design.evidence.whole
+    word = MARK if design.is_assumed else "-" if stated is None else stated.level.value
+    recorded = load_recorded().get(design.evidence.row)
+    return f"{word}+recorded" if recorded is not None and recorded.refuted else word
+
+
+def print_properties(chosen: Sequence[Property]) -> None:
+    """Print properties for a person. Nothing is cut off on a narrow terminal."""
+    name = max(len(p.name) for p in chosen)
+    rest = max(results().width - name - 4, LEAST_TEXT)
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 1, 0))
+    for heading, width in (("name", name), ("statement", rest * 3 // 5), ("source", rest - rest * 3 // 5)):
+        table.add_column(heading, width=width)
+    for p in chosen:
+        table.add_row(*map(Text, (p.name, p.claimed(), p.source)))
+    say_table(table, name + 4 + rest)
+
+
+def print_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print a table whose first column has names, which are never broken."""
+    table = Table(box=None, pad_edge=False)
+    for place, heading in enumerate(headings):
+        table.add_column(heading, no_wrap=place == 0)
+    for row in rows:
+        table.add_row(*map(Text, row))
+    say_table(table)

@@ -1,0 +1,271 @@
+"""`mmaproof show`: everything about one design, property, algorithm or plan, about recordings, or about user RTL."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.table import Table
+
+from mmaproof.cli import completion
+from mmaproof.cli.assumed import say_assumed
+from mmaproof.cli.options import Json, Length
+from mmaproof.cli.output import assumed_names, print_json, say, say_table, say_wrapped
+
+if TYPE_CHECKING:
+    from mmaproof.designs.design import Design
+    from mmaproof.designs.evidence import Evidence
+    from mmaproof.explain.answers.listings import AlgorithmAnswer, DesignAnswer, PropertyAnswer
+    from mmaproof.gemm.programs import Plan
+    from mmaproof.gemm.programs.algorithm import Algorithm
+    from mmaproof.properties.property import Property
+
+ALWAYS_SHOWN = ("widening",)
+"""Parameters that are shown of every design, of those too whose steps do not have them."""
+
+
+def show(
+    names: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="NAME...",
+            help="A DESIGN, rtl:UNIT.toml, a PROPERTY, an ALGORITHM, a PLAN (UNIT | key=value | ..., a preset, a TOML "
+            "file), or recordings: FILE.npz.",
+            show_default=False,
+            autocompletion=completion.everything,
+        ),
+    ],
+    k: Length = None,
+    disclosure: Annotated[
+        bool,
+        typer.Option(
+            "--disclosure",
+            help="Print the complete description of a design as JSON; disclosure:FILE reads it back.",
+        ),
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Show everything about what is named.
+
+    A design: formats, widths, source, and every parameter with its meaning and what its value rests on. A property:
+    also what a witness means, the designs it is asked of, a specimen, and the specimen's mutant, a design on which the
+    property comes out the other way. An algorithm: its parameters. A plan, or a design with --k: its operations. User
+    RTL: what was elaborated. Recordings: formats, rows, and what made them; several can be named.
+    """
+    from mmaproof.cli.recordings import show_recordings
+    from mmaproof.cli.rtl.show import show_unit
+    from mmaproof.designs.errors import InputError
+    from mmaproof.rtl.meant import RTL
+
+    if all(x.endswith(".npz") for x in names):
+        show_recordings([Path(x) for x in names], json)
+        return
+    if len(names) > 1:
+        raise InputError("several names: only recordings (FILE.npz) can be shown together")
+    name, found = names[0], None if names[0].startswith(RTL) else named(names[0], as_plan=k is not None)
+    if found is None:
+        show_unit(name.removeprefix(RTL), json)
+    elif disclosure:
+        show_disclosure(found, name)
+    else:
+        shown(found, k, json)
+
+
+def named(name: str, as_plan: bool) -> Design | Property | Algorithm | Plan:
+    """Return what a name is of. Raises InputError for none, and whatever the spelling of each kind raises."""
+    from mmaproof.cli.gemm.options import find_plan
+    from mmaproof.designs.catalogue import find_design, load_catalogue
+    from mmaproof.designs.design import is_unit_name
+    from mmaproof.designs.errors import InputError, did_you_mean
+    from mmaproof.gemm.programs.algorithms import ALGORITHMS, find_algorithm
+    from mmaproof.gemm.programs.named import is_plan
+    from mmaproof.gemm.programs.presets import load_presets
+    from mmaproof.properties.library import PROPERTIES, find_property
+
+    if (
+        is_unit_name(name)
+        and "|" not in name
+        and not name.endswith(".toml")
+        and not as_plan
+        and name not in load_presets()
+    ):
+        return find_design(name)
+    if is_plan(name) or name in load_presets():
+        return find_plan(name, None)
+    if name.partition("@")[0].strip() in ALGORITHMS:
+        return find_algorithm(name)
+    if name.lower() in PROPERTIES:
+        return find_property(name)
+    if name in load_catalogue().architectures:
+        raise InputError(f"{name} is an architecture: mmaproof list {name} lists its designs")
+    known = [*PROPERTIES, *ALGORITHMS, *load_presets()]
+    raise InputError(
+        f"{name[:80]!r} is not a name: write ARCHITECTURE/INSTRUCTION, or what `mmaproof list` lists as properties, "
+        f"algorithms or plans{did_you_mean(name, known)}"
+    )
+
+
+def shown(found: Design | Property | Algorithm | Plan, k: int | None, json: bool) -> None:
+    """Print a design, property, algorithm or plan."""
+    from mmaproof.designs.design import Design
+    from mmaproof.explain.answers.listings import Algorithms, Properties
+    from mmaproof.gemm.programs import Plan
+    from mmaproof.gemm.programs.algorithm import Algorithm
+
+    if isinstance(found, Plan):
+        show_plan(found, k, json)
+    elif isinstance(found, Design):
+        print_json(design_of(found)) if json else print_design(found)
+    elif isinstance(found, Algorithm):
+        print_json(Algorithms(algorithms=[algorithm_of(found)])) if json else print_algorithm(found)
+    else:
+        print_json(Properties(properties=[property_of(found)])) if json else print_property(found)
+
+
+def show_disclosure(found: object, name: str) -> None:
+    """Print the complete description of a design. Raises InputError for anything else."""
+    from mmaproof.designs.design import Design
+    from mmaproof.designs.disclosure import disclose
+    from mmaproof.designs.errors import InputError
+
+    if not isinstance(found, Design):
+        raise InputError(f"{name} is not a design: --disclosure describes designs only")
+    print_json(disclose(found))
+
+
+def print_design(found: Design) -> None:
+    """Print everything about a design for a person."""
+    from mmaproof.designs.catalogue import load_catalogue
+    from mmaproof.designs.levels import levels_of
+    from mmaproof.designs.parameters import DEFINITIONS, complete_settings, format_settings
+    from mmaproof.smt.semantics.widths import sum_widths
+
+    say(found.name)
+    title = load_catalogue().architectures.get(found.architecture)
+    if title is not None:
+        say(f"  {title.title}{' (' + ', '.join(title.targets) + ')' if title.targets else ''}, family {found.family}")
+    say(f"  source: {found.source}")
+    say_assumed([found], "everything about it")
+    say("  formats: " + ", ".join(f"{x} {f.name}" for x, f in zip("abcd", found.formats, strict=True)))
+    steps, products = found.k // found.step.L, found.step.L
+    say(
+        f"  M, N, K: {found.m}, {found.n}, {found.k}: {steps} step{'s' * (steps > 1)} of "
+        f"{products} product{'s' * (products > 1)}"
+    )
+    if found.scale_format is not None:
+        say(f"  scales: {found.scale_format.name}, one for each {found.block} elements of a and of b")
+    if "carry_bits" in found.settings:
+        widths = sum_widths(found)
+        wraps = f", wraps: {widths.sufficient_carry_bits} would suffice" if widths.may_wrap else ""
+        say(
+            f"  sum register: {widths.register} bits = sign + {widths.carry_bits} carry + {widths.integer_bits} integer"
+            f" + {widths.fraction_bits} fraction{wraps}"
+        )
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    for heading in ("parameter", "value", "evidence", "meaning", "allowed"):
+        table.add_column(heading, overflow="fold")
+    names = [name for name in DEFINITIONS if name in found.settings or name in ALWAYS_SHOWN]
+    levels = levels_of(found)
+    for name, value in format_settings(complete_settings(found.chain, found.step), names).items():
+        changed = "*" if name in found.changed else ""
+        level = levels[name].level.value if name in levels else "-"
+        table.add_row(name + changed, value, level, DEFINITIONS[name].meaning, DEFINITIONS[name].allowed())
+    say_table(table)
+    if found.changed:
+        say("* changed from the catalogue's row")
+    print_evidence(levels)
+
+
+def design_of(design: Design) -> DesignAnswer:
+    """Return a design as an answer, with the evidence for each parameter and whether its row is assumed."""
+    from mmaproof.designs.levels import levels_of
+    from mmaproof.explain.answers.listings import DesignAnswer, Stated
+
+    evidence = {name: Stated.taken(x) for name, x in levels_of(design).items()}
+    return DesignAnswer(**design.record(), assumed=design.is_assumed, evidence=evidence)
+
+
+def print_evidence(levels: dict[str, Evidence]) -> None:
+    """Print what the levels of a table of parameters are: parameters of the same evidence together."""
+    from mmaproof.designs.evidence import Level
+
+    order = list(Level)
+    held: dict[Evidence, list[str]] = {}
+    for name, evidence in levels.items():
+        held.setdefault(evidence, []).append(name)
+    for evidence, names in sorted(held.items(), key=lambda x: order.index(x[0].level)):
+        say_wrapped(f"{', '.join(names)}: {evidence.source}", f"{evidence.level.value}: ")
+
+
+def property_of(asked: Property) -> PropertyAnswer:
+    """Return a property as a part of an answer."""
+    from mmaproof.designs.catalogue import find_design
+    from mmaproof.explain.answers.listings import PropertyAnswer
+
+    specimen = find_design(asked.specimen)
+    names = {"specimen": specimen.name, "mutant": asked.mutant(specimen).name}
+    return PropertyAnswer.taken(asked, statement=asked.claimed(), **names)
+
+
+def print_property(asked: Property) -> None:
+    """Print everything about a property for a person."""
+    from mmaproof.explain.answers.answer import plain
+
+    record = plain(property_of(asked))
+    say(record.pop("name"))
+    for label, text in [*record.items(), *(("asked of", text) for text in _asked_of(asked))]:
+        say_wrapped(text, f"  {label:<9}  ")
+
+
+def _asked_of(asked: Property) -> list[str]:
+    """Return how many designs of the catalogue the property is asked of, and why it is not asked of the others."""
+    from mmaproof.designs.catalogue import load_catalogue
+
+    reasons = Counter(asked.why_not(d) for d in load_catalogue().designs.values())
+    askable, total = reasons.pop(None, 0), len(load_catalogue().designs)
+    return [
+        f"{askable} of the {total} designs of the catalogue",
+        *(f"not {count}: {reason}" for reason, count in reasons.most_common()),
+    ]
+
+
+def algorithm_of(found: Algorithm) -> AlgorithmAnswer:
+    """Return an algorithm as a part of an answer."""
+    from mmaproof.explain.answers.listings import AlgorithmAnswer
+
+    return AlgorithmAnswer.taken(found, parameters=found.parameters())
+
+
+def print_algorithm(algorithm: Algorithm) -> None:
+    """Print an algorithm and its parameters for a person."""
+    say(f"{algorithm.name}: {algorithm.what}")
+    say(f"  {algorithm.source}")
+    values = algorithm.parameters()
+    for name, choice in algorithm.choices().items():
+        say_wrapped(f"{choice.meaning} ({choice.allowed()})", f"  {name} = {values[name]}  ")
+
+
+def show_plan(plan: Plan, k: int | None, json: bool) -> None:
+    """Print a plan and its operations, of its shortest length where ``k`` is None."""
+    from mmaproof.explain.answers.listings import PlanAnswer
+    from mmaproof.gemm.programs.lengths import shortest_k
+    from mmaproof.gemm.programs.orders import ASCENDING
+    from mmaproof.gemm.programs.schedule import described
+
+    length = shortest_k((plan,)) if k is None else k
+    schedule = plan.with_open_orders(ASCENDING).schedule(length)
+    formats: dict[str, Any] = {n: f.name for n, f in zip("abcd", plan.formats, strict=True)}
+    if json:
+        operations = [described(x) for x in schedule.operations]
+        assumed = assumed_names([plan.unit])
+        print_json(PlanAnswer(plan=plan.name, formats=formats, k=length, operations=operations, assumed=assumed))
+        return
+    say(plan.name)
+    say("  " + ", ".join(f"{n} {f}" for n, f in formats.items()))
+    if plan.has_open_order:
+        say("  the order of some additions is not determined: they are shown in ascending order")
+    say(f"  operations for K = {length}:")
+    for i, x in enumerate(schedule.operations):
+        say(f"  v{i} = {described(x)}")
