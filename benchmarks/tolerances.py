@@ -18,6 +18,7 @@ from mmaproof.designs.arrays import values_of
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.design import Design
 from mmaproof.designs.operands import Patterns, pattern_dtype
+from mmaproof.gemm.programs import Plan
 from mmaproof.gemm.tolerances.faults import Product
 from mmaproof.gemm.tolerances.tolerance import Tolerance
 from mmaproof.verification.distributions import from_float64
@@ -73,19 +74,19 @@ def product(design: Design, k: int, name: str, side: int, rng: np.random.Generat
         start = np.full((side, side), design.step.L * 2.0 ** (design.step.conversion.fraction_bits + 1))
     c = from_float64(design.c_format, start)
     if fmt is None:
-        return Product(design, a, b, c)
+        return Product(Plan(design), a, b, c)
     shapes = (side, design.blocks(k)), (design.blocks(k), side)
     spread = 0 if name == "absorbed" else 2
     scales = [
         (rng.integers(fmt.bias - spread, fmt.bias + spread + 1, s) << fmt.fraction_bits).astype(pattern_dtype(fmt))
         for s in shapes
     ]
-    return Product(design, a, b, c, (scales[0], scales[1]))
+    return Product(Plan(design), a, b, c, (scales[0], scales[1]))
 
 
 def measured(design: Design, k: int, name: str, side: int, rng: np.random.Generator) -> tuple[int, int, float]:
     """Return the results that were compared, those outside their bounds, and the smallest bound / error."""
-    tolerance, given = Tolerance(design, k), product(design, k, name, side, rng)
+    tolerance, given = Tolerance(Plan(design), k), product(design, k, name, side, rng)
     read = tolerance.given(given.a, given.b, given.c, *given.scales)
     exact, beyond = tolerance.exact_of(read)
     bound = tolerance.bound_of(read)

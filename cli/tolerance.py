@@ -139,9 +139,7 @@ def _print(
 
 def _splits(found: Tolerance) -> bool:
     """Return whether an algorithm of the plan calls the unit, with a bound of its own."""
-    from mmaproof.gemm.programs import Plan
-
-    return isinstance(found.plan, Plan) and found.plan.algorithm is not None
+    return found.plan.algorithm is not None
 
 
 def _spelled(loss: StepLoss) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.design import Design, is_unit_name
-from mmaproof.designs.errors import InputError
+from mmaproof.designs.errors import DesignError, InputError
 from mmaproof.gemm.programs import Plan, read_plan
 from mmaproof.gemm.programs.algorithm import Algorithm
 from mmaproof.gemm.programs.algorithms import find_algorithm
@@ -15,6 +15,26 @@ from mmaproof.gemm.programs.algorithms import find_algorithm
 def is_plan(text: str) -> bool:
     """Return whether a text spells a plan: settings, a unit, a preset or a file. An algorithm has none of these."""
     return "|" in text or is_unit_name(text) or text.strip().endswith(".toml")
+
+
+def find_plan(program: Design | Plan | str) -> Plan:
+    """Return a plan, or that of a unit that chains its instructions along k; either may be a text.
+
+    Raises DesignError for a name that is not known, and InputError for what spells no plan.
+    """
+    if isinstance(program, Design | Plan):
+        return Plan(program) if isinstance(program, Design) else program
+    if not isinstance(program, str):
+        raise InputError(f"plan = {program!r}: a design, a plan, or the text that spells one is needed")
+    if "|" in program or program.endswith(".toml"):
+        return read_plan(program)
+    try:
+        return Plan(find_design(program))
+    except DesignError as unknown:
+        try:
+            return read_plan(program)
+        except InputError:
+            raise unknown from None
 
 
 def find_gemm(program: Algorithm | Plan | str, unit: Design | str | None = None) -> Plan:

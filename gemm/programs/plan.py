@@ -255,6 +255,11 @@ class Plan:
         return self.algorithm is not None and self.algorithm.finite_only
 
     @property
+    def is_unit(self) -> bool:
+        """Whether the plan is one chain of instructions of its unit and nothing else."""
+        return self == Plan(self.unit)
+
+    @property
     def is_algorithm(self) -> bool:
         """Whether the plan is an algorithm on its unit and nothing else."""
         return self == Plan(self.unit, self.algorithm) and self.algorithm is not None
@@ -296,10 +301,10 @@ def _epilogue_format(sums: Format) -> Format:
 @lru_cache(maxsize=512)
 def _schedule(plan: Plan, k: int) -> Schedule:
     plan.require()
+    if plan.is_algorithm or plan.is_unit:
+        plan.unit.padded_length(k)
     if not 1 <= k <= LONGEST_PLANNED:
         raise DesignError(f"k = {k}: a plan is computed for K from 1 to {LONGEST_PLANNED}")
-    if plan.is_algorithm:
-        plan.unit.padded_length(k)
     tile = plan.k_tile
     if k % tile and not (k < plan.unit.k and not plan.levels):
         below = k - k % tile

@@ -19,12 +19,13 @@ from mmaproof.designs.foreign import as_numpy
 from mmaproof.designs.formats import FORMATS, Format
 from mmaproof.designs.operands import Patterns
 from mmaproof.gemm.programs import Plan
+from mmaproof.gemm.programs.named import find_plan
 from mmaproof.gemm.tolerances.diagnosis import diagnose
 from mmaproof.gemm.tolerances.faults import Product
 from mmaproof.gemm.tolerances.given import Given
 from mmaproof.gemm.tolerances.magnitudes import Floats
 from mmaproof.gemm.tolerances.statistical import Quantile
-from mmaproof.gemm.tolerances.tolerance import Tolerance, find_plan, tolerance
+from mmaproof.gemm.tolerances.tolerance import Tolerance, tolerance
 from mmaproof.gemm.tolerances.within import Truths, errors_of, is_within
 from mmaproof.smt.evaluate import equal_patterns
 
@@ -175,18 +176,16 @@ def _strength(text: Strength | str) -> Strength:
 
 def _tolerance(plan: Design | Plan | str, k: int) -> Tolerance:
     """Return the tolerance of a plan. A name is read each time: it may be that of a file, which may change."""
-    if not isinstance(plan, Design | Plan | str):
-        raise InputError(f"plan = {plan!r}: a design, a plan, or the text that spells one is needed")
-    return _of_plan(find_plan(plan) if isinstance(plan, str) else plan, k)
+    return _of_plan(find_plan(plan), k)
 
 
 @lru_cache(maxsize=64)
-def _of_plan(plan: Design | Plan, k: int) -> Tolerance:
+def _of_plan(plan: Plan, k: int) -> Tolerance:
     return tolerance(plan, k)
 
 
 @lru_cache(maxsize=64)
-def _measured(plan: Design | Plan, k: int, distribution: str) -> Quantile:
+def _measured(plan: Plan, k: int, distribution: str) -> Quantile:
     return tolerance(plan, k).quantile(QUANTILE, distribution, samples=SAMPLES)
 
 

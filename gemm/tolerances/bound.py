@@ -70,18 +70,6 @@ class _Numbers:
         return cls(least=least, smallest=smallest, largest=float(loss.largest), cut=cut, **lost)
 
 
-def bound_of(design: Design, given: Given, jobs: int = 1) -> Floats:
-    """Return ``bound`` with ``|d - exact| <= bound`` for each element, if the loss of a step is proved.
-
-    It is infinite where a number may overflow, or a product is an infinity for this unit, and NaN where an infinity or
-    a NaN is among the operands of the element.
-    """
-    bound = chain_error(design, given, None if given.c is None else np.abs(given.c), jobs)
-    if given.special is not None:
-        bound[given.special] = np.nan
-    return bound
-
-
 def chain_error(design: Design, given: Given, start: Floats | None, jobs: int = 1, calls: int = 1) -> Floats:
     """Return how far a chain of instructions is from the sum of its products and the number that it starts from.
 

@@ -19,7 +19,7 @@ from mmaproof.designs.errors import DesignError, InputError
 from mmaproof.designs.formats import FORMATS, Format
 from mmaproof.designs.operands import Patterns, pattern_dtype
 from mmaproof.gemm.programs import Order, PartSum, Plan, read_plan
-from mmaproof.gemm.tolerances.emulation import product
+from mmaproof.gemm.programs.evaluate import multiply_plan
 from mmaproof.verification.distributions import from_float64
 
 
@@ -27,7 +27,7 @@ from mmaproof.verification.distributions import from_float64
 class Product:
     """The patterns of the operands of ``c + a @ b`` on a plan; ``c`` None means zeros."""
 
-    plan: Design | Plan
+    plan: Plan
     a: Patterns
     b: Patterns
     c: Patterns | None = None
@@ -48,11 +48,11 @@ class Product:
     @property
     def unit(self) -> Design:
         """The unit."""
-        return self.plan if isinstance(self.plan, Design) else self.plan.unit
+        return self.plan.unit
 
     def d(self) -> Patterns:
         """Return the patterns of the result."""
-        return product(self.plan, self.a, self.b, self.c, self.scales, factors=self.factors)
+        return multiply_plan(self.plan, self.a, self.b, self.c, *self.scales, factors=self.factors, jobs=2)
 
     def part(self, rows: npt.NDArray[np.intp], columns: npt.NDArray[np.intp]) -> Product:
         """Return the product of some rows of a and some columns of b."""
@@ -77,7 +77,7 @@ class Product:
 
     def on(self, unit: Design) -> Product:
         """Return the product on the same plan with another unit."""
-        return replace(self, plan=unit if isinstance(self.plan, Design) else replace(self.plan, unit=unit))
+        return replace(self, plan=replace(self.plan, unit=unit))
 
 
 @dataclass(frozen=True)
@@ -168,7 +168,7 @@ def _on(unit: Design) -> Callable[[Product], Patterns]:
     return lambda x: x.on(unit).d()
 
 
-def _with_plan(plan: Design | Plan) -> Callable[[Product], Patterns]:
+def _with_plan(plan: Plan) -> Callable[[Product], Patterns]:
     return lambda x: replace(x, plan=plan).d()
 
 
@@ -203,7 +203,7 @@ def _of_order(given: Product) -> Iterator[Fault]:
     for text, ks in _orders(given.k, given.unit.k):
         yield Fault("order of k", f"k taken in the order {text}", _permuted(ks))
     plan = given.plan
-    if isinstance(plan, Plan):
+    if not plan.is_unit:
         for i, level in enumerate(plan.levels):
             if not isinstance(level, PartSum):
                 continue
@@ -212,7 +212,14 @@ def _of_order(given: Product) -> Iterator[Fault]:
                     yield from _reordered(plan, i, level, order)
         yield Fault("no parts", "one chain over all of k: no parts of k are summed apart", _in_one_chain)
         return
-    for keys in ("split-k=2", "split-k=4", "split-k=8", "split-k=2:tree", "split-k=4:tree", f"promote={4 * plan.k}"):
+    for keys in (
+        "split-k=2",
+        "split-k=4",
+        "split-k=8",
+        "split-k=2:tree",
+        "split-k=4:tree",
+        f"promote={4 * plan.unit.k}",
+    ):
         try:
             other = read_plan(f"{plan.name} | {keys}")
             other.schedule(given.k)
@@ -220,7 +227,7 @@ def _of_order(given: Product) -> Iterator[Fault]:
             continue
         if other.formats == plan.formats:
             yield Fault(keys, f"bits of the plan `{other.name}`", _with_plan(other))
-    if plan.d_format is FORMATS["fp32"]:
+    if plan.unit.d_format is FORMATS["fp32"]:
         yield Fault("fp16 accumulation", "accumulators rounded to fp16 after each instruction", _in_fp16)
 
 
@@ -238,7 +245,7 @@ def _reordered(plan: Plan, place: int, level: PartSum, order: str) -> Iterator[F
 
 def _in_one_chain(given: Product) -> Patterns:
     """Return the result of one chain over all of k, converted to the format of the plan's d."""
-    found = replace(given, plan=given.unit).d()
+    found = replace(given, plan=Plan(given.unit)).d()
     fmt = given.plan.formats[3]
     return found if fmt is given.unit.d_format else from_float64(fmt, values_of(found, given.unit.d_format))
 
@@ -291,7 +298,7 @@ def _in_fp16(given: Product) -> Patterns:
         if given.c is None
         else given.c
     )
-    on_unit = replace(given, plan=unit)
+    on_unit = replace(given, plan=Plan(unit))
     for first in range(0, given.k, unit.k):
         ks = slice(first, first + unit.k)
         d = replace(on_unit, a=np.ascontiguousarray(given.a[:, ks]), b=given.b[ks], c=d).d()

@@ -160,7 +160,7 @@ class Given:
     @classmethod
     def of(
         cls,
-        plan: Design | Plan,
+        plan: Plan,
         a: npt.ArrayLike,
         b: npt.ArrayLike,
         c: npt.ArrayLike | None = None,
@@ -176,8 +176,7 @@ class Given:
         shape, k = (left.shape[0], right.shape[1]), left.shape[1]
         if not left.size or not right.size:
             raise OperandError(f"shapes a {left.shape}, b {right.shape}: a product has elements, and k of them each")
-        design = plan.unit if isinstance(plan, Plan) else plan
-        blocks = plan.blocks(k)
+        design, blocks = plan.unit, plan.blocks(k)
         start = None if c is None else _read("c", c, c_format)
         if start is not None and start.shape != shape:
             raise OperandError(f"c has the shape {start.shape}, and a @ b has {shape}")
@@ -214,10 +213,10 @@ class Given:
         return found if of_c is None else found | of_c
 
 
-def _factors(plan: Design | Plan, factors: npt.ArrayLike | None, shape: tuple[int, int]) -> Floats | None:
+def _factors(plan: Plan, factors: npt.ArrayLike | None, shape: tuple[int, int]) -> Floats | None:
     """Return the values of factors that are operands of ``shape[0]`` rows of k = ``shape[1]``. Raises OperandError."""
     rows, k = shape
-    wanted = plan.schedule(k).factors if isinstance(plan, Plan) and plan.has_factors else 0
+    wanted = plan.schedule(k).factors if plan.has_factors else 0
     if factors is None and not wanted:
         return None
     if not wanted:

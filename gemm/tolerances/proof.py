@@ -83,7 +83,10 @@ def prove_schedule(schedule: Schedule, solving: Solving | None = None, limits: L
     What is not proved ends it: nothing more is asked then.
     """
     proofs: list[LossProof] = []
-    for name, decided in _questions(schedule):
+    questions = list(_questions(schedule))
+    if len(questions) == 1:
+        return questions[0][1](solving, limits)
+    for name, decided in questions:
         proof = decided(solving, limits)
         # the seconds of a proof that is held in memory are those that it took once, so that the next is found there too
         limits = limits.after(proof.seconds, "lemmas")
@@ -91,8 +94,6 @@ def prove_schedule(schedule: Schedule, solving: Solving | None = None, limits: L
         lemmas, seconds = tuple(y for x in proofs for y in x.lemmas), sum(x.seconds for x in proofs)
         if not proof.proved:
             return LossProof(False, f"{name}{proof.reason}", seconds, lemmas, proof.undecided)
-    if len(proofs) == 1:
-        return proofs[0]
     text = f"{len(lemmas)} lemmas about the steps of its units and about operations outside them"
     return LossProof(True, text, seconds, lemmas)
 

@@ -10,7 +10,6 @@ import numpy as np
 from mmaproof.designs.arrays import values_of
 from mmaproof.designs.errors import InputError
 from mmaproof.designs.operands import pattern_dtype
-from mmaproof.gemm.programs import Plan
 from mmaproof.gemm.tolerances.assertion import Strength
 from mmaproof.gemm.tolerances.faults import Product, seeded
 from mmaproof.gemm.tolerances.statistical import Quantile, draw_operand
@@ -58,7 +57,7 @@ def sharpness(
     for an unknown distribution, and for a plan whose factors are operands: no distribution of them is known, and a
     fault that loses elements of k needs fewer of them.
     """
-    if isinstance(tolerance.plan, Plan) and tolerance.plan.has_factors:
+    if tolerance.plan.has_factors:
         raise InputError(
             f"{tolerance.plan.name}: its factors are operands, and none are drawn: state constants, such as "
             "rescale=64:0.5"

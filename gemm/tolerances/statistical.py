@@ -15,13 +15,12 @@ import numpy as np
 import numpy.typing as npt
 
 from mmaproof.designs.arrays import values_of
-from mmaproof.designs.design import Design
 from mmaproof.designs.errors import InputError
 from mmaproof.designs.formats import Format
 from mmaproof.designs.operands import OperandBatch, Patterns, pattern_dtype
 from mmaproof.gemm.answers.matrices import find_distribution
 from mmaproof.gemm.programs import Plan
-from mmaproof.gemm.tolerances.emulation import adds_products_alone, rows, schedule_of
+from mmaproof.gemm.programs.evaluate import rows
 from mmaproof.gemm.tolerances.magnitudes import Floats
 from mmaproof.verification.distributions import from_float64
 
@@ -62,7 +61,7 @@ class Quantile:
 
 
 def measured_quantile(
-    plan: Design | Plan, k: int, p: float, distribution: str, confidence: float, samples: int, seed: int
+    plan: Plan, k: int, p: float, distribution: str, confidence: float, samples: int, seed: int
 ) -> Quantile:
     """Return the quantile of errors of random operands. Raises InputError for numbers out of range."""
     require_measurable(p, distribution, confidence, samples)
@@ -94,7 +93,7 @@ def require_measurable(p: float, distribution: str, confidence: float, samples: 
     find_distribution(distribution)
 
 
-def relative_errors(plan: Design | Plan, k: int, distribution: str, samples: int, seed: int) -> Floats:
+def relative_errors(plan: Plan, k: int, distribution: str, samples: int, seed: int) -> Floats:
     """Return ``|d - exact| / (|c| + sum |a||b|)`` of independent dot products; c is zero.
 
     It is infinite where d is not finite. The exact sum is computed in float64, whose error is below one part in 2**40
@@ -103,7 +102,7 @@ def relative_errors(plan: Design | Plan, k: int, distribution: str, samples: int
     a_format, b_format, _, d_format = plan.formats
     if d_format.is_integer or a_format.precision > 24 or b_format.precision > 24:
         raise InputError(f"{plan.name}: statistical tolerances are of units of up to 24 bits of precision")
-    if not adds_products_alone(schedule_of(plan, k)):
+    if plan.scales_sum:
         raise InputError(f"{plan.name}: statistical tolerances are of plans that multiply no sum with a factor")
     rng, found = np.random.default_rng([seed, k]), []
     left = samples
@@ -115,7 +114,7 @@ def relative_errors(plan: Design | Plan, k: int, distribution: str, samples: int
     return np.concatenate(found)
 
 
-def draw_rows(plan: Design | Plan, count: int, k: int, distribution: str, rng: np.random.Generator) -> OperandBatch:
+def draw_rows(plan: Plan, count: int, k: int, distribution: str, rng: np.random.Generator) -> OperandBatch:
     """Return independent rows of a distribution, rounded to the formats of a and b; c is zero, and scales are 1."""
     a, b = (x[0] for x in (draw_operand(plan, side, (count, k), distribution, rng) for side in "ab"))
     scale, scales = plan.scale_format, None
@@ -125,7 +124,7 @@ def draw_rows(plan: Design | Plan, count: int, k: int, distribution: str, rng: n
 
 
 def draw_operand(
-    plan: Design | Plan, side: str, shape: tuple[int, int], distribution: str, rng: np.random.Generator
+    plan: Plan, side: str, shape: tuple[int, int], distribution: str, rng: np.random.Generator
 ) -> tuple[Patterns, Format]:
     """Return random patterns of ``a`` or ``b``, and their format. InputError for an unknown distribution."""
     drawn = find_distribution(distribution)
@@ -133,10 +132,10 @@ def draw_operand(
     return from_float64(fmt, draw(shape, rng).view(np.float32).astype(np.float64)), fmt
 
 
-def _errors(plan: Design | Plan, batch: OperandBatch) -> Floats:
+def _errors(plan: Plan, batch: OperandBatch) -> Floats:
     a_format, b_format, _, d_format = plan.formats
     a, b = values_of(batch.a, a_format), values_of(batch.b, b_format)
-    d = values_of(rows(plan, batch), d_format)
+    d = values_of(rows(plan.schedule(batch.k), batch), d_format)
     with np.errstate(invalid="ignore", over="ignore"):
         products = a * b
         exact, size = products.sum(axis=1), np.abs(products).sum(axis=1)

@@ -12,21 +12,19 @@ import numpy as np
 import numpy.typing as npt
 
 from mmaproof.designs.arrays import array_of, patterns_of
-from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.design import Design
-from mmaproof.designs.errors import DesignError, InputError, OperandError
+from mmaproof.designs.errors import InputError, OperandError
 from mmaproof.designs.formats import Format
 from mmaproof.designs.open_points import OpenReading, open_readings
 from mmaproof.designs.operands import Patterns, pattern_dtype
 from mmaproof.gemm.answers.bounds import rounded_up
-from mmaproof.gemm.programs import Plan, Schedule, read_plan
+from mmaproof.gemm.programs import Plan, Schedule
+from mmaproof.gemm.programs.named import find_plan
 from mmaproof.gemm.programs.orders import ASCENDING
-from mmaproof.gemm.programs.plan import LONGEST_PLANNED
-from mmaproof.gemm.tolerances.bound import bound_of, flushed_products
-from mmaproof.gemm.tolerances.emulation import adds_products_alone, schedule_of
+from mmaproof.gemm.tolerances.bound import flushed_products
 from mmaproof.gemm.tolerances.given import Box, Given
 from mmaproof.gemm.tolerances.magnitudes import Floats
-from mmaproof.gemm.tolerances.proof import LIMITS, LossProof, prove_loss, prove_schedule
+from mmaproof.gemm.tolerances.proof import LIMITS, LossProof, prove_schedule
 from mmaproof.gemm.tolerances.statistical import Quantile, measured_quantile
 from mmaproof.gemm.tolerances.walk import (
     bound_of_schedule,
@@ -66,12 +64,12 @@ class TwoNumbers:
 
 @dataclass(frozen=True)
 class Tolerance:
-    """The tolerance of products of ``k`` elements on ``plan``: a plan, or a unit that chains instructions along k.
+    """The tolerance of products of ``k`` elements on ``plan``.
 
     ``where`` restricts the operands of ``rtol_atol``. Whether anything is proved is decided when it is first asked for.
     """
 
-    plan: Design | Plan
+    plan: Plan
     k: int
     where: tuple[Precondition, ...] = ()
     solving: Solving | None = None
@@ -83,9 +81,7 @@ class Tolerance:
     @cached_property
     def proof(self) -> LossProof:
         """Whether the loss of one step is proved, and by what; a solver is asked the first time."""
-        if isinstance(self.plan, Design):
-            return prove_loss(self.plan, self.solving, self.limits)
-        if self.plan.has_open_order and not adds_products_alone(self.schedule):
+        if self.plan.has_open_order and self.plan.scales_sum:
             return LossProof(False, "its order of additions is not determined, and sums are multiplied with constants")
         if self.plan.algorithm is not None:
             reason = why_no_bound(self.plan, self.k)
@@ -100,13 +96,12 @@ class Tolerance:
 
         An order that is not determined is ascending here; the bound is for all of them.
         """
-        plan = self.plan if isinstance(self.plan, Design) else self.plan.with_open_orders(ASCENDING)
-        return schedule_of(plan, self.k)
+        return self.plan.with_open_orders(ASCENDING).schedule(self.k)
 
     @property
     def unit(self) -> Design:
         """The unit."""
-        return self.plan if isinstance(self.plan, Design) else self.plan.unit
+        return self.plan.unit
 
     @cached_property
     def open_points(self) -> tuple[OpenReading, ...]:
@@ -155,8 +150,6 @@ class Tolerance:
 
     def bound_of(self, given: Given, jobs: int = 2) -> Floats:
         """Return the bound of operands that were read. It means nothing where ``proved`` is false."""
-        if isinstance(self.plan, Design):
-            return bound_of(self.plan, given, jobs)
         if self.plan.algorithm is not None:
             return composed_error(self.plan, given)
         return bound_of_schedule(self.schedule, given, jobs, any_order=self.plan.has_open_order)
@@ -219,8 +212,8 @@ class Tolerance:
         if not bound < inf:
             raise NothingProvedError(f"a number may overflow for exponents up to {top} and k = {self.k}")
         one_sign = any(isinstance(x, Positive) for x in self._conditions(where))
-        if one_sign and isinstance(self.plan, Design) and not self.plan.d_format.is_integer:
-            rtol, atol = self._relative(self.plan, box)
+        if one_sign and self.plan.is_unit and not self.unit.d_format.is_integer:
+            rtol, atol = self._relative(box)
         else:
             rtol, atol = Fraction(0), Fraction(bound)
         return TwoNumbers(rounded_up(rtol), rounded_up(atol))
@@ -277,7 +270,7 @@ class Tolerance:
         restricting(conditions, self.plan.formats[:3])
         if self.unit.scale_format is not None:
             raise InputError(f"{self.plan.name} has scales, of which exponents=LO..HI says nothing: use bound(a, b, c)")
-        if isinstance(self.plan, Plan) and self.plan.has_factors:
+        if self.plan.has_factors:
             raise InputError(f"{self.plan.name} has factors that are operands: use bound(a, b, c, factors=...)")
         return low, top
 
@@ -302,11 +295,11 @@ class Tolerance:
         )
         return replace(given, a=of_a, b=of_b)
 
-    def _relative(self, plan: Design, box: Given) -> tuple[Fraction, Fraction]:
+    def _relative(self, box: Given) -> tuple[Fraction, Fraction]:
         """Return both numbers for operands of one sign: the sum of the magnitudes is the exact result."""
-        plan = plan.configured(self.k)
-        loss, every = loss_of(plan), slice(None)
-        steps = -(-plan.padded_length(self.k) // loss.products)
+        unit = self.unit.configured(self.k)
+        loss, every = loss_of(unit), slice(None)
+        steps = -(-unit.padded_length(self.k) // loss.products)
         read, most = (
             Fraction(float(x[0, 0])) * Fraction(float(y[0, 0]))
             for x, y in (
@@ -315,10 +308,10 @@ class Tolerance:
             )
         )
         power, own = max(read * 2**loss.excess, Fraction(2) ** loss.least_exponent), loss.products * most
-        smallest = Fraction(2) ** plan.d_format.e_min
+        smallest = Fraction(2) ** unit.d_format.e_min
         slope = loss.of_sums + loss.rounded_sums + 4 * loss.rounded_c
         if slope >= 1:
-            raise NothingProvedError(f"the sums of one step lose too much for a bound in {plan.name}")
+            raise NothingProvedError(f"the sums of one step lose too much for a bound in {unit.name}")
         within = (own + (loss.of_products + loss.of_sums) * power + loss.flushed + smallest) / (1 - slope)
         fixed = loss.of_products * power + loss.flushed + loss.of_sums * max(power, within)
         fixed += loss.rounded_sums * max(within, smallest)
@@ -328,20 +321,7 @@ class Tolerance:
             raise NothingProvedError(f"{steps} steps may lose more than their sum: rtol would be above 1")
         rtol = growth / (1 - growth)
         # operands that are read as zeros are no part of what the unit sums up
-        return rtol, (steps * others + Fraction(flushed_products(plan, box)[0, 0])) * (1 + rtol)
-
-
-def find_plan(text: str) -> Design | Plan:
-    """Return the unit of a name, or the plan that a text spells. Raises DesignError and InputError."""
-    if "|" in text or text.endswith(".toml"):
-        return read_plan(text)
-    try:
-        return find_design(text)
-    except DesignError as unknown:
-        try:
-            return read_plan(text)
-        except InputError:
-            raise unknown from None
+        return rtol, (steps * others + Fraction(flushed_products(unit, box)[0, 0])) * (1 + rtol)
 
 
 def tolerance(
@@ -358,17 +338,10 @@ def tolerance(
     for each proof. Raises DesignError for a name that is
     not known and a k that the unit cannot run, InputError for a condition that is not known.
     """
-    found = find_plan(plan) if isinstance(plan, str) else plan
-    if not isinstance(found, Design | Plan):
-        raise InputError(f"plan = {plan!r}: a design, a plan, or the text that spells one is needed")
+    found = find_plan(plan)
     if isinstance(k, bool) or not isinstance(k, int):
         raise InputError(f"k = {k!r}: the length of the dot products is an integer")
-    if isinstance(found, Design):
-        if k > LONGEST_PLANNED:
-            raise InputError(f"k = {k}: a tolerance is of K from 1 to {LONGEST_PLANNED}")
-        found.padded_length(k)
-    else:
-        found.with_open_orders(ASCENDING).schedule(k)
+    found.with_open_orders(ASCENDING).schedule(k)
     return Tolerance(found, k, preconditions_of(where), solving, Limits.of(limits))
 
 

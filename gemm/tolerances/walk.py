@@ -66,24 +66,31 @@ class Enclosed:
     @property
     def computed(self) -> Floats:
         """A bound on the magnitude of the computed number."""
-        return (self.most + self.error) * _OUTWARDS
+        return _sum(self.most, self.error)
+
+
+def _sum(x: Floats, y: Floats) -> Floats:
+    """Return at least the sum of two arrays: exactly that where one of them is zero everywhere."""
+    if not x.any() or not y.any():
+        return x + y
+    return (x + y) * _OUTWARDS
 
 
 def bound_of_schedule(schedule: Schedule, given: Given, jobs: int = 1, *, any_order: bool = False) -> Floats:
     """Return how far d is from the exact number that the schedule stands for, if the losses of its units are proved.
 
-    As ``bound_of``: infinite where a number may overflow, and NaN where an operand is an infinity or a NaN. With
-    ``any_order`` the bound holds for every order in which the same numbers are added. Nothing is multiplied with a
-    constant then. In any order, a partial sum is at most the sum of all magnitudes with all errors, ``whole``, which is
-    checked in the end.
+    It is infinite where a number may overflow, or a product is an infinity for its unit, and NaN where an infinity or a
+    NaN is among the operands of the element. With ``any_order`` the bound holds for every order in which the same
+    numbers are added. Nothing is multiplied with a constant then. In any order, a partial sum is at most the sum of all
+    magnitudes with all errors, ``whole``, which is checked in the end.
     """
-    result, whole = _walked(schedule, given, jobs, None), None
+    result, whole = _walked(schedule, given, jobs, None, sized=any_order), None
     if any_order:
         rounded = sum(isinstance(x, Add | Convert) for x in schedule.operations)
         widest = max(2.0**-x.fmt.precision for x in schedule.operations if not x.fmt.is_integer)
         whole = (result.computed + 2.0**-100) * (1 + 8 * rounded * widest)
-        result = _walked(schedule, given, jobs, whole)
-    bound: Floats = np.broadcast_to(result.error, given.shape) * _OUTWARDS
+        result = _walked(schedule, given, jobs, whole, sized=True)
+    bound: Floats = np.array(np.broadcast_to(result.error, given.shape))
     bound[np.isnan(bound)] = inf
     if whole is not None:
         bound[~(result.computed <= whole)] = inf
@@ -92,13 +99,27 @@ def bound_of_schedule(schedule: Schedule, given: Given, jobs: int = 1, *, any_or
     return bound
 
 
-def _walked(schedule: Schedule, given: Given, jobs: int, whole: Floats | None) -> Enclosed:
-    """Return d. A sum, and what is converted, is taken to be as large as ``whole``, where this is given."""
+@dataclass(frozen=True, slots=True)
+class _Walk:
+    """What a walk through a schedule is of."""
+
+    given: Given
+    jobs: int
+    calls: int
+    whole: Floats | None
+    """how large a sum, and what is converted, is taken to be; None: as large as it may be"""
+    unsized: Operation | None
+    """the operation whose magnitude nobody asks for"""
+
+
+def _walked(schedule: Schedule, given: Given, jobs: int, whole: Floats | None, *, sized: bool) -> Enclosed:
+    """Return d; its magnitude is infinite where it need not be ``sized``."""
     last = {x: i for i, operation in enumerate(schedule.operations) for x in arguments(operation)}
     calls = sum(1 for _ in schedule.calls)
+    walk = _Walk(given, jobs, calls, whole, None if sized else schedule.operations[-1])
     held: dict[int, Enclosed] = {}
     for i, operation in enumerate(schedule.operations):
-        held[i] = _perform(operation, held, given, jobs, calls, whole)
+        held[i] = _perform(operation, held, walk)
         for x in arguments(operation):
             if last[x] == i:
                 held.pop(x, None)
@@ -134,17 +155,15 @@ def lost_in_float64(size: Floats, operations: int, fmt: Format) -> Floats:
     return np.where(size < 2.0**53, 0.0, lost) if fmt.is_integer else lost
 
 
-def _perform(
-    operation: Operation, held: Mapping[int, Enclosed], given: Given, jobs: int, calls: int, whole: Floats | None
-) -> Enclosed:
-    none = np.zeros((1, 1))
+def _perform(operation: Operation, held: Mapping[int, Enclosed], walk: _Walk) -> Enclosed:
+    given, whole, none = walk.given, walk.whole, np.zeros((1, 1))
     match operation:
         case Operand():
             found = Enclosed(none if given.c is None else np.abs(given.c), none, given.c is None)
         case Zero():
             found = Enclosed(none, none, zero=True)
         case Call():
-            found = _call(operation, held[operation.c], given, jobs, calls)
+            found = _call(operation, held[operation.c], walk)
         case Add(x=x, y=y, fmt=fmt, rounding=rounding):
             found = _added(held[x], held[y], fmt, rounding, whole)
         case Multiply(x=x, factor=factor, fmt=fmt):
@@ -195,14 +214,18 @@ def _cuts(fmt: Format) -> float:
     return 2 * 2.0 ** -(fmt.precision + 2)
 
 
-def _call(call: Call, start: Enclosed, given: Given, jobs: int, calls: int) -> Enclosed:
-    at = places(call.ks)
-    part = replace(given, a=given.a.selected(at), b=given.b.selected(at))
-    begins = None if start.zero else np.broadcast_to(start.computed, given.shape)
+def _call(call: Call, start: Enclosed, walk: _Walk) -> Enclosed:
+    part = walk.given
+    if call.ks != tuple(range(part.k)):
+        at = places(call.ks)
+        part = replace(part, a=part.a.selected(at), b=part.b.selected(at))
+    begins = None if start.zero else np.broadcast_to(start.computed, part.shape)
+    error = _sum(start.error, chain_error(call.unit, part, begins, walk.jobs, walk.calls))
+    if call is walk.unsized:
+        return Enclosed(np.full((1, 1), inf), error)
     a, b = Scaled.rows(part.a.magnitudes), Scaled.columns(part.b.magnitudes)
     size = product_from_above(a, b, slice(None)).astype(np.float64) * (a.scale * b.scale)
-    lost = chain_error(call.unit, part, begins, jobs, calls)
-    return Enclosed((start.most + size) * _OUTWARDS, (start.error + lost) * _OUTWARDS)
+    return Enclosed(_sum(start.most, size), error)
 
 
 def _rounded(x: Enclosed, fmt: Format, rounding: Rounding, cuts: float = 0.0, whole: Floats | None = None) -> Enclosed:

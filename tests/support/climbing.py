@@ -15,12 +15,11 @@ from typing import Any
 import numpy as np
 
 from mmaproof.designs.arrays import values_of
-from mmaproof.designs.design import Design
 from mmaproof.designs.formats import Format
 from mmaproof.designs.operands import OperandBatch, Patterns, pattern_dtype
 from mmaproof.gemm.answers.bounds import rounded_up
 from mmaproof.gemm.programs import Plan
-from mmaproof.gemm.tolerances.emulation import rows as computed
+from mmaproof.gemm.programs.evaluate import rows
 from mmaproof.gemm.tolerances.given import Given
 from mmaproof.gemm.tolerances.tolerance import Tolerance
 from support.adversarial import exact_sums
@@ -99,7 +98,7 @@ def climb(
 def measured(tolerance: Tolerance, row: OperandBatch, two: Any) -> Reached | None:
     """Return the error of one row as an exact part of its bound, or of two numbers; None where it has none."""
     fmt = tolerance.plan.formats[3]
-    d, exact = values_of(computed(tolerance.plan, row), fmt)[0], exact_result(tolerance, row)
+    d, exact = values_of(rows(tolerance.plan.schedule(row.k), row), fmt)[0], exact_result(tolerance, row)
     limit = bounds(tolerance, row)[0] if two is None else two.atol
     if not limit < inf:
         return None
@@ -111,7 +110,7 @@ def measured(tolerance: Tolerance, row: OperandBatch, two: Any) -> Reached | Non
     return Reached(part, row, error, rounded_up(allowed))
 
 
-def random_rows(plan: Design | Plan, k: int, within: Range, rng: np.random.Generator, count: int) -> OperandBatch:
+def random_rows(plan: Plan, k: int, within: Range, rng: np.random.Generator, count: int) -> OperandBatch:
     """Return rows of few kinds of products, as a search begins with."""
     return _batch(plan, k, within, _random(plan, k, within, rng, count))
 
@@ -119,8 +118,8 @@ def random_rows(plan: Design | Plan, k: int, within: Range, rng: np.random.Gener
 def exact_result(tolerance: Tolerance, row: OperandBatch) -> Fraction:
     """Return ``beta * c + alpha * sum a*b`` of one row, exactly."""
     plan = tolerance.plan
-    if isinstance(plan, Design):
-        (found,) = exact_sums(plan, row)
+    if plan.is_unit:
+        (found,) = exact_sums(plan.unit, row)
         assert found is not None
         return found
     (of_c, of_products), a, b, c = factors_of(plan), *(_values(row, plan))
@@ -150,7 +149,7 @@ def _reached(tolerance: Tolerance, batch: OperandBatch, two: Any) -> np.ndarray[
     """Return the parts of the bounds that the errors of rows are, nearly; -1 where there is no bound."""
     plan = tolerance.plan
     fmt = plan.formats[3]
-    d = values_of(computed(plan, batch), fmt)
+    d = values_of(rows(plan.schedule(batch.k), batch), fmt)
     error, size = _nearly_exact(plan, batch, d)
     limit = bounds(tolerance, batch) if two is None else np.full(len(batch), two.atol)
     allowed = limit + (0 if two is None else two.rtol * np.abs(size))
@@ -161,9 +160,9 @@ def _reached(tolerance: Tolerance, batch: OperandBatch, two: Any) -> np.ndarray[
     return found
 
 
-def _nearly_exact(plan: Design | Plan, batch: OperandBatch, d: np.ndarray[Any, Any]) -> tuple[Any, Any]:
+def _nearly_exact(plan: Plan, batch: OperandBatch, d: np.ndarray[Any, Any]) -> tuple[Any, Any]:
     """Return ``d - exact`` and the exact values; one rounding each, where products are float64 numbers."""
-    of_c, of_products = (Fraction(1), Fraction(1)) if isinstance(plan, Design) else factors_of(plan)
+    of_c, of_products = factors_of(plan)
     a, b, c = _values(batch, plan)
     products, start = a * b * float(of_products), c * float(of_c)
     error = [
@@ -173,9 +172,9 @@ def _nearly_exact(plan: Design | Plan, batch: OperandBatch, d: np.ndarray[Any, A
     return np.array(error), np.array(exact)
 
 
-def _values(batch: OperandBatch, plan: Design | Plan) -> tuple[Any, Any, Any]:
+def _values(batch: OperandBatch, plan: Plan) -> tuple[Any, Any, Any]:
     a, b, c = (values_of(x, f) for x, f in zip((batch.a, batch.b, batch.c), plan.formats, strict=False))
-    unit = plan if isinstance(plan, Design) else plan.unit
+    unit = plan.unit
     if unit.scale_format is not None and batch.scale_a is not None and batch.scale_b is not None:
         block = unit.block or 1
         a = a * np.repeat(values_of(batch.scale_a, unit.scale_format), block, axis=1)
@@ -187,7 +186,7 @@ _NUMBERS = ("a", "b", "c", "s", "t")
 """Genes of numbers: a and b of each kind, c, and the scales of a and b for blocks of two kinds."""
 
 
-def _random(plan: Design | Plan, k: int, within: Range, rng: np.random.Generator, count: int) -> Genes:
+def _random(plan: Plan, k: int, within: Range, rng: np.random.Generator, count: int) -> Genes:
     genes: Genes = {
         "counts": rng.multinomial(k, rng.dirichlet(np.ones(KINDS)), count),
         "stride": np.where(rng.random(count) < 0.6, 1, rng.integers(1, max(k, 2), count)),
@@ -204,7 +203,7 @@ def _random(plan: Design | Plan, k: int, within: Range, rng: np.random.Generator
     return genes
 
 
-def _change(plan: Design | Plan, k: int, within: Range, genes: Genes, rng: np.random.Generator) -> None:
+def _change(plan: Plan, k: int, within: Range, genes: Genes, rng: np.random.Generator) -> None:
     """Change one to three genes of each row."""
     count = len(genes["stride"])
     formats = dict(zip(_NUMBERS, _formats(plan), strict=True))
@@ -245,13 +244,13 @@ def _change(plan: Design | Plan, k: int, within: Range, genes: Genes, rng: np.ra
         genes[f"{name}_negative"] = negative ^ (rng.random(negative.shape) < 0.15)
 
 
-def plan_scales(plan: Design | Plan) -> bool:
+def plan_scales(plan: Plan) -> bool:
     """Return whether the unit has scales."""
-    return (plan if isinstance(plan, Design) else plan.unit).scale_format is not None
+    return plan.unit.scale_format is not None
 
 
-def _formats(plan: Design | Plan) -> tuple[Format, ...]:
-    unit = plan if isinstance(plan, Design) else plan.unit
+def _formats(plan: Plan) -> tuple[Format, ...]:
+    unit = plan.unit
     a, b, c, _ = plan.formats
     scale = unit.scale_format or a
     return a, b, c, scale, scale
@@ -278,7 +277,7 @@ def patterns(fmt: Format, exponent: Any, fraction: Any, negative: Any) -> Patter
     return found
 
 
-def _batch(plan: Design | Plan, k: int, within: Range, genes: Genes) -> OperandBatch:
+def _batch(plan: Plan, k: int, within: Range, genes: Genes) -> OperandBatch:
     count = len(genes["stride"])
     places = np.arange(k)[None, :] * genes["stride"][:, None] % k
     kinds = (places[:, :, None] >= np.cumsum(genes["counts"], axis=1)[:, None, :]).sum(axis=2)
@@ -294,7 +293,7 @@ def _batch(plan: Design | Plan, k: int, within: Range, genes: Genes) -> OperandB
     c = np.where(genes["no_c"] | within.no_c, made["c"].dtype.type(0), made["c"][:, 0])
     if not plan_scales(plan):
         return OperandBatch(a, b, c)
-    blocks = (plan if isinstance(plan, Design) else plan.unit).blocks(k)
+    blocks = plan.unit.blocks(k)
     of_blocks = np.arange(blocks) % 2
     return OperandBatch(a, b, c, made["s"][:, of_blocks], made["t"][:, of_blocks])
 

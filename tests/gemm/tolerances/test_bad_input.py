@@ -65,7 +65,7 @@ def test_arguments_of_assert_gemm(change, message: str) -> None:
     [
         ({"k": 0}, "at least one element"),
         ({"k": 8.0}, "k = 8.0: the length of the dot products is an integer"),
-        ({"k": 10**10}, "a tolerance is of K from 1 to 1048576"),
+        ({"k": 10**10}, "a plan is computed for K from 1 to 1048576"),
         ({"k": 6}, "no multiple of it: choose 4 or 8"),
         ({"plan": f"{UNIT} | split-k=2", "k": 6}, "k = 6 is no multiple of the plan's K of a tile"),
         ({"plan": 3}, "plan = 3: a design"),
@@ -93,7 +93,7 @@ def tolerance() -> Tolerance:
         ("bound", (A, B), {"jobs": "all"}, "jobs = 'all': a number of threads"),
         ("bound", (A, B, None, SCALE_A, SCALE_B), {}, "scale_a: .* has no scales"),
         ("emulate", (A, B, None, SCALE_A), {}, "scale_a: .* has no scales"),
-        ("emulate", (A[0], B), {}, r"\(M, K\), \(K, N\), \(M, N\) needed"),
+        ("emulate", (A[0], B), {}, r"\(m, k\), \(k, n\), \(m, n\) needed"),
         ("rtol_atol", (), {}, "a range of exponents is needed"),
         ("rtol_atol", ("exponents=5..1",), {}, "the range is empty"),
         ("quantile", ("half",), {}, "p = 'half' .* numbers between 0 and 1"),

@@ -11,9 +11,10 @@ from mmaproof.designs.arrays import values_of
 from mmaproof.designs.catalogue import find_design, load_catalogue
 from mmaproof.designs.design import Design
 from mmaproof.designs.operands import OperandBatch
+from mmaproof.gemm.programs import Plan
 from mmaproof.gemm.tolerances import bound as bounds
-from mmaproof.gemm.tolerances.bound import bound_of
 from mmaproof.gemm.tolerances.given import Given, Side
+from mmaproof.gemm.tolerances.tolerance import Tolerance
 from mmaproof.properties.step_loss import loss_of, why_no_loss
 from mmaproof.smt.arrays import evaluate_on_arrays
 from mmaproof.verification.distributions import DISTRIBUTIONS, draw
@@ -37,11 +38,16 @@ UNITS = {
 }
 
 
+def bound_of(design: Design, given: Given) -> np.ndarray:
+    """Return the bounds of the results of a unit, whether its losses are proved or not."""
+    return Tolerance(Plan(design), given.k).bound_of(given, 1)
+
+
 def rows_bound(design: Design, batch: OperandBatch) -> np.ndarray:
     """Return the bounds of independent rows: the diagonal of a product of all rows with all columns."""
     scales = [None if x is None else x for x in (batch.scale_a, batch.scale_b)]
     given = Given.of(
-        design,
+        Plan(design),
         batch.a,
         np.ascontiguousarray(batch.b.T),
         np.broadcast_to(batch.c[:, None], (len(batch), len(batch))),
@@ -190,26 +196,26 @@ def test_each_part_of_a_loss_that_matters_is_needed(kind: str, lost: str) -> Non
 def test_a_product_that_may_overflow_has_no_bound() -> None:
     design = find_design(UNITS["T-FDPA in fp16"])
     big = np.full((1, 64), 0x5C00, dtype=np.uint16)  # 256
-    given = Given.of(design, big, big.T.copy())
+    given = Given.of(Plan(design), big, big.T.copy())
     assert np.isinf(bound_of(design, given)).all()
     small = np.full((1, 64), 0x3C00, dtype=np.uint16)
-    assert np.isfinite(bound_of(design, Given.of(design, small, small.T.copy()))).all()
+    assert np.isfinite(bound_of(design, Given.of(Plan(design), small, small.T.copy()))).all()
 
 
 def test_a_product_that_is_an_infinity_for_its_size_has_no_bound_whatever_its_scale() -> None:
     design = find_design("blackwell/tcgen05.mma.m128n8k32.block32.f32.e4m3.e4m3.ue8m0@product_limit=3")
     two, small = np.full((1, 32), 0x40, np.uint8), np.full((1, 1), 100, np.uint8)
     for a, infinite in ((two * 0 + 0x48, True), (two, False)):  # 4 * 2 is 2**3
-        bound = bound_of(design, Given.of(design, a, two.T.copy(), None, small, small))
+        bound = bound_of(design, Given.of(Plan(design), a, two.T.copy(), None, small, small))
         assert np.isinf(bound).all() == infinite
 
 
 def test_numbers_out_of_the_range_of_float32_make_no_warning() -> None:
     design = find_design("cpu/vfmadd231ps")
     a, b = (np.full(s, 0x7F000000, dtype=np.uint32) for s in ((1, 4), (4, 1)))
-    assert np.isinf(bound_of(design, Given.of(design, a, b))).all()
+    assert np.isinf(bound_of(design, Given.of(Plan(design), a, b))).all()
     nan = np.full((1, 1), 0x7F800001, dtype=np.uint32)
-    assert np.isnan(bound_of(design, Given.of(design, nan, nan, nan))).all()
+    assert np.isnan(bound_of(design, Given.of(Plan(design), nan, nan, nan))).all()
 
 
 def test_operands_that_are_no_numbers_have_a_bound_of_nan() -> None:
@@ -217,7 +223,7 @@ def test_operands_that_are_no_numbers_have_a_bound_of_nan() -> None:
     a, b = np.full((3, 8), 0x3C00, dtype=np.uint16), np.full((8, 2), 0x3C00, dtype=np.uint16)
     c = np.zeros((3, 2), dtype=np.uint32)
     a[0, 3], b[2, 1], c[2, 0] = 0x7C00, 0x7E00, 0x7F800000
-    bound = bound_of(design, Given.of(design, a, b, c))
+    bound = bound_of(design, Given.of(Plan(design), a, b, c))
     assert np.isnan(bound).tolist() == [[True, True], [False, True], [True, True]]
     assert bound[1, 0] > 0
 
@@ -227,9 +233,9 @@ def test_integers_have_no_error_where_the_register_holds_them(c: int | None) -> 
     design = find_design("ampere/mma.m16n8k32.s32.s8.s8.s32")
     a, b = np.full((2, 64), 0x80, dtype=np.uint8), np.full((64, 2), 0x7F, dtype=np.uint8)
     start = None if c is None else np.full((2, 2), c, dtype=np.uint32)
-    assert not bound_of(design, Given.of(design, a, b, start)).any()
+    assert not bound_of(design, Given.of(Plan(design), a, b, start)).any()
     full = np.full((2, 2), (1 << 31) - 1, dtype=np.uint32)
-    assert np.isinf(bound_of(design, Given.of(design, a, b, full))).all()
+    assert np.isinf(bound_of(design, Given.of(Plan(design), a, b, full))).all()
 
 
 def test_single_and_double_precision_agree(monkeypatch) -> None:
@@ -254,8 +260,8 @@ def test_magnitudes_far_from_one_change_nothing_but_the_exponent(exponent: int) 
     moved = np.ldexp(values, exponent).astype(np.float32).view(np.uint32) & np.uint32(0xFFFFE000)
     plain = values.view(np.uint32) & np.uint32(0xFFFFE000)
     other = np.ldexp(values.T, -exponent).astype(np.float32).copy().view(np.uint32) & np.uint32(0xFFFFE000)
-    first = bound_of(design, Given.of(design, plain, np.ascontiguousarray(plain.T)))
-    second = bound_of(design, Given.of(design, moved, np.ascontiguousarray(other)))
+    first = bound_of(design, Given.of(Plan(design), plain, np.ascontiguousarray(plain.T)))
+    second = bound_of(design, Given.of(Plan(design), moved, np.ascontiguousarray(other)))
     assert np.allclose(first, second, rtol=1e-3)
 
 
@@ -264,5 +270,5 @@ def test_no_bound_of_fp64_is_so_small_that_float64_loses_it(name: str) -> None:
     """A half unit of its least number is no float64, but terms are aligned at 2**-252 at least, and zeros are, too."""
     design = find_design(name)
     k = design.padded_length(1)
-    given = Given.of(design, np.full((1, k), 2.0**-538), np.full((k, 1), 2.0**-537), np.zeros((1, 1)))
+    given = Given.of(Plan(design), np.full((1, k), 2.0**-538), np.full((k, 1), 2.0**-537), np.zeros((1, 1)))
     assert bound_of(design, given)[0, 0] > 2.0**-900

@@ -12,6 +12,7 @@ from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.design import Design
 from mmaproof.designs.formats import Format
 from mmaproof.designs.operands import OperandBatch
+from mmaproof.gemm.programs import Plan
 from mmaproof.gemm.tolerances.tolerance import Tolerance
 from mmaproof.properties.step_loss import loss_of
 
@@ -64,8 +65,8 @@ def test_the_bound_of_arrays_is_at_least_the_sum_of_losses_and_hardly_more(kind:
     rng = np.random.default_rng(len(kind))
     quotients = []
     for k, within in ((design.k, Range(-4, 4)), (3 * design.k, Range(-30, 20)), (3 * design.k, Range(-200, -100))):
-        tolerance = Tolerance(design, k)
-        batch = random_rows(design, k, within, rng, 24)
+        tolerance = Tolerance(Plan(design), k)
+        batch = random_rows(tolerance.plan, k, within, rng, 24)
         for i, bound in enumerate(bounds(tolerance, batch).tolist()):
             expected = of_row(design, batch.select(slice(i, i + 1)))
             if expected is None:

@@ -6,6 +6,7 @@ from support.climbing import Range, climb, ranges
 from support.sampling import distinct_designs
 
 from mmaproof.designs.design import Design
+from mmaproof.gemm.programs import Plan
 from mmaproof.gemm.tolerances import bound, tolerance
 from mmaproof.gemm.tolerances.tolerance import NothingProvedError, Tolerance
 from mmaproof.properties.step_loss import why_no_loss
@@ -94,7 +95,7 @@ BOUNDED = [x for x in distinct_designs() if why_no_loss(x) is None and not x.d_f
 @pytest.mark.parametrize("design", BOUNDED, ids=lambda x: x.name)
 def test_no_bound_of_a_unit_is_exceeded(design: Design) -> None:
     for k in (design.k, 3 * design.k):
-        climbed(Tolerance(design, k), 60)
+        climbed(Tolerance(Plan(design), k), 60)
 
 
 @pytest.mark.slow

@@ -10,7 +10,6 @@ from mmaproof.designs.formats import FORMATS
 from mmaproof.designs.steps import Guarantee
 from mmaproof.gemm.programs import read_plan
 from mmaproof.gemm.tolerances import proof
-from mmaproof.gemm.tolerances.emulation import schedule_of
 from mmaproof.gemm.tolerances.proof import prove_loss, prove_operation
 from mmaproof.properties import step_loss
 from mmaproof.properties.step_loss import (
@@ -225,7 +224,7 @@ def test_only_a_rounding_to_nearest_loses_half_an_ulp_at_most(rounding: Rounding
 
 def test_what_is_not_proved_ends_the_proof_of_a_schedule(monkeypatch):
     monkeypatch.setattr(proof, "prove_loss", lambda *_: proof.LossProof(False, "no time", undecided=True))
-    monkeypatch.setattr(proof, "prove_operation", None)
-    found = proof.prove_schedule(schedule_of(read_plan("volta/f32.f16.f16.f32 | split-k=2"), 8))
+    monkeypatch.setattr(proof, "prove_operation", lambda *_: pytest.fail("it is asked"))
+    found = proof.prove_schedule(read_plan("volta/f32.f16.f16.f32 | split-k=2").schedule(8))
     assert (found.proved, found.undecided) == (False, True)
     assert found.reason == "of volta/mma.m8n8k4.f32.f16.f16.f32: no time"

@@ -11,8 +11,8 @@ import mmaproof
 from mmaproof.designs.arrays import array_of, values_of
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.errors import DesignError, InputError, OperandError
-from mmaproof.gemm.programs import read_plan
-from mmaproof.gemm.tolerances.emulation import rows
+from mmaproof.gemm.programs import Plan, read_plan
+from mmaproof.gemm.programs.evaluate import rows
 from mmaproof.gemm.tolerances.faults import Product, seeded
 from mmaproof.gemm.tolerances.given import Given
 from mmaproof.gemm.tolerances.sharpness import Caught, sharpness
@@ -31,7 +31,7 @@ def patterns(fmt, shape, draw=RNG.standard_normal):
 
 def test_the_public_function_returns_it() -> None:
     found = mmaproof.tolerance(FP8, 64)
-    a, b = patterns(found.plan.a_format, (3, 64)), patterns(found.plan.b_format, (64, 2))
+    a, b = patterns(found.unit.a_format, (3, 64)), patterns(found.unit.b_format, (64, 2))
     bound = found.bound(array_of(a, "e4m3"), array_of(b, "e4m3"))
     assert bound.shape == (3, 2)
     assert bound.dtype == np.float64
@@ -290,7 +290,7 @@ def test_rows_of_a_plan_are_those_of_its_products() -> None:
     plan = tolerance(f"{FP8} | split-k=2 | out=bf16", 64).plan
     batch = draw_rows(plan, 5, 64, "normal", np.random.default_rng(1))
     whole = Product(plan, batch.a, np.ascontiguousarray(batch.b.T), None).d()
-    assert rows(plan, batch).tolist() == np.diagonal(whole).tolist()
+    assert rows(plan.schedule(batch.k), batch).tolist() == np.diagonal(whole).tolist()
 
 
 @pytest.mark.middle
@@ -308,7 +308,7 @@ def test_every_seeded_fault_is_caught_by_bits_and_listed_for_the_bound() -> None
 
 
 def _drawn(found):
-    a, b = patterns(found.plan.a_format, (2, found.k)), patterns(found.plan.b_format, (found.k, 2))
+    a, b = patterns(found.unit.a_format, (2, found.k)), patterns(found.unit.b_format, (found.k, 2))
     return Product(found.plan, a, b)
 
 
@@ -319,7 +319,7 @@ def test_how_many_elements_notice_a_fault(chance: float, elements: float) -> Non
 
 def test_a_unit_without_f_is_narrowed_in_its_rounding() -> None:
     unit = find_design("cpu/tdpbf16ps")
-    given = Product(unit, np.zeros((1, 32), np.uint16), np.zeros((32, 1), np.uint16))
+    given = Product(Plan(unit), np.zeros((1, 32), np.uint16), np.zeros((32, 1), np.uint16))
     assert "rho = rz-fp32" in {x.name for x in seeded(given)}
 
 
