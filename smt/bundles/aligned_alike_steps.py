@@ -17,10 +17,10 @@ from mmaproof.designs.arithmetic import differing_parameters, same_chain
 from mmaproof.designs.design import Design
 from mmaproof.smt.algebra.protocol import Truth, Word
 from mmaproof.smt.algebra.terms import TermAlgebra
-from mmaproof.smt.bundles.laws_in_use import LawsInUse
 from mmaproof.smt.bundles.leaves import Leaves
 from mmaproof.smt.bundles.term_facts import factors_of, prove_product_is_zero
 from mmaproof.smt.proving.kernel import Kernel, NotComposedError
+from mmaproof.smt.proving.laws_in_use import LawsInUse
 from mmaproof.smt.semantics import StepSignals
 from mmaproof.smt.semantics.align import align
 from mmaproof.smt.semantics.labels import Addend, is_of_products

@@ -22,7 +22,6 @@ from pysmt.fnode import FNode
 from mmaproof.smt.algebra.protocol import Truth, Word
 from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.bundles.converted_alike import Case, Converted, ConvertedAlike
-from mmaproof.smt.bundles.laws_in_use import LawsInUse
 from mmaproof.smt.bundles.leaves import Leaves
 from mmaproof.smt.bundles.term_facts import (
     at_most,
@@ -34,6 +33,7 @@ from mmaproof.smt.bundles.term_facts import (
     within,
 )
 from mmaproof.smt.proving.kernel import Kernel, NotComposedError
+from mmaproof.smt.proving.laws_in_use import LawsInUse
 from mmaproof.smt.semantics import StepSignals
 from mmaproof.smt.semantics.align import align, largest_exponent
 from mmaproof.smt.semantics.terms import Term

@@ -21,7 +21,6 @@ from pysmt.fnode import FNode
 from mmaproof.smt.algebra.protocol import Truth, Word
 from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.bundles.exact_sum_steps import Apart, ExactSumSteps
-from mmaproof.smt.bundles.laws_in_use import LawsInUse
 from mmaproof.smt.bundles.leaves import Leaves
 from mmaproof.smt.bundles.term_facts import (
     factors_of,
@@ -31,6 +30,7 @@ from mmaproof.smt.bundles.term_facts import (
     within,
 )
 from mmaproof.smt.proving.kernel import Kernel, NotComposedError
+from mmaproof.smt.proving.laws_in_use import LawsInUse
 from mmaproof.smt.proving.walk import substituted
 from mmaproof.smt.semantics import StepSignals
 from mmaproof.smt.semantics.align import align, largest_exponent
