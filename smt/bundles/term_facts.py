@@ -49,8 +49,8 @@ def prove_where_zero(laws: LawsInUse, algebra: TermAlgebra, word: Word[FNode], c
     """Prove a claim about operands where a word is zero: of a product, where either factor is."""
     factors = factors_of(algebra, word)
     zeros = [f.is_value(0) for f in factors]
-    for x in zeros:
-        laws.claim((~x | claim).data, (), {}, why)
+    for z in zeros:
+        laws.claim((~z | claim).data, (), {}, why)
     if len(factors) > 1:
         leaves = Leaves(algebra)
         x, y = (leaves.word(f) for f in factors)
