@@ -17,7 +17,7 @@ from mmaproof.designs.operands import OperandBatch
 from mmaproof.designs.steps import Guarantee
 from mmaproof.properties.question import Question
 from mmaproof.properties.run_question import ANY, Run, RunQuestion, Scope
-from mmaproof.smt.proving.kernel import Theorem
+from mmaproof.smt.proving.kernel import Theorem, is_theorem
 from mmaproof.smt.solving.verdict import Model, Status, Verdict
 
 
@@ -36,25 +36,60 @@ class LemmaVerdict(Verdict[Model]):
         return cls(v.status, v.seconds, v.reason, v.witness, v.solver, v.certified_by, v.stored, name=name)
 
 
+@dataclass(frozen=True)
+class Joined:
+    """What a proof without a theorem rests on: an argument that no certificate covers. It may join proved lemmas."""
+
+
+@dataclass(frozen=True)
+class Recalled:
+    """A proof of which only the verdict is here: it was stored, or made in another process."""
+
+
+Proof = Theorem | Joined | Recalled
+"""Why a proved question holds."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class QuestionVerdict(Verdict[Operands]):
     """The verdict on one question.
 
     ``solver`` is None if no solver was needed. ``origin`` says in words where the verdict came from. ``lemmas`` are
-    those that were tried. If all of them are proved, they are the proof. ``theorem`` is what a kernel made of them,
-    where it did; another process is not sent it. ``unknown`` are bits of a netlist that may have any value, with the
-    values that make the operands a witness: with zeros they are none.
+    those that were tried. If all of them are proved, they are the proof. ``proof`` (PROVED only) is the theorem of the
+    question that a kernel made, or says that there is none. ``unknown`` are bits of a netlist that may have any value,
+    with the values that make the operands a witness: with zeros they are none.
+
+    Raises ``ValueError`` if a proved verdict has no proof or another verdict has one, and for a theorem that no kernel
+    made or that is of another question.
     """
 
     question: Question
     origin: str = ""
     lemmas: tuple[LemmaVerdict, ...] = ()
     unknown: Mapping[str, int] = field(default_factory=dict)
-    theorem: Theorem | None = field(default=None, compare=False, repr=False)
+    proof: Proof | None = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if (self.proof is not None) != (self.status is Status.PROVED):
+            raise ValueError(
+                f"{self.status}: what is proved has a proof, a theorem or what stands for one; nothing else"
+            )
+        if isinstance(self.proof, (Joined, Recalled, type(None))):
+            return
+        if not is_theorem(self.proof):
+            raise ValueError(f"{self.proof!r} is no theorem: a kernel makes them")
+        if self.proof.root is not self.question.formula.violation:
+            raise ValueError("the theorem is of another question")
+
+    @property
+    def theorem(self) -> Theorem | None:
+        """The theorem of the question; None where there is none, or another process has it."""
+        return self.proof if isinstance(self.proof, Theorem) else None
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what is sent to another process, without the theorem, whose terms belong to this process."""
-        return {**vars(self), "theorem": None}
+        """Return what is sent to another process, without a theorem, whose terms belong to this process."""
+        return {**vars(self), "proof": self.proof if self.theorem is None else Recalled()}
 
 
 class Ask(Protocol):

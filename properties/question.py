@@ -31,6 +31,7 @@ from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.environment import default_environment
 from mmaproof.smt.native.lowering import InputColumn, columns_of, symbols
+from mmaproof.smt.proving.journal import RecordedTerms
 from mmaproof.smt.proving.kernel import Kernel
 from mmaproof.smt.proving.lemma import Formula, Lemma
 from mmaproof.smt.proving.staged import Related
@@ -99,14 +100,17 @@ class Question(Keyed, ABC):
 
         The order of symbols is a, b, c, scale_a, scale_b, and then those of bits that may have any value.
         """
-        algebra = TermAlgebra(environment)
+        algebra = RecordedTerms(environment)
         operands = self.symbols(algebra)
         columns = (operands.a, operands.b, [operands.c], operands.scale_a, operands.scale_b)
         symbols = tuple(w.data for column in columns for w in column)
         precondition = self.precondition(algebra, operands).data
         assumed = None if precondition.is_true() else precondition
+        algebra.recording.entries.clear()
         claim = self.claim(algebra, operands).data
-        return Formula((*symbols, *algebra.unknowns.values()), assumed, claim, environment)
+        return Formula(
+            (*symbols, *algebra.unknowns.values()), assumed, claim, environment, tuple(algebra.recording.entries)
+        )
 
     def columns(self) -> list[tuple[str, Format, int]]:
         """Return name, format and number of words of each column of operands, in the order of ``Formula.symbols``."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -15,29 +15,25 @@ from mmaproof.designs.design import Design
 from mmaproof.designs.files import require_new_folder, write_folder
 from mmaproof.gemm.questions.plan_equivalence import PlanEquivalence
 from mmaproof.properties.equivalence import Equivalence
-from mmaproof.properties.question import Question
-from mmaproof.smt.bundles.composer import Composer
-from mmaproof.smt.bundles.net_composer import ColumnValues, NetComposer
-from mmaproof.smt.bundles.net_recorded import JournalledTools, RecordedPlaces
-from mmaproof.smt.bundles.recorded import JournalledLemmas, JournalledTerms, RecordedTerms
+from mmaproof.properties.question import Argument, Question
 from mmaproof.smt.bundles.refutations import Refutations
 from mmaproof.smt.bundles.writing import files_of
-from mmaproof.smt.proving.asked import OutOfTimeError
+from mmaproof.smt.proving.asked import StagedProof
 from mmaproof.smt.proving.exhaustion import small_ones_first
 from mmaproof.smt.proving.kernel import Kernel, NotComposedError, Theorem
-from mmaproof.smt.proving.samples import Samples
-from mmaproof.smt.proving.staged import CLAIM_SECONDS, CLAIM_WIDENINGS
-from mmaproof.smt.proving.staged_lemmas import RESULT
 from mmaproof.smt.solving.limits import Limits
-from mmaproof.smt.solving.prove import violation_of
+from mmaproof.smt.solving.prove import Ask
+from mmaproof.smt.solving.query import Query
 from mmaproof.smt.solving.refuting import NotRefutedError, Refuter
 from mmaproof.smt.solving.solving import Solving
-from mmaproof.smt.solving.verdict import Outcome
-from mmaproof.verification.netlists import by_nets, model_first, netlist_and_model
-from mmaproof.verification.stages import sample_models
+from mmaproof.smt.solving.verdict import Cause, Outcome, Reply
+from mmaproof.verification.netlists import by_nets, netlist_and_model
+from mmaproof.verification.stages import by_stages
 
 AT_ONCE = 3.0
 """Seconds in which the whole question is refuted as one lemma, before it is taken apart."""
+SLOWER = 4.0
+"""How much longer the refutation of a lemma may take than the solver that proved it."""
 
 
 class NoBundleError(Exception):
@@ -115,14 +111,12 @@ def _bundle(
     reasons: list[str] = []
 
     def one_piece(refutations: Refutations, _: Limits) -> Theorem:
-        kernel = Kernel(question.formula.environment, _counterexamples(question), refutations.refute)
-        whole = question.formula
-        kernel.use(whole.claim, [] if whole.precondition is None else [whole.precondition], "the whole claim")
-        return kernel.theorem()
+        return question.formula.in_one_piece(refutations.refute)
 
     def staged(refutations: Refutations, left: Limits) -> Theorem:
-        kernel = Kernel(question.formula.environment, _counterexamples(question), refutations.refute)
-        _staged(kernel, question, design, solving, left, seed, refutations)
+        argument = _argument_of(question, design, solving, left, seed, refutations)
+        kernel = Kernel(question.formula.environment, question.formula.violation, refutations.refute)
+        argument(kernel)
         return kernel.theorem()
 
     attempts: list[tuple[str, Callable[[Refutations, Limits], Theorem], float | None]] = [
@@ -130,8 +124,8 @@ def _bundle(
         ("stage by stage", staged, None),
         ("in one piece", one_piece, None),
     ]
-    if theorem is not None and theorem.root is _counterexamples(question):
-        attempts.insert(0, ("as it was proved", lambda *_: theorem, None))
+    if theorem is not None and theorem.root is question.formula.violation and len(theorem.leaves) > 1:
+        attempts.insert(0, ("as it was proved", lambda *_: theorem, limits.seconds / 2))
     with Refuter(limits.memory_bytes) as refuter:
         for name, compose, seconds in attempts:
             left = limits.after(time.monotonic() - started, "earlier attempts")
@@ -142,7 +136,7 @@ def _bundle(
                 found = compose(refutations, left)
                 files = files_of(found, met, {"made_by": made_by, **about}, refutations)
             except (NotComposedError, NotRefutedError) as problem:
-                if seconds is None:
+                if seconds != AT_ONCE:
                     reasons.append(f"{name}: {problem}")
                 continue
             return Bundle(files, len(found.leaves), len(found.steps))
@@ -151,10 +145,10 @@ def _bundle(
 
 def _meets(question: Question, solving: Solving, limits: Limits) -> Mapping[str, int] | None:
     """Return operands that meet the preconditions, None where there are none."""
-    root = _counterexamples(question)
+    whole = question.formula
+    root = whole.violation
     if not root.is_and():
         return None
-    whole = question.formula
     assumed = whole.environment.formula_manager.And(root.args()[:-1])
     reply = solving.ask(assumed, whole.symbols, limits=limits)
     if reply.outcome is not Outcome.SAT or reply.model is None:
@@ -162,67 +156,47 @@ def _meets(question: Question, solving: Solving, limits: Limits) -> Mapping[str,
     return reply.model
 
 
-def _counterexamples(question: Question) -> FNode:
-    whole = question.formula
-    return violation_of(whole.claim, whole.precondition, whole.environment)
-
-
-def _staged(
-    kernel: Kernel,
-    question: Question,
-    design: Design,
-    solving: Solving,
-    limits: Limits,
-    seed: int,
-    refutations: Refutations,
-) -> None:
+def _argument_of(
+    question: Question, design: Design, solving: Solving, limits: Limits, seed: int, refutations: Refutations
+) -> Argument:
+    """Return what proves a question step by step. Raises NotComposedError if nothing is found that does."""
     argument = question.argument()
     if argument is not None:
-        return argument(kernel)
+        return argument
     if not (question.compares_runs or isinstance(question, PlanEquivalence)):
         raise NotComposedError("its lemmas are joined by an argument about the question, which a bundle cannot say")
     pair = netlist_and_model(question)
     if pair is not None and isinstance(question, Equivalence):
-        return _net_by_net(kernel, question, *pair, solving, limits, seed, refutations)
-    whole = question.formula
-    plain = RecordedTerms(whole.environment)
-    claim = question.claim(plain, question.symbols(plain)).data
-    if claim is not whole.claim:
-        raise NotComposedError("the claim was built in another way")
-    samples = Samples(sample_models(question, design, seed))
-    if not samples.rows:
-        raise NotComposedError("no sample meets the preconditions")
-    lemmas = JournalledLemmas(solving.ask, limits, time.monotonic(), whole.environment, refutations)
-    staged = JournalledTerms(lemmas, samples, whole, question.related_results())
-    try:
-        claimed = question.claim(staged, question.symbols(staged)).data
-        proved = staged.holds(RESULT, "as claimed", claimed, seconds=CLAIM_SECONDS, widenings=CLAIM_WIDENINGS)
-    except OutOfTimeError:
-        raise NotComposedError(f"no staged proof within {limits}") from None
-    if not proved:
-        raise NotComposedError("no staged proof was found")
-    return Composer(kernel, samples).compose(plain.recording.entries, staged.recording.entries, claim, claimed)
+        ask = _refuted(small_ones_first(solving), refutations, by_laws=True)
+        proof: StagedProof = by_nets(question, *pair, ask, limits, seed)
+    else:
+        proof = by_stages(question, design, _refuted(solving.ask, refutations), limits, seed)
+    if not proof.proved or proof.argument is None:
+        raise NotComposedError(f"no proof was found: {proof.reason or 'a lemma is missing'}")
+    return proof.argument
 
 
-def _net_by_net(
-    kernel: Kernel,
-    question: Equivalence,
-    netlist: Design,
-    model: Design,
-    solving: Solving,
-    limits: Limits,
-    seed: int,
-    refutations: Refutations,
-) -> None:
-    whole = question.formula
-    plain = RecordedPlaces(whole.environment)
-    claim = model_first(question, netlist, model, plain, plain.begin_netlist, lambda operands: operands).data
-    tools = JournalledTools(refutations)
-    proof = by_nets(question, netlist, model, small_ones_first(solving), limits, seed, tools)
-    if not proof.proved or tools.made is None or tools.claim is None:
-        raise NotComposedError(f"no proof net by net was found: {proof.reason or proof.lead}")
-    sweep_model, sweep, columns = tools.made
-    composer = NetComposer(kernel, ColumnValues(columns), sweep_model, sweep)
-    composer.define_unknown(plain.unknowns)
-    composer.claim_again(whole.claim, claim)
-    composer.compose(plain.recording.entries, tools.entries, claim, tools.claim)
+def _refuted(ask: Ask, refutations: Refutations, *, by_laws: bool = False) -> Ask:
+    """Return what asks solvers, and knows nothing of a lemma that has no refutation.
+
+    With ``by_laws`` an equation needs none: laws may say it.
+    """
+
+    def asked(formula: FNode, symbols: Sequence[FNode], /, *, limits: Limits) -> Reply:
+        reply = ask(formula, symbols, limits=limits)
+        *_, last = of = formula.args() if formula.is_and() else (formula,)
+        if reply.outcome is not Outcome.UNSAT or (by_laws and last.is_not() and last.arg(0).is_equals()):
+            return reply
+        try:
+            refutations.of(Query.all_of(of), SLOWER * limits.seconds)
+        except NotRefutedError as problem:
+            return replace(
+                reply,
+                outcome=Outcome.UNKNOWN,
+                reason=Cause.TIMEOUT.reason(str(problem)),
+                certified_by=None,
+                certificate=None,
+            )
+        return reply
+
+    return asked

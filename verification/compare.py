@@ -14,7 +14,7 @@ from mmaproof.explain import Picture, explain
 from mmaproof.explain.html import answer_html
 from mmaproof.properties.equivalence import Equivalence
 from mmaproof.properties.preconditions import Conditions, preconditions_of
-from mmaproof.properties.property import QuestionVerdict
+from mmaproof.properties.property import QuestionVerdict, Recalled
 from mmaproof.smt.open_points import OpenPoints
 from mmaproof.smt.solving.backends import DEFAULT_SOLVER
 from mmaproof.smt.solving.limits import Limits
@@ -98,7 +98,9 @@ class Comparison(QuestionVerdict):
         """Return the same verdict on a question about the same two arithmetics, in either order."""
         first, other = (Arithmetic.of(x.designs[0]) for x in (self.question, question))
         results = self.results if self.results is None or first == other else self.results[::-1]
-        return replace(self, question=question, results=results)
+        # another question has another formula, and the theorem is of this one
+        proof = self.proof if self.theorem is None else Recalled()
+        return replace(self, question=question, results=results, proof=proof)
 
     def __repr__(self) -> str:
         return f"<{self.verdict}: {' and '.join(d.name for d in self.question.designs)}, k = {self.question.k}>"

@@ -12,6 +12,7 @@ from mmaproof.designs.arithmetic import Arithmetic, same_arithmetic
 from mmaproof.designs.design import Design
 from mmaproof.designs.signature import Signature
 from mmaproof.properties.equivalence import Equivalence
+from mmaproof.properties.property import Joined
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
 from mmaproof.smt.solving.verdict import Status
@@ -138,7 +139,9 @@ def compare_all(
     for first, second in pairs_of(designs):
         question = Equivalence(first, second)
         if same_arithmetic(*question.designs, question.k):
-            yield PairVerdict(Comparison(Status.PROVED, 0.0, question=question, origin=BY_IDENTITY), None)
+            yield PairVerdict(
+                Comparison(Status.PROVED, 0.0, question=question, origin=BY_IDENTITY, proof=Joined()), None
+            )
         else:
             arithmetics = frozenset(map(Arithmetic.of, question.designs))
             asked.setdefault((arithmetics, question.k), []).append(question)

@@ -13,8 +13,9 @@ from mmaproof.properties.equivalence import Equivalence
 from mmaproof.properties.question import Question
 from mmaproof.smt.algebra.protocol import Truth, Word
 from mmaproof.smt.algebra.terms import TermAlgebra
+from mmaproof.smt.proving.journal import RecordedPlaces
 from mmaproof.smt.proving.model_terms import ModelTerms
-from mmaproof.smt.proving.netlists import NetlistProof, NetlistTools, prove_netlist
+from mmaproof.smt.proving.netlists import NetlistProof, prove_netlist
 from mmaproof.smt.semantics import OperandWords, dot_product_accumulate, equal_results
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.prove import Ask
@@ -42,7 +43,6 @@ def by_nets(
     ask: Ask,
     limits: Limits,
     seed: int,
-    tools: NetlistTools | None = None,
 ) -> NetlistProof:
     """Try to prove that a netlist and a design return equal results."""
     whole = question.formula
@@ -53,11 +53,11 @@ def by_nets(
             formats[next(symbols)] = fmt
     patterns = {symbol: fmt for symbol, fmt in formats.items() if not fmt.is_integer}
 
-    def claim(algebra: ModelTerms, begin_netlist: Callable[[], None]) -> Truth[FNode]:
+    def claim(algebra: ModelTerms | RecordedPlaces, begin_netlist: Callable[[], None]) -> Truth[FNode]:
         return model_first(question, netlist, model, algebra, begin_netlist, partial(_rewritten, algebra))
 
     rows = sample_models(question, model, seed, rows=ROWS)
-    return prove_netlist(whole, claim, patterns, model.d_format, rows, ask, limits, tools)
+    return prove_netlist(whole, claim, patterns, model.d_format, rows, ask, limits)
 
 
 def model_first(
@@ -79,7 +79,7 @@ def model_first(
     )
 
 
-def _rewritten(algebra: ModelTerms, operands: OperandWords[FNode]) -> OperandWords[FNode]:
+def _rewritten(algebra: ModelTerms | RecordedPlaces, operands: OperandWords[FNode]) -> OperandWords[FNode]:
     """Return the operands over the parts that the design took apart."""
 
     def of(words: tuple[Word[FNode], ...] | list[Word[FNode]]) -> list[Word[FNode]]:

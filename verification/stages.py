@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -15,6 +15,7 @@ from mmaproof.smt.proving.samples import Samples
 from mmaproof.smt.proving.staged import prove_by_stages
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.prove import Ask
+from mmaproof.smt.solving.verdict import Status
 from mmaproof.verification.distributions import DISTRIBUTIONS, draw
 from mmaproof.verification.search import steer
 
@@ -39,6 +40,7 @@ def by_stages(
         ask,
         limits,
         question.related_results(),
+        whole.violation,
     )
 
 
@@ -59,6 +61,11 @@ def sample_models(
                 values = (*x.a, *x.b, x.c, *x.scale_a, *x.scale_b)
                 models.append(dict(zip(names, values, strict=True)))
     return models
+
+
+def proved_of(lemmas: Iterable[StagedLemma]) -> tuple[LemmaVerdict, ...]:
+    """Return the verdicts on the lemmas that are proved."""
+    return tuple(lemma_verdict(x) for x in lemmas if x.status is Status.PROVED)
 
 
 def lemma_verdict(lemma: StagedLemma) -> LemmaVerdict:

@@ -21,20 +21,19 @@ from mmaproof.designs.errors import DesignError
 from mmaproof.designs.operands import OperandBatch
 from mmaproof.gemm.questions.finite_operands import LargerError
 from mmaproof.properties.equivalence import Equivalence
-from mmaproof.properties.property import LemmaVerdict, QuestionVerdict
+from mmaproof.properties.property import Joined, LemmaVerdict, Proof, QuestionVerdict, Recalled
 from mmaproof.properties.question import Question
 from mmaproof.properties.same_alignment import alignment_lemmas
 from mmaproof.smt.bundles.aligned_alike_steps import differ_in_alignment
+from mmaproof.smt.proving.asked import Lemmas
 from mmaproof.smt.proving.decide import Statement, decide
 from mmaproof.smt.proving.exhaustion import small_ones_first
-from mmaproof.smt.proving.kept_lemmas import keep
-from mmaproof.smt.proving.kernel import Kernel, NotComposedError, Stated, Theorem
+from mmaproof.smt.proving.kernel import Kernel, NotComposedError, Theorem
 from mmaproof.smt.proving.lemma import Formula
 from mmaproof.smt.solving.limits import LEAST_SECONDS, Limits
 from mmaproof.smt.solving.prove import violation_of
-from mmaproof.smt.solving.refuting import NotRefutedError
 from mmaproof.smt.solving.rival import Overtaken, Rival
-from mmaproof.smt.solving.verdict import BY_KERNEL, JOINED, Model, Outcome, Reply, Status, Verdict, combine
+from mmaproof.smt.solving.verdict import BY_KERNEL, JOINED, Model, Outcome, Reply, Status, Verdict, by_whom, combine
 from mmaproof.verification.cubes import InCube, cubes_of, fields_of, one_product
 from mmaproof.verification.distributions import kept_bits
 from mmaproof.verification.extremes import extreme_operands, small_products
@@ -42,7 +41,7 @@ from mmaproof.verification.means import Means
 from mmaproof.verification.netlists import by_nets, netlist_and_model
 from mmaproof.verification.search import Budget, SearchResult, search
 from mmaproof.verification.simplify import simplest
-from mmaproof.verification.stages import by_stages, lemma_verdict
+from mmaproof.verification.stages import by_stages, lemma_verdict, proved_of
 from mmaproof.verification.stored import store_proof, store_witness, stored_proof, stored_witness
 
 AT_ONCE = 0.1
@@ -167,18 +166,26 @@ class Case:
         Where a kernel joined the lemmas, ``theorem`` is what it made.
         """
         verdict = self.decide(_Implied(self.question), limits, met=self.met)
-        found = self.concluded(verdict, lemmas, lemmas if verdict.status is Status.PROVED else (), theorem=theorem)
-        return replace(found, theorem=theorem) if found.status is Status.PROVED else found
+        proof = Joined() if theorem is None else theorem
+        return self.concluded(verdict, lemmas, lemmas if verdict.status is Status.PROVED else (), proof)
+
+    def in_one_piece(self, verdict: Verdict[Model]) -> Theorem:
+        """Return the theorem whose only leaf is the whole claim, which a solver refuted."""
+        by = by_whom(verdict.solver, verdict.certified_by)
+        return self.question.formula.in_one_piece(lambda *_: by)
 
     def concluded(
         self,
         verdict: Verdict[Model],
         lemmas: Sequence[LemmaVerdict],
         rests_on: Sequence[LemmaVerdict] = (),
-        theorem: Theorem | None = None,
+        proof: Proof | None = None,
     ) -> QuestionVerdict:
-        """Return the verdict on the question that follows from a solver's verdict on its formula."""
-        joined = JOINED if theorem is None else BY_KERNEL
+        """Return the verdict on the question that follows from a solver's verdict on its formula.
+
+        If that is not the formula of the question itself, ``proof`` says why it proves it.
+        """
+        joined = JOINED if isinstance(proof, Joined) else BY_KERNEL
         origin = _by_solver(verdict, rests_on, joined)
         if self.searched is not None:
             origin = f"{origin} after a search of {self.searched.rows} operand sets"
@@ -206,6 +213,7 @@ class Case:
             question=self.question,
             origin=origin,
             lemmas=tuple(lemmas),
+            proof=(proof or self.in_one_piece(verdict)) if verdict.status is Status.PROVED else None,
         )
 
 
@@ -214,7 +222,7 @@ def identical_arithmetic(case: Case) -> QuestionVerdict | None:
     if not case.question.is_same_computation():
         return None
     if not case.question.where:
-        return QuestionVerdict(Status.PROVED, case.seconds, question=case.question, origin=BY_IDENTITY)
+        return QuestionVerdict(Status.PROVED, case.seconds, question=case.question, origin=BY_IDENTITY, proof=Joined())
     found = case.implied((), case.limits)
     return replace(found, origin=BY_IDENTITY) if found.status is Status.PROVED else found
 
@@ -246,6 +254,7 @@ def proof_store(case: Case) -> QuestionVerdict | None:
         question=case.question,
         origin=f"{solver} (stored; {found.seconds:.2f} s then){count}",
         lemmas=tuple(lemmas),
+        proof=Recalled(),
     )
 
 
@@ -310,60 +319,18 @@ def own_argument(case: Case) -> QuestionVerdict | None:
     argument = case.question.argument() if case.question.decides_by_argument else None
     if argument is None:
         return None
-    leaves, began = _Leaves(case), time.monotonic()
-    whole = case.question.formula
-    kernel = Kernel(whole.environment, whole.violation, leaves.refute, leaves.go_on)
+    began, whole = time.monotonic(), case.question.formula
+    asked = Lemmas(case.ask, case.limits, began, whole.environment)
+    kernel = Kernel(whole.environment, whole.violation, asked.refute, asked.go_on)
     try:
         argument(kernel)
         theorem = kernel.theorem()
     except NotComposedError:
-        case.tried += leaves.found
+        case.tried += map(lemma_verdict, asked.found())
         return None
     finally:
         case.limits = case.limits.after(time.monotonic() - began, "lemmas")
-    return case.implied(leaves.found, case.limits, theorem)
-
-
-class _Leaves:
-    """Has solvers refute the leaves of a kernel, and notes the verdicts."""
-
-    def __init__(self, case: Case) -> None:
-        self._case, self._started = case, time.monotonic()
-        self.found: list[LemmaVerdict] = []
-
-    def go_on(self) -> None:
-        """Raise NotComposedError if no time is left."""
-        if self._left().seconds <= LEAST_SECONDS:
-            raise NotComposedError(f"no time is left of {self._case.limits}")
-
-    def _left(self) -> Limits:
-        return self._case.limits.after(time.monotonic() - self._started, "earlier lemmas")
-
-    def refute(self, stated: Stated, seconds: float | None) -> str:
-        """Refute a leaf, as the kernel asks for it. Raises NotRefutedError."""
-        left = self._left()
-        limits = left if seconds is None else replace(left, seconds=min(left.seconds, seconds))
-        environment = self._case.question.formula.environment
-        terms = environment.formula_manager
-        formula, symbols = terms.And(stated.all), [terms.get_symbol(x) for x in stated.query.symbols]
-        reply = self._case.ask(formula, symbols, limits=limits)
-        keep(stated.why, formula, reply)
-        status = {Outcome.UNSAT: Status.PROVED, Outcome.SAT: Status.REFUTED}.get(reply.outcome, Status.UNKNOWN)
-        self.found.append(
-            LemmaVerdict(
-                status,
-                reply.seconds,
-                reply.reason,
-                reply.model,
-                reply.solver,
-                reply.certified_by,
-                reply.stored,
-                name=stated.why,
-            )
-        )
-        if status is not Status.PROVED:
-            raise NotRefutedError(reply.reason or "something satisfies it")
-        return str(reply.solver) if reply.certified_by is None else f"{reply.solver} and {reply.certified_by}"
+    return case.implied(proved_of(asked.found()), case.limits, theorem)
 
 
 def other_questions(case: Case) -> QuestionVerdict | None:
@@ -452,10 +419,9 @@ def nets(case: Case) -> QuestionVerdict | None:
     ask = small_ones_first(case.means.solving, case.ask)
     proof = by_nets(case.question, *pair, ask, share, case.means.seed)
     case.limits = case.limits.after(proof.seconds, "lemmas")
-    lemmas = tuple(map(lemma_verdict, proof.lemmas))
     if proof.proved:
-        return case.implied(tuple(x for x in lemmas if x.status is Status.PROVED), case.limits)
-    case.tried += lemmas
+        return case.implied(proved_of(proof.lemmas), case.limits, proof.theorem)
+    case.tried += map(lemma_verdict, proof.lemmas)
     case.lead = proof.lead
     return None
 
@@ -476,10 +442,9 @@ def stages(case: Case) -> QuestionVerdict | None:
             unconditionally=unconditionally,
         )
         case.limits = case.limits.after(proof.seconds, "lemmas")
-        lemmas = tuple(map(lemma_verdict, proof.lemmas))
         if proof.proved:
-            return case.implied(tuple(x for x in lemmas if x.status is Status.PROVED), case.limits)
-        tried += lemmas
+            return case.implied(proved_of(proof.lemmas), case.limits, proof.theorem)
+        tried += map(lemma_verdict, proof.lemmas)
     case.tried += tried
     return None
 

@@ -17,10 +17,10 @@ from mmaproof.designs.arithmetic import differing_parameters, same_chain
 from mmaproof.designs.design import Design
 from mmaproof.smt.algebra.protocol import Truth, Word
 from mmaproof.smt.algebra.terms import TermAlgebra
-from mmaproof.smt.bundles.laws_in_use import LawsInUse
 from mmaproof.smt.bundles.leaves import Leaves
-from mmaproof.smt.bundles.term_facts import factors_of, prove_product_is_zero
+from mmaproof.smt.bundles.term_facts import factors_of, prove_product_is_zero, prove_where_not_zero
 from mmaproof.smt.proving.kernel import Kernel, NotComposedError
+from mmaproof.smt.proving.laws_in_use import LawsInUse
 from mmaproof.smt.semantics import StepSignals
 from mmaproof.smt.semantics.align import align
 from mmaproof.smt.semantics.labels import Addend, is_of_products
@@ -109,22 +109,17 @@ class AlignedAlikeSteps:
     def _aligned(self, i: int) -> None:
         """Prove where some product is not zero that an aligned product is the same."""
         x, y = (total.terms[i] for total in self._sums)
-        factors = [f.is_value(0) for f in factors_of(self._algebra, x.significand)]
-        claim = self._algebra.any_of([(x.exponent == y.exponent) & (x.present == y.present), *factors])
-        self._laws.claim(claim.data, (), {}, "only zeros read another exponent")
+        alike = (x.exponent == y.exponent) & (x.present == y.present)
+        prove_where_not_zero(self._laws, self._algebra, x.significand, alike, "only zeros read another exponent")
         leaves = Leaves(self._algebra)
         own, e, f = leaves.term(x), *(leaves.word(t.e_max) for t in self._sums)
         other = replace(own, exponent=leaves.word(y.exponent), present=leaves.truth(y.present))
         nothing, zero = leaves.truth(self._nothing), own.significand.is_value(0)
         same = (own.exponent == other.exponent) & (own.present == other.present)
-        if len(factors) > 1:
-            parts = [leaves.truth(z) for z in factors]
-            known = [self._algebra.any_of([same, *parts]), *(~z | zero for z in parts)]
-        else:
-            known = [self._algebra.any_of([same, zero])]
+        known = self._algebra.any_of([same, zero])
         cuts = [total.path.cuts[i] for total in self._sums]
         equal = align(self._algebra, own, e, cuts[0]) == align(self._algebra, other, f, cuts[1])
-        leaves.use(self._laws, nothing | equal, [nothing | (e == f), *known], "a product is aligned alike")
+        leaves.use(self._laws, nothing | equal, [nothing | (e == f), known], "a product is aligned alike")
 
     def _added(self) -> None:
         """Prove where some product is not zero that both sums are the same."""

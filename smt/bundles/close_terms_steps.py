@@ -22,18 +22,18 @@ from pysmt.fnode import FNode
 from mmaproof.smt.algebra.protocol import Truth, Word
 from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.bundles.converted_alike import Case, Converted, ConvertedAlike
-from mmaproof.smt.bundles.laws_in_use import LawsInUse
 from mmaproof.smt.bundles.leaves import Leaves
 from mmaproof.smt.bundles.term_facts import (
     at_most,
-    factors_of,
     prove_bound_of_sum,
     prove_bounds,
     prove_first_bound,
     prove_largest_exponent,
+    prove_where_zero,
     within,
 )
 from mmaproof.smt.proving.kernel import Kernel, NotComposedError
+from mmaproof.smt.proving.laws_in_use import LawsInUse
 from mmaproof.smt.semantics import StepSignals
 from mmaproof.smt.semantics.align import align, largest_exponent
 from mmaproof.smt.semantics.terms import Term
@@ -117,24 +117,7 @@ class CloseTermsSteps:
             for claim in (zero | y.present, zero | x.present, zero | (x.exponent == y.exponent)):
                 if not same(claim.data, self._algebra.truth(True).data):
                     use(claim.data, ())
-            self._where_zero(y, ~y.present, "a term that is present is not zero")
-
-    def _where_zero(self, term: _Term, claim: _Truth, why: str) -> None:
-        """Prove a claim about operands where a term is zero: of a product, where either factor is."""
-        factors = factors_of(self._algebra, term.significand)
-        zeros = [f.is_value(0) for f in factors]
-        for zero in zeros:
-            self._laws.claim((~zero | claim).data, (), {}, why)
-        if len(factors) > 1:
-            leaves = Leaves(self._algebra)
-            x, y = (leaves.word(f) for f in factors)
-            some = self._algebra.any_of([x.is_value(0), y.is_value(0), ~(x * y).is_value(0)])
-            leaves.use(self._laws, some, (), "a product is zero only if a factor is")
-            leaves = Leaves(self._algebra)
-            p, q, nothing = (leaves.truth(z) for z in (*zeros, term.significand.is_value(0)))
-            holds = leaves.truth(claim)
-            known = [~p | holds, ~q | holds, self._algebra.any_of([p, q, ~nothing])]
-            leaves.use(self._laws, ~nothing | holds, known, why)
+            prove_where_zero(self._laws, self._algebra, y.significand, ~y.present, "a term that is present is not zero")
 
     # --- exponents ----------------------------------------------------------------------------------------------
 
@@ -166,7 +149,7 @@ class CloseTermsSteps:
                 claim = x.significand.is_value(0) | (x.exponent >= least)
                 self._laws.claim(claim.data, (), {}, "an exponent is not below the smallest one")
         for x, y in zip(terms, self._wide.terms, strict=True):
-            self._where_zero(x, x.exponent <= least, "a zero has a small exponent")
+            prove_where_zero(self._laws, algebra, x.significand, x.exponent <= least, "a zero has a small exponent")
             leaves = Leaves(algebra)
             zero, present, here = map(leaves.truth, (x.significand.is_value(0), y.present, x.present))
             at, other, wide = map(leaves.word, (x.exponent, y.exponent, self._wide.e_max))

@@ -19,8 +19,8 @@ from pysmt.fnode import FNode
 from mmaproof.smt.algebra.magnitudes import with_top_exponent
 from mmaproof.smt.algebra.protocol import Truth, Word
 from mmaproof.smt.algebra.terms import TermAlgebra
-from mmaproof.smt.bundles.laws_in_use import LawsInUse
 from mmaproof.smt.bundles.leaves import Leaves
+from mmaproof.smt.proving.laws_in_use import LawsInUse
 from mmaproof.smt.proving.walk import Substitution
 
 _Word = Word[FNode]

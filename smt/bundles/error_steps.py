@@ -21,16 +21,15 @@ from pysmt.fnode import FNode
 from mmaproof.smt.algebra.protocol import Truth, Word
 from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.bundles.exact_sum_steps import Apart, ExactSumSteps
-from mmaproof.smt.bundles.laws_in_use import LawsInUse
 from mmaproof.smt.bundles.leaves import Leaves
 from mmaproof.smt.bundles.term_facts import (
-    factors_of,
     prove_largest_exponent,
-    prove_product_is_zero,
+    prove_where_not_zero,
     whole_and_rest,
     within,
 )
 from mmaproof.smt.proving.kernel import Kernel, NotComposedError
+from mmaproof.smt.proving.laws_in_use import LawsInUse
 from mmaproof.smt.proving.walk import substituted
 from mmaproof.smt.semantics import StepSignals
 from mmaproof.smt.semantics.align import align, largest_exponent
@@ -112,18 +111,11 @@ class ErrorSteps:
         algebra, total, least = self._algebra, self._sum, self._sides.rho.target.e_min
         why = "a term below the smallest exponent of d is zero"
         for term, cut in zip(total.terms, total.path.cuts, strict=True):
-            factors = factors_of(algebra, term.significand)
-            zeros = [f.is_value(0) for f in factors]
-            claim = algebra.any_of([term.present & (term.exponent >= least), *zeros])
-            self._laws.claim(claim.data, (), {}, why)
+            claim = term.present & (term.exponent >= least)
+            prove_where_not_zero(self._laws, algebra, term.significand, claim, why)
             leaves = Leaves(algebra)
             own, top = leaves.term(term), leaves.word(total.e_max)
-            prove_product_is_zero(self._laws, algebra, term.significand)
-            found, known = [own.significand.is_value(0)], list[_Truth]()
-            if len(factors) > 1:
-                (nothing,), found = found, [leaves.truth(z) for z in zeros]
-                known = [~z | nothing for z in found]
-            known.append(algebra.any_of([own.present & (own.exponent >= least), *found]))
+            known = [algebra.any_of([own.present & (own.exponent >= least), own.significand.is_value(0)])]
             known.append(~own.present | (own.exponent <= top))
             aligned, e = align(algebra, own, top, cut), self._sides.exponent(algebra, top)
             leaves.use(self._laws, ~(top < least) | aligned.is_value(0), known, why)

@@ -18,10 +18,10 @@ from pysmt.fnode import FNode
 
 from mmaproof.smt.algebra.protocol import Truth, Word, ite
 from mmaproof.smt.algebra.terms import TermAlgebra
-from mmaproof.smt.bundles.laws_in_use import LawsInUse
 from mmaproof.smt.bundles.leaves import Leaves
 from mmaproof.smt.bundles.term_facts import at_most, prove_largest, whole_and_rest, with_sign, within
 from mmaproof.smt.proving.kernel import NotComposedError
+from mmaproof.smt.proving.laws_in_use import LawsInUse
 from mmaproof.smt.semantics.align import align
 from mmaproof.smt.semantics.fused_sum import FusedSum
 from mmaproof.smt.semantics.step_error import StepError

@@ -12,8 +12,8 @@ from pysmt.fnode import FNode
 
 from mmaproof.smt.algebra.protocol import Truth, Word
 from mmaproof.smt.algebra.terms import TermAlgebra
-from mmaproof.smt.bundles.laws_in_use import LawsInUse
 from mmaproof.smt.proving.kernel import Kernel
+from mmaproof.smt.proving.laws_in_use import LawsInUse
 from mmaproof.smt.proving.walk import Substitution
 from mmaproof.smt.semantics.terms import Term
 

@@ -12,8 +12,8 @@ from pysmt.fnode import FNode
 
 from mmaproof.smt.algebra.protocol import Truth, Word, ite
 from mmaproof.smt.algebra.terms import TermAlgebra
-from mmaproof.smt.bundles.laws_in_use import LawsInUse
 from mmaproof.smt.bundles.leaves import Leaves
+from mmaproof.smt.proving.laws_in_use import LawsInUse
 
 
 def is_sum(words: Sequence[Word[FNode]], *carry: Word[FNode]) -> Truth[FNode]:

@@ -23,7 +23,6 @@ from mmaproof.smt.algebra.protocol import Truth, Word
 from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.bundles.converted_alike import Converted
 from mmaproof.smt.bundles.converted_in_order import ConvertedInOrder
-from mmaproof.smt.bundles.laws_in_use import LawsInUse
 from mmaproof.smt.bundles.leaves import Leaves
 from mmaproof.smt.bundles.order_cases import CASES
 from mmaproof.smt.bundles.order_sums import OrderedSums
@@ -31,6 +30,7 @@ from mmaproof.smt.bundles.order_terms import OrderedTerms
 from mmaproof.smt.bundles.rising_steps import RisingSteps
 from mmaproof.smt.bundles.term_facts import prove_bounds, prove_largest_exponent
 from mmaproof.smt.proving.kernel import Kernel, NotComposedError
+from mmaproof.smt.proving.laws_in_use import LawsInUse
 from mmaproof.smt.proving.monotone import LargeStep, TermRises
 from mmaproof.smt.semantics import StepSignals
 from mmaproof.smt.semantics.align import largest_exponent

@@ -13,12 +13,12 @@ from pysmt.fnode import FNode
 
 from mmaproof.smt.algebra.protocol import Truth, Word
 from mmaproof.smt.algebra.terms import TermAlgebra
-from mmaproof.smt.bundles.laws_in_use import LawsInUse
 from mmaproof.smt.bundles.leaves import Leaves
 from mmaproof.smt.bundles.moved_sums import is_sum, limited, prove_moved_sum
 from mmaproof.smt.bundles.order_cases import CASES, MORE_BITS, Case
 from mmaproof.smt.bundles.order_terms import OrderedTerms
 from mmaproof.smt.bundles.term_facts import prove_bound_of_sum, prove_first_bound, within
+from mmaproof.smt.proving.laws_in_use import LawsInUse
 from mmaproof.smt.semantics.fused_sum import FusedSum
 
 _Word = Word[FNode]

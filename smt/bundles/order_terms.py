@@ -14,11 +14,11 @@ from pysmt.fnode import FNode
 
 from mmaproof.smt.algebra.protocol import Truth, Word, ite
 from mmaproof.smt.algebra.terms import TermAlgebra
-from mmaproof.smt.bundles.laws_in_use import LawsInUse
 from mmaproof.smt.bundles.leaves import Leaves
 from mmaproof.smt.bundles.moved_sums import is_sum, limited, prove_moved_sum
 from mmaproof.smt.bundles.order_cases import MORE_BITS, Case
 from mmaproof.smt.bundles.term_facts import at_most, with_sign, within
+from mmaproof.smt.proving.laws_in_use import LawsInUse
 from mmaproof.smt.proving.monotone import LargeStep, TermRises
 from mmaproof.smt.semantics.align import align
 from mmaproof.smt.semantics.cut import Cut

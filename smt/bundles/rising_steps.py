@@ -17,10 +17,10 @@ from pysmt.fnode import FNode
 
 from mmaproof.smt.algebra.protocol import Truth, Word, ite
 from mmaproof.smt.algebra.terms import TermAlgebra
-from mmaproof.smt.bundles.laws_in_use import LawsInUse
 from mmaproof.smt.bundles.leaves import Leaves
 from mmaproof.smt.bundles.term_facts import factors_of
 from mmaproof.smt.proving.kernel import NotComposedError
+from mmaproof.smt.proving.laws_in_use import LawsInUse
 from mmaproof.smt.semantics.terms import Term
 
 _Word = Word[FNode]

@@ -21,10 +21,10 @@ from mmaproof.designs.formats import Format
 from mmaproof.smt.algebra.magnitudes import with_top_exponent
 from mmaproof.smt.algebra.protocol import Truth, Word
 from mmaproof.smt.algebra.terms import TermAlgebra
-from mmaproof.smt.bundles.laws_in_use import LawsInUse
 from mmaproof.smt.bundles.leaves import Leaves
 from mmaproof.smt.bundles.term_facts import factors_of, prove_largest_exponent
 from mmaproof.smt.proving.kernel import Kernel, NotComposedError, conjuncts
+from mmaproof.smt.proving.laws_in_use import LawsInUse
 from mmaproof.smt.proving.linear import in_order
 from mmaproof.smt.proving.scaling import doubled, is_inside
 from mmaproof.smt.proving.walk import bottom_up

@@ -6,8 +6,8 @@ from pysmt.fnode import FNode
 
 from mmaproof.smt.algebra.protocol import Truth, Word, ite
 from mmaproof.smt.algebra.terms import TermAlgebra
-from mmaproof.smt.bundles.laws_in_use import LawsInUse
 from mmaproof.smt.bundles.leaves import Leaves
+from mmaproof.smt.proving.laws_in_use import LawsInUse
 from mmaproof.smt.semantics.align import align, largest_exponent
 from mmaproof.smt.semantics.fused_sum import FusedSum
 from mmaproof.smt.semantics.terms import Term
@@ -29,6 +29,36 @@ def prove_product_is_zero(laws: LawsInUse, algebra: TermAlgebra, product: Word[F
         x, y = (leaves.word(f) for f in factors)
         for zero in (x.is_value(0), y.is_value(0)):
             leaves.use(laws, ~zero | (x * y).is_value(0), (), "a product is zero where a factor is")
+
+
+def prove_where_not_zero(
+    laws: LawsInUse, algebra: TermAlgebra, word: Word[FNode], claim: Truth[FNode], why: str
+) -> None:
+    """Prove a claim about operands, or that a word is zero: of a product, whatever its factors are."""
+    zeros = [f.is_value(0) for f in factors_of(algebra, word)]
+    laws.claim(algebra.any_of([claim, *zeros]).data, (), {}, why)
+    if len(zeros) > 1:
+        prove_product_is_zero(laws, algebra, word)
+        leaves = Leaves(algebra)
+        holds, zero, *parts = (leaves.truth(x) for x in (claim, word.is_value(0), *zeros))
+        known = [algebra.any_of([holds, *parts]), *(~x | zero for x in parts)]
+        leaves.use(laws, algebra.any_of([holds, zero]), known, why)
+
+
+def prove_where_zero(laws: LawsInUse, algebra: TermAlgebra, word: Word[FNode], claim: Truth[FNode], why: str) -> None:
+    """Prove a claim about operands where a word is zero: of a product, where either factor is."""
+    factors = factors_of(algebra, word)
+    zeros = [f.is_value(0) for f in factors]
+    for z in zeros:
+        laws.claim((~z | claim).data, (), {}, why)
+    if len(factors) > 1:
+        leaves = Leaves(algebra)
+        x, y = (leaves.word(f) for f in factors)
+        some = algebra.any_of([x.is_value(0), y.is_value(0), ~(x * y).is_value(0)])
+        leaves.use(laws, some, (), "a product is zero only if a factor is")
+        leaves = Leaves(algebra)
+        p, q, zero, holds = (leaves.truth(z) for z in (*zeros, word.is_value(0), claim))
+        leaves.use(laws, ~zero | holds, [~p | holds, ~q | holds, algebra.any_of([p, q, ~zero])], why)
 
 
 def prove_largest(laws: LawsInUse, algebra: TermAlgebra, term: Term[FNode, FNode]) -> None:

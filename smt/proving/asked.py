@@ -10,12 +10,13 @@ from typing import assert_never
 from pysmt.environment import Environment
 from pysmt.fnode import FNode
 
+from mmaproof.smt.proving.journal import Entry, Proved
 from mmaproof.smt.proving.kept_lemmas import is_kept, keep
-from mmaproof.smt.proving.kernel import up_to_names
+from mmaproof.smt.proving.kernel import Kernel, NotComposedError, Stated, Theorem, asserted
 from mmaproof.smt.solving.limits import LEAST_SECONDS, Limits
-from mmaproof.smt.solving.prove import Ask, violation_of
-from mmaproof.smt.solving.query import Query
-from mmaproof.smt.solving.verdict import Outcome, Reply, Status
+from mmaproof.smt.solving.prove import Ask
+from mmaproof.smt.solving.refuting import NotRefutedError
+from mmaproof.smt.solving.verdict import Outcome, Reply, Status, by_whom
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +55,23 @@ class StagedProof:
     lemmas: tuple[StagedLemma, ...]
     seconds: float
     reason: str | None = None
+    theorem: Theorem | None = None
+    """what a kernel made of the lemmas, where it could join them"""
+    argument: Callable[[Kernel], None] | None = None
+    """adds the steps to a kernel whose root are the counterexamples; it raises NotComposedError"""
 
 
 class OutOfTimeError(Exception):
     """The time limit of a staged proof has passed."""
+
+
+def joined(kernel: Kernel, argument: Callable[[Kernel], None]) -> Theorem | None:
+    """Return the theorem that an argument makes, None if a kernel does not take its steps."""
+    try:
+        argument(kernel)
+        return kernel.theorem()
+    except NotComposedError:
+        return None
 
 
 class Lemmas:
@@ -67,6 +81,8 @@ class Lemmas:
         self._ask, self._limits, self._started = ask, limits, started
         self._asked: dict[str, StagedLemma] = {}
         self._environment = environment
+        self.entries: list[Entry] = []
+        """what happened in the proof, in order: the lemmas that were proved, and what others note"""
         self.describe: Callable[[FNode], str | None] = lambda _: None
         """Says what a variable stands for, in words, where lemmas are kept as files."""
 
@@ -84,22 +100,53 @@ class Lemmas:
 
         Raises ``OutOfTimeError``.
         """
-        violation = violation_of(claim, assumption, self._environment)
-        key = up_to_names(Query.of(violation))
-        known = self._asked.get(key)
+        of = asserted(claim, [] if assumption is None else [assumption], self._environment)
+        stated = Stated.of(of, f"{stage}: {relation}" if stage else relation)
+        known = self._asked.get(stated.key)
         if known is None:
-            left = self._limits.after(time.monotonic() - self._started, "earlier lemmas")
-            if left.seconds <= LEAST_SECONDS:
-                raise OutOfTimeError
-            answer = self._ask(violation, (), limits=replace(left, seconds=min(seconds, left.seconds)))
-            known = StagedLemma(stage, relation, answer, widened, uses=0)
-            if is_kept():
-                whose = sorted(self._environment.fvo.get_free_variables(violation), key=lambda x: x.node_id())
-                stands = {x.symbol_name(): text for x in whose if (text := self.describe(x)) is not None}
-                again = f", {widened} stages wider" if widened else ""
-                keep(f"{stage}: {relation}{again}", violation, answer, stands)
-        self._asked[key] = replace(known, uses=known.uses + 1)
+            known = StagedLemma(stage, relation, self._answer(stated, seconds, widened), widened, uses=0)
+        self._asked[stated.key] = replace(known, uses=known.uses + 1)
+        if known.status is Status.PROVED:
+            self.entries.append(Proved(stated.why, claim, assumption))
         return known.status
+
+    def refute(self, stated: Stated, seconds: float | None) -> str:
+        """Refute a leaf, as a kernel asks for it: what was asked before has its answer. Return who refuted it.
+
+        Raises NotRefutedError.
+        """
+        known = self._asked.get(stated.key)
+        if known is None:
+            try:
+                answer = self._answer(stated, self._limits.seconds if seconds is None else seconds)
+            except OutOfTimeError:
+                raise NotRefutedError(f"no time is left of {self._limits}") from None
+            known = self._asked[stated.key] = StagedLemma("", stated.why, answer, 0)
+        by = known.reply
+        if known.status is not Status.PROVED:
+            raise NotRefutedError(by.reason or "something satisfies it")
+        return by_whom(by.solver, by.certified_by)
+
+    def go_on(self) -> None:
+        """Raise NotComposedError if no time is left, as a kernel asks for it."""
+        if self._left().seconds <= LEAST_SECONDS:
+            raise NotComposedError(f"no time is left of {self._limits}")
+
+    def _left(self) -> Limits:
+        return self._limits.after(time.monotonic() - self._started, "earlier lemmas")
+
+    def _answer(self, stated: Stated, seconds: float, widened: int = 0) -> Reply:
+        left = self._left()
+        if left.seconds <= LEAST_SECONDS:
+            raise OutOfTimeError
+        terms = self._environment.formula_manager
+        violation, symbols = terms.And(stated.all), [terms.get_symbol(x) for x in stated.query.symbols]
+        answer = self._ask(violation, symbols, limits=replace(left, seconds=min(seconds, left.seconds)))
+        if is_kept():
+            stands = {x.symbol_name(): text for x in symbols if (text := self.describe(x)) is not None}
+            again = f", {widened} stages wider" if widened else ""
+            keep(f"{stated.why}{again}", violation, answer, stands)
+        return answer
 
     def found(self) -> tuple[StagedLemma, ...]:
         """Return the lemmas in the order in which they were first asked."""

@@ -16,6 +16,7 @@ from pysmt.fnode import FNode
 from pysmt.typing import BOOL
 
 from mmaproof.smt.proving.asked import Lemmas
+from mmaproof.smt.proving.journal import Defined, Held, Lawful, Noted
 from mmaproof.smt.proving.laws import Law, lemmas_of_law
 from mmaproof.smt.proving.walk import Substitution, substituted
 from mmaproof.smt.solving.operators import TRUTH
@@ -61,6 +62,8 @@ class CutVariables:
         self._terms: Any = environment.formula_manager
         self._cuts: dict[FNode, _Cut] = {}
         lemmas.describe = self._describe
+        self.entries = lemmas.entries
+        """what happens in the proof, in order"""
         self._facts: dict[FNode, list[FNode]] = {}
 
     def new(self, definition: FNode, width: int | None) -> FNode:
@@ -70,6 +73,7 @@ class CutVariables:
         self._samples.define(variable, self._samples.values(definition))
         depth = 1 + max((self._cuts[v].depth for v in self.symbols(definition) if v in self._cuts), default=0)
         self._cuts[variable] = _Cut(definition, depth)
+        self.entries.append(Defined(variable, definition))
         return variable
 
     def _describe(self, variable: FNode) -> str | None:
@@ -78,12 +82,14 @@ class CutVariables:
 
     def note(self, fact: FNode) -> None:
         """Note what was proved of the values that variables stand for, or what is assumed of operands."""
+        self.entries.append(Noted(fact))
         if not fact.is_true():
             for symbol in self.symbols(fact):
                 self._facts.setdefault(symbol, []).append(fact)
 
     def follows(self, equation: FNode) -> None:
-        """Say that a law makes two terms equal. Whoever keeps a journal of the proof notes it; nobody else does."""
+        """Note that a law makes two terms equal."""
+        self.entries.append(Lawful(equation))
 
     def is_news(self, formula: FNode) -> bool:
         """Return whether a formula is about variables, and no fact yet."""
@@ -112,6 +118,8 @@ class CutVariables:
             facts = self._facts_about(formula)
             for asked, known in self._with_and_without(formula, facts):
                 status = self._ask(what, relation, asked, known, seconds, widened)
+                if status is Status.PROVED:
+                    self.entries.append(Held(claim))
                 if status is not Status.REFUTED:
                     return status is Status.PROVED
         return False

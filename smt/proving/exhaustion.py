@@ -38,6 +38,7 @@ MOST_GATES: Final = 20_000
 CHEAP_WORK: Final = 1 << 24
 CHEAP_GATES: Final = 1_000
 """Together with CHEAP_WORK, what takes about 20 ms."""
+FEW_GATES: Final = 200
 EASY_SECONDS: Final = 0.5
 """what a solver has for a query before all values are tried"""
 
@@ -69,15 +70,14 @@ def try_all_values(
     """Answer a query by trying all values, as ``decide_by_exhaustion`` does."""
     started = time.monotonic()
     bits = _bits_at_most(query)
-    if bits > most_bits:
-        return None
-    gates = CountedGates(min(most_gates, most_work >> max(0, bits - 6)))
+    # of more bits, what few gates decide before any value is tried
+    gates = CountedGates(min(most_gates, most_work >> max(0, bits - 6) if bits <= most_bits else FEW_GATES))
     try:
         root, symbols = circuit_of(query, gates)
     except TooManyGatesError:
         return None
     cone = Cone.of(root, gates)
-    if cone.operations << max(0, len(cone.inputs) - 6) > most_work:
+    if len(cone.inputs) > most_bits or cone.operations << max(0, len(cone.inputs) - 6) > most_work:
         return None
     values = next(satisfying(cone), None)
     outcome, model = Outcome.UNSAT, None

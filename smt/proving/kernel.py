@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, NoReturn, final
+from typing import Any, NoReturn, Self, final
 from weakref import WeakSet
 
 from pysmt.environment import Environment
@@ -45,6 +45,12 @@ class Stated:
     query: Query
     key: str
     why: str
+
+    @classmethod
+    def of(cls, formulas: tuple[FNode, ...], why: str) -> Self:
+        """Return that these formulas are asserted."""
+        query = Query.all_of(formulas)
+        return cls(formulas, query, up_to_names(query), why)
 
 
 Refute = Callable[[Stated, float | None], str]
@@ -215,8 +221,7 @@ class Kernel:
     def _as_stated(self, claim: FNode, assumptions: Sequence[FNode], why: str) -> Stated:
         of = asserted(claim, assumptions, self.environment)
         if of not in self._stated:
-            query = Query.all_of(of)
-            self._stated[of] = Stated(of, query, up_to_names(query), why)
+            self._stated[of] = Stated.of(of, why)
         return self._stated[of]
 
     def _numbered(self, stated: Stated, seconds: float | None) -> int:

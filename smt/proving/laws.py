@@ -24,6 +24,7 @@ from pysmt.fnode import FNode
 from mmaproof.smt.algebra.integers import IntegerAlgebra
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word, ite
 from mmaproof.smt.algebra.terms import TermAlgebra
+from mmaproof.smt.proving.journal import Place, Recording
 from mmaproof.smt.proving.lemma import Input, Lemma
 from mmaproof.smt.proving.walk import bottom_up
 from mmaproof.smt.solving.query import indices_of
@@ -67,6 +68,7 @@ class LawfulTerms(TermAlgebra):
     def __init__(self, environment: Environment | None = None) -> None:
         super().__init__(environment)
         self.used: set[Law] = set()
+        self.recording = Recording()
         self._places: dict[FNode, _Place] = {}
 
     def _in_order(self, xs: Iterable[FNode]) -> list[FNode]:
@@ -81,6 +83,19 @@ class LawfulTerms(TermAlgebra):
 
         Each word is taken once, and they are in canonical order.
         """
+        with self.recording.place() as noted:
+            found = self._largest(words)
+        if noted:
+            terms = tuple(self.extend(w, found.width).data for w in words)
+            taken = tuple(self._in_order(self._words_of(found, terms)))
+            self.recording.entries.append(Place("maximum", terms, found.data, found.data, found.signed, taken))
+        return found
+
+    def _words_of(self, maximum: Word[FNode], terms: Sequence[FNode]) -> set[FNode]:
+        """Return the words that a maximum is of, each once."""
+        return set(terms)
+
+    def _largest(self, words: Sequence[Word[FNode]]) -> Word[FNode]:
         width, signed = max(w.width for w in words), words[0].signed
         for word in words:
             if word.width < width:
@@ -101,7 +116,23 @@ class LawfulTerms(TermAlgebra):
     def compressed_sum(self, words: Sequence[Word[FNode]], width: int) -> Word[FNode]:
         """Return the sum without compressors. The law used is that a compressor keeps the sum of its words."""
         self.used.add(Law(Operation.CARRY_SAVE_SUM, width))
-        return self.modular_sum(words, width)
+        with self.recording.place() as noted:
+            found = self.modular_sum(words, width)
+        if noted:
+            self._note_sum("compressed sum", words, width, found)
+        return found
+
+    def _sum(self, words: Sequence[Word[FNode]], width: int, wraps: bool) -> Word[FNode]:
+        with self.recording.place() as noted:
+            found = super()._sum(words, width, wraps)
+        if noted:
+            self._note_sum("sum", words, width, found)
+        return found
+
+    def _note_sum(self, kind: str, words: Sequence[Word[FNode]], width: int, found: Word[FNode]) -> None:
+        taken = self.in_one_width(sorted(words, key=lambda w: self._place(w.data)), width)
+        place = Place(kind, self.in_one_width(words, width), found.data, found.data, taken=taken)
+        self.recording.entries.append(place)
 
     def maximum_in_turn(self, words: Sequence[Word[FNode]]) -> Word[FNode]:
         """Return the maximum in canonical order."""

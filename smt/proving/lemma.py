@@ -8,8 +8,8 @@ The text of each lemma says why it does.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from pysmt.environment import Environment
@@ -19,6 +19,8 @@ from mmaproof.smt.algebra.integers import IntegerAlgebra
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.algebra.terms import TermAlgebra
 from mmaproof.smt.environment import default_environment
+from mmaproof.smt.proving.journal import Entry
+from mmaproof.smt.proving.kernel import Kernel, Refute, Theorem
 from mmaproof.smt.solving.prove import violation_of
 
 _INTEGERS = IntegerAlgebra()
@@ -33,11 +35,19 @@ class Formula:
     claim: FNode
     environment: Environment
     """the pySMT environment of the formulas"""
+    places: Sequence[Entry] = field(default=(), compare=False, repr=False)
+    """the places of the claim, for proofs that cut it there"""
 
     @property
     def violation(self) -> FNode:
         """The formula of counterexamples: the precondition, and not the claim."""
         return violation_of(self.claim, self.precondition, self.environment)
+
+    def in_one_piece(self, refute: Refute) -> Theorem:
+        """Return the theorem whose only leaf is the whole statement. Raises NotComposedError if it is not refuted."""
+        kernel = Kernel(self.environment, self.violation, refute)
+        kernel.use(self.claim, [] if self.precondition is None else [self.precondition], "the whole claim")
+        return kernel.theorem()
 
 
 @dataclass(frozen=True)

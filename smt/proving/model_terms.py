@@ -7,19 +7,23 @@ from those of their words, are noted.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from pysmt.environment import Environment
 from pysmt.fnode import FNode
 
 from mmaproof.designs.formats import Format
-from mmaproof.smt.algebra.protocol import Word
+from mmaproof.smt.algebra.protocol import Truth, Word
 from mmaproof.smt.algebra.signals import Signal
 from mmaproof.smt.proving.cut_variables import CutVariables
+from mmaproof.smt.proving.journal import Bounded, Place, TakenApart
 from mmaproof.smt.proving.laws import Law, LawfulTerms, Operation
 from mmaproof.smt.proving.linear import Bounds
 from mmaproof.smt.proving.model_places import ModelPlaces
+
+_Term = TypeVar("_Term", Word[FNode], Truth[FNode])
 
 
 @dataclass(frozen=True)
@@ -37,6 +41,7 @@ class ModelTerms(ModelPlaces):
         self, cuts: CutVariables, environment: Environment, patterns: Mapping[FNode, Format], of_d: Format
     ) -> None:
         super().__init__(cuts, environment, patterns, of_d)
+        self.recording.entries = cuts.entries
         self.folds: list[Fold] = []
         self.added: dict[FNode, bool] = {}
         """variables that are added, and whether they are read in two's complement"""
@@ -49,16 +54,64 @@ class ModelTerms(ModelPlaces):
     def signal(self, name: Signal, x: Word[FNode], bounds: Bounds | None = None) -> Word[FNode]:
         """Return the variable of a signal; the bounds of a sum follow from those of its words, others are proved."""
         of_sum = self._bounds_of_sums.get(self.rewritten(x.data)) if x.signed else None
-        if of_sum is None:
-            return super().signal(name, x, bounds)
-        word = super().signal(name, x)
-        if word.data.is_symbol():
-            self.note_bounds_of_sum(word, of_sum)
-        return word
+        with self.recording.place() as noted:
+            word = super().signal(name, x, bounds if of_sum is None else None)
+            if of_sum is not None and word.data.is_symbol():
+                self.note_bounds_of_sum(word, of_sum)
+        return self._replaced(f"signal {name}", x, word, noted)
+
+    def signal_truth(
+        self, name: Signal, x: Truth[FNode], observable: Callable[[], Truth[FNode]] | None = None
+    ) -> Truth[FNode]:
+        """Return the variable of a signal."""
+        with self.recording.place():
+            found = super().signal_truth(name, x, observable)
+        return self._replaced(f"signal {name}", x, found, True)
+
+    def place(self, what: str, x: Word[FNode]) -> Word[FNode]:
+        """Return the variable of a place."""
+        with self.recording.place() as noted:
+            found = super().place(what, x)
+        return self._replaced(what, x, found, noted)
+
+    def place_of_truth(self, what: str, x: Truth[FNode]) -> Truth[FNode]:
+        """Return the variable of a truth value."""
+        with self.recording.place() as noted:
+            found = super().place_of_truth(what, x)
+        return self._replaced(what, x, found, noted)
+
+    def place_of_product(self, x: Word[FNode], y: Word[FNode], product: Word[FNode]) -> Word[FNode]:
+        """Return the variable of a product."""
+        with self.recording.place() as noted:
+            found = super().place_of_product(x, y, product)
+        return self._replaced("product", product, found, noted)
+
+    def _replaced(self, what: str, x: _Term, found: _Term, noted: bool) -> _Term:
+        if noted:
+            self.recording.entries.append(Place(what, (), x.data, found.data))
+        return found
+
+    def check(self, of: object, invariant: Callable[..., Truth[FNode]], *arguments: object) -> None:
+        """Note what can be proved of a value. The semantics without cuts computes none of it."""
+        with self.recording.place():
+            super().check(of, invariant, *arguments)
+
+    def _take_apart(self) -> None:
+        known = set(self.patterns)
+        super()._take_apart()
+        self.recording.entries += (TakenApart(x, self.patterns[x]) for x in self.patterns if x not in known)
 
     # --- maxima -----------------------------------------------------------------------------------------------
 
     def maximum(self, words: Sequence[Word[FNode]]) -> Word[FNode]:
+        """Return the variable of the largest word."""
+        return LawfulTerms.maximum(self, words)
+
+    def _words_of(self, maximum: Word[FNode], terms: Sequence[FNode]) -> set[FNode]:
+        fold = next((f for f in reversed(self.folds) if f.variable is maximum.data), None)
+        return set(terms if fold is None else fold.parts)
+
+    def _largest(self, words: Sequence[Word[FNode]]) -> Word[FNode]:
         """Return the variable of the largest word. Its operands become variables too, and none exceeds it."""
         if len(words) == 1:
             return words[0]
@@ -72,10 +125,10 @@ class ModelTerms(ModelPlaces):
                     self._bound_masked(part)
             parts.append(part)
         if self.nested:
-            return LawfulTerms.maximum(self, parts)
+            return super()._largest(parts)
         terms = self._without_shared(parts)
         with self.no_places():
-            largest = LawfulTerms.maximum(self, terms)
+            largest = super()._largest(terms)
         whole = self.place("maximum", self.narrow(largest, width))
         distinct = tuple(dict.fromkeys(p.data for p in parts))
         if whole.signed:
@@ -141,7 +194,7 @@ class ModelTerms(ModelPlaces):
             if not self._fact("exponent", "the sum of its parts", equal):
                 return None
         with self.no_places():
-            largest = LawfulTerms.maximum(self, own)
+            largest = super()._largest(own)
         whole = self.place("maximum", largest)
         self.folds.append(Fold(tuple(dict.fromkeys(w.data for w in own)), whole.data))
         for word in own:
@@ -207,7 +260,9 @@ class ModelTerms(ModelPlaces):
             return
         self.used.add(Law(Operation.BOUNDED_SUM, x.width))
         self.bounds[x.data] = bounds
-        self.cuts.note(self.within(x, bounds))
+        within = self.within(x, bounds)
+        self.cuts.note(within)
+        self.recording.entries.append(Bounded(x.data, within, True))
 
     def note_bounds(self, x: Word[FNode], bounds: Bounds) -> None:
         """Note bounds of a variable, if they are proved."""

@@ -116,7 +116,7 @@ def prove_graph(
         lemmas.found(),
         time.monotonic() - started,
         reason,
-        (*terms.failed, *terms.undefined),
+        failed=(*terms.failed, *terms.undefined),
     )
 
 

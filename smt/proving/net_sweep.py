@@ -32,6 +32,7 @@ from mmaproof.smt.proving.bitwise import is_bitwise
 from mmaproof.smt.proving.columns import Columns
 from mmaproof.smt.proving.cut_variables import WIDENINGS, CutVariables
 from mmaproof.smt.proving.inner_words import InnerWord, InnerWords
+from mmaproof.smt.proving.journal import Derived, Net
 from mmaproof.smt.proving.model_terms import ModelTerms
 from mmaproof.smt.proving.net_maxima import NetMaxima
 from mmaproof.smt.proving.net_orders import NetOrders
@@ -109,11 +110,17 @@ class NetSweep:
             self._known[term] = found = self.replacement(name, term)
             self._known[found] = found
         found = self._known[term]
+        self._cuts.entries.append(Net(name, term, found))
         # the same word leaves the bits of a wide net as they were: parts of others
         return word if found is term else Word(found, word.width, word.signed, self._model)
 
     def replacement(self, name: str, term: FNode) -> FNode:
         """Return what replaces the term of a net that was not seen before."""
+        found = self._replacement(name, term)
+        self._cuts.entries.append(Derived(name, term, found))
+        return found
+
+    def _replacement(self, name: str, term: FNode) -> FNode:
         if term.is_constant() or self._is_plain(term):
             return term
         if term.is_ite():

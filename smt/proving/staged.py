@@ -32,7 +32,10 @@ from pysmt.typing import BOOL
 
 from mmaproof.smt.algebra.protocol import Truth, Word
 from mmaproof.smt.algebra.signals import Signal, SignalKind
-from mmaproof.smt.proving.asked import Lemmas, OutOfTimeError, StagedProof
+from mmaproof.smt.proving.asked import Lemmas, OutOfTimeError, StagedProof, joined
+from mmaproof.smt.proving.composer import Composer
+from mmaproof.smt.proving.journal import Defined, Place
+from mmaproof.smt.proving.kernel import Kernel
 from mmaproof.smt.proving.laws import Law, LawfulTerms, Operation, lemmas_of
 from mmaproof.smt.proving.lemma import Formula
 from mmaproof.smt.proving.samples import Samples, Values, signed_values
@@ -73,21 +76,33 @@ def prove_by_stages(
     ask: Ask,
     limits: Limits,
     results: Related | None = None,
+    root: FNode | None = None,
 ) -> StagedProof:
     """Try to prove ``claim`` stage by stage under the precondition of ``question``.
 
     ``claim`` runs the semantics over the given algebra, on the symbols of ``question``. The rows of ``samples`` are
     operands that meet the precondition. If results of the two runs, along chains and in trees, are not equal,
-    ``results`` is their relation.
+    ``results`` is their relation. The theorem is that nothing satisfies ``root``, by default the counterexamples of
+    ``question``. Where a kernel cannot join the lemmas, there is none, and laws of any number of operands are trusted.
     """
     started = time.monotonic()
     if not samples.rows:
         return StagedProof(False, (), 0.0, Cause.SOLVER_ERROR.reason("no sample meets the precondition"))
     lemmas = Lemmas(ask, limits, started, question.environment)
-    terms = StagedTerms(lemmas, samples, question, results)
+    terms, theorem = StagedTerms(lemmas, samples, question, results), None
+
+    def compose(kernel: Kernel) -> None:
+        Composer(kernel, samples).compose(question.places, lemmas.entries, question.claim, claimed)
+
     try:
-        proved = terms.holds(RESULT, "as claimed", claim(terms).data, seconds=CLAIM_SECONDS, widenings=CLAIM_WIDENINGS)
+        claimed = claim(terms).data
+        proved = terms.holds(RESULT, "as claimed", claimed, seconds=CLAIM_SECONDS, widenings=CLAIM_WIDENINGS)
         if proved:
+            kernel = Kernel(
+                question.environment, question.violation if root is None else root, lemmas.refute, lemmas.go_on
+            )
+            theorem = joined(kernel, compose)
+        if proved and theorem is None:
             statuses = []
             for law in lemmas_of(terms):
                 whole = law.formula_in(question.environment)
@@ -96,7 +111,7 @@ def prove_by_stages(
     except OutOfTimeError:
         reason = Cause.TIMEOUT.reason(f"no staged proof within {limits}")
         return StagedProof(False, lemmas.found(), time.monotonic() - started, reason)
-    return StagedProof(proved, lemmas.found(), time.monotonic() - started)
+    return StagedProof(proved, lemmas.found(), time.monotonic() - started, theorem=theorem, argument=compose)
 
 
 class StagedTerms(TermsWithCuts):
@@ -112,6 +127,7 @@ class StagedTerms(TermsWithCuts):
         self._run = 0
         self._counts: Counter[Signal] = Counter()
         self._at: dict[tuple[int, Signal, int], StagedSignal] = {}
+        self.recording.entries = lemmas.entries
 
     def begin(self) -> None:
         """Count the signals of the next run from the beginning."""
@@ -123,6 +139,15 @@ class StagedTerms(TermsWithCuts):
 
     def signal(self, name: Signal, x: Word[FNode], bounds: Bounds | None = None) -> Word[FNode]:
         """Return what replaces ``x``. A lemma says that it is within its bounds, and later lemmas may use that."""
+        with self.recording.place():
+            y = self._signal(name, x, bounds)
+        self._replace(name, x.data, y.data)
+        return y
+
+    def _replace(self, name: Signal, term: FNode, found: FNode) -> None:
+        self.recording.entries.append(Place(f"signal {name}", (), term, found))
+
+    def _signal(self, name: Signal, x: Word[FNode], bounds: Bounds | None) -> Word[FNode]:
         y = Word(self._cut(name, x.data, x.width, x.signed), x.width, x.signed, self)
         if bounds is not None and y.data in self._named and (y.data, y.signed) not in self._bounds:
             self._bound(name, y, bounds)
@@ -132,7 +157,10 @@ class StagedTerms(TermsWithCuts):
 
     def signal_truth(self, name: Signal, x: Truth[FNode], observable: Observable | None = None) -> Truth[FNode]:
         """Return what replaces ``x``."""
-        return Truth(self._cut(name, x.data, TRUTH, False, observable), self)
+        with self.recording.place():
+            found = self._cut(name, x.data, TRUTH, False, observable)
+        self._replace(name, x.data, found)
+        return Truth(found, self)
 
     def maximum(self, words: Sequence[Word[FNode]]) -> Word[FNode]:
         """Return the largest, cut after every comparison. Later lemmas may use that no operand exceeds it."""
@@ -240,6 +268,7 @@ class StagedTerms(TermsWithCuts):
         variable = self._terms.Symbol(f"cut{len(self._named)}_{width}", kind_of)
         self._samples.define(variable, values)
         self._named[variable] = this = replace(this, variable=variable)
+        self.recording.entries.append(Defined(variable, term))
         self._at[self._run, name, this.index] = this
         self._signals.setdefault(key, []).append(this)
         if signed:

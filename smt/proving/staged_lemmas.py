@@ -13,6 +13,7 @@ from pysmt.fnode import FNode
 from mmaproof.smt.algebra.protocol import Word
 from mmaproof.smt.algebra.signals import Signal, SignalKind
 from mmaproof.smt.proving.asked import Lemmas
+from mmaproof.smt.proving.journal import Bounded, Related
 from mmaproof.smt.proving.laws import Law, LawfulTerms
 from mmaproof.smt.proving.lemma import Formula
 from mmaproof.smt.proving.staged_signals import StagedSignal
@@ -129,6 +130,7 @@ class TermsWithCuts(LawfulTerms):
         if not self.holds(stage, relation, of_terms, widenings=WIDENINGS):
             return False
         self._facts.setdefault(variable, []).append(fact)
+        self.recording.entries.append(Related(fact, of_terms))
         return True
 
     def _same(self, x: FNode, y: FNode) -> FNode:
@@ -145,7 +147,9 @@ class TermsWithCuts(LawfulTerms):
 
     def _note_bounds(self, x: Word[FNode], bounds: Bounds) -> None:
         self._bounds[x.data, x.signed] = bounds
-        self._facts.setdefault(x.data, []).append(self._within(x, bounds))
+        within = self._within(x, bounds)
+        self._facts.setdefault(x.data, []).append(within)
+        self.recording.entries.append(Bounded(x.data, within, x.signed and x.data in self._added_up))
 
     def _within(self, x: Word[FNode], bounds: Bounds) -> FNode:
         """Return the formula that a word lies within bounds."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pysmt.environment import Environment
 from pysmt.fnode import FNode
@@ -35,19 +35,25 @@ class Substitution:
     """
 
     def __init__(self, environment: Environment, places: Mapping[FNode, FNode]) -> None:
-        self._terms = environment.formula_manager
+        self._environment = environment
         self._known = dict(places)
 
     def __call__(self, term: FNode) -> FNode:
         """Return a term with others in the places of its parts."""
-        return bottom_up(term, self._known, self._rebuilt)
+        return bottom_up(term, self._known, lambda node, operands: rebuilt(self._environment, node, operands))
 
-    def _rebuilt(self, node: FNode, operands: Sequence[FNode]) -> FNode:
-        if all(x is y for x, y in zip(node.args(), operands, strict=True)):
-            return node
-        if node.is_not():
-            return self._terms.Not(*operands)
-        return self._terms.create_node(node.node_type(), tuple(operands), node._content.payload)
+
+def rebuilt(environment: Environment, node: FNode, operands: Sequence[FNode]) -> FNode:
+    """Return a node over other operands. What is negated twice is not negated."""
+    if all(x is y for x, y in zip(node.args(), operands, strict=True)):
+        return node
+    terms: Any = environment.formula_manager
+    made: FNode = (
+        terms.Not(*operands)
+        if node.is_not()
+        else terms.create_node(node.node_type(), tuple(operands), node._content.payload)
+    )
+    return made
 
 
 def substituted(environment: Environment, term: FNode, places: Mapping[FNode, FNode]) -> FNode:

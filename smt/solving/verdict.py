@@ -134,6 +134,11 @@ class Reply:
         raise TypeError("a reply is no truth value: look at .outcome (sat, unsat or unknown)")
 
 
+def by_whom(solver: SolverIdentity | None, certified_by: SolverIdentity | None) -> str:
+    """Return in words who answered, and who confirmed it."""
+    return str(solver) if certified_by is None else f"{solver} and {certified_by}"
+
+
 W_co = TypeVar("W_co", covariant=True)
 
 

@@ -1,6 +1,7 @@
 """The demonstration: it ends with status 0 only if everything came out as it must."""
 
 import pytest
+from support.deciding import proof_if
 
 from mmaproof.cli import demonstration
 from mmaproof.designs.catalogue import find_design
@@ -18,7 +19,8 @@ def says(status):
     def ask(first, second):
         reason = "timeout: made up" if status is Status.UNKNOWN else None
         witness = WITNESS if status is Status.REFUTED else None
-        return Comparison(status, 0.0, reason, witness, question=Equivalence(find_design(first), find_design(second)))
+        question = Equivalence(find_design(first), find_design(second))
+        return Comparison(status, 0.0, reason, witness, question=question, proof=proof_if(status))
 
     return ask
 

@@ -7,6 +7,7 @@ import pytest
 from mmaproof.generators import open_values
 from mmaproof.generators.vectors import read_vectors
 from mmaproof.properties.equivalence import Equivalence
+from mmaproof.properties.property import Joined
 from mmaproof.smt.solving.verdict import Status
 from mmaproof.verification.compare import Comparison
 
@@ -18,7 +19,7 @@ MARK = f"rests on an assumed row: {RUBIN} (no source describes the unit)"
 @pytest.fixture
 def no_questions(monkeypatch):
     def compare(first, second, **_):
-        return Comparison(Status.PROVED, 0.0, question=Equivalence(first, second))
+        return Comparison(Status.PROVED, 0.0, question=Equivalence(first, second), proof=Joined())
 
     monkeypatch.setattr(open_values, "compare", compare)
 

@@ -4,6 +4,7 @@ import itertools
 
 import pytest
 from reference.designs import reference_result
+from support.deciding import proof_if
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.errors import DesignError
@@ -158,7 +159,7 @@ def test_a_point_is_settled_only_where_it_is_in_every_context(monkeypatch, conte
     def compare(first, second, **_):
         unknown = next(numbers) % contexts == contexts - 1
         status, reason = (Status.UNKNOWN, "timeout: made up") if unknown else (Status.PROVED, None)
-        return Comparison(status, 0.0, reason, question=Equivalence(first, second))
+        return Comparison(status, 0.0, reason, question=Equivalence(first, second), proof=proof_if(status))
 
     monkeypatch.setattr(disputes, "compare", compare)
     found = list(find_disputes(design, names, solver="bitwuzla", limits=LIMITS))

@@ -18,6 +18,7 @@ from mmaproof.hardware_replay.provenance import Provenance
 from mmaproof.hardware_replay.recordings import write_recording
 from mmaproof.hardware_replay.targets import find_target
 from mmaproof.properties.equivalence import Equivalence
+from mmaproof.properties.property import Joined
 from mmaproof.smt.evaluate import equal_patterns, evaluate_batch
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
@@ -163,7 +164,7 @@ def test_a_reading_of_two_points_is_asked_about_one_at_a_time(monkeypatch):
 
     def compare(first, second, **_):
         asked.append((first, second))
-        return Comparison(Status.PROVED, 0.0, question=Equivalence(first, second))
+        return Comparison(Status.PROVED, 0.0, question=Equivalence(first, second), proof=Joined())
 
     monkeypatch.setattr(open_values, "compare", compare)
     found = open_row(task_of("volta/mma.m8n8k4.f32.f16.f16.f16"))

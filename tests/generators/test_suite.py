@@ -9,6 +9,7 @@ from functools import partial
 import numpy as np
 import pytest
 from reference.designs import reference_result
+from support.deciding import proof_if
 from support.small_designs import DRAWN, all_operands, differences, random_pair, use_small_formats
 
 from mmaproof.designs.catalogue import find_design, load_catalogue
@@ -114,7 +115,9 @@ def family(seed):
         different, _ = differences(question)
         witness = different.row(0) if len(different) else None
         status = Status.PROVED if witness is None else Status.REFUTED
-        answers.append(PairVerdict(Comparison(status, 0.0, witness=witness, question=question), 0))
+        answers.append(
+            PairVerdict(Comparison(status, 0.0, witness=witness, question=question, proof=proof_if(status)), 0)
+        )
     (group,) = groups_of(designs, answers)
     return group
 

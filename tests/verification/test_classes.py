@@ -3,6 +3,7 @@
 import itertools
 
 import pytest
+from support.deciding import proof_if
 from support.sampling import fp16_design
 
 from mmaproof.designs.element import Operands
@@ -22,7 +23,11 @@ def group(*statuses):
     for pair, status in zip(itertools.combinations(DESIGNS, 2), statuses, strict=True):
         reason = "timeout: made up" if status is Status.UNKNOWN else None
         witness = Operands((0,) * 4, (0,) * 4, 0) if status is Status.REFUTED else None
-        answers.append(PairVerdict(Comparison(status, 0.0, reason, witness, question=Equivalence(*pair)), None))
+        answers.append(
+            PairVerdict(
+                Comparison(status, 0.0, reason, witness, question=Equivalence(*pair), proof=proof_if(status)), None
+            )
+        )
     (found,) = groups_of(DESIGNS, answers)
     return found
 

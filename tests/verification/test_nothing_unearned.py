@@ -4,6 +4,7 @@ import itertools
 
 import pytest
 from pysmt.environment import get_env
+from support.deciding import proof_if
 from support.fake_solvers import HANGS, fake
 from support.in_this_process import InTurn
 
@@ -23,7 +24,7 @@ from mmaproof.properties.library import PROPERTIES
 from mmaproof.properties.library.enough_bits import FractionBitsSufficient
 from mmaproof.properties.library.special_case import CaseFirst
 from mmaproof.properties.preconditions import parse_precondition
-from mmaproof.properties.property import LemmaVerdict, QuestionVerdict
+from mmaproof.properties.property import Joined, LemmaVerdict, QuestionVerdict
 from mmaproof.properties.run_question import Scope
 from mmaproof.smt.solving.attempt import COMMANDS
 from mmaproof.smt.solving.limits import Limits
@@ -172,11 +173,17 @@ def test_the_laws_that_a_staged_proof_uses_count():
         return proof_of(Equivalence(*pair_of("staged")), say)
 
     found, solving = proof(lambda number: False)
+    leaves = [x for x in found.lemmas if not x.stage]
+    assert found.theorem is not None
+    assert leaves
+    # a kernel without one of its leaves joins nothing, and laws of any number of operands are trusted
+    first = len(solving.asked) - len(leaves)
+    found, solving = proof(lambda number: number == first)
     laws = [x for x in found.lemmas if x.stage == "laws"]
-    assert (found.status, bool(laws)) == (Status.PROVED, True)
+    assert (found.status, found.proof, bool(laws)) == (Status.PROVED, Joined(), True)
     asked = len(solving.asked)
     for law in range(len(laws)):
-        found, _ = proof(lambda number, law=law: number == asked - 1 - law)
+        found, _ = proof(lambda number, law=law: number in (first, asked - 1 - law))
         assert found.status is Status.UNKNOWN
 
 
@@ -201,7 +208,7 @@ def test_no_property_rests_on_a_first_question_that_is_unknown_alone(asked):
     class Ask:
         def __call__(self, question, what):
             if next(number):
-                return QuestionVerdict(Status.PROVED, 0.0, question=question)
+                return QuestionVerdict(Status.PROVED, 0.0, question=question, proof=Joined())
             return QuestionVerdict(Status.UNKNOWN, 0.0, UNKNOWN.reason, question=question)
 
         def largest(self, question, measure):
@@ -240,7 +247,7 @@ class ScriptedAsk:
     def __call__(self, question, what):
         status = next(self.statuses)
         reason = UNKNOWN.reason if status is Status.UNKNOWN else None
-        return QuestionVerdict(status, 0.0, reason, question=question, lemmas=self.lemmas)
+        return QuestionVerdict(status, 0.0, reason, question=question, lemmas=self.lemmas, proof=proof_if(status))
 
     def largest(self, question, measure):
         raise ProvedError
@@ -260,7 +267,7 @@ def test_only_what_is_proved_is_one_class(status, alone):
     pair = pair_of("alignment")
     witness = Operands((0,) * 4, (0,) * 4, 0) if status is Status.REFUTED else None
     reason = UNKNOWN.reason if status is Status.UNKNOWN else None
-    comparison = Comparison(status, 0.0, reason, witness, question=Equivalence(*pair))
+    comparison = Comparison(status, 0.0, reason, witness, question=Equivalence(*pair), proof=proof_if(status))
     (group,) = groups_of(pair, [PairVerdict(comparison, 0)])
     assert len(group.classes) == alone
 

@@ -6,10 +6,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from support.deciding import proof_if
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.properties.equivalence import Equivalence
-from mmaproof.properties.property import LemmaVerdict, QuestionVerdict
+from mmaproof.properties.property import Joined, LemmaVerdict, QuestionVerdict
 from mmaproof.smt.solving.certify import Certify
 from mmaproof.smt.solving.limits import Limits
 from mmaproof.smt.solving.solving import Solving
@@ -153,9 +154,11 @@ def test_a_proof_that_does_not_count_is_made_again(path, monkeypatch, why):
 def test_only_proofs_are_kept(path, status):
     question, reason = Equivalence(*EQUAL), "timeout" if status is Status.UNKNOWN else None
     solver = SolverIdentity("bitwuzla", "1")
-    stored.store_proof(path, QuestionVerdict(status, 1.0, reason, solver=solver, question=question))
     stored.store_proof(
-        path, QuestionVerdict(Status.PROVED, 1.0, question=question)
+        path, QuestionVerdict(status, 1.0, reason, solver=solver, question=question, proof=proof_if(status))
+    )
+    stored.store_proof(
+        path, QuestionVerdict(Status.PROVED, 1.0, question=question, proof=Joined())
     )  # by no solver: it is found at once
     assert Store(path).contents() == ([], 0, 0)
 
@@ -167,12 +170,16 @@ def test_a_lemma_that_failed_is_no_part_of_a_proof(path):
         for x in (Status.PROVED, Status.UNKNOWN)
     )
     question = Equivalence(*EQUAL)
-    stored.store_proof(path, QuestionVerdict(Status.PROVED, 1.0, solver=solver, question=question, lemmas=lemmas))
+    stored.store_proof(
+        path, QuestionVerdict(Status.PROVED, 1.0, solver=solver, question=question, lemmas=lemmas, proof=Joined())
+    )
     (kept,) = Store(path).proofs(question.own_key, stored.digest_of_sources(*stored.SOURCES))
     assert kept.lemmas == ()
     other = replace(lemmas[0], solver=SolverIdentity("z3", "1"))
     mixed = Equivalence(*EQUAL, nan_codes=True)
-    stored.store_proof(path, QuestionVerdict(Status.PROVED, 1.0, solver=solver, question=mixed, lemmas=(other,)))
+    stored.store_proof(
+        path, QuestionVerdict(Status.PROVED, 1.0, solver=solver, question=mixed, lemmas=(other,), proof=Joined())
+    )
     assert Store(path).contents()[2] == 1
 
 

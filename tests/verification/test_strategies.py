@@ -10,13 +10,14 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 from pysmt.shortcuts import BV, BVULT, FALSE, And, BVMul, BVType, BVZExt, Equals, Symbol
+from support.deciding import proof_if
 from support.fake_solvers import HANGS, running_children
 from support.waiting import LONG
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.properties.equivalence import Equivalence
 from mmaproof.properties.preconditions import parse_precondition
-from mmaproof.properties.property import LemmaVerdict, QuestionVerdict
+from mmaproof.properties.property import Joined, LemmaVerdict, QuestionVerdict
 from mmaproof.smt.solving.attempt import COMMANDS
 from mmaproof.smt.solving.limits import LEAST_SECONDS, Limits
 from mmaproof.smt.solving.rival import Overtaken
@@ -165,10 +166,11 @@ def test_nets_prove_what_was_proved_net_by_net(monkeypatch, proved):
     question = between(VOLTA, f"{VOLTA}@fraction_bits=22")
     lemma = SimpleNamespace(status=Status.PROVED)
     found = LemmaVerdict(Status.PROVED, 0.0, name="a lemma")
-    proof = SimpleNamespace(proved=proved, lemmas=[lemma], seconds=0.0, lead=None)
+    proof = SimpleNamespace(proved=proved, lemmas=[lemma], seconds=0.0, lead=None, theorem=None)
     monkeypatch.setattr(strategies, "netlist_and_model", lambda _: question.designs)
     monkeypatch.setattr(strategies, "by_nets", lambda *_: proof)
     monkeypatch.setattr(strategies, "lemma_verdict", lambda _: found)
+    monkeypatch.setattr(strategies, "proved_of", lambda _: (found,))
     answer = strategies.nets(Scripted(question, Status.PROVED))
     assert answer.status is Status.PROVED if proved else answer is None
 
@@ -179,7 +181,7 @@ def test_other_questions_prove_one_only_if_they_are_proved(monkeypatch, status):
     other = SimpleNamespace(question=question, design=question.designs[0], name="another")
     monkeypatch.setattr(question, "other_questions", lambda: [other])
     reason = "timeout: made up" if status is Status.UNKNOWN else None
-    found = QuestionVerdict(status, 0.0, reason, question=question)
+    found = QuestionVerdict(status, 0.0, reason, question=question, proof=proof_if(status))
     monkeypatch.setattr(strategies, "first_verdict", lambda _: found)
     answer = strategies.other_questions(Scripted(question, Status.PROVED))
     assert (answer is not None) == (status is Status.PROVED)
@@ -204,7 +206,7 @@ def hard_part(case):
 
 def quick_part(case):
     """A proof that is there at once."""
-    return QuestionVerdict(Status.PROVED, 0.0, question=case.question, origin="a made-up proof")
+    return QuestionVerdict(Status.PROVED, 0.0, question=case.question, origin="a made-up proof", proof=Joined())
 
 
 S8 = "ampere/mma.m16n8k32.s32.s8.s8.s32"

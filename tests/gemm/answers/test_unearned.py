@@ -1,6 +1,7 @@
 """Lemmas about algorithms of which nothing is known, or whose assumptions nothing meets, prove nothing."""
 
 import pytest
+from support.deciding import proof_if
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.element import Operands
@@ -57,7 +58,9 @@ def answered(monkeypatch):
     def set_to(module, status, witness=None):
         def answer(question, *_):
             reason = REASON if status is Status.UNKNOWN else None
-            return QuestionVerdict(status, 0.0, reason, witness, question=question, origin="nobody")
+            return QuestionVerdict(
+                status, 0.0, reason, witness, question=question, origin="nobody", proof=proof_if(status)
+            )
 
         monkeypatch.setattr(module, "answer", answer)
 

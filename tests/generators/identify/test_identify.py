@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from support.deciding import proof_if
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.designs.element import Operands
@@ -368,7 +369,7 @@ def test_only_what_is_proved_equal_is_taken_for_the_same(monkeypatch, status):
     witness = Operands((0,) * 8, (0,) * 8, 0) if status is Status.REFUTED else None
 
     def compare(first, second, **_):
-        return Comparison(status, 0.0, reason, witness, question=Equivalence(first, second))
+        return Comparison(status, 0.0, reason, witness, question=Equivalence(first, second), proof=proof_if(status))
 
     monkeypatch.setattr(identify, "compare", compare)
     pair = Behaviour.of(design, 8), Behaviour.of(design.change(zero_c="B"), 8)

@@ -5,6 +5,7 @@ questions than there are letters took an answer for another one.
 """
 
 import pytest
+from support.deciding import proof_if
 
 from mmaproof.designs.catalogue import find_design
 from mmaproof.properties.library import PROPERTIES
@@ -32,7 +33,9 @@ class Scripted:
         status = STATUSES[next(self.script, None) or pytest.fail(f"one question too many: {what}")]
         reason = REASON if status is Status.UNKNOWN else None
         witness = zeros(question) if status is Status.REFUTED else None
-        return QuestionVerdict(status, 0.0, reason, witness, question=question, lemmas=self.lemmas)
+        return QuestionVerdict(
+            status, 0.0, reason, witness, question=question, lemmas=self.lemmas, proof=proof_if(status)
+        )
 
     def largest(self, question, measure):
         raise LargestError

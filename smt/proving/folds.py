@@ -27,6 +27,7 @@ class Folds(ABC):
         self._environment: Environment = kernel.environment
         self._terms: Any = self._environment.formula_manager
         kind = self._environment.type_manager.BVType(width)
+        self._folded: dict[tuple[FNode, ...], FNode] = {}
         self._words: list[FNode] = [self._terms.Symbol(f"word{i}_{width}", kind) for i in range(3)]
 
     @abstractmethod
@@ -35,9 +36,11 @@ class Folds(ABC):
 
     def fold(self, xs: Sequence[FNode]) -> FNode:
         """Return the fold of some words."""
-        total = xs[0]
-        for x in xs[1:]:
-            total = self.of_two(total, x)
+        words = tuple(xs)
+        known = next((i for i in range(len(words), 1, -1) if words[:i] in self._folded), 1)
+        total = self._folded[words[:known]] if known > 1 else words[0]
+        for i in range(known, len(words)):
+            total = self._folded[words[: i + 1]] = self.of_two(total, words[i])
         return total
 
     def prove(self, xs: Sequence[FNode], ys: Sequence[FNode]) -> None:
@@ -188,22 +191,22 @@ class Maxima(Folds):
         return [self.extended(w, width) for w in xs]
 
     def bound(self, xs: Sequence[FNode], place: int) -> None:
-        """Prove that no fold is less than its word at ``place``."""
+        """Prove that no fold is less than its word at ``place``.
+
+        That no fold is less than those of its first words is proved once for all places.
+        """
         x, y, z = self._words
-        reached = self.fold(xs[: place + 1])
-        if len(xs) == 1:
-            self._fact("no word is less than itself", self.not_less(x, x), (), xs)
+        order = (self.not_less(x, y), self.not_less(y, z))
+        folds = [self.fold(xs[: i + 1]) for i in range(len(xs))]
+        whole, own = folds[-1], folds[place]
+        self._fact("no word is less than itself", self.not_less(x, x), (), [whole])
+        for i in range(len(xs) - 1, place, -1):
+            if not self._kernel.holds(self.not_less(whole, folds[i - 1])):
+                self._fact("no word exceeds it", self.not_less(self.of_two(x, y), x), (), [folds[i - 1], xs[i]])
+                self._fact("the order is transitive", self.not_less(x, z), order, [whole, folds[i], folds[i - 1]])
         if place:
-            self._fact(
-                "no word exceeds it", self.not_less(self.of_two(x, y), y), (), [self.fold(xs[:place]), xs[place]]
-            )
-        for i in range(place + 1, len(xs)):
-            whole = self.of_two(reached, xs[i])
-            self._fact("no word exceeds it", self.not_less(self.of_two(x, y), x), (), [reached, xs[i]])
-            if place or i > 1:
-                order = (self.not_less(x, y), self.not_less(y, z))
-                self._fact("the order is transitive", self.not_less(x, z), order, [whole, reached, xs[place]])
-            reached = whole
+            self._fact("no word exceeds it", self.not_less(self.of_two(x, y), y), (), [folds[place - 1], xs[place]])
+            self._fact("the order is transitive", self.not_less(x, z), order, [whole, own, xs[place]])
 
     def _fact(self, what: str, claim: FNode, assumptions: Sequence[FNode], given: Sequence[FNode]) -> None:
         words = dict(zip(self._words, given, strict=False))

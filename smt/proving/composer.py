@@ -18,10 +18,10 @@ from pysmt import operators as op
 from pysmt.fnode import FNode
 
 from mmaproof.smt.algebra.terms import TermAlgebra
-from mmaproof.smt.bundles.folds import Maxima, Sums
-from mmaproof.smt.bundles.recorded import Bounded, Defined, Entry, Place, Proved, Related
+from mmaproof.smt.proving.folds import Maxima, Sums
+from mmaproof.smt.proving.journal import Bounded, Defined, Entry, Place, Proved, Related
 from mmaproof.smt.proving.kernel import Kernel, NotComposedError
-from mmaproof.smt.proving.walk import bottom_up, substituted
+from mmaproof.smt.proving.walk import bottom_up, rebuilt, substituted
 from mmaproof.smt.solving.query import indices_of, width_of
 
 LEMMA_SECONDS = 20.0
@@ -79,11 +79,11 @@ class Composer:
             raise TypeError(f"{type(entry).__name__} is nothing that a staged proof notes")
         self._facts[entry.fact] = partial(self._equate, entry.of_terms, entry.fact, "a relation of variables")
 
-    def _use(self, lemma: Proved) -> None:
+    def _use(self, lemma: Proved, seconds: float | None = None) -> None:
         assumptions = [] if lemma.assumption is None else [lemma.assumption]
         for fact in [x for a in assumptions for x in (a.args() if a.is_and() else [a])]:
             self._establish(fact)
-        self._kernel.use(lemma.claim, assumptions, lemma.why)
+        self._kernel.use(lemma.claim, assumptions, lemma.why, seconds=seconds)
 
     def _establish(self, fact: FNode) -> None:
         if fact in self._facts and not self._kernel.holds(fact):
@@ -187,10 +187,7 @@ class Composer:
         return bottom_up(term, self._images, self._rebuilt)
 
     def _rebuilt(self, node: FNode, operands: Sequence[FNode]) -> FNode:
-        if all(x is y for x, y in zip(node.args(), operands, strict=True)):
-            return node
-        made: FNode = self._terms.create_node(node.node_type(), tuple(operands), node._content.payload)
-        return made
+        return rebuilt(self._environment, node, operands)
 
     def _equate_either(self, x: FNode, y: FNode, what: str) -> None:
         """Prove that two terms are equal, the second one as it is or with all that is known in the place of its parts.

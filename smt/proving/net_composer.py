@@ -13,14 +13,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from pysmt.fnode import FNode
 
 from mmaproof.smt.algebra.protocol import Word
-from mmaproof.smt.bundles.composer import Composer, Values
-from mmaproof.smt.bundles.laws_in_use import LawsInUse
-from mmaproof.smt.bundles.linear_steps import LinearSteps
-from mmaproof.smt.bundles.net_recorded import JournalledModel, JournalledSweep
-from mmaproof.smt.bundles.recorded import Bounded, Derived, Entry, Held, Lawful, Net, Noted, Place, Proved, TakenApart
 from mmaproof.smt.proving.columns import Columns
+from mmaproof.smt.proving.composer import Composer, Values
+from mmaproof.smt.proving.journal import Bounded, Derived, Entry, Held, Lawful, Net, Noted, Place, Proved, TakenApart
 from mmaproof.smt.proving.kernel import Kernel, NotComposedError, conjuncts
+from mmaproof.smt.proving.laws_in_use import LawsInUse
+from mmaproof.smt.proving.linear_steps import LinearSteps
+from mmaproof.smt.proving.model_terms import ModelTerms
+from mmaproof.smt.proving.net_sweep import NetSweep
 from mmaproof.smt.proving.walk import substituted
+
+BEFORE_LAWS = 20.0
+"""Seconds for the refutation of an equation that laws may say as well."""
 
 
 class ColumnValues:
@@ -41,8 +45,8 @@ class NetComposer(Composer):
         self,
         kernel: Kernel,
         samples: Values,
-        model: JournalledModel,
-        sweep: JournalledSweep,
+        model: ModelTerms,
+        sweep: NetSweep,
     ) -> None:
         super().__init__(kernel, samples)
         self._model, self._sweep = model, sweep
@@ -53,6 +57,8 @@ class NetComposer(Composer):
         self._slices: dict[FNode, list[FNode]] = {}
         """nets that are some bits of a word, by the word"""
         self._proved: Proved | None = None
+        self._by_laws = False
+        """whether laws have to say what was proved, because it was not refuted"""
         self._noted: list[FNode] = []
         self._plain_nets: Iterator[Net] = iter(())
 
@@ -92,12 +98,16 @@ class NetComposer(Composer):
             case _:
                 super()._other(entry)
 
-    def _use(self, lemma: Proved) -> None:
+    def _use(self, lemma: Proved, seconds: float | None = None) -> None:
         symbols = self._environment.fvo.get_free_variables(lemma.claim)
         if all(x in self._kernel.definitions or x in self._raw for x in symbols):
-            if lemma.refuted:
-                super()._use(lemma)
-            self._proved = lemma
+            self._proved, self._by_laws = lemma, False
+            try:
+                super()._use(lemma, BEFORE_LAWS if lemma.claim.is_equals() else None)
+            except NotComposedError:
+                if not lemma.claim.is_equals():
+                    raise
+                self._by_laws = True  # an equation may follow by laws
         else:  # it is about any words, and used where it is needed
             self._proved = None
 
@@ -109,7 +119,7 @@ class NetComposer(Composer):
         lemma = self._proved
         if lemma is None or self._kernel.holds(claim):
             return
-        if not lemma.refuted:  # a solver says so, and laws have to say it
+        if self._by_laws:
             self._linear.prove(*claim.args())
             return
         proved = lemma.claim

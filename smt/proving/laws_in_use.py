@@ -8,7 +8,7 @@ from typing import Any
 from pysmt.environment import Environment
 from pysmt.fnode import FNode
 
-from mmaproof.smt.bundles.folds import Sums
+from mmaproof.smt.proving.folds import Sums
 from mmaproof.smt.proving.kernel import Kernel
 from mmaproof.smt.proving.walk import substituted
 from mmaproof.smt.solving.query import width_of
