@@ -81,9 +81,11 @@ RHO: dict[str, Conversion] = {
     "rne-fp64": Conversion(Rounding.RNE, FORMATS["fp64"], 52),
     "int32": Conversion(Rounding.RZ, FORMATS["int32"], 31),
     "uint32": Conversion(Rounding.RZ, FORMATS["uint32"], 32),
+    "int16": Conversion(Rounding.RZ, FORMATS["int16"], 15),
+    "int64": Conversion(Rounding.RZ, FORMATS["int64"], 63),
 }
 """Conversions by name. Published units use rz, rne and rto, and on Arm whichever the control register chooses.
 
-``int32`` and ``uint32`` are the registers of integer units. The parameter ``integer_overflow`` decides what their
-overflow gives.
+``int32``, ``uint32``, ``int16`` and ``int64`` are the registers of integer units. The parameter ``integer_overflow``
+decides what their overflow gives.
 """

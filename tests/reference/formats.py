@@ -160,6 +160,7 @@ INTEGERS = {
     "uint16": (16, False),
     "int32": (32, True),
     "uint32": (32, False),
+    "int64": (64, True),
 }
 """Bits, counted from the lowest of a pattern, and whether they are two's complement."""
 
