@@ -61,29 +61,30 @@ class Conversion:
         return self if self.via is None else self.via
 
 
+def _each_rounding(target: str) -> dict[str, Conversion]:
+    fmt = FORMATS[target]
+    return {f"{rounding}-{target}": Conversion(rounding, fmt, fmt.fraction_bits) for rounding in Rounding}
+
+
 RHO: dict[str, Conversion] = {
-    "rz-fp32": Conversion(Rounding.RZ, FORMATS["fp32"], 23),
+    **_each_rounding("fp32"),
     "rz-e8m13": Conversion(Rounding.RZ, FORMATS["fp32"], 13),
-    "rne-fp32": Conversion(Rounding.RNE, FORMATS["fp32"], 23),
-    "rna-fp32": Conversion(Rounding.RNA, FORMATS["fp32"], 23),
-    "rtn-fp32": Conversion(Rounding.RTN, FORMATS["fp32"], 23),
-    "rtp-fp32": Conversion(Rounding.RTP, FORMATS["fp32"], 23),
-    "rto-fp32": Conversion(Rounding.RTO, FORMATS["fp32"], 23),
-    "rz-fp16": Conversion(Rounding.RZ, FORMATS["fp16"], 10),
-    "rne-fp16": Conversion(Rounding.RNE, FORMATS["fp16"], 10),
-    "rna-fp16": Conversion(Rounding.RNA, FORMATS["fp16"], 10),
-    "rtn-fp16": Conversion(Rounding.RTN, FORMATS["fp16"], 10),
-    "rtp-fp16": Conversion(Rounding.RTP, FORMATS["fp16"], 10),
-    "rto-fp16": Conversion(Rounding.RTO, FORMATS["fp16"], 10),
+    **_each_rounding("fp16"),
+    **_each_rounding("bf16"),
     "rz-bf16-of-rne-fp32": Conversion(
         Rounding.RZ, FORMATS["bf16"], 7, via=Conversion(Rounding.RNE, FORMATS["fp32"], 23)
     ),
-    "rne-fp64": Conversion(Rounding.RNE, FORMATS["fp64"], 52),
+    **_each_rounding("fp64"),
+    **_each_rounding("e5m2"),
     "int32": Conversion(Rounding.RZ, FORMATS["int32"], 31),
     "uint32": Conversion(Rounding.RZ, FORMATS["uint32"], 32),
+    "int16": Conversion(Rounding.RZ, FORMATS["int16"], 15),
+    "int64": Conversion(Rounding.RZ, FORMATS["int64"], 63),
 }
 """Conversions by name. Published units use rz, rne and rto, and on Arm whichever the control register chooses.
 
-``int32`` and ``uint32`` are the registers of integer units. The parameter ``integer_overflow`` decides what their
-overflow gives.
+A sum is rounded once to fp64, fp32, bf16, fp16 or e5m2. ``rz-bf16-of-rne-fp32`` is two roundings.
+
+``int32``, ``uint32``, ``int16`` and ``int64`` are the registers of integer units. The parameter ``integer_overflow``
+decides what their overflow gives.
 """

@@ -366,6 +366,7 @@ FORMATS: dict[str, Format] = {
         Format("e2m1", "e2m1", "float4_e2m1fn", 2, 1, _NONE, _OCPMX),
         Format("e8m0", "ue8m0", "float8_e8m0fnu", 8, 0, _NAN_ONLY, _OCPMX, signed=False),
         Format("ue4m3", "ue4m3", "float8_e4m3fn", 4, 3, _NAN_ONLY, "PTX ISA", signed=False, ignored_sign=True),
+        Format("int64", "s64", "int64", 0, 63, _INTEGER, "two's complement"),
         Format("int32", "s32", "int32", 0, 31, _INTEGER, "two's complement"),
         Format("uint32", "u32", "uint32", 0, 32, _INTEGER, "unsigned", signed=False),
         Format("int16", "s16", "int16", 0, 15, _INTEGER, "two's complement"),

@@ -60,6 +60,7 @@ _SHOWN_FIRST = [
     "truncates",
     "normalises",
     "integer_overflow",
+    "intermediate_bits",
     "alignment",
     "sticky",
     "product_exponent",

@@ -5,7 +5,7 @@ They are adder trees, sequential accumulators, integers, and every kind of step 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from mmaproof.designs.readings import First, IntegerOverflow, Normalises, Truncates, ZeroProductSign
@@ -184,15 +184,31 @@ def integer_block(step: Step, of: IntegerStep) -> Block:
         if value
     )
     zeros = names([label for label, value in terms.items() if not value])
+    heading, pairs = "integer products and c, added exactly", []
+    if of.intermediate_bits is not None:
+        heading = f"integer products, each two added in {of.intermediate_bits} bits that saturate, then c"
+        pairs = list(_pairs(list(step.products.items()), of.intermediate_bits))
+        terms = dict(pairs) | {step.accumulator_name: terms[step.accumulator_name]}
     whole = sum(terms.values(), Fraction(0))
     held = "fits in" if whole == step.d else _OVERFLOWS[of.integer_overflow]
     return Block(
         title="",
-        heading="integer products and c, added exactly",
+        heading=heading,
         before=(f"{zeros}: 0",) if zeros else (),
         entries=tuple(entries),
-        after=(f"sum = {whole.numerator:+d}, {held} {fmt.bits} bits", step.returned),
+        after=(
+            *(f"{name} = {value.numerator:+d}" for name, value in pairs),
+            f"sum = {whole.numerator:+d}, {held} {fmt.bits} bits",
+            step.returned,
+        ),
     )
+
+
+def _pairs(products: Sequence[tuple[Label, Fraction]], bits: int) -> Iterator[tuple[str, Fraction]]:
+    """Yield the sums of two neighbouring products, and what a register of so many bits holds of them."""
+    most = 1 << (bits - 1)
+    for (i, x), (j, y) in zip(products[::2], products[1::2], strict=True):
+        yield f"{i} + {j}", min(max(x + y, Fraction(-most)), Fraction(most - 1))
 
 
 _OVERFLOWS = {IntegerOverflow.WRAP: "wrapped to", IntegerOverflow.SATURATE: "limited to what fits in"}

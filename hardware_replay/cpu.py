@@ -11,7 +11,7 @@ import ctypes
 import platform
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -35,6 +35,11 @@ MXCSR = 0x1F80
 """The control register at its default: round to nearest even, subnormals used and produced, exceptions masked."""
 
 # a, b, d and the number of vectors; d holds c before
+_ACCUMULATING = (
+    '  %r = call {vector} asm sideeffect "{text} $3, $2, $0", "=v,0,v,v"({vector} %z, {vector} %x, {vector} %y)'
+)
+_OF_TWO = '  %{d} = call {vector} asm sideeffect "{text} $2, $1, $0", "=v,v,v"({vector} %{x}, {vector} {y})'
+
 _RUN = """
 define void @run(ptr %a, ptr %b, ptr %d, i64 %vectors) {{
 entry:
@@ -52,7 +57,7 @@ loop:
   %x = load {vector}, ptr %at_a, align 1
   %y = load {vector}, ptr %at_b, align 1
   %z = load {vector}, ptr %at_d, align 1
-  %r = call {vector} asm sideeffect "{text} $3, $2, $0", "=v,0,v,v"({vector} %z, {vector} %x, {vector} %y)
+{operation}
   store {vector} %r, ptr %at_d, align 1
   %next = add i64 %i, 1
   %more = icmp ult i64 %next, %vectors
@@ -83,8 +88,10 @@ class CpuInstruction:
     ``mnemonics`` are the instructions. The names of their designs in the catalogue's architecture ``cpu`` begin with
     them. ``flag`` is the name of the feature in /proc/cpuinfo, and ``features`` is its name in LLVM. A vector has
     ``vector_bits``; where that is None, the instructions are of tiles. ``encoding`` is what LLVM reads before a
-    mnemonic that has several encodings. Linux does not list every feature, and a hypervisor hides some: on a CPU with
-    the feature ``beside`` it is tried in a process of its own.
+    mnemonic that has several encodings. A mnemonic such as ``vpmaddwd-vpaddd`` is a sequence of instructions of two
+    operands: the first takes a and b, the last adds c, and one between them takes ones for its second operand. Linux
+    does not list every feature, and a hypervisor hides some: on a CPU with the feature ``beside`` it is tried in a
+    process of its own.
     """
 
     name: str
@@ -146,7 +153,8 @@ class CpuInstruction:
         if self.vector_bits is None:
             return tile_source(mnemonic, words=words)
         vector = f"<{self.vector_bits // 32} x i32>"
-        return _RUN.format(mxcsr=MXCSR, text=self.encoding + mnemonic, vector=vector)
+        operation = _operation(self.encoding, mnemonic.split("-"), vector, self.vector_bits // 32)
+        return _RUN.format(mxcsr=MXCSR, operation=operation, vector=vector)
 
     def require(self) -> None:
         """Raise TargetUnavailable, which says what is missing, where this CPU does not run the instructions."""
@@ -164,8 +172,23 @@ class CpuInstruction:
             self.run(design, OperandBatch.of_rows(design.formats, [Operands((0,) * design.k, (0,) * design.k, 0)]))
 
 
+def _operation(encoding: str, mnemonics: Sequence[str], vector: str, words: int) -> str:
+    """Return the LLVM IR that makes ``%r`` of ``%x``, ``%y`` and ``%z``: an instruction, or a sequence of several."""
+    if len(mnemonics) == 1:
+        return _ACCUMULATING.format(vector=vector, text=encoding + mnemonics[0])
+    ones = f"<{', '.join(['i32 65537'] * words)}>"  # of 16 bits
+    last = len(mnemonics) - 1
+    lines, held = [], "x"
+    for i, name in enumerate(mnemonics):
+        other, d = ("%y" if i == 0 else "%z" if i == last else ones), ("r" if i == last else f"r{i}")
+        lines.append(_OF_TWO.format(vector=vector, text=encoding + name, d=d, x=held, y=other))
+        held = d
+    return "\n".join(lines)
+
+
 _BYTES = ("vpdpbssd", "vpdpbssds", "vpdpbsud", "vpdpbsuds", "vpdpbuud", "vpdpbuuds")
 _WORDS = ("vpdpwsud", "vpdpwsuds", "vpdpwusd", "vpdpwusds", "vpdpwuud", "vpdpwuuds")
+_MADD = ("vpmaddubsw-vpmaddwd-vpaddd", "vpmaddubsw-vpaddw", "vpmaddubsw-vpaddsw", "vpmaddwd-vpaddd")
 _VNNI = ("vpdpbusd", "vpdpbusds", "vpdpwssd", "vpdpwssds")
 
 INSTRUCTIONS = {
@@ -177,12 +200,15 @@ INSTRUCTIONS = {
         CpuInstruction(
             "amx-int8", ("tdpbssd", "tdpbsud", "tdpbusd", "tdpbuud"), "amx_int8", "+amx-tile,+amx-int8", None
         ),
-        CpuInstruction("avx10.2", ("vdpphps",), "avx10_2", "+avx10.2,+avx10.2-512", 512, beside="avx512_fp16"),
+        CpuInstruction(
+            "avx10.2", ("vdpphps", "vfmadd231bf16"), "avx10_2", "+avx10.2,+avx10.2-512", 512, beside="avx512_fp16"
+        ),
         CpuInstruction("avx512-bf16", ("vdpbf16ps",), "avx512_bf16", "+avx512f,+avx512bf16", 512),
         CpuInstruction("avx512-vnni", _VNNI, "avx512_vnni", "+avx512f,+avx512vnni", 512),
         CpuInstruction("avx-vnni", _VNNI, "avx_vnni", "+avx2,+avxvnni", 256, "{vex} "),
         CpuInstruction("avx-vnni-int8", _BYTES, "avx_vnni_int8", "+avx2,+avxvnniint8", 256),
         CpuInstruction("avx-vnni-int16", _WORDS, "avx_vnni_int16", "+avx2,+avxvnniint16", 256),
+        CpuInstruction("avx2", _MADD, "avx2", "+avx2", 256),
         CpuInstruction("fma", ("vfmadd231ps", "vfmadd231pd"), "fma", "+avx,+fma", 256),
     )
 }

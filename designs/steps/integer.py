@@ -1,28 +1,39 @@
-"""A step of an integer unit: the exact sum of exact products, in a register that wraps or saturates."""
+"""A step of an integer unit: exact products and their sum, in registers that wrap or saturate."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from mmaproof.designs.readings import IntegerOverflow
-from mmaproof.designs.steps.record import parameter
+from mmaproof.designs.signature import Signature
+from mmaproof.designs.steps.record import IntegerRange, parameter
 from mmaproof.designs.steps.step import Guarantee, Step, stated
 
-REGISTERS = ("int32", "uint32")
+REGISTERS = ("int32", "uint32", "int16", "int64")
 """The conversions that are the register of an integer unit."""
 
 
 @dataclass(frozen=True)
 class IntegerStep(Step):
-    """``c + sum a*b`` of integers, reduced to the register once."""
+    """``c + sum a*b`` of integers, reduced to the register once.
+
+    With ``intermediate_bits`` each sum of two neighbouring products is held in a signed register of so many bits first,
+    which saturates.
+    """
 
     rho: str = parameter(
         "int32", REGISTERS, "conversion of the sum to the output format", "the register of an integer unit"
     )
     integer_overflow: IntegerOverflow = parameter(
         IntegerOverflow.WRAP, IntegerOverflow, "overflow of an integer register", "PTX ISA, .satfinite"
+    )
+    intermediate_bits: int | None = parameter(
+        None,
+        IntegerRange(2, 64, otherwise="none"),
+        "bits of the saturating register that holds the sum of two neighbouring products first",
+        "Intel SDM volume 2, VPMADDUBSW",
     )
 
     @classmethod
@@ -32,7 +43,12 @@ class IntegerStep(Step):
 
     @property
     def guarantees(self) -> frozenset[Guarantee]:
-        """Either register holds a sum that fits. A register that wraps holds any sum modulo a power of two."""
+        """Either register holds a sum that fits. A register that wraps holds any sum modulo a power of two.
+
+        A sum of two products that saturates is another number, so nothing is stated of a step with one.
+        """
+        if self.intermediate_bits is not None:
+            return frozenset()
         return stated(
             {
                 Guarantee.EXACT_INTEGERS: True,
@@ -41,3 +57,9 @@ class IntegerStep(Step):
                 Guarantee.WRAPS_MODULO: self.integer_overflow is IntegerOverflow.WRAP,
             }
         )
+
+    def misfits(self, signature: Signature, k: int) -> Iterator[tuple[str, str]]:
+        """Yield what does not fit, as in ``Step``. Sums of two products need pairs."""
+        yield from super().misfits(signature, k)
+        if self.intermediate_bits is not None and self.L % 2:
+            yield "L_max", f"L = {self.L} is odd, and each intermediate register adds two products"

@@ -22,7 +22,7 @@ from mmaproof.designs.design import Design
 from mmaproof.designs.formats import Format
 from mmaproof.designs.steps import Guarantee
 from mmaproof.generators.cover.bins import Bins, is_nonzero
-from mmaproof.generators.cover.result_bins import Exact, add_classes, add_result, add_rounding, integer_range
+from mmaproof.generators.cover.result_bins import Exact, add_classes, add_result, add_rounding
 from mmaproof.generators.cover.special_bins import add_causes, add_zero_products, add_zero_results
 from mmaproof.generators.cover.sum_bins import add_leaders, add_losses, add_shifts, add_sum, kind_of
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
@@ -30,7 +30,7 @@ from mmaproof.smt.semantics import DotProduct, OperandWords, StepSignals, ieee
 from mmaproof.smt.semantics.align import largest_exponent
 from mmaproof.smt.semantics.convert import Rules
 from mmaproof.smt.semantics.fused_sum import FusedSum
-from mmaproof.smt.semantics.integer_step import product_range, read_integer
+from mmaproof.smt.semantics.integer_step import integer_range, read_integer, term_range, terms_of_sum
 from mmaproof.smt.semantics.labels import Addend, Partial
 from mmaproof.smt.semantics.terms import Factors
 from mmaproof.smt.semantics.unit import c_from, factors
@@ -222,14 +222,20 @@ def _add_integer_step(
         for n, s in (("+", algebra.less(zero, x)), ("-", algebra.less(x, zero))):
             for m, t in (("+", algebra.less(zero, y)), ("-", algebra.less(y, zero))):
                 bins.add("signs of a product", f"{n} * {m}", always, partial(algebra.all_of, [s, t]))
-    total = algebra.bounded_sum(products, max(x.width for x in products) + (len(products) - 1).bit_length())
+    terms = terms_of_sum(design, products)
+    if len(terms) < len(products):
+        for i, held in enumerate(terms):
+            exact = algebra.add(products[2 * i], products[2 * i + 1])
+            bins.add("sum of two products", "held", always, partial(algebra.equal, exact, held))
+            bins.add("sum of two products", "above the largest", always, partial(algebra.less, held, exact))
+            bins.add("sum of two products", "below the least", always, partial(algebra.less, exact, held))
+    total = algebra.bounded_sum(terms, max(x.width for x in terms) + (len(terms) - 1).bit_length())
     accumulator = read_integer(algebra, design.c_format, c)
     for n, s in (("+", algebra.less(zero, total)), ("-", algebra.less(total, zero))):
         for m, t in (("+", algebra.less(zero, accumulator)), ("-", algebra.less(accumulator, zero))):
             bins.add("signs of sum of products and c", f"{n}, {m}", always, partial(algebra.all_of, [s, t]))
-    corners = product_range(design.a_format, design.b_format)
-    for value, corner in zip(("least", "largest"), corners, strict=True):
-        bound = algebra.signed(corner * len(products))
+    for value, corner in zip(("least", "largest"), term_range(design), strict=True):
+        bound = algebra.signed(corner * len(terms))
         bins.add("sum of products", value, always, partial(algebra.equal, total, bound))
     exact = algebra.add(total, accumulator)
     above, below = algebra.less(algebra.signed(high), exact), algebra.less(exact, algebra.signed(low))

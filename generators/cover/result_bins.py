@@ -13,6 +13,7 @@ from mmaproof.generators.cover.bins import Bins, is_nonzero
 from mmaproof.smt.algebra.magnitudes import with_top_exponent
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Truth, Word
 from mmaproof.smt.semantics.fused_sum import FusedSum
+from mmaproof.smt.semantics.integer_step import integer_range
 from mmaproof.smt.semantics.unpack import unpack
 
 
@@ -118,11 +119,6 @@ def add_classes(bins: Bins[D, T], role: str, fmt: Format, words: Sequence[Word[D
             bins.add(event, "infinity", always, partial(algebra.all_of, [x.infinite]))
         if fmt.quiet_nan is not None:
             bins.add(event, "NaN", always, partial(algebra.all_of, [x.nan]))
-
-
-def integer_range(fmt: Format) -> tuple[int, int]:
-    """Return the least and the largest value of an integer format."""
-    return (-(1 << (fmt.bits - 1)), (1 << (fmt.bits - 1)) - 1) if fmt.signed else (0, (1 << fmt.bits) - 1)
 
 
 def _add_integer_classes(bins: Bins[D, T], event: str, given: Truth[T], x: Word[D], fmt: Format) -> None:

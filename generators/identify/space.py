@@ -72,6 +72,7 @@ _RANGES: Mapping[str, tuple[int | None, ...]] = {
     "c_extra_bits": tuple(range(5)),
     "e_zero": (-126,),
     "product_limit": (None, 128),
+    "intermediate_bits": (None, 16),
 }
 """What an integer parameter is tried to be, beside what the catalogue or a profile says of some unit."""
 
@@ -98,7 +99,7 @@ GROUPS = (
     ("fidelity_phase",),
     ("product_limit", "product_infinity"),
     ("product_shift",),
-    ("integer_overflow",),
+    ("integer_overflow", "intermediate_bits"),
     ("nan_code",),
 )
 """Parameters that are varied together, because one may hide another."""

@@ -1,4 +1,4 @@
-"""A step of an integer unit: exact products and sum, in a register that wraps or saturates."""
+"""A step of an integer unit: exact products and their sum, in registers that wrap or saturate."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from mmaproof.designs.design import Design
 from mmaproof.designs.formats import Format
 from mmaproof.designs.readings import IntegerOverflow
-from mmaproof.designs.steps import IntegerStep
+from mmaproof.designs.steps import IntegerStep, Step
 from mmaproof.smt.algebra.protocol import Algebra, D, T, Word, ite
 from mmaproof.smt.algebra.signals import Signal, SignalKind
 from mmaproof.smt.semantics.datapath import StepPath
@@ -20,11 +20,51 @@ def read_integer(algebra: Algebra[D, T], fmt: Format, pattern: Word[D]) -> Word[
     return algebra.twos_complement(pattern) if fmt.signed else pattern.as_signed()
 
 
+def integer_range(fmt: Format) -> tuple[int, int]:
+    """Return the least and the largest value of an integer format."""
+    return _signed_range(fmt.bits) if fmt.signed else (0, (1 << fmt.bits) - 1)
+
+
+def _signed_range(bits: int) -> tuple[int, int]:
+    return -(1 << (bits - 1)), (1 << (bits - 1)) - 1
+
+
+def _clamped(x: Word[D], low: int, high: int) -> Word[D]:
+    """Return the number nearest to ``x`` in a range."""
+    x = ite(x < low, low, x)
+    return ite(x > high, high, x)
+
+
 def product_range(a: Format, b: Format) -> tuple[int, int]:
     """Return the least and the largest product of two integers of these formats."""
-    ranges = [(-(1 << (f.bits - 1)), (1 << (f.bits - 1)) - 1) if f.signed else (0, (1 << f.bits) - 1) for f in (a, b)]
+    ranges = [integer_range(f) for f in (a, b)]
     corners = [x * y for x in ranges[0] for y in ranges[1]]
     return min(corners), max(corners)
+
+
+def term_range(design: Design) -> tuple[int, int]:
+    """Return the least and the largest term of the sum of an integer step: a product, or what holds two of them."""
+    least, largest = product_range(design.a_format, design.b_format)
+    bits = _integer(design.step).intermediate_bits
+    if bits is None:
+        return least, largest
+    low, high = _signed_range(bits)
+    return max(2 * least, low), min(2 * largest, high)
+
+
+def terms_of_sum(design: Design, products: Sequence[Word[D]]) -> list[Word[D]]:
+    """Return what an integer step adds up: its products, or each two of them, held in a register that saturates."""
+    bits = _integer(design.step).intermediate_bits
+    if bits is None:
+        return list(products)
+    pairs = [x + y for x, y in zip(products[::2], products[1::2], strict=True)]
+    return [x if x.width <= bits else _clamped(x, *_signed_range(bits)).narrow(bits) for x in pairs]
+
+
+def _integer(step: Step) -> IntegerStep:
+    if not isinstance(step, IntegerStep):
+        raise TypeError(f"{type(step).__name__} adds no integers")
+    return step
 
 
 def integer_step(
@@ -38,22 +78,21 @@ def integer_step(
 ) -> StepSignals[D, T]:
     """Return the signals of one step: ``c + sum a*b``, reduced to the register once.
 
-    The exact sum of n products and c needs the bits of the widest of them, and at most as many more as n + 1 has.
+    The exact sum of n terms and c needs the bits of the widest of them, and at most as many more as n + 1 has.
     """
     fmt = design.d_format
     bounds = product_range(design.a_format, design.b_format)
     products = [algebra.signal(Signal(SignalKind.PRODUCT), x * y, bounds) for x, y in zip(a, b, strict=True)]
-    least, largest = (len(products) * x for x in bounds)
+    terms = terms_of_sum(design, products)
+    least, largest = (len(terms) * x for x in term_range(design))
     width = max(abs(least), largest).bit_length() + 1
-    total = algebra.signal(Signal(SignalKind.SUM), algebra.bounded_sum(products, width), (least, largest))
+    total = algebra.signal(Signal(SignalKind.SUM), algebra.bounded_sum(terms, width), (least, largest))
     accumulator = read_integer(algebra, design.c_format, c)
     if step.integer_overflow is IntegerOverflow.WRAP:
         total = algebra.modular_sum([total, accumulator], fmt.bits)
     else:
         exact = total + accumulator
-        low, high = (-(1 << (fmt.bits - 1)), (1 << (fmt.bits - 1)) - 1) if fmt.signed else (0, (1 << fmt.bits) - 1)
-        exact = ite(exact < low, low, exact)
-        total = ite(exact > high, high, exact).narrow(fmt.bits + (not fmt.signed))
+        total = _clamped(exact, *integer_range(fmt)).narrow(fmt.bits + (not fmt.signed))
     d = algebra.signal(Signal(SignalKind.D), total.extract(fmt.bits - 1, 0))
     no = algebra.truth(False)
     return StepSignals(path, (), (), d, no, SpecialResult(no, no, no), d)

@@ -51,7 +51,14 @@ def test_wide_patterns_go_out_and_in_bit_for_bit(fmt):
         patterns[0, :3] = [fmt.infinity, fmt.infinity + 1, fmt.quiet_nan]  # a signalling NaN stays one
     array = array_of(patterns, fmt)
     assert array.dtype == np.dtype(
-        {"tf32": "float32", "fp32": "float32", "fp64": "float64", "int32": "int32", "uint32": "uint32"}[fmt.name]
+        {
+            "tf32": "float32",
+            "fp32": "float32",
+            "fp64": "float64",
+            "int64": "int64",
+            "int32": "int32",
+            "uint32": "uint32",
+        }[fmt.name]
     )
     assert patterns_of(array, fmt).tolist() == patterns.tolist()
     swapped = (

@@ -27,7 +27,7 @@ from reference.exact import (
     wrap,
 )
 from reference.families import ieee_add
-from reference.formats import FORMATS, Number, convert, decode, decode_integer, floor_log2
+from reference.formats import FORMATS, INTEGERS, Number, convert, decode, decode_integer, floor_log2
 
 # --- c added by itself, afterwards
 
@@ -160,17 +160,26 @@ def integer_dot(
     L: int,  # noqa: N803 - its name in the papers
     saturate: bool,
     register: str = "int32",
+    intermediate: int | None = None,
 ) -> int:
-    """One element of an integer unit: exact steps of L products on a register that wraps or saturates."""
+    """One element of an integer unit: exact steps of L products on a register that wraps or saturates.
+
+    PMADDUBSW of the Intel SDM holds the sum of two products in a signed word of so many bits, which saturates.
+    """
     if len(a) != len(b) or len(a) == 0 or len(a) % L != 0:
         raise ValueError(f"{len(a)} and {len(b)} operands are not steps of {L}")
     products = [decode_integer(x, a_format) * decode_integer(y, b_format) for x, y in zip(a, b, strict=True)]
-    low, high = {"int32": (-(2**31), 2**31 - 1), "uint32": (0, 2**32 - 1)}[register]
+    width, has_sign = INTEGERS[register]
+    low, high = (-(2 ** (width - 1)), 2 ** (width - 1) - 1) if has_sign else (0, 2**width - 1)
     d = decode_integer(c, register)
     for start in range(0, len(products), L):
-        total = d + sum(products[start : start + L])
-        d = max(low, min(total, high)) if saturate else wrap(total, 32)
-    return d % 2**32
+        terms = products[start : start + L]
+        if intermediate is not None:
+            most = 2 ** (intermediate - 1)
+            terms = [max(-most, min(terms[i] + terms[i + 1], most - 1)) for i in range(0, L, 2)]
+        total = d + sum(terms)
+        d = max(low, min(total, high)) if saturate else wrap(total, width)
+    return d % 2**width
 
 
 # --- one term at a time

@@ -169,6 +169,7 @@ def _integer(design: Design, a: Patterns, b: Patterns, operands: Operands, nan_c
         L=design.step.L,
         saturate=_settings(design).integer_overflow.value == "saturate",
         register=design.d_format.name,
+        intermediate=_settings(design).intermediate_bits,
         **_some(_formats(design), "a_format", "b_format"),
     )
 

@@ -68,6 +68,7 @@ FORMATS = {
 }
 
 
+STORED = ("fp64", "fp32", "bf16", "fp16", "e5m2")
 DIRECTIONS = ("rz", "rne", "rna", "rtn", "rtp", "rto")
 
 
@@ -85,9 +86,8 @@ class Conversion:
     direction: str
 
 
-CONVERSIONS = {f"{x}-{y}": Conversion(y, FORMATS[y].fraction_bits, x) for x in DIRECTIONS for y in ("fp32", "fp16")} | {
+CONVERSIONS = {f"{x}-{y}": Conversion(y, FORMATS[y].fraction_bits, x) for x in DIRECTIONS for y in STORED} | {
     "rz-e8m13": Conversion("fp32", 13, "rz"),
-    "rne-fp64": Conversion("fp64", 52, "rne"),
     "rz-bf16-of-rne-fp32": Conversion("bf16", 7, "rz"),
 }
 
@@ -160,6 +160,7 @@ INTEGERS = {
     "uint16": (16, False),
     "int32": (32, True),
     "uint32": (32, False),
+    "int64": (64, True),
 }
 """Bits, counted from the lowest of a pattern, and whether they are two's complement."""
 

@@ -112,10 +112,10 @@ def test_every_conversion_of_constants_is_what_integers_give(name):
             assert result.data.substitute(constants).simplify().constant_value() == expected(*settings, x)
 
 
-def with_output(design: Design, c: str, d: str) -> Design:
+def with_output(design: Design, c: str, d: str, rounding: str = "rne") -> Design:
     """The design with c and d of other formats."""
-    signature = dataclasses.replace(design.signature, c=FORMATS[c], d=FORMATS[d])
-    return dataclasses.replace(design, signature=signature, step=dataclasses.replace(design.step, rho=f"rne-{d}"))
+    signature, rho = dataclasses.replace(design.signature, c=FORMATS[c], d=FORMATS[d]), f"{rounding}-{d}"
+    return dataclasses.replace(design, signature=signature, step=dataclasses.replace(design.step, rho=rho))
 
 
 TREE = find_design("paper/tree.m1n1k4.f32.f16.f16.f32")
@@ -159,6 +159,34 @@ def test_the_direction_is_seen_in_every_family(family):
         batch = draw(name, base, 40, base.k, rng)
         found |= set(zip(*(evaluate_batch(d, batch).tolist() for d in designs), strict=True))
     assert any(x != y for x, y in found)
+
+
+BASES = [
+    *(TREE, find_design("paper/sequential.f32.f16.f16.f32"), find_design("ampere/f32.bf16.bf16.f32")),
+    *(
+        find_design("cdna1/v_mfma_f32_32x32x2f32"),
+        find_design("cpu/tdpbf16ps"),
+        find_design("cdna2/v_mfma_f32_32x32x8f16"),
+    ),
+    *(find_design("rtx-blackwell/f32.e4m3.e2m1.f32.ue8m0"), find_design("riscv/bulk.m1n1k8.f32.f16.f16.f32")),
+]
+
+
+@pytest.mark.parametrize("fmt", ["bf16", pytest.param("e5m2", marks=pytest.mark.middle), "fp64"])
+@pytest.mark.parametrize("design", BASES, ids=lambda d: d.family)
+def test_a_sum_is_rounded_once_to_another_format_of_c_and_d(design, fmt):
+    rng = np.random.default_rng(7)
+    for rounding in ("rne", "rz", "rtn", "rto"):
+        other = with_output(design, fmt, fmt, rounding)
+        for name in DISTRIBUTIONS:
+            assert disagreements(other, draw(name, other, 5, other.k, rng)) == [], (rounding, name)
+
+
+def test_one_rounding_to_bf16_is_not_two():
+    """2^-40 beside 1 + 2^-8, a tie of bf16: the fp32 multiply-add loses it, and the tie goes to even."""
+    operands = Operands((0x35800000,), (0x35800000,), 0x3F808000)
+    assert evaluate(find_design("paper/fma"), operands) == 0x3F81
+    assert evaluate(find_design("cpu/vfmadd231ps"), operands) == 0x3F808000
 
 
 # --- literals

@@ -29,6 +29,7 @@ INTEGERS = {
     "c_extra_bits": (0, 1, 2, 9),
     "late_bits": (24, 26, 31),
     "product_shift": (-130, -3, 0, 5),
+    "intermediate_bits": (None, 9, 16, 17, 40),
 }
 ORDERS = tuple(KOrder(x) for x in ("consecutive", "reversed", "mod4:01/23", "mod2:1/0"))
 
@@ -91,6 +92,10 @@ VARIED = {
             "rdna4/v_dot4_f32_fp8.m1n1k4.e4m3.e5m2",
         ),
         "fraction_bits c_extra_bits floor negative_zero chain_infinity small_c",
+    ),
+    "integer": (
+        ("cpu/vpdpbusd", "cpu/vpdpwuuds", "cpu/vpmaddubsw-vpaddw"),
+        "integer_overflow intermediate_bits k_order",
     ),
     "sequential": (
         ("paper/sequential.f32.f16.f16.f32",),
